@@ -1,0 +1,327 @@
+/**
+ * Environment variables → one validated, frozen record. The only reader of process.env. It lists every fault at once, in
+ * sentences, and never repeats a value that may hold a secret.
+ */
+import { readFileSync } from 'node:fs'
+import { BlockList, isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import { Secret } from '#domain/secret.ts'
+import { isWebAddress } from '#domain/text.ts'
+import { type MasterKey, MasterKeyError, toMasterKey } from '#vault/master-key.ts'
+
+export interface Config {
+  readonly environment: 'test' | 'live'
+  readonly host: string
+  readonly port: number
+  /** Absolute. */
+  readonly dataDirectory: string
+  /** Absent: the embedded PostgreSQL in the data folder. */
+  readonly databaseUrl?: Secret<string>
+  /** Always present in live; in test one is made in the data folder when absent. */
+  readonly masterKey?: MasterKey
+  /** PEM texts. */
+  readonly tls?: { readonly cert: string; readonly key: Secret<string> }
+  readonly trustedProxy: boolean
+  /** An origin, without a path. */
+  readonly publicUrl?: string
+  readonly logLevel: (typeof logLevels)[number]
+  /** Whether an npm script runs us: npm then is the parent whose end ends us, and hints are written for npm. */
+  readonly startedByNpm: boolean
+  /** What is odd but hinders nothing. */
+  readonly warnings: readonly string[]
+}
+
+export interface Variable {
+  readonly name: string
+  readonly meaning: string
+  /** What holds when it is not set, in words. */
+  readonly default: string
+}
+
+const environments = ['test', 'live'] as const
+const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+/** For `--help` and the documentation, in the order in which a reader needs them. */
+export const variables: readonly Variable[] = [
+  {
+    name: 'TOLLGATE_ENVIRONMENT',
+    meaning: 'test (simulated providers, no real money) or live',
+    default: 'test',
+  },
+  { name: 'PORT', meaning: 'port to listen on; 0 takes any free one', default: '8080' },
+  {
+    name: 'HOST',
+    meaning: 'address to listen on; other than loopback it needs TLS or a trusted proxy',
+    default: '127.0.0.1',
+  },
+  {
+    name: 'TOLLGATE_DATA',
+    meaning: 'folder for the embedded database and what belongs to it',
+    default: '.tollgate',
+  },
+  {
+    name: 'DATABASE_URL',
+    meaning: 'a PostgreSQL from version 15 on, as postgres://user:password@host/database',
+    default: 'the embedded one',
+  },
+  { name: 'DATABASE_URL_FILE', meaning: 'a file that holds DATABASE_URL', default: 'none' },
+  {
+    name: 'TOLLGATE_MASTER_KEY',
+    meaning: '32 bytes in base64 that seal cards and secrets; live needs it, or the file below',
+    default: 'test: made in the data folder',
+  },
+  { name: 'TOLLGATE_MASTER_KEY_FILE', meaning: 'a file that holds TOLLGATE_MASTER_KEY', default: 'none' },
+  { name: 'TOLLGATE_TLS_CERT', meaning: 'file with the certificate chain in PEM', default: 'none' },
+  { name: 'TOLLGATE_TLS_KEY', meaning: "file with the certificate's private key in PEM", default: 'none' },
+  {
+    name: 'TOLLGATE_TRUSTED_PROXY',
+    meaning: 'true when a proxy in front ends TLS and sets X-Forwarded-For',
+    default: 'false',
+  },
+  {
+    name: 'TOLLGATE_PUBLIC_URL',
+    meaning: 'origin under which others reach the gateway, such as https://pay.example.com',
+    default: 'from HOST and PORT',
+  },
+  { name: 'TOLLGATE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent', default: 'info' },
+]
+
+/** The API reference asks its readers to set these for its curl commands; they are not meant for the gateway. */
+const readersVariables = ['TOLLGATE_API', 'TOLLGATE_MERCHANT', 'TOLLGATE_KEY']
+
+export class ConfigError extends Error {
+  readonly faults: readonly string[]
+
+  constructor(faults: readonly string[]) {
+    super(
+      faults.length === 1 ? String(faults[0]) : ['the configuration has faults:', ...faults].join('\n  - '),
+    )
+    this.faults = faults
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+type ReadFile = (path: string) => string
+
+export const config = (): Config => readConfig(process.env)
+
+/** Asked where a fault is reported, when there may be no valid configuration to ask. */
+export const showsStacks = (): boolean => process.env.TOLLGATE_LOG_LEVEL === 'debug'
+
+export function readConfig(
+  env: Environment,
+  readFile: ReadFile = path => readFileSync(path, 'utf8'),
+): Config {
+  const reader = createReader(env, readFile)
+  const { choose, text } = reader
+  const environment = choose('TOLLGATE_ENVIRONMENT', environments, 'test')
+  const result: Config = {
+    environment,
+    host: readHost(reader),
+    port: readPort(reader),
+    dataDirectory: resolve(text('TOLLGATE_DATA') ?? '.tollgate'),
+    databaseUrl: readDatabaseUrl(reader),
+    masterKey: readMasterKey(reader, environment),
+    tls: readTls(reader),
+    trustedProxy: choose('TOLLGATE_TRUSTED_PROXY', ['true', 'false'], 'false') === 'true',
+    publicUrl: readPublicUrl(reader),
+    logLevel: choose('TOLLGATE_LOG_LEVEL', logLevels, 'info'),
+    startedByNpm: text('npm_lifecycle_event') !== undefined,
+    warnings: Object.freeze(findUnknown(env)),
+  }
+  const tlsWanted = text('TOLLGATE_TLS_CERT') ?? text('TOLLGATE_TLS_KEY')
+  if (!isLoopback(result.host) && tlsWanted === undefined && !result.trustedProxy) {
+    reader.fault(
+      `HOST is "${result.host}", which others can reach, and plain HTTP is for loopback only: set TOLLGATE_TLS_CERT and ` +
+        'TOLLGATE_TLS_KEY, or TOLLGATE_TRUSTED_PROXY=true when a proxy in front ends TLS',
+    )
+  }
+  if (reader.faults.length > 0) throw new ConfigError(reader.faults)
+  return Object.freeze(result)
+}
+
+interface Reader {
+  readonly faults: readonly string[]
+  fault(sentence: string): void
+  /** Set but empty counts as not set, as in compose files that pass a variable on. */
+  text(name: string): string | undefined
+  choose<T extends string>(name: string, allowed: readonly T[], otherwise: T): T
+  file(name: string): string | undefined
+  /** From the variable itself or from the file that its sibling names. */
+  secret(name: string): { readonly text: string; readonly origin: string } | undefined
+}
+
+function createReader(env: Environment, readFile: ReadFile): Reader {
+  const faults: string[] = []
+  const fault = (sentence: string) => void faults.push(sentence)
+  const text = (name: string) => env[name]?.trim() || undefined
+
+  function choose<T extends string>(name: string, allowed: readonly T[], otherwise: T): T {
+    const value = text(name)
+    if (value === undefined) return otherwise
+    const found = allowed.find(word => word === value)
+    if (found === undefined) fault(`${name} is "${value}", but must be ${listWords(allowed)}`)
+    return found ?? otherwise
+  }
+
+  function file(name: string): string | undefined {
+    const path = text(name)
+    if (path === undefined) return undefined
+    try {
+      return readFile(path)
+    } catch (error) {
+      const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message
+      fault(`${name} names the file "${path}", which cannot be read (${reason})`)
+      return undefined
+    }
+  }
+
+  function secret(name: string): { text: string; origin: string } | undefined {
+    const direct = text(name)
+    const sibling = `${name}_FILE`
+    if (direct !== undefined && text(sibling) !== undefined) {
+      fault(`${name} and ${sibling} are both set, but only one of them may be`)
+      return undefined
+    }
+    if (direct !== undefined) return { text: direct, origin: name }
+    const content = file(sibling)?.trim()
+    return content === undefined ? undefined : { text: content, origin: `the file of ${sibling}` }
+  }
+
+  return { faults, fault, text, choose, file, secret }
+}
+
+const portMax = 65_535
+
+function readPort({ text, fault }: Reader): number {
+  const value = text('PORT') ?? '8080'
+  if (/^\d{1,5}$/.test(value) && Number(value) <= portMax) return Number(value)
+  fault(`PORT is "${value}", but must be a whole number from 0 to ${portMax}`)
+  return 0
+}
+
+/** Letters, digits, hyphens and dots: what a resolver can look up. 253 by RFC 1035. */
+const hostName = /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/
+
+function readHost({ text, fault }: Reader): string {
+  const fallback = '127.0.0.1'
+  const value = text('HOST') ?? fallback
+  if (isIP(value) !== 0 || hostName.test(value)) return value
+  fault(`HOST is "${value}", but must be an IP address without brackets, or a host name`)
+  return fallback
+}
+
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+loopback.addAddress('::1', 'ipv6')
+
+function isLoopback(host: string): boolean {
+  const version = isIP(host)
+  return version === 0 ? host.toLowerCase() === 'localhost' : loopback.check(host, `ipv${version as 4 | 6}`)
+}
+
+function readDatabaseUrl({ secret, fault }: Reader): Secret<string> | undefined {
+  const given = secret('DATABASE_URL')
+  if (given === undefined) return undefined
+  // A user but no host is how a unix socket is written; drivers take it, the URL parser does not.
+  const parsable = given.text.replace('@/', '@localhost/')
+  if (/^postgres(ql)?:\/\//.test(given.text) && URL.canParse(parsable)) return new Secret(given.text)
+  fault(
+    `${given.origin} must hold an address such as postgres://user:password@host:5432/database ` +
+      '(what it holds is not shown, as it may contain a password)',
+  )
+  return undefined
+}
+
+function readMasterKey({ secret, fault, text }: Reader, environment: string): MasterKey | undefined {
+  const given = secret('TOLLGATE_MASTER_KEY')
+  if (given === undefined) {
+    const named = text('TOLLGATE_MASTER_KEY') ?? text('TOLLGATE_MASTER_KEY_FILE')
+    if (environment === 'live' && named === undefined) {
+      fault(
+        'TOLLGATE_MASTER_KEY or TOLLGATE_MASTER_KEY_FILE must be set in the live environment: 32 random bytes in ' +
+          'base64, for example from "openssl rand -base64 32", kept where no database backup goes',
+      )
+    }
+    return undefined
+  }
+  try {
+    return toMasterKey(given.text, given.origin)
+  } catch (error) {
+    if (!(error instanceof MasterKeyError)) throw error
+    fault(error.message)
+    return undefined
+  }
+}
+
+function readTls({ text, file, fault }: Reader): Config['tls'] {
+  const [certName, keyName] = ['TOLLGATE_TLS_CERT', 'TOLLGATE_TLS_KEY']
+  const given = [certName, keyName].filter(name => text(name) !== undefined)
+  if (given.length === 1) {
+    fault(
+      `${certName} and ${keyName} belong together, but only ${given[0]} is set: set the other too, or neither`,
+    )
+  }
+  const [cert, key] = [file(certName), file(keyName)]
+  if (cert === undefined || key === undefined) return undefined
+  try {
+    createSecureContext({ cert, key })
+  } catch (error) {
+    // The library's text names what it stumbled over, never the content.
+    fault(`${certName} and ${keyName} cannot be used together: ${(error as Error).message}`)
+  }
+  return Object.freeze({ cert, key: new Secret(key) })
+}
+
+function readPublicUrl({ text, fault }: Reader): string | undefined {
+  const value = text('TOLLGATE_PUBLIC_URL')
+  if (value === undefined) return undefined
+  if (isWebAddress(value)) {
+    const url = new URL(value)
+    if (url.href === `${url.origin}/`) return url.origin
+  }
+  // Credentials in it, refused with all else that is no origin, would be shown by repeating them.
+  const shown = value.includes('@') ? '' : ` is "${value}", but`
+  fault(`TOLLGATE_PUBLIC_URL${shown} must be an origin such as https://pay.example.com, without a path`)
+  return undefined
+}
+
+function findUnknown(env: Environment): readonly string[] {
+  const known = variables.map(variable => variable.name)
+  return Object.keys(env)
+    .filter(name => name.startsWith('TOLLGATE_') && !known.includes(name) && !readersVariables.includes(name))
+    .sort()
+    .map(
+      name =>
+        `${name} is not a variable of Tollgate and has no effect; did you mean ${findNearest(name, known)}?`,
+    )
+}
+
+function findNearest(name: string, known: readonly string[]): string {
+  const distance = (word: string): number => {
+    // PORT and its kin have no prefix, and those who give them one mean them.
+    const full = word.startsWith('TOLLGATE_') ? word : `TOLLGATE_${word}`
+    return full.startsWith(name) ? 0 : countEdits(name, full)
+  }
+  return known.reduce((best, word) => (distance(word) < distance(best) ? word : best))
+}
+
+/** How many letters must be added, removed or changed to make one word of the other (Levenshtein). */
+function countEdits(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (const [i, letter] of [...from].entries()) {
+    const next = [i + 1]
+    for (let j = 0; j < to.length; j += 1) {
+      const changed = (row[j] ?? 0) + (letter === to[j] ? 0 : 1)
+      next.push(Math.min((row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1, changed))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}
+
+/** a, b or c */
+function listWords(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+}

@@ -1,0 +1,15 @@
+/** Which connector serves a method. In test everything goes to the simulator; live has only what was configured. */
+import type { Connector } from '#connectors/contract.ts'
+import { createSimulator } from '#connectors/simulator/simulator.ts'
+import type { Method } from '#methods/rows.ts'
+
+export interface Connectors {
+  /** Undefined: nobody was configured for this method, and the payment is refused before anything is written. */
+  find(method: Method): Connector | undefined
+}
+
+export function createConnectors(environment: 'test' | 'live'): Connectors {
+  return environment === 'test' ? simulatedBy(createSimulator()) : { find: () => undefined }
+}
+
+export const simulatedBy = (simulator: Connector): Connectors => ({ find: () => simulator })

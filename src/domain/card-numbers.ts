@@ -1,0 +1,169 @@
+/**
+ * What can be said about a card number by looking at it: checksum, brand, masked form, pseudo form, and the last-line
+ * filter that keeps card numbers out of logs and error texts. Nothing here stores or encrypts one.
+ */
+import { strict as assert } from 'node:assert'
+
+/** ISO/IEC 7812 allows 19 digits; the shortest numbers still in use (Maestro) have 12. */
+const shortest = 12
+const longest = 19
+
+/** For any run of digits, whatever its length; anything else, the empty text included, does not pass. */
+export function passesLuhn(digits: string): boolean {
+  if (!/^[0-9]+$/.test(digits)) return false
+  let sum = 0
+  for (let i = 0; i < digits.length; i++) {
+    const digit = digits.charCodeAt(digits.length - 1 - i) - 48
+    sum += i % 2 === 0 ? digit : double(digit)
+  }
+  return sum % 10 === 0
+}
+
+/** Twice the digit, and the digits of that added up: 7 becomes 14 becomes 5. */
+const double = (digit: number): number => (digit < 5 ? digit * 2 : digit * 2 - 9)
+
+/** 12 to 19 digits with a right checksum: what a scheme may have issued. */
+export const isCardNumber = (text: string): boolean =>
+  text.length >= shortest && text.length <= longest && passesLuhn(text)
+
+/**
+ * Ranges of leading digits, the first match decides. Co-badged national schemes (Cartes Bancaires and the like) share
+ * the ranges of the international brands and cannot be told apart here; the BIN look-up knows them.
+ */
+const brands: readonly (readonly [from: string, to: string, brand: string])[] = [
+  ['4', '4', 'visa'],
+  ['2200', '2204', 'mir'],
+  ['2221', '2720', 'mastercard'],
+  ['51', '55', 'mastercard'],
+  ['34', '34', 'amex'],
+  ['37', '37', 'amex'],
+  ['300', '305', 'diners'],
+  ['3095', '3095', 'diners'],
+  ['36', '36', 'diners'],
+  ['38', '39', 'diners'],
+  ['3528', '3589', 'jcb'],
+  ['6011', '6011', 'discover'],
+  ['644', '649', 'discover'],
+  ['65', '65', 'discover'],
+  ['62', '62', 'unionpay'],
+  ['81', '81', 'unionpay'],
+  ['9792', '9792', 'troy'],
+  ['50', '50', 'maestro'],
+  ['56', '58', 'maestro'],
+  ['60', '69', 'maestro'],
+]
+
+/** The brand's wire name in lower case, `unknown` where no range fits. Equal lengths compare as text like numbers. */
+export function detectBrand(number: string): string {
+  for (const [from, to, brand] of brands) {
+    const lead = number.slice(0, from.length)
+    if (lead >= from && lead <= to) return brand
+  }
+  return 'unknown'
+}
+
+/** The most that PCI DSS lets us show: the first six and the last four digits. */
+export const maskCard = (number: string): { first6Digits: string; last4Digits: string } => ({
+  first6Digits: number.slice(0, 6),
+  last4Digits: number.slice(-4),
+})
+
+/** No scheme issues numbers that begin with 0, and the wrong checksum keeps ours from ever passing for one. */
+export const isPseudoCardNumber = (text: string): boolean => /^0[0-9]{15}$/.test(text) && !passesLuhn(text)
+
+/** 9 · 10^11: eleven free digits, and a twelfth that may be any but the one that makes the checksum right. */
+const pseudoCount = 900_000_000_000n
+/** A prime, so that successive attempts visit every pseudo number before one comes again, and far apart. */
+const attemptStep = 556_230_589_961n
+
+/**
+ * A pseudo card number for a card whose keyed digest is given: the digest picks one of all the pseudo numbers that end
+ * with `last3`, each as likely as the other. When a merchant already has that one for another card, the caller tries
+ * again with the next attempt.
+ */
+export function toPseudoCardNumber(digest: Uint8Array, attempt: number, last3: string): string {
+  // 16 bytes: so much more than the count of pseudo numbers that the remainder favours none of them.
+  assert(digest.length >= 16, 'the digest is too short')
+  assert(/^[0-9]{3}$/.test(last3), 'the last three digits are not three digits')
+  assert(Number.isSafeInteger(attempt) && attempt >= 0, 'attempts are counted from 0')
+  const seed = BigInt(`0x${Buffer.from(digest).toString('hex')}`)
+  const index = (seed + BigInt(attempt) * attemptStep) % pseudoCount
+  const free = (index / 9n).toString().padStart(11, '0')
+  const nth = Number(index % 9n)
+  const candidates = [...'0123456789'].map(digit => `0${free}${digit}${last3}`)
+  const pseudo = candidates.filter(candidate => !passesLuhn(candidate))[nth]
+  assert(pseudo !== undefined, 'exactly one of ten check digits is right')
+  return pseudo
+}
+
+/** Twelve digits with at most one separator between neighbours: without one there is nothing to look for. */
+const suspicious = /[0-9](?:(?:[ .+-]|%20)?[0-9]){11}/
+/** Our own ids and trace ids. They often hold a dozen digits in a row, and a log without them is of no use. */
+const hexToken = /(?<![0-9A-Za-z])(?=[0-9]*[a-f])[0-9a-f]{32}(?![0-9A-Za-z])/g
+
+/**
+ * The last line of defence for logs and error texts: every run of digits that holds a number a scheme may have issued
+ * becomes `411111******1111`. It would rather mask an innocent number than let a card number pass.
+ */
+export function scrubCardNumbers(text: string): string {
+  if (!suspicious.test(text)) return text
+  let scrubbed = ''
+  let from = 0
+  for (const token of text.matchAll(hexToken)) {
+    scrubbed += scrubPart(text.slice(from, token.index)) + token[0]
+    from = token.index + token[0].length
+  }
+  return scrubbed + scrubPart(text.slice(from))
+}
+
+/** `%20` is read both ways, as two digits after a percent sign and as a space, since either may be what was meant. */
+const scrubPart = (text: string): string => scrubRuns(scrubRuns(text, false), true)
+
+/** Written as a loop: a regular expression that takes in runs of any length can exhaust its stack on a hostile text. */
+function scrubRuns(text: string, encodedSpaces: boolean): string {
+  let scrubbed = ''
+  let copied = 0
+  let at = 0
+  while (at < text.length) {
+    if (!isDigit(text, at)) {
+      at++
+      continue
+    }
+    const start = at
+    let digits = ''
+    for (let next = at; next !== -1; next = nextDigit(text, at, encodedSpaces)) {
+      digits += text[next]
+      at = next + 1
+    }
+    if (!holdsCardNumber(digits)) continue
+    scrubbed += text.slice(copied, start) + maskRun(digits)
+    copied = at
+  }
+  return scrubbed + text.slice(copied)
+}
+
+const isDigit = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at)
+  return code >= 48 && code <= 57
+}
+
+/** Where the run goes on at or after `at`, past one separator at most, or -1. */
+function nextDigit(text: string, at: number, encodedSpaces: boolean): number {
+  if (isDigit(text, at)) return at
+  if (' .+-'.includes(text.charAt(at)) && isDigit(text, at + 1)) return at + 1
+  if (encodedSpaces && text.startsWith('%20', at) && isDigit(text, at + 3)) return at + 3
+  return -1
+}
+
+function holdsCardNumber(digits: string): boolean {
+  for (let start = 0; start + shortest <= digits.length; start++)
+    for (let length = shortest; length <= longest && start + length <= digits.length; length++)
+      if (passesLuhn(digits.slice(start, start + length))) return true
+  return false
+}
+
+/** As many stars as digits left out, but no more than the longest card number has: a long run is not worth its room. */
+function maskRun(digits: string): string {
+  const { first6Digits, last4Digits } = maskCard(digits)
+  return first6Digits + '*'.repeat(Math.min(digits.length, longest) - 10) + last4Digits
+}

@@ -1,0 +1,48 @@
+/**
+ * Dates and instants of the contract as text, checked against the calendar. There is no clock here: whoever needs to
+ * know what time it is hands it in.
+ */
+const dayShape = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/
+
+/** A day that exists, written YYYY-MM-DD. */
+export function isDate(text: string): boolean {
+  const [, year, month, day] = dayShape.exec(text) ?? []
+  if (year === undefined || Number(year) < 1 || Number(month) < 1 || Number(month) > 12) return false
+  return Number(day) >= 1 && Number(day) <= daysInMonth(Number(year), Number(month))
+}
+
+const isLeap = (year: number): boolean => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
+
+function daysInMonth(year: number, month: number): number {
+  if (month === 2) return isLeap(year) ? 29 : 28
+  return [4, 6, 9, 11].includes(month) ? 30 : 31
+}
+
+const instantShape =
+  /^([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})?$/
+
+/**
+ * Milliseconds since 1970 of an RFC 3339 instant, undefined for anything else. Without a zone it is taken as UTC, as the
+ * contract writes it. A leap second is no instant of ours.
+ */
+export function parseInstant(text: string): number | undefined {
+  const [, day, hours, minutes, seconds, fraction = '', zone = 'Z'] = instantShape.exec(text) ?? []
+  if (day === undefined || !isDate(day)) return undefined
+  if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined
+  if (zone.length > 1 && (Number(zone.slice(1, 3)) > 23 || Number(zone.slice(4)) > 59)) return undefined
+  // Cut, not rounded, to milliseconds: an instant is never moved into the future.
+  return Date.parse(`${day}T${hours}:${minutes}:${seconds}${fraction.slice(0, 4)}${zone.toUpperCase()}`)
+}
+
+export const isInstant = (text: string): boolean => parseInstant(text) !== undefined
+
+/** A card's last month, written YYYYMM. */
+export const isExpiryDate = (text: string): boolean => /^[0-9]{4}(?:0[1-9]|1[0-2])$/.test(text)
+
+/** A card is good to the last moment (UTC) of the month printed on it. */
+export function hasExpired(expiryDate: string, nowMs: number): boolean {
+  const year = Number(expiryDate.slice(0, 4))
+  const month = Number(expiryDate.slice(4))
+  // Date.UTC counts months from 0, so the printed month's number is that of the month after it.
+  return nowMs >= Date.UTC(year, month, 1)
+}

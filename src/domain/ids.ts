@@ -1,0 +1,17 @@
+/**
+ * The identifiers of the contract, as branded strings so that one kind cannot be passed for another.
+ * Making new ones needs randomness and therefore happens outside this band.
+ */
+export type MerchantId = string & { readonly __merchantId: true }
+/** 32 lower-case hex digits, a UUIDv7 without dashes: sortable by time, safe in a path. */
+export type PayId = string & { readonly __payId: true }
+/** As PayId, but one per operation. It is also the reference we send to the provider. */
+export type XId = string & { readonly __xId: true }
+
+const hexId = /^[0-9a-f]{32}$/
+
+/** An id that does not even look like ours is answered like an unknown one, so this returns undefined, not an error. */
+export const parsePayId = (text: string): PayId | undefined =>
+  hexId.test(text) ? (text as PayId) : undefined
+
+export const parseXId = (text: string): XId | undefined => (hexId.test(text) ? (text as XId) : undefined)

@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  cancelledCode,
+  declineCode,
+  describe,
+  listResponseCodes,
+  moduleOf,
+  providerText,
+  refusalCodes,
+  type Speaker,
+  simulatedCode,
+  timedOutCode,
+  unreachedCode,
+} from '#domain/response-codes.ts'
+
+test.each<[Speaker, string]>([
+  ['card', '100'],
+  ['direct_debit', '300'],
+  ['bank_redirect', '300'],
+  ['bank_transfer', '300'],
+  ['open_banking', '300'],
+  ['wallet', '400'],
+  ['mobile', '400'],
+  ['qr', '400'],
+  ['crypto', '400'],
+  ['prepaid', '400'],
+  ['gift_card', '400'],
+  ['carrier_billing', '400'],
+  ['bnpl', '500'],
+  ['instalment', '500'],
+  ['invoice', '500'],
+  ['voucher', '500'],
+  ['cash_on_delivery', '500'],
+  ['vault', '600'],
+  ['plans', '700'],
+  ['services', '800'],
+  ['none', '900'],
+])('the module of %s is %s', (speaker, module) => expect(moduleOf(speaker)).toBe(module))
+
+test.each([
+  [declineCode('card', '05'), '21000305'],
+  [declineCode('direct_debit', '51'), '23000351'],
+  [simulatedCode('card', '0305'), '21000305'],
+  [simulatedCode('wallet', '1234'), '24001234'],
+  [timedOutCode('none'), '29000402'],
+  [cancelledCode('bnpl'), '25000703'],
+  [unreachedCode('card'), '21000391'],
+])('%s is %s', (made, code) => expect(made).toBe(code))
+
+test.each([
+  ['00000000', 'Success.', 'nothing to do'],
+  ['20200003', 'The amount is above what is open.', 'correct the request'],
+  ['21000305', 'Declined: Do not honour.', 'other card'],
+  ['23000305', 'Declined: Do not honour.', 'other method'],
+  ['21000351', 'Declined: Insufficient funds.', 'retry'],
+  ['21000341', 'Declined: Lost card.', 'stop'],
+  ['21000391', 'Declined: Issuer or acquirer cannot be reached.', 'retry'],
+  ['24000402', 'Timed out or expired.', 'retry'],
+  ['29000703', 'Cancelled by the customer.', 'stop'],
+  ['21000399', 'Declined.', 'stop'],
+  ['21009999', 'Declined.', 'stop'],
+  ['29991234', 'Unknown response code.', 'stop'],
+  ['31000305', 'Unknown response code.', 'stop'],
+  ['constructor', 'Unknown response code.', 'stop'],
+  ['', 'Unknown response code.', 'stop'],
+])('%j means %j, advice %j', (code, description, advice) => {
+  expect(describe(code)).toEqual({ code, description, advice })
+})
+
+test('describe answers for any text', () => {
+  fc.assert(fc.property(fc.string(), code => describe(code).code === code))
+})
+
+test('every refusal has a code of its own with a text of its own', () => {
+  const codes = Object.values(refusalCodes)
+  expect(new Set(codes).size).toBe(codes.length)
+  for (const code of codes) expect(describe(code).description).not.toMatch(/^(Unknown|Declined)/)
+})
+
+test('the published list has every code once, eight digits each', () => {
+  const codes = listResponseCodes().map(entry => entry.code)
+  expect(new Set(codes).size).toBe(codes.length)
+  for (const code of codes) expect(code).toMatch(/^[0-9]{8}$/)
+  expect(codes).toEqual(expect.arrayContaining(['21000305', '23000354', '24000402', '25000703', '29000396']))
+})
+
+test.each([
+  '02',
+  '04',
+  '05',
+  '12',
+  '13',
+  '14',
+  '33',
+  '34',
+  '41',
+  '43',
+  '51',
+  '54',
+  '57',
+  '61',
+  '62',
+  '65',
+  '91',
+  '96',
+])('provider code %s has a text', nn => expect(providerText(nn)).not.toBe('Declined'))
+
+test('a provider code outside the list has the general text', () => {
+  expect(providerText('77')).toBe('Declined')
+  expect(providerText('toString')).toBe('Declined')
+})

@@ -1,0 +1,208 @@
+/**
+ * Every response code there is, once: what it means and what the merchant should do. Eight characters `N MMM DDDD`:
+ * kind, module, detail. Other rooms name a refusal or a family; only this file knows the digits.
+ */
+
+/** What a merchant does next. The texts are published, so they are part of the contract. */
+export type Advice =
+  | 'nothing to do'
+  | 'send the customer on'
+  | 'wait'
+  | 'retry'
+  | 'other card'
+  | 'other method'
+  | 'correct the request'
+  | 'stop'
+
+export interface ResponseCode {
+  readonly code: string
+  readonly description: string
+  readonly advice: Advice
+}
+
+export const success = '00000000'
+/** The customer has a step to take: a redirect, a form, a confirmation. */
+export const customerActionOutstanding = '60000100'
+/** The provider has not said its last word, or we have not heard it. */
+export const providerResultOutstanding = '60000200'
+export const challengeOutstanding = '70000200'
+export const internalFault = '40000001'
+export const connectionFault = '40000405'
+
+/** Why we say no, before or without asking a provider. Lifecycle decides the order; this is only the list. */
+export type Refusal =
+  | 'METHOD_LACKS_OPERATION'
+  | 'NOT_AUTHORIZED'
+  | 'ALREADY_CAPTURED'
+  | 'ABOVE_OPEN_AMOUNT'
+  | 'ABOVE_REFUNDABLE_AMOUNT'
+  | 'CURRENCY_DIFFERS'
+  | 'CLOSED_FOR_CAPTURE'
+  | 'EXPIRED'
+  | 'ALREADY_REVERSED'
+  | 'CONFIRM_NOT_EXPECTED'
+  | 'CLIENT_TOKEN_EXPIRED'
+  | 'NOT_UPDATABLE'
+  | 'NO_CONNECTOR'
+  | 'SEQUENCE'
+  | 'TRANS_ID_TAKEN'
+  | 'KEY_REUSED'
+
+export const refusalCodes: Readonly<Record<Refusal, string>> = {
+  TRANS_ID_TAKEN: '20170001',
+  KEY_REUSED: '20170002',
+  CLIENT_TOKEN_EXPIRED: '20180001',
+  NOT_AUTHORIZED: '20200001',
+  ALREADY_CAPTURED: '20200002',
+  ABOVE_OPEN_AMOUNT: '20200003',
+  ABOVE_REFUNDABLE_AMOUNT: '20200004',
+  CURRENCY_DIFFERS: '20200005',
+  CLOSED_FOR_CAPTURE: '20200006',
+  EXPIRED: '20200007',
+  ALREADY_REVERSED: '20200008',
+  METHOD_LACKS_OPERATION: '20200009',
+  CONFIRM_NOT_EXPECTED: '20200010',
+  NOT_UPDATABLE: '20200011',
+  NO_CONNECTOR: '20200012',
+  SEQUENCE: '20200013',
+}
+
+/** The codes that do not depend on the method, in the order in which they are published. */
+const fixed: readonly ResponseCode[] = [
+  row(success, 'Success.', 'nothing to do'),
+  row(customerActionOutstanding, 'The customer has a step to take.', 'send the customer on'),
+  row(providerResultOutstanding, 'The result of the provider is outstanding.', 'wait'),
+  row(challengeOutstanding, 'The customer has a 3-D Secure challenge to pass.', 'send the customer on'),
+  row('20170001', 'Another live payment already has this transId.', 'correct the request'),
+  row('20170002', 'The Idempotency-Key was used before with another body.', 'correct the request'),
+  row('20180001', 'The client token is older than 60 minutes.', 'stop'),
+  row('20200001', 'The payment is not authorised.', 'stop'),
+  row('20200002', 'The payment is captured already.', 'stop'),
+  row('20200003', 'The amount is above what is open.', 'correct the request'),
+  row('20200004', 'The amount is above what can be refunded.', 'correct the request'),
+  row('20200005', 'The currency is not that of the payment.', 'correct the request'),
+  row('20200006', 'The payment is closed for further captures.', 'stop'),
+  row('20200007', 'It has expired.', 'stop'),
+  row('20200008', 'The authorisation is reversed already.', 'stop'),
+  row('20200009', 'The payment method does not support this operation.', 'stop'),
+  row('20200010', 'No confirmation is expected for this payment.', 'stop'),
+  row('20200011', 'The payment can no longer be updated.', 'stop'),
+  row('20200012', 'No connector is configured for this payment method.', 'other method'),
+  row('20200013', 'The sequence number was used before or lies above the total.', 'correct the request'),
+  row('27000001', 'The payment plan is not active.', 'stop'),
+  row('27000002', 'The charge lies outside the period of the payment plan.', 'stop'),
+  row('27000003', 'The amount is not the one of the payment plan.', 'correct the request'),
+  row('28000001', 'The quote is expired, used already or not yours.', 'correct the request'),
+  row('28001550', 'The same order has been paid.', 'stop'),
+  row('28001551', 'A payment of the same order is outstanding.', 'wait'),
+  row('28001552', 'The same order has several payments.', 'stop'),
+  row(internalFault, 'Something broke on our side.', 'retry'),
+  row(connectionFault, 'A connection failed.', 'retry'),
+]
+
+function row(code: string, description: string, advice: Advice): ResponseCode {
+  return { code, description, advice }
+}
+
+/** The middle digits, by the family of the payment's method or by the room that speaks. */
+const modules = {
+  card: '100',
+  direct_debit: '300',
+  bank_redirect: '300',
+  bank_transfer: '300',
+  open_banking: '300',
+  wallet: '400',
+  mobile: '400',
+  qr: '400',
+  crypto: '400',
+  prepaid: '400',
+  gift_card: '400',
+  carrier_billing: '400',
+  bnpl: '500',
+  instalment: '500',
+  invoice: '500',
+  voucher: '500',
+  cash_on_delivery: '500',
+  vault: '600',
+  plans: '700',
+  services: '800',
+  /** A hosted payment whose customer has not chosen yet. */
+  none: '900',
+} as const
+
+export type Speaker = keyof typeof modules
+/** The families of payment methods: every speaker that is not one of our own rooms. */
+export type MethodFamily = Exclude<Speaker, 'vault' | 'plans' | 'services' | 'none'>
+
+export const moduleOf = (speaker: Speaker): string => modules[speaker]
+
+/** Field 39 of ISO 8583, the provider codes the contract passes on. */
+const providerCodes: Readonly<Record<string, { readonly text: string; readonly advice: Advice }>> = {
+  '02': { text: 'Refer to the card issuer, special condition', advice: 'other card' },
+  '04': { text: 'Pick up the card', advice: 'stop' },
+  '05': { text: 'Do not honour', advice: 'other card' },
+  '12': { text: 'Invalid transaction', advice: 'stop' },
+  '13': { text: 'Invalid amount', advice: 'correct the request' },
+  '14': { text: 'Invalid card or account number', advice: 'other card' },
+  '33': { text: 'Expired card, pick up', advice: 'stop' },
+  '34': { text: 'Suspected fraud, pick up', advice: 'stop' },
+  '41': { text: 'Lost card', advice: 'stop' },
+  '43': { text: 'Stolen card', advice: 'stop' },
+  '51': { text: 'Insufficient funds', advice: 'retry' },
+  '54': { text: 'Expired card', advice: 'other card' },
+  '57': { text: 'Transaction not permitted to the cardholder', advice: 'other card' },
+  '61': { text: 'Exceeds the withdrawal amount limit', advice: 'retry' },
+  '62': { text: 'Restricted card', advice: 'other card' },
+  '65': { text: 'Exceeds the withdrawal frequency limit', advice: 'retry' },
+  '91': { text: 'Issuer or acquirer cannot be reached', advice: 'retry' },
+  '96': { text: 'System malfunction', advice: 'retry' },
+}
+
+/** The provider's own words for its two digits, as `providerResponseText` shows them. */
+export const providerText = (nn: string): string => providerCodes[nn]?.text ?? 'Declined'
+
+export const declineCode = (speaker: Speaker, nn: string): string => `2${moduleOf(speaker)}03${nn}`
+
+/** `simulationMode` nnnn of the test environment. */
+export const simulatedCode = (speaker: Speaker, nnnn: string): string => `2${moduleOf(speaker)}${nnnn}`
+
+export const timedOutCode = (speaker: Speaker): string => `2${moduleOf(speaker)}0402`
+
+export const cancelledCode = (speaker: Speaker): string => `2${moduleOf(speaker)}0703`
+
+/** Never arrived, however often it was sent: for the merchant the same as an issuer that cannot be reached. */
+export const unreachedCode = (speaker: Speaker): string => declineCode(speaker, '91')
+
+const byCode: ReadonlyMap<string, ResponseCode> = new Map(fixed.map(entry => [entry.code, entry]))
+const knownModules: ReadonlySet<string> = new Set(Object.values(modules))
+
+/** Knows every code, also those that a simulation makes up; a stored code must be readable whatever it is. */
+export function describe(code: string): ResponseCode {
+  return byCode.get(code) ?? describePattern(code) ?? row(code, 'Unknown response code.', 'stop')
+}
+
+function describePattern(code: string): ResponseCode | undefined {
+  const [, module = '', detail = ''] = /^2([0-9]{3})([0-9]{4})$/.exec(code) ?? []
+  if (!knownModules.has(module)) return undefined
+  if (detail === '0402') return row(code, 'Timed out or expired.', 'retry')
+  if (detail === '0703') return row(code, 'Cancelled by the customer.', 'stop')
+  const provider = detail.startsWith('03') ? providerCodes[detail.slice(2)] : undefined
+  if (provider === undefined) return row(code, 'Declined.', 'stop')
+  // Who pays without a card cannot try another one.
+  const advice =
+    provider.advice === 'other card' && module !== modules.card ? 'other method' : provider.advice
+  return row(code, `Declined: ${provider.text}.`, advice)
+}
+
+/** The whole list for the docs and the test catalogue: the fixed codes, then the patterns for each family's module. */
+export function listResponseCodes(): readonly ResponseCode[] {
+  const speakers: readonly Speaker[] = ['card', 'direct_debit', 'wallet', 'bnpl', 'none']
+  const patterned = speakers.flatMap(speaker => [
+    ...Object.keys(providerCodes)
+      .sort()
+      .map(nn => declineCode(speaker, nn)),
+    timedOutCode(speaker),
+    cancelledCode(speaker),
+  ])
+  return [...fixed, ...patterned.map(describe)]
+}

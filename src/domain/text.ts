@@ -1,0 +1,49 @@
+/**
+ * Which characters a text of the contract may hold. Lengths are the schemas' business.
+ */
+
+/**
+ * U+0000 cannot be stored by PostgreSQL, and half a surrogate pair cannot be written as UTF-8: neither could come back
+ * unchanged, so both are refused wherever they stand.
+ */
+export const isStorable = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
+
+/** Control and format characters, line and paragraph separators: what a person reading the text would not see. */
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+
+/** Identifiers are read aloud, pasted and searched for, so every character of theirs must be visible or a space. */
+export const isPrintable = (text: string): boolean => !invisible.test(text)
+
+/**
+ * The shape of an email address, in any script: a local part, an at sign, a domain with at least one dot. Whether mail
+ * arrives there only sending can tell. 64 and 254 are the limits of RFC 5321.
+ */
+export function isEmail(text: string): boolean {
+  const at = text.lastIndexOf('@')
+  if (at < 1 || at > 64 || text.length > 254) return false
+  const local = text.slice(0, at)
+  if (!/^[^\s@"(),:;<>[\\\]]+$/u.test(local) || local.startsWith('.') || local.includes('..')) return false
+  if (local.endsWith('.') || !isPrintable(text)) return false
+  const labels = text.slice(at + 1).split('.')
+  return labels.length > 1 && labels.every(label => domainLabel.test(label))
+}
+
+/** Letters and digits of any script, hyphens inside; 63 characters by RFC 1035. */
+const domainLabel = /^(?!-)[\p{L}\p{M}\p{N}-]{1,63}(?<!-)$/u
+
+/** An absolute http(s) address. Credentials in an address end up in logs and histories, so they are not accepted. */
+export function isWebAddress(text: string): boolean {
+  // The URL parser would quietly trim and repair these; what is stored must be what is called.
+  if (!/^https?:\/\/[^/]/i.test(text) || /[\s\\\p{Cc}]/u.test(text) || !text.isWellFormed()) return false
+  return !/^https?:\/\/[^/?#]*@/i.test(text) && URL.canParse(text)
+}
+
+/** A well-formed BCP 47 language tag: `de`, `pt-BR`, `zh-Hant-TW`. */
+export function isLanguageTag(text: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(text).length === 1
+  } catch {
+    // Intl says no by throwing; for us it is an answer like any other.
+    return false
+  }
+}

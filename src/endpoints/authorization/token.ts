@@ -1,0 +1,61 @@
+/** POST /authorization/oauth/token: an API key for a short-lived access token. The logic is http/issue-token.ts. */
+import { Type } from 'typebox'
+import { endpoint } from '#http/endpoint.ts'
+import type { Form, IssueToken } from '#http/issue-token.ts'
+
+const TokenForm = Type.Object(
+  {
+    grant_type: Type.Enum(['client_credentials', 'payment_intents'], {
+      description:
+        '`client_credentials` for your own server, `payment_intents` for a mobile SDK and one intent.',
+    }),
+    client_id: Type.String({ minLength: 1, maxLength: 30, description: 'Your merchant id.' }),
+    client_secret: Type.String({ minLength: 1, sensitive: true, description: 'Your API key.' }),
+    payment_intent_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'With `payment_intents` only: the intent that the token opens.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+const AccessToken = Type.Object({
+  access_token: Type.String({ description: 'Send it as `Authorization: Bearer …`.' }),
+  token_type: Type.Enum(['bearer']),
+  expires_in: Type.Integer({ description: 'Lifetime in seconds: 3600, or 900 for one payment intent.' }),
+})
+
+export const token = endpoint<{ readonly issueToken: IssueToken }, typeof TokenForm>({
+  verb: 'POST',
+  path: '/authorization/oauth/token',
+  operationId: 'issueToken',
+  summary: 'Get an access token',
+  description:
+    'Exchanges merchant id and API key, sent as a form, for a short-lived access token. The credentials go into the ' +
+    'body, not into a header. Wrong credentials are refused for a minute after ten failures of one client from one ' +
+    'address; successes never count.',
+  tag: 'Authorization',
+  version: '2.4.0',
+  access: 'open',
+  idempotent: false,
+  dialect: 'token',
+  accepts: 'application/x-www-form-urlencoded',
+  body: TokenForm,
+  answers: { 200: AccessToken },
+  examples: [
+    {
+      summary: 'Token for your own server',
+      body: { grant_type: 'client_credentials', client_id: 'MERCHANT_ID', client_secret: 'API_KEY' },
+      status: 200,
+      answer: {
+        access_token: 'eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
+        token_type: 'bearer',
+        expires_in: 3600,
+      },
+    },
+  ],
+  // A form arrives as it was sent, and the issuer judges it: see there why.
+  handle: ({ body, address, traceId }, { issueToken }) => issueToken(body as Form, { address, traceId }),
+})

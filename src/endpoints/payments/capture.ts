@@ -1,0 +1,73 @@
+/** `POST /payments/{id}/captures`: takes some or all of what is authorised. */
+import { parsePayId } from '#domain/ids.ts'
+import { checkShared } from '#endpoints/checks.ts'
+import { perform, type Services } from '#endpoints/services.ts'
+import { endpoint } from '#http/endpoint.ts'
+import { NotFound } from '#http/ports.ts'
+import type { CaptureCommand } from '#lifecycle/capture.ts'
+import { capture } from '#operations/capture.ts'
+import { type CaptureRequest, captureRequest } from '#schemas/capture.ts'
+import { paymentPath } from '#endpoints/payments/path.ts'
+import { failedResult, operationResult } from '#schemas/result.ts'
+
+export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof paymentPath>({
+  verb: 'POST',
+  path: '/payments/{id}/captures',
+  operationId: 'capturePayment',
+  summary: 'Capture a payment',
+  description:
+    'Takes money from an authorised payment, all of it or a part, as often as the method allows. A capture whose ' +
+    'outcome is not known counts as taken until it is settled. A declined capture leaves the payment as it was.',
+  tag: 'Payments',
+  version: '2.0.0',
+  access: 'merchant',
+  idempotent: true,
+  dialect: 'payment',
+  params: paymentPath,
+  body: captureRequest,
+  answers: { 200: operationResult, 422: failedResult },
+  examples: [
+    {
+      summary: 'A first part of the order was shipped',
+      after: ['createPayment'],
+      body: {
+        transId: 'order-1001',
+        refNr: 'parcel-1',
+        amount: { value: 1999, currency: 'EUR' },
+        captureMethod: { manual: { currentSequence: 1, total: 2, final: false } },
+      },
+      status: 200,
+      answer: {
+        payId: '019a3f6b2c4d7e8f9012a3b4c5d6e7f8',
+        merchantId: 'mer_4f2a9c1d7b3e8a60',
+        transId: 'order-1001',
+        xId: '019a3f6b9d107c2e8f30415263748596',
+        refNr: 'parcel-1',
+        status: 'OK',
+        responseCode: '00000000',
+        responseDescription: 'Success',
+        paymentMethods: { card: { providerResponseCode: '00', providerTransactionId: 'sim9e8d7c6b5a4f3e2d1c0b' } },
+      },
+    },
+  ],
+  async handle({ body, params, merchant, key }, { engine, environment }) {
+    const payId = parsePayId(params.id)
+    if (!payId) throw new NotFound()
+    checkShared(body, environment)
+    return perform(capture({ merchant, payId, command: toCommand(body), key }, engine))
+  },
+})
+
+function toCommand(body: CaptureRequest): CaptureCommand {
+  const { transId, refNr, amount, captureMethod, paymentMethods, metadata, simulationMode, ...details } = body
+  return {
+    transId,
+    refNr,
+    amount,
+    metadata,
+    simulationMode,
+    manual: captureMethod?.manual,
+    finishAuth: paymentMethods?.card?.finishAuth,
+    details,
+  }
+}

@@ -1,0 +1,131 @@
+/** `POST /payments`: a payment by one given method. */
+import { isPseudoCardNumber } from '#domain/card-numbers.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { Secret } from '#domain/secret.ts'
+import { checkShared } from '#endpoints/checks.ts'
+import { perform, type Services } from '#endpoints/services.ts'
+import { endpoint } from '#http/endpoint.ts'
+import { InvalidField } from '#http/ports.ts'
+import { nearestNames } from '#http/schema-words.ts'
+import type { CreateCommand } from '#lifecycle/create.ts'
+import { defaultCapture, findMethod, findMisfit, methodTypes } from '#methods/catalogue.ts'
+import type { Method } from '#methods/rows.ts'
+import { createPayment } from '#operations/create-payment.ts'
+import { type CreatePayment, createPayment as createPaymentSchema } from '#schemas/create-payment.ts'
+import { failedResult, operationResult } from '#schemas/result.ts'
+
+export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSchema>({
+  verb: 'POST',
+  path: '/payments',
+  operationId: 'createPayment',
+  summary: 'Create a payment',
+  description:
+    'Starts a payment with the given method. With capture AUTOMATIC the money is taken at once, with MANUAL it is ' +
+    'reserved until captures take it. A decline answers 422 and leaves a FAILED payment; an outcome that is not yet ' +
+    'known answers PENDING and is settled in the background.',
+  tag: 'Payments',
+  version: '2.5.0',
+  access: 'merchant',
+  idempotent: true,
+  dialect: 'payment',
+  body: createPaymentSchema,
+  answers: { 200: operationResult, 422: failedResult },
+  examples: [
+    {
+      summary: 'A card that is charged at once',
+      body: {
+        transId: 'order-1001',
+        refNr: 'invoice-77',
+        amount: { value: 4999, currency: 'EUR' },
+        paymentMethods: {
+          integrationType: 'DIRECT',
+          type: 'CARD',
+          card: {
+            number: '4111111111111111',
+            expiryDate: '203012',
+            cardholderName: 'Ada Lovelace',
+            securityCode: '123',
+          },
+        },
+        captureMethod: { type: 'MANUAL' },
+        metadata: { basket: 'b-17' },
+      },
+      status: 200,
+      answer: {
+        payId: '019a3f6b2c4d7e8f9012a3b4c5d6e7f8',
+        merchantId: 'mer_4f2a9c1d7b3e8a60',
+        transId: 'order-1001',
+        xId: '019a3f6b2c4e7a1b8c2d3e4f5a6b7c8d',
+        refNr: 'invoice-77',
+        status: 'AUTHORIZED',
+        responseCode: '00000000',
+        responseDescription: 'Success',
+        metadata: { basket: 'b-17' },
+        paymentMethods: { card: { providerResponseCode: '00', providerTransactionId: 'sim0c1f3a5b7d9e2468ace0' } },
+      },
+    },
+  ],
+  async handle({ body, merchant, key }, { engine, environment }) {
+    const method = requireMethod(body.paymentMethods.type)
+    checkShared(body, environment)
+    checkFit(body, method)
+    const command = toCommand(body, method, merchant)
+    return perform(createPayment({ merchant, command, card: toCard(body), key }, engine))
+  },
+})
+
+function requireMethod(type: string): Method {
+  const method = findMethod(type)
+  if (method) return method
+  const near = nearestNames(type, methodTypes)
+  const hint = near.length > 0 ? `did you mean ${near.join(' or ')}?` : `allowed: ${methodTypes.slice(0, 21).join(', ')}`
+  throw new InvalidField('paymentMethods.type', `${type} is not a payment method; ${hint}`)
+}
+
+/** The method's own limits, and fields that depend on each other. */
+function checkFit(body: CreatePayment, method: Method): void {
+  const misfit = findMisfit(method, body)
+  if (misfit) throw new InvalidField(misfit.field, misfit.error)
+  const { card } = body.paymentMethods
+  if (card && card.expiryDate === undefined && !isPseudoCardNumber(card.number ?? '')) {
+    throw new InvalidField('paymentMethods.card.expiryDate', 'is required with a card number; allowed: YYYYMM')
+  }
+  if (card?.eventToken === 'ORDER' || card?.eventToken === 'DELAYED_SHIPMENT') {
+    throw new InvalidField(
+      'paymentMethods.card.eventToken',
+      `${card.eventToken} is not offered; allowed: PRE_AUTH, ACCOUNT_VERIFICATION`,
+    )
+  }
+}
+
+/** What is kept of the request; the method's object stays out, because that is where card data is. */
+function toCommand(body: CreatePayment, method: Method, merchant: Merchant): CreateCommand {
+  const { transId, refNr, amount, captureMethod, simulationMode, paymentMethods, ...rest } = body
+  const { value, currency, ...amountDetails } = amount
+  return {
+    merchantId: merchant.merchantId,
+    transId,
+    refNr,
+    method,
+    integrationType: paymentMethods.integrationType,
+    amount: { value, currency },
+    captureMethod: {
+      type: captureMethod?.type ?? defaultCapture(method),
+      delayedHours: captureMethod?.delayed?.delayedHours,
+    },
+    metadata: body.metadata,
+    simulationMode,
+    details: { ...rest, amount: amountDetails },
+  }
+}
+
+function toCard({ paymentMethods: { card } }: CreatePayment) {
+  return card?.number === undefined
+    ? undefined
+    : {
+        number: new Secret(card.number),
+        expiryDate: card.expiryDate,
+        cardholderName: card.cardholderName,
+        securityCode: card.securityCode === undefined ? undefined : new Secret(card.securityCode),
+      }
+}

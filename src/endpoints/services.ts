@@ -1,0 +1,37 @@
+/** What handlers are handed, and the translation of faults from below into the few that the HTTP room answers for. */
+import type { IssueToken } from '#http/issue-token.ts'
+import { InvalidField, KeyTaken, NotFound, Unavailable } from '#http/ports.ts'
+import { UnknownPseudoNumber } from '#operations/create-payment.ts'
+import type { Engine } from '#operations/engine.ts'
+import { CommitRefused } from '#operations/payment-queue.ts'
+import { CommitUnknown } from '#storage/change.ts'
+import { isConnectionLost } from '#storage/database.ts'
+
+export interface Services {
+  readonly environment: 'test' | 'live'
+  readonly engine: Engine
+  readonly issueToken: IssueToken
+}
+
+/** 2 s: an embedded database is back by then, and a client that waits longer loses nothing. */
+const retryAfterSeconds = 2
+
+/** Runs an operation; undefined from it means that the merchant has no such object. */
+export async function perform<T>(operation: Promise<T | undefined>): Promise<T> {
+  try {
+    const result = await operation
+    if (result === undefined) throw new NotFound()
+    return result
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+function translate(error: unknown): unknown {
+  if (error instanceof CommitRefused && error.conflict === 'key_taken') return new KeyTaken()
+  if (error instanceof UnknownPseudoNumber) return new InvalidField('paymentMethods.card.number', error.message)
+  if (error instanceof CommitUnknown || isConnectionLost(error)) {
+    return new Unavailable('the database cannot be reached', { retryAfterSeconds, cause: error })
+  }
+  return error
+}

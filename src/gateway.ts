@@ -1,0 +1,262 @@
+/**
+ * Wires one environment: database, vault, connectors, engine, server, workers. The process and the tests both start
+ * here; nothing below knows how it was put together.
+ */
+import { randomUUIDv7 } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Registry } from 'prom-client'
+import { type Connectors, createConnectors } from '#connectors/registry.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import { endpoints } from '#endpoints/index.ts'
+import type { Services } from '#endpoints/services.ts'
+import { createAccessTokens } from '#http/access-token.ts'
+import { createIssueToken } from '#http/issue-token.ts'
+import { createLogger, type Logger } from '#http/log.ts'
+import { createMetrics, type Metrics } from '#http/metrics.ts'
+import { buildOpenApi } from '#http/openapi.ts'
+import { createFailedLogins } from '#http/rate-limit.ts'
+import { about } from '#http/reference/about.ts'
+import { referencePages } from '#http/reference/pages.ts'
+import { createHttpServer, type HttpServer } from '#http/server.ts'
+import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
+import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants.ts'
+import { createPaymentQueue } from '#operations/payment-queue.ts'
+import { formats } from '#schemas/formats.ts'
+import { type Database, openDatabase, readDurability } from '#storage/database.ts'
+import { createGroupCommit } from '#storage/group-commit.ts'
+import { createInstallation } from '#storage/installation.ts'
+import { createKeyReader } from '#storage/keys.ts'
+import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
+import { createPaymentReader } from '#storage/payments.ts'
+import { createWorkFinder } from '#storage/unanswered.ts'
+import { createVaultStore } from '#storage/vault-store.ts'
+import { createCardVault } from '#vault/cards.ts'
+import { createKeyRing, type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
+import type { MasterKey } from '#vault/master-key.ts'
+import { type Loop, startLoop } from '#workers/loop.ts'
+import { createSettleWorker, type SettleWorker } from '#workers/settle.ts'
+
+export interface GatewayOptions {
+  readonly environment: 'test' | 'live'
+  /** A database that has been migrated. */
+  readonly databaseUrl: string
+  readonly masterKey: MasterKey
+  readonly listen?: { readonly host: string; readonly port: number }
+  readonly tls?: { readonly cert: string; readonly key: string }
+  readonly trustedProxy?: boolean
+  /** The origin others see; the listening address unless given. */
+  readonly publicUrl?: string
+  readonly logLevel?: string
+  readonly logDestination?: { write(line: string): void }
+  /** For tests and embedders: other time, other providers, a process that dies at a named point. */
+  readonly clock?: Clock
+  readonly connectors?: Connectors
+  readonly testCrash?: CrashPoint
+}
+
+export interface Gateway {
+  readonly merchants: MerchantAdministration
+  readonly engine: Engine
+  readonly settleWorker: SettleWorker
+  /** Settings of the database that would let an acknowledged payment vanish; always empty in live. */
+  readonly weakDurability: readonly string[]
+  /** Opens the port and starts the workers. Resolves with the origin. */
+  listen(): Promise<string>
+  /** Readiness goes 503, requests in flight finish, workers stop, connections close. */
+  close(): Promise<void>
+}
+
+/** The gateway will not start like this; the message says what to change. */
+export class GatewayError extends Error {}
+
+/** 1 s: an inquiry is due 10 s after its operation at the earliest; nobody notices one second. */
+const duePauseMs = 1_000
+
+/** 30 s: what a dead neighbour left waits 90 s anyway. */
+const abandonedPauseMs = 30_000
+
+/** 10 s of the 15 s a stop may take; the rest is for the workers and the database. */
+const drainMs = 10_000
+
+const realClock: Clock = { nowMs: Date.now, waitMs: milliseconds => delay(milliseconds) }
+
+const newId = (): string => randomUUIDv7().replaceAll('-', '')
+
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const { environment, clock = realClock } = options
+  const logger = createLogger({ level: options.logLevel ?? 'info', out: options.logDestination })
+  const metrics = createMetrics({ registry: new Registry(), processMetrics: true })
+  const database = openDatabase(options.databaseUrl, err => logger.error({ err }, 'an idle database connection broke'))
+  try {
+    const { durable, weak } = await readDurability(database)
+    if (!durable && environment === 'live') {
+      throw new GatewayError(`the database would lose payments in a crash (${weak.join(', ')}); switch this on for live`)
+    }
+    const keys = await openDerivedKeys(options.masterKey, createInstallation(database))
+    const merchants = createMerchantStore(database)
+    const engine = createEngine({ database, keys, metrics, logger, clock, options })
+    const work = createWorkFinder(database)
+    const settleWorker = createSettleWorker({ engine, work, findMerchant: findMerchantIn(merchants) })
+    const changes = new Set<(merchantId: string) => void>()
+    const server = await createServer({ database, keys, merchants, engine, metrics, logger, clock, options, changes })
+    let loops: Loop[] = []
+
+    return {
+      merchants: createAdministration({ environment, keys, merchants, changes }),
+      engine,
+      settleWorker,
+      weakDurability: weak,
+      async listen() {
+        // Whoever is alone on the database owns everything that was sent before; nothing new has been sent yet.
+        const startedAt = await work.now()
+        const alone = await work.claimAlone()
+        const { host, port } = options.listen ?? { host: '127.0.0.1', port: 0 }
+        const origin = await server.listen({ host, port })
+        const onError = (err: unknown): void => logger.error({ err, worker: 'settle' }, 'a worker failed; it goes on')
+        if (alone) void settleWorker.recover(startedAt).catch(onError)
+        loops = [
+          startLoop(() => settleWorker.runDue(), duePauseMs, onError),
+          startLoop(() => settleWorker.recoverAbandoned(), abandonedPauseMs, onError),
+        ]
+        return options.publicUrl ?? origin
+      },
+      async close() {
+        await server.drain(drainMs)
+        await Promise.all(loops.map(loop => loop.stop()))
+        await work.close()
+        await database.close()
+        logger.flush()
+      },
+    }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** For commands that need no server. */
+export async function openMerchants(
+  options: Pick<GatewayOptions, 'environment' | 'databaseUrl' | 'masterKey'>,
+): Promise<{ merchants: MerchantAdministration; close(): Promise<void> }> {
+  const { environment } = options
+  let broken: Error | undefined
+  const database = openDatabase(options.databaseUrl, error => {
+    broken = error
+  })
+  try {
+    const keys = await openDerivedKeys(options.masterKey, createInstallation(database))
+    const merchants = createMerchantStore(database)
+    return {
+      merchants: createAdministration({ environment, keys, merchants, changes: new Set() }),
+      async close() {
+        await database.close()
+        if (broken) throw broken
+      },
+    }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+interface Parts {
+  readonly database: Database
+  readonly keys: DerivedKeys
+  readonly metrics: Metrics
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly options: GatewayOptions
+}
+
+function createEngine({ database, keys, metrics, logger, clock, options }: Parts): Engine {
+  const { commit } = createGroupCommit(database.writers, { onBatch: size => metrics.observeBatch(size) })
+  const payments = createPaymentReader(database)
+  const store = createVaultStore(database)
+  return {
+    commit,
+    payments,
+    queue: createPaymentQueue({ commit, payments }),
+    vault: createCardVault({ fingerprintKey: keys.fingerprint, keyRing: createKeyRing(options.masterKey, store), store }),
+    connectors: options.connectors ?? createConnectors(options.environment),
+    clock,
+    newId,
+    onOutcome: (operation, outcome) => metrics.countOutcome(operation, outcome),
+    onAlarm: (alarm: Alarm) => {
+      const { code, message, payId, xId, error: err } = alarm
+      logger.error({ code, payId, xId, err }, message)
+    },
+    testCrash: options.testCrash ?? (() => undefined),
+  }
+}
+
+const findMerchantIn = (store: MerchantStore) => async (merchantId: MerchantId) =>
+  (await store.find(merchantId))?.merchant
+
+function createAdministration(parts: {
+  environment: 'test' | 'live'
+  keys: DerivedKeys
+  merchants: MerchantStore
+  changes: Set<(merchantId: string) => void>
+}): MerchantAdministration {
+  return createMerchantAdministration({
+    store: parts.merchants,
+    apiKeyPepper: parts.keys.apiKey,
+    webhookSecretKey: parts.keys.webhookSecret,
+    newId,
+    environment: parts.environment,
+    onChange: merchantId => {
+      for (const listener of parts.changes) listener(merchantId)
+    },
+  })
+}
+
+async function createServer(
+  parts: Parts & { merchants: MerchantStore; engine: Engine; changes: Set<(merchantId: string) => void> },
+): Promise<HttpServer> {
+  const { keys, merchants, engine, metrics, logger, clock, options, changes, database } = parts
+  const { environment } = options
+  const credentials = {
+    find: (merchantId: string) => merchants.find(merchantId),
+    findByKeyHash: (keyHash: string) => merchants.findByKeyHash(keyHash),
+    onChange: (listener: (merchantId: string) => void) => void changes.add(listener),
+  }
+  const nowMs = clock.nowMs
+  const accessTokens = createAccessTokens({
+    key: keys.accessToken,
+    issuer: 'tollgate',
+    audience: `tollgate ${environment}`,
+    nowMs,
+  })
+  const issueToken = createIssueToken({
+    credentials,
+    pepper: keys.apiKey,
+    accessTokens,
+    failedTokenRequests: createFailedLogins({ nowMs }),
+  })
+  const services: Services = { environment, engine, issueToken }
+  // Only the address is not known before the port is open, so the pages are made when first asked for.
+  let server: HttpServer | undefined
+  const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
+  const describe = () => buildOpenApi({ ...about, endpoints, baseUrl: `${origin()}/api/v2` })
+  server = await createHttpServer({
+    endpoints,
+    services,
+    credentials,
+    pepper: keys.apiKey,
+    accessTokens,
+    keyStore: createKeyReader(database),
+    fingerprintKey: keys.fingerprint,
+    formats,
+    logger,
+    metrics,
+    readiness: async () => {
+      await database.readers.query('SELECT 1')
+      return []
+    },
+    pages: referencePages(describe),
+    tls: options.tls,
+    trustProxy: options.trustedProxy,
+    nowMs,
+  })
+  return server
+}

@@ -1,0 +1,89 @@
+/**
+ * Access tokens: JWTs signed by this environment for itself (RFC 9068 form). One algorithm, fixed by the key, whatever
+ * a token's header claims. Lifetimes run on the merchant's clock, so its time is asked for after the signature is right.
+ */
+import { type KeyObject, randomUUID } from 'node:crypto'
+import { compactVerify, SignJWT } from 'jose'
+import type { Merchant } from '#domain/merchant.ts'
+
+export interface TokenSettings {
+  /** 32 bytes or more. */
+  readonly key: KeyObject
+  readonly issuer: string
+  /** Names the environment: a token of one is worthless on the other. */
+  readonly audience: string
+  readonly nowMs: () => number
+}
+
+export interface TokenClaims {
+  readonly merchantId: string
+  /** Set when the token opens one payment intent only. */
+  readonly intentId: string | undefined
+  readonly expiresAtMs: number
+  readonly notBeforeMs: number
+}
+
+export interface AccessTokens {
+  issue(merchant: Merchant, intentId?: string): Promise<{ accessToken: string; expiresInSeconds: number }>
+  /** Undefined for every token that this environment did not sign in this form; says nothing about its time. */
+  read(accessToken: string): Promise<TokenClaims | undefined>
+}
+
+const algorithm = 'HS256'
+const tokenType = 'at+jwt'
+/** The contract: an hour for a merchant's own server. */
+const merchantLifetimeSeconds = 3600
+/** The contract: a quarter of an hour, because this one is handed to a customer's device. */
+const intentLifetimeSeconds = 900
+
+export const timeOf = (merchant: Merchant, nowMs: number): number => nowMs + merchant.clockOffsetMs
+
+export function createAccessTokens({ key, issuer, audience, nowMs }: TokenSettings): AccessTokens {
+  return {
+    async issue(merchant, intentId) {
+      const issuedAt = Math.floor(timeOf(merchant, nowMs()) / 1000)
+      const expiresInSeconds = intentId === undefined ? merchantLifetimeSeconds : intentLifetimeSeconds
+      const accessToken = await new SignJWT(intentId === undefined ? {} : { payment_intent_id: intentId })
+        .setProtectedHeader({ alg: algorithm, typ: tokenType })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setSubject(merchant.merchantId)
+        .setIssuedAt(issuedAt)
+        .setNotBefore(issuedAt)
+        .setExpirationTime(issuedAt + expiresInSeconds)
+        .setJti(randomUUID())
+        .sign(key)
+      return { accessToken, expiresInSeconds }
+    },
+
+    async read(accessToken) {
+      const payload = await verifySignature(accessToken, key)
+      if (payload === undefined || payload.iss !== issuer || payload.aud !== audience) return undefined
+      const { sub, exp, nbf, payment_intent_id: intentId } = payload
+      if (typeof sub !== 'string' || !Number.isSafeInteger(exp) || !Number.isSafeInteger(nbf))
+        return undefined
+      if (intentId !== undefined && typeof intentId !== 'string') return undefined
+      return {
+        merchantId: sub,
+        intentId,
+        expiresAtMs: Number(exp) * 1000,
+        notBeforeMs: Number(nbf) * 1000,
+      }
+    },
+  }
+}
+
+async function verifySignature(
+  accessToken: string,
+  key: KeyObject,
+): Promise<Record<string, unknown> | undefined> {
+  try {
+    const { payload, protectedHeader } = await compactVerify(accessToken, key, { algorithms: [algorithm] })
+    if (protectedHeader.typ !== tokenType) return undefined
+    const claims: unknown = JSON.parse(Buffer.from(payload).toString('utf8'))
+    return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : undefined
+  } catch {
+    // Whatever is wrong with it, the answer is the same 401 and must not tell more.
+    return undefined
+  }
+}

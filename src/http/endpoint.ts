@@ -1,0 +1,114 @@
+/**
+ * An endpoint is data: verb, path, who may call, what is accepted, how errors are said, and a short handler.
+ * The server, the OpenAPI document, the reference page and the tests are all made from the same table of them.
+ * This room knows no payment words.
+ */
+import type { Static, TSchema } from 'typebox'
+import type { Merchant } from '#domain/merchant.ts'
+
+export type Verb = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+/**
+ * Which credentials open the endpoint. `open`: none. `merchant`: Basic or Bearer.
+ * `customer`: those or `X-API-Key`. `intent`: those or the access token of the payment intent named in the path.
+ */
+export type Access = 'open' | 'merchant' | 'customer' | 'intent'
+
+/** How an endpoint says no. One renderer (dialects.ts) knows them all. */
+export type Dialect = 'payment' | 'followUp' | 'customer' | 'service' | 'token'
+
+/** What leaves: the body is JSON text already, written once, so that the stored and the sent answer are the same bytes. */
+export interface Answer {
+  readonly status: number
+  readonly json: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export const answer = (status: number, body: unknown, headers?: Record<string, string>): Answer => ({
+  status,
+  json: JSON.stringify(body),
+  ...(headers ? { headers } : {}),
+})
+
+/** The scope of a key is merchant + verb + path, never the credential, so that a renewed access token finds it again. */
+export interface IdempotencyKey {
+  readonly verb: Verb
+  /** The concrete path relative to the base, for example /payments/0198…/captures. */
+  readonly path: string
+  readonly key: string
+  /** SHA-256 (hex) of the body's canonical JSON. */
+  readonly fingerprint: string
+}
+
+export interface Call<Body = unknown, Params = unknown, Query = unknown> {
+  readonly merchant: Merchant
+  readonly body: Body
+  readonly params: Params
+  readonly query: Query
+  readonly key: IdempotencyKey | undefined
+  readonly traceId: string
+  /** The address the request came from, for limits and logs. */
+  readonly address: string
+}
+
+/** A complete, executable example: the tests send it and compare the status; the reference shows both halves. */
+export interface Example {
+  readonly summary: string
+  /** Values of the path's parameters where they go by another name than the field that fills them: `{ id: '{payId}' }`. */
+  readonly params?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly query?: Readonly<Record<string, string>>
+  readonly status: number
+  readonly answer: unknown
+  /**
+   * Examples that must have run before, by operationId; `{payId}` and the like in path or body are
+   * filled from the fields of their answers.
+   */
+  readonly after?: readonly string[]
+}
+
+export interface Endpoint<Services = never> {
+  readonly verb: Verb
+  /** Relative to the base, with `{name}` for parameters. */
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  readonly description: string
+  readonly tag: string
+  /** The operation's own version number, shown in the reference. */
+  readonly version: string
+  readonly access: Access
+  readonly idempotent: boolean
+  readonly dialect: Dialect
+  readonly params?: TSchema
+  readonly query?: TSchema
+  readonly body?: TSchema
+  /** The body's media type; JSON unless said otherwise. */
+  readonly accepts?: 'application/json' | 'application/x-www-form-urlencoded'
+  /** Success (and 422) bodies by status; the error bodies come with the dialect. */
+  readonly answers: Readonly<Record<number, TSchema>>
+  readonly examples: readonly Example[]
+  readonly handle: (call: Call<never, never, never>, services: Services) => Promise<Answer>
+}
+
+type StaticOr<T> = T extends TSchema ? Static<T> : undefined
+
+/** Gives the handler its types from the schemas; at run time it returns its argument. */
+export function endpoint<
+  Services,
+  B extends TSchema | undefined = undefined,
+  P extends TSchema | undefined = undefined,
+  Q extends TSchema | undefined = undefined,
+>(
+  definition: Omit<Endpoint<Services>, 'body' | 'params' | 'query' | 'handle'> & {
+    readonly body?: B
+    readonly params?: P
+    readonly query?: Q
+    readonly handle: (
+      call: Call<StaticOr<B>, StaticOr<P>, StaticOr<Q>>,
+      services: Services,
+    ) => Promise<Answer>
+  },
+): Endpoint<Services> {
+  return definition as unknown as Endpoint<Services>
+}

@@ -1,0 +1,166 @@
+/**
+ * Reads JSON text as it was sent: nothing is coerced or dropped, and what could not come back unchanged is refused by
+ * name. The common case is one parse and one walk without building a path; paths are made only for a refusal.
+ */
+import { isUtf8 } from 'node:buffer'
+import { type FieldError, type Refusal, refuseField } from '#http/refusal.ts'
+
+export interface ReadJson {
+  readonly value: unknown
+  /** Length of the text; tells how much work a thorough validation could be. */
+  readonly length: number
+}
+
+/** 20: deeper than any object of the contract (the deepest has 7 levels), shallow enough for plain recursion. */
+const nestingMax = 20
+/** A path is for reading; longer names are cut. */
+const nameMax = 64
+
+const unreadable = refuseField('body', 'The body is not readable as JSON; it must be one JSON object.')
+const notUtf8 = refuseField('body', 'The body is not valid UTF-8; JSON is always sent as UTF-8.')
+
+/** Counts the members of all objects; NaN (which swallows every sum) as soon as something must be refused. */
+function countMembers(value: unknown, level: number, readStrings: boolean): number {
+  if (typeof value === 'string') return readStrings && !isClean(value) ? Number.NaN : 0
+  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? 0 : Number.NaN
+  if (typeof value !== 'object' || value === null) return 0
+  if (level > nestingMax) return Number.NaN
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const entry of value) count += countMembers(entry, level + 1, readStrings)
+    return count
+  }
+  for (const key of Object.keys(value)) {
+    if (isPoison(key, value as Record<string, unknown>) || (readStrings && !isClean(key))) return Number.NaN
+    count += 1 + countMembers((value as Record<string, unknown>)[key], level + 1, readStrings)
+  }
+  return count
+}
+
+const isClean = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
+
+/** Keys that turn into a real prototype when somebody copies the object carelessly. */
+function isPoison(key: string, owner: Record<string, unknown>): boolean {
+  if (key === '__proto__') return true
+  if (key !== 'constructor') return false
+  const value = owner[key]
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
+}
+
+export const joinPath = (parent: string, name: string | number): string => {
+  if (typeof name === 'number') return `${parent}[${name}]`
+  const short = name.length > nameMax ? `${name.slice(0, nameMax)}…` : name
+  return parent === '' ? short : `${parent}.${short}`
+}
+
+/** The first thing in document order that must be refused, with its path. Only called when there is one. */
+export function findFlaw(value: unknown, path = '', level = 1): FieldError | undefined {
+  const field = path === '' ? 'body' : path
+  if (typeof value === 'string' && !isClean(value)) {
+    return { field, error: `${field} holds U+0000 or half a surrogate pair; it must be well-formed text.` }
+  }
+  if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
+    return {
+      field,
+      error: `${field} is a number beyond 2^53 and could not be kept exactly; send it as text or smaller.`,
+    }
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  if (level > nestingMax) {
+    return { field, error: `${field} is nested too deep; at most ${nestingMax} levels are taken.` }
+  }
+  const members = Array.isArray(value) ? value.entries() : Object.entries(value)
+  for (const [name, member] of members) {
+    const flaw =
+      (typeof name === 'string' ? findKeyFlaw(name, value as Record<string, unknown>, path) : undefined) ??
+      findFlaw(member, joinPath(path, name), level + 1)
+    if (flaw) return flaw
+  }
+  return undefined
+}
+
+function findKeyFlaw(key: string, owner: Record<string, unknown>, path: string): FieldError | undefined {
+  if (isPoison(key, owner)) {
+    const field = joinPath(path, key === 'constructor' ? 'constructor.prototype' : key)
+    return { field, error: `${field} is a name that is never taken.` }
+  }
+  if (isClean(key)) return undefined
+  // The name itself cannot be repeated, so it is written with the marks that stand for what is wrong in it.
+  const field = joinPath(path, key.replaceAll('\u0000', '\u2400').toWellFormed())
+  return {
+    field,
+    error: `${field} is a name with U+0000 or half a surrogate pair; it must be well-formed text.`,
+  }
+}
+
+/** Colons outside of strings: in valid JSON exactly one per member of an object, before duplicates are dropped. */
+function countWrittenMembers(text: string): number {
+  let count = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === colon) count++
+    else if (code === quote) at = endOfString(text, at)
+  }
+  return count
+}
+
+const quote = 34
+const colon = 58
+const backslash = 92
+
+/** The place of the closing quote. The text is valid JSON already, so there is one. */
+function endOfString(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); ; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(at - 1 - backslashes) === backslash) backslashes++
+    if (backslashes % 2 === 0) return at
+  }
+}
+
+/** The path of the first name that its object has twice. The text is valid JSON with such a name in it. */
+function findDuplicate(text: string): string {
+  const open: { path: string; names: Set<string> | undefined; index: number; name: string }[] = []
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]
+    const top = open.at(-1)
+    if (char === '{' || char === '[') {
+      const path = top === undefined ? '' : joinPath(top.path, top.names ? top.name : top.index)
+      open.push({ path, names: char === '{' ? new Set() : undefined, index: 0, name: '' })
+    } else if (char === '}' || char === ']') open.pop()
+    else if (char === ',' && top) top.index++
+    else if (char === '"') {
+      const end = endOfString(text, at)
+      const isName = top?.names !== undefined && /^\s*:/.test(text.slice(end + 1, end + 64))
+      if (isName && top?.names) {
+        top.name = JSON.parse(text.slice(at, end + 1)) as string
+        if (top.names.has(top.name)) return joinPath(top.path, top.name)
+        top.names.add(top.name)
+      }
+      at = end
+    }
+  }
+  return 'body'
+}
+
+export function readJson(bytes: Buffer): ReadJson | Refusal {
+  const text = bytes.toString('utf8')
+  // Decoding puts U+FFFD where bytes are not UTF-8; only then is it worth asking whether it was sent as such.
+  if (text.includes('\ufffd') && !isUtf8(bytes)) return notUtf8
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return unreadable
+  }
+  // In valid UTF-8 only an escape can bring U+0000 or half a surrogate pair.
+  const members = countMembers(value, 1, text.includes('\\u'))
+  if (Number.isNaN(members)) {
+    const flaw = findFlaw(value)
+    return flaw ? refuseField(flaw.field, flaw.error) : unreadable
+  }
+  if (countWrittenMembers(text) !== members) {
+    const field = findDuplicate(text)
+    return refuseField(field, `${field} is given twice in the same object; give it once.`)
+  }
+  return { value, length: text.length }
+}

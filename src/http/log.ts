@@ -1,0 +1,104 @@
+/**
+ * Structured logs that no card number survives: only the fields named here are written, never a body or a header, and
+ * every finished line passes the card number filter before it leaves the process.
+ */
+import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino'
+import { scrubCardNumbers } from '#domain/card-numbers.ts'
+
+export type { Logger } from 'pino'
+
+/** Copied as they are when they are text, numbers or booleans; everything else a caller passes is left out. */
+const allowedFields = [
+  'traceId',
+  'verb',
+  'route',
+  'status',
+  'durationMs',
+  'merchantId',
+  'payId',
+  'xId',
+  'operationId',
+  'environment',
+  'component',
+  'connector',
+  'worker',
+  'outcome',
+  'code',
+  'count',
+  'attempt',
+  'delayMs',
+  'port',
+  'address',
+  'signal',
+  'version',
+  'reason',
+] as const
+
+/** Longer texts are cut: a log line is for reading. */
+const textMax = 2_000
+/** A chain of causes deeper than this tells nothing more. */
+const causesMax = 3
+
+const isPlain = (value: unknown): value is string | number | boolean =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+
+// Filtered before it is cut, as a whole card number could otherwise become half of one and pass the last filter.
+const cleanText = (text: string): string => scrubCardNumbers(text).slice(0, textMax)
+
+function describeError(error: Error): Record<string, string> {
+  const code = (error as { code?: unknown }).code
+  const causes: string[] = []
+  for (let cause = error.cause; cause instanceof Error && causes.length < causesMax; cause = cause.cause) {
+    causes.push(`${cause.name}: ${cause.message}`)
+  }
+  return {
+    errName: cleanText(error.name),
+    errMessage: cleanText(error.message),
+    ...(isPlain(code) ? { code: cleanText(String(code)) } : {}),
+    ...(error.stack === undefined ? {} : { stack: cleanText(error.stack) }),
+    ...(causes.length > 0 ? { causes: cleanText(causes.join(' ← ')) } : {}),
+  }
+}
+
+export function keepAllowedFields(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const kept: Record<string, unknown> = {}
+  for (const field of allowedFields) {
+    const value = given[field]
+    if (isPlain(value)) kept[field] = typeof value === 'string' ? cleanText(value) : value
+  }
+  const error = given.err ?? given.error
+  return error instanceof Error ? { ...kept, ...describeError(error) } : kept
+}
+
+export const scrubLines = (out: DestinationStream): DestinationStream => ({
+  write: line => out.write(scrubCardNumbers(line)),
+})
+
+/** 4 KiB at a time, or what there is after a second: a system call per request would cost more than the request. */
+const standardOutput = () => destination({ dest: 1, sync: false, minLength: 4_096, periodicFlush: 1_000 })
+
+export interface LogOptions {
+  readonly level: string
+  /** Standard output unless given. */
+  readonly out?: DestinationStream
+}
+
+export function createLogger({ level, out = standardOutput() }: LogOptions): Logger {
+  return pino(
+    {
+      level,
+      // No process id and host name: whoever collects the lines knows where they come from.
+      base: null,
+      // As text: thirteen digits in a row could look like a card number to the filter.
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: {
+        level: label => ({ level: label }),
+        bindings: keepAllowedFields,
+        log: keepAllowedFields,
+      },
+      // Errors are described above, field by field.
+      serializers: {},
+    },
+    scrubLines(out),
+  )
+}

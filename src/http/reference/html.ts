@@ -1,0 +1,76 @@
+/**
+ * Builds HTML from templates in which everything is escaped unless it is HTML already. Nothing else may join
+ * markup.
+ */
+export class Html {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  toString(): string {
+    return this.text
+  }
+}
+
+export type Part = Html | string | number | false | undefined | readonly Part[]
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, character => entities[character] ?? '')
+
+function toText(part: Part): string {
+  if (part === undefined || part === false) return ''
+  if (part instanceof Html) return part.text
+  if (typeof part === 'object') return part.map(toText).join('')
+  return escapeHtml(String(part))
+}
+
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  let text = strings[0] ?? ''
+  for (const [index, part] of parts.entries()) text += toText(part) + (strings[index + 1] ?? '')
+  return new Html(text)
+}
+
+/** Prose as descriptions are written: paragraphs, lines that begin with "- ", `code` and **strong**. */
+export function renderProse(text: string): Html {
+  const blocks = text.trim().split(/\n\s*\n/)
+  return html`${blocks.map(block => {
+    const lines = block.split('\n').map(line => line.trim())
+    if (lines.every(line => line.startsWith('- '))) {
+      return html`<ul>${lines.map(line => html`<li>${renderInline(line.slice(2))}</li>`)}</ul>`
+    }
+    return html`<p>${renderInline(lines.join(' '))}</p>`
+  })}`
+}
+
+export function renderInline(text: string): Html {
+  const pieces = text.split(/(`[^`]+`|\*\*[^*]+\*\*)/)
+  return html`${pieces.map(piece => {
+    if (piece.startsWith('`') && piece.length > 2) return html`<code>${piece.slice(1, -1)}</code>`
+    if (piece.startsWith('**') && piece.length > 4) return html`<strong>${piece.slice(2, -2)}</strong>`
+    return piece
+  })}`
+}
+
+const jsonToken = /("(?:\\.|[^"\\])*")(?=(\s*:)?)|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g
+
+/** Colours JSON text. The text itself stays the same, so that copying gives what was written. */
+export function highlightJson(text: string): Html {
+  let coloured = ''
+  let end = 0
+  for (const match of text.matchAll(jsonToken)) {
+    const [token, quoted, colon] = match
+    const kind = quoted === undefined ? 'n' : colon === undefined ? 's' : 'k'
+    coloured += `${escapeHtml(text.slice(end, match.index))}<span class="${kind}">${escapeHtml(token)}</span>`
+    end = match.index + token.length
+  }
+  return new Html(coloured + escapeHtml(text.slice(end)))
+}

@@ -1,0 +1,53 @@
+/**
+ * Examples build on each other: `{payId}` in a path or body stands for that field of an earlier answer.
+ * Filling them is needed twice, with the written answers for the document and with real ones when the tests
+ * run the examples.
+ */
+import assert from 'node:assert/strict'
+import type { Endpoint, Example } from '#http/endpoint.ts'
+
+export type Fields = Readonly<Record<string, unknown>>
+
+const placeholder = /\{([A-Za-z_][\w.]*)\}/g
+const whole = /^\{([A-Za-z_][\w.]*)\}$/
+
+function readField(fields: Fields, path: string): unknown {
+  let value: unknown = fields
+  for (const name of path.split('.')) {
+    value = typeof value === 'object' && value !== null ? (value as Fields)[name] : undefined
+  }
+  assert(value !== undefined, `no earlier answer has the field ${path}; name its operation in "after"`)
+  return value
+}
+
+/** A string that is nothing but a placeholder keeps the JSON type of what fills it. */
+export function fillPlaceholders(value: unknown, fields: Fields): unknown {
+  if (typeof value === 'string') {
+    const only = whole.exec(value)?.[1]
+    if (only !== undefined) return readField(fields, only)
+    return value.replace(placeholder, (_, path: string) => String(readField(fields, path)))
+  }
+  if (Array.isArray(value)) return value.map(item => fillPlaceholders(item, fields))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, fillPlaceholders(item, fields)]),
+  )
+}
+
+/**
+ * The path of an example with its parameters named by what fills them: `/payments/{id}` becomes
+ * `/payments/{payId}`.
+ */
+export const examplePath = (endpoint: Pick<Endpoint, 'path'>, example: Example): string =>
+  endpoint.path.replace(placeholder, (parameter, name: string) => example.params?.[name] ?? parameter)
+
+/** The example an `after` refers to is the first of its operation: by custom the one that succeeds. */
+export function findExample<E extends Pick<Endpoint, 'operationId' | 'examples'>>(
+  endpoints: readonly E[],
+  operationId: string,
+): { readonly endpoint: E; readonly example: Example } {
+  const endpoint = endpoints.find(candidate => candidate.operationId === operationId)
+  const example = endpoint?.examples[0]
+  assert(endpoint && example, `an example is said to come after ${operationId}, which has no example`)
+  return { endpoint, example }
+}

@@ -1,0 +1,147 @@
+/**
+ * The API reference as one page, made once from the OpenAPI document. It needs no script to be read, and no
+ * request to another origin: style and script are files of their own, so that the strictest content security
+ * policy holds.
+ */
+import { readFileSync } from 'node:fs'
+import { exampleCredentials } from '#http/openapi.ts'
+import type { OpenApiDocument } from '#http/reference/document.ts'
+import { chooseShared, listSent, objectAnchor, renderFields } from '#http/reference/fields.ts'
+import { chapters, renderChapter } from '#http/reference/guide.ts'
+import { type Html, html, renderInline, renderProse } from '#http/reference/html.ts'
+import {
+  type ListedOperation,
+  listOperations,
+  type OperationView,
+  renderAnchor,
+  renderOperation,
+  renderVerb,
+} from '#http/reference/operation.ts'
+
+export interface ReferencePage {
+  readonly html: string
+  readonly css: string
+  readonly js: string
+}
+
+const readBeside = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
+
+/** In this order: what comes later may refine what came before. */
+const styles = ['base', 'navigation', 'content', 'fields', 'media']
+
+const icon =
+  'data:image/svg+xml,' +
+  encodeURIComponent(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#0a6b5d"/>' +
+      '<path d="M4 12V4M4 5.5l8.5 3" stroke="#fff" stroke-width="2" stroke-linecap="round"/></svg>',
+  )
+
+export function renderReference(document: OpenApiDocument): ReferencePage {
+  const view: OperationView = {
+    document,
+    schemas: document.components.schemas,
+    shared: chooseShared(document),
+    present: 'required',
+    credentials: exampleCredentials,
+  }
+  return {
+    html: renderPage(view).text,
+    css: styles.map(name => readBeside(`./style/${name}.css`)).join('\n'),
+    js: readBeside('./script.js'),
+  }
+}
+
+interface TagGroup {
+  readonly name: string
+  readonly description: string
+  readonly anchor: string
+  readonly operations: readonly ListedOperation[]
+}
+
+function groupByTag(document: OpenApiDocument): TagGroup[] {
+  const operations = listOperations(document)
+  return document.tags.map(({ name, description }) => ({
+    name,
+    description,
+    anchor: `tag-${name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`,
+    operations: operations.filter(({ operation }) => operation.tags.includes(name)),
+  }))
+}
+
+function renderPage(view: OperationView): Html {
+  const { info } = view.document
+  const groups = groupByTag(view.document)
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${info.title} reference</title>
+<link rel="icon" href="${icon}">
+<link rel="stylesheet" href="/docs/reference.css">
+<script src="/docs/reference.js" defer></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<header class="bar"><a class="brand" href="#top">${info.title}</a><a class="menu" href="#navigation">Menu</a></header>
+${renderNavigation(groups, view)}
+<main id="content" tabindex="-1">
+<header class="hero" id="top">
+<h1>${info.title}</h1>
+<div class="prose">${renderProse(info.description)}</div>
+<dl class="facts"><div><dt>Base URL</dt><dd><code data-copy>${view.document.servers[0]?.url}</code></dd></div><div><dt>Version</dt><dd>${info.version}</dd></div><div><dt>For machines</dt><dd><a href="/openapi.json">OpenAPI 3.1</a></dd></div></dl>
+</header>
+${chapters.map(chapter => renderChapter(chapter, view))}
+${groups.map(group => renderGroup(group, view))}
+${renderObjects(view)}
+</main>
+</body>
+</html>
+`
+}
+
+function renderNavigation(groups: readonly TagGroup[], view: OperationView): Html {
+  return html`<nav id="navigation" aria-label="Reference">
+<div class="top"><a class="brand" href="#top">${view.document.info.title}</a><a class="close" href="#content">Close</a></div>
+<search hidden><label for="filter">Filter</label><input id="filter" type="search" placeholder="Name, path or field" autocomplete="off" spellcheck="false" aria-describedby="found"><kbd aria-hidden="true">/</kbd><p id="found" role="status"></p></search>
+<div class="group"><h2>Guide</h2><ul>${chapters.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}</ul></div>
+${groups.map(
+  ({ name, anchor, operations }) =>
+    html`<div class="group"><h2><a href="#${anchor}">${name}</a></h2><ul>${operations.map(
+      ({ verb, operation }) =>
+        html`<li><a href="#${operation.operationId}"><span>${operation.summary}</span>${renderVerb(verb)}</a></li>`,
+    )}</ul></div>`,
+)}
+${
+  view.shared.size > 0 &&
+  html`<div class="group"><h2><a href="#objects">Objects</a></h2><ul>${[...view.shared].map(
+    name => html`<li><a href="#${objectAnchor(name)}">${name}</a></li>`,
+  )}</ul></div>`
+}
+</nav>`
+}
+
+function renderGroup({ name, description, anchor, operations }: TagGroup, view: OperationView): Html {
+  return html`
+<section class="tag" id="${anchor}"><h2>${name}${renderAnchor(anchor)}</h2><div class="prose">${renderProse(description)}</div></section>
+${operations.map(operation => renderOperation(operation, view))}`
+}
+
+/**
+ * Objects that several operations share are spelled out once; the script copies them to where they are asked
+ * for.
+ */
+function renderObjects(view: OperationView): Html | undefined {
+  if (view.shared.size === 0) return undefined
+  const sent = listSent(view.document)
+  return html`
+<section class="tag" id="objects"><h2>Objects${renderAnchor('objects')}</h2><div class="prose"><p>Shapes that several operations send or answer with.</p></div></section>
+${[...view.shared].map(name => {
+  const schema = view.schemas[name] ?? {}
+  const anchor = objectAnchor(name)
+  return html`<section class="object" id="${anchor}"><h3>${name}${renderAnchor(anchor)}</h3>${
+    schema.description && html`<div class="prose"><p>${renderInline(schema.description)}</p></div>`
+  }${renderFields(schema, { ...view, present: sent.has(name) ? 'required' : 'always' }, anchor)}</section>`
+})}`
+}

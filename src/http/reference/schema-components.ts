@@ -1,0 +1,134 @@
+/**
+ * Turns the schemas that validate requests into the schemas of the OpenAPI document: a PascalCase `title`
+ * becomes a named component, keywords of our own become extensions, and shapes that code generators stumble
+ * over are said more plainly.
+ */
+import assert from 'node:assert/strict'
+import type { SchemaObject } from '#http/reference/document.ts'
+
+type Node = Readonly<Record<string, unknown>>
+
+/** Keywords of JSON Schema 2020-12 that mean the same in OpenAPI 3.1. Everything else becomes `x-…`. */
+const keywords = new Set(
+  `$ref type title description default examples deprecated discriminator externalDocs readOnly
+   writeOnly enum const format pattern
+   minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems uniqueItems
+   minProperties maxProperties required`.split(/\s+/),
+)
+const schemaMaps = new Set(['properties', 'patternProperties'])
+const schemaLists = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+const schemaSingles = new Set([
+  'items',
+  'additionalProperties',
+  'propertyNames',
+  'contains',
+  'not',
+  'if',
+  'then',
+  'else',
+])
+
+const pascalCase = /^[A-Z][A-Za-z0-9]+$/
+/** The pattern that TypeBox gives to a record with any key: the same as additionalProperties. */
+const anyKey = '^.*$'
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export interface SchemaComponents {
+  render(schema: object): SchemaObject
+  readonly schemas: Record<string, SchemaObject>
+}
+
+export function createSchemaComponents(): SchemaComponents {
+  const schemas: Record<string, SchemaObject> = {}
+  const fingerprints = new Map<string, string>()
+
+  const render = (schema: object): SchemaObject => {
+    const rendered = simplify(renderKeywords(schema as Node, render))
+    const { title, description, ...shape } = rendered
+    if (title === undefined || !pascalCase.test(title)) return rendered
+
+    // TypeBox copies a schema to mark it optional, so identity is lost on the way: equal shape is what
+    // counts.
+    const fingerprint = JSON.stringify(shape)
+    const known = fingerprints.get(title)
+    assert(
+      known === undefined || known === fingerprint,
+      `two different schemas have the title ${title}; a component needs a name of its own`,
+    )
+    const $ref = `#/components/schemas/${title}`
+    if (known === undefined) {
+      fingerprints.set(title, fingerprint)
+      schemas[title] = description === undefined ? shape : { description, ...shape }
+      return { $ref }
+    }
+    // One place may describe a shared object in its own words; 3.1 allows that beside a reference.
+    return description === schemas[title]?.description ? { $ref } : { $ref, description }
+  }
+
+  return { render, schemas }
+}
+
+function renderKeywords(schema: Node, render: (schema: object) => SchemaObject): SchemaObject {
+  const rendered: Record<string, unknown> = {}
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (value === undefined || keyword === '$id' || keyword.startsWith('~')) continue
+    // A property may be the schema `false`: nothing fits it.
+    if (schemaMaps.has(keyword) && isNode(value)) {
+      rendered[keyword] = Object.fromEntries(
+        Object.entries(value).map(([name, child]) => [name, isNode(child) ? render(child) : child]),
+      )
+    } else if (schemaLists.has(keyword) && Array.isArray(value)) {
+      rendered[keyword] = value.map(child => render(child as object))
+    } else if (schemaSingles.has(keyword)) {
+      rendered[keyword] = isNode(value) ? render(value) : value
+    } else if (keyword === 'example') {
+      rendered.examples = [value]
+    } else if (keywords.has(keyword) || keyword.startsWith('x-')) {
+      rendered[keyword] = value
+    } else {
+      rendered[`x-${toKebab(keyword)}`] = value
+    }
+  }
+  return rendered as SchemaObject
+}
+
+const toKebab = (name: string): string => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
+
+/**
+ * Says closed lists as `enum` with a type and free maps as `additionalProperties`: the same set of values,
+ * fewer words.
+ */
+function simplify(schema: SchemaObject): SchemaObject {
+  const { anyOf, patternProperties, ...rest } = schema as SchemaObject & {
+    patternProperties?: Record<string, SchemaObject>
+  }
+  let simple: Record<string, unknown> = { ...rest }
+  if (anyOf !== undefined) {
+    const constants = anyOf.map(option => option.const)
+    if (constants.every(value => typeof value === 'string'))
+      simple = { type: 'string', ...rest, enum: constants }
+    else simple.anyOf = anyOf
+  }
+  if (patternProperties !== undefined) {
+    const [pattern, value] = Object.entries(patternProperties)[0] ?? []
+    if (
+      pattern === anyKey &&
+      Object.keys(patternProperties).length === 1 &&
+      rest.additionalProperties === undefined
+    ) {
+      simple.additionalProperties = Object.keys(value ?? {}).length === 0 ? true : value
+    } else {
+      simple.patternProperties = patternProperties
+    }
+  }
+  if (
+    Array.isArray(simple.enum) &&
+    simple.type === undefined &&
+    simple.enum.every(value => typeof value === 'string')
+  ) {
+    simple = { type: 'string', ...simple }
+  }
+  return simple as SchemaObject
+}

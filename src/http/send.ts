@@ -1,0 +1,120 @@
+/** Puts an answer or a refusal on the wire, with the headers that every answer of this server carries. */
+import type { FastifyReply } from 'fastify'
+import type { Caller } from '#http/authentication.ts'
+import { renderRefusal } from '#http/dialects.ts'
+import type { Answer, Dialect } from '#http/endpoint.ts'
+import type { Quota } from '#http/rate-limit.ts'
+import type { Refusal } from '#http/refusal.ts'
+import type { Prepared } from '#http/route.ts'
+import type { Trace } from '#http/trace.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Milliseconds of the process clock. */
+    arrivedAt: number
+    trace: Trace
+    caller: Caller | undefined
+    quota: Quota | undefined
+  }
+  interface FastifyContextConfig {
+    prepared?: Prepared
+  }
+}
+
+export interface Sender {
+  /** On every answer. */
+  readonly security: Readonly<Record<string, string>>
+  /** On every answer of the API. */
+  readonly api: Readonly<Record<string, string>>
+  isDraining(): boolean
+}
+
+export interface Page {
+  readonly contentType: string
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** It informs only; the path prefix selects. */
+const apiVersion = '2.5.0'
+/** A year, as browsers ask of a host that means it. */
+const strictTransport = 'max-age=31536000'
+/** JSON is never a page: whatever a browser is tricked into making of it, it may load and run nothing. */
+const nothingLoads = "default-src 'none'; frame-ancestors 'none'"
+/** Our own pages at the origin: scripts and styles are files of ours, nothing inline, nothing foreign. */
+const ownFilesOnly =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+export function createSender(options: { secure: boolean; isDraining: () => boolean }): Sender {
+  const security = {
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': nothingLoads,
+    ...(options.secure ? { 'strict-transport-security': strictTransport } : {}),
+  }
+  return {
+    security,
+    // no-store: an answer about money is for the one who asked.
+    api: { ...security, 'cache-control': 'no-store', 'x-api-version': apiVersion },
+    isDraining: options.isDraining,
+  }
+}
+
+interface Sending {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+  readonly base: Readonly<Record<string, string>>
+  readonly more: Readonly<Record<string, string>> | undefined
+}
+
+function send(reply: FastifyReply, sending: Sending, sender: Sender): FastifyReply {
+  const { quota, trace } = reply.request
+  reply.code(sending.status).headers(sending.base)
+  reply.header('content-type', sending.contentType).header('traceparent', trace.traceparent)
+  if (quota) reply.header('ratelimit-policy', quota.policy).header('ratelimit', quota.state)
+  if (sending.more) reply.headers(sending.more)
+  if (sender.isDraining()) reply.header('connection', 'close')
+  return reply.send(sending.body)
+}
+
+export const sendAnswer = (reply: FastifyReply, answer: Answer, sender: Sender): FastifyReply =>
+  send(
+    reply,
+    {
+      status: answer.status,
+      contentType: 'application/json',
+      body: answer.json,
+      base: sender.api,
+      more: answer.headers,
+    },
+    sender,
+  )
+
+export interface Spoken {
+  readonly dialect: Dialect
+  readonly refusal: Refusal
+}
+
+export function sendRefusal(reply: FastifyReply, { dialect, refusal }: Spoken, sender: Sender): FastifyReply {
+  const { trace, caller } = reply.request
+  const rendered = renderRefusal(dialect, refusal, {
+    traceId: trace.traceId,
+    merchantId: caller?.merchant.merchantId,
+  })
+  return send(reply, { ...rendered, base: sender.api, more: refusal.headers }, sender)
+}
+
+/** Pages at the origin: health, metrics, reference. */
+export function sendPage(reply: FastifyReply, page: Page & { status: number }, sender: Sender): FastifyReply {
+  const { status, contentType, body } = page
+  const policy: Record<string, string> = contentType.startsWith('text/html')
+    ? { 'content-security-policy': ownFilesOnly }
+    : {}
+  return send(
+    reply,
+    { status, contentType, body, base: sender.security, more: { ...policy, ...page.headers } },
+    sender,
+  )
+}

@@ -1,0 +1,41 @@
+/** Trace ids in the W3C form: taken over from the caller when valid, else made here. Nothing else reads `traceparent`. */
+import { randomFillSync } from 'node:crypto'
+
+export interface Trace {
+  readonly traceId: string
+  /** What the answer carries: the trace id with a span id of our own. */
+  readonly traceparent: string
+}
+
+/** Any version but ff; versions after 00 may append fields, which are ignored as the standard asks. */
+const traceparentForm = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
+const zeroTrace = '0'.repeat(32)
+const zeroSpan = '0'.repeat(16)
+
+/** 24 bytes make one trace id and one span id; 512 of them are drawn at once because each draw costs a system call. */
+const bytesEach = 24
+const pool = Buffer.alloc(bytesEach * 512)
+let drawn = pool.length
+
+function drawHex(): string {
+  if (drawn === pool.length) {
+    randomFillSync(pool)
+    drawn = 0
+  }
+  const hex = pool.toString('hex', drawn, drawn + bytesEach)
+  drawn += bytesEach
+  return hex
+}
+
+export function readTrace(header: string | undefined): Trace {
+  const fresh = drawHex()
+  const span = fresh.slice(32)
+  const given = header === undefined ? null : traceparentForm.exec(header)
+  if (given === null || given[1] === zeroTrace || given[2] === zeroSpan) {
+    const traceId = fresh.slice(0, 32)
+    // 00: not sampled. We keep logs, not spans.
+    return { traceId, traceparent: `00-${traceId}-${span}-00` }
+  }
+  const traceId = given[1] as string
+  return { traceId, traceparent: `00-${traceId}-${span}-${given[3]}` }
+}

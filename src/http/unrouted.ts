@@ -1,0 +1,49 @@
+/** Answers what no route takes: 405 with `Allow` where the address exists for another verb, OPTIONS, else 404. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Dialect } from '#http/endpoint.ts'
+import { Refusal, refuseNotFound } from '#http/refusal.ts'
+import { type Sender, sendRefusal } from '#http/send.ts'
+
+export interface Routed {
+  readonly verb: string
+  /** The full path, with `{name}` for parameters. */
+  readonly path: string
+  readonly dialect: Dialect
+}
+
+interface Address {
+  readonly segments: readonly string[]
+  readonly verb: string
+  readonly dialect: Dialect
+}
+
+const fits = (address: Address, segments: readonly string[]): boolean =>
+  address.segments.length === segments.length &&
+  address.segments.every((part, at) => (part.startsWith('{') ? segments[at] !== '' : part === segments[at]))
+
+export function createUnrouted(routes: readonly Routed[], sender: Sender) {
+  const addresses: readonly Address[] = routes.map(({ verb, path, dialect }) => ({
+    verb,
+    dialect,
+    segments: path.split('/'),
+  }))
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const segments = (request.raw.url ?? '').split('?', 1).join('').split('/')
+    const here = addresses.filter(address => fits(address, segments))
+    const [first] = here
+    if (first === undefined) {
+      sendRefusal(reply, { dialect: 'customer', refusal: refuseNotFound() }, sender)
+      return
+    }
+    const verbs = new Set(here.map(({ verb }) => verb))
+    if (verbs.has('GET')) verbs.add('HEAD')
+    const allow = [...verbs, 'OPTIONS'].join(', ')
+    if (request.method === 'OPTIONS') {
+      reply.code(204).headers(sender.security).header('allow', allow)
+      reply.header('traceparent', request.trace.traceparent).send()
+      return
+    }
+    const refusal = new Refusal('wrongVerb', `Allowed here: ${allow}.`, { headers: { allow } })
+    sendRefusal(reply, { dialect: first.dialect, refusal }, sender)
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Compiles the schemas of the endpoint table once. Values are judged as they were sent: no coercion, no defaults, no
+ * removal. A quick validator decides; only for a refusal a thorough one collects every complaint.
+ */
+import type { ValidateFunction } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { TSchema } from 'typebox'
+import { explainErrors } from '#http/explain.ts'
+import type { FieldError } from '#http/refusal.ts'
+import type { Formats, JsonSchema, SchemaBook } from '#http/schema-words.ts'
+
+/** No errors: the value is accepted. `length` is the length of the text it came from. */
+export type Check = (value: unknown, length: number) => readonly FieldError[]
+
+export interface Validation {
+  compile(schema: TSchema, wholeName: string): Check
+}
+
+/**
+ * 64 KiB: a long order fits. Beyond it the thorough validator could be made to collect a complaint for every few
+ * bytes of a hostile body, so the quick one's first complaint has to do.
+ */
+const thoroughLengthMax = 65_536
+
+/** Keywords of ours that say something to people and to the renderers, nothing to the validator. */
+const silentKeywords = ['sensitive', 'example', 'externalDocs', 'discriminator', 'xml']
+
+const accepted: readonly FieldError[] = []
+
+function createAjv(options: { allErrors: boolean; formats: Formats; schemas: readonly TSchema[] }): Ajv2020 {
+  const ajv = new Ajv2020({
+    allErrors: options.allErrors,
+    verbose: true,
+    strict: true,
+    // Conditions speak about members that are typed beside them, which these two would call a mistake.
+    strictRequired: false,
+    strictTypes: false,
+    coerceTypes: false,
+    useDefaults: false,
+    removeAdditional: false,
+    logger: false,
+  })
+  ajv.addVocabulary(silentKeywords)
+  for (const [name, format] of Object.entries(options.formats)) ajv.addFormat(name, format.check)
+  for (const schema of options.schemas) ajv.addSchema(schema)
+  return ajv
+}
+
+export function createValidation(options: { formats: Formats; schemas?: readonly TSchema[] }): Validation {
+  const schemas = options.schemas ?? []
+  const quick = createAjv({ allErrors: false, formats: options.formats, schemas })
+  const thorough = createAjv({ allErrors: true, formats: options.formats, schemas })
+  const book: SchemaBook = {
+    formats: options.formats,
+    byId: new Map(
+      schemas.flatMap(schema => {
+        const id = (schema as JsonSchema).$id
+        return typeof id === 'string' ? [[id, schema as JsonSchema] as const] : []
+      }),
+    ),
+  }
+  return {
+    compile(schema, wholeName) {
+      const accepts = quick.compile(schema)
+      let explain: ValidateFunction | undefined
+      return (value, length) => {
+        if (accepts(value)) return accepted
+        let errors = accepts.errors ?? []
+        if (length <= thoroughLengthMax) {
+          // Compiled at the first refusal: most endpoints of a run never need it.
+          explain ??= thorough.compile(schema)
+          explain(value)
+          errors = explain.errors ?? errors
+        }
+        return explainErrors(errors, { schema: schema as JsonSchema, value, wholeName, book })
+      }
+    },
+  }
+}

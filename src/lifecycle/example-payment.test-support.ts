@@ -1,0 +1,64 @@
+/** A payment to start from in the table tests of this room. */
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import { providerResultOutstanding, success } from '#domain/response-codes.ts'
+import type { ProviderFacts } from '#lifecycle/outcome.ts'
+import { noSums, type Operation, type Payment, type Sums } from '#lifecycle/payment.ts'
+import { findMethod } from '#methods/catalogue.ts'
+import type { Method } from '#methods/rows.ts'
+
+export const now = new Date('2026-03-01T12:00:00Z')
+export const later = (hours: number): Date => new Date(now.getTime() + hours * 3_600_000)
+
+export const xIdOf = (n: number): XId => n.toString(16).padStart(32, '0') as XId
+
+export function cardMethod(): Method {
+  const method = findMethod('CARD')
+  if (!method) throw new Error('the catalogue has no CARD')
+  return method
+}
+
+export const factsFor = (operation: Operation): ProviderFacts => ({
+  echo: { reference: operation.xId, amount: { value: operation.amount, currency: 'EUR' } },
+  transactionId: 'T1',
+})
+
+export function operationOf(change: Partial<Operation>): Operation {
+  return {
+    xId: xIdOf(1),
+    sequence: 1,
+    type: 'AUTHORIZATION',
+    state: 'AUTHORIZED',
+    amount: 1000,
+    transId: 'order-1',
+    responseCode: change.state === 'SENT' ? providerResultOutstanding : success,
+    prepared: {},
+    details: {},
+    createdAt: now,
+    updatedAt: now,
+    ...change,
+  }
+}
+
+/** Authorised for 10.00 EUR, to be captured by hand, nothing taken yet. */
+export function paymentOf({ sums, ...change }: Partial<Omit<Payment, 'sums'>> & { sums?: Partial<Sums> } = {}): Payment {
+  return {
+    merchantId: 'mer_1' as MerchantId,
+    payId: xIdOf(99) as unknown as PayId,
+    transId: 'order-1',
+    method: cardMethod(),
+    integrationType: 'DIRECT',
+    status: 'AUTHORIZED',
+    amount: { value: 1000, currency: 'EUR' },
+    captureMethod: { type: 'MANUAL' },
+    closedForCapture: false,
+    authorizationExpiresAt: later(7 * 24),
+    details: {},
+    eventSequence: 0,
+    operations: [operationOf({})],
+    createdAt: now,
+    updatedAt: now,
+    version: 2,
+    ...change,
+    sums: { ...noSums, authorized: 1000, ...sums },
+  }
+}

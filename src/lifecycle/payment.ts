@@ -1,0 +1,159 @@
+/**
+ * The payment and its operations as the rules see them: plain, read-only records. Nothing here waits, stores or sends.
+ * Sums come in pairs: a settled one (captured) and one that is sent but unanswered (capturing). Ceilings count both,
+ * because a request without an answer may have moved money; spending counts only what is settled.
+ */
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import { add, type Money, percentOf } from '#domain/money.ts'
+import type { ProviderFacts } from '#lifecycle/outcome.ts'
+import type { CaptureType, IntegrationType, Method } from '#methods/rows.ts'
+
+export type PaymentStatus =
+  | 'AUTHORIZE_REQUEST'
+  | 'PENDING'
+  | 'AUTHORIZED'
+  | 'CAPTURE_REQUEST'
+  | 'OK'
+  | 'FAILED'
+  | 'REVERSED'
+
+export type OperationType =
+  | 'AUTHORIZATION'
+  | 'CONFIRM'
+  | 'INCREMENTAL'
+  | 'CAPTURE'
+  | 'REVERSAL'
+  | 'REFUND'
+  | 'CREDIT'
+
+/** SENT is ours alone: recorded before the call and not answered yet. The wire shows it as PENDING. */
+export type OperationState =
+  | 'SENT'
+  | 'AUTHORIZE_REQUEST'
+  | 'PENDING'
+  | 'AUTHORIZED'
+  | 'CAPTURE_REQUEST'
+  | 'OK'
+  | 'FAILED'
+
+/** Small, free of card data, stored with the operation before the call: what a connector needs to find it again. */
+export type Prepared = Readonly<Record<string, string | number | boolean>>
+
+/** Which stored key gets this operation's answer, should the process die before giving it. */
+export interface KeyReference {
+  readonly verb: string
+  readonly path: string
+  readonly key: string
+}
+
+export interface Operation {
+  readonly xId: XId
+  /** 1, 2, 3 … within the payment: the order in which operations were accepted. */
+  readonly sequence: number
+  readonly type: OperationType
+  readonly state: OperationState
+  readonly amount: number
+  readonly transId: string
+  readonly refNr?: string
+  readonly responseCode: string
+  readonly prepared: Prepared
+  readonly provider?: ProviderFacts
+  /** Request fields worth keeping (metadata, capture sequence, order, …), free of card data. */
+  readonly details: OperationDetails
+  readonly key?: KeyReference
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export interface OperationDetails {
+  readonly metadata?: Readonly<Record<string, unknown>>
+  /** An authorisation that captures in the same message holds the capture's reference from before the call. */
+  readonly captureXId?: XId
+  readonly manual?: { readonly currentSequence?: number; readonly total?: number; readonly final?: boolean }
+  readonly simulationMode?: string
+  readonly [field: string]: unknown
+}
+
+export interface Sums {
+  readonly authorized: number
+  readonly capturing: number
+  readonly captured: number
+  readonly reversing: number
+  readonly reversed: number
+  readonly refunding: number
+  readonly refunded: number
+}
+
+export const noSums: Sums = {
+  authorized: 0,
+  capturing: 0,
+  captured: 0,
+  reversing: 0,
+  reversed: 0,
+  refunding: 0,
+  refunded: 0,
+}
+
+export interface Payment {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly transId: string
+  readonly refNr?: string
+  readonly method: Method
+  readonly integrationType: IntegrationType
+  readonly status: PaymentStatus
+  /** What was asked for; what was approved is sums.authorized. */
+  readonly amount: Money
+  readonly sums: Sums
+  readonly captureMethod: { readonly type: CaptureType; readonly delayedHours?: number }
+  /** No further capture, whatever is open: the final one was made. */
+  readonly closedForCapture: boolean
+  readonly authorizationExpiresAt?: Date
+  /** Masked card data and the vault's key to the rest. */
+  readonly instrument?: Instrument
+  /** The request's other fields as they came, without card data. */
+  readonly details: Readonly<Record<string, unknown>>
+  readonly eventSequence: number
+  readonly operations: readonly Operation[]
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  /** Raised by every write; a write that expects another one is refused. */
+  readonly version: number
+}
+
+export interface Instrument {
+  readonly cardId: string
+  readonly first6Digits: string
+  readonly last4Digits: string
+  readonly brand: string
+  readonly expiryDate?: string
+  readonly cardHolderName?: string
+}
+
+/** A live payment holds its transId; a failed or reversed one gives it back. */
+export const isLive = (payment: Payment): boolean => payment.status !== 'FAILED' && payment.status !== 'REVERSED'
+
+/** 100 unless the method allows captures above what was authorised. */
+export const capturePercent = ({ method }: Payment): number => method.capturePercentMax ?? 100
+
+/** The most that may ever be captured. */
+export const captureCeiling = (payment: Payment): number => percentOf(payment.sums.authorized, capturePercent(payment))
+
+/** Captured and reversed, certain or possible. */
+export function committed(payment: Payment): number {
+  const { capturing, captured, reversing, reversed } = payment.sums
+  return add(add(capturing, captured), add(reversing, reversed))
+}
+
+export function findOperation(payment: Payment, xId: XId): Operation | undefined {
+  return payment.operations.find(operation => operation.xId === xId)
+}
+
+export const isUnanswered = (operation: Operation): boolean =>
+  operation.state === 'SENT' || operation.state === 'PENDING'
+
+export function lastOperation(payment: Payment): Operation {
+  const last = payment.operations.at(-1)
+  if (!last) throw new Error(`payment ${payment.payId} has no operation`)
+  return last
+}

@@ -1,0 +1,49 @@
+/** What every operation is handed: storage, vault, connectors, time and chance. Nothing here is global. */
+import type { Connectors } from '#connectors/registry.ts'
+import type { PayId, XId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { PaymentQueue } from '#operations/payment-queue.ts'
+import type { Change, Committed } from '#storage/change.ts'
+import type { PaymentReader } from '#storage/payments.ts'
+import type { CardVault } from '#vault/cards.ts'
+
+export interface Engine {
+  readonly commit: (change: Change) => Promise<Committed>
+  readonly payments: PaymentReader
+  readonly queue: PaymentQueue
+  readonly vault: CardVault
+  readonly connectors: Connectors
+  readonly clock: Clock
+  readonly newId: () => string
+  /** Told of every settled or undecided call, for the metrics. */
+  readonly onOutcome: (operation: string, outcome: string) => void
+  /** Told of what nobody else will hear about: an answer that did not belong to its question, a provider that threw. */
+  readonly onAlarm: (alarm: Alarm) => void
+  readonly testCrash: CrashPoint
+}
+
+export interface Clock {
+  /** Real time in milliseconds. */
+  readonly nowMs: () => number
+  /** Resolves after that long; injected so that tests need not wait. */
+  readonly waitMs: (milliseconds: number) => Promise<void>
+}
+
+export interface Alarm {
+  readonly code: string
+  readonly message: string
+  readonly payId?: PayId
+  readonly xId?: XId
+  readonly error?: unknown
+}
+
+/** Named gaps between two writes, where recovery tests let the process die. Does nothing elsewhere. */
+export type CrashPoint = (point: 'afterRecord' | 'afterCall' | 'afterSettle') => void | Promise<void>
+
+/** What time it is for this merchant: real time plus how far its test clock was moved. */
+export const merchantNow = (clock: Clock, merchant: Pick<Merchant, 'clockOffsetMs'>): Date =>
+  new Date(clock.nowMs() + merchant.clockOffsetMs)
+
+export const newPayId = (engine: Pick<Engine, 'newId'>): PayId => engine.newId() as PayId
+
+export const newXId = (engine: Pick<Engine, 'newId'>): XId => engine.newId() as XId

@@ -1,0 +1,64 @@
+/** Asking what became of an operation that has no answer: a lost reply, a timeout, or a process that died in between. */
+import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
+import type { PayId, XId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+import { findOperation, isUnanswered, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { believe, callProvider } from '#operations/call-provider.ts'
+import type { Engine } from '#operations/engine.ts'
+import { recordOutcome } from '#operations/record-outcome.ts'
+
+export interface UnansweredOperation {
+  readonly merchant: Merchant
+  readonly payId: PayId
+  readonly xId: XId
+  /** Number of this inquiry, from 0. */
+  readonly inquiry: number
+}
+
+/** Returns whether there was still something to ask. */
+export async function settleByInquiry(unanswered: UnansweredOperation, engine: Engine): Promise<boolean> {
+  const { merchant, payId, xId, inquiry } = unanswered
+  const payment = await engine.payments.byPayId(merchant.merchantId, payId)
+  const operation = payment && findOperation(payment, xId)
+  if (!payment || !operation || !isUnanswered(operation)) {
+    await engine.commit({ dropTimers: [{ merchantId: merchant.merchantId, payId, xId, kind: 'INQUIRY' }] })
+    return false
+  }
+  const connector = engine.connectors.find(payment.method)
+  const outcome = connector ? await inquireAll(payment, operation, connector, engine) : { kind: 'unknown' as const }
+  await recordOutcome({ merchant, payment, xId, outcome, inquiry }, engine)
+  return true
+}
+
+/** An authorisation that was to capture in the same message is asked about both halves. */
+async function inquireAll(
+  payment: Payment,
+  operation: Operation,
+  connector: Connector,
+  engine: Engine,
+): Promise<AuthorizationOutcome | Outcome> {
+  const outcome = await inquire({ payment, operation, type: operation.type, reference: operation.xId }, connector, engine)
+  const { captureXId } = operation.details
+  if (operation.type !== 'AUTHORIZATION' || !captureXId || outcome.kind !== 'approved') return outcome
+  const capture = await inquire({ payment, operation, type: 'CAPTURE', reference: captureXId }, connector, engine)
+  return { authorization: outcome, capture }
+}
+
+async function inquire(
+  about: { payment: Payment; operation: Operation; type: Operation['type']; reference: XId },
+  connector: Connector,
+  engine: Engine,
+): Promise<Outcome> {
+  const amount = { value: about.operation.amount, currency: about.payment.amount.currency }
+  const question = { operation: about.type, reference: about.reference, amount }
+  const context = { question, engine }
+  const { merchantId, payId } = about.payment
+  const unheard: Outcome = { kind: 'unknown' }
+  const ask = () => connector.inquire({ ...question, merchantId, payId, prepared: about.operation.prepared })
+  const outcome = believe(await callProvider(ask, outcome => outcome, unheard, context), context)
+  // "Not received" is certain only after the provider's own settling time; before that it may still be on its way.
+  if (outcome.kind !== 'unreached') return outcome
+  const ageMs = engine.clock.nowMs() - about.operation.createdAt.getTime()
+  return ageMs >= connector.facts.settleTimeMs ? outcome : unheard
+}

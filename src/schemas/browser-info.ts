@@ -1,0 +1,51 @@
+/** The customer's browser, which 3-D Secure and fraud checks want to know. */
+import type { Static } from 'typebox'
+import { closed, flag, formatted, freeTextMax, optional, text, whole } from '#schemas/fields.ts'
+
+/** 2048: the longest header of a browser that EMV 3-D Secure carries. */
+const acceptHeaders = optional(text(2048, "The browser's Accept header."))
+/** 45: an IPv6 address that ends in an IPv4 one. */
+const address = text(45, "The browser's IP address.")
+/** 999,999: six digits, the room EMV 3-D Secure gives a screen. */
+const pixelsMax = 999_999
+
+/** What a browser can only tell by script. */
+const knownByScript = ['javaEnabled', 'colorDepth', 'screenHeight', 'screenWidth', 'timeZoneOffset']
+
+export const browserInfo = closed(
+  {
+    acceptHeaders,
+    ipAddress: optional(address),
+    javaEnabled: optional(flag('Whether Java runs. Needed when JavaScript does.')),
+    javaScriptEnabled: optional(flag('Whether JavaScript runs.')),
+    language: optional(formatted('bcp47', 'Language of the browser.', { maxLength: 35 })),
+    colorDepth: optional(whole(1, 64, 'Bits per pixel. Needed when JavaScript runs.')),
+    screenHeight: optional(whole(0, pixelsMax, 'Height in pixels. Needed when JavaScript runs.')),
+    screenWidth: optional(whole(0, pixelsMax, 'Width in pixels. Needed when JavaScript runs.')),
+    timeZoneOffset: optional(
+      text(5, 'Minutes between UTC and local time. Needed when JavaScript runs.', {
+        pattern: '^[+-]?[0-9]{1,4}$',
+      }),
+    ),
+    userAgent: optional(text(2048, "The browser's User-Agent header.")),
+  },
+  {
+    title: 'BrowserInfo',
+    description: "The customer's browser.",
+    if: { properties: { javaScriptEnabled: { const: true } }, required: ['javaScriptEnabled'] },
+    // The empty schemas repeat the names for a strict validator, which wants to see what it requires.
+    // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
+    then: { properties: Object.fromEntries(knownByScript.map(name => [name, {}])), required: knownByScript },
+  },
+)
+export type BrowserInfo = Static<typeof browserInfo>
+
+/** The form a refund without reference takes. The contract spells the address this way. */
+export const refundBrowserInfo = closed(
+  {
+    acceptHeaders,
+    ipAddres: optional(address),
+    sessionId: optional(text(freeTextMax, "The session in the merchant's shop.")),
+  },
+  { title: 'RefundBrowserInfo', description: "The customer's browser, as refunds know it." },
+)

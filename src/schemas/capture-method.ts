@@ -1,0 +1,43 @@
+/** When the money is taken: at once, by a later call, or by itself after some hours. */
+import type { Static } from 'typebox'
+import { choice, closed, flag, optional, whole } from '#schemas/fields.ts'
+
+/** 696 hours: 29 days, the contract's own limit. */
+const delayedHoursMax = 696
+/** 999: above the 50 captures a payment can have, so that the rule and not the schema says no. */
+const sequenceMax = 999
+
+const delayed = closed(
+  { delayedHours: whole(1, delayedHoursMax, 'Hours from the authorisation to the capture.') },
+  { title: 'DelayedCapture', description: 'Needed for DELAYED.' },
+)
+
+export const captureMethod = closed(
+  {
+    type: choice(['AUTOMATIC', 'MANUAL', 'DELAYED'], 'When the money is taken.'),
+    delayed: optional(delayed),
+  },
+  {
+    title: 'CaptureMethod',
+    description: 'When the money is taken.',
+    if: { properties: { type: { const: 'DELAYED' } }, required: ['type'] },
+    // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
+    then: { properties: { delayed: {} }, required: ['delayed'] },
+  },
+)
+export type CaptureMethod = Static<typeof captureMethod>
+
+const manual = closed(
+  {
+    currentSequence: optional(whole(1, sequenceMax, 'Number of this capture, counted from 1.')),
+    final: optional(flag('Whether this is the last capture.')),
+    total: optional(whole(1, sequenceMax, 'How many captures will be sent in all.')),
+  },
+  { title: 'ManualCapture', description: 'Where this capture stands among several.' },
+)
+
+/** The form the capture call takes: it can only say where it stands. */
+export const partialCapture = closed(
+  { manual: optional(manual) },
+  { title: 'PartialCapture', description: 'Where this capture stands among several.' },
+)

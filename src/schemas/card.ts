@@ -1,0 +1,147 @@
+/** The card within requests, answers and records. A full number and a security code appear in requests only. */
+import Type, { type Static } from 'typebox'
+import { choice, closed, flag, formatted, optional, text } from '#schemas/fields.ts'
+
+const expiryDate = (options = {}) => formatted('expiry-date', "The card's last month, YYYYMM.", options)
+const brand = text(32, 'Brand in lower case, for example visa or mastercard.', { pattern: '^[a-z0-9_ -]+$' })
+const schemeReferenceId = text(64, "The scheme's reference that links later payments to the first.", {
+  format: 'printable',
+})
+
+export const eventToken = choice(
+  ['ORDER', 'DELAYED_SHIPMENT', 'PRE_AUTH', 'ACCOUNT_VERIFICATION'],
+  'What the authorisation is for, where it is not a plain purchase.',
+)
+
+export const threeDsPolicy = closed(
+  {
+    skip: optional(flag('Whether 3-D Secure is left out.')),
+    challengePreference: optional(
+      choice(
+        ['NO_PREFERENCE', 'NO_CHALLENGE', 'REQUEST_CHALLENGE', 'MANDATE_CHALLENGE'],
+        'Whether the merchant wants a challenge.',
+      ),
+    ),
+    exemption: optional(
+      choice(
+        [
+          'LOW_VALUE',
+          'TRANSACTION_RISK_ANALYSIS',
+          'TRUSTED_MERCHANT',
+          'SECURE_CORPORATE',
+          'DELEGATED_AUTHENTICATION',
+        ],
+        'Exemption from strong authentication that the merchant claims.',
+      ),
+    ),
+  },
+  { title: 'ThreeDsPolicy', description: 'How 3-D Secure is used for this payment.' },
+)
+
+/** 36: the ids are UUIDs. */
+const threeDsId = (description: string) =>
+  optional(text(36, description, { pattern: '^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' }))
+
+const threeDsPublic = {
+  acsProtocolVersion: optional(
+    text(5, 'Version of the protocol.', { pattern: '^[0-9]\\.[0-9](?:\\.[0-9])?$' }),
+  ),
+  eci: optional(text(2, 'Electronic commerce indicator.', { pattern: '^[0-9]{1,2}$' })),
+  threeDSServerTransId: threeDsId('Transaction id of the 3-D Secure server.'),
+  dsTransId: threeDsId('Transaction id of the directory server.'),
+  transStatus: optional(
+    choice(['Y', 'A', 'N', 'U', 'C', 'R', 'D', 'I', 'S'], 'Result of the authentication.'),
+  ),
+}
+
+export const threeDsData = closed(
+  {
+    ...threeDsPublic,
+    // 28 characters hold the 20 bytes of the schemes; 64 leaves room for longer ones.
+    authenticationValue: optional(
+      text(64, 'Proof of the authentication, Base64.', { pattern: '^[0-9A-Za-z+/=]+$', sensitive: true }),
+    ),
+  },
+  { title: 'ThreeDsData', description: 'Result of a 3-D Secure authentication made elsewhere.' },
+)
+
+const dcc = closed(
+  {
+    quoteId: text(64, 'Id of the quote.', { format: 'printable' }),
+    accepted: flag('Whether the cardholder took the offer.'),
+  },
+  { title: 'Dcc', description: "Payment in the cardholder's own currency." },
+)
+
+/**
+ * As `POST /payments` takes it. The number is demanded there for DIRECT and refused for HOSTED, whose page asks for it.
+ */
+export const cardRequest = closed(
+  {
+    number: optional(formatted('card-number', 'Card number or pseudo card number.', { sensitive: true })),
+    expiryDate: optional(expiryDate({ sensitive: true })),
+    cardholderName: optional(
+      text(45, 'Name on the card.', { minLength: 2, format: 'printable', sensitive: true }),
+    ),
+    brand: optional(brand),
+    securityCode: optional(
+      text(4, 'Three or four digits, never stored.', { pattern: '^[0-9]{3,4}$', sensitive: true }),
+    ),
+    schemeReferenceId: optional(schemeReferenceId),
+    eventToken: optional(eventToken),
+    threeDsPolicy: optional(threeDsPolicy),
+    threeDsData: optional(threeDsData),
+    dcc: optional(dcc),
+  },
+  {
+    title: 'CardRequest',
+    description: 'The card to pay with. A pseudo card number brings its own expiry date.',
+    // Nothing but a pseudo number begins with 0, so the first digit tells who must send the date.
+    if: { properties: { number: { type: 'string', pattern: '^[1-9]' } }, required: ['number'] },
+    // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
+    then: { properties: { expiryDate: {} }, required: ['expiryDate'] },
+  },
+)
+export type CardRequest = Static<typeof cardRequest>
+
+export const cardCapture = closed(
+  { finishAuth: optional(flag('Whether the rest of the authorisation is given up after this capture.')) },
+  { title: 'CardCapture', description: 'What a card capture may say.' },
+)
+
+const providerTransactionId = text(128, "The acquirer's id of the operation.")
+
+export const cardResult = closed(
+  {
+    providerResponseCode: optional(text(16, "The acquirer's own code.")),
+    providerResponseText: optional(text(255, "The acquirer's own words, only when it failed.")),
+    providerTransactionId: optional(providerTransactionId),
+    providerApprovalCode: optional(Type.Number({ description: 'Approval code of the acquirer.' })),
+  },
+  { title: 'CardResult', description: 'What the acquirer said.' },
+)
+
+/** As records show it: masked. The contract writes cardHolderName with a capital H here. */
+export const cardRecord = closed(
+  {
+    first6Digits: optional(text(6, 'First six digits.')),
+    last4Digits: optional(text(4, 'Last four digits.')),
+    pseudoCardNumber: optional(text(16, 'Number that stands for the card at this merchant.')),
+    brand: optional(brand),
+    expiryDate: optional(expiryDate()),
+    cardHolderName: optional(text(45, 'Name on the card.')),
+    schemeReferenceId: optional(schemeReferenceId),
+    eventToken: optional(eventToken),
+    threeDsPolicy: optional(threeDsPolicy),
+    threeDsData: optional(
+      closed(threeDsPublic, {
+        title: 'ThreeDsRecord',
+        description: 'Result of 3-D Secure without its proof.',
+      }),
+    ),
+    dcc: optional(dcc),
+    ...cardResult.properties,
+  },
+  { title: 'CardRecord', description: 'The card that was used, masked.' },
+)
+export type CardRecord = Static<typeof cardRecord>

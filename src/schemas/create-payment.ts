@@ -1,0 +1,134 @@
+/** The whole request of `POST /payments`. What the chosen method lacks is checked against its row, not here. */
+import type { Static } from 'typebox'
+import { billingAddress, shipping } from '#schemas/address.ts'
+import { createAmount } from '#schemas/amount.ts'
+import { browserInfo } from '#schemas/browser-info.ts'
+import { captureMethod } from '#schemas/capture-method.ts'
+import { credentialOnFile } from '#schemas/credential-on-file.ts'
+import { customerInfo } from '#schemas/customer-info.ts'
+import { device } from '#schemas/device.ts'
+import { closed, optional } from '#schemas/fields.ts'
+import { fraudData } from '#schemas/fraud-data.ts'
+import {
+  channel,
+  expirationTime,
+  externalIntegrationId,
+  integrationType,
+  language,
+  methodType,
+  ownId,
+  refNr,
+  simulationMode,
+  statementDescriptor,
+  transId,
+} from '#schemas/identifiers.ts'
+import { metadata } from '#schemas/metadata.ts'
+import { createObjects, directMembers } from '#schemas/method-objects.ts'
+import { order } from '#schemas/order.ts'
+import { paymentFacilitator } from '#schemas/payment-facilitator.ts'
+import { urls } from '#schemas/urls.ts'
+
+/** Names again what a conditional rule requires, because a strict validator wants to see it declared. */
+const demand = (names: readonly string[]) => ({
+  type: 'object',
+  properties: Object.fromEntries(names.map(name => [name, {}])),
+  required: names,
+})
+
+/** `false` is the schema that nothing fits: such a member is refused by its own name. */
+const refuse = (names: readonly string[]) => ({
+  type: 'object',
+  properties: Object.fromEntries(names.map(name => [name, false])),
+})
+
+const objectRules = (rule: (members: (typeof directMembers)[string]) => unknown) => ({
+  properties: Object.fromEntries(Object.entries(directMembers).map(([key, members]) => [key, rule(members)])),
+})
+
+export const createPaymentMethods = closed(
+  { integrationType, type: methodType, ...createObjects },
+  {
+    title: 'CreatePaymentMethods',
+    description: 'The method to pay with, and one object named by its key.',
+    if: { properties: { integrationType: { const: 'DIRECT' } }, required: ['integrationType'] },
+    // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
+    then: objectRules(members => demand(members.needed)),
+    else: objectRules(members => refuse(members.pageOnly)),
+  },
+)
+
+/** Everything a payment may carry besides its method; sessions, links and intents take the same. */
+export const paymentDetails = {
+  externalIntegrationId: optional(externalIntegrationId),
+  refNr: optional(refNr),
+  language: optional(language),
+  captureMethod: optional(captureMethod),
+  credentialOnFile: optional(credentialOnFile),
+  order: optional(order),
+  simulationMode: optional(simulationMode),
+  urls: optional(urls),
+  billingAddress: optional(billingAddress),
+  shipping: optional(shipping),
+  statementDescriptor: optional(statementDescriptor),
+  customerInfo: optional(customerInfo),
+  expirationTime: optional(expirationTime),
+  fraudData: optional(fraudData),
+  paymentFacilitator: optional(paymentFacilitator),
+  browserInfo: optional(browserInfo),
+  device: optional(device),
+  channel: optional(channel),
+  metadata: optional(metadata),
+  referencePayId: optional(ownId('An earlier payment this one belongs to.')),
+}
+
+const hosted = {
+  properties: {
+    paymentMethods: {
+      type: 'object',
+      properties: { integrationType: { const: 'HOSTED' } },
+      required: ['integrationType'],
+    },
+  },
+  required: ['paymentMethods'],
+}
+
+const verifiesAccount = {
+  properties: {
+    paymentMethods: {
+      type: 'object',
+      properties: {
+        card: {
+          type: 'object',
+          properties: { eventToken: { const: 'ACCOUNT_VERIFICATION' } },
+          required: ['eventToken'],
+        },
+      },
+      required: ['card'],
+    },
+  },
+  required: ['paymentMethods'],
+}
+
+export const createPayment = closed(
+  { transId, amount: createAmount, paymentMethods: createPaymentMethods, ...paymentDetails },
+  {
+    title: 'CreatePayment',
+    description: 'A payment by one given method.',
+    allOf: [
+      {
+        if: hosted,
+        // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
+        then: { properties: { urls: demand(['return', 'cancel']) }, required: ['urls'] },
+      },
+      {
+        if: verifiesAccount,
+        else: {
+          properties: {
+            amount: { type: 'object', properties: { value: { type: 'integer', minimum: 1 } } },
+          },
+        },
+      },
+    ],
+  },
+)
+export type CreatePayment = Static<typeof createPayment>

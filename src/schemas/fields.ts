@@ -1,0 +1,40 @@
+/**
+ * The few shapes that schemas are written with, so that a property fits one line and no object is left open by mistake.
+ * `sensitive: true` marks a value that no error text may repeat; it is an annotation and checks nothing.
+ */
+import Type, {
+  type TObjectOptions,
+  type TProperties,
+  type TSchemaOptions,
+  type TStringOptions,
+} from 'typebox'
+
+/** Keywords of ours that a strict validator must be told about. */
+export const annotationKeywords: readonly string[] = ['sensitive']
+
+/** 255: room for any reference or remark of a shop, and no room for a document. */
+export const freeTextMax = 255
+
+export const text = (maxLength: number, description: string, options: TStringOptions = {}) =>
+  Type.String({ maxLength, description, ...options })
+
+/** A text whose format also limits its length. */
+export const formatted = (format: string, description: string, options: TStringOptions = {}) =>
+  Type.String({ format, description, ...options })
+
+export const url = (description: string) => Type.String({ format: 'uri', maxLength: 2048, description })
+
+export const choice = <Values extends string[]>(values: readonly [...Values], description: string) =>
+  Type.Enum(values, { type: 'string', description })
+
+export const whole = (minimum: number, maximum: number, description: string) =>
+  Type.Integer({ minimum, maximum, description })
+
+export const flag = (description: string, options: TSchemaOptions = {}) =>
+  Type.Boolean({ description, ...options })
+
+export const optional = Type.Optional
+
+/** An object that refuses what it does not know. */
+export const closed = <Properties extends TProperties>(properties: Properties, options: TObjectOptions) =>
+  Type.Object(properties, { ...options, additionalProperties: false })

@@ -1,0 +1,42 @@
+/**
+ * The formats that schemas name: the check, and the phrase an error message uses for what is allowed.
+ * Whoever compiles a schema registers all of them; a format that is missing here does not compile.
+ */
+import { isCardNumber, isPseudoCardNumber } from '#domain/card-numbers.ts'
+import { findCountryByAlpha2, findCountryByAlpha3, findCountryByNumeric } from '#domain/countries.ts'
+import { isActiveCurrency } from '#domain/currencies.ts'
+import { isDate, isExpiryDate, isInstant } from '#domain/dates.ts'
+import { isEmail, isLanguageTag, isPrintable, isWebAddress } from '#domain/text.ts'
+
+export interface Format {
+  readonly check: (text: string) => boolean
+  /** Completes the sentence "… must be". */
+  readonly allowed: string
+}
+
+export const formats: Readonly<Record<string, Format>> = {
+  date: { check: isDate, allowed: 'a calendar day such as 2027-01-31' },
+  'date-time': { check: isInstant, allowed: 'an instant such as 2027-01-31T12:00:00Z' },
+  uri: { check: isWebAddress, allowed: 'an absolute http or https address without credentials in it' },
+  email: { check: isEmail, allowed: 'an email address such as ada@example.com' },
+  currency: { check: isActiveCurrency, allowed: 'an active ISO 4217 code such as EUR' },
+  alpha3: {
+    check: text => findCountryByAlpha3(text) !== undefined,
+    allowed: 'an ISO 3166-1 alpha-3 country code such as DEU',
+  },
+  alpha2: {
+    check: text => findCountryByAlpha2(text) !== undefined,
+    allowed: 'an ISO 3166-1 alpha-2 country code such as DE',
+  },
+  numeric3: {
+    check: text => findCountryByNumeric(text) !== undefined,
+    allowed: 'an ISO 3166-1 numeric country code such as 276',
+  },
+  'card-number': {
+    check: text => isCardNumber(text) || isPseudoCardNumber(text),
+    allowed: 'a card number of 12 to 19 digits with a right check digit, or a pseudo card number',
+  },
+  'expiry-date': { check: isExpiryDate, allowed: 'a year and month such as 203012' },
+  bcp47: { check: isLanguageTag, allowed: 'a BCP 47 language tag such as de or en-GB' },
+  printable: { check: isPrintable, allowed: 'text without control characters' },
+}

@@ -1,0 +1,40 @@
+/**
+ * The merchant's own key/value data. It comes back unchanged, so whatever could not is refused: the schema counts keys,
+ * `checkMetadata` looks at what a schema cannot see.
+ */
+import Type, { type Static } from 'typebox'
+
+/** 16 KiB as JSON text: plenty for references, too little for documents. */
+const metadataBytesMax = 16 * 1024
+
+export const metadata = Type.Record(Type.String(), Type.Unknown(), {
+  title: 'Metadata',
+  description:
+    "The merchant's own data, returned unchanged. At most 50 keys of at most 40 characters, 16 KiB in all.",
+  maxProperties: 50,
+  propertyNames: { type: 'string', maxLength: 40 },
+})
+export type Metadata = Static<typeof metadata>
+
+/** The fault in the words of an error message, or undefined when there is none. */
+export function checkMetadata(value: unknown): string | undefined {
+  const path = findInexactNumber(value, '')
+  if (path !== undefined)
+    return `the number at ${path} cannot be kept exactly; send it as text or stay within ±9007199254740991`
+  const bytes = Buffer.byteLength(JSON.stringify(value))
+  if (bytes > metadataBytesMax)
+    return `it has ${bytes} bytes as JSON; at most ${metadataBytesMax} are allowed`
+  return undefined
+}
+
+/** The reader of JSON has already rounded such a number, so it is recognised by its size alone. */
+function findInexactNumber(value: unknown, path: string): string | undefined {
+  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER ? path : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [key, inner] of Object.entries(value)) {
+    const step = Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
+    const found = findInexactNumber(inner, step)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

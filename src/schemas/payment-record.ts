@@ -1,0 +1,74 @@
+/** A payment as both retrievals and the update show it: what was sent, what became of it, and every operation. */
+import Type, { type Static } from 'typebox'
+import { operationAmount, recordAmount } from '#schemas/amount.ts'
+import { paymentDetails } from '#schemas/create-payment.ts'
+import { customerInfoAnswer } from '#schemas/customer-info.ts'
+import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
+import {
+  integrationType,
+  merchantId,
+  methodType,
+  ownId,
+  payId,
+  refNr,
+  transId,
+  xId,
+} from '#schemas/identifiers.ts'
+import { recordObjects } from '#schemas/method-objects.ts'
+import { responseCode, responseDescription } from '#schemas/result.ts'
+
+const recordMethods = closed(
+  { type: methodType, integrationType: optional(integrationType), ...recordObjects },
+  { title: 'RecordPaymentMethods', description: 'The method used, with masked data.' },
+)
+
+export const operationRecord = closed(
+  {
+    xId,
+    type: choice(
+      ['AUTHORIZATION', 'CONFIRM', 'INCREMENTAL', 'CAPTURE', 'REVERSAL', 'REFUND', 'CREDIT'],
+      'Kind of operation.',
+    ),
+    status: choice(
+      ['AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'FAILED'],
+      'What became of the operation.',
+    ),
+    amount: operationAmount,
+    transId: optional(transId),
+    refNr: optional(refNr),
+    responseCode: optional(responseCode),
+    responseDescription: optional(responseDescription),
+    providerTransactionId: optional(text(128, "The provider's id of the operation.")),
+    creationDate: formatted('date-time', 'When the operation began.'),
+  },
+  { title: 'OperationRecord', description: 'One operation of the payment.' },
+)
+export type OperationRecord = Static<typeof operationRecord>
+
+/** 1000: 50 captures, their refunds and reversals, with room for the declined ones. */
+const operationsMax = 1000
+
+export const paymentRecord = closed(
+  {
+    payId,
+    merchantId,
+    transId,
+    xId: optional(ownId('The last operation.')),
+    status: choice(
+      ['AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'FAILED', 'REVERSED'],
+      'Where the payment stands.',
+    ),
+    responseCode,
+    responseDescription,
+    amount: recordAmount,
+    paymentMethods: optional(recordMethods),
+    ...paymentDetails,
+    customerInfo: optional(customerInfoAnswer),
+    operations: Type.Array(operationRecord, { maxItems: operationsMax, description: 'The oldest first.' }),
+    paymentPlanId: optional(text(64, 'The plan this payment belongs to.')),
+    creationDate: formatted('date-time', 'When the payment was created.'),
+    updatedAt: formatted('date-time', 'When it last changed.'),
+  },
+  { title: 'PaymentRecord', description: 'A payment and all that became of it.' },
+)
+export type PaymentRecord = Static<typeof paymentRecord>

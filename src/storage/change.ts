@@ -1,0 +1,108 @@
+/**
+ * A change is what one operation wants written, all or nothing, under its own guards. It is made of records; how they
+ * become rows and how many changes share one commit is the business of group-commit.ts.
+ */
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { Operation, Payment } from '#lifecycle/payment.ts'
+
+export interface CardRow {
+  readonly merchantId: MerchantId
+  readonly cardId: string
+  readonly pseudoNumber: string
+  readonly keyVersion: number
+  readonly sealed: Buffer
+  readonly expiryDate?: string
+}
+
+export interface KeyRow {
+  readonly merchantId: MerchantId
+  readonly verb: string
+  readonly path: string
+  readonly key: string
+  readonly fingerprint: string
+  readonly payId?: PayId
+  readonly xId?: XId
+  readonly answer?: StoredAnswer
+}
+
+export interface StoredAnswer {
+  readonly status: number
+  readonly json: string
+}
+
+export interface KeyAnswer {
+  readonly merchantId: MerchantId
+  readonly verb: string
+  readonly path: string
+  readonly key: string
+  readonly answer: StoredAnswer
+}
+
+export interface EventRow {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly sequence: number
+  readonly eventId: string
+  readonly xId: XId
+  readonly body: unknown
+  readonly createdAt: Date
+}
+
+export type TimerKind = 'INQUIRY'
+
+export interface Timer {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly xId: XId
+  readonly kind: TimerKind
+  readonly runAt: Date
+  readonly attempt: number
+}
+
+export interface Change {
+  readonly card?: CardRow
+  readonly insertPayment?: Payment
+  /** Written only while the stored version is still `expectedVersion`. */
+  readonly updatePayment?: { readonly payment: Payment; readonly expectedVersion: number }
+  readonly insertOperations?: readonly OperationWrite[]
+  readonly updateOperations?: readonly OperationWrite[]
+  readonly key?: KeyRow
+  readonly keyAnswer?: KeyAnswer
+  readonly events?: readonly EventRow[]
+  readonly setTimers?: readonly Timer[]
+  readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
+}
+
+export interface OperationWrite {
+  readonly payment: Payment
+  readonly operation: Operation
+}
+
+/** Why nothing of a change was written. Each is somebody else's success, so the caller looks again and decides anew. */
+export type Conflict = 'key_taken' | 'trans_id_taken' | 'version_changed' | 'pseudo_number_taken'
+
+export type Committed = { readonly committed: true } | { readonly committed: false; readonly conflict: Conflict }
+
+/** The statement may or may not have been committed: only a look at the stored rows can tell. */
+export class CommitUnknown extends Error {
+  constructor(cause: unknown) {
+    super('the connection was lost while committing', { cause })
+  }
+}
+
+/** What changed between two states of a payment, as the writes that bring one to the other. */
+export function writesBetween(before: Payment, after: Payment): Pick<Change, 'updatePayment' | 'insertOperations' | 'updateOperations'> {
+  const known = new Map(before.operations.map(operation => [operation.xId, operation]))
+  const insertOperations: OperationWrite[] = []
+  const updateOperations: OperationWrite[] = []
+  for (const operation of after.operations) {
+    const old = known.get(operation.xId)
+    if (!old) insertOperations.push({ payment: after, operation })
+    else if (old !== operation) updateOperations.push({ payment: after, operation })
+  }
+  return {
+    updatePayment: { payment: after, expectedVersion: before.version },
+    ...(insertOperations.length > 0 ? { insertOperations } : {}),
+    ...(updateOperations.length > 0 ? { updateOperations } : {}),
+  }
+}

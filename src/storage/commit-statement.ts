@@ -1,0 +1,232 @@
+/**
+ * The SQL of a batch. Each part of a change (a payment, its operations, a key, …) is one JSON array parameter; the
+ * statement holds only the parts that a batch needs and is prepared once per combination. Guards are looked at first,
+ * writes follow for the changes that pass, and unique indexes and CHECKs remain the last word.
+ */
+
+/** Column name and type, in the order of the table. `c` (the change's number in its batch) is added to every part. */
+type Columns = readonly (readonly [name: string, type: string])[]
+
+const paymentKey: Columns = [
+  ['merchant_id', 'text'],
+  ['pay_id', 'uuid'],
+]
+
+/** What settling changes. Everything else of a payment is written once, at its birth. */
+const paymentState: Columns = [
+  ['trans_id', 'text'],
+  ['ref_nr', 'text'],
+  ['status', 'text'],
+  ['live', 'boolean'],
+  ['amount', 'bigint'],
+  ['authorized', 'bigint'],
+  ['capturing', 'bigint'],
+  ['captured', 'bigint'],
+  ['reversing', 'bigint'],
+  ['reversed', 'bigint'],
+  ['refunding', 'bigint'],
+  ['refunded', 'bigint'],
+  ['closed_for_capture', 'boolean'],
+  ['authorization_expires_at', 'timestamptz'],
+  ['event_sequence', 'integer'],
+  ['updated_at', 'timestamptz'],
+  ['version', 'integer'],
+]
+
+const paymentBirth: Columns = [
+  ['method', 'text'],
+  ['integration_type', 'text'],
+  ['currency', 'text'],
+  ['capture_percent', 'smallint'],
+  ['capture_method', 'text'],
+  ['delayed_hours', 'smallint'],
+  ['card_id', 'uuid'],
+  ['instrument', 'json'],
+  ['details', 'json'],
+  ['created_at', 'timestamptz'],
+]
+
+const operationKey: Columns = [...paymentKey, ['sequence', 'smallint']]
+
+const operationState: Columns = [
+  ['state', 'text'],
+  ['response_code', 'text'],
+  ['provider', 'json'],
+  ['updated_at', 'timestamptz'],
+]
+
+const operationBirth: Columns = [
+  ['x_id', 'uuid'],
+  ['type', 'text'],
+  ['amount', 'bigint'],
+  ['trans_id', 'text'],
+  ['ref_nr', 'text'],
+  ['prepared', 'json'],
+  ['details', 'json'],
+  ['key', 'json'],
+  ['created_at', 'timestamptz'],
+]
+
+const keyKey: Columns = [
+  ['merchant_id', 'text'],
+  ['verb', 'text'],
+  ['path', 'text'],
+  ['key', 'text'],
+]
+
+const keyAnswer: Columns = [
+  ['answer_status', 'smallint'],
+  ['answer_body', 'text'],
+]
+
+const timerKey: Columns = [...paymentKey, ['x_id', 'uuid'], ['kind', 'text']]
+
+/** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
+const parts = {
+  key: {
+    columns: [...keyKey, ['fingerprint', 'text'], ['pay_id', 'uuid'], ['x_id', 'uuid'], ...keyAnswer],
+    write: insertInto('idempotency_key', 'key'),
+  },
+  payment: {
+    columns: [...paymentKey, ...paymentState, ...paymentBirth],
+    write: insertInto('payment', 'payment'),
+  },
+  settled: { columns: [...paymentKey, ...paymentState, ['expected_version', 'integer']], write: undefined },
+  card: {
+    columns: [
+      ['merchant_id', 'text'],
+      ['card_id', 'uuid'],
+      ['pseudo_number', 'text'],
+      ['key_version', 'integer'],
+      ['sealed', 'bytea'],
+      ['expiry_date', 'text'],
+    ],
+    // The same card may arrive twice in one moment; the first row stands, unless it was destroyed meanwhile.
+    // A pseudo number met by two cards is an error, and the second card gets another one.
+    // One row per card and in the order of ids, so that two batches with the same cards wait instead of deadlocking.
+    write: columns => {
+      const names = columns.map(([name]) => name).join(', ')
+      return `INSERT INTO vault_card (${names}) SELECT DISTINCT ON (merchant_id, card_id) ${names} FROM card_in
+        WHERE c NOT IN (SELECT c FROM refused) ORDER BY merchant_id, card_id
+        ON CONFLICT (merchant_id, card_id) DO UPDATE
+        SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL
+        WHERE vault_card.sealed IS NULL`
+    },
+  },
+  operation: {
+    columns: [...operationKey, ...operationState, ...operationBirth],
+    write: insertInto('operation', 'operation'),
+  },
+  answered: {
+    columns: [...operationKey, ...operationState],
+    write: updateOf('operation', 'answered', operationKey, operationState),
+  },
+  keyAnswer: { columns: [...keyKey, ...keyAnswer], write: updateOf('idempotency_key', 'keyAnswer', keyKey, keyAnswer) },
+  event: {
+    columns: [
+      ...paymentKey,
+      ['sequence', 'integer'],
+      ['event_id', 'uuid'],
+      ['x_id', 'uuid'],
+      ['body', 'json'],
+      ['created_at', 'timestamptz'],
+    ],
+    write: insertInto('event', 'event'),
+  },
+  timer: {
+    columns: [...timerKey, ['run_at', 'timestamptz'], ['attempt', 'integer']],
+    write: insertInto(
+      'timer',
+      'timer',
+      `ON CONFLICT (merchant_id, pay_id, x_id, kind)
+       DO UPDATE SET run_at = excluded.run_at, attempt = excluded.attempt, leased_until = NULL`,
+    ),
+  },
+  timerDrop: {
+    columns: timerKey,
+    write: () =>
+      `DELETE FROM timer t USING timer_drop_in i WHERE ${match(timerKey)} AND i.c NOT IN (SELECT c FROM refused)`,
+  },
+} satisfies Record<string, { columns: Columns; write: ((columns: Columns) => string) | undefined }>
+
+export type Part = keyof typeof parts
+export const partNames = Object.keys(parts) as Part[]
+
+function insertInto(table: string, part: string, conflict = ''): (columns: Columns) => string {
+  return columns => {
+    const names = columns.map(([name]) => name).join(', ')
+    return `INSERT INTO ${table} (${names}) SELECT ${names} FROM ${inputName(part)}
+      WHERE c NOT IN (SELECT c FROM refused) ${conflict}`
+  }
+}
+
+function updateOf(table: string, part: string, key: Columns, state: Columns): (columns: Columns) => string {
+  return () => {
+    const set = state.map(([name]) => `${name} = i.${name}`).join(', ')
+    return `UPDATE ${table} t SET ${set} FROM ${inputName(part)} i
+      WHERE ${match(key)} AND i.c NOT IN (SELECT c FROM refused)`
+  }
+}
+
+const match = (key: Columns): string => key.map(([name]) => `t.${name} = i.${name}`).join(' AND ')
+
+const inputName = (part: string): string => `${part.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)}_in`
+
+export interface CommitStatement {
+  readonly name: string
+  readonly text: string
+}
+
+const statements = new Map<string, CommitStatement>()
+
+/** The prepared statement for exactly these parts. Its rows are the refused changes: `c` and `why`. */
+export function commitStatement(present: readonly Part[]): CommitStatement {
+  const id = present.join('+')
+  const known = statements.get(id)
+  if (known) return known
+  const statement = { name: `commit_${statements.size}`, text: writeStatement(present) }
+  statements.set(id, statement)
+  return statement
+}
+
+function writeStatement(present: readonly Part[]): string {
+  const inputs = present.map((part, index) => {
+    const columns = ['c integer', ...parts[part].columns.map(([name, type]) => `${name} ${type}`)].join(', ')
+    return `${inputName(part)} AS MATERIALIZED (SELECT * FROM json_to_recordset($${index + 1}::json) AS r(${columns}))`
+  })
+  const writes = present.flatMap(part => {
+    const { columns, write } = parts[part]
+    return write ? [`${inputName(part)}_write AS (${write(columns)})`] : []
+  })
+  return `WITH ${[...inputs, ...guards(present), ...writes].join(',\n')}\nSELECT c, why FROM refused`
+}
+
+/**
+ * Who may not write, and why. A key or transId that is taken refuses its change; so does a payment whose version has
+ * moved on. The update of the payment is itself part of the guard: under a race the row that is locked and looked at
+ * again is the truth, so everything else of the change hangs on whether that update happened.
+ */
+function guards(present: readonly Part[]): string[] {
+  const taken: string[] = []
+  if (present.includes('key')) {
+    taken.push(`SELECT i.c, 'key_taken' AS why FROM key_in i WHERE EXISTS (
+      SELECT 1 FROM idempotency_key t WHERE ${match(keyKey)})`)
+  }
+  if (present.includes('payment')) {
+    taken.push(`SELECT i.c, 'trans_id_taken' AS why FROM payment_in i WHERE i.live AND EXISTS (
+      SELECT 1 FROM payment t WHERE t.merchant_id = i.merchant_id AND t.trans_id = i.trans_id AND t.live)`)
+  }
+  const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'
+  const early = `taken AS MATERIALIZED (${taken.join(' UNION ALL ') || none})`
+  if (!present.includes('settled')) return [early, 'refused AS MATERIALIZED (SELECT c, why FROM taken)']
+  const set = paymentState.map(([name]) => `${name} = i.${name}`).join(', ')
+  return [
+    early,
+    `updated AS (UPDATE payment t SET ${set} FROM settled_in i
+      WHERE ${match(paymentKey)} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken)
+      RETURNING i.c)`,
+    `refused AS MATERIALIZED (SELECT c, why FROM taken UNION ALL
+      SELECT i.c, 'version_changed' FROM settled_in i
+      WHERE i.c NOT IN (SELECT c FROM updated) AND i.c NOT IN (SELECT c FROM taken))`,
+  ]
+}

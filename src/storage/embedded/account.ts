@@ -1,0 +1,108 @@
+/**
+ * Decides under which account PostgreSQL runs, because it refuses to run as root. Creates no user, and
+ * changes the owner of nothing but the folders it is handed.
+ */
+import { spawnSync } from 'node:child_process'
+import { lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
+
+interface Identity {
+  readonly uid: number
+  readonly gid: number
+}
+
+export interface Account {
+  /** Words that precede the program on its command line. */
+  readonly prefix: readonly string[]
+  /** Given to spawn; absent when the process keeps its identity. */
+  readonly spawnAs?: Identity
+  /** Who must own the cluster; absent when we are not root and cannot give anything away. */
+  readonly owner?: Identity
+}
+
+const root: Identity = { uid: 0, gid: 0 }
+
+/** `paths` are the folders which PostgreSQL must be able to reach: its programs and its data. */
+export function chooseAccount(paths: readonly string[]): Account {
+  if (process.getuid?.() !== 0) return { prefix: [] }
+  const nobody = lookUpNobody()
+  const blocked = findBlockingFolder(paths, nobody)
+  if (blocked === undefined) return { prefix: [], spawnAs: nobody, owner: nobody }
+  // In a user namespace that maps root to nobody, PostgreSQL sees an ordinary user who owns root's files: it
+  // may pass through root's private folders and still holds none of root's powers over the files of others.
+  const prefix = ['unshare', '--user', `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`, '--']
+  if (findBlockingFolder(paths, root) === undefined && canRun(prefix)) return { prefix, owner: root }
+  throw new EmbeddedPostgresError(
+    `PostgreSQL does not run as root, and the user nobody may not enter ${blocked}. Choose one: allow ` +
+      'passage with ' +
+      `"chmod o+x ${blocked}"; move the data elsewhere with TOLLGATE_DATA (if the data is what lies ` +
+      'there); start ' +
+      'Tollgate as an ordinary user; or set DATABASE_URL to a PostgreSQL of your own.',
+  )
+}
+
+/**
+ * Gives the folder and all it holds to the account. The folder itself comes last, so its owner says "all
+ * done".
+ */
+export function handOver(folder: string, account: Account): void {
+  const found = lstatSync(folder)
+  const { owner } = account
+  if (owner === undefined) {
+    if (process.getuid === undefined || found.uid === process.getuid()) return
+    throw new EmbeddedPostgresError(
+      `${folder} belongs to another user (id ${found.uid}), probably because Tollgate was started as ` +
+        'root before. Start ' +
+        'it as that user again, or give the folder to yourself with "sudo chown -R $(id -u):$(id -g) ' +
+        `${dirname(folder)}".`,
+    )
+  }
+  if (found.uid !== owner.uid) changeOwner(folder, owner)
+}
+
+function changeOwner(path: string, owner: Identity): void {
+  if (lstatSync(path).isDirectory()) {
+    for (const name of readdirSync(path)) changeOwner(join(path, name), owner)
+  }
+  lchownSync(path, owner.uid, owner.gid)
+}
+
+function lookUpNobody(): Identity {
+  const uid = askId('-u')
+  const gid = askId('-g')
+  if (uid !== undefined && gid !== undefined) return { uid, gid }
+  throw new EmbeddedPostgresError(
+    'PostgreSQL does not run as root, and this machine has no user nobody to run it as. Start Tollgate ' +
+      'as an ordinary ' +
+      'user, or set DATABASE_URL to a PostgreSQL of your own.',
+  )
+}
+
+function askId(option: '-u' | '-g'): number | undefined {
+  const { status, stdout } = spawnSync('id', [option, 'nobody'], { encoding: 'utf8' })
+  // Bitwise or with zero: some systems print the id -2 as an unsigned number, and spawn takes a signed one.
+  return status === 0 && /^-?\d+$/.test(stdout.trim()) ? Number(stdout) | 0 : undefined
+}
+
+function canRun(prefix: readonly string[]): boolean {
+  const [command = '', ...options] = prefix
+  return spawnSync(command, [...options, 'true'], { stdio: 'ignore' }).status === 0
+}
+
+/** The outermost folder on the way to any of the paths that the identity may not pass through. */
+function findBlockingFolder(paths: readonly string[], identity: Identity): string | undefined {
+  return paths.flatMap(listAncestors).find(folder => !mayPass(folder, identity))
+}
+
+function listAncestors(path: string): string[] {
+  const parent = dirname(path)
+  return parent === path ? [path] : [...listAncestors(parent), path]
+}
+
+function mayPass(folder: string, { uid, gid }: Identity): boolean {
+  const found = statSync(folder)
+  if (found.uid === uid) return (found.mode & 0o100) !== 0
+  if (found.gid === gid) return (found.mode & 0o010) !== 0
+  return (found.mode & 0o001) !== 0
+}

@@ -1,0 +1,111 @@
+/**
+ * The database's files in `<data>/postgres`: made once by initdb, whole or not at all, and handed to the
+ * account that runs PostgreSQL. Starts no server.
+ */
+import { spawnSync } from 'node:child_process'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { type Account, handOver } from '#storage/embedded/account.ts'
+import { type Address, roleName } from '#storage/embedded/address.ts'
+import type { Binaries } from '#storage/embedded/binaries.ts'
+import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
+import { plainEnvironment } from '#storage/embedded/processes.ts'
+
+interface Ingredients {
+  readonly directory: string
+  readonly cluster: string
+  readonly binaries: Binaries
+  readonly account: Account
+  readonly address: Address
+  readonly onProgress: (line: string) => void
+}
+
+export function ensureCluster(ingredients: Ingredients): void {
+  const { cluster, binaries, account } = ingredients
+  if (!existsSync(cluster)) createCluster(ingredients)
+  handOver(cluster, account)
+  const major = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim()
+  if (major !== binaries.major) {
+    throw new EmbeddedPostgresError(
+      `${cluster} was made by PostgreSQL ${major}, but this version of Tollgate brings PostgreSQL ` +
+        `${binaries.major}. ` +
+        'Move the data with pg_dump and pg_restore, or choose another folder with TOLLGATE_DATA.',
+    )
+  }
+}
+
+/**
+ * initdb works under another name, and the finished cluster is renamed: a crash in between leaves nothing
+ * half made.
+ */
+function createCluster({ directory, cluster, binaries, account, address, onProgress }: Ingredients): void {
+  onProgress(`Creating the database in ${cluster} …`)
+  const draft = `${cluster}.new`
+  rmSync(draft, { recursive: true, force: true })
+  mkdirSync(draft, { mode: 0o700 })
+  handOver(draft, account)
+  const [command = '', ...words] = [
+    ...account.prefix,
+    binaries.initdb,
+    `--pgdata=${draft}`,
+    `--username=${roleName}`,
+    '--encoding=UTF8',
+    // Bytewise order and UTF-8 character classes from PostgreSQL itself: no index depends on the system's
+    // library.
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--data-checksums',
+    '--no-instructions',
+    ...address.initdbOptions,
+  ]
+  const made = spawnSync(command, words, {
+    ...account.spawnAs,
+    cwd: '/',
+    env: plainEnvironment,
+    encoding: 'utf8',
+  })
+  if (made.error !== undefined || made.status !== 0) {
+    rmSync(draft, { recursive: true, force: true })
+    throw new EmbeddedPostgresError(explainFailure(binaries, made), { cause: made.error })
+  }
+  renameSync(draft, cluster)
+  syncFolder(directory)
+}
+
+function explainFailure(
+  binaries: Binaries,
+  made: { error?: Error; status: number | null; stderr: string | null },
+): string {
+  const { code } = (made.error ?? {}) as NodeJS.ErrnoException
+  // The file is there, so what is missing is the loader which it names.
+  if (code === 'ENOENT' && existsSync(binaries.initdb)) {
+    return (
+      `${binaries.initdb} does not run here: it needs the GNU C library, which this system lacks ` +
+      '(Alpine, for example). ' +
+      'Set DATABASE_URL to a PostgreSQL of your own.'
+    )
+  }
+  const said = (made.stderr ?? '').trim().split('\n').slice(-5).join(' | ')
+  return `The database could not be created (initdb: ${code ?? `exit code ${made.status}`}). ${said}`.trim()
+}
+
+/** The new name must survive a power failure as surely as the first payment written under it. */
+function syncFolder(directory: string): void {
+  if (process.platform === 'win32') return
+  const folder = openSync(directory, 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * The PostgreSQL that Tollgate brings along: one call starts it in the data folder, or attaches to it when a
+ * serving process already runs it. Knows nothing of tables.
+ */
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { chooseAccount } from '#storage/embedded/account.ts'
+import { type Address, chooseAddress } from '#storage/embedded/address.ts'
+import { findBinaries } from '#storage/embedded/binaries.ts'
+import { ensureCluster } from '#storage/embedded/cluster.ts'
+import { accepts, prepareDatabase } from '#storage/embedded/connection.ts'
+import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
+import { type Ownership, type Purpose, takeOwnership } from '#storage/embedded/lock.ts'
+import { launchPostmaster, type Postmaster, stopOrphan } from '#storage/embedded/postmaster.ts'
+import { pollMs } from '#storage/embedded/processes.ts'
+import { serverSettings } from '#storage/embedded/settings.ts'
+
+export { EmbeddedPostgresError }
+
+export interface EmbeddedPostgres {
+  /** For libpq and `pg`. */
+  readonly url: string
+  readonly directory: string
+  /** False: attached to one that another process owns. */
+  readonly started: boolean
+  stop(): Promise<void>
+}
+
+export interface EmbeddedPostgresOptions {
+  /** The data folder; the database lies in its subfolder `postgres`. */
+  readonly directory: string
+  /** 'serve' owns the folder until it ends; 'command' borrows a running database or starts one for itself. */
+  readonly purpose: Purpose
+  readonly onProgress?: (line: string) => void
+  /** PostgreSQL settings over ours. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Called when the server ends although nobody asked it to. */
+  readonly onUnexpectedExit?: (error: EmbeddedPostgresError) => void
+}
+
+/**
+ * 10 min: replaying 2 GB of log after a crash on a slow disk takes minutes, and interrupting it gains
+ * nothing.
+ */
+const startTimeoutMs = 600_000
+
+/** 10 s: as long as processes of a killed server may need to notice its end and go. */
+const survivorsTimeoutMs = 10_000
+
+/** 2 s: twenty warm starts; from then on somebody wonders. */
+const patienceMs = 2_000
+
+export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { purpose, onProgress = () => {} } = options
+  const directory = openDirectory(options.directory)
+  const claim = await takeOwnership({ directory, purpose, onProgress, accepts })
+  if (claim.kind === 'attached') return { url: claim.url, directory, started: false, stop: async () => {} }
+  try {
+    const { postmaster, address } = await start({ ...options, directory, onProgress })
+    claim.publish(address.url)
+    return { url: address.url, directory, started: true, stop: makeStop(postmaster, claim, options) }
+  } catch (error) {
+    claim.release()
+    throw error
+  }
+}
+
+function makeStop(
+  postmaster: Postmaster,
+  claim: Ownership,
+  options: EmbeddedPostgresOptions,
+): () => Promise<void> {
+  let stopped: Promise<void> | undefined
+  void postmaster.exited.then(exit => {
+    if (stopped !== undefined) return
+    options.onUnexpectedExit?.(
+      new EmbeddedPostgresError(
+        `The embedded PostgreSQL ended unexpectedly (${exit}). See postgres.log in the data folder.`,
+      ),
+    )
+  })
+  const stop = async () => {
+    await postmaster.stop()
+    claim.release()
+  }
+  return () => {
+    stopped ??= stop()
+    return stopped
+  }
+}
+
+function openDirectory(wanted: string): string {
+  try {
+    // As root the database runs as nobody, who must pass through this folder but need not look around in it.
+    mkdirSync(wanted, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+    const directory = realpathSync(wanted)
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
+    return directory
+  } catch (cause) {
+    throw new EmbeddedPostgresError(
+      `The data folder ${wanted} cannot be used (${(cause as NodeJS.ErrnoException).code}). Make it ` +
+        'writable for this ' +
+        'user, or choose another with TOLLGATE_DATA.',
+      { cause },
+    )
+  }
+}
+
+type StartOptions = EmbeddedPostgresOptions & Required<Pick<EmbeddedPostgresOptions, 'onProgress'>>
+
+async function start({ directory, settings, onProgress }: StartOptions) {
+  const binaries = findBinaries()
+  const account = chooseAccount([join(binaries.folder, 'bin'), directory])
+  const cluster = join(directory, 'postgres')
+  await stopOrphan(cluster, onProgress)
+  const address = await chooseAddress({ directory, cluster, account })
+  ensureCluster({ directory, cluster, binaries, account, address, onProgress })
+  if (await accepts(address.url)) {
+    throw new EmbeddedPostgresError(
+      `A PostgreSQL that this process cannot see already answers on ${cluster}; perhaps another ` +
+        'container uses the same ' +
+        'folder. Stop it, or choose another folder with TOLLGATE_DATA.',
+    )
+  }
+  const logFile = join(directory, 'postgres.log')
+  const launch = () =>
+    launchPostmaster({
+      cluster,
+      logFile,
+      binaries,
+      account,
+      settings: { ...serverSettings, ...address.settings, ...settings },
+    })
+  const postmaster = await launchUntilReady({ launch, logFile, address, onProgress })
+  return { postmaster, address }
+}
+
+interface Starting {
+  readonly launch: () => Postmaster
+  readonly logFile: string
+  readonly address: Address
+  readonly onProgress: (line: string) => void
+}
+
+async function launchUntilReady(starting: Starting): Promise<Postmaster> {
+  const { launch, logFile } = starting
+  const survivorsDeadline = performance.now() + survivorsTimeoutMs
+  for (;;) {
+    const logStart = existsSync(logFile) ? statSync(logFile).size : 0
+    const postmaster = launch()
+    if (await becomesReady(postmaster, starting)) return postmaster
+    const said = readFileSync(logFile).subarray(logStart).toString().trim()
+    // After a kill -9 of the server its processes may outlive it for a moment, and a new one rightly refuses
+    // to start.
+    const survivors = said.includes('pre-existing shared memory block')
+    if (!survivors || performance.now() >= survivorsDeadline) {
+      throw new EmbeddedPostgresError(
+        `The embedded PostgreSQL did not start (${postmaster.exit()}). The end of ${logFile}: ` +
+          said.split('\n').slice(-5).join(' | '),
+      )
+    }
+    await delay(pollMs)
+  }
+}
+
+/** False when the server ended instead. */
+async function becomesReady(postmaster: Postmaster, { address, onProgress }: Starting): Promise<boolean> {
+  const begun = performance.now()
+  let announced = false
+  try {
+    while (postmaster.exit() === undefined) {
+      if (postmaster.ready() && (await prepareDatabase(address))) return true
+      const waitedMs = performance.now() - begun
+      if (waitedMs > patienceMs && !announced)
+        onProgress('The database is recovering, this can take a while …')
+      announced ||= waitedMs > patienceMs
+      if (waitedMs > startTimeoutMs) {
+        throw new EmbeddedPostgresError(
+          `The embedded PostgreSQL was not ready within ${startTimeoutMs / 60_000} minutes.`,
+        )
+      }
+      await delay(pollMs)
+    }
+    return false
+  } catch (error) {
+    await postmaster.stop()
+    throw error
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * Who owns the data folder: one live process at a time, written in `owner.json`. It starts and stops the
+ * database; a command attaches to a serving owner. The lock needs no clean-up: a dead owner's entry counts
+ * for nothing.
+ */
+import { randomUUID } from 'node:crypto'
+import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
+import { identifyProcess } from '#storage/embedded/processes.ts'
+
+export type Purpose = 'serve' | 'command'
+
+interface OwnerRecord {
+  readonly pid: number
+  readonly process: string
+  readonly purpose: Purpose
+  readonly nonce: string
+  /** Present as soon as the database accepts connections. */
+  readonly url?: string
+}
+
+export interface Ownership {
+  readonly kind: 'owner'
+  /** Tells others where the database answers. */
+  publish(url: string): void
+  release(): void
+}
+
+export interface Attachment {
+  readonly kind: 'attached'
+  readonly url: string
+}
+
+interface OwnershipRequest {
+  readonly directory: string
+  readonly purpose: Purpose
+  readonly onProgress: (line: string) => void
+  readonly accepts: (url: string) => Promise<boolean>
+}
+
+/** 30 s: longer than any command of ours runs, shorter than somebody's patience. */
+const ownerWaitMs = 30_000
+
+/** 1 s: a process that was just killed or told to stop is still there for a moment. */
+const farewellMs = 1_000
+
+/** 50 ms: an owner changes rarely, and the one who waits is a person. */
+const retryMs = 50
+
+export async function takeOwnership(request: OwnershipRequest): Promise<Ownership | Attachment> {
+  const { directory, purpose, onProgress, accepts } = request
+  const mine: OwnerRecord = {
+    pid: process.pid,
+    process: identifyProcess(process.pid) ?? 'unknown',
+    purpose,
+    nonce: randomUUID(),
+  }
+  const begun = performance.now()
+  let announced = false
+  for (;;) {
+    const holder = tryToOwn(directory, mine)
+    if (holder === undefined) return asOwnership(directory, mine)
+    const waitedMs = performance.now() - begun
+    if (purpose === 'serve' && holder.purpose === 'serve' && waitedMs >= farewellMs) {
+      throw new EmbeddedPostgresError(
+        `Tollgate already runs on ${directory} (process ${holder.pid}). Stop it first, or choose ` +
+          'another folder with ' +
+          'TOLLGATE_DATA.',
+      )
+    }
+    const { url } = holder
+    if (purpose === 'command' && holder.purpose === 'serve' && url !== undefined && (await accepts(url))) {
+      return { kind: 'attached', url }
+    }
+    if (waitedMs >= ownerWaitMs) {
+      throw new EmbeddedPostgresError(
+        `The data folder ${directory} has been in use by process ${holder.pid} (${holder.purpose}) for ` +
+          'more than ' +
+          `${ownerWaitMs / 1000} s. Wait for it or stop it, then try again.`,
+      )
+    }
+    if (!announced)
+      onProgress(`Waiting for process ${holder.pid} (${holder.purpose}), which uses ${directory} …`)
+    announced = true
+    await delay(retryMs)
+  }
+}
+
+/** Undefined: the folder is ours now. Otherwise the live process that has it. */
+function tryToOwn(directory: string, mine: OwnerRecord): OwnerRecord | undefined {
+  const file = ownerFile(directory)
+  const draft = writeDraft(directory, mine)
+  try {
+    if (tryToLink(draft, file)) return undefined
+    const found = readOwner(file)
+    if (found === undefined) return tryToOwn(directory, mine)
+    if (isAlive(found)) return found
+    // The entry is stale. Two processes may see that at once, and the slower one must not push out the faster
+    // one's fresh entry: whoever makes this link may replace exactly the entry that it names, and looks once
+    // more before doing so.
+    const claim = join(directory, `owner.${found.nonce}.claim`)
+    if (!tryToLink(draft, claim)) {
+      const rival = readOwner(claim)
+      if (rival !== undefined && isAlive(rival)) return rival
+      rmSync(claim, { force: true })
+      return tryToOwn(directory, mine)
+    }
+    const unchanged = readOwner(file)?.nonce === found.nonce
+    if (unchanged) renameSync(draft, file)
+    rmSync(claim, { force: true })
+    return unchanged ? undefined : tryToOwn(directory, mine)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+function asOwnership(directory: string, mine: OwnerRecord): Ownership {
+  const file = ownerFile(directory)
+  return {
+    kind: 'owner',
+    publish: url => renameSync(writeDraft(directory, { ...mine, url }), file),
+    release: () => {
+      if (readOwner(file)?.nonce === mine.nonce) unlinkSync(file)
+    },
+  }
+}
+
+const ownerFile = (directory: string): string => join(directory, 'owner.json')
+
+const isAlive = (owner: OwnerRecord): boolean => identifyProcess(owner.pid) === owner.process
+
+/** Whole before it gets its name: nobody ever reads half an entry. */
+function writeDraft(directory: string, record: OwnerRecord): string {
+  const draft = join(directory, `owner.${record.nonce}.draft`)
+  writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 })
+  return draft
+}
+
+function tryToLink(draft: string, name: string): boolean {
+  try {
+    linkSync(draft, name)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Stands for an entry that says nothing, such as the empty file which a power failure can leave behind. */
+const unreadable: OwnerRecord = { pid: 0, process: 'none', purpose: 'command', nonce: 'unreadable' }
+
+/** Undefined: there is no entry. */
+function readOwner(file: string): OwnerRecord | undefined {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    throw new EmbeddedPostgresError(
+      `${file} cannot be read (${code}): the data folder is in use by another user. Run this as the ` +
+        'user who runs ' +
+        'Tollgate.',
+      { cause },
+    )
+  }
+  try {
+    const record: unknown = JSON.parse(text)
+    return isOwnerRecord(record) ? record : unreadable
+  } catch {
+    return unreadable
+  }
+}
+
+function isOwnerRecord(value: unknown): value is OwnerRecord {
+  const record = value as Partial<OwnerRecord> | null
+  return (
+    typeof record?.pid === 'number' &&
+    typeof record.process === 'string' &&
+    typeof record.nonce === 'string' &&
+    /^[0-9a-f-]{36}$/.test(record.nonce) &&
+    (record.purpose === 'serve' || record.purpose === 'command')
+  )
+}

@@ -1,0 +1,172 @@
+/**
+ * Runs the PostgreSQL server of a cluster and ends it, also one that an earlier process left behind.
+ * The server dies with us even when we are killed, and does not hear the terminal's Ctrl-C.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Account } from '#storage/embedded/account.ts'
+import type { Binaries } from '#storage/embedded/binaries.ts'
+import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
+import { isPostmasterOf, plainEnvironment, waitUntil } from '#storage/embedded/processes.ts'
+
+export interface Postmaster {
+  /**
+   * Whether it says of itself that it takes connections. To ask by connecting would fill the log during a
+   * recovery.
+   */
+  readonly ready: () => boolean
+  /** Undefined while it runs. */
+  readonly exit: () => string | undefined
+  readonly exited: Promise<string>
+  stop(): Promise<void>
+}
+
+interface Launch {
+  readonly cluster: string
+  readonly logFile: string
+  readonly binaries: Binaries
+  readonly account: Account
+  readonly settings: Readonly<Record<string, string>>
+}
+
+/**
+ * 10 s: enough to write 128 MB of buffers to a slow disk, and it leaves the gateway 5 s of its 15 to drain.
+ */
+const fastShutdownMs = 10_000
+
+/**
+ * 10 s: in an immediate shutdown PostgreSQL itself kills, after 5 s, whichever of its processes does not end.
+ */
+const immediateShutdownMs = 10_000
+
+/** 10 MB: weeks of start and stop lines. */
+const logBytesMax = 10 * 1024 * 1024
+
+/**
+ * The watcher reads a pipe whose other end only we hold. When we end, in whatever way, the pipe ends, and it
+ * asks for a fast shutdown. The shell itself waits for the server and passes its exit code on.
+ */
+const supervisorScript = `
+"$@" 3<&- </dev/null &
+server=$!
+{ read -r word; kill -INT "$server"; } <&3 3<&- >/dev/null 2>&1 &
+watcher=$!
+exec 3<&-
+wait "$server"
+code=$?
+kill "$watcher" 2>/dev/null
+exit "$code"
+`
+
+export function launchPostmaster({ cluster, logFile, binaries, account, settings }: Launch): Postmaster {
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const server = [binaries.postgres, '-D', cluster, ...options]
+  const supervised =
+    process.platform === 'win32' ? server : ['/bin/sh', '-c', supervisorScript, 'tollgate', ...server]
+  const [command = '', ...words] = [...account.prefix, ...supervised]
+  const log = openLog(logFile)
+  const child = spawn(command, words, {
+    ...account.spawnAs,
+    cwd: '/',
+    // A session of its own: the terminal sends Ctrl-C to its foreground group, and we still need the database
+    // to drain.
+    detached: true,
+    stdio: ['ignore', log, log, 'pipe'],
+    env: excuseStalePid(cluster),
+  })
+  closeSync(log)
+  const exit = watchExit(child)
+  const lifeline = child.stdio[3]
+  // Neither may keep a process alive that has nothing else to do: its end is what ends the database.
+  child.unref()
+  if (lifeline !== null && lifeline !== undefined && 'unref' in lifeline) (lifeline.unref as () => void)()
+  const askToStop = () => {
+    if (process.platform === 'win32') spawnSync(binaries.pgCtl, ['stop', '-D', cluster, '-m', 'fast', '-W'])
+    else lifeline?.destroy()
+  }
+  return {
+    ...exit,
+    ready: () => readPostmasterFile(cluster)[7]?.trim() === 'ready',
+    stop: () => stopLaunched({ cluster, askToStop, ...exit }),
+  }
+}
+
+function watchExit(child: ChildProcess): Pick<Postmaster, 'exit' | 'exited'> {
+  let result: string | undefined
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const settle = (text: string) => {
+    result ??= text
+    resolve(result)
+  }
+  child.once('error', error => settle(error.message))
+  child.once('exit', (code, signal) => settle(signal ?? `exit code ${code}`))
+  return { exit: () => result, exited: promise }
+}
+
+interface Stopping extends Pick<Postmaster, 'exit'> {
+  readonly cluster: string
+  readonly askToStop: () => void
+}
+
+async function stopLaunched({ cluster, askToStop, exit }: Stopping): Promise<void> {
+  if (exit() !== undefined) return
+  const pid = readPostmasterPid(cluster)
+  askToStop()
+  if (await waitUntil(() => exit() !== undefined, fastShutdownMs)) return
+  // Seen when one of its processes has just crashed and PostgreSQL starts over: it notes the request and
+  // forgets it.
+  if (pid !== undefined && isPostmasterOf(pid, cluster)) process.kill(pid, 'SIGQUIT')
+  if (await waitUntil(() => exit() !== undefined, immediateShutdownMs)) return
+  throw new EmbeddedPostgresError(`The embedded PostgreSQL (process ${pid}) does not stop. End it by hand.`)
+}
+
+/** Ends a server of this cluster that nobody watches any more, or waits for one that is ending already. */
+export async function stopOrphan(cluster: string, onProgress: (line: string) => void): Promise<void> {
+  const pid = readPostmasterPid(cluster)
+  if (pid === undefined || !isPostmasterOf(pid, cluster)) return
+  onProgress(`Stopping the database that an earlier process left behind (process ${pid}) …`)
+  for (const [signal, timeoutMs] of [
+    ['SIGINT', fastShutdownMs],
+    ['SIGQUIT', immediateShutdownMs],
+  ] as const) {
+    if (isPostmasterOf(pid, cluster)) process.kill(pid, signal)
+    if (await waitUntil(() => !isPostmasterOf(pid, cluster), timeoutMs)) return
+  }
+  throw new EmbeddedPostgresError(
+    `A PostgreSQL left behind by an earlier process (${pid}) does not stop. End it by hand and start again.`,
+  )
+}
+
+/**
+ * Its lines: process, folder, start, port, socket folder, address, shared memory, status. Empty when there is
+ * none.
+ */
+function readPostmasterFile(cluster: string): string[] {
+  try {
+    return readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+function readPostmasterPid(cluster: string): number | undefined {
+  const pid = Number(readPostmasterFile(cluster)[0])
+  return Number.isSafeInteger(pid) && pid > 0 ? pid : undefined
+}
+
+/**
+ * A crashed server leaves its number in postmaster.pid, and another program may have that number now;
+ * PostgreSQL would then refuse to start. Deleting the file would also disarm its check for surviving
+ * processes of the old server. This variable makes it pass over exactly that number and keep the check.
+ */
+function excuseStalePid(cluster: string): NodeJS.ProcessEnv {
+  const pid = readPostmasterPid(cluster)
+  return pid === undefined ? plainEnvironment : { ...plainEnvironment, PG_GRANDPARENT_PID: String(pid) }
+}
+
+function openLog(logFile: string): number {
+  if (existsSync(logFile) && statSync(logFile).size > logBytesMax) renameSync(logFile, `${logFile}.1`)
+  return openSync(logFile, 'a', 0o600)
+}

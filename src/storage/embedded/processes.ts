@@ -1,0 +1,92 @@
+/**
+ * Looks at other processes of this machine: does this very one still live, and is it the database of this
+ * folder? A process number alone proves nothing, because numbers are used again.
+ */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/**
+ * What tells this process from any other that ever had its number; undefined when it is gone. On Linux the
+ * boot belongs to it, because after a restart of the machine the same number may well start at the same tick.
+ */
+export function identifyProcess(pid: number): string | undefined {
+  if (process.platform === 'linux') return identifyOnLinux(pid)
+  if (process.platform === 'win32') return isSignalable(pid) ? 'alive' : undefined
+  return askPs(pid, 'lstart=')
+}
+
+function identifyOnLinux(pid: number): string | undefined {
+  const stat = readIfPresent(`/proc/${pid}/stat`)
+  if (stat === undefined) return undefined
+  // The second field is the program's name in parentheses and may hold spaces: count behind its end.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state] = fields
+  // A zombie has ended; only its parent has not looked yet.
+  if (state === 'Z' || state === 'X') return undefined
+  return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`
+}
+
+/** Only the postmaster keeps the command line with which we started it; its children rename themselves. */
+export function isPostmasterOf(pid: number, cluster: string): boolean {
+  if (process.platform === 'linux') {
+    const words = readIfPresent(`/proc/${pid}/cmdline`)?.split('\0') ?? []
+    return (
+      identifyProcess(pid) !== undefined && words.some((word, i) => word === '-D' && words[i + 1] === cluster)
+    )
+  }
+  if (process.platform === 'win32') return isSignalable(pid)
+  return askPs(pid, 'args=')?.includes(`-D ${cluster}`) ?? false
+}
+
+/** Asks again every few milliseconds; false when the time is over. */
+export async function waitUntil(
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs: number,
+): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs
+  while (!(await condition())) {
+    if (performance.now() >= deadline) return false
+    await delay(pollMs)
+  }
+  return true
+}
+
+/**
+ * For every program we start: PGDATA and its kin cannot disturb it, times are printed alike for everybody,
+ * and no secret of ours stands in its /proc entry.
+ */
+export const plainEnvironment: NodeJS.ProcessEnv =
+  process.platform === 'win32'
+    ? { SystemRoot: 'C:\\Windows', TZ: 'UTC' }
+    : { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C', TZ: 'UTC' }
+
+/** 10 ms: a tenth of a warm start, so that waiting costs nothing that anybody notices. */
+export const pollMs = 10
+
+function askPs(pid: number, column: string): string | undefined {
+  const { status, stdout } = spawnSync('ps', ['-ww', '-o', column, '-p', String(pid)], {
+    encoding: 'utf8',
+    env: plainEnvironment,
+  })
+  return status === 0 && stdout.trim() !== '' ? stdout.trim() : undefined
+}
+
+function isSignalable(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function readIfPresent(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // ESRCH: the process ended between the opening and the reading of its file.
+    if (code === 'ENOENT' || code === 'ESRCH') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,29 @@
+/** One-row facts about the installation: what it was sealed with, how far the search for unanswered operations came. */
+import type { Database } from '#storage/database.ts'
+
+export interface Installation {
+  read(name: string): Promise<string | undefined>
+  /** Keeps an existing value and returns whichever is stored. */
+  readOrInsert(name: string, value: string): Promise<string>
+  write(name: string, value: string): Promise<void>
+}
+
+export function createInstallation({ writers }: Database): Installation {
+  async function read(name: string): Promise<string | undefined> {
+    const { rows } = await writers.query<{ value: string }>('SELECT value FROM installation WHERE name = $1', [name])
+    return rows[0]?.value
+  }
+  return {
+    read,
+    async readOrInsert(name, value) {
+      await writers.query('INSERT INTO installation (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', [name, value])
+      return (await read(name)) ?? value
+    },
+    async write(name, value) {
+      await writers.query(
+        'INSERT INTO installation (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+        [name, value],
+      )
+    },
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Brings a database to the newest schema: plain SQL files in order, each in its own transaction, under an advisory lock
+ * so that two processes may start at once. A file that was changed after it ran is an error, never a guess.
+ */
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import pg from 'pg'
+
+export class MigrationError extends Error {}
+
+/** Any number that nobody else locks: the letters "toll". */
+const lockNumber = 0x746f6c6c
+
+/** The oldest PostgreSQL whose features the schema uses. */
+const minimumServerVersion = 150_000
+
+const directory = new URL('../../migrations/', import.meta.url)
+
+export async function migrate(url: string, options: { onProgress?: (line: string) => void } = {}): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await checkServer(client)
+    await client.query('SELECT pg_advisory_lock($1)', [lockNumber])
+    await client.query(`CREATE TABLE IF NOT EXISTS schema_migration (
+      name text NOT NULL PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
+    const applied = await readApplied(client)
+    for (const migration of await readMigrations()) {
+      const known = applied.get(migration.name)
+      if (known === undefined) {
+        options.onProgress?.(`migrating: ${migration.name}`)
+        await apply(client, migration)
+      } else if (known !== migration.checksum) {
+        throw new MigrationError(`the migration ${migration.name} was changed after it had run; restore the file`)
+      }
+      applied.delete(migration.name)
+    }
+    const [newer] = applied.keys()
+    if (newer) throw new MigrationError(`the database was made by a newer Tollgate (it knows ${newer}); upgrade first`)
+  } finally {
+    await client.end()
+  }
+}
+
+interface Migration {
+  readonly name: string
+  readonly sql: string
+  readonly checksum: string
+}
+
+async function readMigrations(): Promise<readonly Migration[]> {
+  const names = (await readdir(directory)).filter(name => name.endsWith('.sql')).sort()
+  return Promise.all(
+    names.map(async name => {
+      const sql = await readFile(new URL(name, directory), 'utf8')
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+    }),
+  )
+}
+
+async function readApplied(client: pg.Client): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ name: string; checksum: string }>('SELECT name, checksum FROM schema_migration')
+  return new Map(rows.map(row => [row.name, row.checksum]))
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  await client.query('BEGIN')
+  try {
+    await client.query(migration.sql)
+    await client.query('INSERT INTO schema_migration (name, checksum) VALUES ($1, $2)', [
+      migration.name,
+      migration.checksum,
+    ])
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK')
+    throw new MigrationError(`the migration ${migration.name} failed: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+async function checkServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ server_version_num: string; server_version: string }>(
+    "SELECT current_setting('server_version_num') AS server_version_num, current_setting('server_version') AS server_version",
+  )
+  if (Number(rows[0]?.server_version_num) < minimumServerVersion) {
+    throw new MigrationError(`PostgreSQL ${rows[0]?.server_version} is too old; Tollgate needs 15 or newer`)
+  }
+}

@@ -1,0 +1,229 @@
+/** Records ↔ rows. The only place that knows both spellings; a row that does not fit is an error, not a default. */
+import { strict as assert } from 'node:assert'
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { Instrument, Operation, OperationDetails, Payment, Prepared } from '#lifecycle/payment.ts'
+import { capturePercent, isLive } from '#lifecycle/payment.ts'
+import type { ProviderFacts } from '#lifecycle/outcome.ts'
+import { findMethod } from '#methods/catalogue.ts'
+import type { CardRow, EventRow, KeyAnswer, KeyRow, OperationWrite, Timer } from '#storage/change.ts'
+
+export interface PaymentRow {
+  merchant_id: string
+  pay_id: string
+  trans_id: string
+  ref_nr: string | null
+  method: string
+  integration_type: 'HOSTED' | 'DIRECT'
+  status: Payment['status']
+  currency: string
+  amount: number
+  authorized: number
+  capturing: number
+  captured: number
+  reversing: number
+  reversed: number
+  refunding: number
+  refunded: number
+  capture_method: Payment['captureMethod']['type']
+  delayed_hours: number | null
+  closed_for_capture: boolean
+  authorization_expires_at: Date | null
+  instrument: Instrument | null
+  details: Record<string, unknown>
+  event_sequence: number
+  created_at: Date
+  updated_at: Date
+  version: number
+  operations: OperationRow[]
+}
+
+/** Operations come aggregated as JSON, so ids have dashes and times are text. */
+export interface OperationRow {
+  x_id: string
+  sequence: number
+  type: Operation['type']
+  state: Operation['state']
+  amount: number
+  trans_id: string
+  ref_nr: string | null
+  response_code: string
+  prepared: Prepared
+  provider: ProviderFacts | null
+  details: OperationDetails
+  key: Operation['key'] | null
+  created_at: string
+  updated_at: string
+}
+
+export function toPayment(row: PaymentRow): Payment {
+  const method = findMethod(row.method)
+  assert(method, `a stored payment has the unknown method ${row.method}`)
+  return {
+    merchantId: row.merchant_id as MerchantId,
+    payId: row.pay_id as PayId,
+    transId: row.trans_id,
+    refNr: row.ref_nr ?? undefined,
+    method,
+    integrationType: row.integration_type,
+    status: row.status,
+    amount: { value: row.amount, currency: row.currency },
+    sums: {
+      authorized: row.authorized,
+      capturing: row.capturing,
+      captured: row.captured,
+      reversing: row.reversing,
+      reversed: row.reversed,
+      refunding: row.refunding,
+      refunded: row.refunded,
+    },
+    captureMethod: { type: row.capture_method, delayedHours: row.delayed_hours ?? undefined },
+    closedForCapture: row.closed_for_capture,
+    authorizationExpiresAt: row.authorization_expires_at ?? undefined,
+    instrument: row.instrument ?? undefined,
+    details: row.details,
+    eventSequence: row.event_sequence,
+    operations: row.operations.map(toOperation),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    version: row.version,
+  }
+}
+
+function toOperation(row: OperationRow): Operation {
+  return {
+    xId: row.x_id.replaceAll('-', '') as XId,
+    sequence: row.sequence,
+    type: row.type,
+    state: row.state,
+    amount: row.amount,
+    transId: row.trans_id,
+    refNr: row.ref_nr ?? undefined,
+    responseCode: row.response_code,
+    prepared: row.prepared,
+    provider: row.provider ?? undefined,
+    details: row.details,
+    key: row.key ?? undefined,
+    createdAt: new Date(row.created_at),
+    updatedAt: new Date(row.updated_at),
+  }
+}
+
+/** `c` is the change's number in its batch; undefined members are left out of the JSON and become NULL. */
+export const fromPaymentState = (payment: Payment, c: number) => ({
+  c,
+  merchant_id: payment.merchantId,
+  pay_id: payment.payId,
+  trans_id: payment.transId,
+  ref_nr: payment.refNr,
+  status: payment.status,
+  live: isLive(payment),
+  amount: payment.amount.value,
+  authorized: payment.sums.authorized,
+  capturing: payment.sums.capturing,
+  captured: payment.sums.captured,
+  reversing: payment.sums.reversing,
+  reversed: payment.sums.reversed,
+  refunding: payment.sums.refunding,
+  refunded: payment.sums.refunded,
+  closed_for_capture: payment.closedForCapture,
+  authorization_expires_at: payment.authorizationExpiresAt,
+  event_sequence: payment.eventSequence,
+  updated_at: payment.updatedAt,
+  version: payment.version,
+})
+
+export const fromPayment = (payment: Payment, c: number) => ({
+  ...fromPaymentState(payment, c),
+  method: payment.method.type,
+  integration_type: payment.integrationType,
+  currency: payment.amount.currency,
+  capture_percent: capturePercent(payment),
+  capture_method: payment.captureMethod.type,
+  delayed_hours: payment.captureMethod.delayedHours,
+  card_id: payment.instrument?.cardId,
+  instrument: payment.instrument,
+  details: payment.details,
+  created_at: payment.createdAt,
+})
+
+export const fromOperationState = ({ payment, operation }: OperationWrite, c: number) => ({
+  c,
+  merchant_id: payment.merchantId,
+  pay_id: payment.payId,
+  sequence: operation.sequence,
+  state: operation.state,
+  response_code: operation.responseCode,
+  provider: operation.provider,
+  updated_at: operation.updatedAt,
+})
+
+export const fromOperation = (write: OperationWrite, c: number) => ({
+  ...fromOperationState(write, c),
+  x_id: write.operation.xId,
+  type: write.operation.type,
+  amount: write.operation.amount,
+  trans_id: write.operation.transId,
+  ref_nr: write.operation.refNr,
+  prepared: write.operation.prepared,
+  details: write.operation.details,
+  key: write.operation.key,
+  created_at: write.operation.createdAt,
+})
+
+export const fromCard = (card: CardRow, c: number) => ({
+  c,
+  merchant_id: card.merchantId,
+  card_id: card.cardId,
+  pseudo_number: card.pseudoNumber,
+  key_version: card.keyVersion,
+  sealed: `\\x${card.sealed.toString('hex')}`,
+  expiry_date: card.expiryDate,
+})
+
+export const fromKeyAnswer = (key: KeyAnswer, c: number) => ({
+  c,
+  merchant_id: key.merchantId,
+  verb: key.verb,
+  path: key.path,
+  key: key.key,
+  answer_status: key.answer.status,
+  answer_body: key.answer.json,
+})
+
+export const fromKey = (key: KeyRow, c: number) => ({
+  c,
+  merchant_id: key.merchantId,
+  verb: key.verb,
+  path: key.path,
+  key: key.key,
+  fingerprint: key.fingerprint,
+  pay_id: key.payId,
+  x_id: key.xId,
+  answer_status: key.answer?.status,
+  answer_body: key.answer?.json,
+})
+
+export const fromEvent = (event: EventRow, c: number) => ({
+  c,
+  merchant_id: event.merchantId,
+  pay_id: event.payId,
+  sequence: event.sequence,
+  event_id: event.eventId,
+  x_id: event.xId,
+  body: event.body,
+  created_at: event.createdAt,
+})
+
+export const fromTimerKey = (timer: Omit<Timer, 'runAt' | 'attempt'>, c: number) => ({
+  c,
+  merchant_id: timer.merchantId,
+  pay_id: timer.payId,
+  x_id: timer.xId,
+  kind: timer.kind,
+})
+
+export const fromTimer = (timer: Timer, c: number) => ({
+  ...fromTimerKey(timer, c),
+  run_at: timer.runAt,
+  attempt: timer.attempt,
+})

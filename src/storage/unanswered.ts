@@ -1,0 +1,103 @@
+/** Finding work that is due: timers whose time has come, and operations a dead process left without an answer. */
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { TimerKind } from '#storage/change.ts'
+import type { Database } from '#storage/database.ts'
+import { createInstallation } from '#storage/installation.ts'
+
+export interface DueTimer {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly xId: XId
+  readonly kind: TimerKind
+  readonly attempt: number
+  readonly runAt: Date
+}
+
+export interface Orphan {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly xId: XId
+}
+
+export interface WorkFinder {
+  /** Leases up to `limit` due timers to this process; one that is not settled in time becomes visible again. */
+  claimTimers(options: { now: Date; limit: number; leaseMs: number }): Promise<readonly DueTimer[]>
+  /** The database's clock: the one that stamps operations as they are sent. */
+  now(): Promise<Date>
+  /** Operations that were sent before that time and are still SENT. */
+  findOrphans(options: { sentBefore: Date; limit: number }): Promise<readonly Orphan[]>
+  /** Says that everything sent before that time is answered or waits on a timer, so that no search goes back further. */
+  advanceMark(until: Date): Promise<void>
+  /** True while this process is the only gateway on the database; holds a shared claim from then on. */
+  claimAlone(): Promise<boolean>
+  close(): Promise<void>
+}
+
+const markName = 'orphans_found_until'
+
+/** Any number that nobody else locks: the letters "gate". */
+const gatewayLock = 0x67617465
+
+export function createWorkFinder(database: Database): WorkFinder {
+  const installation = createInstallation(database)
+  let presence: { release(): void } | undefined
+
+  return {
+    async claimTimers({ now, limit, leaseMs }) {
+      const { rows } = await database.writers.query<DueTimer>({
+        name: 'claim_timers',
+        text: `UPDATE timer t SET leased_until = $1::timestamptz + $3 * interval '1 millisecond'
+          FROM (SELECT merchant_id, pay_id, x_id, kind FROM timer
+                WHERE run_at <= $1 AND (leased_until IS NULL OR leased_until <= $1)
+                ORDER BY run_at LIMIT $2 FOR UPDATE SKIP LOCKED) due
+          WHERE t.merchant_id = due.merchant_id AND t.pay_id = due.pay_id AND t.x_id = due.x_id AND t.kind = due.kind
+          RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.x_id AS "xId", t.kind, t.attempt,
+            t.run_at AS "runAt"`,
+        values: [now, limit, leaseMs],
+      })
+      return rows
+    },
+
+    async now() {
+      const { rows } = await database.writers.query<{ now: Date }>('SELECT now()')
+      if (!rows[0]) throw new Error('the database does not tell the time')
+      return rows[0].now
+    },
+
+    async findOrphans({ sentBefore, limit }) {
+      const mark = (await installation.read(markName)) ?? '-infinity'
+      const { rows } = await database.readers.query<Orphan>(
+        `SELECT merchant_id AS "merchantId", pay_id AS "payId", x_id AS "xId" FROM operation
+         WHERE sent_at >= $1::timestamptz AND sent_at < $2 AND state = 'SENT' ORDER BY sent_at LIMIT $3`,
+        [mark, sentBefore, limit],
+      )
+      return rows
+    },
+
+    async advanceMark(until) {
+      await database.writers.query(
+        `INSERT INTO installation (name, value) VALUES ($1, $2::timestamptz::text) ON CONFLICT (name)
+         DO UPDATE SET value = greatest(installation.value::timestamptz, excluded.value::timestamptz)::text`,
+        [markName, until],
+      )
+    },
+
+    async claimAlone() {
+      const client = await database.readers.connect()
+      const { rows } = await client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [gatewayLock])
+      const alone = rows[0]?.alone === true
+      // The shared claim is taken before the exclusive one is given back, so that nobody can slip in between.
+      if (alone) {
+        await client.query('SELECT pg_advisory_lock_shared($1)', [gatewayLock])
+        await client.query('SELECT pg_advisory_unlock($1)', [gatewayLock])
+      } else await client.query('SELECT pg_advisory_lock_shared($1)', [gatewayLock])
+      presence = client
+      return alone
+    },
+
+    async close() {
+      presence?.release()
+      presence = undefined
+    },
+  }
+}

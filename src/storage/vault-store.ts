@@ -1,0 +1,63 @@
+/** Rows of the vault: wrapped data keys and sealed cards. Knows nothing of what is inside them. */
+import type { MerchantId } from '#domain/ids.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface WrappedKey {
+  readonly keyVersion: number
+  readonly wrapped: Buffer
+  readonly masterKeyId: string
+}
+
+export interface SealedCard {
+  readonly cardId: string
+  readonly keyVersion: number
+  /** Null once the card was destroyed. */
+  readonly sealed: Buffer | null
+  readonly expiryDate: string | null
+}
+
+export interface VaultStore {
+  findKeys(merchantId: MerchantId): Promise<readonly WrappedKey[]>
+  /** Keeps the first one when two processes make a merchant's first key at once; read again to see which. */
+  insertKey(merchantId: MerchantId, key: WrappedKey): Promise<void>
+  findCard(merchantId: MerchantId, pseudoNumber: string): Promise<SealedCard | undefined>
+  findPseudoNumber(merchantId: MerchantId, cardId: string): Promise<string | undefined>
+}
+
+export function createVaultStore(database: Database): VaultStore {
+  const { readers, writers } = database
+  return {
+    async findKeys(merchantId) {
+      const { rows } = await readers.query<WrappedKey>(
+        `SELECT key_version AS "keyVersion", wrapped, master_key_id AS "masterKeyId"
+         FROM vault_key WHERE merchant_id = $1 ORDER BY key_version`,
+        [merchantId],
+      )
+      return rows
+    },
+    async insertKey(merchantId, key) {
+      await writers.query(
+        `INSERT INTO vault_key (merchant_id, key_version, wrapped, master_key_id) VALUES ($1, $2, $3, $4)
+         ON CONFLICT DO NOTHING`,
+        [merchantId, key.keyVersion, key.wrapped, key.masterKeyId],
+      )
+    },
+    async findCard(merchantId, pseudoNumber) {
+      const { rows } = await readers.query<SealedCard>({
+        name: 'vault_card_by_pseudo_number',
+        text: `SELECT card_id AS "cardId", key_version AS "keyVersion", sealed, expiry_date AS "expiryDate"
+               FROM vault_card WHERE merchant_id = $1 AND pseudo_number = $2`,
+        values: [merchantId, pseudoNumber],
+      })
+      return rows[0]
+    },
+    async findPseudoNumber(merchantId, cardId) {
+      const { rows } = await readers.query<{ pseudo_number: string }>({
+        name: 'vault_pseudo_number',
+        text: 'SELECT pseudo_number FROM vault_card WHERE merchant_id = $1 AND card_id = $2',
+        values: [merchantId, cardId],
+      })
+      return rows[0]?.pseudo_number
+    },
+  }
+}

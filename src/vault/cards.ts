@@ -1,0 +1,84 @@
+/**
+ * Cards in, masked cards and pseudo numbers out. A number exists in clear only inside a Secret on its way to the
+ * provider; security codes never come here.
+ */
+import { createHmac, type KeyObject } from 'node:crypto'
+import { detectBrand, isPseudoCardNumber, maskCard, toPseudoCardNumber } from '#domain/card-numbers.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import { Secret } from '#domain/secret.ts'
+import type { CardRow } from '#storage/change.ts'
+import type { VaultStore } from '#storage/vault-store.ts'
+import type { KeyRing } from '#vault/key-ring.ts'
+import { seal, unseal } from '#vault/sealing.ts'
+
+export interface AdmittedCard {
+  readonly cardId: string
+  readonly number: Secret<string>
+  readonly first6Digits: string
+  readonly last4Digits: string
+  readonly brand: string
+  readonly expiryDate?: string
+  /** To be written with the payment; absent when the vault is known to hold the card already. */
+  readonly row?: CardRow
+}
+
+export interface CardVault {
+  /** Takes a card number, or a pseudo card number of this merchant; undefined when the latter is not known. */
+  admit(merchantId: MerchantId, number: Secret<string>, options: { expiryDate?: string; attempt?: number }): Promise<AdmittedCard | undefined>
+  /** Told after the row was committed, so that the next payment with this card need not write it again. */
+  remember(card: AdmittedCard & { readonly merchantId: MerchantId }): void
+  pseudoNumberOf(merchantId: MerchantId, cardId: string): Promise<string | undefined>
+}
+
+/** 20,000 keyed fingerprints are about 3 MB and cover the regular customers of a busy shop. */
+const rememberedCards = 20_000
+
+export function createCardVault(deps: { fingerprintKey: KeyObject; keyRing: KeyRing; store: VaultStore }): CardVault {
+  const remembered = new Set<string>()
+
+  async function openPseudo(merchantId: MerchantId, pseudoNumber: string, expiryDate?: string): Promise<AdmittedCard | undefined> {
+    const stored = await deps.store.findCard(merchantId, pseudoNumber)
+    if (!stored?.sealed) return undefined
+    const { key } = await deps.keyRing.byVersion(merchantId, stored.keyVersion)
+    const number = unseal(key, stored.sealed, placeOf(merchantId, stored.cardId, stored.keyVersion)).toString()
+    return {
+      cardId: stored.cardId,
+      number: new Secret(number),
+      ...maskCard(number),
+      brand: detectBrand(number),
+      expiryDate: expiryDate ?? stored.expiryDate ?? undefined,
+    }
+  }
+
+  return {
+    async admit(merchantId, secret, { expiryDate, attempt = 0 }) {
+      const number = secret.reveal()
+      if (isPseudoCardNumber(number)) return openPseudo(merchantId, number, expiryDate)
+      const digest = createHmac('sha256', deps.fingerprintKey).update(`${merchantId}\0${number}`).digest()
+      const cardId = digest.toString('hex', 0, 16)
+      const card = { cardId, number: secret, ...maskCard(number), brand: detectBrand(number), expiryDate }
+      if (remembered.has(merchantId + cardId)) return card
+      const { version, key } = await deps.keyRing.current(merchantId)
+      const row: CardRow = {
+        merchantId,
+        cardId,
+        pseudoNumber: toPseudoCardNumber(digest, attempt, number.slice(-3)),
+        keyVersion: version,
+        sealed: seal(key, Buffer.from(number), placeOf(merchantId, cardId, version)),
+        expiryDate,
+      }
+      return { ...card, row }
+    },
+    remember({ merchantId, cardId }) {
+      if (remembered.size >= rememberedCards) {
+        const [oldest] = remembered
+        if (oldest !== undefined) remembered.delete(oldest)
+      }
+      remembered.add(merchantId + cardId)
+    },
+    pseudoNumberOf: (merchantId, cardId) => deps.store.findPseudoNumber(merchantId, cardId),
+  }
+}
+
+const placeOf = (merchantId: MerchantId, cardId: string, keyVersion: number): string =>
+  `card ${merchantId} ${cardId} ${keyVersion}`

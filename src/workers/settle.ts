@@ -1,0 +1,76 @@
+/**
+ * Settles what has no answer: operations that an earlier process left behind, and undecided ones whose next inquiry is
+ * due. Runs beside the requests, never in their way, and one failure does not stop the others.
+ */
+import type { MerchantId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Engine } from '#operations/engine.ts'
+import { settleByInquiry } from '#operations/settle-by-inquiry.ts'
+import type { Orphan, WorkFinder } from '#storage/unanswered.ts'
+
+export interface SettleWorker {
+  /** Settles what was sent before that time and never answered. Returns how many that were. */
+  recover(sentBefore: Date): Promise<number>
+  /** What a dead process beside us may have left by now. */
+  recoverAbandoned(): Promise<number>
+  /** Runs what is due now and returns how much that was. */
+  runDue(): Promise<number>
+}
+
+/** 90 s: three sends of 20 s each and both commits fit in, so a living process never loses its operation to us. */
+const abandonedAfterMs = 90_000
+
+/** 60 s: longer than an inquiry may take; after a crash the timer is visible again. */
+const leaseMs = 60_000
+
+/** 200: enough to keep the providers busy, few enough to finish within a lease. */
+const chunk = 200
+
+export interface SettleDeps {
+  readonly engine: Engine
+  readonly work: WorkFinder
+  readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
+}
+
+export function createSettleWorker({ engine, work, findMerchant }: SettleDeps): SettleWorker {
+  async function settleOne(found: Orphan & { inquiry: number }): Promise<boolean> {
+    try {
+      const merchant = await findMerchant(found.merchantId)
+      if (!merchant) throw new Error(`operation of the unknown merchant ${found.merchantId}`)
+      await settleByInquiry({ ...found, merchant }, engine)
+      return true
+    } catch (error) {
+      engine.onAlarm({ code: 'SETTLE_FAILED', message: 'an unanswered operation could not be settled', xId: found.xId, error })
+      return false
+    }
+  }
+
+  async function recover(sentBefore: Date): Promise<number> {
+    let settled = 0
+    for (;;) {
+      const orphans = await work.findOrphans({ sentBefore, limit: chunk })
+      const results = await Promise.all(orphans.map(orphan => settleOne({ ...orphan, inquiry: 0 })))
+      settled += results.filter(Boolean).length
+      // What could not be settled now is found again next time: the mark stays before it.
+      if (results.includes(false)) return settled
+      if (orphans.length < chunk) break
+    }
+    // The mark lags behind: a connection of the dead process may still be committing what it was handed last.
+    await work.advanceMark(new Date(sentBefore.getTime() - abandonedAfterMs))
+    return settled
+  }
+
+  return {
+    recover,
+
+    async recoverAbandoned() {
+      return recover(new Date((await work.now()).getTime() - abandonedAfterMs))
+    },
+
+    async runDue() {
+      const timers = await work.claimTimers({ now: new Date(engine.clock.nowMs()), limit: chunk, leaseMs })
+      await Promise.all(timers.map(timer => settleOne({ ...timer, inquiry: timer.attempt })))
+      return timers.length
+    },
+  }
+}

@@ -1,0 +1,99 @@
+/** A real gateway on a database of its own, reached over HTTP as a merchant would. */
+import { randomBytes } from 'node:crypto'
+import type { Connectors } from '#connectors/registry.ts'
+import { createGateway, type Gateway } from '#gateway.ts'
+import type { Clock, CrashPoint } from '#operations/engine.ts'
+import { createTestDatabase } from '#test/support/database.ts'
+import { toMasterKey } from '#vault/master-key.ts'
+
+export interface TestGateway {
+  /** The origin. */
+  readonly url: string
+  readonly databaseUrl: string
+  readonly gateway: Gateway
+  readonly merchantId: string
+  readonly apiKey: string
+  /** What the gateway logged, one line each. */
+  readonly logged: string[]
+  call(verb: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>
+  stop(): Promise<void>
+}
+
+export interface TestAnswer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape and check what they read.
+  readonly body: any
+  readonly text: string
+  readonly headers: Headers
+}
+
+export interface TestGatewayOptions {
+  readonly clock?: Clock
+  readonly connectors?: Connectors
+  readonly testCrash?: CrashPoint
+  readonly logLevel?: string
+  /** Starts a second gateway on the database, keys and merchant of a first one. */
+  readonly beside?: TestGateway
+}
+
+const masterKeys = new Map<string, string>()
+
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const { beside } = options
+  const database = beside ? { url: beside.databaseUrl, drop: async () => undefined } : await createTestDatabase()
+  const keyText = masterKeys.get(database.url) ?? randomBytes(32).toString('base64')
+  masterKeys.set(database.url, keyText)
+  const logged: string[] = []
+  const gateway = await createGateway({
+    environment: 'test',
+    databaseUrl: database.url,
+    masterKey: toMasterKey(keyText, 'the test key'),
+    logLevel: options.logLevel ?? 'info',
+    logDestination: { write: line => void logged.push(line) },
+    clock: options.clock,
+    connectors: options.connectors,
+    testCrash: options.testCrash,
+  })
+  const { merchantId, apiKey } = beside ?? (await gateway.merchants.create('Test shop'))
+  const url = await gateway.listen()
+  const authorization = `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
+  return {
+    url,
+    databaseUrl: database.url,
+    gateway,
+    merchantId,
+    apiKey,
+    logged,
+    async call(verb, path, body, headers = {}) {
+      const response = await fetch(`${url}/api/v2${path}`, {
+        method: verb,
+        headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      return { status: response.status, text, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+    },
+    async stop() {
+      await gateway.close()
+      await database.drop()
+    },
+  }
+}
+
+let orders = 0
+
+/** A card payment that is approved unless the changes say otherwise; every one has a transId of its own. */
+export function cardPayment(change: { card?: object; [field: string]: unknown } = {}): Record<string, unknown> {
+  const { card, ...rest } = change
+  orders += 1
+  return {
+    transId: `order-${process.pid}-${orders}`,
+    amount: { value: 1000, currency: 'EUR' },
+    paymentMethods: {
+      integrationType: 'DIRECT',
+      type: 'CARD',
+      card: { number: '4111111111111111', expiryDate: '203012', cardholderName: 'Ada Lovelace', securityCode: '123', ...card },
+    },
+    ...rest,
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * Writes the documents that are made from code: `npm run generate`. A test renders the same rows again and
+ * fails when a checked-in file differs.
+ */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { endpoints } from '#endpoints/index.ts'
+import { buildOpenApi } from '#http/openapi.ts'
+import { about } from '#http/reference/about.ts'
+
+export interface GeneratedFile {
+  /** Relative to the project's root. */
+  readonly file: string
+  readonly render: () => string
+}
+
+export const projectRoot: string = dirname(import.meta.dirname)
+
+/** The address of a gateway started without settings: what a reader of the checked-in file will try first. */
+const baseUrl = 'http://127.0.0.1:8080/api/v2'
+
+export const generatedFiles: readonly GeneratedFile[] = [
+  {
+    file: 'docs/openapi.json',
+    render: () => `${JSON.stringify(buildOpenApi({ ...about, endpoints, baseUrl }), null, 2)}\n`,
+  },
+]
+
+if (import.meta.main) {
+  for (const { file, render } of generatedFiles) {
+    const path = join(projectRoot, file)
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, render())
+    console.log(`wrote ${file}`)
+  }
+}

@@ -1,0 +1,25 @@
+/** Two kinds of tests: pure ones beside the source, and those in test/, which share one PostgreSQL for the whole run. */
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    // Processes, not threads: a test may send itself signals, and native modules end with their process.
+    pool: 'forks',
+    // 2: the smallest machine we care about has two cores, and PostgreSQL wants its share.
+    maxWorkers: 2,
+    projects: [
+      { extends: true, test: { name: 'pure', include: ['src/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'database',
+          include: ['test/**/*.test.ts'],
+          globalSetup: 'test/support/global-setup.ts',
+          // 60 s: a bound for what hangs, far above any test that waits for real processes on a busy machine.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+})
