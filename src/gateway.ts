@@ -86,11 +86,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { environment, clock = realClock } = options
   const logger = createLogger({ level: options.logLevel ?? 'info', out: options.logDestination })
   const metrics = createMetrics({ registry: new Registry(), processMetrics: true })
-  const database = openDatabase(options.databaseUrl, err => logger.error({ err }, 'an idle database connection broke'))
+  const database = openDatabase(options.databaseUrl, err =>
+    logger.error({ err }, 'an idle database connection broke'),
+  )
   try {
     const { durable, weak } = await readDurability(database)
     if (!durable && environment === 'live') {
-      throw new GatewayError(`the database would lose payments in a crash (${weak.join(', ')}); switch this on for live`)
+      throw new GatewayError(
+        `the database would lose payments in a crash (${weak.join(', ')}); switch this on for live`,
+      )
     }
     const keys = await openDerivedKeys(options.masterKey, createInstallation(database))
     const merchants = createMerchantStore(database)
@@ -98,7 +102,17 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const work = createWorkFinder(database)
     const settleWorker = createSettleWorker({ engine, work, findMerchant: findMerchantIn(merchants) })
     const changes = new Set<(merchantId: string) => void>()
-    const server = await createServer({ database, keys, merchants, engine, metrics, logger, clock, options, changes })
+    const server = await createServer({
+      database,
+      keys,
+      merchants,
+      engine,
+      metrics,
+      logger,
+      clock,
+      options,
+      changes,
+    })
     let loops: Loop[] = []
 
     return {
@@ -112,7 +126,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         const alone = await work.claimAlone()
         const { host, port } = options.listen ?? { host: '127.0.0.1', port: 0 }
         const origin = await server.listen({ host, port })
-        const onError = (err: unknown): void => logger.error({ err, worker: 'settle' }, 'a worker failed; it goes on')
+        const onError = (err: unknown): void =>
+          logger.error({ err, worker: 'settle' }, 'a worker failed; it goes on')
         if (alone) void settleWorker.recover(startedAt).catch(onError)
         loops = [
           startLoop(() => settleWorker.runDue(), duePauseMs, onError),
@@ -176,7 +191,11 @@ function createEngine({ database, keys, metrics, logger, clock, options }: Parts
     commit,
     payments,
     queue: createPaymentQueue({ commit, payments }),
-    vault: createCardVault({ fingerprintKey: keys.fingerprint, keyRing: createKeyRing(options.masterKey, store), store }),
+    vault: createCardVault({
+      fingerprintKey: keys.fingerprint,
+      keyRing: createKeyRing(options.masterKey, store),
+      store,
+    }),
     connectors: options.connectors ?? createConnectors(options.environment),
     clock,
     newId,

@@ -116,11 +116,14 @@ export function scrubCardNumbers(text: string): string {
   return scrubbed + scrubPart(text.slice(from))
 }
 
-/** `%20` is read both ways, as two digits after a percent sign and as a space, since either may be what was meant. */
-const scrubPart = (text: string): string => scrubRuns(scrubRuns(text, false), true)
+/** Masking closes gaps between digits, and what then stands side by side is looked at again. */
+function scrubPart(text: string): string {
+  const scrubbed = scrubRuns(text)
+  return scrubbed === text ? text : scrubPart(scrubbed)
+}
 
 /** Written as a loop: a regular expression that takes in runs of any length can exhaust its stack on a hostile text. */
-function scrubRuns(text: string, encodedSpaces: boolean): string {
+function scrubRuns(text: string): string {
   let scrubbed = ''
   let copied = 0
   let at = 0
@@ -131,11 +134,11 @@ function scrubRuns(text: string, encodedSpaces: boolean): string {
     }
     const start = at
     let digits = ''
-    for (let next = at; next !== -1; next = nextDigit(text, at, encodedSpaces)) {
+    for (let next = at; next !== -1; next = nextDigit(text, at)) {
       digits += text[next]
       at = next + 1
     }
-    if (!holdsCardNumber(digits)) continue
+    if (!holdsCardNumber(text.slice(start, at))) continue
     scrubbed += text.slice(copied, start) + maskRun(digits)
     copied = at
   }
@@ -147,18 +150,35 @@ const isDigit = (text: string, at: number): boolean => {
   return code >= 48 && code <= 57
 }
 
-/** Where the run goes on at or after `at`, past one separator at most, or -1. */
-function nextDigit(text: string, at: number, encodedSpaces: boolean): number {
+/** Where a run goes on at or after `at`, past one separator at most, or -1. */
+function nextDigit(text: string, at: number): number {
   if (isDigit(text, at)) return at
   if (' .+-'.includes(text.charAt(at)) && isDigit(text, at + 1)) return at + 1
-  if (encodedSpaces && text.startsWith('%20', at) && isDigit(text, at + 3)) return at + 3
+  if (text.startsWith('%20', at) && isDigit(text, at + 3)) return at + 3
   return -1
 }
 
-function holdsCardNumber(digits: string): boolean {
-  for (let start = 0; start + shortest <= digits.length; start++)
-    for (let length = shortest; length <= longest && start + length <= digits.length; length++)
-      if (passesLuhn(digits.slice(start, start + length))) return true
+/** Every digit may be the first of a number, also those of `%20`: the percent sign may have been a plain one. */
+function holdsCardNumber(run: string): boolean {
+  if (run.length < shortest) return false
+  for (let start = 0; start < run.length; start++)
+    if (isDigit(run, start) && startsCardNumber(run, start)) return true
+  return false
+}
+
+/** Both checksums of what was read so far: as if the last digit counted once, and as if it counted double. */
+function startsCardNumber(run: string, start: number): boolean {
+  let once = 0
+  let twice = 0
+  let length = 0
+  for (let at = start; at !== -1 && length < longest; at = nextDigit(run, at + 1)) {
+    const digit = run.charCodeAt(at) - 48
+    const previousOnce = once
+    once = twice + digit
+    twice = previousOnce + double(digit)
+    length++
+    if (length >= shortest && once % 10 === 0) return true
+  }
   return false
 }
 

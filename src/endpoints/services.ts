@@ -29,7 +29,8 @@ export async function perform<T>(operation: Promise<T | undefined>): Promise<T> 
 
 function translate(error: unknown): unknown {
   if (error instanceof CommitRefused && error.conflict === 'key_taken') return new KeyTaken()
-  if (error instanceof UnknownPseudoNumber) return new InvalidField('paymentMethods.card.number', error.message)
+  if (error instanceof UnknownPseudoNumber)
+    return new InvalidField('paymentMethods.card.number', error.message)
   if (error instanceof CommitUnknown || isConnectionLost(error)) {
     return new Unavailable('the database cannot be reached', { retryAfterSeconds, cause: error })
   }

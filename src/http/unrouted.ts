@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dialect } from '#http/endpoint.ts'
 import { Refusal, refuseNotFound } from '#http/refusal.ts'
-import { type Sender, sendRefusal } from '#http/send.ts'
+import { type Sender, sendPage, sendRefusal } from '#http/send.ts'
 
 export interface Routed {
   readonly verb: string
@@ -39,8 +39,7 @@ export function createUnrouted(routes: readonly Routed[], sender: Sender) {
     if (verbs.has('GET')) verbs.add('HEAD')
     const allow = [...verbs, 'OPTIONS'].join(', ')
     if (request.method === 'OPTIONS') {
-      reply.code(204).headers(sender.security).header('allow', allow)
-      reply.header('traceparent', request.trace.traceparent).send()
+      sendPage(reply, { status: 204, contentType: 'text/plain', body: '', headers: { allow } }, sender)
       return
     }
     const refusal = new Refusal('wrongVerb', `Allowed here: ${allow}.`, { headers: { allow } })

@@ -3,7 +3,14 @@ import type { XId } from '#domain/ids.ts'
 import { add, type Money } from '#domain/money.ts'
 import { providerResultOutstanding } from '#domain/response-codes.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
-import { captureCeiling, committed, type KeyReference, type Operation, type Payment, type Prepared } from '#lifecycle/payment.ts'
+import {
+  captureCeiling,
+  committed,
+  type KeyReference,
+  type Operation,
+  type Payment,
+  type Prepared,
+} from '#lifecycle/payment.ts'
 
 export interface CaptureCommand {
   readonly transId: string
@@ -29,11 +36,14 @@ export function decideCapture(payment: Payment, command: CaptureCommand, now: Da
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (payment.status === 'REVERSED') return refuse('ALREADY_REVERSED')
   // A capture without an answer counts as taken: asking twice must never collect twice.
-  if (add(payment.sums.captured, payment.sums.capturing) >= captureCeiling(payment)) return refuse('ALREADY_CAPTURED')
-  if (payment.closedForCapture || captures(payment).length >= maximumCaptures) return refuse('CLOSED_FOR_CAPTURE')
+  if (add(payment.sums.captured, payment.sums.capturing) >= captureCeiling(payment))
+    return refuse('ALREADY_CAPTURED')
+  if (payment.closedForCapture || captures(payment).length >= maximumCaptures)
+    return refuse('CLOSED_FOR_CAPTURE')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
   if (!sequenceFits(payment, command)) return refuse('SEQUENCE')
-  if (add(committed(payment), command.amount.value) > captureCeiling(payment)) return refuse('ABOVE_OPEN_AMOUNT')
+  if (add(committed(payment), command.amount.value) > captureCeiling(payment))
+    return refuse('ABOVE_OPEN_AMOUNT')
   return accept
 }
 
@@ -87,7 +97,8 @@ const captures = (payment: Payment): readonly Operation[] =>
 function sequenceFits(payment: Payment, command: CaptureCommand): boolean {
   const current = command.manual?.currentSequence
   if (current === undefined) return true
-  const total = command.manual?.total ?? captures(payment).findLast(c => c.details.manual?.total)?.details.manual?.total
+  const total =
+    command.manual?.total ?? captures(payment).findLast(c => c.details.manual?.total)?.details.manual?.total
   if (total !== undefined && current > total) return false
   return !captures(payment).some(capture => capture.details.manual?.currentSequence === current)
 }

@@ -38,7 +38,16 @@ export interface NewPayment {
 }
 
 /** PENDING from the first record on: from this commit until the answer, money may be on the move. */
-export function openPayment({ command, payId, xId, captureXId, instrument, prepared, key, now }: NewPayment): Payment {
+export function openPayment({
+  command,
+  payId,
+  xId,
+  captureXId,
+  instrument,
+  prepared,
+  key,
+  now,
+}: NewPayment): Payment {
   const authorization: Operation = {
     xId,
     sequence: 1,

@@ -10,7 +10,10 @@ export interface PaymentEvent {
 }
 
 /** Takes the next number of the payment's sequence; both are written in the commit that justifies the event. */
-export function raiseEvent(payment: Payment, xId: XId): { readonly payment: Payment; readonly event: PaymentEvent } {
+export function raiseEvent(
+  payment: Payment,
+  xId: XId,
+): { readonly payment: Payment; readonly event: PaymentEvent } {
   const sequence = payment.eventSequence + 1
   const operation = findOperation(payment, xId) ?? lastOperation(payment)
   const body = {

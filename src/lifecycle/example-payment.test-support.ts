@@ -40,7 +40,10 @@ export function operationOf(change: Partial<Operation>): Operation {
 }
 
 /** Authorised for 10.00 EUR, to be captured by hand, nothing taken yet. */
-export function paymentOf({ sums, ...change }: Partial<Omit<Payment, 'sums'>> & { sums?: Partial<Sums> } = {}): Payment {
+export function paymentOf({
+  sums,
+  ...change
+}: Partial<Omit<Payment, 'sums'>> & { sums?: Partial<Sums> } = {}): Payment {
   return {
     merchantId: 'mer_1' as MerchantId,
     payId: xIdOf(99) as unknown as PayId,

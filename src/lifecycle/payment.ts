@@ -131,13 +131,15 @@ export interface Instrument {
 }
 
 /** A live payment holds its transId; a failed or reversed one gives it back. */
-export const isLive = (payment: Payment): boolean => payment.status !== 'FAILED' && payment.status !== 'REVERSED'
+export const isLive = (payment: Payment): boolean =>
+  payment.status !== 'FAILED' && payment.status !== 'REVERSED'
 
 /** 100 unless the method allows captures above what was authorised. */
 export const capturePercent = ({ method }: Payment): number => method.capturePercentMax ?? 100
 
 /** The most that may ever be captured. */
-export const captureCeiling = (payment: Payment): number => percentOf(payment.sums.authorized, capturePercent(payment))
+export const captureCeiling = (payment: Payment): number =>
+  percentOf(payment.sums.authorized, capturePercent(payment))
 
 /** Captured and reversed, certain or possible. */
 export function committed(payment: Payment): number {

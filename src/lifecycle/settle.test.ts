@@ -1,12 +1,26 @@
 import { describe, expect, test } from 'vitest'
-import { factsFor, later, now, operationOf, paymentOf, xIdOf } from '#lifecycle/example-payment.test-support.ts'
+import {
+  factsFor,
+  later,
+  now,
+  operationOf,
+  paymentOf,
+  xIdOf,
+} from '#lifecycle/example-payment.test-support.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
 
 const authorization = operationOf({ state: 'SENT' })
 const opened = (type: Payment['captureMethod']['type'] = 'MANUAL') =>
-  paymentOf({ status: 'PENDING', sums: { authorized: 0 }, authorizationExpiresAt: undefined, captureMethod: { type }, version: 1, operations: [{ ...authorization, details: type === 'AUTOMATIC' ? { captureXId: xIdOf(2) } : {} }] })
+  paymentOf({
+    status: 'PENDING',
+    sums: { authorized: 0 },
+    authorizationExpiresAt: undefined,
+    captureMethod: { type },
+    version: 1,
+    operations: [{ ...authorization, details: type === 'AUTOMATIC' ? { captureXId: xIdOf(2) } : {} }],
+  })
 
 const capture = operationOf({ xId: xIdOf(2), sequence: 2, type: 'CAPTURE', state: 'SENT', amount: 400 })
 const capturing = (change: Partial<Payment> = {}) =>
@@ -27,11 +41,14 @@ describe('an authorisation', () => {
     ['unreached', 'FAILED', 'FAILED', 0, '21000391'],
     ['pending', 'PENDING', 'PENDING', 0, '60000200'],
     ['unknown', 'PENDING', 'PENDING', 0, '60000200'],
-  ] as const)('%s: payment %s, operation %s, %i authorised, code %s', (kind, status, state, authorized, code) => {
-    const settled = settle(opened(), xIdOf(1), outcomes[kind], now)
-    expect(settled).toMatchObject({ status, sums: { authorized }, version: 2 })
-    expect(settled.operations[0]).toMatchObject({ state, responseCode: code })
-  })
+  ] as const)(
+    '%s: payment %s, operation %s, %i authorised, code %s',
+    (kind, status, state, authorized, code) => {
+      const settled = settle(opened(), xIdOf(1), outcomes[kind], now)
+      expect(settled).toMatchObject({ status, sums: { authorized }, version: 2 })
+      expect(settled.operations[0]).toMatchObject({ state, responseCode: code })
+    },
+  )
 
   test('lives for the days of its method', () => {
     expect(settle(opened(), xIdOf(1), outcomes.approved, now).authorizationExpiresAt).toEqual(later(7 * 24))
@@ -45,11 +62,14 @@ describe('a capture', () => {
     ['unreached', 'AUTHORIZED', 'FAILED', 0, 0],
     ['pending', 'AUTHORIZED', 'PENDING', 400, 0],
     ['unknown', 'AUTHORIZED', 'PENDING', 400, 0],
-  ] as const)('%s: payment %s, operation %s, %i under way, %i captured', (kind, status, state, open, captured) => {
-    const settled = settle(capturing(), xIdOf(2), outcomes[kind], now)
-    expect(settled).toMatchObject({ status, sums: { authorized: 1000, capturing: open, captured } })
-    expect(settled.operations[1]).toMatchObject({ state })
-  })
+  ] as const)(
+    '%s: payment %s, operation %s, %i under way, %i captured',
+    (kind, status, state, open, captured) => {
+      const settled = settle(capturing(), xIdOf(2), outcomes[kind], now)
+      expect(settled).toMatchObject({ status, sums: { authorized: 1000, capturing: open, captured } })
+      expect(settled.operations[1]).toMatchObject({ state })
+    },
+  )
 
   test.each([[{ manual: { final: true } }], [{ finishAuth: true }]])('%j closes the payment', details => {
     const payment = { ...capturing(), operations: [operationOf({}), { ...capture, details }] }
@@ -67,15 +87,18 @@ describe('an automatic capture', () => {
     ['unreached', 'AUTHORIZED', 'FAILED', 0, 0],
     ['pending', 'AUTHORIZED', 'PENDING', 1000, 0],
     ['unknown', 'AUTHORIZED', 'PENDING', 1000, 0],
-  ] as const)('%s: payment %s, capture %s, %i under way, %i captured', (kind, status, state, open, captured) => {
-    const settled = settleAutomaticCapture(authorized, xIdOf(1), outcomes[kind], now)
-    expect(settled).toMatchObject({ status, sums: { authorized: 1000, capturing: open, captured } })
-    expect(settled.operations.map(operation => [operation.type, operation.xId])).toEqual([
-      ['AUTHORIZATION', xIdOf(1)],
-      ['CAPTURE', xIdOf(2)],
-    ])
-    expect(settled.operations[1]?.state).toBe(state)
-  })
+  ] as const)(
+    '%s: payment %s, capture %s, %i under way, %i captured',
+    (kind, status, state, open, captured) => {
+      const settled = settleAutomaticCapture(authorized, xIdOf(1), outcomes[kind], now)
+      expect(settled).toMatchObject({ status, sums: { authorized: 1000, capturing: open, captured } })
+      expect(settled.operations.map(operation => [operation.type, operation.xId])).toEqual([
+        ['AUTHORIZATION', xIdOf(1)],
+        ['CAPTURE', xIdOf(2)],
+      ])
+      expect(settled.operations[1]?.state).toBe(state)
+    },
+  )
 })
 
 test('an operation that has its answer keeps it', () => {

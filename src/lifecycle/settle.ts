@@ -49,7 +49,12 @@ function settleAuthorization(payment: Payment, operation: Operation, outcome: Ou
  * An authorisation that captured in the same message: the capture appears as an operation of its own, under the
  * reference that was stored before the call, with whatever is known about it.
  */
-export function settleAutomaticCapture(payment: Payment, authorizationXId: XId, outcome: Outcome, now: Date): Payment {
+export function settleAutomaticCapture(
+  payment: Payment,
+  authorizationXId: XId,
+  outcome: Outcome,
+  now: Date,
+): Payment {
   const authorization = findOperation(payment, authorizationXId)
   const xId = authorization?.details.captureXId
   assert(authorization && xId, `payment ${payment.payId} was not to be captured with its authorisation`)
@@ -123,7 +128,9 @@ function stateAfter(payment: Payment, operation: Operation, outcome: Outcome): O
   switch (outcome.kind) {
     case 'approved':
       // The merchant reads AUTHORIZED where a capture of its own must follow, and OK where the work is done.
-      return operation.type === 'AUTHORIZATION' && payment.captureMethod.type !== 'AUTOMATIC' ? 'AUTHORIZED' : 'OK'
+      return operation.type === 'AUTHORIZATION' && payment.captureMethod.type !== 'AUTOMATIC'
+        ? 'AUTHORIZED'
+        : 'OK'
     case 'declined':
     case 'unreached':
       return 'FAILED'

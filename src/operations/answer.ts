@@ -12,7 +12,8 @@ const toAnswer = (status: number, body: unknown): OperationAnswer => ({ status, 
 /** Declined, cancelled or timed out is 422; whatever else became of it, the request did what it could. */
 const httpStatus = (status: string): number => (status === 'FAILED' ? 422 : 200)
 
-const shownState = (operation: Operation): string => (operation.state === 'SENT' ? 'PENDING' : operation.state)
+const shownState = (operation: Operation): string =>
+  operation.state === 'SENT' ? 'PENDING' : operation.state
 
 /** The answer to a follow-up operation. */
 export function answerOperation(payment: Payment, xId: XId): OperationAnswer {
@@ -55,12 +56,22 @@ function providerResult(payment: Payment, operation: Operation) {
   }
 }
 
-const describeCode = (code: string) => ({ responseCode: code, responseDescription: describe(code).description })
+const describeCode = (code: string) => ({
+  responseCode: code,
+  responseDescription: describe(code).description,
+})
 
 /** We said no: nothing was recorded for the payment and nobody was asked. */
 export function answerRefusal(
   refusal: Refusal,
-  subject: { payId?: string; merchantId: string; transId: string; xId: XId; refNr?: string; metadata?: unknown },
+  subject: {
+    payId?: string
+    merchantId: string
+    transId: string
+    xId: XId
+    refNr?: string
+    metadata?: unknown
+  },
 ): OperationAnswer {
   return toAnswer(422, {
     payId: subject.payId,
@@ -77,7 +88,11 @@ export function answerRefusal(
 /** The record of a payment: every stored field, masked, with its operations. */
 export function toRecord(payment: Payment, pseudoCardNumber: string | undefined) {
   const last = lastOperation(payment)
-  const { metadata, amount: amountDetails, ...details } = payment.details as { metadata?: unknown; amount?: object }
+  const {
+    metadata,
+    amount: amountDetails,
+    ...details
+  } = payment.details as { metadata?: unknown; amount?: object }
   return {
     payId: payment.payId,
     merchantId: payment.merchantId,

@@ -22,7 +22,12 @@ export interface Question {
 type Ask<T> = () => Promise<T>
 
 /** Sends, and sends again only what certainly never arrived. `outcomeOf` picks the outcome that decides about that. */
-export async function callProvider<T>(ask: Ask<T>, outcomeOf: (answer: T) => Outcome, fallback: T, context: CallContext): Promise<T> {
+export async function callProvider<T>(
+  ask: Ask<T>,
+  outcomeOf: (answer: T) => Outcome,
+  fallback: T,
+  context: CallContext,
+): Promise<T> {
   let answer = await askOnce(ask, fallback, context)
   for (let sends = 1; sends < maximumSends && outcomeOf(answer).kind === 'unreached'; sends += 1) {
     answer = await askOnce(ask, fallback, context)
@@ -44,7 +49,12 @@ async function askOnce<T>(ask: Ask<T>, fallback: T, { question, engine }: CallCo
     return await Promise.race([ask(), deadline])
   } catch (error) {
     // A connector that throws has told us nothing about what the provider did.
-    engine.onAlarm({ code: 'CONNECTOR_THREW', message: `${question.operation} threw`, xId: question.reference, error })
+    engine.onAlarm({
+      code: 'CONNECTOR_THREW',
+      message: `${question.operation} threw`,
+      xId: question.reference,
+      error,
+    })
     return fallback
   } finally {
     clearTimeout(timer)

@@ -21,7 +21,12 @@ export interface Capture {
 
 type Begun =
   | { readonly refused: OperationAnswer }
-  | { readonly refused?: undefined; readonly payment: Payment; readonly connector: Connector; readonly message: CaptureRequest }
+  | {
+      readonly refused?: undefined
+      readonly payment: Payment
+      readonly connector: Connector
+      readonly message: CaptureRequest
+    }
 
 /** Undefined: the merchant has no such payment. */
 export async function capture(request: Capture, engine: Engine): Promise<OperationAnswer | undefined> {
@@ -57,7 +62,10 @@ function begin(payment: Payment, request: Capture, xId: XId, engine: Engine): St
       metadata: command.metadata,
     })
     return key
-      ? { alongside: { key: { ...key, merchantId: merchant.merchantId, answer: refused } }, result: { refused } }
+      ? {
+          alongside: { key: { ...key, merchantId: merchant.merchantId, answer: refused } },
+          result: { refused },
+        }
       : { result: { refused } }
   }
   const question = {
@@ -79,7 +87,10 @@ function begin(payment: Payment, request: Capture, xId: XId, engine: Engine): St
   }
 }
 
-function authorizationOf(payment: Payment): { authorizationReference: XId; authorizationTransactionId?: string } {
+function authorizationOf(payment: Payment): {
+  authorizationReference: XId
+  authorizationTransactionId?: string
+} {
   const [authorization] = payment.operations
   if (!authorization) throw new Error(`payment ${payment.payId} has no authorisation`)
   return {

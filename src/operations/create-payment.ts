@@ -8,8 +8,8 @@ import { answerRefusal, type OperationAnswer } from '#operations/answer.ts'
 import { believe, type CallContext, callProvider } from '#operations/call-provider.ts'
 import { type Engine, merchantNow, newPayId, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
-import { recordOutcome } from '#operations/record-outcome.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
+import { recordOutcome } from '#operations/record-outcome.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
 export interface CreatePayment {
@@ -48,7 +48,11 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
   throw new Error(`no free pseudo card number in ${maximumPseudoNumberTries} tries`)
 }
 
-async function admitCard(request: CreatePayment, attempt: number, engine: Engine): Promise<AdmittedCard | undefined> {
+async function admitCard(
+  request: CreatePayment,
+  attempt: number,
+  engine: Engine,
+): Promise<AdmittedCard | undefined> {
   if (!request.card) return undefined
   const { number, expiryDate } = request.card
   const admitted = await engine.vault.admit(request.merchant.merchantId, number, { expiryDate, attempt })
@@ -62,7 +66,12 @@ interface Begun {
   readonly message: AuthorizationRequest
 }
 
-function begin(request: CreatePayment, card: AdmittedCard | undefined, connector: Connector, engine: Engine): Begun {
+function begin(
+  request: CreatePayment,
+  card: AdmittedCard | undefined,
+  connector: Connector,
+  engine: Engine,
+): Begun {
   const { command, merchant } = request
   const now = merchantNow(engine.clock, merchant)
   const payId = newPayId(engine)
@@ -105,24 +114,41 @@ const toInstrument = (card: AdmittedCard, cardHolderName: string | undefined): I
 
 const unheard: AuthorizationOutcome = { authorization: { kind: 'unknown' } }
 
-async function finish(request: CreatePayment, begun: Begun, connector: Connector, engine: Engine): Promise<OperationAnswer> {
+async function finish(
+  request: CreatePayment,
+  begun: Begun,
+  connector: Connector,
+  engine: Engine,
+): Promise<OperationAnswer> {
   const { payment, authorization, message } = begun
   const context: CallContext = {
     question: { operation: 'AUTHORIZATION', reference: authorization.xId, amount: message.amount },
     engine,
   }
-  const heard = await callProvider(() => connector.authorize(message), said => said.authorization, unheard, context)
+  const heard = await callProvider(
+    () => connector.authorize(message),
+    said => said.authorization,
+    unheard,
+    context,
+  )
   const outcome = believeBoth(heard, message, context)
   engine.onOutcome('AUTHORIZATION', outcome.authorization.kind)
   if (outcome.capture) engine.onOutcome('CAPTURE', outcome.capture.kind)
   await engine.testCrash('afterCall')
-  const answer = await recordOutcome({ merchant: request.merchant, payment, xId: authorization.xId, outcome }, engine)
+  const answer = await recordOutcome(
+    { merchant: request.merchant, payment, xId: authorization.xId, outcome },
+    engine,
+  )
   await engine.testCrash('afterSettle')
   return answer
 }
 
 /** A capture that was asked for and not answered is unknown, never forgotten. */
-function believeBoth(heard: AuthorizationOutcome, message: AuthorizationRequest, context: CallContext): AuthorizationOutcome {
+function believeBoth(
+  heard: AuthorizationOutcome,
+  message: AuthorizationRequest,
+  context: CallContext,
+): AuthorizationOutcome {
   const authorization = believe(heard.authorization, context)
   if (!message.captureReference || authorization.kind !== 'approved') return { authorization }
   const question = { operation: 'CAPTURE', reference: message.captureReference, amount: message.amount }

@@ -11,7 +11,10 @@ import type { PaymentReader } from '#storage/payments.ts'
 /** What a step wants: the payment's next state (or none), what else is to be written with it, and its own result. */
 export interface Step<T> {
   readonly next?: Payment
-  readonly alongside?: Omit<Change, 'insertPayment' | 'updatePayment' | 'insertOperations' | 'updateOperations'>
+  readonly alongside?: Omit<
+    Change,
+    'insertPayment' | 'updatePayment' | 'insertOperations' | 'updateOperations'
+  >
   readonly result: T
 }
 
@@ -58,7 +61,11 @@ export function createPaymentQueue(deps: {
 }): PaymentQueue {
   const lanes = new Map<string, Lane>()
 
-  async function attempt<T>(lane: Lane, target: Target, step: (payment: Payment) => Step<T>): Promise<T | undefined> {
+  async function attempt<T>(
+    lane: Lane,
+    target: Target,
+    step: (payment: Payment) => Step<T>,
+  ): Promise<T | undefined> {
     for (let round = 0; round < maximumRounds; round += 1) {
       lane.payment ??= await deps.payments.byPayId(target.merchantId, target.payId)
       const { payment } = lane
@@ -78,7 +85,11 @@ export function createPaymentQueue(deps: {
   }
 
   /** A commit whose fate is unknown is looked up, not repeated blindly: the step sees the stored state and decides anew. */
-  async function persist<T>(lane: Lane, target: Target, step: (payment: Payment) => Step<T>): Promise<T | undefined> {
+  async function persist<T>(
+    lane: Lane,
+    target: Target,
+    step: (payment: Payment) => Step<T>,
+  ): Promise<T | undefined> {
     for (const delayMs of reconnectDelaysMs) {
       try {
         return await attempt(lane, target, step)

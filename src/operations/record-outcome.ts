@@ -30,7 +30,8 @@ export async function recordOutcome(record: OutcomeRecord, engine: Engine): Prom
     { merchantId: payment.merchantId, payId: payment.payId, known: payment },
     stored => toStep(stored, record, engine),
   )
-  if (!answer) throw new Error(`payment ${payment.payId} of ${merchant.merchantId} vanished while ${xId} was under way`)
+  if (!answer)
+    throw new Error(`payment ${payment.payId} of ${merchant.merchantId} vanished while ${xId} was under way`)
   return answer
 }
 
@@ -43,10 +44,19 @@ function toStep(stored: Payment, record: OutcomeRecord, engine: Engine): Step<Op
   const settled = settleAll(stored, xId, record.outcome, now)
   const touched = settled.operations.filter(operation => !stored.operations.includes(operation))
   const decided = touched.some(operation => !isUnanswered(operation))
-  const told = inquiry !== undefined && decided ? raiseEvent(settled, xId) : { payment: settled, event: undefined }
+  const told =
+    inquiry !== undefined && decided ? raiseEvent(settled, xId) : { payment: settled, event: undefined }
   const answer = answerOperation(told.payment, xId)
   const events: EventRow[] = told.event
-    ? [{ ...told.event, merchantId: stored.merchantId, payId: stored.payId, eventId: engine.newId(), createdAt: now }]
+    ? [
+        {
+          ...told.event,
+          merchantId: stored.merchantId,
+          payId: stored.payId,
+          eventId: engine.newId(),
+          createdAt: now,
+        },
+      ]
     : []
   return {
     next: told.payment,

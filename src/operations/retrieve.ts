@@ -8,11 +8,19 @@ import type { Engine } from '#operations/engine.ts'
 type Reading = Pick<Engine, 'payments' | 'vault'>
 type Record = ReturnType<typeof toRecord>
 
-export async function retrieveByPayId(merchant: Merchant, payId: PayId, engine: Reading): Promise<Record | undefined> {
+export async function retrieveByPayId(
+  merchant: Merchant,
+  payId: PayId,
+  engine: Reading,
+): Promise<Record | undefined> {
   return present(await engine.payments.byPayId(merchant.merchantId, payId), engine)
 }
 
-export async function retrieveByTransId(merchant: Merchant, transId: string, engine: Reading): Promise<Record | undefined> {
+export async function retrieveByTransId(
+  merchant: Merchant,
+  transId: string,
+  engine: Reading,
+): Promise<Record | undefined> {
   return present(await engine.payments.byTransId(merchant.merchantId, transId), engine)
 }
 

@@ -26,7 +26,9 @@ export async function settleByInquiry(unanswered: UnansweredOperation, engine: E
     return false
   }
   const connector = engine.connectors.find(payment.method)
-  const outcome = connector ? await inquireAll(payment, operation, connector, engine) : { kind: 'unknown' as const }
+  const outcome = connector
+    ? await inquireAll(payment, operation, connector, engine)
+    : { kind: 'unknown' as const }
   await recordOutcome({ merchant, payment, xId, outcome, inquiry }, engine)
   return true
 }
@@ -38,10 +40,18 @@ async function inquireAll(
   connector: Connector,
   engine: Engine,
 ): Promise<AuthorizationOutcome | Outcome> {
-  const outcome = await inquire({ payment, operation, type: operation.type, reference: operation.xId }, connector, engine)
+  const outcome = await inquire(
+    { payment, operation, type: operation.type, reference: operation.xId },
+    connector,
+    engine,
+  )
   const { captureXId } = operation.details
   if (operation.type !== 'AUTHORIZATION' || !captureXId || outcome.kind !== 'approved') return outcome
-  const capture = await inquire({ payment, operation, type: 'CAPTURE', reference: captureXId }, connector, engine)
+  const capture = await inquire(
+    { payment, operation, type: 'CAPTURE', reference: captureXId },
+    connector,
+    engine,
+  )
   return { authorization: outcome, capture }
 }
 

@@ -55,12 +55,15 @@ export const operationResult = closed(
 )
 export type OperationResult = Static<typeof operationResult>
 
-/** Without payId and xId where the refusal came before there was a payment or an operation. */
+/**
+ * Without payId and xId where the refusal came before there was a payment or an operation, and without transId where a
+ * reused key was refused before the body was looked at.
+ */
 export const failedResult = closed(
   {
     payId: optional(payId),
     merchantId,
-    transId,
+    transId: optional(transId),
     xId: optional(xId),
     status: choice(['FAILED'], 'Always FAILED.'),
     ...rest,

@@ -81,7 +81,9 @@ export interface OperationWrite {
 /** Why nothing of a change was written. Each is somebody else's success, so the caller looks again and decides anew. */
 export type Conflict = 'key_taken' | 'trans_id_taken' | 'version_changed' | 'pseudo_number_taken'
 
-export type Committed = { readonly committed: true } | { readonly committed: false; readonly conflict: Conflict }
+export type Committed =
+  | { readonly committed: true }
+  | { readonly committed: false; readonly conflict: Conflict }
 
 /** The statement may or may not have been committed: only a look at the stored rows can tell. */
 export class CommitUnknown extends Error {
@@ -91,7 +93,10 @@ export class CommitUnknown extends Error {
 }
 
 /** What changed between two states of a payment, as the writes that bring one to the other. */
-export function writesBetween(before: Payment, after: Payment): Pick<Change, 'updatePayment' | 'insertOperations' | 'updateOperations'> {
+export function writesBetween(
+  before: Payment,
+  after: Payment,
+): Pick<Change, 'updatePayment' | 'insertOperations' | 'updateOperations'> {
   const known = new Map(before.operations.map(operation => [operation.xId, operation]))
   const insertOperations: OperationWrite[] = []
   const updateOperations: OperationWrite[] = []

@@ -121,7 +121,10 @@ const parts = {
     columns: [...operationKey, ...operationState],
     write: updateOf('operation', 'answered', operationKey, operationState),
   },
-  keyAnswer: { columns: [...keyKey, ...keyAnswer], write: updateOf('idempotency_key', 'keyAnswer', keyKey, keyAnswer) },
+  keyAnswer: {
+    columns: [...keyKey, ...keyAnswer],
+    write: updateOf('idempotency_key', 'keyAnswer', keyKey, keyAnswer),
+  },
   event: {
     columns: [
       ...paymentKey,
@@ -170,7 +173,8 @@ function updateOf(table: string, part: string, key: Columns, state: Columns): (c
 
 const match = (key: Columns): string => key.map(([name]) => `t.${name} = i.${name}`).join(' AND ')
 
-const inputName = (part: string): string => `${part.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)}_in`
+const inputName = (part: string): string =>
+  `${part.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)}_in`
 
 export interface CommitStatement {
   readonly name: string

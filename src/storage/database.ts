@@ -92,6 +92,8 @@ export function isConnectionLost(error: unknown): boolean {
   const code = String((error as { code?: unknown }).code ?? '')
   return (
     /^(08|57P0[1-3]|53300|ECONN|ENOENT|EPIPE|ETIMEDOUT)/.test(code) ||
-    /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(error.message)
+    /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+      error.message,
+    )
   )
 }

@@ -133,7 +133,8 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     }
     if (change.card) rows.card.push(fromCard(change.card, c))
     for (const operation of change.insertOperations ?? []) rows.operation.push(fromOperation(operation, c))
-    for (const operation of change.updateOperations ?? []) rows.answered.push(fromOperationState(operation, c))
+    for (const operation of change.updateOperations ?? [])
+      rows.answered.push(fromOperationState(operation, c))
     if (change.keyAnswer) rows.keyAnswer.push(fromKeyAnswer(change.keyAnswer, c))
     for (const event of change.events ?? []) rows.event.push(fromEvent(event, c))
     for (const timer of change.setTimers ?? []) rows.timer.push(fromTimer(timer, c))
@@ -144,10 +145,13 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
 
 /** An error that PostgreSQL itself reports has rolled the statement back; anything else leaves the outcome open. */
 const isRolledBack = (error: unknown): boolean =>
-  typeof (error as { code?: unknown }).code === 'string' && /^[0-9A-Z]{5}$/.test((error as { code: string }).code) && !isConnectionClass(error)
+  typeof (error as { code?: unknown }).code === 'string' &&
+  /^[0-9A-Z]{5}$/.test((error as { code: string }).code) &&
+  !isConnectionClass(error)
 
 /** Class 08 and 57P01–57P03: the server ended the connection, so what became of the statement is not known. */
-const isConnectionClass = (error: unknown): boolean => /^(08|57P0[1-3])/.test((error as { code: string }).code)
+const isConnectionClass = (error: unknown): boolean =>
+  /^(08|57P0[1-3])/.test((error as { code: string }).code)
 
 const conflictByConstraint: Record<string, Conflict> = {
   idempotency_key_pkey: 'key_taken',

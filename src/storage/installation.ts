@@ -10,13 +10,19 @@ export interface Installation {
 
 export function createInstallation({ writers }: Database): Installation {
   async function read(name: string): Promise<string | undefined> {
-    const { rows } = await writers.query<{ value: string }>('SELECT value FROM installation WHERE name = $1', [name])
+    const { rows } = await writers.query<{ value: string }>(
+      'SELECT value FROM installation WHERE name = $1',
+      [name],
+    )
     return rows[0]?.value
   }
   return {
     read,
     async readOrInsert(name, value) {
-      await writers.query('INSERT INTO installation (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', [name, value])
+      await writers.query('INSERT INTO installation (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+        name,
+        value,
+      ])
       return (await read(name)) ?? value
     },
     async write(name, value) {

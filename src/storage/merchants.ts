@@ -29,7 +29,12 @@ export interface MerchantStore {
   /** Returns false when there is no such merchant. */
   update(merchantId: string, settings: MerchantSettings): Promise<boolean>
   /** Adds a key and lets the others end after the overlap. Returns false when there is no such merchant. */
-  rotateKey(rotation: { merchantId: string; keyId: string; keyHash: string; overlapHours: number }): Promise<boolean>
+  rotateKey(rotation: {
+    merchantId: string
+    keyId: string
+    keyHash: string
+    overlapHours: number
+  }): Promise<boolean>
 }
 
 interface MerchantRow {

@@ -16,7 +16,10 @@ const minimumServerVersion = 150_000
 
 const directory = new URL('../../migrations/', import.meta.url)
 
-export async function migrate(url: string, options: { onProgress?: (line: string) => void } = {}): Promise<void> {
+export async function migrate(
+  url: string,
+  options: { onProgress?: (line: string) => void } = {},
+): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
@@ -31,12 +34,15 @@ export async function migrate(url: string, options: { onProgress?: (line: string
         options.onProgress?.(`migrating: ${migration.name}`)
         await apply(client, migration)
       } else if (known !== migration.checksum) {
-        throw new MigrationError(`the migration ${migration.name} was changed after it had run; restore the file`)
+        throw new MigrationError(
+          `the migration ${migration.name} was changed after it had run; restore the file`,
+        )
       }
       applied.delete(migration.name)
     }
     const [newer] = applied.keys()
-    if (newer) throw new MigrationError(`the database was made by a newer Tollgate (it knows ${newer}); upgrade first`)
+    if (newer)
+      throw new MigrationError(`the database was made by a newer Tollgate (it knows ${newer}); upgrade first`)
   } finally {
     await client.end()
   }
@@ -59,7 +65,9 @@ async function readMigrations(): Promise<readonly Migration[]> {
 }
 
 async function readApplied(client: pg.Client): Promise<Map<string, string>> {
-  const { rows } = await client.query<{ name: string; checksum: string }>('SELECT name, checksum FROM schema_migration')
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    'SELECT name, checksum FROM schema_migration',
+  )
   return new Map(rows.map(row => [row.name, row.checksum]))
 }
 
@@ -74,7 +82,9 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     await client.query('COMMIT')
   } catch (error) {
     await client.query('ROLLBACK')
-    throw new MigrationError(`the migration ${migration.name} failed: ${(error as Error).message}`, { cause: error })
+    throw new MigrationError(`the migration ${migration.name} failed: ${(error as Error).message}`, {
+      cause: error,
+    })
   }
 }
 

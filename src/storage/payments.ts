@@ -37,7 +37,10 @@ const byTransIdStatement = {
 }
 
 export function createPaymentReader(database: Database): PaymentReader {
-  async function first(statement: { name: string; text: string }, values: unknown[]): Promise<Payment | undefined> {
+  async function first(
+    statement: { name: string; text: string },
+    values: unknown[],
+  ): Promise<Payment | undefined> {
     const { rows } = await database.readers.query<PaymentRow>({ ...statement, values })
     return rows[0] && toPayment(rows[0])
   }

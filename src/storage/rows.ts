@@ -1,9 +1,9 @@
 /** Records ↔ rows. The only place that knows both spellings; a row that does not fit is an error, not a default. */
 import { strict as assert } from 'node:assert'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import type { Instrument, Operation, OperationDetails, Payment, Prepared } from '#lifecycle/payment.ts'
 import { capturePercent, isLive } from '#lifecycle/payment.ts'
-import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import { findMethod } from '#methods/catalogue.ts'
 import type { CardRow, EventRow, KeyAnswer, KeyRow, OperationWrite, Timer } from '#storage/change.ts'
 

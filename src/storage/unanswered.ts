@@ -84,7 +84,9 @@ export function createWorkFinder(database: Database): WorkFinder {
 
     async claimAlone() {
       const client = await database.readers.connect()
-      const { rows } = await client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [gatewayLock])
+      const { rows } = await client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [
+        gatewayLock,
+      ])
       const alone = rows[0]?.alone === true
       // The shared claim is taken before the exclusive one is given back, so that nobody can slip in between.
       if (alone) {

@@ -24,7 +24,11 @@ export interface AdmittedCard {
 
 export interface CardVault {
   /** Takes a card number, or a pseudo card number of this merchant; undefined when the latter is not known. */
-  admit(merchantId: MerchantId, number: Secret<string>, options: { expiryDate?: string; attempt?: number }): Promise<AdmittedCard | undefined>
+  admit(
+    merchantId: MerchantId,
+    number: Secret<string>,
+    options: { expiryDate?: string; attempt?: number },
+  ): Promise<AdmittedCard | undefined>
   /** Told after the row was committed, so that the next payment with this card need not write it again. */
   remember(card: AdmittedCard & { readonly merchantId: MerchantId }): void
   pseudoNumberOf(merchantId: MerchantId, cardId: string): Promise<string | undefined>
@@ -33,14 +37,26 @@ export interface CardVault {
 /** 20,000 keyed fingerprints are about 3 MB and cover the regular customers of a busy shop. */
 const rememberedCards = 20_000
 
-export function createCardVault(deps: { fingerprintKey: KeyObject; keyRing: KeyRing; store: VaultStore }): CardVault {
+export function createCardVault(deps: {
+  fingerprintKey: KeyObject
+  keyRing: KeyRing
+  store: VaultStore
+}): CardVault {
   const remembered = new Set<string>()
 
-  async function openPseudo(merchantId: MerchantId, pseudoNumber: string, expiryDate?: string): Promise<AdmittedCard | undefined> {
+  async function openPseudo(
+    merchantId: MerchantId,
+    pseudoNumber: string,
+    expiryDate?: string,
+  ): Promise<AdmittedCard | undefined> {
     const stored = await deps.store.findCard(merchantId, pseudoNumber)
     if (!stored?.sealed) return undefined
     const { key } = await deps.keyRing.byVersion(merchantId, stored.keyVersion)
-    const number = unseal(key, stored.sealed, placeOf(merchantId, stored.cardId, stored.keyVersion)).toString()
+    const number = unseal(
+      key,
+      stored.sealed,
+      placeOf(merchantId, stored.cardId, stored.keyVersion),
+    ).toString()
     return {
       cardId: stored.cardId,
       number: new Secret(number),

@@ -18,7 +18,9 @@ export function seal(key: KeyObject, plain: Uint8Array, boundTo: string): Buffer
 
 /** Throws when the key, the place or a single bit is not the one it was sealed with. */
 export function unseal(key: KeyObject, sealed: Buffer, boundTo: string): Buffer {
-  const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
+  const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, nonceBytes), {
+    authTagLength: tagBytes,
+  })
   decipher.setAAD(Buffer.from(boundTo))
   decipher.setAuthTag(sealed.subarray(-tagBytes))
   return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()])

@@ -5,7 +5,11 @@ export interface Loop {
   stop(): Promise<void>
 }
 
-export function startLoop(work: () => Promise<unknown>, pauseMs: number, onError: (error: unknown) => void): Loop {
+export function startLoop(
+  work: () => Promise<unknown>,
+  pauseMs: number,
+  onError: (error: unknown) => void,
+): Loop {
   let stopped = false
   let timer: NodeJS.Timeout | undefined
   let running: Promise<unknown> = Promise.resolve()

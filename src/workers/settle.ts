@@ -40,7 +40,12 @@ export function createSettleWorker({ engine, work, findMerchant }: SettleDeps): 
       await settleByInquiry({ ...found, merchant }, engine)
       return true
     } catch (error) {
-      engine.onAlarm({ code: 'SETTLE_FAILED', message: 'an unanswered operation could not be settled', xId: found.xId, error })
+      engine.onAlarm({
+        code: 'SETTLE_FAILED',
+        message: 'an unanswered operation could not be settled',
+        xId: found.xId,
+        error,
+      })
       return false
     }
   }

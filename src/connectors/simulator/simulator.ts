@@ -32,7 +32,11 @@ export interface SimulatorOptions {
 }
 
 export function createSimulator(options: SimulatorOptions = {}): Connector {
-  const deliver = (operation: SimulatorMessage['operation'], request: OperationRequest, outcome: Outcome): void => {
+  const deliver = (
+    operation: SimulatorMessage['operation'],
+    request: OperationRequest,
+    outcome: Outcome,
+  ): void => {
     if (outcome.kind === 'unreached') return
     options.onMessage?.({
       operation,
@@ -56,7 +60,8 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
     async authorize(request: AuthorizationRequest): Promise<AuthorizationOutcome> {
       const outcome = decide(request, detailOf(request.prepared, 'authorization'))
       deliver('AUTHORIZATION', request, outcome)
-      if (!request.captureReference || outcome.kind !== 'approved') return { authorization: hear(request, outcome) }
+      if (!request.captureReference || outcome.kind !== 'approved')
+        return { authorization: hear(request, outcome) }
       const captureRequest = { ...request, reference: request.captureReference }
       const capture = decide(captureRequest, detailOf(request.prepared, 'capture'))
       deliver('CAPTURE', captureRequest, capture)
@@ -76,7 +81,10 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
     },
 
     async inquire(inquiry: Inquiry): Promise<Outcome> {
-      return decide(inquiry, detailOf(inquiry.prepared, inquiry.operation === 'CAPTURE' ? 'capture' : 'authorization'))
+      return decide(
+        inquiry,
+        detailOf(inquiry.prepared, inquiry.operation === 'CAPTURE' ? 'capture' : 'authorization'),
+      )
     },
   }
 }
@@ -98,7 +106,10 @@ const detailOf = (stored: Prepared, name: keyof Scenario): string | undefined =>
   stored[name] === undefined ? undefined : String(stored[name])
 
 /** What the simulated acquirer decides, whether or not we get to hear it. */
-function decide(request: Pick<Inquiry, 'reference' | 'amount' | 'prepared'>, detail: string | undefined): Outcome {
+function decide(
+  request: Pick<Inquiry, 'reference' | 'amount' | 'prepared'>,
+  detail: string | undefined,
+): Outcome {
   if (request.prepared.fault === 'lost_request') return { kind: 'unreached' }
   const provider = providerFacts(request, detail)
   return detail === undefined ? { kind: 'approved', provider } : { kind: 'declined', detail, provider }
@@ -109,7 +120,10 @@ const hear = (request: OperationRequest, outcome: Outcome): Outcome =>
   request.prepared.fault === 'lost_answer' ? { kind: 'unknown' } : outcome
 
 /** Ids and codes that look like an acquirer's and follow from the reference, so that an inquiry finds the same ones. */
-function providerFacts({ reference, amount }: Pick<Inquiry, 'reference' | 'amount'>, detail: string | undefined): ProviderFacts {
+function providerFacts(
+  { reference, amount }: Pick<Inquiry, 'reference' | 'amount'>,
+  detail: string | undefined,
+): ProviderFacts {
   const digest = createHash('sha256').update(reference).digest()
   const echo = { reference, amount }
   const transactionId = `sim${digest.toString('hex', 0, 10)}`

@@ -18,12 +18,42 @@ export interface TestCard {
 
 export const testCards: readonly TestCard[] = [
   { number: '4111111111111111', scenario: {}, outcome: 'approved', description: 'Approves everything' },
-  { number: '4000000000000002', scenario: { authorization: '0305' }, outcome: 'declined 05', description: 'Do not honour' },
-  { number: '4000000000009995', scenario: { authorization: '0351' }, outcome: 'declined 51', description: 'Insufficient funds' },
-  { number: '4000000000000069', scenario: { authorization: '0354' }, outcome: 'declined 54', description: 'Expired card' },
-  { number: '4000000000009987', scenario: { authorization: '0341' }, outcome: 'declined 41', description: 'Lost card' },
-  { number: '4000000000009979', scenario: { authorization: '0343' }, outcome: 'declined 43', description: 'Stolen card' },
-  { number: '4000000000000119', scenario: { authorization: '0396' }, outcome: 'declined 96', description: 'System malfunction' },
+  {
+    number: '4000000000000002',
+    scenario: { authorization: '0305' },
+    outcome: 'declined 05',
+    description: 'Do not honour',
+  },
+  {
+    number: '4000000000009995',
+    scenario: { authorization: '0351' },
+    outcome: 'declined 51',
+    description: 'Insufficient funds',
+  },
+  {
+    number: '4000000000000069',
+    scenario: { authorization: '0354' },
+    outcome: 'declined 54',
+    description: 'Expired card',
+  },
+  {
+    number: '4000000000009987',
+    scenario: { authorization: '0341' },
+    outcome: 'declined 41',
+    description: 'Lost card',
+  },
+  {
+    number: '4000000000009979',
+    scenario: { authorization: '0343' },
+    outcome: 'declined 43',
+    description: 'Stolen card',
+  },
+  {
+    number: '4000000000000119',
+    scenario: { authorization: '0396' },
+    outcome: 'declined 96',
+    description: 'System malfunction',
+  },
   {
     number: '4000000000000341',
     scenario: { capture: '0305' },

@@ -18,14 +18,17 @@ const TokenForm = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  { title: 'TokenRequest', additionalProperties: false },
 )
 
-const AccessToken = Type.Object({
-  access_token: Type.String({ description: 'Send it as `Authorization: Bearer …`.' }),
-  token_type: Type.Enum(['bearer']),
-  expires_in: Type.Integer({ description: 'Lifetime in seconds: 3600, or 900 for one payment intent.' }),
-})
+const AccessToken = Type.Object(
+  {
+    access_token: Type.String({ description: 'Send it as `Authorization: Bearer …`.' }),
+    token_type: Type.Enum(['bearer']),
+    expires_in: Type.Integer({ description: 'Lifetime in seconds: 3600, or 900 for one payment intent.' }),
+  },
+  { title: 'AccessToken' },
+)
 
 export const token = endpoint<{ readonly issueToken: IssueToken }, typeof TokenForm>({
   verb: 'POST',
@@ -47,7 +50,7 @@ export const token = endpoint<{ readonly issueToken: IssueToken }, typeof TokenF
   examples: [
     {
       summary: 'Token for your own server',
-      body: { grant_type: 'client_credentials', client_id: 'MERCHANT_ID', client_secret: 'API_KEY' },
+      body: { grant_type: 'client_credentials', client_id: '{merchantId}', client_secret: '{apiKey}' },
       status: 200,
       answer: {
         access_token: 'eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',

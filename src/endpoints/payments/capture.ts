@@ -1,13 +1,13 @@
 /** `POST /payments/{id}/captures`: takes some or all of what is authorised. */
 import { parsePayId } from '#domain/ids.ts'
 import { checkShared } from '#endpoints/checks.ts'
+import { paymentPath } from '#endpoints/payments/path.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { NotFound } from '#http/ports.ts'
 import type { CaptureCommand } from '#lifecycle/capture.ts'
 import { capture } from '#operations/capture.ts'
 import { type CaptureRequest, captureRequest } from '#schemas/capture.ts'
-import { paymentPath } from '#endpoints/payments/path.ts'
 import { failedResult, operationResult } from '#schemas/result.ts'
 
 export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof paymentPath>({
@@ -30,6 +30,7 @@ export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof 
     {
       summary: 'A first part of the order was shipped',
       after: ['createPayment'],
+      params: { id: '{payId}' },
       body: {
         transId: 'order-1001',
         refNr: 'parcel-1',
@@ -45,8 +46,10 @@ export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof 
         refNr: 'parcel-1',
         status: 'OK',
         responseCode: '00000000',
-        responseDescription: 'Success',
-        paymentMethods: { card: { providerResponseCode: '00', providerTransactionId: 'sim9e8d7c6b5a4f3e2d1c0b' } },
+        responseDescription: 'Success.',
+        paymentMethods: {
+          card: { providerResponseCode: '00', providerTransactionId: 'sim9e8d7c6b5a4f3e2d1c0b' },
+        },
       },
     },
   ],

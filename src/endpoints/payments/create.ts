@@ -32,7 +32,7 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
   answers: { 200: operationResult, 422: failedResult },
   examples: [
     {
-      summary: 'A card that is charged at once',
+      summary: 'A card: reserve now, capture later',
       body: {
         transId: 'order-1001',
         refNr: 'invoice-77',
@@ -59,9 +59,40 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
         refNr: 'invoice-77',
         status: 'AUTHORIZED',
         responseCode: '00000000',
-        responseDescription: 'Success',
+        responseDescription: 'Success.',
         metadata: { basket: 'b-17' },
-        paymentMethods: { card: { providerResponseCode: '00', providerTransactionId: 'sim0c1f3a5b7d9e2468ace0' } },
+        paymentMethods: {
+          card: { providerResponseCode: '00', providerTransactionId: 'sim0c1f3a5b7d9e2468ace0' },
+        },
+      },
+    },
+    {
+      summary: 'A card that the issuer declines',
+      body: {
+        transId: 'order-1002',
+        amount: { value: 4999, currency: 'EUR' },
+        paymentMethods: {
+          integrationType: 'DIRECT',
+          type: 'CARD',
+          card: { number: '4000000000009995', expiryDate: '203012' },
+        },
+      },
+      status: 422,
+      answer: {
+        payId: '019a3f6c11d27b0a95e1f2a3b4c5d6e7',
+        merchantId: 'mer_4f2a9c1d7b3e8a60',
+        transId: 'order-1002',
+        xId: '019a3f6c11d37c1ba6f20a1b2c3d4e5f',
+        status: 'FAILED',
+        responseCode: '21000351',
+        responseDescription: 'Insufficient funds.',
+        paymentMethods: {
+          card: {
+            providerResponseCode: '51',
+            providerResponseText: 'Insufficient funds',
+            providerTransactionId: 'sim77aa55cc33ee11ff0022',
+          },
+        },
       },
     },
   ],
@@ -78,7 +109,8 @@ function requireMethod(type: string): Method {
   const method = findMethod(type)
   if (method) return method
   const near = nearestNames(type, methodTypes)
-  const hint = near.length > 0 ? `did you mean ${near.join(' or ')}?` : `allowed: ${methodTypes.slice(0, 21).join(', ')}`
+  const hint =
+    near.length > 0 ? `did you mean ${near.join(' or ')}?` : `allowed: ${methodTypes.slice(0, 21).join(', ')}`
   throw new InvalidField('paymentMethods.type', `${type} is not a payment method; ${hint}`)
 }
 
@@ -88,7 +120,10 @@ function checkFit(body: CreatePayment, method: Method): void {
   if (misfit) throw new InvalidField(misfit.field, misfit.error)
   const { card } = body.paymentMethods
   if (card && card.expiryDate === undefined && !isPseudoCardNumber(card.number ?? '')) {
-    throw new InvalidField('paymentMethods.card.expiryDate', 'is required with a card number; allowed: YYYYMM')
+    throw new InvalidField(
+      'paymentMethods.card.expiryDate',
+      'is required with a card number; allowed: YYYYMM',
+    )
   }
   if (card?.eventToken === 'ORDER' || card?.eventToken === 'DELAYED_SHIPMENT') {
     throw new InvalidField(

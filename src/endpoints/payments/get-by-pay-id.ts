@@ -21,7 +21,15 @@ export const getByPayIdEndpoint = endpoint<Services, undefined, typeof paymentPa
   dialect: 'payment',
   params: paymentPath,
   answers: { 200: paymentRecord },
-  examples: [{ summary: 'A payment', after: ['createPayment'], status: 200, answer: recordExample }],
+  examples: [
+    {
+      summary: 'A payment',
+      after: ['createPayment'],
+      params: { id: '{payId}' },
+      status: 200,
+      answer: recordExample,
+    },
+  ],
   async handle({ params, merchant }, { engine }) {
     const payId = parsePayId(params.id)
     if (!payId) throw new NotFound()

@@ -15,7 +15,8 @@ export const getByTransIdEndpoint = endpoint<Services, undefined, typeof transId
   path: '/payments/getByTransId/{id}',
   operationId: 'getPaymentByTransId',
   summary: 'Retrieve a payment by transId',
-  description: 'The newest payment with this transId: a failed try may be followed by another with the same one.',
+  description:
+    'The newest payment with this transId: a failed try may be followed by another with the same one.',
   tag: 'Payments',
   version: '2.5.0',
   access: 'merchant',
@@ -23,7 +24,15 @@ export const getByTransIdEndpoint = endpoint<Services, undefined, typeof transId
   dialect: 'payment',
   params: transIdPath,
   answers: { 200: paymentRecord },
-  examples: [{ summary: 'A payment', after: ['createPayment'], status: 200, answer: recordExample }],
+  examples: [
+    {
+      summary: 'A payment',
+      after: ['createPayment'],
+      params: { id: '{transId}' },
+      status: 200,
+      answer: recordExample,
+    },
+  ],
   async handle({ params, merchant }, { engine }) {
     return answer(200, await perform(retrieveByTransId(merchant, params.id, engine)))
   },

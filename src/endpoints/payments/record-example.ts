@@ -7,7 +7,7 @@ export const recordExample = {
   xId: '019a3f6b2c4e7a1b8c2d3e4f5a6b7c8d',
   status: 'AUTHORIZED',
   responseCode: '00000000',
-  responseDescription: 'Success',
+  responseDescription: 'Success.',
   amount: {
     value: 4999,
     currency: 'EUR',
@@ -41,7 +41,7 @@ export const recordExample = {
       transId: 'order-1001',
       refNr: 'invoice-77',
       responseCode: '00000000',
-      responseDescription: 'Success',
+      responseDescription: 'Success.',
       providerTransactionId: 'sim0c1f3a5b7d9e2468ace0',
       creationDate: '2026-11-15T12:00:00.000Z',
     },

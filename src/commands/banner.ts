@@ -1,0 +1,74 @@
+/** What a start prints: where everything is, and a first payment to paste. Scripts read its `name: value` lines. */
+import type { DemoMerchant } from '#commands/demo-merchant.ts'
+
+export interface BannerFacts {
+  readonly environment: 'test' | 'live'
+  readonly origin: string
+  readonly place: string
+  /** Absent in live. */
+  readonly demo?: DemoMerchant
+  readonly year: number
+}
+
+/** How a user who has the sources runs a command. */
+const command = 'npm run --silent tollgate --'
+
+export function renderBanner(facts: BannerFacts): string {
+  const { environment, origin, place, demo } = facts
+  const baseUrl = `${origin}/api/v2`
+  const nature = environment === 'test' ? 'simulated providers, no real money' : 'real money'
+  const lines = [
+    '',
+    `Tollgate is ready (${environment} environment: ${nature}).`,
+    '',
+    `base URL: ${baseUrl}`,
+    ...(demo ? listCredentials(demo) : []),
+    `API reference: ${origin}/docs`,
+    `data: ${place}`,
+    '',
+    ...(demo ? listFirstSteps(baseUrl, demo, facts) : listLiveSteps()),
+    '',
+  ]
+  return lines.join('\n')
+}
+
+export const listCredentials = (demo: DemoMerchant): string[] => [
+  `merchant id: ${demo.merchantId}`,
+  `API key: ${demo.apiKey}`,
+  `webhook secret: ${demo.webhookSecret}`,
+]
+
+function listFirstSteps(baseUrl: string, demo: DemoMerchant, { origin, year }: BannerFacts): string[] {
+  const login = `-u ${demo.merchantId}:${demo.apiKey}`
+  const body = JSON.stringify({
+    transId: 'TRANS_ID',
+    amount: { value: 1000, currency: 'EUR' },
+    captureMethod: { type: 'AUTOMATIC' },
+    paymentMethods: {
+      integrationType: 'DIRECT',
+      type: 'CARD',
+      // Three years ahead: still valid for whoever pastes an old terminal's output.
+      card: { number: '4111111111111111', expiryDate: `${year + 3}12`, securityCode: '123' },
+    },
+  }).replace('TRANS_ID', `first-'$(date +%s)'`)
+  return [
+    'Your first payment; paste this into another terminal:',
+    '',
+    `curl -s -w '\\n' ${login} -H 'Content-Type: application/json' -d '${body}' ${baseUrl}/payments`,
+    '',
+    'Then:',
+    `  look at it:            curl -s -w '\\n' ${login} ${baseUrl}/payments/getByPayId/<payId of the answer>`,
+    '  see one declined:      use the number 4000000000000002 (no funds: 4000000000009995)',
+    `  read on:               ${origin}/docs and the folder docs/`,
+    `  make your own shop:    ${command} merchant create --name "My shop"`,
+    '  run the tests:         npm test',
+    '  stop:                  Ctrl-C; the data stays',
+    '',
+  ]
+}
+
+const listLiveSteps = (): string[] => [
+  'Then:',
+  `  make a merchant:       ${command} merchant create --name "My shop"`,
+  '',
+]

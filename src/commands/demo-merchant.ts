@@ -1,0 +1,71 @@
+/**
+ * The merchant that a test environment begins with. Its credentials stay readable in the data folder, so that every start
+ * can print them; no other merchant's secrets are ever kept like this, and live has no such merchant.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { MerchantAdministration } from '#operations/merchants.ts'
+
+export interface DemoMerchant {
+  readonly merchantId: string
+  readonly apiKey: string
+  readonly webhookSecret: string
+}
+
+/** Made anew only when there is none, or when the kept one belongs to another database. */
+export async function readOrCreateDemoMerchant(
+  directory: string,
+  merchants: MerchantAdministration,
+): Promise<DemoMerchant> {
+  const kept = await readDemoMerchant(directory)
+  if (kept && (await merchants.list()).some(({ merchantId }) => merchantId === kept.merchantId)) return kept
+  const created = await merchants.create('Demo merchant')
+  await writeDemoMerchant(directory, created)
+  return created
+}
+
+/** After a rotation, so that the next start prints a key that still opens something. */
+export async function keepDemoKey(directory: string, merchantId: string, apiKey: string): Promise<void> {
+  const kept = await readDemoMerchant(directory)
+  if (kept?.merchantId === merchantId) await writeDemoMerchant(directory, { ...kept, apiKey })
+}
+
+const demoFile = (directory: string): string => join(directory, 'demo.json')
+
+/** Undefined when there is none, or something else stands in the file: it is ours to replace. */
+async function readDemoMerchant(directory: string): Promise<DemoMerchant | undefined> {
+  let content: string
+  try {
+    content = await readFile(demoFile(directory), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  return parseDemoMerchant(content)
+}
+
+function parseDemoMerchant(content: string): DemoMerchant | undefined {
+  try {
+    const { merchantId, apiKey, webhookSecret } = JSON.parse(content) as Record<string, unknown>
+    const isDemo = [merchantId, apiKey, webhookSecret].every(member => typeof member === 'string')
+    return isDemo ? ({ merchantId, apiKey, webhookSecret } as DemoMerchant) : undefined
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return undefined
+    throw error
+  }
+}
+
+/** Whole before it gets its name, and for its owner alone. */
+async function writeDemoMerchant(directory: string, demo: DemoMerchant): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const draft = `${demoFile(directory)}.${randomUUID()}`
+  const file = await open(draft, 'wx', 0o600)
+  try {
+    await file.writeFile(`${JSON.stringify(demo)}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(draft, demoFile(directory))
+}

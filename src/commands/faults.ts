@@ -1,0 +1,58 @@
+/** How a command that fails says so: one sentence for people, a number for scripts, a stack only for those who ask. */
+import { CommanderError } from 'commander'
+import { ConfigError } from '#config.ts'
+import { GatewayError } from '#gateway.ts'
+import { EmbeddedPostgresError } from '#storage/embedded/index.ts'
+import { MigrationError } from '#storage/migrate.ts'
+import { MasterKeyError } from '#vault/master-key.ts'
+
+/** Something is not as the command needs it; the message is a sentence that says what to do. */
+export class CommandFault extends Error {}
+
+/** The command was called in a way that cannot work. */
+export class UsageFault extends Error {}
+
+/** 1: something broke or is missing. 2: the command line or the environment asks for the impossible. */
+export const exitCodes = { fault: 1, usage: 2 } as const
+
+/** Their messages were written for the person at the terminal. Any other is a surprise. */
+const sayable = [
+  CommandFault,
+  UsageFault,
+  ConfigError,
+  GatewayError,
+  EmbeddedPostgresError,
+  MigrationError,
+  MasterKeyError,
+]
+
+export function toExitCode(error: unknown): number {
+  if (error instanceof CommanderError && error.exitCode === 0) return 0
+  const usage = [CommanderError, UsageFault, ConfigError].some(kind => error instanceof kind)
+  return usage ? exitCodes.usage : exitCodes.fault
+}
+
+/** Undefined: there is nothing left to say. */
+export function describeFault(error: unknown, showsStacks: boolean): string | undefined {
+  if (error instanceof CommanderError) {
+    // Help was asked for or has been shown already.
+    if (error.exitCode === 0 || error.code === 'commander.help') return undefined
+    return `tollgate: ${error.message.replace(/^error: /, '')}`
+  }
+  if (showsStacks && error instanceof Error) return `tollgate: ${error.stack}${describeCauses(error)}`
+  const sentence = `tollgate: ${describeReason(error)}`
+  if (sayable.some(kind => error instanceof kind)) return sentence
+  return `${sentence} (unexpected; TOLLGATE_LOG_LEVEL=debug shows where it comes from)`
+}
+
+/** A refused connection to a name with several addresses is several errors in one without a text of its own. */
+export function describeReason(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') {
+    return [...new Set(error.errors.map(describeReason))].join('; ')
+  }
+  return error instanceof Error ? error.message || error.name : String(error)
+}
+
+function describeCauses({ cause }: Error): string {
+  return cause instanceof Error ? `\ncaused by ${cause.stack}${describeCauses(cause)}` : ''
+}

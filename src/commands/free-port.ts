@@ -1,0 +1,31 @@
+/** Finds the port to suggest when the wanted one is taken. Only a suggestion: somebody may take it a moment later. */
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+
+/** 100: whoever has that many servers in a row on one machine chooses a port by hand. */
+const attemptsMax = 100
+
+const portMax = 65_535
+
+export async function findFreePort(host: string, from: number): Promise<number | undefined> {
+  for (let port = from; port < from + attemptsMax && port <= portMax; port += 1) {
+    if (await isFree(host, port)) return port
+  }
+  return undefined
+}
+
+async function isFree(host: string, port: number): Promise<boolean> {
+  const server = createServer()
+  try {
+    server.listen({ host, port })
+    await once(server, 'listening')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // EACCES: a port for the privileged, which is no use to us either.
+    if (code === 'EADDRINUSE' || code === 'EACCES') return false
+    throw error
+  }
+  server.close()
+  await once(server, 'close')
+  return true
+}

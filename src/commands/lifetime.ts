@@ -1,0 +1,81 @@
+/**
+ * When a serving process is to end: asked by a signal, left behind by npm, or robbed of its database. It only tells;
+ * stopping in order is the server's own work.
+ */
+import { constants } from 'node:os'
+
+export interface Ending {
+  /** What went wrong; absent when somebody asked for the end. */
+  readonly fault?: string
+}
+
+export interface Lifetime {
+  readonly ended: Promise<Ending>
+  isEnding(): boolean
+  end(ending: Ending): void
+  /** Stops watching. */
+  release(): void
+}
+
+/** What is watched; the real process, or a double whose time and signals a test controls. */
+export interface WatchedProcess {
+  readonly ppid: number
+  on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown
+  off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown
+  exit(code: number): void
+}
+
+export interface LifetimeOptions {
+  readonly startedByNpm: boolean
+  readonly watched: WatchedProcess
+  readonly nowMs: () => number
+  readonly every: (milliseconds: number, look: () => void) => () => void
+}
+
+/** SIGHUP: the terminal was closed. */
+const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+
+/** 1 s: Ctrl-C comes twice, from the terminal and passed on by npm; the echo is not a second, impatient one. */
+const echoMs = 1_000
+
+/** 500 ms: nobody waits for it, and it costs nothing. */
+const parentPollMs = 500
+
+export function watchLifetime({ startedByNpm, watched, nowMs, every }: LifetimeOptions): Lifetime {
+  const { promise, resolve } = Promise.withResolvers<Ending>()
+  let ending = false
+  let first: { signal: NodeJS.Signals; atMs: number } | undefined
+
+  const end = (how: Ending) => {
+    ending = true
+    resolve(how)
+  }
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (first === undefined) {
+      first = { signal, atMs: nowMs() }
+      end({})
+    } else if (signal !== first.signal || nowMs() - first.atMs >= echoMs) {
+      // As a shell reports it: 128 and the signal's number.
+      watched.exit(128 + constants.signals[signal])
+    }
+  }
+  for (const signal of signals) watched.on(signal, onSignal)
+
+  const parent = watched.ppid
+  // Not every shell passes npm's signal on, and a killed npm sends none: then only a new parent tells that it is gone.
+  const stopPolling = startedByNpm
+    ? every(parentPollMs, () => {
+        if (watched.ppid !== parent) end({})
+      })
+    : () => {}
+
+  return {
+    ended: promise,
+    isEnding: () => ending,
+    end,
+    release() {
+      stopPolling()
+      for (const signal of signals) watched.off(signal, onSignal)
+    },
+  }
+}

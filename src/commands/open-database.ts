@@ -1,0 +1,98 @@
+/**
+ * What every command but help needs first: the database, embedded or configured, brought to the newest schema, and the
+ * master key that opens what is sealed in it.
+ */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { CommandFault, describeReason } from '#commands/faults.ts'
+import type { Config } from '#config.ts'
+import { openMerchants } from '#gateway.ts'
+import type { MerchantAdministration } from '#operations/merchants.ts'
+import { openEmbeddedPostgres } from '#storage/embedded/index.ts'
+import { MigrationError, migrate } from '#storage/migrate.ts'
+import { type MasterKey, readOrMakeMasterKey } from '#vault/master-key.ts'
+
+export interface OpenDatabase {
+  readonly url: string
+  /** For people: where the rows lie. Holds no password. */
+  readonly place: string
+  readonly masterKey: MasterKey
+  close(): Promise<void>
+}
+
+export interface OpenOptions {
+  /** 'serve' owns the data folder; 'command' borrows the database of a running server where there is one. */
+  readonly purpose: 'serve' | 'command'
+  readonly onProgress: (line: string) => void
+  readonly onUnexpectedExit?: (error: Error) => void
+}
+
+export async function openDatabase(config: Config, options: OpenOptions): Promise<OpenDatabase> {
+  const { databaseUrl, dataDirectory } = config
+  const database = databaseUrl
+    ? { url: databaseUrl.reveal(), place: describePlace(databaseUrl.reveal()), close: async () => {} }
+    : await openEmbedded(dataDirectory, options)
+  try {
+    if (databaseUrl) {
+      options.onProgress(`Connecting to the database ${database.place} …`)
+      await migrateForeign(database, options)
+    } else {
+      await migrate(database.url, options)
+    }
+    return { ...database, masterKey: config.masterKey ?? (await openMasterKey(dataDirectory)) }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+async function openEmbedded(directory: string, options: OpenOptions): Promise<Omit<OpenDatabase, 'masterKey'>> {
+  if (options.purpose === 'serve') options.onProgress(`Starting the database in ${directory} …`)
+  const embedded = await openEmbeddedPostgres({ directory, ...options })
+  return { url: embedded.url, place: embedded.directory, close: () => embedded.stop() }
+}
+
+async function migrateForeign({ url, place }: { url: string; place: string }, options: OpenOptions): Promise<void> {
+  try {
+    await migrate(url, options)
+  } catch (error) {
+    if (error instanceof MigrationError) throw error
+    throw new CommandFault(`the database ${place} of DATABASE_URL cannot be used: ${describeReason(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+/** Live never comes here: its configuration demands the key. */
+async function openMasterKey(directory: string): Promise<MasterKey> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  return readOrMakeMasterKey(join(directory, 'master.key'))
+}
+
+/** host:port/database, or folder/database for a unix socket. */
+function describePlace(databaseUrl: string): string {
+  const url = new URL(databaseUrl.replace('@/', '@localhost/'))
+  const host = url.searchParams.get('host') ?? (url.host || 'localhost')
+  return `${host}${url.pathname}`
+}
+
+/** Opens the merchants for one piece of work and leaves everything as it was found. */
+export async function withMerchants<T>(
+  config: Config,
+  work: (merchants: MerchantAdministration) => Promise<T>,
+): Promise<T> {
+  for (const warning of config.warnings) console.error(`warning: ${warning}`)
+  const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
+  try {
+    const { environment } = config
+    const { masterKey } = database
+    const opened = await openMerchants({ environment, databaseUrl: database.url, masterKey })
+    try {
+      return await work(opened.merchants)
+    } finally {
+      await opened.close()
+    }
+  } finally {
+    await database.close()
+  }
+}
