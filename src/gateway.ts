@@ -269,7 +269,7 @@ async function createServer(
     logger,
     metrics,
     readiness: async () => {
-      await database.readers.query('SELECT 1')
+      await database.ping()
       return []
     },
     pages: referencePages(describe),

@@ -46,13 +46,19 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
   }
 }
 
-async function openEmbedded(directory: string, options: OpenOptions): Promise<Omit<OpenDatabase, 'masterKey'>> {
+async function openEmbedded(
+  directory: string,
+  options: OpenOptions,
+): Promise<Omit<OpenDatabase, 'masterKey'>> {
   if (options.purpose === 'serve') options.onProgress(`Starting the database in ${directory} …`)
   const embedded = await openEmbeddedPostgres({ directory, ...options })
   return { url: embedded.url, place: embedded.directory, close: () => embedded.stop() }
 }
 
-async function migrateForeign({ url, place }: { url: string; place: string }, options: OpenOptions): Promise<void> {
+async function migrateForeign(
+  { url, place }: { url: string; place: string },
+  options: OpenOptions,
+): Promise<void> {
   try {
     await migrate(url, options)
   } catch (error) {

@@ -30,18 +30,20 @@ export async function serve(config: Config): Promise<void> {
   })
   const open: Closable[] = []
   const starting = start(config, lifetime, open)
-  try {
-    const { fault } = await Promise.race([starting.then(() => lifetime.ended), lifetime.ended])
-    if (fault !== undefined) throw new CommandFault(fault)
-  } finally {
-    const release = startDeadline()
-    // Interrupted in the middle, the start ends at its next step; a failure then is only the interruption's echo.
-    await Promise.allSettled([starting])
-    const unclosed = await closeInReverse(open)
-    release()
-    lifetime.release()
-    if (unclosed > 0) process.exitCode = 1
-  }
+  const failure = await Promise.race([starting.then(() => lifetime.ended), lifetime.ended]).then(
+    ({ fault }) => (fault === undefined ? undefined : new CommandFault(fault)),
+    (error: unknown) => error,
+  )
+  const release = startDeadline()
+  if (failure === undefined) say('Stopping: requests in flight are finished first …')
+  // Interrupted in the middle, the start ends at its next step; a failure then is only the interruption's echo.
+  await Promise.allSettled([starting])
+  const unclosed = await closeInReverse(open)
+  release()
+  lifetime.release()
+  if (failure !== undefined) throw failure
+  if (unclosed > 0) throw new CommandFault('not everything could be closed in order; the next start recovers')
+  say('Stopped.')
 }
 
 function keepLooking(milliseconds: number, look: () => void): () => void {
@@ -119,7 +121,6 @@ function startDeadline(): () => void {
 
 /** Returns how many could not be closed; the others are closed all the same. */
 async function closeInReverse(open: readonly Closable[]): Promise<number> {
-  if (open.length > 0) say('Stopping: requests in flight are finished first …')
   let unclosed = 0
   for (const closable of open.toReversed()) {
     try {
@@ -129,6 +130,5 @@ async function closeInReverse(open: readonly Closable[]): Promise<number> {
       say(`tollgate: while stopping: ${describeReason(error)}`)
     }
   }
-  if (open.length > 0 && unclosed === 0) say('Stopped.')
   return unclosed
 }

@@ -8,6 +8,8 @@ export interface Database {
   readonly url: string
   readonly writers: pg.Pool
   readonly readers: pg.Pool
+  /** Throws when the database does not answer. */
+  ping(): Promise<void>
   close(): Promise<void>
 }
 
@@ -48,6 +50,9 @@ export function openDatabase(url: string, onError: (error: Error) => void): Data
     url,
     writers,
     readers,
+    async ping() {
+      await readers.query('SELECT 1')
+    },
     async close() {
       await Promise.all([writers.end(), readers.end()])
     },

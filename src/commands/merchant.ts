@@ -1,0 +1,197 @@
+/** `merchant` and `key`: makes merchants, shows them, changes them. Standard output carries the result and nothing else. */
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { listCredentials } from '#commands/banner.ts'
+import { keepDemoKey } from '#commands/demo-merchant.ts'
+import { CommandFault, UsageFault } from '#commands/faults.ts'
+import { withMerchants } from '#commands/open-database.ts'
+import type { Config } from '#config.ts'
+import type { WebhookKind } from '#domain/merchant.ts'
+import { isPrintable, isWebAddress } from '#domain/text.ts'
+import type { MerchantAdministration } from '#operations/merchants.ts'
+
+type ListedMerchant = Awaited<ReturnType<MerchantAdministration['list']>>[number]
+
+/** 128: the column's width, enough for any company's name. */
+const nameMax = 128
+/** 1,000,000: beyond what one process can answer, so it means "no limit". */
+const requestsPerSecondMax = 1_000_000
+/** 720 hours: 30 days. A key that may live longer beside its successor has not been replaced. */
+const overlapHoursMax = 720
+/** 2048: the contract's limit for every address. */
+const urlMax = 2_048
+
+const jsonOption = () => new Option('--json', 'print one line of JSON')
+
+export function addMerchantCommands(program: Command, readConfig: () => Config): void {
+  const merchant = program.command('merchant').summary('make, list and change merchants')
+  merchant.description(
+    'Makes, lists and changes merchants. Works while the server runs and while it does not.',
+  )
+
+  merchant
+    .command('create')
+    .description('Makes a merchant and prints its credentials, which are not shown again.')
+    .requiredOption('--name <name>', 'what people call it', parseName)
+    .addOption(jsonOption())
+    .action(async ({ name, json }: { name: string; json?: true }) => {
+      const created = await withMerchants(readConfig(), merchants => merchants.create(name))
+      if (json) return printJson(created)
+      for (const line of listCredentials(created)) console.log(line)
+      console.error('Keep the key and the secret now: they are not shown again.')
+    })
+
+  merchant
+    .command('list')
+    .description('Lists all merchants, the oldest first.')
+    .addOption(jsonOption())
+    .action(async ({ json }: { json?: true }) => {
+      const found = await withMerchants(readConfig(), merchants => merchants.list())
+      if (json) printJson(found.map(toJson))
+      else printTable(found)
+    })
+
+  addSetCommand(merchant, readConfig)
+}
+
+interface SetOptions {
+  readonly name?: string
+  readonly webhookKind?: WebhookKind
+  readonly webhookUrl?: string | null
+  readonly requestsPerSecond?: number
+  readonly disable?: true
+  readonly enable?: true
+  readonly json?: true
+}
+
+function addSetCommand(merchant: Command, readConfig: () => Config): void {
+  merchant
+    .command('set')
+    .argument('<id>', 'merchant id')
+    .description('Changes what is named and leaves the rest. A running server follows within seconds.')
+    .option('--name <name>', 'what people call it', parseName)
+    .addOption(
+      new Option('--webhook-kind <kind>', 'BASIC (payId only) or ENHANCED (signed)').choices([
+        'BASIC',
+        'ENHANCED',
+      ]),
+    )
+    .option(
+      '--webhook-url <url>',
+      'where results are reported unless a payment says otherwise; none: nowhere',
+      parseUrl,
+    )
+    .option('--requests-per-second <n>', 'more are answered 429', parseWhole(1, requestsPerSecondMax))
+    .addOption(new Option('--disable', 'answer its requests with 403').conflicts('enable'))
+    .addOption(new Option('--enable', 'take its requests again'))
+    .addOption(jsonOption())
+    .action(async (id: string, { json, disable, enable, ...settings }: SetOptions) => {
+      const disabled = disable ? true : enable ? false : undefined
+      const change = { ...settings, ...(disabled === undefined ? {} : { disabled }) }
+      if (Object.keys(change).length === 0) {
+        throw new UsageFault('nothing to set; see "tollgate merchant set --help" for what can be set')
+      }
+      const config = readConfig()
+      if (config.environment === 'live' && change.webhookUrl?.startsWith('http:')) {
+        throw new UsageFault('--webhook-url must begin with https:// in the live environment')
+      }
+      const changed = await withMerchants(config, async merchants => {
+        if (!(await merchants.set(id, change))) throw noSuchMerchant(id)
+        return (await merchants.list()).filter(({ merchantId }) => merchantId === id)
+      })
+      if (json) for (const merchant of changed) printJson(toJson(merchant))
+      else printTable(changed)
+    })
+}
+
+export function addKeyCommands(program: Command, readConfig: () => Config): void {
+  const key = program.command('key').summary("change a merchant's API key")
+  key.description("Changes merchants' API keys.")
+  key
+    .command('rotate')
+    .argument('<id>', 'merchant id')
+    .description(
+      'Makes a new API key. The old ones stay valid for the overlap, so that a shop can change over.',
+    )
+    .addOption(
+      new Option('--overlap-hours <hours>', 'how long old keys stay valid; 0 ends them now')
+        .argParser(parseWhole(0, overlapHoursMax))
+        .default(24),
+    )
+    .addOption(jsonOption())
+    .action(async (id: string, { overlapHours, json }: { overlapHours: number; json?: true }) => {
+      const config = readConfig()
+      const apiKey = await withMerchants(config, async merchants => {
+        const made = await merchants.rotateKey(id, overlapHours)
+        if (made === undefined) throw noSuchMerchant(id)
+        await keepDemoKey(config.dataDirectory, id, made)
+        return made
+      })
+      if (json) return printJson({ merchantId: id, apiKey, overlapHours })
+      console.log(`merchant id: ${id}`)
+      console.log(`API key: ${apiKey}`)
+      console.error(`Keep the key now: it is not shown again. Older keys end in ${overlapHours} hours.`)
+    })
+}
+
+const noSuchMerchant = (id: string): CommandFault =>
+  new CommandFault(`there is no merchant "${id}"; "tollgate merchant list" shows all`)
+
+function parseName(text: string): string {
+  const name = text.trim()
+  const length = [...name].length
+  if (length >= 1 && length <= nameMax && isPrintable(name)) return name
+  throw new InvalidArgumentError(`It must be 1 to ${nameMax} visible characters.`)
+}
+
+function parseUrl(text: string): string | null {
+  if (text === 'none') return null
+  if (text.length <= urlMax && isWebAddress(text)) return text
+  throw new InvalidArgumentError(
+    `It must be an http or https address of at most ${urlMax} characters without credentials in it, or none.`,
+  )
+}
+
+const parseWhole = (min: number, max: number) => (text: string) => {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value
+  throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+}
+
+/** The internal clock offset is left out: it is the test clock's business. */
+const toJson = (merchant: ListedMerchant) => ({
+  merchantId: merchant.merchantId,
+  name: merchant.name,
+  disabled: merchant.disabled,
+  webhookKind: merchant.webhookKind,
+  webhookUrl: merchant.webhookUrl ?? null,
+  requestsPerSecond: merchant.requestsPerSecond,
+  createdAt: merchant.createdAt.toISOString(),
+})
+
+const printJson = (value: unknown): void => console.log(JSON.stringify(value))
+
+function printTable(merchants: readonly ListedMerchant[]): void {
+  const rows = [
+    ['MERCHANT ID', 'STATE', 'WEBHOOKS', 'REQUESTS/S', 'CREATED', 'NAME'],
+    ...merchants.map(merchant => [
+      merchant.merchantId,
+      merchant.disabled ? 'disabled' : 'enabled',
+      `${merchant.webhookKind} ${merchant.webhookUrl ?? '-'}`,
+      String(merchant.requestsPerSecond),
+      merchant.createdAt.toISOString().slice(0, 10),
+      merchant.name,
+    ]),
+  ]
+  const widths = rows.reduce<number[]>(
+    (known, row) => row.map((cell, index) => Math.max(known[index] ?? 0, cell.length)),
+    [],
+  )
+  for (const row of rows) {
+    console.log(
+      row
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+  }
+}

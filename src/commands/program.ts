@@ -1,0 +1,74 @@
+/** The command line: which commands there are and what help says about them. Each command's work lies beside. */
+import { Command } from 'commander'
+import { describeFault, toExitCode } from '#commands/faults.ts'
+import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
+import { openDatabase } from '#commands/open-database.ts'
+import { serve } from '#commands/serve.ts'
+import { type Config, config, showsStacks, variables } from '#config.ts'
+import manifest from '../../package.json' with { type: 'json' }
+
+/** Never throws: a failure has been told on standard error, and the number is for the shell. */
+export async function run(words: readonly string[]): Promise<number> {
+  try {
+    await buildProgram(config).parseAsync(words.length === 0 ? ['serve'] : words, { from: 'user' })
+    return 0
+  } catch (error) {
+    const sentence = describeFault(error, showsStacks())
+    if (sentence !== undefined) console.error(sentence)
+    return toExitCode(error)
+  }
+}
+
+function buildProgram(readConfig: () => Config): Command {
+  const program = new Command('tollgate')
+  program
+    .description(`${manifest.description}\nWithout a command it serves.`)
+    .version(manifest.version)
+    // Failures are thrown to run(), which tells them in one place.
+    .exitOverride()
+    .configureOutput({ outputError: () => {} })
+    .addHelpText('after', `\n${examples}\n\n${renderVariables()}\n\n${exits}`)
+
+  program
+    .command('serve')
+    .description('Starts the gateway and serves until SIGTERM or Ctrl-C.')
+    .addHelpText('after', `\n${renderVariables()}`)
+    .action(() => serve(readConfig()))
+
+  program
+    .command('migrate')
+    .description('Brings the database to the newest schema. Starting the gateway does this too.')
+    .action(() => migrateOnly(readConfig()))
+
+  addMerchantCommands(program, readConfig)
+  addKeyCommands(program, readConfig)
+  return program
+}
+
+async function migrateOnly(settings: Config): Promise<void> {
+  for (const warning of settings.warnings) console.error(`warning: ${warning}`)
+  const database = await openDatabase(settings, {
+    purpose: 'command',
+    onProgress: line => console.error(line),
+  })
+  await database.close()
+  console.log(`The schema of ${database.place} is up to date.`)
+}
+
+const examples = `Examples:
+  npm start                                                   serve the test environment
+  PORT=9000 npm start                                         the same on another port
+  npm run --silent tollgate -- merchant create --name "My shop" --json
+  npm run --silent tollgate -- merchant list
+  npm run --silent tollgate -- merchant set mer_… --webhook-url https://shop.example/hook
+  npm run --silent tollgate -- key rotate mer_… --overlap-hours 24`
+
+const exits = 'Exit codes: 0 done, 1 something failed, 2 wrong usage or configuration.'
+
+function renderVariables(): string {
+  const width = Math.max(...variables.map(({ name }) => name.length))
+  const lines = variables.map(
+    variable => `  ${variable.name.padEnd(width)}  ${variable.meaning} (default: ${variable.default})`,
+  )
+  return ['Environment variables:', ...lines].join('\n')
+}

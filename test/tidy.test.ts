@@ -1,0 +1,216 @@
+/** The rules of the house, run as a test: who may import whom, what stays pure, where SQL and connections live. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { methodTypes } from '#methods/catalogue.ts'
+
+interface SourceFile {
+  /** Relative to src, for example lifecycle/capture.ts. */
+  readonly path: string
+  readonly room: string
+  readonly text: string
+  /** Without comments, so that words about a thing are not taken for the thing. */
+  readonly code: string
+}
+
+const root = new URL('../src/', import.meta.url)
+
+const files: SourceFile[] = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .filter(path => path.endsWith('.ts'))
+  .map(path => {
+    const text = readFileSync(new URL(path, root), 'utf8')
+    return {
+      path,
+      room: path.includes('/') ? path.slice(0, path.indexOf('/')) : path.replace('.test.ts', '.ts'),
+      text,
+      code: withoutComments(text),
+    }
+  })
+
+const isTest = (path: string): boolean => /\.test(-support)?\.ts$/.test(path)
+const product = files.filter(file => !isTest(file.path))
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|[\s;{}(,])\/\/.*$/gm, '$1')
+}
+
+const importsOf = (file: SourceFile): string[] =>
+  [...file.code.matchAll(/from '([^']+)'|import\('([^']+)'\)/g)].map(m => m[1] ?? m[2] ?? '')
+
+/** Each room and the rooms it may import from, besides itself. */
+const mayImport: Record<string, readonly string[]> = {
+  domain: [],
+  schemas: ['domain'],
+  methods: ['domain', 'schemas'],
+  lifecycle: ['domain', 'schemas', 'methods'],
+  connectors: ['domain', 'schemas', 'methods', 'lifecycle'],
+  storage: ['domain', 'schemas', 'methods', 'lifecycle'],
+  vault: ['domain', 'schemas', 'methods', 'lifecycle', 'storage'],
+  operations: ['domain', 'schemas', 'methods', 'lifecycle', 'connectors', 'storage', 'vault'],
+  webhooks: ['domain', 'schemas', 'methods', 'lifecycle', 'connectors', 'storage', 'vault'],
+  http: ['domain', 'schemas'],
+  endpoints: [
+    'domain',
+    'schemas',
+    'methods',
+    'lifecycle',
+    'connectors',
+    'storage',
+    'vault',
+    'operations',
+    'webhooks',
+    'http',
+  ],
+  workers: [
+    'domain',
+    'schemas',
+    'methods',
+    'lifecycle',
+    'connectors',
+    'storage',
+    'vault',
+    'operations',
+    'webhooks',
+  ],
+  'config.ts': ['domain', 'schemas', 'vault'],
+  'gateway.ts': [
+    'domain',
+    'schemas',
+    'methods',
+    'lifecycle',
+    'connectors',
+    'storage',
+    'vault',
+    'operations',
+    'webhooks',
+    'http',
+    'endpoints',
+    'workers',
+  ],
+  commands: ['domain', 'schemas', 'storage', 'vault', 'operations', 'config.ts', 'gateway.ts'],
+  'main.ts': ['commands', 'config.ts', 'gateway.ts'],
+}
+
+const roomOf = (specifier: string): string => {
+  const path = specifier.slice(1)
+  return path.includes('/') ? path.slice(0, path.indexOf('/')) : path
+}
+
+test('every room imports only from the rooms below it', () => {
+  const wrong = product.flatMap(file => {
+    const allowed = [...(mayImport[file.room] ?? []), file.room]
+    return importsOf(file)
+      .filter(specifier => specifier.startsWith('#') && !allowed.includes(roomOf(specifier)))
+      .map(specifier => `${file.path} imports ${specifier}`)
+  })
+  expect(wrong).toEqual([])
+})
+
+test('every room is known to this test', () => {
+  expect([...new Set(files.map(file => file.room))].filter(room => !(room in mayImport))).toEqual([])
+})
+
+test('imports name their room', () => {
+  const wrong = files.flatMap(file =>
+    importsOf(file)
+      .filter(s => s.startsWith('.'))
+      .map(s => `${file.path} imports ${s}`),
+  )
+  expect(wrong).toEqual([])
+})
+
+const pureRooms = ['domain', 'schemas', 'methods', 'lifecycle']
+/** Node modules that compute without touching the world. */
+const pureModules = ['node:assert', 'node:assert/strict', 'node:crypto', 'typebox']
+const impure: [string, RegExp][] = [
+  ['a clock', /\bDate\.now\b|new Date\(\)|performance\./],
+  ['chance', /Math\.random|randomBytes|randomUUID/],
+  ['a promise', /\basync\b|\bawait\b|\bPromise\b/],
+  ['a timer', /setTimeout|setInterval|setImmediate/],
+  ['the process', /\bprocess\./],
+  ['the console', /\bconsole\./],
+]
+
+test.each(impure)('what is true needs no %s', (_, pattern) => {
+  const wrong = product
+    .filter(file => pureRooms.includes(file.room) && pattern.test(file.code))
+    .map(file => file.path)
+  expect(wrong).toEqual([])
+})
+
+test('what is true imports only what computes', () => {
+  const wrong = product
+    .filter(file => pureRooms.includes(file.room))
+    .flatMap(file =>
+      importsOf(file)
+        .filter(s => !s.startsWith('#') && !pureModules.includes(s))
+        .map(s => `${file.path} imports ${s}`),
+    )
+  expect(wrong).toEqual([])
+})
+
+test('SQL is spoken in storage only', () => {
+  const sql = /['"`]\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH|CREATE|ALTER|DROP)\s+[A-Za-z0-9_*($]/
+  expect(
+    product.filter(file => file.room !== 'storage' && sql.test(file.code)).map(file => file.path),
+  ).toEqual(
+    // The readiness probe asks the database whether it answers.
+    [],
+  )
+})
+
+test('connections to the outside are made in connectors and webhooks only', () => {
+  const outgoing = /\bfetch\(|from '(undici|node:dgram)'|\b(https?\.(request|get)|(net|tls)\.connect|createConnection)\(/
+  const wrong = product.filter(
+    file => !['connectors', 'webhooks'].includes(file.room) && outgoing.test(file.code),
+  )
+  expect(wrong.map(file => file.path)).toEqual([])
+})
+
+test('only the configuration reads the environment', () => {
+  const wrong = product.filter(
+    file => !['config.ts', 'main.ts'].includes(file.path) && /process\.env/.test(file.code),
+  )
+  expect(wrong.map(file => file.path)).toEqual([])
+})
+
+test('nobody asks for a method by name', () => {
+  const named = new RegExp(`(===|!==|case)\\s*'(${methodTypes.join('|')})'`)
+  const wrong = product.filter(
+    file => !['methods', 'connectors'].includes(file.room) && named.test(file.code),
+  )
+  expect(wrong.map(file => file.path)).toEqual([])
+})
+
+test('every file is used by another', () => {
+  const imported = new Set(
+    files
+      .flatMap(importsOf)
+      .filter(s => s.startsWith('#'))
+      .map(s => s.slice(1)),
+  )
+  const entrances = ['main.ts', 'gateway.ts']
+  const idle = product
+    .filter(file => !imported.has(file.path) && !entrances.includes(file.path))
+    .map(file => file.path)
+  expect(idle).toEqual([])
+})
+
+test('files are named after what they do', () => {
+  const forbidden = /(^|[/-])(utils?|helpers?|common|manager|service|misc)([.-]|$)/
+  expect(
+    files.filter(({ path }) => forbidden.test(path) || !/^[a-z0-9/.-]+$/.test(path)).map(f => f.path),
+  ).toEqual([])
+})
+
+test('files open with what they are, and stay small', () => {
+  expect(product.filter(file => !/^(\/\*\*|\/\/)/.test(file.text)).map(file => file.path)).toEqual([])
+  // 400: about what one can hold in mind; tables of data may be longer.
+  const tables = ['domain/countries.ts', 'domain/currencies.ts', 'methods/rows.ts']
+  const long = product.filter(file => !tables.includes(file.path) && file.text.split('\n').length > 400)
+  expect(long.map(file => file.path)).toEqual([])
+})
+
+test('nothing is left for later', () => {
+  const later = new RegExp(['TO' + 'DO', 'FIX' + 'ME', '@ts-' + 'ignore'].join('|'))
+  expect(files.filter(file => later.test(file.text)).map(file => file.path)).toEqual([])
+})
