@@ -4,8 +4,8 @@ import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { type CaptureCommand, decideCapture, reserveCapture } from '#lifecycle/capture.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
-import { findOperation, type Payment } from '#lifecycle/payment.ts'
-import { answerRefusal, type OperationAnswer } from '#operations/answer.ts'
+import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/answer.ts'
 import { believe, type CallContext, callProvider } from '#operations/call-provider.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow, type OperationKey } from '#operations/key.ts'
@@ -20,9 +20,9 @@ export interface Capture {
 }
 
 type Begun =
-  | { readonly refused: OperationAnswer }
+  | { readonly answered: OperationAnswer }
   | {
-      readonly refused?: undefined
+      readonly answered?: undefined
       readonly payment: Payment
       readonly connector: Connector
       readonly message: CaptureRequest
@@ -36,7 +36,7 @@ export async function capture(request: Capture, engine: Engine): Promise<Operati
     begin(payment, request, xId, engine),
   )
   if (!begun) return undefined
-  if (begun.refused) return begun.refused
+  if (begun.answered) return begun.answered
   await engine.testCrash('afterRecord')
   const outcome = await ask(begun, engine)
   engine.onOutcome('CAPTURE', outcome.kind)
@@ -49,6 +49,8 @@ export async function capture(request: Capture, engine: Engine): Promise<Operati
 /** The first commit: reserve and record, or refuse and remember the refusal with its key. */
 function begin(payment: Payment, request: Capture, xId: XId, engine: Engine): Step<Begun> {
   const { merchant, command, key } = request
+  const begun = findOperation(payment, xId)
+  if (begun) return resume(payment, request, begun, engine)
   const now = merchantNow(engine.clock, merchant)
   const decision = decideCapture(payment, command, now)
   const connector = engine.connectors.find(payment.method)
@@ -64,19 +66,11 @@ function begin(payment: Payment, request: Capture, xId: XId, engine: Engine): St
     return key
       ? {
           alongside: { key: { ...key, merchantId: merchant.merchantId, answer: refused } },
-          result: { refused },
+          result: { answered: refused },
         }
-      : { result: { refused } }
+      : { result: { answered: refused } }
   }
-  const question = {
-    merchantId: payment.merchantId,
-    payId: payment.payId,
-    reference: xId,
-    amount: command.amount,
-    simulationMode: command.simulationMode,
-    at: now,
-    ...authorizationOf(payment),
-  }
+  const question = questionOf(payment, command, { xId, now })
   const prepared = connector.prepareCapture(question, payment.operations[0]?.prepared ?? {})
   const next = reserveCapture(payment, command, { xId, prepared, key: keyReference(key), now })
   const row = keyRow(key, merchant, payment, xId)
@@ -86,6 +80,29 @@ function begin(payment: Payment, request: Capture, xId: XId, engine: Engine): St
     result: { payment: next, connector, message: { ...question, prepared } },
   }
 }
+
+/**
+ * The first commit was done although its answer was lost. Reserving again would take twice, so only the call is left,
+ * unless somebody else has settled the operation by now.
+ */
+function resume(payment: Payment, request: Capture, operation: Operation, engine: Engine): Step<Begun> {
+  const connector = engine.connectors.find(payment.method)
+  if (operation.state !== 'SENT' || !connector) {
+    return { result: { answered: answerOperation(payment, operation.xId) } }
+  }
+  const question = questionOf(payment, request.command, { xId: operation.xId, now: operation.createdAt })
+  return { result: { payment, connector, message: { ...question, prepared: operation.prepared } } }
+}
+
+const questionOf = (payment: Payment, command: CaptureCommand, { xId, now }: { xId: XId; now: Date }) => ({
+  merchantId: payment.merchantId,
+  payId: payment.payId,
+  reference: xId,
+  amount: command.amount,
+  simulationMode: command.simulationMode,
+  at: now,
+  ...authorizationOf(payment),
+})
 
 function authorizationOf(payment: Payment): {
   authorizationReference: XId

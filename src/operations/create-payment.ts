@@ -8,8 +8,10 @@ import { answerRefusal, type OperationAnswer } from '#operations/answer.ts'
 import { believe, type CallContext, callProvider } from '#operations/call-provider.ts'
 import { type Engine, merchantNow, newPayId, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
-import { CommitRefused } from '#operations/payment-queue.ts'
+import { CommitRefused, reconnectDelaysMs } from '#operations/payment-queue.ts'
 import { recordOutcome } from '#operations/record-outcome.ts'
+import { type Change, type Committed, CommitUnknown } from '#storage/change.ts'
+import { isConnectionLost } from '#storage/database.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
 export interface CreatePayment {
@@ -31,12 +33,16 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
     const card = await admitCard(request, attempt, engine)
     const begun = begin(request, card, connector, engine)
-    const committed = await engine.commit({
-      card: card?.row,
-      insertPayment: begun.payment,
-      insertOperations: [{ payment: begun.payment, operation: begun.authorization }],
-      key: keyRow(request.key, request.merchant, begun.payment, begun.authorization.xId),
-    })
+    const committed = await insertOnce(
+      {
+        card: card?.row,
+        insertPayment: begun.payment,
+        insertOperations: [{ payment: begun.payment, operation: begun.authorization }],
+        key: keyRow(request.key, request.merchant, begun.payment, begun.authorization.xId),
+      },
+      begun.payment,
+      engine,
+    )
     if (committed.committed) {
       if (card?.row) engine.vault.remember({ ...card, merchantId: request.merchant.merchantId })
       await engine.testCrash('afterRecord')
@@ -46,6 +52,31 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     if (committed.conflict !== 'pseudo_number_taken') throw new CommitRefused(committed.conflict)
   }
   throw new Error(`no free pseudo card number in ${maximumPseudoNumberTries} tries`)
+}
+
+/**
+ * A commit whose answer was lost is looked up before it is tried again: the payment may be there. Then only the call is
+ * left to make. Nobody else can have settled it in these few seconds: a recovery waits much longer than they last.
+ */
+async function insertOnce(change: Change, payment: Payment, engine: Engine): Promise<Committed> {
+  const isStored = async () =>
+    (await engine.payments.byPayId(payment.merchantId, payment.payId)) !== undefined
+  let lost: unknown
+  for (const delayMs of [0, ...reconnectDelaysMs]) {
+    try {
+      if (lost) {
+        await engine.clock.waitMs(delayMs)
+        if (await isStored()) return { committed: true }
+      }
+      const committed = await engine.commit(change)
+      // The first try may have been done after we looked: then what stands in the way is our own payment.
+      return lost && !committed.committed && (await isStored()) ? { committed: true } : committed
+    } catch (error) {
+      if (!(error instanceof CommitUnknown) && !isConnectionLost(error)) throw error
+      lost = error
+    }
+  }
+  throw lost
 }
 
 async function admitCard(

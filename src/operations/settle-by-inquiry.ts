@@ -5,7 +5,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import { findOperation, isUnanswered, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { believe, callProvider } from '#operations/call-provider.ts'
-import type { Engine } from '#operations/engine.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
 import { recordOutcome } from '#operations/record-outcome.ts'
 
 export interface UnansweredOperation {
@@ -27,28 +27,30 @@ export async function settleByInquiry(unanswered: UnansweredOperation, engine: E
   }
   const connector = engine.connectors.find(payment.method)
   const outcome = connector
-    ? await inquireAll(payment, operation, connector, engine)
+    ? await inquireAll({ payment, operation, now: merchantNow(engine.clock, merchant) }, connector, engine)
     : { kind: 'unknown' as const }
   await recordOutcome({ merchant, payment, xId, outcome, inquiry }, engine)
   return true
 }
 
+/** `now` is the merchant's time, as are the times of its operations. */
+interface Subject {
+  readonly payment: Payment
+  readonly operation: Operation
+  readonly now: Date
+}
+
 /** An authorisation that was to capture in the same message is asked about both halves. */
 async function inquireAll(
-  payment: Payment,
-  operation: Operation,
+  subject: Subject,
   connector: Connector,
   engine: Engine,
 ): Promise<AuthorizationOutcome | Outcome> {
-  const outcome = await inquire(
-    { payment, operation, type: operation.type, reference: operation.xId },
-    connector,
-    engine,
-  )
-  const { captureXId } = operation.details
-  if (operation.type !== 'AUTHORIZATION' || !captureXId || outcome.kind !== 'approved') return outcome
+  const { type, xId, details } = subject.operation
+  const outcome = await inquire({ ...subject, type, reference: xId }, connector, engine)
+  if (type !== 'AUTHORIZATION' || !details.captureXId || outcome.kind !== 'approved') return outcome
   const capture = await inquire(
-    { payment, operation, type: 'CAPTURE', reference: captureXId },
+    { ...subject, type: 'CAPTURE', reference: details.captureXId },
     connector,
     engine,
   )
@@ -56,7 +58,7 @@ async function inquireAll(
 }
 
 async function inquire(
-  about: { payment: Payment; operation: Operation; type: Operation['type']; reference: XId },
+  about: Subject & { readonly type: Operation['type']; readonly reference: XId },
   connector: Connector,
   engine: Engine,
 ): Promise<Outcome> {
@@ -69,6 +71,6 @@ async function inquire(
   const outcome = believe(await callProvider(ask, outcome => outcome, unheard, context), context)
   // "Not received" is certain only after the provider's own settling time; before that it may still be on its way.
   if (outcome.kind !== 'unreached') return outcome
-  const ageMs = engine.clock.nowMs() - about.operation.createdAt.getTime()
+  const ageMs = about.now.getTime() - about.operation.createdAt.getTime()
   return ageMs >= connector.facts.settleTimeMs ? outcome : unheard
 }
