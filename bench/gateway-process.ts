@@ -44,9 +44,12 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
   })
   closeSync(log)
   const exited = once(child, 'exit')
+  // However the bench ends, it leaves nothing running.
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
   while (!(await isReady(port))) {
     if (child.exitCode !== null || performance.now() - begun > startTimeoutMs) {
-      child.kill('SIGKILL')
+      kill()
       throw new Error(`the gateway did not start: ${readFileSync(logFile, 'utf8').slice(-2000)}`)
     }
     await delay(pollMs)
@@ -60,6 +63,7 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
     async stop() {
       child.kill('SIGTERM')
       await exited
+      process.off('exit', kill)
     },
   }
 }

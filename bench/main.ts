@@ -328,6 +328,11 @@ async function measureStarts({ rounds }: Options, stage: Stage): Promise<Line[]>
   ]
 }
 
-const options = readOptions()
-if (options) await main(options)
-else say(help)
+try {
+  const options = readOptions()
+  if (options) await main(options)
+  else say(help)
+} catch (error) {
+  console.error(error)
+  process.exit(1)
+}
