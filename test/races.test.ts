@@ -7,10 +7,13 @@ import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 let acquirer: Acquirer
 let left: TestGateway
 let right: TestGateway
+/** Where `left` waits between the provider's answer and the record of it. */
+let gate: (() => Promise<void>) | undefined
 beforeAll(async () => {
   acquirer = createAcquirer()
   const connectors = acquirer.connectors
-  left = await startTestGateway({ connectors, requestsPerSecond: 100_000 })
+  const testCrash = (point: string) => (point === 'afterCall' ? gate?.() : undefined)
+  left = await startTestGateway({ connectors, testCrash, requestsPerSecond: 100_000 })
   right = await startTestGateway({ connectors, beside: left })
 })
 afterAll(async () => {
@@ -63,6 +66,24 @@ describe('captures of one payment', () => {
     expect(withStatus(answers, 422)).toHaveLength(190)
     expect((await record(payId)).amount.capturedValue).toBe(1000)
     expect(await sumTaken(payId)).toBe(1000)
+  })
+
+  test('a result that is recorded late finds what the other process did meanwhile', async () => {
+    const payId = await authorize()
+    const reached = Promise.withResolvers<void>()
+    const opened = Promise.withResolvers<void>()
+    gate = () => {
+      reached.resolve()
+      return opened.promise
+    }
+    const late = capture(left, payId, 100)
+    await reached.promise
+    expect((await capture(right, payId, 200)).status).toBe(200)
+    opened.resolve()
+    gate = undefined
+    expect((await late).status).toBe(200)
+    expect((await record(payId)).amount.capturedValue).toBe(300)
+    expect(await capture(right, payId, 701)).toMatchObject({ status: 422 })
   })
 
   test('mixed amounts over two processes never pass the ceiling', async () => {
