@@ -1,6 +1,8 @@
 /** What handlers are handed, and the translation of faults from below into the few that the HTTP room answers for. */
+import type { FaultBook } from '#connectors/simulator/faults.ts'
 import type { IssueToken } from '#http/issue-token.ts'
 import { InvalidField, KeyTaken, NotFound, Unavailable } from '#http/ports.ts'
+import type { TestClock } from '#operations/clock.ts'
 import { UnknownPseudoNumber } from '#operations/create-payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
@@ -11,6 +13,13 @@ export interface Services {
   readonly environment: 'test' | 'live'
   readonly engine: Engine
   readonly issueToken: IssueToken
+  readonly testTools: TestTools
+}
+
+/** The levers of the test environment. */
+export interface TestTools {
+  readonly clock: TestClock
+  readonly faults: FaultBook
 }
 
 /** 2 s: an embedded database is back by then, and a client that waits longer loses nothing. */

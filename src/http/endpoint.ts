@@ -79,6 +79,8 @@ export interface Endpoint<Services = never> {
   readonly version: string
   readonly access: Access
   readonly idempotent: boolean
+  /** Exists in the test environment only. */
+  readonly testOnly?: true
   readonly dialect: Dialect
   readonly params?: TSchema
   readonly query?: TSchema

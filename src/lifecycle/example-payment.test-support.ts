@@ -46,6 +46,7 @@ export function paymentOf({
 }: Partial<Omit<Payment, 'sums'>> & { sums?: Partial<Sums> } = {}): Payment {
   return {
     merchantId: 'mer_1' as MerchantId,
+    kind: 'PAYMENT',
     payId: xIdOf(99) as unknown as PayId,
     transId: 'order-1',
     method: cardMethod(),

@@ -71,7 +71,7 @@ describe('a capture', () => {
     },
   )
 
-  test.each([[{ manual: { final: true } }], [{ finishAuth: true }]])('%j closes the payment', details => {
+  test.each([[{ manual: { final: true } }], [{ closes: true }]])('%j closes the payment', details => {
     const payment = { ...capturing(), operations: [operationOf({}), { ...capture, details }] }
     expect(settle(payment, xIdOf(2), outcomes.approved, now).closedForCapture).toBe(true)
     expect(settle(payment, xIdOf(2), outcomes.declined, now).closedForCapture).toBe(false)

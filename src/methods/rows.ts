@@ -40,6 +40,8 @@ export interface Method {
   readonly authorizationDays?: number
   /** How much of the authorised amount may be captured in all; 100 where absent. */
   readonly capturePercentMax?: number
+  /** The create answer carries a client token that the confirm must bring back within the hour. */
+  readonly clientToken?: boolean
   /** Offered on hosted pages unless the merchant chooses otherwise. */
   readonly core: boolean
 }

@@ -47,7 +47,7 @@ export class CommitRefused extends Error {
 const maximumRounds = 50
 
 /** After a lost connection the database may be coming back: about 6 s in all, then the worker settles what is left. */
-const reconnectDelaysMs = [100, 400, 1_500, 4_000]
+export const reconnectDelaysMs = [100, 400, 1_500, 4_000]
 
 interface Lane {
   tail: Promise<unknown>

@@ -12,13 +12,10 @@ const paymentKey: Columns = [
   ['pay_id', 'uuid'],
 ]
 
-/** What settling changes. Everything else of a payment is written once, at its birth. */
+/** What settling changes. */
 const paymentState: Columns = [
-  ['trans_id', 'text'],
-  ['ref_nr', 'text'],
   ['status', 'text'],
   ['live', 'boolean'],
-  ['amount', 'bigint'],
   ['authorized', 'bigint'],
   ['capturing', 'bigint'],
   ['captured', 'bigint'],
@@ -33,16 +30,27 @@ const paymentState: Columns = [
   ['version', 'integer'],
 ]
 
-const paymentBirth: Columns = [
-  ['method', 'text'],
-  ['integration_type', 'text'],
+/** What only a confirm, an update or a customer's step changes; rare enough to be kept off the usual path. */
+const paymentTerms: Columns = [
+  ['trans_id', 'text'],
+  ['ref_nr', 'text'],
   ['currency', 'text'],
-  ['capture_percent', 'smallint'],
+  ['amount', 'bigint'],
   ['capture_method', 'text'],
   ['delayed_hours', 'smallint'],
+  ['expires_at', 'timestamptz'],
+  ['awaits', 'text'],
+  ['details', 'json'],
+]
+
+/** Written once. */
+const paymentBirth: Columns = [
+  ['kind', 'text'],
+  ['method', 'text'],
+  ['integration_type', 'text'],
+  ['capture_percent', 'smallint'],
   ['card_id', 'uuid'],
   ['instrument', 'json'],
-  ['details', 'json'],
   ['created_at', 'timestamptz'],
 ]
 
@@ -84,14 +92,25 @@ const timerKey: Columns = [...paymentKey, ['x_id', 'uuid'], ['kind', 'text']]
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
 const parts = {
   key: {
-    columns: [...keyKey, ['fingerprint', 'text'], ['pay_id', 'uuid'], ['x_id', 'uuid'], ...keyAnswer],
+    columns: [
+      ...keyKey,
+      ['fingerprint', 'text'],
+      ['pay_id', 'uuid'],
+      ['x_id', 'uuid'],
+      ...keyAnswer,
+      ['created_at', 'timestamptz'],
+    ],
     write: insertInto('idempotency_key', 'key'),
   },
   payment: {
-    columns: [...paymentKey, ...paymentState, ...paymentBirth],
+    columns: [...paymentKey, ...paymentState, ...paymentTerms, ...paymentBirth],
     write: insertInto('payment', 'payment'),
   },
   settled: { columns: [...paymentKey, ...paymentState, ['expected_version', 'integer']], write: undefined },
+  revised: {
+    columns: [...paymentKey, ...paymentState, ...paymentTerms, ['expected_version', 'integer']],
+    write: undefined,
+  },
   card: {
     columns: [
       ['merchant_id', 'text'],
@@ -222,15 +241,32 @@ function guards(present: readonly Part[]): string[] {
   }
   const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'
   const early = `taken AS MATERIALIZED (${taken.join(' UNION ALL ') || none})`
-  if (!present.includes('settled')) return [early, 'refused AS MATERIALIZED (SELECT c, why FROM taken)']
-  const set = paymentState.map(([name]) => `${name} = i.${name}`).join(', ')
-  return [
-    early,
-    `updated AS (UPDATE payment t SET ${set} FROM settled_in i
-      WHERE ${match(paymentKey)} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken)
-      RETURNING i.c)`,
-    `refused AS MATERIALIZED (SELECT c, why FROM taken UNION ALL
-      SELECT i.c, 'version_changed' FROM settled_in i
-      WHERE i.c NOT IN (SELECT c FROM updated) AND i.c NOT IN (SELECT c FROM taken))`,
-  ]
+  const updates = (['settled', 'revised'] as const).filter(part => present.includes(part)).map(updatePayment)
+  return [early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
 }
+
+interface PaymentUpdate {
+  readonly cte: string
+  readonly input: string
+  readonly updated: string
+}
+
+function updatePayment(part: 'settled' | 'revised'): PaymentUpdate {
+  const input = inputName(part)
+  const updated = `${part}_updated`
+  const columns = part === 'settled' ? paymentState : [...paymentState, ...paymentTerms]
+  const set = columns.map(([name]) => `${name} = i.${name}`).join(', ')
+  const cte = `${updated} AS (UPDATE payment t SET ${set} FROM ${input} i
+      WHERE ${match(paymentKey)} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken)
+      RETURNING i.c)`
+  return { cte, input, updated }
+}
+
+const refusedBy = (updates: readonly PaymentUpdate[]): string =>
+  `refused AS MATERIALIZED (${[
+    'SELECT c, why FROM taken',
+    ...updates.map(
+      ({ input, updated }) => `SELECT i.c, 'version_changed' FROM ${input} i
+      WHERE i.c NOT IN (SELECT c FROM ${updated}) AND i.c NOT IN (SELECT c FROM taken)`,
+    ),
+  ].join(' UNION ALL ')})`

@@ -10,6 +10,7 @@ import type { CardRow, EventRow, KeyAnswer, KeyRow, OperationWrite, Timer } from
 export interface PaymentRow {
   merchant_id: string
   pay_id: string
+  kind: Payment['kind']
   trans_id: string
   ref_nr: string | null
   method: string
@@ -28,6 +29,8 @@ export interface PaymentRow {
   delayed_hours: number | null
   closed_for_capture: boolean
   authorization_expires_at: Date | null
+  expires_at: Date | null
+  awaits: Payment['awaits'] | null
   instrument: Instrument | null
   details: Record<string, unknown>
   event_sequence: number
@@ -61,6 +64,7 @@ export function toPayment(row: PaymentRow): Payment {
   return {
     merchantId: row.merchant_id as MerchantId,
     payId: row.pay_id as PayId,
+    kind: row.kind,
     transId: row.trans_id,
     refNr: row.ref_nr ?? undefined,
     method,
@@ -79,6 +83,8 @@ export function toPayment(row: PaymentRow): Payment {
     captureMethod: { type: row.capture_method, delayedHours: row.delayed_hours ?? undefined },
     closedForCapture: row.closed_for_capture,
     authorizationExpiresAt: row.authorization_expires_at ?? undefined,
+    expiresAt: row.expires_at ?? undefined,
+    awaits: row.awaits ?? undefined,
     instrument: row.instrument ?? undefined,
     details: row.details,
     eventSequence: row.event_sequence,
@@ -113,11 +119,8 @@ export const fromPaymentState = (payment: Payment, c: number) => ({
   c,
   merchant_id: payment.merchantId,
   pay_id: payment.payId,
-  trans_id: payment.transId,
-  ref_nr: payment.refNr,
   status: payment.status,
   live: isLive(payment),
-  amount: payment.amount.value,
   authorized: payment.sums.authorized,
   capturing: payment.sums.capturing,
   captured: payment.sums.captured,
@@ -132,17 +135,27 @@ export const fromPaymentState = (payment: Payment, c: number) => ({
   version: payment.version,
 })
 
-export const fromPayment = (payment: Payment, c: number) => ({
+export const fromPaymentTerms = (payment: Payment, c: number) => ({
   ...fromPaymentState(payment, c),
-  method: payment.method.type,
-  integration_type: payment.integrationType,
+  trans_id: payment.transId,
+  ref_nr: payment.refNr,
   currency: payment.amount.currency,
-  capture_percent: capturePercent(payment),
+  amount: payment.amount.value,
   capture_method: payment.captureMethod.type,
   delayed_hours: payment.captureMethod.delayedHours,
+  expires_at: payment.expiresAt,
+  awaits: payment.awaits,
+  details: payment.details,
+})
+
+export const fromPayment = (payment: Payment, c: number) => ({
+  ...fromPaymentTerms(payment, c),
+  kind: payment.kind,
+  method: payment.method.type,
+  integration_type: payment.integrationType,
+  capture_percent: capturePercent(payment),
   card_id: payment.instrument?.cardId,
   instrument: payment.instrument,
-  details: payment.details,
   created_at: payment.createdAt,
 })
 
@@ -201,6 +214,7 @@ export const fromKey = (key: KeyRow, c: number) => ({
   x_id: key.xId,
   answer_status: key.answer?.status,
   answer_body: key.answer?.json,
+  created_at: key.createdAt,
 })
 
 export const fromEvent = (event: EventRow, c: number) => ({

@@ -70,7 +70,7 @@ function toCommand(body: CaptureRequest): CaptureCommand {
     metadata,
     simulationMode,
     manual: captureMethod?.manual,
-    finishAuth: paymentMethods?.card?.finishAuth,
+    closes: paymentMethods?.card?.finishAuth,
     details,
   }
 }
