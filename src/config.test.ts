@@ -43,7 +43,6 @@ test('nothing set is the test environment on loopback', () => {
     dataDirectory: resolve('.tollgate'),
     trustedProxy: false,
     logLevel: 'info',
-    startedByNpm: false,
     warnings: [],
   })
   expect(Object.isFrozen(read({}))).toBe(true)
@@ -70,7 +69,7 @@ test.each<[Record<string, string>, Partial<Config>]>([
   [{ TOLLGATE_PUBLIC_URL: 'https://pay.example.com/' }, { publicUrl: 'https://pay.example.com' }],
   [{ TOLLGATE_PUBLIC_URL: 'http://localhost:8080' }, { publicUrl: 'http://localhost:8080' }],
   [{ TOLLGATE_LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
-  [{ npm_lifecycle_event: 'start' }, { startedByNpm: true }],
+  [{ npm_lifecycle_event: 'start', npm_lifecycle_script: 'node x' }, { npmScript: 'node x' }],
 ])('%j is accepted', (env, expected) => {
   expect(read(env)).toMatchObject(expected)
 })

@@ -1,6 +1,6 @@
 /**
- * Environment variables → one validated, frozen record. The only reader of process.env. It lists every fault at once, in
- * sentences, and never repeats a value that may hold a secret.
+ * Environment variables → one validated, frozen record. The only reader of process.env. It lists every fault at once,
+ * in sentences, and never repeats a value that may hold a secret.
  */
 import { readFileSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
@@ -26,8 +26,8 @@ export interface Config {
   /** An origin, without a path. */
   readonly publicUrl?: string
   readonly logLevel: (typeof logLevels)[number]
-  /** Whether an npm script runs us: npm then is the parent whose end ends us, and hints are written for npm. */
-  readonly startedByNpm: boolean
+  /** The npm script that runs us, where one does: npm's end then is ours, and hints are written for npm. */
+  readonly npmScript?: string
   /** What is odd but hinders nothing. */
   readonly warnings: readonly string[]
 }
@@ -127,14 +127,14 @@ export function readConfig(
     trustedProxy: choose('TOLLGATE_TRUSTED_PROXY', ['true', 'false'], 'false') === 'true',
     publicUrl: readPublicUrl(reader),
     logLevel: choose('TOLLGATE_LOG_LEVEL', logLevels, 'info'),
-    startedByNpm: text('npm_lifecycle_event') !== undefined,
+    npmScript: text('npm_lifecycle_event') && text('npm_lifecycle_script'),
     warnings: Object.freeze(findUnknown(env)),
   }
   const tlsWanted = text('TOLLGATE_TLS_CERT') ?? text('TOLLGATE_TLS_KEY')
   if (!isLoopback(result.host) && tlsWanted === undefined && !result.trustedProxy) {
     reader.fault(
-      `HOST is "${result.host}", which others can reach, and plain HTTP is for loopback only: set TOLLGATE_TLS_CERT and ` +
-        'TOLLGATE_TLS_KEY, or TOLLGATE_TRUSTED_PROXY=true when a proxy in front ends TLS',
+      `HOST is "${result.host}", which others can reach, and plain HTTP is for loopback only: ` +
+        'set TOLLGATE_TLS_CERT and TOLLGATE_TLS_KEY, or TOLLGATE_TRUSTED_PROXY=true when a proxy in front ends TLS',
     )
   }
   if (reader.faults.length > 0) throw new ConfigError(reader.faults)

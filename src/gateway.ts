@@ -218,7 +218,7 @@ function createEngine({ database, keys, metrics, logger, clock, options, faults 
   return {
     commit,
     payments,
-    queue: createPaymentQueue({ commit, payments }),
+    queue: createPaymentQueue({ commit, payments, waitMs: clock.waitMs }),
     vault: createCardVault({
       fingerprintKey: keys.fingerprint,
       keyRing: createKeyRing(options.masterKey, store),

@@ -1,5 +1,6 @@
 /** The process: runs the command line and ends with its exit code. Nobody imports it but the launcher. */
-import { run } from '#commands/program.ts'
+import { enableCompileCache } from 'node:module'
+import { fileURLToPath } from 'node:url'
 
 // Whoever read our output may go first: `| head`, a closed terminal, a killed npm. That must not keep us from stopping
 // in order.
@@ -9,4 +10,10 @@ for (const stream of [process.stdout, process.stderr]) {
   })
 }
 
+// Saves a third of a second at each start but the first. Beside the code and not in a folder open to all, because
+// what is read from there is run; where we may not write, nothing is lost but that time.
+enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/tollgate', import.meta.url)))
+
+// Only now, so that the cache serves it and all that it imports.
+const { run } = await import('#commands/program.ts')
 process.exit(await run(process.argv.slice(2)))

@@ -1,6 +1,6 @@
 /**
- * The merchant that a test environment begins with. Its credentials stay readable in the data folder, so that every start
- * can print them; no other merchant's secrets are ever kept like this, and live has no such merchant.
+ * The merchant that a test environment begins with. Its credentials stay readable in the data folder, so that every
+ * start can print them; no other merchant's secrets are ever kept like this, and live has no such merchant.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readFile, rename } from 'node:fs/promises'

@@ -1,7 +1,6 @@
 /** How a command that fails says so: one sentence for people, a number for scripts, a stack only for those who ask. */
 import { CommanderError } from 'commander'
 import { ConfigError } from '#config.ts'
-import { GatewayError } from '#gateway.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/index.ts'
 import { MigrationError } from '#storage/migrate.ts'
 import { MasterKeyError } from '#vault/master-key.ts'
@@ -16,15 +15,7 @@ export class UsageFault extends Error {}
 export const exitCodes = { fault: 1, usage: 2 } as const
 
 /** Their messages were written for the person at the terminal. Any other is a surprise. */
-const sayable = [
-  CommandFault,
-  UsageFault,
-  ConfigError,
-  GatewayError,
-  EmbeddedPostgresError,
-  MigrationError,
-  MasterKeyError,
-]
+const sayable = [CommandFault, UsageFault, ConfigError, EmbeddedPostgresError, MigrationError, MasterKeyError]
 
 export function toExitCode(error: unknown): number {
   if (error instanceof CommanderError && error.exitCode === 0) return 0

@@ -19,15 +19,15 @@ export interface Lifetime {
 
 /** What is watched; the real process, or a double whose time and signals a test controls. */
 export interface WatchedProcess {
-  readonly ppid: number
   on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown
   off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown
   exit(code: number): void
 }
 
 export interface LifetimeOptions {
-  readonly startedByNpm: boolean
   readonly watched: WatchedProcess
+  /** Names whoever started us and is to outlive us; absent when nobody is. */
+  readonly identifyParent?: () => string
   readonly nowMs: () => number
   readonly every: (milliseconds: number, look: () => void) => () => void
 }
@@ -38,10 +38,10 @@ const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 /** 1 s: Ctrl-C comes twice, from the terminal and passed on by npm; the echo is not a second, impatient one. */
 const echoMs = 1_000
 
-/** 500 ms: nobody waits for it, and it costs nothing. */
-const parentPollMs = 500
+/** 100 ms: whoever stopped npm may start it again at once, and looking costs a few microseconds. */
+const parentPollMs = 100
 
-export function watchLifetime({ startedByNpm, watched, nowMs, every }: LifetimeOptions): Lifetime {
+export function watchLifetime({ watched, identifyParent, nowMs, every }: LifetimeOptions): Lifetime {
   const { promise, resolve } = Promise.withResolvers<Ending>()
   let ending = false
   let first: { signal: NodeJS.Signals; atMs: number } | undefined
@@ -61,13 +61,7 @@ export function watchLifetime({ startedByNpm, watched, nowMs, every }: LifetimeO
   }
   for (const signal of signals) watched.on(signal, onSignal)
 
-  const parent = watched.ppid
-  // Not every shell passes npm's signal on, and a killed npm sends none: then only a new parent tells that it is gone.
-  const stopPolling = startedByNpm
-    ? every(parentPollMs, () => {
-        if (watched.ppid !== parent) end({})
-      })
-    : () => {}
+  const stopPolling = identifyParent ? watchParent(identifyParent, every, () => end({})) : () => {}
 
   return {
     ended: promise,
@@ -78,4 +72,15 @@ export function watchLifetime({ startedByNpm, watched, nowMs, every }: LifetimeO
       for (const signal of signals) watched.off(signal, onSignal)
     },
   }
+}
+
+function watchParent(
+  identify: () => string,
+  every: LifetimeOptions['every'],
+  onGone: () => void,
+): () => void {
+  const parent = identify()
+  return every(parentPollMs, () => {
+    if (identify() !== parent) onGone()
+  })
 }

@@ -1,4 +1,4 @@
-/** `merchant` and `key`: makes merchants, shows them, changes them. Standard output carries the result and nothing else. */
+/** `merchant` and `key`: make, show and change merchants. Standard output carries the result and nothing else. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { listCredentials } from '#commands/banner.ts'
 import { keepDemoKey } from '#commands/demo-merchant.ts'
@@ -19,6 +19,8 @@ const requestsPerSecondMax = 1_000_000
 const overlapHoursMax = 720
 /** 2048: the contract's limit for every address. */
 const urlMax = 2_048
+/** Takes the address away; the parser of the command line knows no null. */
+const noUrl = 'none'
 
 const jsonOption = () => new Option('--json', 'print one line of JSON')
 
@@ -56,7 +58,7 @@ export function addMerchantCommands(program: Command, readConfig: () => Config):
 interface SetOptions {
   readonly name?: string
   readonly webhookKind?: WebhookKind
-  readonly webhookUrl?: string | null
+  readonly webhookUrl?: string
   readonly requestsPerSecond?: number
   readonly disable?: true
   readonly enable?: true
@@ -84,9 +86,13 @@ function addSetCommand(merchant: Command, readConfig: () => Config): void {
     .addOption(new Option('--disable', 'answer its requests with 403').conflicts('enable'))
     .addOption(new Option('--enable', 'take its requests again'))
     .addOption(jsonOption())
-    .action(async (id: string, { json, disable, enable, ...settings }: SetOptions) => {
+    .action(async (id: string, { json, disable, enable, webhookUrl, ...settings }: SetOptions) => {
       const disabled = disable ? true : enable ? false : undefined
-      const change = { ...settings, ...(disabled === undefined ? {} : { disabled }) }
+      const change = {
+        ...settings,
+        ...(disabled === undefined ? {} : { disabled }),
+        ...(webhookUrl === undefined ? {} : { webhookUrl: webhookUrl === noUrl ? null : webhookUrl }),
+      }
       if (Object.keys(change).length === 0) {
         throw new UsageFault('nothing to set; see "tollgate merchant set --help" for what can be set')
       }
@@ -143,9 +149,8 @@ function parseName(text: string): string {
   throw new InvalidArgumentError(`It must be 1 to ${nameMax} visible characters.`)
 }
 
-function parseUrl(text: string): string | null {
-  if (text === 'none') return null
-  if (text.length <= urlMax && isWebAddress(text)) return text
+function parseUrl(text: string): string {
+  if (text === noUrl || (text.length <= urlMax && isWebAddress(text))) return text
   throw new InvalidArgumentError(
     `It must be an http or https address of at most ${urlMax} characters without credentials in it, or none.`,
   )

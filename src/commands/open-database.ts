@@ -6,7 +6,6 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import type { Config } from '#config.ts'
-import { openMerchants } from '#gateway.ts'
 import type { MerchantAdministration } from '#operations/merchants.ts'
 import { openEmbeddedPostgres } from '#storage/embedded/index.ts'
 import { MigrationError, migrate } from '#storage/migrate.ts'
@@ -90,6 +89,8 @@ export async function withMerchants<T>(
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
+    // Loaded only when needed, so that help and refusals come at once.
+    const { openMerchants } = await import('#gateway.ts')
     const { environment } = config
     const { masterKey } = database
     const opened = await openMerchants({ environment, databaseUrl: database.url, masterKey })

@@ -1,11 +1,11 @@
 /** The command line: which commands there are and what help says about them. Each command's work lies beside. */
+import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { describeFault, toExitCode } from '#commands/faults.ts'
 import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { serve } from '#commands/serve.ts'
 import { type Config, config, showsStacks, variables } from '#config.ts'
-import manifest from '../../package.json' with { type: 'json' }
 
 /** Never throws: a failure has been told on standard error, and the number is for the shell. */
 export async function run(words: readonly string[]): Promise<number> {
@@ -20,6 +20,7 @@ export async function run(words: readonly string[]): Promise<number> {
 }
 
 function buildProgram(readConfig: () => Config): Command {
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const program = new Command('tollgate')
   program
     .description(`${manifest.description}\nWithout a command it serves.`)

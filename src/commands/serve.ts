@@ -7,9 +7,10 @@ import { type DemoMerchant, readOrCreateDemoMerchant } from '#commands/demo-merc
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { findFreePort } from '#commands/free-port.ts'
 import { type Lifetime, watchLifetime } from '#commands/lifetime.ts'
+import { identifyNpm } from '#commands/npm-parent.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
-import { createGateway, type Gateway } from '#gateway.ts'
+import type { Gateway } from '#gateway.ts'
 
 interface Closable {
   close(): Promise<void>
@@ -22,9 +23,10 @@ const say = (line: string) => console.error(line)
 
 export async function serve(config: Config): Promise<void> {
   for (const warning of config.warnings) say(`warning: ${warning}`)
+  const { npmScript } = config
   const lifetime = watchLifetime({
-    startedByNpm: config.startedByNpm,
     watched: process,
+    identifyParent: npmScript === undefined ? undefined : () => identifyNpm(npmScript),
     nowMs: () => performance.now(),
     every: keepLooking,
   })
@@ -52,12 +54,16 @@ function keepLooking(milliseconds: number, look: () => void): () => void {
 }
 
 async function start(config: Config, lifetime: Lifetime, open: Closable[]): Promise<void> {
-  const database = await openDatabase(config, {
+  const opening = openDatabase(config, {
     purpose: 'serve',
     onProgress: say,
     onUnexpectedExit: error => lifetime.end({ fault: error.message }),
+  }).then(opened => {
+    open.push(opened)
+    return opened
   })
-  open.push(database)
+  // The code is loaded while the database starts: both take about as long.
+  const [database, { createGateway, GatewayError }] = await Promise.all([opening, import('#gateway.ts')])
   if (lifetime.isEnding()) return
   const { environment, host, port, tls, trustedProxy, publicUrl, logLevel } = config
   const gateway = await createGateway({
@@ -69,6 +75,8 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
     trustedProxy,
     publicUrl,
     logLevel,
+  }).catch((error: unknown) => {
+    throw error instanceof GatewayError ? new CommandFault(error.message, { cause: error }) : error
   })
   open.push(gateway)
   if (gateway.weakDurability.length > 0) {
@@ -88,7 +96,7 @@ async function openDemo(
   return environment === 'test' ? readOrCreateDemoMerchant(dataDirectory, merchants) : undefined
 }
 
-async function listen({ host, port, startedByNpm }: Config, gateway: Gateway): Promise<string> {
+async function listen({ host, port, npmScript }: Config, gateway: Gateway): Promise<string> {
   try {
     return await gateway.listen()
   } catch (error) {
@@ -96,7 +104,7 @@ async function listen({ host, port, startedByNpm }: Config, gateway: Gateway): P
     const fault = (sentence: string) => new CommandFault(sentence, { cause: error })
     if (code === 'EADDRINUSE') {
       const free = await findFreePort(host, port + 1)
-      const command = startedByNpm ? 'npm start' : 'tollgate serve'
+      const command = npmScript === undefined ? 'tollgate serve' : 'npm start'
       throw fault(
         free === undefined
           ? `port ${port} is taken, and so are those after it; PORT=0 ${command} takes any free one`

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasExpired, isDate, isExpiryDate, isInstant, parseInstant } from '#domain/dates.ts'
+import { hasExpired, isDate, isDottedDate, isExpiryDate, isInstant, parseInstant } from '#domain/dates.ts'
 
 test.each([
   ['2026-11-15', true],
@@ -17,6 +17,19 @@ test.each([
   ['2026-11-15T00:00:00Z', false],
   ['2026-11-15\n', false],
 ])('%j is a date: %s', (text, is) => expect(isDate(text)).toBe(is))
+
+test.each([
+  ['15.11.2026', true],
+  ['29.02.2024', true],
+  ['29.02.2026', false],
+  ['31.04.2026', false],
+  ['11.15.2026', false],
+  ['00.01.2026', false],
+  ['1.1.2026', false],
+  ['2026-11-15', false],
+  ['15.11.2026\n', false],
+  ['', false],
+])('%j is a date with dots: %s', (text, is) => expect(isDottedDate(text)).toBe(is))
 
 test.each([
   ['2026-11-15T03:10:22Z', Date.UTC(2026, 10, 15, 3, 10, 22)],

@@ -18,6 +18,12 @@ function daysInMonth(year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
+/** A day that exists, written DD.MM.YYYY as mandates are. */
+export function isDottedDate(text: string): boolean {
+  const [, day, month, year] = /^([0-9]{2})\.([0-9]{2})\.([0-9]{4})$/.exec(text) ?? []
+  return isDate(`${year}-${month}-${day}`)
+}
+
 const instantShape =
   /^([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})?$/
 

@@ -40,7 +40,7 @@ export interface Explained {
 }
 
 export function explainErrors(errors: readonly ErrorObject[], explained: Explained): FieldError[] {
-  const findings = foldAlternatives(errors.slice(0, consideredMax).filter(error => error.keyword !== 'if'))
+  const findings = foldAlternatives(errors.slice(0, consideredMax).filter(speaksForItself))
     .map(error => explainError(error, explained))
     .map(finding => ({ ...finding, place: placeOf(finding.path, explained.value) }))
     .sort((a, b) => comparePlaces(a.place, b.place))
@@ -52,6 +52,10 @@ export function explainErrors(errors: readonly ErrorObject[], explained: Explain
   }
   return [...unique.values()]
 }
+
+/** Not the condition whose consequence failed, and not what is wrong with a name, which `propertyNames` says again. */
+const speaksForItself = ({ keyword, propertyName }: ErrorObject): boolean =>
+  keyword !== 'if' && (propertyName === undefined || keyword === 'propertyNames')
 
 /**
  * A failed union reports every branch. Kept is the branch that came closest: one whose type and fixed values fit,

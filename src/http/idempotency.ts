@@ -88,100 +88,104 @@ const refuseRunning = (): Refusal =>
     headers: { 'retry-after': '1' },
   })
 
-export function createIdempotency({
-  keyStore,
-  fingerprintKey,
-  nowMs,
-  timers,
-}: IdempotencyPorts): Idempotency {
-  const running = new Map<string, Running>()
+function fromStored(stored: StoredKey, key: IdempotencyKey): Answer | Refusal | undefined {
+  if (stored.fingerprint !== key.fingerprint) return refuseReuse()
+  return stored.answer && replay(stored.answer)
+}
 
-  async function runFirst(scope: string, key: IdempotencyKey, call: () => Promise<Answer>): Promise<Answer> {
-    let settle: (kept: Answer | undefined) => void = () => {}
-    const kept = new Promise<Answer | undefined>(resolve => {
-      settle = resolve
-    })
-    running.set(scope, { fingerprint: key.fingerprint, kept })
-    let outcome: Answer | undefined
-    try {
-      outcome = await call()
-      return outcome
-    } finally {
-      running.delete(scope)
-      settle(outcome && keptStatuses.includes(outcome.status) ? outcome : undefined)
-    }
-  }
+/** A call that would now be refused may have been done before: then its answer stands. */
+async function findStored({ merchantId, key }: Attempt, { keyStore }: IdempotencyPorts) {
+  const stored = await keyStore.find(merchantId, key)
+  return stored && fromStored(stored, key)
+}
 
-  const fromStored = (stored: StoredKey, key: IdempotencyKey): Answer | Refusal | undefined => {
-    if (stored.fingerprint !== key.fingerprint) return refuseReuse()
-    return stored.answer && replay(stored.answer)
-  }
-
-  /** The key is in the store, its call runs in another process or waits to be settled. */
-  async function awaitStored(merchantId: string, key: IdempotencyKey, deadlineMs: number) {
-    for (;;) {
-      const stored = await keyStore.find(merchantId, key)
-      const answered = stored && fromStored(stored, key)
-      if (answered) return answered
-      if (nowMs() + pollMs > deadlineMs) return refuseRunning()
-      await wait(pollMs, timers)
-      // Gone since it was met: its time was over. The pause keeps a contradiction from becoming a busy loop.
-      if (stored === undefined) return nothing
-    }
-  }
-
-  /** A call that would now be refused may have been done before: then its answer stands. */
-  async function preferStored(
-    merchantId: string,
-    key: IdempotencyKey,
-  ): Promise<Answer | Refusal | undefined> {
+/** The key is in the store; its call runs in another process or waits to be settled. */
+async function awaitStored(
+  { merchantId, key, deadlineMs }: Attempt,
+  { keyStore, nowMs, timers }: IdempotencyPorts,
+) {
+  for (;;) {
     const stored = await keyStore.find(merchantId, key)
-    return stored && fromStored(stored, key)
+    const answered = stored && fromStored(stored, key)
+    if (answered) return answered
+    if (nowMs() + pollMs > deadlineMs) return refuseRunning()
+    await wait(pollMs, timers)
+    // Gone since it was met: its time was over. The pause keeps a contradiction from becoming a busy loop.
+    if (stored === undefined) return nothing
   }
+}
 
-  async function attempt({ merchantId, key, call, deadlineMs }: Attempt) {
-    const scope = `${merchantId}\n${key.verb}\n${key.path}\n${key.key}`
-    const first = running.get(scope)
-    if (first) {
-      if (first.fingerprint !== key.fingerprint) return refuseReuse()
-      const ended = await within(
-        deadlineMs - nowMs(),
-        first.kept.then(kept => ({ kept })),
-        timers,
-      )
-      if (ended === undefined) return refuseRunning()
-      return ended.kept ? replay(ended.kept) : nothing
-    }
-    try {
-      const answered = await runFirst(scope, key, call)
-      if (keptStatuses.includes(answered.status) || answered.status >= 500) return answered
-      return (await preferStored(merchantId, key)) ?? answered
-    } catch (error) {
-      if (error instanceof KeyTaken) return awaitStored(merchantId, key, deadlineMs)
-      const stored =
-        error instanceof NotFound || error instanceof InvalidField
-          ? await preferStored(merchantId, key)
-          : undefined
-      if (stored === undefined) throw error
-      return stored
-    }
+/** Runs the call while others can see that it runs. */
+async function runFirst(
+  scope: string,
+  { key, call }: Attempt,
+  running: Map<string, Running>,
+): Promise<Answer> {
+  let settle: (kept: Answer | undefined) => void = () => {}
+  const kept = new Promise<Answer | undefined>(resolve => {
+    settle = resolve
+  })
+  running.set(scope, { fingerprint: key.fingerprint, kept })
+  let outcome: Answer | undefined
+  try {
+    outcome = await call()
+    return outcome
+  } finally {
+    running.delete(scope)
+    settle(outcome && keptStatuses.includes(outcome.status) ? outcome : undefined)
   }
+}
 
+async function joinRunning(
+  first: Running,
+  { key, deadlineMs }: Attempt,
+  { nowMs, timers }: IdempotencyPorts,
+) {
+  if (first.fingerprint !== key.fingerprint) return refuseReuse()
+  const ended = await within(
+    deadlineMs - nowMs(),
+    first.kept.then(kept => ({ kept })),
+    timers,
+  )
+  if (ended === undefined) return refuseRunning()
+  return ended.kept ? replay(ended.kept) : nothing
+}
+
+async function attempt(tried: Attempt, running: Map<string, Running>, ports: IdempotencyPorts) {
+  const { merchantId, key } = tried
+  const scope = `${merchantId}\n${key.verb}\n${key.path}\n${key.key}`
+  const first = running.get(scope)
+  if (first) return joinRunning(first, tried, ports)
+  try {
+    const answered = await runFirst(scope, tried, running)
+    if (keptStatuses.includes(answered.status) || answered.status >= 500) return answered
+    return (await findStored(tried, ports)) ?? answered
+  } catch (error) {
+    if (error instanceof KeyTaken) return awaitStored(tried, ports)
+    const refused = error instanceof NotFound || error instanceof InvalidField
+    const stored = refused ? await findStored(tried, ports) : undefined
+    if (stored === undefined) throw error
+    return stored
+  }
+}
+
+export function createIdempotency(ports: IdempotencyPorts): Idempotency {
+  const running = new Map<string, Running>()
   return {
     describe: ({ verb, path, key, body }) => ({
       verb,
       path,
       key,
-      fingerprint: fingerprintBody(body, fingerprintKey),
+      fingerprint: fingerprintBody(body, ports.fingerprintKey),
     }),
 
     async run(merchantId, key, call) {
-      const deadlineMs = nowMs() + waitMs
+      const deadlineMs = ports.nowMs() + waitMs
       for (;;) {
-        const outcome = await attempt({ merchantId, key, call, deadlineMs })
+        const outcome = await attempt({ merchantId, key, call, deadlineMs }, running, ports)
         if (outcome !== nothing) return outcome
         // The first call did not burn the key, so this one is now the first. Time is up all the same at some point.
-        if (nowMs() >= deadlineMs) return refuseRunning()
+        if (ports.nowMs() >= deadlineMs) return refuseRunning()
       }
     },
   }

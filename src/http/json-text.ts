@@ -13,10 +13,13 @@ export interface ReadJson {
 
 /** 20: deeper than any object of the contract (the deepest has 7 levels), shallow enough for plain recursion. */
 const nestingMax = 20
+/** 1,000: beyond it the body is not even parsed to name the place, because half a million brackets take their time. */
+const parsedLevelsMax = 1_000
 /** A path is for reading; longer names are cut. */
 const nameMax = 64
 
 const unreadable = refuseField('body', 'The body is not readable as JSON; it must be one JSON object.')
+const tooDeep = refuseField('body', `The body is nested too deep; at most ${nestingMax} levels are taken.`)
 const notUtf8 = refuseField('body', 'The body is not valid UTF-8; JSON is always sent as UTF-8.')
 
 /** Counts the members of all objects; NaN (which swallows every sum) as soon as something must be refused. */
@@ -93,28 +96,43 @@ function findKeyFlaw(key: string, owner: Record<string, unknown>, path: string):
   }
 }
 
-/** Colons outside of strings: in valid JSON exactly one per member of an object, before duplicates are dropped. */
-function countWrittenMembers(text: string): number {
-  let count = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === colon) count++
-    else if (code === quote) at = endOfString(text, at)
-  }
-  return count
-}
-
 const quote = 34
 const colon = 58
 const backslash = 92
+/** `[` and `{`, `]` and `}` differ in one bit only. */
+const caseBit = 32
+const opening = 123
+const closing = 125
 
-/** The place of the closing quote. The text is valid JSON already, so there is one. */
+interface Scan {
+  /** Colons outside of strings: in valid JSON one per member of an object, before duplicates are dropped. */
+  readonly members: number
+  readonly levels: number
+}
+
+/** One look at the text before it is parsed. What it finds in text that is not JSON does not matter. */
+function scanText(text: string): Scan {
+  let members = 0
+  let level = 0
+  let levels = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === quote) at = endOfString(text, at)
+    else if (code === colon) members++
+    else if ((code | caseBit) === opening) levels = Math.max(levels, ++level)
+    else if ((code | caseBit) === closing) level--
+  }
+  return { members, levels }
+}
+
+/** The place of the closing quote, or the end of a text that lacks it. */
 function endOfString(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); ; at = text.indexOf('"', at + 1)) {
+  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let backslashes = 0
     while (text.charCodeAt(at - 1 - backslashes) === backslash) backslashes++
     if (backslashes % 2 === 0) return at
   }
+  return text.length
 }
 
 /** The path of the first name that its object has twice. The text is valid JSON with such a name in it. */
@@ -146,6 +164,8 @@ export function readJson(bytes: Buffer): ReadJson | Refusal {
   const text = bytes.toString('utf8')
   // Decoding puts U+FFFD where bytes are not UTF-8; only then is it worth asking whether it was sent as such.
   if (text.includes('\ufffd') && !isUtf8(bytes)) return notUtf8
+  const written = scanText(text)
+  if (written.levels > parsedLevelsMax) return tooDeep
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -158,7 +178,7 @@ export function readJson(bytes: Buffer): ReadJson | Refusal {
     const flaw = findFlaw(value)
     return flaw ? refuseField(flaw.field, flaw.error) : unreadable
   }
-  if (countWrittenMembers(text) !== members) {
+  if (written.members !== members) {
     const field = findDuplicate(text)
     return refuseField(field, `${field} is given twice in the same object; give it once.`)
   }

@@ -76,8 +76,40 @@ export const scrubLines = (out: DestinationStream): DestinationStream => ({
   write: line => out.write(scrubCardNumbers(line)),
 })
 
-/** 4 KiB at a time, or what there is after a second: a system call per request would cost more than the request. */
-const standardOutput = () => destination({ dest: 1, sync: false, minLength: 4_096, periodicFlush: 1_000 })
+/** 64 KiB of lines are some two hundred requests: a system call for each would cost more than the line. */
+const batchLength = 65_536
+/** 100 ms: nobody watching the log notices, and a crash of the whole process loses no more. */
+const batchMs = 100
+
+/** Writes lines together; an error, and the end of the process, write at once. */
+export function batchLines(out: DestinationStream): DestinationStream {
+  let waiting: string[] = []
+  let length = 0
+  let timer: NodeJS.Timeout | undefined
+  const flush = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+    if (waiting.length === 0) return
+    const text = waiting.join('')
+    waiting = []
+    length = 0
+    out.write(text)
+  }
+  process.once('exit', flush)
+  return {
+    write(line) {
+      waiting.push(line)
+      length += line.length
+      if (length >= batchLength || urgent.test(line)) flush()
+      else timer ??= setTimeout(flush, batchMs).unref()
+    },
+  }
+}
+
+const urgent = /^\{"level":"(?:error|fatal)"/
+
+/** Synchronous: at the end of the process there is no later. */
+const standardOutput = () => batchLines(destination({ dest: 1, sync: true }))
 
 let stampedMs = 0
 let stamp = ''

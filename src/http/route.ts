@@ -176,10 +176,14 @@ async function answerRequest<Services>(
   )
 }
 
+/** Every error text names its field, also when a handler left that to the path beside it. */
+const nameField = ({ field, message }: InvalidField): string =>
+  message.includes(field) ? message : `${field} ${message}`
+
 /** Faults are caught here, once: said in the dialect, logged with the trace id, and nothing internal leaves. */
 export function toRefusal(error: unknown, request: FastifyRequest, logger: Logger): Refusal {
   if (error instanceof NotFound) return refuseNotFound()
-  if (error instanceof InvalidField) return refuseField(error.field, error.message)
+  if (error instanceof InvalidField) return refuseField(error.field, nameField(error))
   const fields = {
     traceId: request.trace.traceId,
     operationId: request.routeOptions.config.prepared?.endpoint.operationId,

@@ -108,9 +108,10 @@ function describeRange(lowest: unknown, highest: unknown, unit: string): string 
 
 const describeText = (schema: JsonSchema, book: SchemaBook): string => {
   const format = typeof schema.format === 'string' ? book.formats[schema.format] : undefined
-  if (format) return format.allowed
+  const range = describeRange(schema.minLength, schema.maxLength, ' characters')
+  if (format) return format.allowed + range.replace(' of', ',')
   const pattern = schema.pattern === undefined ? '' : ` in the form ${schema.pattern}`
-  return `text${describeRange(schema.minLength, schema.maxLength, ' characters')}${pattern}`
+  return `text${range}${pattern}`
 }
 
 const describeNumber = (schema: JsonSchema, noun: string): string => {

@@ -89,7 +89,9 @@ function send(reply: FastifyReply, sending: Sending, sender: Sender): FastifyRep
   if (sender.isDraining()) headers.connection = 'close'
   reply.hijack()
   reply.raw.writeHead(sending.status, headers)
-  reply.raw.end(sending.body)
+  // HEAD is told how long the body would be, and does not get it.
+  if (reply.request.method === 'HEAD') reply.raw.end()
+  else reply.raw.end(sending.body)
   return reply
 }
 

@@ -38,6 +38,8 @@ function createAjv(options: { allErrors: boolean; formats: Formats; schemas: rea
     coerceTypes: false,
     useDefaults: false,
     removeAdditional: false,
+    // The quick one has judged the schemas themselves already.
+    validateSchema: !options.allErrors,
     logger: false,
   })
   ajv.addVocabulary(silentKeywords)
@@ -49,7 +51,7 @@ function createAjv(options: { allErrors: boolean; formats: Formats; schemas: rea
 export function createValidation(options: { formats: Formats; schemas?: readonly TSchema[] }): Validation {
   const schemas = options.schemas ?? []
   const quick = createAjv({ allErrors: false, formats: options.formats, schemas })
-  const thorough = createAjv({ allErrors: true, formats: options.formats, schemas })
+  let thorough: Ajv2020 | undefined
   const book: SchemaBook = {
     formats: options.formats,
     byId: new Map(
@@ -67,7 +69,8 @@ export function createValidation(options: { formats: Formats; schemas?: readonly
         if (accepts(value)) return accepted
         let errors = accepts.errors ?? []
         if (length <= thoroughLengthMax) {
-          // Compiled at the first refusal: most endpoints of a run never need it.
+          // Made at the first refusal: most endpoints of a run never need it.
+          thorough ??= createAjv({ allErrors: true, formats: options.formats, schemas })
           explain ??= thorough.compile(schema)
           explain(value)
           errors = explain.errors ?? errors

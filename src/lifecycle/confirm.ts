@@ -11,21 +11,23 @@ export interface ConfirmCommand extends FollowUpCommand {
   readonly clientToken?: string
 }
 
-/** 60 minutes: the provider refuses a client token that is older. */
-const clientTokenLifetimeMs = 60 * 60 * 1000
+const minuteMs = 60 * 1000
 
 export function decideConfirm(payment: Payment, command: ConfirmCommand, now: Date): Decision {
   if (payment.awaits !== 'CONFIRM' || payment.status !== 'AUTHORIZE_REQUEST') return refuse('CONFIRM_NOT_EXPECTED')
   if (payment.expiresAt && payment.expiresAt.getTime() <= now.getTime()) return refuse('EXPIRED')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
-  if (payment.method.clientToken && !isCurrent(payment, command, now)) return refuse('CLIENT_TOKEN_EXPIRED')
+  if (!isCurrent(payment, command, now)) return refuse('CLIENT_TOKEN_EXPIRED')
   if (command.amount.value > payment.amount.value) return refuse('ABOVE_OPEN_AMOUNT')
   return accept
 }
 
+/** A provider that gave a client token wants it back, the same one and not too old. */
 function isCurrent(payment: Payment, { clientToken }: ConfirmCommand, now: Date): boolean {
-  const given = payment.operations[0]?.details.clientToken
-  return given === clientToken && now.getTime() - payment.createdAt.getTime() <= clientTokenLifetimeMs
+  const { clientTokenMinutes } = payment.method
+  if (clientTokenMinutes === undefined) return true
+  const ageMs = now.getTime() - payment.createdAt.getTime()
+  return payment.operations[0]?.details.clientToken === clientToken && ageMs <= clientTokenMinutes * minuteMs
 }
 
 /** PENDING while the provider decides: a second confirm finds nothing to confirm. */

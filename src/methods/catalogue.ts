@@ -3,11 +3,22 @@ import { type CaptureType, type Method, rows } from '#methods/rows.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
 import { directMembers } from '#schemas/method-objects.ts'
 
-const byType: ReadonlyMap<string, Method> = new Map(rows.map(row => [row.type, row]))
+/** Every method of the catalogue, served or not; the core ones first. */
+export const allMethods: readonly Method[] = rows
 
-export const methodTypes: readonly string[] = rows.map(row => row.type)
+const byType: ReadonlyMap<string, Method> = new Map(allMethods.map(row => [row.type, row]))
 
-export const findMethod = (type: string): Method | undefined => byType.get(type)
+export const findCatalogueMethod = (type: string): Method | undefined => byType.get(type)
+
+/** What the gateway can serve today. The other rows wait for their flows: a request for one is not half served. */
+export const servedTypes: ReadonlySet<string> = new Set(['CARD'])
+
+export const methodTypes: readonly string[] = allMethods
+  .map(row => row.type)
+  .filter(type => servedTypes.has(type))
+
+export const findMethod = (type: string): Method | undefined =>
+  servedTypes.has(type) ? findCatalogueMethod(type) : undefined
 
 /** AUTOMATIC unless the method lacks it. */
 export const defaultCapture = (method: Method): CaptureType =>

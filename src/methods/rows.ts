@@ -1,75 +1,57 @@
 /**
- * The payment methods as rows. Whatever is special about a method is a column or a named flow; no other room asks for a
- * method by name. Adding a row here is all it takes to offer one more.
+ * The payment methods as rows, joined from the files of the families. Whatever is special about a method is a column or
+ * a named flow; no other room asks for a method by name. Adding a row to its family is all it takes to offer one more.
  */
-import type { MethodFamily } from '#domain/response-codes.ts'
+import type { Method } from '#methods/method.ts'
+import { bankRedirects } from '#methods/rows/bank-redirect.ts'
+import { bankTransfers } from '#methods/rows/bank-transfer.ts'
+import { payLater } from '#methods/rows/bnpl.ts'
+import { cards } from '#methods/rows/card.ts'
+import { carrierBilling } from '#methods/rows/carrier-billing.ts'
+import { cashOnDelivery } from '#methods/rows/cash-on-delivery.ts'
+import { coreTypes } from '#methods/rows/core.ts'
+import { crypto } from '#methods/rows/crypto.ts'
+import { directDebits } from '#methods/rows/direct-debit.ts'
+import { giftCards } from '#methods/rows/gift-card.ts'
+import { instalments } from '#methods/rows/instalment.ts'
+import { invoices } from '#methods/rows/invoice.ts'
+import { mobile } from '#methods/rows/mobile.ts'
+import { openBanking } from '#methods/rows/open-banking.ts'
+import { prepaid } from '#methods/rows/prepaid.ts'
+import { qrCodes } from '#methods/rows/qr.ts'
+import { vouchers } from '#methods/rows/voucher.ts'
+import { wallets } from '#methods/rows/wallet.ts'
 
-export type IntegrationType = 'HOSTED' | 'DIRECT'
-export type CaptureType = 'AUTOMATIC' | 'MANUAL' | 'DELAYED'
-/** How the customer gets from the request to the approval. */
-export type Flow = 'direct' | 'multi_step' | 'redirect' | 'qr' | 'voucher' | 'transfer'
-export type MethodOperation =
-  | 'capture'
-  | 'partial_capture'
-  | 'multi_capture'
-  | 'increment'
-  | 'reverse'
-  | 'refund'
-  | 'partial_refund'
-  | 'credit'
-  | 'recurring'
+export type {
+  CaptureType,
+  Flow,
+  IntegrationType,
+  Method,
+  MethodOperation,
+} from '#methods/method.ts'
 
-export interface Method {
-  /** The wire name in `paymentMethods.type`. */
-  readonly type: string
-  /** The name of the method's own object under `paymentMethods`. */
-  readonly key: string
-  /** The name shown to customers. */
-  readonly label: string
-  readonly family: MethodFamily
-  /** ISO 3166-1 alpha-3 codes; `*` for anywhere. */
-  readonly countries: '*' | readonly string[]
-  /** ISO 4217 codes; `*` for any. */
-  readonly currencies: '*' | readonly string[]
-  readonly integration: readonly IntegrationType[]
-  readonly flow: Flow
-  /** The first is the default where the method lacks AUTOMATIC. */
-  readonly capture: readonly CaptureType[]
-  readonly operations: readonly MethodOperation[]
-  /** How long an authorisation lives; absent for methods that take the money at once. */
-  readonly authorizationDays?: number
-  /** How much of the authorised amount may be captured in all; 100 where absent. */
-  readonly capturePercentMax?: number
-  /** The create answer carries a client token that the confirm must bring back within the hour. */
-  readonly clientToken?: boolean
-  /** Offered on hosted pages unless the merchant chooses otherwise. */
-  readonly core: boolean
-}
+const byFamily: readonly Method[] = [
+  ...cards,
+  ...directDebits,
+  ...bankRedirects,
+  ...openBanking,
+  ...bankTransfers,
+  ...qrCodes,
+  ...wallets,
+  ...mobile,
+  ...payLater,
+  ...instalments,
+  ...invoices,
+  ...vouchers,
+  ...prepaid,
+  ...giftCards,
+  ...carrierBilling,
+  ...crypto,
+  ...cashOnDelivery,
+]
 
+/** The whole catalogue: the core methods in their own order, then the others by family. */
 export const rows: readonly Method[] = [
-  {
-    type: 'CARD',
-    key: 'card',
-    label: 'Credit or debit card',
-    family: 'card',
-    countries: '*',
-    currencies: '*',
-    // HOSTED joins with the hosted pages, DELAYED with the timers that fire it: a row offers only what works.
-    integration: ['DIRECT'],
-    flow: 'direct',
-    capture: ['AUTOMATIC', 'MANUAL'],
-    operations: [
-      'capture',
-      'partial_capture',
-      'multi_capture',
-      'increment',
-      'reverse',
-      'refund',
-      'partial_refund',
-      'credit',
-      'recurring',
-    ],
-    authorizationDays: 7,
-    core: true,
-  },
+  ...byFamily.filter(row => row.core).sort((a, b) => coreTypes.indexOf(a.type) - coreTypes.indexOf(b.type)),
+  ...byFamily.filter(row => !row.core),
 ]

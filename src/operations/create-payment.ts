@@ -128,7 +128,7 @@ function begin(request: CreatePayment, card: AdmittedCard | undefined, connector
     instrument: card && toInstrument(card, request.card?.cardholderName),
     prepared,
     key: keyReference(request.key),
-    clientToken: command.method.clientToken ? engine.newId() : undefined,
+    clientToken: command.method.clientTokenMinutes !== undefined ? engine.newId() : undefined,
     now,
   })
   return { merchant, payment, connector, message: { ...question, prepared } }

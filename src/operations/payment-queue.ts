@@ -2,10 +2,10 @@
  * One payment, one writer at a time in this process: steps on a payment wait for each other, and the payment is kept in
  * memory only while somebody waits. Other processes are held off by the version guard: who loses looks again.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { type Change, type Committed, CommitUnknown, type Conflict, writesBetween } from '#storage/change.ts'
+import { isConnectionLost } from '#storage/database.ts'
 import type { PaymentReader } from '#storage/payments.ts'
 
 /** What a step wants: the payment's next state (or none), what else is to be written with it, and its own result. */
@@ -58,6 +58,7 @@ interface Lane {
 export function createPaymentQueue(deps: {
   commit: (change: Change) => Promise<Committed>
   payments: PaymentReader
+  waitMs: (milliseconds: number) => Promise<void>
 }): PaymentQueue {
   const lanes = new Map<string, Lane>()
 
@@ -95,8 +96,8 @@ export function createPaymentQueue(deps: {
         return await attempt(lane, target, step)
       } catch (error) {
         lane.payment = undefined
-        if (!(error instanceof CommitUnknown)) throw error
-        await delay(delayMs)
+        if (!(error instanceof CommitUnknown) && !isConnectionLost(error)) throw error
+        await deps.waitMs(delayMs)
       }
     }
     return attempt(lane, target, step)

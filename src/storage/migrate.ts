@@ -14,13 +14,18 @@ const lockNumber = 0x746f6c6c
 /** The oldest PostgreSQL whose features the schema uses. */
 const minimumServerVersion = 150_000
 
+/** 10 s: a host that drops packets would otherwise keep a start silent for minutes. */
+const connectTimeoutMs = 10_000
+
 const directory = new URL('../../migrations/', import.meta.url)
 
 export async function migrate(
   url: string,
   options: { onProgress?: (line: string) => void } = {},
 ): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs })
+  // What breaks is told by the statement that was running; without a listener it would also end the process.
+  client.on('error', () => {})
   await client.connect()
   try {
     await checkServer(client)

@@ -1,4 +1,6 @@
 /** Finding work that is due: timers whose time has come, and operations a dead process left without an answer. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { PoolClient } from 'pg'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { TimerKind } from '#storage/change.ts'
 import type { Database } from '#storage/database.ts'
@@ -46,9 +48,53 @@ const markName = 'orphans_found_until'
 /** Any number that nobody else locks: the letters "gate". */
 const gatewayLock = 0x67617465
 
+/** 200 ms: less than a gateway needs to start, so that none finds the place empty for long. */
+const claimPauseMs = 200
+
 export function createWorkFinder(database: Database): WorkFinder {
   const installation = createInstallation(database)
-  let presence: { release(): void } | undefined
+  let presence: PoolClient | undefined
+  let closed = false
+
+  async function hold(client: PoolClient): Promise<void> {
+    let given = false
+    const giveBack = (error?: Error): void => {
+      if (!given) client.release(error)
+      given = true
+    }
+    // A connection that is out of the pool has nobody who listens: unheard, its end would be the end of the process.
+    client.once('error', error => {
+      // Given back by close(): the pool listens again.
+      if (closed && presence !== client) return
+      giveBack(error)
+      database.readers.emit('error', error, client)
+      if (presence !== client) return
+      presence = undefined
+      void holdAgain()
+    })
+    try {
+      await client.query('SELECT pg_advisory_lock_shared($1)', [gatewayLock])
+    } catch (error) {
+      giveBack(error as Error)
+      throw error
+    }
+    if (closed) giveBack()
+    else presence = client
+  }
+
+  /** The claim ends with its connection. Without it a newcomer would take our work for that of a dead process. */
+  async function holdAgain(): Promise<void> {
+    while (!closed && presence === undefined) {
+      try {
+        const client = await database.readers.connect()
+        if (closed) client.release()
+        else await hold(client)
+      } catch (error) {
+        database.readers.emit('error', error)
+        await delay(claimPauseMs)
+      }
+    }
+  }
 
   return {
     async claimTimers({ now, limit, leaseMs, merchantId }) {
@@ -97,15 +143,13 @@ export function createWorkFinder(database: Database): WorkFinder {
       ])
       const alone = rows[0]?.alone === true
       // The shared claim is taken before the exclusive one is given back, so that nobody can slip in between.
-      if (alone) {
-        await client.query('SELECT pg_advisory_lock_shared($1)', [gatewayLock])
-        await client.query('SELECT pg_advisory_unlock($1)', [gatewayLock])
-      } else await client.query('SELECT pg_advisory_lock_shared($1)', [gatewayLock])
-      presence = client
+      await hold(client)
+      if (alone) await client.query('SELECT pg_advisory_unlock($1)', [gatewayLock])
       return alone
     },
 
     async close() {
+      closed = true
       presence?.release()
       presence = undefined
     },

@@ -1,4 +1,4 @@
-/** A self-signed certificate for 127.0.0.1 and localhost with a fresh key, so that no private key lies in the repository. */
+/** A self-signed certificate for 127.0.0.1 and localhost. Its key is fresh: no private key lies in the repository. */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
 const tag = (number: number, ...parts: readonly Buffer[]): Buffer => {

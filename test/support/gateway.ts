@@ -16,6 +16,8 @@ export interface TestGateway {
   /** What the gateway logged, one line each. */
   readonly logged: string[]
   call(verb: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>
+  /** As call, with everything named; the signal lets a client go away without its answer. */
+  send(request: TestRequest): Promise<TestAnswer>
   stop(): Promise<void>
 }
 
@@ -27,6 +29,15 @@ export interface TestAnswer {
   readonly headers: Headers
 }
 
+export interface TestRequest {
+  readonly verb: string
+  readonly path: string
+  /** Text and bytes go as they are, anything else as JSON. */
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+  readonly signal?: AbortSignal
+}
+
 export interface TestGatewayOptions {
   readonly clock?: Clock
   readonly connectors?: Connectors
@@ -34,19 +45,25 @@ export interface TestGatewayOptions {
   readonly logLevel?: string
   /** Starts a second gateway on the database, keys and merchant of a first one. */
   readonly beside?: TestGateway
+  /** A migrated database of the test's own, which is then left to it. */
+  readonly databaseUrl?: string
+  /** The same database by another way, for one that is started beside another gateway. */
+  readonly throughUrl?: string
+  readonly requestsPerSecond?: number
 }
 
 const masterKeys = new Map<string, string>()
 
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { beside } = options
-  const database = beside ? { url: beside.databaseUrl, drop: async () => undefined } : await createTestDatabase()
+  const givenUrl = options.databaseUrl ?? beside?.databaseUrl
+  const database = givenUrl ? { url: givenUrl, drop: async () => undefined } : await createTestDatabase()
   const keyText = masterKeys.get(database.url) ?? randomBytes(32).toString('base64')
   masterKeys.set(database.url, keyText)
   const logged: string[] = []
   const gateway = await createGateway({
     environment: 'test',
-    databaseUrl: database.url,
+    databaseUrl: options.throughUrl ?? database.url,
     masterKey: toMasterKey(keyText, 'the test key'),
     logLevel: options.logLevel ?? 'info',
     logDestination: { write: line => void logged.push(line) },
@@ -55,8 +72,31 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     testCrash: options.testCrash,
   })
   const { merchantId, apiKey } = beside ?? (await gateway.merchants.create('Test shop'))
+  if (options.requestsPerSecond) {
+    await gateway.merchants.set(merchantId, { requestsPerSecond: options.requestsPerSecond })
+  }
   const url = await gateway.listen()
-  const authorization = `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
+  const authorization = basic(merchantId, apiKey)
+  async function send({ verb, path, body, headers = {}, signal }: TestRequest): Promise<TestAnswer> {
+    const asIs = typeof body === 'string' || body instanceof Uint8Array
+    const response = await fetch(`${url}/api/v2${path}`, {
+      method: verb,
+      headers: {
+        authorization,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      signal,
+      ...(body === undefined ? {} : { body: asIs ? (body as string) : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return {
+      status: response.status,
+      text,
+      headers: response.headers,
+      body: text === '' ? undefined : JSON.parse(text),
+    }
+  }
   return {
     url,
     databaseUrl: database.url,
@@ -64,15 +104,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     merchantId,
     apiKey,
     logged,
-    async call(verb, path, body, headers = {}) {
-      const response = await fetch(`${url}/api/v2${path}`, {
-        method: verb,
-        headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      })
-      const text = await response.text()
-      return { status: response.status, text, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
-    },
+    call: (verb, path, body, headers) => send({ verb, path, body, headers }),
+    send,
     async stop() {
       await gateway.close()
       await database.drop()
@@ -80,10 +113,15 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   }
 }
 
+export const basic = (merchantId: string, apiKey: string): string =>
+  `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
+
 let orders = 0
 
 /** A card payment that is approved unless the changes say otherwise; every one has a transId of its own. */
-export function cardPayment(change: { card?: object; [field: string]: unknown } = {}): Record<string, unknown> {
+export function cardPayment(
+  change: { card?: object; [field: string]: unknown } = {},
+): Record<string, unknown> {
   const { card, ...rest } = change
   orders += 1
   return {
@@ -92,7 +130,13 @@ export function cardPayment(change: { card?: object; [field: string]: unknown } 
     paymentMethods: {
       integrationType: 'DIRECT',
       type: 'CARD',
-      card: { number: '4111111111111111', expiryDate: '203012', cardholderName: 'Ada Lovelace', securityCode: '123', ...card },
+      card: {
+        number: '4111111111111111',
+        expiryDate: '203012',
+        cardholderName: 'Ada Lovelace',
+        securityCode: '123',
+        ...card,
+      },
     },
     ...rest,
   }

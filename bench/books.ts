@@ -1,0 +1,69 @@
+/**
+ * The books of a bench: what was acknowledged must lie in the database, to the cent, and nothing else. A bench that
+ * loses payments has measured nothing.
+ */
+import { strict as assert } from 'node:assert'
+import type pg from 'pg'
+
+export interface Entry {
+  count: number
+  amount: number
+}
+
+export interface Books {
+  /** Captured with the authorisation. */
+  readonly automatic: Entry
+  /** Only authorised, by us or later captured. */
+  readonly manual: Entry
+  /** Of manual ones, each in full. */
+  readonly captures: Entry
+  /** How many of the payments brought a card that nobody had seen before. */
+  cards: number
+}
+
+export const openBooks = (): Books => ({
+  automatic: { count: 0, amount: 0 },
+  manual: { count: 0, amount: 0 },
+  captures: { count: 0, amount: 0 },
+  cards: 0,
+})
+
+export function enter(
+  entry: Entry,
+  { acknowledged, amount }: { acknowledged: number; amount: number },
+): void {
+  entry.count += acknowledged
+  entry.amount += amount
+}
+
+export async function auditBooks(client: pg.Client, merchantId: string, books: Books): Promise<string> {
+  const { automatic, manual, captures, cards } = books
+  const open = { count: manual.count - captures.count, amount: manual.amount - captures.amount }
+  const closed = { count: automatic.count + captures.count, amount: automatic.amount + captures.amount }
+  const all = { count: closed.count + open.count, amount: closed.amount + open.amount }
+  const sum = (table: string, condition: string, amount = 'amount') =>
+    readEntry(
+      client,
+      `SELECT count(*), sum(${amount}) FROM ${table} WHERE merchant_id = $1 AND ${condition}`,
+      merchantId,
+    )
+
+  assert.deepEqual(await sum('payment', 'true'), all, 'payments')
+  assert.deepEqual(await sum('payment', `status = 'OK'`, 'captured'), closed, 'captured payments')
+  assert.deepEqual(await sum('payment', `status = 'AUTHORIZED'`, 'authorized'), open, 'authorised payments')
+  assert.deepEqual(
+    await sum('payment', 'true', 'capturing'),
+    { count: all.count, amount: 0 },
+    'open captures',
+  )
+  assert.deepEqual(await sum('operation', `type = 'AUTHORIZATION' AND state IN ('OK', 'AUTHORIZED')`), all)
+  assert.deepEqual(await sum('operation', `type = 'CAPTURE' AND state = 'OK'`), closed, 'captures')
+  assert.equal((await sum('operation', 'true')).count, all.count + closed.count, 'operations')
+  assert.equal((await sum('vault_card', 'true', '0')).count, cards, 'cards')
+  return `${all.count.toLocaleString('en-GB')} payments, ${closed.count.toLocaleString('en-GB')} captured`
+}
+
+async function readEntry(client: pg.Client, text: string, merchantId: string): Promise<Entry> {
+  const { rows } = await client.query<{ count: string; sum: string | null }>(text, [merchantId])
+  return { count: Number(rows[0]?.count), amount: Number(rows[0]?.sum ?? 0) }
+}

@@ -1,0 +1,198 @@
+/**
+ * The load generator, a process of its own. Closed loop: each caller sends its next request when the last is answered.
+ * Open loop: requests start at fixed times whether or not earlier ones are answered, and latency counts from the time at
+ * which a request should have started. Every answer is checked; one that is not as expected ends the run.
+ */
+import { type Arrivals, makeArrivals } from '#bench/arrivals.ts'
+import { type Answer, type Caller, openCaller } from '#bench/caller.ts'
+import { percentileOf } from '#bench/figures.ts'
+import { answerJobs, type Measured, meterOwnCores } from '#bench/peer.ts'
+import {
+  amountOf,
+  makeCaptureRequest,
+  makePaymentRequest,
+  makeReadRequest,
+  type Target,
+} from '#bench/requests.ts'
+
+export interface LoadJob extends Target {
+  /** prepare: MANUAL payments, which captures and reads then use. */
+  readonly kind: 'payments' | 'prepare' | 'captures' | 'reads'
+  readonly concurrency: number
+  /** The number of the first order; every job has a range of its own. */
+  readonly firstOrder: number
+  readonly warmUpMs: number
+  /** How long to measure, unless `count` says how many requests to make. */
+  readonly measureMs: number
+  readonly count?: number
+  /** Requests per second of an open loop; closed when absent. */
+  readonly arrivalsPerSecond?: number
+}
+
+export interface LoadResult extends Measured {
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+}
+
+/** What one caller sends next and what must come back. Each caller has its own, with its own bytes. */
+interface Script {
+  /** Undefined: nothing is left. */
+  next(): Buffer | undefined
+  /** Returns the amount that the answer stands for. */
+  accept(answer: Answer): number
+}
+
+let prepared: { readonly payId: string; readonly order: number }[] = []
+
+answerJobs<LoadJob, LoadResult>(run)
+
+async function run(job: LoadJob): Promise<LoadResult> {
+  const readCores = meterOwnCores()
+  if (job.kind === 'prepare') prepared = []
+  const issued = { count: 0 }
+  const callers = await Promise.all(Array.from({ length: job.concurrency }, () => openCaller(job.port)))
+  const tally = createTally(job)
+  const arrivals =
+    job.arrivalsPerSecond === undefined ? undefined : makeArrivals(job.arrivalsPerSecond, tally.endAtMs)
+  await Promise.all(
+    callers.map(caller => work({ caller, script: scripts[job.kind](job, issued), tally, arrivals })),
+  )
+  for (const caller of callers) caller.close()
+  return { ...tally.sum(), cores: readCores() }
+}
+
+interface Worker {
+  readonly caller: Caller
+  readonly script: Script
+  readonly tally: Tally
+  readonly arrivals: Arrivals | undefined
+}
+
+async function work({ caller, script, tally, arrivals }: Worker): Promise<void> {
+  for (;;) {
+    const startedAt = arrivals ? await arrivals.take() : performance.now()
+    if (startedAt === undefined || (!arrivals && startedAt >= tally.endAtMs)) return
+    const request = script.next()
+    if (!request) return
+    const answer = await caller.ask(request)
+    tally.note(startedAt, script.accept(answer))
+  }
+}
+
+interface Tally {
+  readonly endAtMs: number
+  note(startedAt: number, amount: number): void
+  sum(): Omit<LoadResult, 'cores'>
+}
+
+/**
+ * Everything counts for the books. For speed counts what is answered between the warm-up and the end; in an open loop
+ * what should have started then, or the slowest would be left out.
+ */
+function createTally({ warmUpMs, measureMs, count, arrivalsPerSecond }: LoadJob): Tally {
+  const begin = performance.now() + warmUpMs
+  const end = count === undefined ? begin + measureMs : Number.POSITIVE_INFINITY
+  const latencies: number[] = []
+  let acknowledged = 0
+  let amount = 0
+  let last = begin
+  return {
+    endAtMs: end,
+    note(startedAt, value) {
+      const now = performance.now()
+      acknowledged += 1
+      amount += value
+      const counted = arrivalsPerSecond === undefined ? now : startedAt
+      if (counted < begin || counted >= end) return
+      latencies.push(now - startedAt)
+      last = now
+    },
+    sum() {
+      const sorted = Float64Array.from(latencies).sort()
+      const seconds = ((count === undefined ? end : last) - begin) / 1000
+      return {
+        perSecond: sorted.length / seconds,
+        acknowledged,
+        amount,
+        p50Ms: percentileOf(sorted, 0.5),
+        p99Ms: percentileOf(sorted, 0.99),
+        maxMs: percentileOf(sorted, 1),
+      }
+    },
+  }
+}
+
+type MakeScript = (job: LoadJob, issued: { count: number }) => Script
+
+const scripts: Record<LoadJob['kind'], MakeScript> = {
+  payments: (job, issued) => createScript(job, issued, 'AUTOMATIC'),
+  prepare: (job, issued) => createScript(job, issued, 'MANUAL'),
+
+  captures(job, issued) {
+    const request = makeCaptureRequest(job)
+    let order = 0
+    return {
+      next() {
+        const payment = prepared[issued.count]
+        if (!payment) return undefined
+        issued.count += 1
+        order = payment.order
+        request.write(payment.payId, order)
+        return request.bytes
+      },
+      accept(answer) {
+        expectAnswer(answer, '"status":"OK"')
+        return amountOf(order)
+      },
+    }
+  },
+
+  reads(job, issued) {
+    const request = makeReadRequest(job)
+    return {
+      next() {
+        const payment = prepared[issued.count % prepared.length]
+        if (!payment) return undefined
+        issued.count += 1
+        request.write(payment.payId)
+        return request.bytes
+      },
+      accept(answer) {
+        expectAnswer(answer, '"operations":[')
+        return 0
+      },
+    }
+  },
+}
+
+function createScript(job: LoadJob, issued: { count: number }, captureType: 'AUTOMATIC' | 'MANUAL'): Script {
+  const request = makePaymentRequest(job, captureType)
+  const status = captureType === 'AUTOMATIC' ? '"status":"OK"' : '"status":"AUTHORIZED"'
+  let order = 0
+  return {
+    next() {
+      if (job.count !== undefined && issued.count >= job.count) return undefined
+      order = job.firstOrder + issued.count
+      issued.count += 1
+      request.write(order)
+      return request.bytes
+    },
+    accept(answer) {
+      expectAnswer(answer, status)
+      if (captureType === 'MANUAL') prepared.push({ payId: readPayId(answer), order })
+      return amountOf(order)
+    },
+  }
+}
+
+function expectAnswer({ status, body }: Answer, part: string): void {
+  if (status === 200 && body.includes(part)) return
+  throw new Error(`expected 200 and ${part}, got ${status}: ${body.toString('utf8', 0, 500)}`)
+}
+
+function readPayId({ body }: Answer): string {
+  const name = '"payId":"'
+  const start = body.indexOf(name) + name.length
+  return body.toString('latin1', start, start + 32)
+}

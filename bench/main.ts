@@ -1,0 +1,287 @@
+/**
+ * `npm run bench`: how fast the gateway is against bare clients on the same PostgreSQL, how long callers wait, and how
+ * much memory it takes. A measurement, not a test: it ends with 0 unless something broke. See docs/bench.md.
+ */
+import { arch, cpus, platform, totalmem } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import type { BareJob } from '#bench/bare-loop.ts'
+import { readCaptureTransactions, readPaymentTransactions } from '#bench/bare-rows.ts'
+import { type Line, ratiosOf, renderTable, showRate, showRates, showRatio, spreadOf } from '#bench/figures.ts'
+import { type GatewayProcess, startGateway } from '#bench/gateway-process.ts'
+import type { LoadJob, LoadResult } from '#bench/load.ts'
+import { createMeasurements, type Measurements } from '#bench/measurements.ts'
+import { type Measured, type Peer, startPeer } from '#bench/peer.ts'
+import { findPgbench, writePgbenchScript } from '#bench/pgbench.ts'
+import { type Memory, readMemory } from '#bench/resources.ts'
+import { openStage, type Stage, withClient } from '#bench/stage.ts'
+
+const partNames = ['a', 'b', 'c', 'captures', 'reads', 'start'] as const
+type Part = (typeof partNames)[number]
+
+const help = `npm run bench -- [options]
+  --seconds N    length of each measurement (5)
+  --rounds N     how often each is repeated, in turns (3)
+  --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, reads, start;
+                 may be given several times (all)
+  --profile DIR  have the gateway write a profile of its processor time there (slows it down)`
+
+/** The issue's: at least as fast as pgbench, and 2.2 times the driver loop. */
+const pgbenchRatioMin = 1.0
+const driverRatioMin = 2.2
+const idleMbMax = 120
+const peakMbMax = 250
+const coldStartMsMax = 6_000
+const warmStartMsMax = 2_000
+
+const pgbenchClients = [16, 64] as const
+
+interface Options {
+  readonly seconds: number
+  readonly rounds: number
+  readonly parts: ReadonlySet<Part>
+  readonly profile: string | undefined
+}
+
+interface Bench extends Options {
+  readonly stage: Stage
+  readonly gateway: GatewayProcess
+  readonly measure: Measurements
+  readonly pgbench: string | undefined
+}
+
+const say = (line: string): void => console.log(line)
+
+function readOptions(): Options | undefined {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: 'string', default: '5' },
+      rounds: { type: 'string', default: '3' },
+      only: { type: 'string', multiple: true, default: [] },
+      profile: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) return undefined
+  const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)]
+  if (!(Number.isInteger(seconds) && seconds > 0 && Number.isInteger(rounds) && rounds > 0)) {
+    throw new Error('--seconds and --rounds must be whole numbers above 0')
+  }
+  const wanted = values.only.flatMap(text => text.split(','))
+  const unknown = wanted.find(name => !partNames.some(part => part === name))
+  if (unknown !== undefined) throw new Error(`--only ${unknown}: must be one of ${partNames.join(', ')}`)
+  const parts = new Set(wanted.length === 0 ? partNames : (wanted as Part[]))
+  return { seconds, rounds, parts, profile: values.profile }
+}
+
+async function main(options: Options): Promise<void> {
+  const pgbench = findPgbench()
+  say(
+    `machine: ${platform()} ${arch()}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB; Node ${process.version}`,
+  )
+  say(`bare clients: ${pgbench ?? 'pgbench is not installed'}; driver loop with pg`)
+  const stage = await openStage()
+  const load = startPeer<LoadJob, LoadResult>('./load.ts')
+  const bare = startPeer<BareJob, Measured>('./bare-loop.ts')
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void stage.close().finally(() => process.exit(1)))
+  }
+  try {
+    const lines = await measureGateway(options, { stage, load, bare, pgbench })
+    if (options.parts.has('start')) lines.push(...(await measureStarts(options, stage)))
+    say(`\n${renderTable(lines)}`)
+  } finally {
+    load.stop()
+    bare.stop()
+    await stage.close()
+  }
+}
+
+interface Equipment {
+  readonly stage: Stage
+  readonly load: Peer<LoadJob, LoadResult>
+  readonly bare: Peer<BareJob, Measured>
+  readonly pgbench: string | undefined
+}
+
+async function measureGateway(options: Options, { stage, load, bare, pgbench }: Equipment): Promise<Line[]> {
+  const { seconds, parts } = options
+  if (parts.size === 1 && parts.has('start')) return []
+  const gateway = await startGateway({
+    dataDirectory: await stage.makeFolder('gateway'),
+    environment: stage.environment,
+    profileDirectory: options.profile,
+  })
+  try {
+    const measure = createMeasurements({ stage, gateway, load, bare, seconds, say })
+    const bench: Bench = { ...options, stage, gateway, measure, pgbench }
+    const idle = await begin(bench)
+    const lines: Line[] = []
+    const rates = parts.has('a') ? await measurePayments(bench, lines) : await loadOnly(bench)
+    if (parts.has('b')) await measureLatency(bench, rates, lines)
+    if (parts.has('captures') || parts.has('reads')) await measureOthers(bench, lines)
+    if (parts.has('c')) lines.push(...describeMemory(idle, readMemory(gateway.pid)))
+    await measure.audit()
+    return lines
+  } finally {
+    await gateway.stop()
+  }
+}
+
+/** A few requests of every kind: the samples for the bare clients, and what "idle" means. */
+async function begin({ measure, gateway }: Bench): Promise<Memory> {
+  const few = 16
+  await measure.payments('a few requests', { count: few, warmUpMs: 0, concurrency: 1 })
+  await measure.preparePayments(few)
+  await measure.captures('a few captures', few)
+  // 2 s: what was only needed for the start has been given back, and nothing is under way.
+  await delay(2_000)
+  const idle = readMemory(gateway.pid)
+  say(`idle: ${Math.round(idle.residentMb)} MB resident`)
+  // 3 s at full speed before the first round: Node compiles what is hot, and that would be the first round's loss.
+  await measure.payments('warming up', { measureMs: 3_000 })
+  return idle
+}
+
+const findSample = ({ stage }: Bench, captureMethod: string): Promise<string> =>
+  withClient(stage.gatewayUrl, async client => {
+    const text = `SELECT pay_id FROM payment WHERE capture_method = $1 AND status = 'OK' ORDER BY created_at LIMIT 1`
+    const { rows } = await client.query<{ pay_id: string }>(text, [captureMethod])
+    if (!rows[0]) throw new Error(`no ${captureMethod} payment to take as a sample`)
+    return rows[0].pay_id
+  })
+
+async function measurePayments(bench: Bench, lines: Line[]): Promise<number[]> {
+  const { stage, measure, rounds, pgbench } = bench
+  const sample = await findSample(bench, 'AUTOMATIC')
+  const transactions = await withClient(stage.gatewayUrl, client => readPaymentTransactions(client, sample))
+  const script = `${await stage.makeFolder('pgbench')}/payment.sql`
+  await writePgbenchScript(script, transactions)
+  const gateway: number[] = []
+  const driver: number[] = []
+  const byClients = new Map(pgbenchClients.map(clients => [clients, [] as number[]]))
+  for (let round = 1; round <= rounds; round += 1) {
+    const title = (who: string) => `a ${round}/${rounds} ${who}`
+    gateway.push((await measure.payments(title('gateway'))).perSecond)
+    for (const [clients, rates] of pgbench ? byClients : []) {
+      rates.push(
+        await measure.pgbenchPayments(title(`pgbench ${clients} clients`), { script, transactions, clients }),
+      )
+    }
+    driver.push((await measure.driverPayments(title('driver loop'), transactions)).perSecond)
+  }
+  lines.push({ what: 'a  card payments, gateway', measured: showRates(spreadOf(gateway)) })
+  if (pgbench) {
+    const [best] = [...byClients].sort(([, one], [, other]) => spreadOf(other).median - spreadOf(one).median)
+    if (best)
+      lines.push(...comparePayments(gateway, best[1], `pgbench (${best[0]} clients)`, pgbenchRatioMin))
+  }
+  lines.push(...comparePayments(gateway, driver, 'driver loop (pg, pool 16)', driverRatioMin))
+  return gateway
+}
+
+function comparePayments(ours: number[], theirs: number[], name: string, ratioMin: number): Line[] {
+  const ratio = spreadOf(ratiosOf(ours, theirs))
+  return [
+    { what: `   card payments, ${name}`, measured: showRates(spreadOf(theirs)) },
+    {
+      what: `   gateway / ${name}`,
+      measured: showRatio(ratio),
+      target: `≥ ${ratioMin.toFixed(1)}×`,
+      met: ratio.median >= ratioMin,
+    },
+  ]
+}
+
+/** For the parts that need a gateway under load, or its highest rate, but no comparison. */
+async function loadOnly({ measure, parts, rounds }: Bench): Promise<number[]> {
+  const rates: number[] = []
+  if (!parts.has('b') && !parts.has('c')) return rates
+  for (let round = 1; round <= rounds; round += 1) {
+    rates.push((await measure.payments(`load ${round}/${rounds} gateway`)).perSecond)
+  }
+  return rates
+}
+
+async function measureLatency({ measure, rounds }: Bench, rates: number[], lines: Line[]): Promise<void> {
+  const arrivalsPerSecond = spreadOf(rates).median / 2
+  const results: LoadResult[] = []
+  for (let round = 1; round <= rounds; round += 1) {
+    results.push(await measure.payments(`b ${round}/${rounds} open loop`, { arrivalsPerSecond }))
+  }
+  const show = (values: number[]) => {
+    const { median, min, max } = spreadOf(values)
+    return `${median.toFixed(1)} ms (${min.toFixed(1)}–${max.toFixed(1)})`
+  }
+  const at = `at half rate (${showRate(arrivalsPerSecond)}/s)`
+  lines.push({ what: `b  p50 ${at}`, measured: show(results.map(result => result.p50Ms)) })
+  lines.push({ what: `   p99 ${at}`, measured: show(results.map(result => result.p99Ms)) })
+}
+
+/** 1,000 payments for each second asked for: their preparation must not take longer than the measurement. */
+const preparedPerSecond = 1_000
+
+async function measureOthers(bench: Bench, lines: Line[]): Promise<void> {
+  const { stage, measure, rounds, parts, seconds } = bench
+  const count = preparedPerSecond * seconds
+  const sample = await findSample(bench, 'MANUAL')
+  const transactions = await withClient(stage.gatewayUrl, client => readCaptureTransactions(client, sample))
+  const [gateway, driver, reads]: number[][] = [[], [], []]
+  for (let round = 1; round <= rounds; round += 1) {
+    await measure.preparePayments(count)
+    if (parts.has('reads')) reads?.push((await measure.reads(`reads ${round}/${rounds} gateway`)).perSecond)
+    if (!parts.has('captures')) continue
+    const title = (who: string) => `captures ${round}/${rounds} ${who}`
+    gateway?.push((await measure.captures(title('gateway'), count)).perSecond)
+    driver?.push((await measure.driverCaptures(title('driver loop'), transactions, count)).perSecond)
+  }
+  if (parts.has('captures')) {
+    lines.push({ what: 'captures, gateway', measured: showRates(spreadOf(gateway ?? [])) })
+    lines.push({ what: 'captures, driver loop', measured: showRates(spreadOf(driver ?? [])) })
+    const ratio = spreadOf(ratiosOf(gateway ?? [], driver ?? []))
+    lines.push({ what: 'captures, gateway / driver loop', measured: showRatio(ratio) })
+  }
+  if (parts.has('reads'))
+    lines.push({ what: 'reads (getByPayId)', measured: showRates(spreadOf(reads ?? [])) })
+}
+
+function describeMemory(idle: Memory, loaded: Memory): Line[] {
+  const line = (what: string, megabytes: number, max: number): Line => ({
+    what,
+    measured: `${Math.round(megabytes)} MB`,
+    target: `≤ ${max} MB`,
+    met: megabytes <= max,
+  })
+  const peak = loaded.peakMb === undefined ? 'after load (no peak on this system)' : 'peak under load'
+  return [
+    line('c  resident memory, idle', idle.residentMb, idleMbMax),
+    line(`   resident memory, ${peak}`, loaded.peakMb ?? loaded.residentMb, peakMbMax),
+  ]
+}
+
+/** With the embedded database, as `npm start` does it: first in an empty folder, then in the same again. */
+async function measureStarts({ rounds }: Options, stage: Stage): Promise<Line[]> {
+  const times = { cold: [] as number[], warm: [] as number[] }
+  for (let round = 1; round <= rounds; round += 1) {
+    const dataDirectory = await stage.makeFolder(`start-${round}`)
+    for (const kind of ['cold', 'warm'] as const) {
+      const gateway = await startGateway({ dataDirectory, environment: {} })
+      await gateway.stop()
+      times[kind].push(gateway.readyMs)
+      say(`start ${round}/${rounds} ${kind}: ${Math.round(gateway.readyMs)} ms to ready`)
+    }
+  }
+  const line = (what: string, values: number[], max: number): Line => {
+    const { median, min, max: most } = spreadOf(values)
+    const measured = `${Math.round(median)} ms (${Math.round(min)}–${Math.round(most)})`
+    return { what, measured, target: `< ${max} ms`, met: median < max }
+  }
+  return [
+    line('start, cold (empty folder)', times.cold, coldStartMsMax),
+    line('start, warm', times.warm, warmStartMsMax),
+  ]
+}
+
+const options = readOptions()
+if (options) await main(options)
+else say(help)

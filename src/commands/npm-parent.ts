@@ -1,0 +1,34 @@
+/**
+ * Who npm is for a process that an npm script started. Not every shell passes npm's signals on, and a killed npm sends
+ * none: then only the change of this name tells that npm is gone.
+ */
+import { readFileSync } from 'node:fs'
+
+/** Our parent is npm itself, or the shell that npm runs the script in; then npm is the parent's parent. */
+export function identifyNpm(script: string): string {
+  const { ppid } = process
+  if (process.platform !== 'linux' || !isShellOf(ppid, script)) return String(ppid)
+  return `${ppid} of ${readParent(ppid)}`
+}
+
+const isShellOf = (pid: number, script: string): boolean =>
+  readIfAlive(`/proc/${pid}/cmdline`)
+    .split('\0')
+    .some(word => word.startsWith(script))
+
+/** The second field is the program's name in parentheses and may hold spaces; behind it come state and parent. */
+function readParent(pid: number): string | undefined {
+  const stat = readIfAlive(`/proc/${pid}/stat`)
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]
+}
+
+/** Empty when the process has ended, also between the opening and the reading (ESRCH). */
+function readIfAlive(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ESRCH') return ''
+    throw error
+  }
+}

@@ -1,0 +1,48 @@
+/** What a row of the catalogue says about a payment method. Whatever is special about a method is a column here. */
+import type { MethodFamily } from '#domain/response-codes.ts'
+
+export type IntegrationType = 'HOSTED' | 'DIRECT'
+export type CaptureType = 'AUTOMATIC' | 'MANUAL' | 'DELAYED'
+/** How the customer gets from the request to the approval. */
+export type Flow = 'direct' | 'multi_step' | 'redirect' | 'qr' | 'voucher' | 'transfer'
+export type MethodOperation =
+  | 'capture'
+  | 'partial_capture'
+  | 'multi_capture'
+  | 'increment'
+  | 'reverse'
+  | 'refund'
+  | 'partial_refund'
+  | 'credit'
+  | 'recurring'
+
+/** When the method takes the money, and what can be done with it afterwards. */
+export interface Terms {
+  /** The first is the default where the method lacks AUTOMATIC. */
+  readonly capture: readonly CaptureType[]
+  readonly operations: readonly MethodOperation[]
+  /** How long an authorisation lives; absent for methods that take the money at once. */
+  readonly authorizationDays?: number
+  /** How much of the authorised amount may be captured in all; 100 where absent. */
+  readonly capturePercentMax?: number
+  /** How long after the creation a payment can be confirmed with the client token it came with. */
+  readonly clientTokenMinutes?: number
+}
+
+export interface Method extends Terms {
+  /** The wire name in `paymentMethods.type`. */
+  readonly type: string
+  /** The name of the method's own object under `paymentMethods`. */
+  readonly key: string
+  /** The name shown to customers. */
+  readonly label: string
+  readonly family: MethodFamily
+  /** ISO 3166-1 alpha-3 codes; `*` for anywhere. */
+  readonly countries: '*' | readonly string[]
+  /** ISO 4217 codes; `*` for any. */
+  readonly currencies: '*' | readonly string[]
+  readonly integration: readonly IntegrationType[]
+  readonly flow: Flow
+  /** Offered on hosted pages unless the merchant chooses otherwise. */
+  readonly core: boolean
+}

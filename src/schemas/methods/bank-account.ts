@@ -1,0 +1,36 @@
+/** Bank accounts by IBAN, as direct debits and refunds to an account name them. */
+import { nameMax } from '#schemas/address.ts'
+import { closed, formatted, optional, text } from '#schemas/fields.ts'
+
+const bankName = optional(text(64, 'Name of the bank.'))
+
+const code = optional(
+  text(11, 'BIC of the bank, 8 or 11 characters.', {
+    pattern: '^[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}(?:[A-Z0-9]{3})?$',
+  }),
+)
+
+export const bankAccount = closed(
+  {
+    number: formatted('iban', 'IBAN in upper case and without spaces.', { sensitive: true }),
+    code,
+    bankName,
+    accountHolderName: text(nameMax, 'Name of the holder.', {
+      minLength: 1,
+      format: 'printable',
+      sensitive: true,
+    }),
+  },
+  { title: 'BankAccount', description: 'An account and its holder.' },
+)
+
+/** As records show it: masked. */
+export const bankAccountRecord = closed(
+  {
+    last4Digits: optional(text(4, 'Last four characters of the IBAN.')),
+    code,
+    bankName,
+    accountHolderName: optional(text(nameMax, 'Name of the holder.')),
+  },
+  { title: 'BankAccountRecord', description: 'The account that was used, masked.' },
+)

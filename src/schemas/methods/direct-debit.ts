@@ -1,0 +1,49 @@
+/** The SEPA direct debit: the account, and the mandate that allows to debit it. */
+import { closed, formatted, optional, text } from '#schemas/fields.ts'
+import { bankAccount, bankAccountRecord } from '#schemas/methods/bank-account.ts'
+import { providerTransactionId } from '#schemas/methods/provider-fields.ts'
+
+const mandate = {
+  mandateId: optional(
+    // 35 and these characters: what SEPA messages carry.
+    text(35, 'Number of the mandate, unique at the merchant; upper and lower case are the same.', {
+      minLength: 1,
+      pattern: "^[0-9A-Za-z':?,.+/()-]+$",
+    }),
+  ),
+  dateOfSignature: optional(
+    formatted('dotted-date', 'Day of the signature, DD.MM.YYYY. Needed with a mandate.'),
+  ),
+}
+
+/** A mandate is worth nothing without the day it was signed on. */
+const signed = {
+  if: { properties: { mandateId: {} }, required: ['mandateId'] },
+  // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
+  then: { properties: { dateOfSignature: {} }, required: ['dateOfSignature'] },
+}
+
+export const directDebitCreate = closed(
+  { account: optional(bankAccount), ...mandate },
+  { title: 'DirectDebitRequest', description: 'The account to debit. DIRECT needs it.', ...signed },
+)
+
+export const directDebitCapture = closed(mandate, {
+  title: 'DirectDebitCapture',
+  description: 'The mandate that allows this capture.',
+  ...signed,
+})
+
+export const directDebitCredit = closed(
+  { account: bankAccount },
+  { title: 'DirectDebitCredit', description: 'The account that gets the money.' },
+)
+
+export const directDebitRecord = closed(
+  {
+    account: optional(bankAccountRecord),
+    ...mandate,
+    providerTransactionId: optional(providerTransactionId),
+  },
+  { title: 'DirectDebitRecord', description: 'The account that was debited, masked.' },
+)

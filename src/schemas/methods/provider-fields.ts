@@ -1,0 +1,42 @@
+/** The fields that many method objects share, and the objects of all the methods that have none of their own. */
+import Type from 'typebox'
+import { closed, freeTextMax, optional, text } from '#schemas/fields.ts'
+
+/** 128: ids of providers are 16 to 64 characters long, with room to grow. */
+const providerIdMax = 128
+
+export const providerId = (description: string) => text(providerIdMax, description)
+
+export const providerResponseCode = text(16, "The provider's own code.")
+
+export const providerResponseText = text(freeTextMax, "The provider's own words, only when it failed.")
+
+export const providerTransactionId = providerId("The provider's id of the operation.")
+
+export const providerDeclineCategory = text(64, 'Kind of decline in the words of the provider.')
+
+export const emptyObject = closed(
+  {},
+  { title: 'EmptyMethodObject', description: 'The object of a method that needs nothing more; it stays empty.' },
+)
+
+export const otherResult = closed(
+  { providerResponseCode: optional(providerResponseCode) },
+  { title: 'OtherResult', description: 'What the provider of any other method said.' },
+)
+
+export const otherFailure = closed(
+  {
+    providerResponseCode: optional(providerResponseCode),
+    // Some providers explain by number; the contract leaves both open.
+    providerResponseText: optional(
+      Type.Union([Type.String(), Type.Number()], { description: "The provider's own words." }),
+    ),
+  },
+  { title: 'OtherFailure', description: 'Why the provider of any other method said no.' },
+)
+
+export const otherRecord = closed(
+  { providerTransactionId: optional(providerTransactionId) },
+  { title: 'OtherRecord', description: 'What is known of a payment by any other method.' },
+)

@@ -1,0 +1,102 @@
+/** Provider K: deferred payment, confirmed with a client token that the creation gave. */
+import { choice, closed, freeTextMax, optional, text, url } from '#schemas/fields.ts'
+import {
+  providerId,
+  providerResponseCode,
+  providerResponseText,
+  providerTransactionId,
+} from '#schemas/methods/provider-fields.ts'
+
+/** 4096: such tokens are signed texts of one to two thousand characters. */
+const accessToken = text(4096, 'The client token. It is good for 60 minutes.', {
+  minLength: 1,
+  format: 'printable',
+  sensitive: true,
+})
+
+export const providerKConfirm = closed(
+  { accessToken },
+  { title: 'ProviderKConfirm', description: 'The client token that the creation gave.' },
+)
+
+const label = (description: string) => optional(text(freeTextMax, description))
+
+const shippingInfo = closed(
+  {
+    trackingId: label('Number of the parcel.'),
+    returnTrackingId: label('Number of the parcel that comes back.'),
+    shippingCompany: label('Who brings the parcel.'),
+    returnShippingCompany: label('Who brings it back.'),
+    trackingUrl: optional(url('Where the parcel can be followed.')),
+    returnTrackingUrl: optional(url('Where the parcel that comes back can be followed.')),
+    shippingMethod: optional(
+      choice(
+        [
+          'PICK_UP_STORE',
+          'HOME',
+          'BOX_REG',
+          'BOX_UNREG',
+          'PICK_UP_POINT',
+          'OWN',
+          'POSTAL',
+          'DHL_PACKSTATION',
+          'DIGITAL',
+          'UNDEFINED',
+          'PICK_UP_WAREHOUSE',
+          'CLICK_COLLECT',
+          'PALLET_DELIVERY_PICK_UP_POINT',
+          'PALLET_DELIVERY',
+        ],
+        'How the goods reach the customer.',
+      ),
+    ),
+  },
+  { title: 'ProviderKShippingInfo', description: 'How the goods were sent.' },
+)
+
+export const providerKCapture = closed(
+  {
+    completeType: optional(choice(['YES'], 'Reverses what this capture leaves open; there must be a rest.')),
+    shippingInfo: optional(shippingInfo),
+  },
+  { title: 'ProviderKCapture', description: 'What a capture with provider K may say.' },
+)
+
+export const providerKResult = closed(
+  { providerResponseCode: optional(providerResponseCode) },
+  { title: 'ProviderKResult', description: 'What provider K said.' },
+)
+
+export const providerKFailure = closed(
+  { ...providerKResult.properties, providerResponseText: optional(providerResponseText) },
+  { title: 'ProviderKFailure', description: 'Why provider K said no.' },
+)
+
+export const providerKCreated = closed(
+  { ...providerKResult.properties, accessToken: optional(accessToken) },
+  { title: 'ProviderKCreated', description: 'The client token to confirm with.' },
+)
+
+const agreement = {
+  providerTransactionId: optional(providerTransactionId),
+  billingAgreementId: optional(providerId('Stands for the leave to charge again. Only for the first of a plan.')),
+}
+
+export const providerKConfirmed = closed(
+  {
+    ...providerKResult.properties,
+    ...agreement,
+    redirectUrl: optional(url('Send the customer here, so that the provider can set its cookie.')),
+  },
+  { title: 'ProviderKConfirmed', description: 'What provider K said to the confirmation.' },
+)
+
+export const providerKRefunded = closed(
+  { ...providerKResult.properties, invoiceNumber: optional(providerId('Booking number of the refund.')) },
+  { title: 'ProviderKRefunded', description: 'What provider K said to the refund.' },
+)
+
+export const providerKRecord = closed(agreement, {
+  title: 'ProviderKRecord',
+  description: 'What is known of a payment with provider K.',
+})

@@ -1,0 +1,59 @@
+/** Provider P: a wallet whose captures may pass the authorised amount. */
+import Type from 'typebox'
+import { closed, flag, optional } from '#schemas/fields.ts'
+import {
+  providerDeclineCategory,
+  providerId,
+  providerResponseCode,
+  providerTransactionId,
+} from '#schemas/methods/provider-fields.ts'
+
+const confirm = optional(flag('Whether the payment waits for a confirm call once the customer has approved.'))
+
+export const providerPCreate = closed(
+  { confirm },
+  { title: 'ProviderPRequest', description: 'How a payment with provider P goes on.' },
+)
+
+export const providerPCapture = closed(
+  { completeType: optional(flag('Whether the order is closed for further captures.')) },
+  { title: 'ProviderPCapture', description: 'What a capture with provider P may say.' },
+)
+
+export const providerPRefund = closed(
+  { providerTransactionId: optional(providerId('The capture to refund; the last one if absent.')) },
+  { title: 'ProviderPRefund', description: 'Which capture is refunded.' },
+)
+
+export const providerPResult = closed(
+  { providerResponseCode: optional(providerResponseCode) },
+  { title: 'ProviderPResult', description: 'What provider P said.' },
+)
+
+/** The contract has a number here, and text everywhere else. */
+export const providerPConfirmed = closed(
+  { providerResponseCode: optional(Type.Number({ description: "The provider's own code as a number." })) },
+  { title: 'ProviderPConfirmed', description: 'What provider P said to the confirmation.' },
+)
+
+const refundAmount = (description: string) => optional(Type.Number({ description }))
+
+export const providerPRefunded = closed(
+  {
+    ...providerPResult.properties,
+    feeRefundAmount: refundAmount("Of the provider's fee, in the currency's smallest unit."),
+    grossRefundAmount: refundAmount("What the customer gets, in the currency's smallest unit."),
+    netRefundAmount: refundAmount("What the merchant pays, in the currency's smallest unit."),
+  },
+  { title: 'ProviderPRefunded', description: 'What provider P said to the refund.' },
+)
+
+export const providerPRefundFailure = closed(
+  { ...providerPResult.properties, providerDeclineCategory: optional(providerDeclineCategory) },
+  { title: 'ProviderPRefundFailure', description: 'Why provider P refused the refund.' },
+)
+
+export const providerPRecord = closed(
+  { confirm, providerTransactionId: optional(providerTransactionId) },
+  { title: 'ProviderPRecord', description: 'What is known of a payment with provider P.' },
+)

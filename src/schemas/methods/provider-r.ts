@@ -1,0 +1,59 @@
+/** Provider R: purchase on invoice; a capture says how the goods were sent. */
+import Type from 'typebox'
+import { billingAddress, shipping } from '#schemas/address.ts'
+import { choice, closed, freeTextMax, optional, text } from '#schemas/fields.ts'
+import { providerId, providerResponseCode, providerResponseText } from '#schemas/methods/provider-fields.ts'
+
+const shippingInfo = closed(
+  {
+    type: choice(['SHIPMENT', 'RETURN'], 'Whether the parcel goes out or comes back.'),
+    shippingCompany: text(freeTextMax, 'Who brings the parcel.', { minLength: 1 }),
+    trackingId: text(freeTextMax, 'Number of the parcel.', { minLength: 1 }),
+  },
+  { title: 'ProviderRShippingInfo', description: 'How the goods were sent.' },
+)
+
+export const providerRCapture = closed(
+  { shippingInfo },
+  { title: 'ProviderRCapture', description: 'What a capture with provider R says.' },
+)
+
+export const providerRRefund = closed(
+  {
+    refundType: optional(choice(['RETURN', 'REFUND'], 'Whether goods came back or only money goes.')),
+    invoiceNumber: optional(providerId('Number of the invoice.')),
+  },
+  { title: 'ProviderRRefund', description: 'What a refund with provider R may say.' },
+)
+
+export const providerRResult = closed(
+  { providerResponseCode: optional(providerResponseCode) },
+  { title: 'ProviderRResult', description: 'What provider R said.' },
+)
+
+export const providerRFailure = closed(
+  { ...providerRResult.properties, providerResponseText: optional(providerResponseText) },
+  { title: 'ProviderRFailure', description: 'Why provider R said no.' },
+)
+
+export const providerRConfirmed = closed(
+  {
+    ...providerRResult.properties,
+    billingAddress: optional(billingAddress),
+    shippingAddress: optional(shipping),
+  },
+  { title: 'ProviderRConfirmed', description: 'What provider R said to the confirmation.' },
+)
+
+/** The contract has a number here, and text everywhere else. */
+const refundCode = optional(Type.Number({ description: "The provider's own code as a number." }))
+
+export const providerRRefunded = closed(
+  { providerResponseCode: refundCode },
+  { title: 'ProviderRRefunded', description: 'What provider R said to the refund.' },
+)
+
+export const providerRRefundFailure = closed(
+  { providerResponseCode: refundCode, providerResponseText: optional(providerResponseText) },
+  { title: 'ProviderRRefundFailure', description: 'Why provider R refused the refund.' },
+)

@@ -1,0 +1,42 @@
+/** Provider Z: a wallet with a permission to charge, and a charge, a reversal or a refund under it. */
+import { closed, freeTextMax, optional, text } from '#schemas/fields.ts'
+import { providerId, providerResponseCode, providerResponseText } from '#schemas/methods/provider-fields.ts'
+
+export const providerZReversal = closed(
+  { reversalReason: optional(text(freeTextMax, 'Why the payment is reversed.')) },
+  { title: 'ProviderZReversal', description: 'What a reversal with provider Z may say.' },
+)
+
+export const providerZRefund = closed(
+  {
+    simulationCode: optional(text(64, "A case of the provider's own test environment.", { format: 'printable' })),
+  },
+  { title: 'ProviderZRefund', description: 'What a refund with provider Z may say.' },
+)
+
+export const providerZResult = closed(
+  {
+    providerResponseCode: optional(providerResponseCode),
+    providerStatus: optional(text(64, 'Status in the words of the provider.')),
+    chargeId: optional(providerId('Id of the charge.')),
+  },
+  { title: 'ProviderZResult', description: 'What provider Z said.' },
+)
+
+export const providerZFailure = closed(
+  { ...providerZResult.properties, providerResponseText: optional(providerResponseText) },
+  { title: 'ProviderZFailure', description: 'Why provider Z said no.' },
+)
+
+export const providerZReversed = closed(
+  {
+    ...providerZResult.properties,
+    chargePermissionId: optional(providerId('Id of the permission that is closed.')),
+  },
+  { title: 'ProviderZReversed', description: 'What provider Z said to the reversal.' },
+)
+
+export const providerZRefunded = closed(
+  { ...providerZResult.properties, refundId: optional(providerId('Id of the refund.')) },
+  { title: 'ProviderZRefunded', description: 'What provider Z said to the refund.' },
+)

@@ -1,0 +1,23 @@
+/** Vouchers: what was paid in cash can only go back to an account. */
+import { closed, optional, text } from '#schemas/fields.ts'
+
+/**
+ * The object of every method that has no refund object of its own. The schema cannot know which key is a voucher's:
+ * whoever knows the method refuses these members for any other family.
+ */
+export const voucherRefund = closed(
+  {
+    bankName: optional(text(64, 'Name of the bank.')),
+    accountNumber: optional(
+      text(64, 'Number of the account, with a hyphen in it.', {
+        pattern: '^[0-9A-Za-z -]*-[0-9A-Za-z -]*$',
+        sensitive: true,
+      }),
+    ),
+    bankSortCode: optional(text(32, 'Code of the bank or branch.', { format: 'printable' })),
+  },
+  {
+    title: 'VoucherRefund',
+    description: 'The account that gets the money back, for vouchers. For other methods it stays empty.',
+  },
+)

@@ -1,0 +1,246 @@
+/** The command line as scripts and people use it: outputs and exit codes, with a server running and without. */
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { variables } from '#config.ts'
+import { waitUntil } from '#storage/embedded/processes.ts'
+import {
+  isGone,
+  killRest,
+  login,
+  makeDataFolder,
+  readPids,
+  startServer,
+  tollgate,
+} from '#test/support/command-line.ts'
+import { createTestDatabase } from '#test/support/database.ts'
+
+let folder: string
+const run = (...words: string[]) => tollgate(words, { TOLLGATE_DATA: folder })
+
+/** Makes the database, which the first command of a user does too. */
+beforeAll(async () => {
+  folder = makeDataFolder()
+  const migrated = await run('migrate')
+  expect(migrated).toMatchObject({ code: 0, stdout: `The schema of ${folder} is up to date.\n` })
+  expect(migrated.stderr).toContain('migrating: 0001')
+})
+
+afterEach(() => killRest(folder))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function createMerchant(name: string, env = {}) {
+  const words = ['merchant', 'create', '--name', name, '--json']
+  const { code, stdout, stderr } = await tollgate(words, { TOLLGATE_DATA: folder, ...env })
+  expect({ code, stderr }).toMatchObject({ code: 0 })
+  // One line and nothing else: scripts parse the whole output.
+  expect(stdout).toMatch(/^\{[^\n]*\}\n$/)
+  const created: Record<'merchantId' | 'apiKey' | 'webhookSecret', string> = JSON.parse(stdout)
+  expect(Object.keys(created)).toEqual(['merchantId', 'apiKey', 'webhookSecret'])
+  return { ...created, stderr }
+}
+
+const list = async () => JSON.parse((await run('merchant', 'list', '--json')).stdout)
+
+test('while no server runs, a merchant is created, listed, changed and keeps its database to itself', async () => {
+  const { merchantId, apiKey, webhookSecret } = await createMerchant('Corner shop')
+  expect(apiKey).toMatch(/^tg_test_[\w-]{43}$/)
+  expect(webhookSecret).toMatch(/^whsec_[\w+/]{43}=$/)
+  expect(existsSync(join(folder, 'owner.json'))).toBe(false)
+  expect(existsSync(join(folder, 'postgres', 'postmaster.pid'))).toBe(false)
+  expect(statSync(join(folder, 'master.key')).mode & 0o777).toBe(0o600)
+  const fresh = {
+    merchantId,
+    name: 'Corner shop',
+    disabled: false,
+    webhookKind: 'ENHANCED',
+    webhookUrl: null,
+    requestsPerSecond: 1000,
+    createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+  }
+  expect(await list()).toContainEqual(fresh)
+
+  const change =
+    '--name Café --webhook-kind BASIC --webhook-url https://shop.example/hook --requests-per-second 5 --disable'
+  const set = await run('merchant', 'set', merchantId, ...change.split(' '), '--json')
+  const changed = {
+    ...fresh,
+    name: 'Café',
+    disabled: true,
+    webhookKind: 'BASIC',
+    webhookUrl: 'https://shop.example/hook',
+    requestsPerSecond: 5,
+  }
+  expect(set).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[^\n]+\n$/) })
+  expect(JSON.parse(set.stdout)).toEqual(changed)
+  const reset = await run('merchant', 'set', merchantId, '--webhook-url', 'none', '--enable', '--json')
+  expect(JSON.parse(reset.stdout)).toEqual({ ...changed, disabled: false, webhookUrl: null })
+})
+
+test('for people there are lines and tables, and secrets only once', async () => {
+  const created = await run('merchant', 'create', '--name', 'Bookshop')
+  expect(created).toMatchObject({ code: 0, stderr: expect.stringContaining('not shown again') })
+  const [, merchantId, apiKey] =
+    /^merchant id: (\S+)\nAPI key: (\S+)\nwebhook secret: (\S+)\n$/.exec(created.stdout) ?? []
+  const table = await run('merchant', 'list')
+  expect(table).toMatchObject({ code: 0 })
+  expect(table.stdout).toMatch(new RegExp(`^${merchantId}  enabled .* Bookshop$`, 'm'))
+  expect(table.stdout).not.toContain(apiKey)
+})
+
+test('while the server runs, commands share its database and it follows them', async () => {
+  const server = startServer('node', { TOLLGATE_DATA: folder, PORT: '0' })
+  const { baseUrl } = await server.ready()
+  const { server: pid } = readPids(folder)
+  const merchant = await createMerchant('Florist')
+  expect(merchant.stderr).toBe('')
+  const ask = async (apiKey: string) => {
+    const url = `${baseUrl}/payments/getByPayId/${'0'.repeat(32)}`
+    return (await fetch(url, { headers: { Authorization: login({ ...merchant, apiKey }) } })).status
+  }
+  expect(await ask(merchant.apiKey)).toBe(404)
+
+  const rotated = await run('key', 'rotate', merchant.merchantId, '--json')
+  expect(rotated).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[^\n]+\n$/) })
+  const { apiKey, ...rest } = JSON.parse(rotated.stdout)
+  expect(rest).toEqual({ merchantId: merchant.merchantId, overlapHours: 24 })
+  expect([await ask(apiKey), await ask(merchant.apiKey)]).toEqual([404, 404])
+
+  const cut = await run('key', 'rotate', merchant.merchantId, '--overlap-hours', '0')
+  const newest = /^merchant id: \S+\nAPI key: (\S+)\n$/.exec(cut.stdout)?.[1] ?? ''
+  expect(await ask(newest)).toBe(404)
+  expect(await waitUntil(async () => (await ask(merchant.apiKey)) === 401, 30_000)).toBe(true)
+
+  expect((await run('merchant', 'set', merchant.merchantId, '--disable')).stdout).toContain('disabled')
+  expect(await waitUntil(async () => (await ask(newest)) === 403, 30_000)).toBe(true)
+  expect(isGone(pid)).toBe(false)
+  server.child.kill('SIGTERM')
+  expect(await server.exited).toBe(0)
+})
+
+test('a rotated key of the demo merchant is the one that the next start prints', async () => {
+  const server = startServer('node', { TOLLGATE_DATA: folder, PORT: '0' })
+  const { merchantId } = await server.ready()
+  const { apiKey } = JSON.parse((await run('key', 'rotate', merchantId, '--json')).stdout)
+  expect(JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'))).toMatchObject({ merchantId, apiKey })
+  expect(statSync(join(folder, 'demo.json')).mode & 0o777).toBe(0o600)
+})
+
+test('DATABASE_URL is used instead of the embedded database', async () => {
+  const database = await createTestDatabase()
+  const data = makeDataFolder()
+  const env = { TOLLGATE_DATA: data, DATABASE_URL: database.url }
+  try {
+    const { merchantId } = await createMerchant('Elsewhere', env)
+    const listed = await tollgate(['merchant', 'list', '--json'], env)
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ merchantId }])
+    expect(existsSync(join(data, 'postgres'))).toBe(false)
+    const other = await tollgate(['merchant', 'list'], {
+      ...env,
+      TOLLGATE_MASTER_KEY: Buffer.alloc(32).toString('base64'),
+    })
+    expect(other).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('sealed with the master key'),
+    })
+  } finally {
+    await database.drop()
+    rmSync(data, { recursive: true, force: true })
+  }
+})
+
+test.each([
+  [['foo'], "unknown command 'foo'"],
+  [['merchnt', 'list'], 'Did you mean merchant?'],
+  [['serve', 'now'], 'too many arguments'],
+  [['merchant', 'create'], "required option '--name <name>' not specified"],
+  [['merchant', 'create', '--name', 'x', '--jsno'], 'Did you mean --json?'],
+  [['merchant', 'create', '--name', ' '], 'It must be 1 to 128 visible characters.'],
+  [['merchant', 'create', '--name', 'x'.repeat(129)], 'It must be 1 to 128 visible characters.'],
+  [['merchant', 'create', '--name', 'a\u0007b'], 'It must be 1 to 128 visible characters.'],
+  [['merchant', 'set'], "missing required argument 'id'"],
+  [['merchant', 'set', 'mer_x'], 'nothing to set'],
+  [['merchant', 'set', 'mer_x', '--webhook-kind', 'LOUD'], 'Allowed choices are BASIC, ENHANCED.'],
+  [['merchant', 'set', 'mer_x', '--webhook-url', 'ftp://x'], 'It must be an http or https address'],
+  [
+    ['merchant', 'set', 'mer_x', '--requests-per-second', '0'],
+    'It must be a whole number from 1 to 1000000.',
+  ],
+  [
+    ['merchant', 'set', 'mer_x', '--requests-per-second', '1e3'],
+    'It must be a whole number from 1 to 1000000.',
+  ],
+  [['merchant', 'set', 'mer_x', '--enable', '--disable'], 'cannot be used with option'],
+  [['key', 'rotate', 'mer_x', '--overlap-hours', '721'], 'It must be a whole number from 0 to 720.'],
+])('%j is wrong usage: exit code 2, one sentence', async (words, sentence) => {
+  const { code, stdout, stderr } = await run(...words)
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain(sentence)
+  expect(stderr).toMatch(/^tollgate: [^\n]+\n(\([^\n]+\)\n)?$/)
+})
+
+const secretUrl = 'postgres://u:hunter2@127.0.0.1:1/shop'
+
+test.each<[string, string[], Record<string, string>, number, string]>([
+  ['no such merchant', ['merchant', 'set', 'mer_x', '--enable'], {}, 1, 'there is no merchant "mer_x"'],
+  ['no such merchant', ['key', 'rotate', 'mer_x'], {}, 1, 'there is no merchant "mer_x"'],
+  [
+    'no such server',
+    ['merchant', 'list'],
+    { DATABASE_URL: secretUrl },
+    1,
+    'the database 127.0.0.1:1/shop of',
+  ],
+  ['a folder that is a file', ['migrate'], { TOLLGATE_DATA: '/dev/null' }, 1, 'TOLLGATE_DATA'],
+  ['bad configuration', ['serve'], { PORT: 'x' }, 2, 'PORT is "x"'],
+  ['an open address', [], { HOST: '0.0.0.0' }, 2, 'plain HTTP is for loopback only'],
+  ['live without a key', [], { TOLLGATE_ENVIRONMENT: 'live' }, 2, 'TOLLGATE_MASTER_KEY_FILE must be set'],
+])('%s: %j ends with a sentence and no stack', async (_, words, env, code, sentence) => {
+  const ended = await tollgate(words, { TOLLGATE_DATA: folder, ...env })
+  expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(sentence) })
+  expect(ended.stderr).not.toMatch(/\n {4}at |hunter2/)
+})
+
+test('all faults of the configuration are told at once, and unknown variables are pointed out', async () => {
+  const both = await tollgate(['serve'], { PORT: 'x', TOLLGATE_LOG_LEVEL: 'loud' })
+  expect(both.stderr.trim().split('\n')).toHaveLength(3)
+  const odd = await tollgate(['merchant', 'list'], { TOLLGATE_DATA: folder, TOLLGATE_LOGLEVEL: 'warn' })
+  expect(odd).toMatchObject({ code: 0, stderr: expect.stringContaining('did you mean TOLLGATE_LOG_LEVEL?') })
+})
+
+test('who asks for it sees the stack', async () => {
+  const words = ['merchant', 'set', 'mer_x', '--enable']
+  const { stderr } = await tollgate(words, { TOLLGATE_DATA: folder, TOLLGATE_LOG_LEVEL: 'debug' })
+  expect(stderr).toContain('\n    at ')
+})
+
+test.each([
+  [['--help'], ['Usage: tollgate', 'Examples:', 'Exit codes:', ...variables.map(({ name }) => name)]],
+  [['help'], ['Usage: tollgate']],
+  [
+    ['serve', '--help'],
+    ['Usage: tollgate serve', 'TOLLGATE_PUBLIC_URL'],
+  ],
+  [
+    ['merchant', '--help'],
+    ['create', 'list', 'set'],
+  ],
+  [
+    ['merchant', 'create', '--help'],
+    ['--name <name>', '--json'],
+  ],
+  [
+    ['merchant', 'set', '--help'],
+    ['--webhook-kind', '--webhook-url', '--requests-per-second', '--disable', '--enable'],
+  ],
+  [
+    ['key', 'rotate', '--help'],
+    ['--overlap-hours <hours>', 'default: 24'],
+  ],
+  [['--version'], ['.']],
+])('%j helps, whatever the environment holds', async (words, parts) => {
+  const { code, stdout, stderr } = await tollgate(words, { PORT: 'nonsense' })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  for (const part of parts) expect(stdout).toContain(part)
+})

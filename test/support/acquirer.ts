@@ -1,0 +1,88 @@
+/**
+ * A provider with a memory of its own: the simulator decides, a ledger keeps what arrived, an inquiry answers from that
+ * ledger, and faults come on demand. It survives every crash of a gateway, as a real one would.
+ */
+import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
+import { type Connectors, simulatedBy } from '#connectors/registry.ts'
+import { createSimulator, type SimulatorMessage } from '#connectors/simulator/simulator.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+
+export type Fault = 'lost_answer' | 'lost_request' | 'throws'
+
+export interface Acquirer {
+  readonly connectors: Connectors
+  /** Every message that arrived, in order, also one that arrived twice. */
+  readonly ledger: readonly SimulatorMessage[]
+  /** Inquiries heard so far. */
+  readonly inquiries: () => number
+  /** What happens to the next messages of that kind, one each. */
+  failNext(operation: SimulatorMessage['operation'], ...faults: Fault[]): void
+  /** Forgets the faults that are still to come. */
+  heal(): void
+  /** While it is silent nobody learns anything from an inquiry. */
+  setSilent(silent: boolean): void
+}
+
+const unknown: Outcome = { kind: 'unknown' }
+const unreached: Outcome = { kind: 'unreached' }
+
+export function createAcquirer(settleTimeMs = 0): Acquirer {
+  const ledger: SimulatorMessage[] = []
+  const simulator = createSimulator({ onMessage: message => void ledger.push(message) })
+  const faults: Record<SimulatorMessage['operation'], Fault[]> = { AUTHORIZATION: [], CAPTURE: [] }
+  let silent = false
+  let inquiries = 0
+
+  /** A request that never arrived is sent up to three times, and every one of them must get lost. */
+  const loseThrice = (given: readonly Fault[]): Fault[] =>
+    given.flatMap(fault => (fault === 'lost_request' ? [fault, fault, fault] : [fault]))
+
+  async function suffer<T>(
+    operation: SimulatorMessage['operation'],
+    deliver: () => Promise<T>,
+    say: (outcome: Outcome) => T,
+  ): Promise<T> {
+    const fault = faults[operation].shift()
+    if (fault === 'lost_request') return say(unreached)
+    const answer = await deliver()
+    if (fault === 'throws') throw new Error('the line broke')
+    return fault === 'lost_answer' ? say(unknown) : answer
+  }
+
+  const connector: Connector = {
+    ...simulator,
+    name: 'acquirer',
+    facts: { idempotentByReference: true, settleTimeMs },
+    authorize: request =>
+      suffer<AuthorizationOutcome>(
+        'AUTHORIZATION',
+        () => simulator.authorize(request),
+        authorization => ({ authorization }),
+      ),
+    capture: request =>
+      suffer<Outcome>(
+        'CAPTURE',
+        async () => (simulator.capture ? simulator.capture(request) : unknown),
+        outcome => outcome,
+      ),
+    async inquire(inquiry) {
+      inquiries += 1
+      if (silent) return unknown
+      const arrived = ledger.some(message => message.reference === inquiry.reference)
+      return arrived ? simulator.inquire(inquiry) : unreached
+    },
+  }
+  return {
+    connectors: simulatedBy(connector),
+    ledger,
+    inquiries: () => inquiries,
+    failNext: (operation, ...given) => void faults[operation].push(...loseThrice(given)),
+    heal() {
+      faults.AUTHORIZATION = []
+      faults.CAPTURE = []
+    },
+    setSilent(value) {
+      silent = value
+    },
+  }
+}

@@ -1,0 +1,128 @@
+/** Runs the real command line as its users do: as processes of their own, with data folders of their own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { identifyProcess, waitUntil } from '#storage/embedded/processes.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** 30 s: a bound for what hangs. */
+const patienceMs = 30_000
+
+/** What the person who runs the tests has set for a gateway or through npm must not reach ours. */
+const plainEnv = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(TOLLGATE_|DATABASE_URL|npm_|PORT$|HOST$)/i.test(name)),
+)
+
+export function makeDataFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-command-'))
+  // As root the database runs as nobody, who must be able to pass.
+  chmodSync(folder, 0o711)
+  return folder
+}
+
+export type Env = Readonly<Record<string, string>>
+
+export async function tollgate(words: readonly string[], env: Env) {
+  const child = spawn(process.execPath, ['bin/tollgate.js', ...words], {
+    cwd: root,
+    env: { ...plainEnv, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number | null]>,
+  ])
+  return { code, stdout, stderr }
+}
+
+export interface RunningServer {
+  readonly child: ChildProcess
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** Resolves when the whole start has been printed; throws when it ended instead. */
+  ready(): Promise<Banner>
+  /** The exit code, or the signal that ended it. */
+  readonly exited: Promise<number | string>
+}
+
+export interface Banner {
+  readonly baseUrl: string
+  readonly merchantId: string
+  readonly apiKey: string
+  readonly curl: string
+}
+
+/** With `npm start`, or directly. */
+export function startServer(by: 'npm' | 'node', env: Env): RunningServer {
+  const [command, words] = by === 'npm' ? ['npm', ['start']] : [process.execPath, ['bin/tollgate.js']]
+  const child = spawn(command, words, {
+    cwd: root,
+    env: { ...plainEnv, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [stdout, stderr] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', chunk => {
+    stdout += chunk
+  })
+  child.stderr.setEncoding('utf8').on('data', chunk => {
+    stderr += chunk
+  })
+  let ended = false
+  // Not before everything has been read, also from the server that npm leaves behind.
+  const exited = once(child, 'close').then(([code, signal]) => {
+    ended = true
+    return code ?? signal
+  })
+  return {
+    child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    exited,
+    async ready() {
+      await waitUntil(() => ended || /^Then:$[\s\S]*\n\n/m.test(stdout), patienceMs)
+      if (ended || !stdout.includes('Then:')) throw new Error(`not started: ${stdout}${stderr}`)
+      return readBanner(stdout)
+    },
+  }
+}
+
+function readBanner(stdout: string): Banner {
+  const read = (name: string) => new RegExp(`^${name}: (\\S+)$`, 'm').exec(stdout)?.[1] ?? ''
+  return {
+    baseUrl: read('base URL'),
+    merchantId: read('merchant id'),
+    apiKey: read('API key'),
+    curl: /^curl .*$/m.exec(stdout)?.[0] ?? '',
+  }
+}
+
+export const login = ({ merchantId, apiKey }: { merchantId: string; apiKey: string }): string =>
+  `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
+
+/** The processes of a running server: its own and its database's. */
+export function readPids(folder: string): { server: number; database: number } {
+  const server: number = JSON.parse(readFileSync(join(folder, 'owner.json'), 'utf8')).pid
+  const [database] = readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')
+  return { server, database: Number(database) }
+}
+
+export const isGone = (pid: number): boolean => identifyProcess(pid) === undefined
+
+/** For tests that ended early: whatever still runs on the folder is killed. */
+export async function killRest(folder: string): Promise<void> {
+  let pids: number[]
+  try {
+    pids = Object.values(readPids(folder))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
+  for (const pid of pids.filter(pid => !isGone(pid))) process.kill(pid, 'SIGKILL')
+  await waitUntil(() => pids.every(isGone), patienceMs)
+}

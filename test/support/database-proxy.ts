@@ -1,0 +1,83 @@
+/**
+ * A line to PostgreSQL that can be cut at the worst moment: before a commit arrives, or after it was done and before
+ * anybody hears of it. It looks at bytes only to know which message is a commit and when its answer is complete.
+ */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { createConnection, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface DatabaseProxy {
+  /** The same database, reached through the proxy. */
+  readonly url: string
+  /** Cuts the line at the next commit; `skip` lets that many pass first. */
+  cutNextCommit(moment: 'before' | 'after', skip?: number): void
+  close(): Promise<void>
+}
+
+/** The name under which the gateway prepares its commits. */
+const commitMark = Buffer.from('commit_')
+/** ReadyForQuery, idle: the server has done all it was asked, commit included. */
+const readyMark = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
+
+export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
+  const given = new URL(databaseUrl)
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-proxy-'))
+  chmodSync(folder, 0o700)
+  const port = given.searchParams.get('port') ?? '5432'
+  const socketName = `.s.PGSQL.${port}`
+  const target = join(given.searchParams.get('host') ?? '', socketName)
+  const sockets = new Set<Socket>()
+  let planned: { moment: 'before' | 'after'; skip: number } | undefined
+
+  /** Whether this message is the commit at which the line is to be cut, and when. */
+  function judge(bytes: Buffer): 'before' | 'after' | undefined {
+    if (planned === undefined || !bytes.includes(commitMark)) return undefined
+    if (planned.skip-- > 0) return undefined
+    const { moment } = planned
+    planned = undefined
+    return moment
+  }
+
+  const server = createServer(client => {
+    const upstream = createConnection(target)
+    let swallowing = false
+    const cut = () => {
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', cut)
+      socket.on('close', () => {
+        sockets.delete(socket)
+        cut()
+      })
+    }
+    client.on('data', bytes => {
+      const moment = judge(bytes)
+      if (moment === 'before') return cut()
+      swallowing ||= moment === 'after'
+      return void upstream.write(bytes)
+    })
+    upstream.on('data', bytes => {
+      if (!swallowing) client.write(bytes)
+      else if (bytes.includes(readyMark)) cut()
+    })
+  })
+  await new Promise<void>(resolve => server.listen(join(folder, socketName), resolve))
+
+  const url = new URL(databaseUrl)
+  url.searchParams.set('host', folder)
+  return {
+    url: url.href,
+    cutNextCommit(moment, skip = 0) {
+      planned = { moment, skip }
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise(resolve => server.close(resolve))
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
