@@ -27,7 +27,7 @@ import { formats } from '#schemas/formats.ts'
 import { createClockStore } from '#storage/clock.ts'
 import { type Database, openDatabase, readDurability } from '#storage/database.ts'
 import { createGroupCommit } from '#storage/group-commit.ts'
-import { createInstallation } from '#storage/installation.ts'
+import { createInstallation, type Installation } from '#storage/installation.ts'
 import { createKeyReader, type KeyReader } from '#storage/keys.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
 import { createPaymentReader } from '#storage/payments.ts'
@@ -104,7 +104,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         `the database would lose payments in a crash (${weak.join(', ')}); switch this on for live`,
       )
     }
-    const keys = await openDerivedKeys(options.masterKey, createInstallation(database))
+    const installation = createInstallation(database)
+    await claimEnvironment(installation, environment)
+    const keys = await openDerivedKeys(options.masterKey, installation)
     const merchants = createMerchantStore(database)
     const faults = createFaultBook()
     const engine = createEngine({ database, keys, metrics, logger, clock, options, faults })
@@ -173,6 +175,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   } catch (error) {
     await database.close()
     throw error
+  }
+}
+
+/** A database belongs to one environment for good: nothing of test may ever be seen by live, or the other way round. */
+async function claimEnvironment(installation: Installation, environment: 'test' | 'live'): Promise<void> {
+  const owner = await installation.readOrInsert('environment', environment)
+  if (owner !== environment) {
+    throw new GatewayError(
+      `this database belongs to the ${owner} environment; give ${environment} one of its own`,
+    )
   }
 }
 

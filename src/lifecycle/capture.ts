@@ -6,8 +6,9 @@ import {
   captureCeiling,
   committed,
   isLapsed,
-  openAmount,
+  lacksAuthorization,
   type Operation,
+  openAmount,
   type Payment,
   withOperation,
 } from '#lifecycle/payment.ts'
@@ -27,15 +28,16 @@ export const maximumCaptures = 50
 export function decideCapture(payment: Payment, command: CaptureCommand, now: Date): Decision {
   const { method, status, sums } = payment
   if (!method.operations.includes('capture')) return refuse('METHOD_LACKS_OPERATION')
-  if (status === 'AUTHORIZE_REQUEST' || status === 'PENDING' || status === 'FAILED') return refuse('NOT_AUTHORIZED')
+  if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')
   // A capture without an answer counts as taken: asking twice must never collect twice.
   if (add(sums.captured, sums.capturing) >= captureCeiling(payment)) return refuse('ALREADY_CAPTURED')
-  if (payment.closedForCapture || captures(payment).length >= maximumCaptures) return refuse('CLOSED_FOR_CAPTURE')
+  if (isClosed(payment)) return refuse('CLOSED_FOR_CAPTURE')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
   if (!sequenceFits(payment, command)) return refuse('SEQUENCE')
-  if (add(committed(payment), command.amount.value) > captureCeiling(payment)) return refuse('ABOVE_OPEN_AMOUNT')
+  if (add(committed(payment), command.amount.value) > captureCeiling(payment))
+    return refuse('ABOVE_OPEN_AMOUNT')
   if (!methodTakesPart(payment, command)) return refuse('METHOD_LACKS_OPERATION')
   if (command.releasesRest && command.amount.value >= openAmount(payment)) return refuse('ABOVE_OPEN_AMOUNT')
   return accept
@@ -52,6 +54,19 @@ export function reserveCapture(payment: Payment, command: CaptureCommand, record
 /** Those that happened or may have. */
 const captures = (payment: Payment): readonly Operation[] =>
   payment.operations.filter(operation => operation.type === 'CAPTURE' && operation.state !== 'FAILED')
+
+/** The last one was made, or may have been: as long as its answer is unknown, nothing may follow it. */
+function isClosed(payment: Payment): boolean {
+  const { closedForCapture, method, sums } = payment
+  if (closedForCapture || captures(payment).length >= maximumCaptures) return true
+  // Where more than the authorised amount may be captured, reaching it closes the payment all the same.
+  const reached = add(sums.captured, sums.capturing) >= sums.authorized
+  return (reached && method.capturePercentMax !== undefined) || captures(payment).some(endsCapturing)
+}
+
+/** What the merchant said with a capture: it is the last. */
+export const endsCapturing = ({ details: { manual, closes, releasesRest } }: Operation): boolean =>
+  manual?.final === true || closes === true || releasesRest === true
 
 /** Less than all, or once more after a first time, only where the method's row says so. */
 function methodTakesPart(payment: Payment, { amount }: CaptureCommand): boolean {

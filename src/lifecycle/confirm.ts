@@ -14,7 +14,8 @@ export interface ConfirmCommand extends FollowUpCommand {
 const minuteMs = 60 * 1000
 
 export function decideConfirm(payment: Payment, command: ConfirmCommand, now: Date): Decision {
-  if (payment.awaits !== 'CONFIRM' || payment.status !== 'AUTHORIZE_REQUEST') return refuse('CONFIRM_NOT_EXPECTED')
+  if (payment.awaits !== 'CONFIRM' || payment.status !== 'AUTHORIZE_REQUEST')
+    return refuse('CONFIRM_NOT_EXPECTED')
   if (payment.expiresAt && payment.expiresAt.getTime() <= now.getTime()) return refuse('EXPIRED')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
   if (!isCurrent(payment, command, now)) return refuse('CLIENT_TOKEN_EXPIRED')

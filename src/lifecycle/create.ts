@@ -53,8 +53,15 @@ const customerPatienceMs = 24 * 60 * 60 * 1000
  */
 export function firstStep(command: CreateCommand): 'provider' | 'customer' | 'confirm' {
   if (command.integrationType === 'HOSTED') return 'customer'
-  if (command.method.flow === 'multi_step' || command.confirmsLater) return 'confirm'
-  return command.method.flow === 'direct' ? 'provider' : 'customer'
+  switch (command.method.flow) {
+    case 'multi_step':
+      return 'confirm'
+    case 'direct':
+      return command.confirmsLater ? 'confirm' : 'provider'
+    default:
+      // The customer approves first, also where the merchant confirms in the end.
+      return 'customer'
+  }
 }
 
 /** Asked at once, a payment is PENDING from its first record on: until the answer, money may be on the move. */

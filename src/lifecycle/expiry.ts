@@ -6,7 +6,8 @@ import { isLapsed, openAmount, type Payment } from '#lifecycle/payment.ts'
 /** The open amount is released; with nothing captured the payment is over. Undefined: there was nothing to lapse. */
 export function lapse(payment: Payment, now: Date): Payment | undefined {
   const open = openAmount(payment)
-  const authorized = payment.status === 'AUTHORIZED' || payment.status === 'CAPTURE_REQUEST' || payment.status === 'OK'
+  const authorized =
+    payment.status === 'AUTHORIZED' || payment.status === 'CAPTURE_REQUEST' || payment.status === 'OK'
   if (!authorized || open === 0 || !isLapsed(payment, now)) return undefined
   const { sums } = payment
   const taken = add(add(sums.captured, sums.capturing), sums.reversing)
@@ -36,7 +37,9 @@ function endRequest(payment: Payment, responseCode: string, now: Date): Payment 
     status: 'FAILED',
     awaits: undefined,
     operations: payment.operations.map(operation =>
-      operation.state === 'AUTHORIZE_REQUEST' ? { ...operation, state: 'FAILED', responseCode, updatedAt: now } : operation,
+      operation.state === 'AUTHORIZE_REQUEST'
+        ? { ...operation, state: 'FAILED', responseCode, updatedAt: now }
+        : operation,
     ),
     updatedAt: now,
     version: payment.version + 1,

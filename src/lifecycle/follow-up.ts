@@ -1,7 +1,13 @@
 /** What all operations on an existing payment have in common: what the merchant asks, and what is recorded of it. */
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
-import type { KeyReference, NewOperation, OperationDetails, OperationType, Prepared } from '#lifecycle/payment.ts'
+import type {
+  KeyReference,
+  NewOperation,
+  OperationDetails,
+  OperationType,
+  Prepared,
+} from '#lifecycle/payment.ts'
 
 export interface FollowUpCommand {
   readonly transId: string
@@ -9,6 +15,8 @@ export interface FollowUpCommand {
   readonly amount: Money
   readonly metadata?: Readonly<Record<string, unknown>>
   readonly simulationMode?: string
+  /** The method objects of the request, as sent: only the payment's own one is taken. */
+  readonly objects?: Readonly<Record<string, unknown>>
   /** Request fields worth keeping, free of card data. */
   readonly details: Readonly<Record<string, unknown>>
 }

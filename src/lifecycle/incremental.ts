@@ -2,7 +2,7 @@
 import { add, maximumAmount } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
-import { isLapsed, type Payment, withOperation } from '#lifecycle/payment.ts'
+import { isLapsed, lacksAuthorization, type Payment, withOperation } from '#lifecycle/payment.ts'
 
 export interface IncrementalCommand extends FollowUpCommand {
   /** Additional days of a stay or rental: the authorisation lives that much longer. */
@@ -12,19 +12,28 @@ export interface IncrementalCommand extends FollowUpCommand {
 export function decideIncremental(payment: Payment, command: IncrementalCommand, now: Date): Decision {
   const { method, status, sums } = payment
   if (!method.operations.includes('increment')) return refuse('METHOD_LACKS_OPERATION')
-  if (status === 'AUTHORIZE_REQUEST' || status === 'PENDING' || status === 'FAILED') return refuse('NOT_AUTHORIZED')
+  if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')
   if (add(sums.captured, sums.capturing) > 0) return refuse('ALREADY_CAPTURED')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
   // Beyond the largest amount of the contract no sum of ours may go.
-  if (add(possiblyAuthorized(payment), command.amount.value) > maximumAmount) return refuse('ABOVE_OPEN_AMOUNT')
+  if (add(possiblyAuthorized(payment), command.amount.value) > maximumAmount)
+    return refuse('ABOVE_OPEN_AMOUNT')
   return accept
 }
 
-export function recordIncremental(payment: Payment, command: IncrementalCommand, recording: Recording): Payment {
+export function recordIncremental(
+  payment: Payment,
+  command: IncrementalCommand,
+  recording: Recording,
+): Payment {
   const { durationDays } = command
-  return withOperation(payment, toOperation('INCREMENTAL', command, recording, { durationDays }), recording.now)
+  return withOperation(
+    payment,
+    toOperation('INCREMENTAL', command, recording, { durationDays }),
+    recording.now,
+  )
 }
 
 function possiblyAuthorized(payment: Payment): number {

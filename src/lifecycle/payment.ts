@@ -173,6 +173,10 @@ export function findOperation(payment: Payment, xId: XId): Operation | undefined
 export const isUnanswered = (operation: Operation): boolean =>
   operation.state === 'SENT' || operation.state === 'PENDING'
 
+/** Nothing was ever approved here, or not yet: there is no authorisation to build on. A credit has none at all. */
+export const lacksAuthorization = ({ kind, status }: Payment): boolean =>
+  kind === 'CREDIT' || status === 'AUTHORIZE_REQUEST' || status === 'PENDING' || status === 'FAILED'
+
 /** The operation that approved the payment: its confirm if it had one, else its authorisation. */
 export function approvingOperation(payment: Payment): Operation {
   const approving = payment.operations.findLast(({ type }) => type === 'AUTHORIZATION' || type === 'CONFIRM')
@@ -200,7 +204,12 @@ export function withOperation(payment: Payment, operation: NewOperation, now: Da
     createdAt: now,
     updatedAt: now,
   }
-  return { ...payment, operations: [...payment.operations, recorded], updatedAt: now, version: payment.version + 1 }
+  return {
+    ...payment,
+    operations: [...payment.operations, recorded],
+    updatedAt: now,
+    version: payment.version + 1,
+  }
 }
 
 export type NewOperation = Omit<

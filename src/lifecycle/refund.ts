@@ -12,7 +12,8 @@ export interface RefundCommand extends FollowUpCommand {
 export function decideRefund(payment: Payment, command: RefundCommand): Decision {
   const { method, status, sums } = payment
   if (!method.operations.includes('refund')) return refuse('METHOD_LACKS_OPERATION')
-  if (status !== 'OK' || payment.kind !== 'PAYMENT' || sums.captured === 0) return refuse('ABOVE_REFUNDABLE_AMOUNT')
+  if (status !== 'OK' || payment.kind !== 'PAYMENT' || sums.captured === 0)
+    return refuse('ABOVE_REFUNDABLE_AMOUNT')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
   const capture = findRefundedCapture(payment, command)
   if (!capture) return refuse('ABOVE_REFUNDABLE_AMOUNT')
@@ -36,7 +37,10 @@ export function reserveRefund(payment: Payment, command: RefundCommand, recordin
 }
 
 /** The capture that is named, or the last one. Only money that certainly came can go back. */
-export function findRefundedCapture(payment: Payment, { captureTransactionId }: RefundCommand): Operation | undefined {
+export function findRefundedCapture(
+  payment: Payment,
+  { captureTransactionId }: RefundCommand,
+): Operation | undefined {
   const captured = payment.operations.filter(({ type, state }) => type === 'CAPTURE' && state === 'OK')
   if (captureTransactionId === undefined) return captured.at(-1)
   return captured.find(({ provider }) => provider?.transactionId === captureTransactionId)
@@ -44,7 +48,10 @@ export function findRefundedCapture(payment: Payment, { captureTransactionId }: 
 
 function restOf(payment: Payment, capture: Operation): number {
   const given = payment.operations
-    .filter(({ type, state, details }) => type === 'REFUND' && state !== 'FAILED' && details.refundOf === capture.xId)
+    .filter(
+      ({ type, state, details }) =>
+        type === 'REFUND' && state !== 'FAILED' && details.refundOf === capture.xId,
+    )
     .reduce((sum, { amount }) => add(sum, amount), 0)
   return capture.amount - given
 }

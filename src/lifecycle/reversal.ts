@@ -2,12 +2,12 @@
 import { add } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
-import { isLapsed, openAmount, type Payment, withOperation } from '#lifecycle/payment.ts'
+import { isLapsed, lacksAuthorization, openAmount, type Payment, withOperation } from '#lifecycle/payment.ts'
 
 export function decideReversal(payment: Payment, command: FollowUpCommand, now: Date): Decision {
   const { method, status, sums } = payment
   if (!method.operations.includes('reverse')) return refuse('METHOD_LACKS_OPERATION')
-  if (status === 'AUTHORIZE_REQUEST' || status === 'PENDING' || status === 'FAILED') return refuse('NOT_AUTHORIZED')
+  if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')
   // Money that was taken, or may have been, is given back by a refund.

@@ -6,14 +6,16 @@ import { strict as assert } from 'node:assert'
 import type { XId } from '#domain/ids.ts'
 import { add, subtract } from '#domain/money.ts'
 import { providerResultOutstanding, simulatedCode, success, unreachedCode } from '#domain/response-codes.ts'
+import { endsCapturing } from '#lifecycle/capture.ts'
 import { toOperation } from '#lifecycle/follow-up.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import {
+  approvingOperation,
   findOperation,
   isUnanswered,
-  openAmount,
   type Operation,
   type OperationType,
+  openAmount,
   type Payment,
   withOperation,
 } from '#lifecycle/payment.ts'
@@ -33,7 +35,7 @@ export function settle(payment: Payment, xId: XId, outcome: Outcome, now: Date):
       return approve(answered, operation, now)
     case 'declined':
     case 'unreached':
-      return fail(answered, operation)
+      return fail(answered, operation, now)
     case 'pending':
     case 'unknown':
       return answered
@@ -44,7 +46,7 @@ interface Effects {
   /** The money moved. */
   readonly approve: (payment: Payment, operation: Operation, now: Date) => Payment
   /** It certainly did not: what was reserved is free again. */
-  readonly fail: (payment: Payment, operation: Operation) => Payment
+  readonly fail: (payment: Payment, operation: Operation, now: Date) => Payment
 }
 
 const withSums = (payment: Payment, sums: Partial<Payment['sums']>): Payment => ({
@@ -63,10 +65,12 @@ const effects: Record<OperationType, Effects> = {
   INCREMENTAL: { approve: raiseAuthorization, fail: payment => payment },
   CAPTURE: {
     approve: takeCapture,
-    fail: (payment, { amount }) => {
+    fail: (payment, { amount }, now) => {
       const released = withSums(payment, { capturing: subtract(payment.sums.capturing, amount) })
-      // A delayed capture that failed has fired: what is left is an authorisation to be captured by hand.
-      return payment.status === 'CAPTURE_REQUEST' ? { ...released, status: 'AUTHORIZED' } : released
+      // A delayed capture that failed has fired: what is left is an authorisation to be captured by hand. One by hand
+      // that failed before leaves the delayed one to come.
+      const fired = payment.status === 'CAPTURE_REQUEST' && hasFired(payment, now)
+      return fired ? { ...released, status: 'AUTHORIZED' } : released
     },
   },
   REVERSAL: {
@@ -82,7 +86,8 @@ const effects: Record<OperationType, Effects> = {
     fail: (payment, { amount }) => withSums(payment, { refunding: subtract(payment.sums.refunding, amount) }),
   },
   CREDIT: {
-    approve: (payment, { amount }) => withSums({ ...payment, status: 'OK' }, { refunding: 0, refunded: amount }),
+    approve: (payment, { amount }) =>
+      withSums({ ...payment, status: 'OK' }, { refunding: 0, refunded: amount }),
     fail: payment => withSums(failPayment(payment), { refunding: 0 }),
   },
 }
@@ -109,6 +114,11 @@ export const delayedCaptureTime = ({ captureMethod }: Payment, approvedAt: Date)
     ? undefined
     : new Date(approvedAt.getTime() + captureMethod.delayedHours * hourMs)
 
+function hasFired(payment: Payment, now: Date): boolean {
+  const firesAt = delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
+  return firesAt !== undefined && firesAt.getTime() <= now.getTime()
+}
+
 /** The first step of a confirmed payment ends as its confirm did. */
 function answerFirstStep(payment: Payment, confirm: Operation): Payment {
   const { state, responseCode } = findOperation(payment, confirm.xId) ?? confirm
@@ -121,15 +131,23 @@ function answerFirstStep(payment: Payment, confirm: Operation): Payment {
 }
 
 function raiseAuthorization(payment: Payment, { amount, details }: Operation): Payment {
-  const { authorizationExpiresAt } = payment
+  const { authorizationExpiresAt, sums } = payment
+  // Reversed while the raise was under way: the payment is over, so what was added is released with the rest.
+  if (payment.status === 'REVERSED') {
+    return withSums(payment, {
+      authorized: add(sums.authorized, amount),
+      reversed: add(sums.reversed, amount),
+    })
+  }
   const longerMs = Number(details.durationDays ?? 0) * dayMs
   return {
-    ...withSums(payment, { authorized: add(payment.sums.authorized, amount) }),
+    ...withSums(payment, { authorized: add(sums.authorized, amount) }),
     authorizationExpiresAt: authorizationExpiresAt && new Date(authorizationExpiresAt.getTime() + longerMs),
   }
 }
 
-function takeCapture(payment: Payment, { amount, details }: Operation): Payment {
+function takeCapture(payment: Payment, operation: Operation): Payment {
+  const { amount, details } = operation
   const taken: Payment = {
     ...withSums(payment, {
       capturing: subtract(payment.sums.capturing, amount),
@@ -138,15 +156,13 @@ function takeCapture(payment: Payment, { amount, details }: Operation): Payment 
     status: 'OK',
   }
   // Where more than the authorised amount may be captured, reaching it closes the payment all the same.
-  const reached = payment.method.capturePercentMax !== undefined && taken.sums.captured >= taken.sums.authorized
+  const reached =
+    payment.method.capturePercentMax !== undefined && taken.sums.captured >= taken.sums.authorized
   const released = details.releasesRest
     ? withSums(taken, { reversed: add(taken.sums.reversed, openAmount(taken)) })
     : taken
-  return { ...released, closedForCapture: payment.closedForCapture || reached || endsCapturing(details) }
+  return { ...released, closedForCapture: payment.closedForCapture || reached || endsCapturing(operation) }
 }
-
-const endsCapturing = ({ manual, closes, releasesRest }: Operation['details']): boolean =>
-  manual?.final === true || closes === true || releasesRest === true
 
 function giveBack(payment: Payment, { amount }: Operation): Payment {
   const given = withSums(payment, {
@@ -160,13 +176,23 @@ function giveBack(payment: Payment, { amount }: Operation): Payment {
  * An authorisation that captured in the same message: the capture appears as an operation of its own, under the
  * reference that was stored before the call, with whatever is known about it.
  */
-export function settleAutomaticCapture(payment: Payment, approvingXId: XId, outcome: Outcome, now: Date): Payment {
+export function settleAutomaticCapture(
+  payment: Payment,
+  approvingXId: XId,
+  outcome: Outcome,
+  now: Date,
+): Payment {
   const approving = findOperation(payment, approvingXId)
   const xId = approving?.details.captureXId
   assert(approving && xId, `payment ${payment.payId} was not to be captured with its authorisation`)
   assert(payment.status === 'AUTHORIZED', `payment ${payment.payId} is ${payment.status}, not AUTHORIZED`)
   const { amount, transId, refNr, prepared } = approving
-  const command = { transId, refNr, amount: { value: amount, currency: payment.amount.currency }, details: {} }
+  const command = {
+    transId,
+    refNr,
+    amount: { value: amount, currency: payment.amount.currency },
+    details: {},
+  }
   const capture = toOperation('CAPTURE', command, { xId, prepared, now })
   const capturing = add(payment.sums.capturing, amount)
   return settle(withOperation(withSums(payment, { capturing }), capture, now), xId, outcome, now)

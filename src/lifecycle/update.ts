@@ -38,7 +38,11 @@ export function update(payment: Payment, command: UpdateCommand, now: Date): Pay
   }
 }
 
-function merged(field: 'order' | 'metadata', payment: Payment, command: UpdateCommand): Record<string, unknown> {
+function merged(
+  field: 'order' | 'metadata',
+  payment: Payment,
+  command: UpdateCommand,
+): Record<string, unknown> {
   const given = command[field]
   return given ? { [field]: { ...(payment.details[field] as object | undefined), ...given } } : {}
 }

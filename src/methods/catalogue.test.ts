@@ -5,6 +5,7 @@ import {
   findCatalogueMethod,
   findMethod,
   findMisfit,
+  findObjectMisfit,
   methodTypes,
   servedTypes,
 } from '#methods/catalogue.ts'
@@ -75,6 +76,28 @@ test.each([
   ['an integration type it lacks', narrow, use('DIRECT'), 'paymentMethods.integrationType'],
   ['the object of another method', narrow, use('HOSTED', 'EUR', {}, { card: {} }), 'paymentMethods.card'],
   ['a currency it lacks', narrow, use('HOSTED', 'USD'), 'amount.currency'],
+  ['a country it serves', narrow, use('HOSTED', 'EUR', { billingAddress: { country: 'DEU' } }), undefined],
+  [
+    'a country it does not serve',
+    narrow,
+    use('HOSTED', 'EUR', { billingAddress: { country: 'FRA' } }),
+    'billingAddress.country',
+  ],
+  [
+    'a parcel to a country it does not serve',
+    narrow,
+    use('HOSTED', 'EUR', { billingAddress: {}, shipping: { address: { country: 'FRA' } } }),
+    'shipping.address.country',
+  ],
+  [
+    'a parcel abroad, the invoice at home',
+    narrow,
+    use('HOSTED', 'EUR', {
+      billingAddress: { country: 'DEU' },
+      shipping: { address: { country: 'FRA' } },
+    }),
+    undefined,
+  ],
   [
     'a capture it lacks',
     narrow,
@@ -88,3 +111,32 @@ test('a misfit names what is allowed', () => {
     'NARROW does not support USD; allowed: EUR, CHF',
   )
 })
+
+const voucher: Method = { ...narrow, family: 'voucher' }
+const tokened: Method = { ...narrow, type: 'PROVIDERK', key: 'providerK' }
+test.each<
+  [string, Method, Parameters<typeof findObjectMisfit>[2], Record<string, unknown> | undefined, string?]
+>([
+  ['nothing', narrow, 'capture', undefined],
+  ['no object', narrow, 'capture', {}],
+  ['its own object', narrow, 'capture', { narrow: {} }],
+  ["another method's object", narrow, 'capture', { card: { finishAuth: true } }, 'paymentMethods.card'],
+  ['both', narrow, 'reversal', { narrow: {}, providerZ: {} }, 'paymentMethods.providerZ'],
+  ['the object of no method', narrow, 'refund', { kard: {} }, 'paymentMethods.kard'],
+  ['the account of a voucher', voucher, 'refund', { narrow: { bankName: 'x' } }],
+  [
+    'such an account elsewhere',
+    narrow,
+    'refund',
+    { narrow: { bankName: 'x' } },
+    'paymentMethods.narrow.bankName',
+  ],
+  ['nothing for such an account', narrow, 'refund', { narrow: {} }],
+  ['a card that has a refund object', card, 'refund', { card: { providerTransactionId: 'x' } }],
+  ['a client token', tokened, 'confirm', { providerK: { accessToken: 'x' } }],
+  ['no client token', tokened, 'confirm', {}, 'paymentMethods.providerK'],
+  ['no methods where a client token is needed', tokened, 'confirm', undefined, 'paymentMethods'],
+  ['no client token where none is needed', tokened, 'capture', undefined],
+])('objects: %s', (_, method, operation, sent, field) =>
+  expect(findObjectMisfit(method, sent, operation)?.field).toBe(field),
+)

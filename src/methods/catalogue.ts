@@ -1,7 +1,12 @@
 /** Look-ups in the table of payment methods, and the check of a request against its method's row. */
 import { type CaptureType, type Method, rows } from '#methods/rows.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
-import { directMembers } from '#schemas/method-objects.ts'
+import {
+  directMembers,
+  type MethodOperationName,
+  neededObjects,
+  refundObjects,
+} from '#schemas/method-objects.ts'
 
 /** Every method of the catalogue, served or not; the core ones first. */
 export const allMethods: readonly Method[] = rows
@@ -11,7 +16,13 @@ const byType: ReadonlyMap<string, Method> = new Map(allMethods.map(row => [row.t
 export const findCatalogueMethod = (type: string): Method | undefined => byType.get(type)
 
 /** What the gateway can serve today. The other rows wait for their flows: a request for one is not half served. */
-export const servedTypes: ReadonlySet<string> = new Set(['CARD'])
+export const servedTypes: ReadonlySet<string> = new Set([
+  'CARD',
+  'DIRECTDEBIT',
+  'PROVIDERK',
+  'PROVIDERM',
+  'PROVIDERR',
+])
 
 export const methodTypes: readonly string[] = allMethods
   .map(row => row.type)
@@ -19,6 +30,14 @@ export const methodTypes: readonly string[] = allMethods
 
 export const findMethod = (type: string): Method | undefined =>
   servedTypes.has(type) ? findCatalogueMethod(type) : undefined
+
+const byKey: ReadonlyMap<string, Method> = new Map(allMethods.map(row => [row.key, row]))
+
+/** By the name of its object in requests. */
+export function findMethodByKey(key: string): Method | undefined {
+  const method = byKey.get(key)
+  return method && findMethod(method.type)
+}
 
 /** AUTOMATIC unless the method lacks it. */
 export const defaultCapture = (method: Method): CaptureType =>
@@ -29,33 +48,75 @@ export interface Misfit {
   readonly error: string
 }
 
-type MethodUse = Pick<CreatePayment, 'amount' | 'paymentMethods' | 'captureMethod'>
+type MethodUse = Pick<
+  CreatePayment,
+  'amount' | 'paymentMethods' | 'captureMethod' | 'billingAddress' | 'shipping'
+>
 
 /** What a request asks of its method that the row does not have: the field, and what is allowed. */
 export function findMisfit(method: Method, use: MethodUse): Misfit | undefined {
-  const { integrationType } = use.paymentMethods
+  const { integrationType, type: _, ...objects } = use.paymentMethods
   const capture = use.captureMethod?.type
   if (!method.integration.includes(integrationType))
     return misfit('paymentMethods.integrationType', integrationType, method, method.integration)
-  const object = findObjectMisfit(method, use.paymentMethods)
+  const object = findObjectMisfit(method, objects, 'create') ?? findMissingMembers(method, use)
   if (object !== undefined) return object
   if (method.currencies !== '*' && !method.currencies.includes(use.amount.currency))
     return misfit('amount.currency', use.amount.currency, method, method.currencies)
+  const country = findCountry(use)
+  if (country !== undefined && method.countries !== '*' && !method.countries.includes(country.code))
+    return misfit(country.field, country.code, method, method.countries)
   if (capture !== undefined && !method.capture.includes(capture))
     return misfit('captureMethod.type', capture, method, method.capture)
   return undefined
 }
 
-/** Only the payment's own method object is taken, and a DIRECT payment must bring it where it has members it needs. */
-function findObjectMisfit(method: Method, sent: MethodUse['paymentMethods']): Misfit | undefined {
-  const { integrationType, type: _, ...objects } = sent
-  const foreign = Object.keys(objects).find(key => key !== method.key)
+/** The country a payment belongs to, and the field that says so; undefined where nobody has said it. */
+export function findCountry({
+  billingAddress,
+  shipping,
+}: Pick<MethodUse, 'billingAddress' | 'shipping'>): { field: string; code: string } | undefined {
+  const billing = billingAddress?.country
+  if (billing !== undefined) return { field: 'billingAddress.country', code: billing }
+  const delivery = shipping?.address?.country
+  return delivery === undefined ? undefined : { field: 'shipping.address.country', code: delivery }
+}
+
+/**
+ * What is wrong with the method objects of a request, as far as no schema can see it: an object of another method, one
+ * that is missing, or members that this method's family does not take.
+ */
+export function findObjectMisfit(
+  method: Method,
+  sent: Readonly<Record<string, unknown>> | undefined,
+  operation: MethodOperationName,
+): Misfit | undefined {
+  const own = `paymentMethods.${method.key}`
+  const foreign = Object.keys(sent ?? {}).find(key => key !== method.key)
   if (foreign !== undefined)
     return { field: `paymentMethods.${foreign}`, error: `${method.type} takes only the object ${method.key}` }
+  const object = sent?.[method.key]
+  if (object === undefined && neededObjects[operation]?.includes(method.key))
+    return { field: sent === undefined ? 'paymentMethods' : own, error: `is missing; ${own} is needed` }
+  const member = operation === 'refund' ? findForeignMember(method, object) : undefined
+  return member === undefined
+    ? undefined
+    : { field: `${own}.${member}`, error: `${method.type} takes no ${member}; allowed is an empty object` }
+}
+
+/** Under any key the schema of refunds lets a voucher's account pass; only vouchers may bring it. */
+function findForeignMember(method: Method, object: unknown): string | undefined {
+  const isKnown = method.family === 'voucher' || Object.hasOwn(refundObjects, method.key)
+  return isKnown ? undefined : Object.keys(Object(object))[0]
+}
+
+/** A DIRECT payment must bring the method's object where the object has members it needs. */
+function findMissingMembers(method: Method, { paymentMethods }: MethodUse): Misfit | undefined {
   const needed = directMembers[method.key]?.needed ?? []
-  if (integrationType === 'DIRECT' && needed.length > 0 && !Object.hasOwn(objects, method.key))
-    return { field: `paymentMethods.${method.key}`, error: `is required for ${method.type} and DIRECT` }
-  return undefined
+  const isMissing = needed.length > 0 && !Object.hasOwn(paymentMethods, method.key)
+  return paymentMethods.integrationType === 'DIRECT' && isMissing
+    ? { field: `paymentMethods.${method.key}`, error: `is required for ${method.type} and DIRECT` }
+    : undefined
 }
 
 const misfit = (field: string, given: string, method: Method, allowed: readonly string[]): Misfit => ({

@@ -1,7 +1,13 @@
 /** Operations as the wire shows them: the result of one operation, and the record of a whole payment. */
 import type { XId } from '#domain/ids.ts'
 import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
-import { approvingOperation, findOperation, lastOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import {
+  approvingOperation,
+  findOperation,
+  lastOperation,
+  type Operation,
+  type Payment,
+} from '#lifecycle/payment.ts'
 import { toResultFields } from '#methods/result-fields.ts'
 import type { StoredAnswer } from '#storage/change.ts'
 
@@ -56,7 +62,13 @@ function methodResult(payment: Payment, operation: Operation) {
     shippingAddress: payment.details.shipping,
     billingAgreementId: beginsAgreement(payment) ? provider?.fields?.billingAgreementId : undefined,
   }
-  const fields = provider && toResultFields(payment.method.key, { operation: operation.type, failed: operation.state === 'FAILED', facts })
+  const fields =
+    provider &&
+    toResultFields(payment.method.key, {
+      operation: operation.type,
+      failed: operation.state === 'FAILED',
+      facts,
+    })
   const accessToken = operation.state === 'AUTHORIZE_REQUEST' ? details.clientToken : undefined
   if (!fields && accessToken === undefined) return undefined
   return { [payment.method.key]: { ...fields, accessToken } }

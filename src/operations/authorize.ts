@@ -38,7 +38,11 @@ export async function authorize(authorization: Authorization, engine: Engine): P
 }
 
 /** A capture that was asked for and not answered is unknown, never forgotten. */
-function believeBoth(heard: AuthorizationOutcome, captureReference: XId | undefined, context: CallContext): AuthorizationOutcome {
+function believeBoth(
+  heard: AuthorizationOutcome,
+  captureReference: XId | undefined,
+  context: CallContext,
+): AuthorizationOutcome {
   const authorization = believe(heard.authorization, context)
   if (!captureReference || authorization.kind !== 'approved') return { authorization }
   const question = { ...context.question, operation: 'CAPTURE', reference: captureReference }

@@ -41,12 +41,19 @@ export async function callProvider<T>(call: ProviderCall<T>, context: CallContex
 }
 
 /** The same for calls that answer with one outcome. */
-export async function callForOutcome(ask: (send: number) => Promise<Outcome>, context: CallContext): Promise<Outcome> {
+export async function callForOutcome(
+  ask: (send: number) => Promise<Outcome>,
+  context: CallContext,
+): Promise<Outcome> {
   const call = { ask, outcomeOf: (outcome: Outcome) => outcome, unheard: { kind: 'unknown' } as Outcome }
   return believe(await callProvider(call, context), context)
 }
 
-async function askOnce<T>({ ask, unheard }: ProviderCall<T>, send: number, { question, engine }: CallContext): Promise<T> {
+async function askOnce<T>(
+  { ask, unheard }: ProviderCall<T>,
+  send: number,
+  { question, engine }: CallContext,
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<T>(resolve => {
     timer = setTimeout(() => resolve(unheard), callTimeoutMs)
@@ -55,7 +62,12 @@ async function askOnce<T>({ ask, unheard }: ProviderCall<T>, send: number, { que
     return await Promise.race([ask(send), deadline])
   } catch (error) {
     // A connector that throws has told us nothing about what the provider did.
-    engine.onAlarm({ code: 'CONNECTOR_THREW', message: `${question.operation} threw`, xId: question.reference, error })
+    engine.onAlarm({
+      code: 'CONNECTOR_THREW',
+      message: `${question.operation} threw`,
+      xId: question.reference,
+      error,
+    })
     return unheard
   } finally {
     clearTimeout(timer)

@@ -5,9 +5,11 @@ import { type FollowUp, type FollowUpKind, performFollowUp } from '#operations/f
 
 const kind: FollowUpKind<CaptureCommand> = {
   type: 'CAPTURE',
+  request: 'capture',
   send: 'capture',
   decide: decideCapture,
   record: reserveCapture,
 }
 
-export const capture = (request: FollowUp<CaptureCommand>, engine: Engine) => performFollowUp(kind, request, engine)
+export const capture = (request: FollowUp<CaptureCommand>, engine: Engine) =>
+  performFollowUp(kind, request, engine)

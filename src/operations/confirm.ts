@@ -7,16 +7,24 @@ import { approvingOperation, findOperation, type Payment } from '#lifecycle/paym
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/answer.ts'
 import { authorize } from '#operations/authorize.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
-import type { FollowUp } from '#operations/follow-up.ts'
+import { checkObjects, type FollowUp } from '#operations/follow-up.ts'
 import { keyReference, keyRow } from '#operations/key.ts'
 import type { Step } from '#operations/payment-queue.ts'
 
 type Begun =
   | { readonly answered: OperationAnswer }
-  | { readonly answered?: undefined; readonly payment: Payment; readonly connector: Connector; readonly message: Omit<AuthorizationRequest, 'send'> }
+  | {
+      readonly answered?: undefined
+      readonly payment: Payment
+      readonly connector: Connector
+      readonly message: Omit<AuthorizationRequest, 'send'>
+    }
 
 /** Undefined: the merchant has no such payment. */
-export async function confirm(request: FollowUp<ConfirmCommand>, engine: Engine): Promise<OperationAnswer | undefined> {
+export async function confirm(
+  request: FollowUp<ConfirmCommand>,
+  engine: Engine,
+): Promise<OperationAnswer | undefined> {
   const { merchant, payId } = request
   const ids = { xId: newXId(engine), captureXId: newXId(engine) }
   const begun = await engine.queue.update({ merchantId: merchant.merchantId, payId }, payment =>
@@ -37,6 +45,7 @@ function begin(
 ): Step<Begun> {
   const { merchant, command, key } = request
   const recorded = findOperation(payment, xId)
+  checkObjects(payment, command, 'confirm')
   const now = recorded?.createdAt ?? merchantNow(engine.clock, merchant)
   const decision = recorded ? accept : decideConfirm(payment, command, now)
   const connector = engine.connectors.find(payment.method)
@@ -78,7 +87,10 @@ function begin(
 }
 
 /** The number lies in the vault since the first step; the security code was never kept, so it does not come along. */
-async function reopenCard({ merchantId, instrument }: Payment, { vault }: Engine): Promise<CardData | undefined> {
+async function reopenCard(
+  { merchantId, instrument }: Payment,
+  { vault }: Engine,
+): Promise<CardData | undefined> {
   const number = instrument && (await vault.reopen(merchantId, instrument.cardId))
   return number && { number, expiryDate: instrument?.expiryDate, cardholderName: instrument?.cardHolderName }
 }

@@ -34,21 +34,28 @@ const maximumPseudoNumberTries = 5
 
 export async function createPayment(request: CreatePayment, engine: Engine): Promise<OperationAnswer> {
   const connector = engine.connectors.find(request.command.method)
-  if (!connector || (request.kind === 'CREDIT' && !connector.credit)) return refuse(request, 'NO_CONNECTOR', engine)
+  if (!connector || (request.kind === 'CREDIT' && !connector.credit))
+    return refuse(request, 'NO_CONNECTOR', engine)
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
     const card = await admitCard(request, attempt, engine)
     const begun = begin(request, card, connector, engine)
     const { payment } = begun
-    const answer = payment.status === 'AUTHORIZE_REQUEST' ? answerOperation(payment, begun.message.reference) : undefined
-    const key = keyRow(request.key, { merchant: request.merchant, payId: payment.payId, xId: begun.message.reference, now: payment.createdAt })
+    const answer =
+      payment.status === 'AUTHORIZE_REQUEST' ? answerOperation(payment, begun.message.reference) : undefined
+    const key = keyRow(request.key, {
+      merchant: request.merchant,
+      payId: payment.payId,
+      xId: begun.message.reference,
+      now: payment.createdAt,
+    })
     const committed = await insertOnce(
       {
-      card: card?.row,
-      insertPayment: payment,
-      insertOperations: payment.operations.map(operation => ({ payment, operation })),
-      // Nobody else will answer for a payment that waits for its customer: the key is answered with its birth.
-      key: key && { ...key, answer },
-      setTimers: expiryTimer(payment, request.merchant),
+        card: card?.row,
+        insertPayment: payment,
+        insertOperations: payment.operations.map(operation => ({ payment, operation })),
+        // Nobody else will answer for a payment that waits for its customer: the key is answered with its birth.
+        key: key && { ...key, answer },
+        setTimers: expiryTimer(payment, request.merchant),
       },
       payment,
       engine,
@@ -90,7 +97,11 @@ async function insertOnce(change: Change, payment: Payment, engine: Engine): Pro
   throw lost
 }
 
-async function admitCard(request: CreatePayment, attempt: number, engine: Engine): Promise<AdmittedCard | undefined> {
+async function admitCard(
+  request: CreatePayment,
+  attempt: number,
+  engine: Engine,
+): Promise<AdmittedCard | undefined> {
   if (!request.card) return undefined
   const { number, expiryDate } = request.card
   const admitted = await engine.vault.admit(request.merchant.merchantId, number, { expiryDate, attempt })
@@ -98,7 +109,12 @@ async function admitCard(request: CreatePayment, attempt: number, engine: Engine
   return admitted
 }
 
-function begin(request: CreatePayment, card: AdmittedCard | undefined, connector: Connector, engine: Engine): Authorization {
+function begin(
+  request: CreatePayment,
+  card: AdmittedCard | undefined,
+  connector: Connector,
+  engine: Engine,
+): Authorization {
   const { command, merchant, kind = 'PAYMENT' } = request
   const now = merchantNow(engine.clock, merchant)
   const payId = newPayId(engine)
@@ -150,9 +166,13 @@ function expiryTimer(payment: Payment, merchant: Merchant): readonly Timer[] | u
   return [timerAt({ merchantId, payId, xId: first.xId, kind: 'EXPIRE' }, payment.expiresAt, merchant)]
 }
 
-async function payOut({ merchant, payment, connector, message }: Authorization, engine: Engine): Promise<OperationAnswer> {
+async function payOut(
+  { merchant, payment, connector, message }: Authorization,
+  engine: Engine,
+): Promise<OperationAnswer> {
   const { operation, reference, amount } = message
-  const ask = async (send: number) => connector.credit?.({ ...message, send }) ?? ({ kind: 'unreached' } as const)
+  const ask = async (send: number) =>
+    connector.credit?.({ ...message, send }) ?? ({ kind: 'unreached' } as const)
   const outcome = await callForOutcome(ask, { question: { operation, reference, amount }, engine })
   engine.onOutcome(operation, outcome.kind)
   await engine.testCrash('afterCall')

@@ -50,7 +50,11 @@ function begin(payment: Payment, { merchant, action }: CustomerStep, engine: Eng
     }
     case 'pending':
       return {
-        next: withFirst(payment, { ...first, state: 'PENDING', responseCode: providerResultOutstanding }, now),
+        next: withFirst(
+          payment,
+          { ...first, state: 'PENDING', responseCode: providerResultOutstanding },
+          now,
+        ),
         result: { found: true },
       }
     case 'approve':
@@ -82,15 +86,27 @@ function send(payment: Payment, merchant: Merchant, engine: Engine, simulationMo
     captureReference: first.details.captureXId,
   }
   const prepared = connector.prepare(question, first.prepared)
-  const next = withFirst(payment, { ...first, state: 'SENT', responseCode: providerResultOutstanding, prepared }, now)
-  const authorization = { merchant, payment: next, connector, message: { ...question, prepared }, unattended: true }
+  const next = withFirst(
+    payment,
+    { ...first, state: 'SENT', responseCode: providerResultOutstanding, prepared },
+    now,
+  )
+  const authorization = {
+    merchant,
+    payment: next,
+    connector,
+    message: { ...question, prepared },
+    unattended: true,
+  }
   return { next, result: { found: true, authorization } }
 }
 
 const withFirst = (payment: Payment, changed: Operation, now: Date): Payment => ({
   ...payment,
   status: 'PENDING',
-  operations: payment.operations.map(operation => (operation.xId === changed.xId ? { ...changed, updatedAt: now } : operation)),
+  operations: payment.operations.map(operation =>
+    operation.xId === changed.xId ? { ...changed, updatedAt: now } : operation,
+  ),
   updatedAt: now,
   version: payment.version + 1,
 })

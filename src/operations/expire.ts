@@ -16,7 +16,11 @@ interface Ending {
   readonly deadline: (payment: Payment) => Date | undefined
 }
 
-async function end({ timer, merchant, at }: DueTimer, { rule, deadline }: Ending, engine: Engine): Promise<void> {
+async function end(
+  { timer, merchant, at }: DueTimer,
+  { rule, deadline }: Ending,
+  engine: Engine,
+): Promise<void> {
   const { merchantId, payId, xId } = timer
   await engine.queue.update({ merchantId, payId }, payment => {
     const until = deadline(payment)

@@ -7,7 +7,14 @@ import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Decision } from '#lifecycle/decision.ts'
 import type { FollowUpCommand, Recording } from '#lifecycle/follow-up.ts'
-import { approvingOperation, findOperation, type Operation, type OperationType, type Payment } from '#lifecycle/payment.ts'
+import {
+  approvingOperation,
+  findOperation,
+  type Operation,
+  type OperationType,
+  type Payment,
+} from '#lifecycle/payment.ts'
+import { findObjectMisfit, type Misfit } from '#methods/catalogue.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/answer.ts'
 import { callForOutcome } from '#operations/call-provider.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
@@ -15,10 +22,13 @@ import { keyReference, keyRow, type OperationKey } from '#operations/key.ts'
 import type { Step } from '#operations/payment-queue.ts'
 import { recordOutcome } from '#operations/record-outcome.ts'
 import type { TimerKey } from '#operations/timer.ts'
+import type { MethodOperationName } from '#schemas/method-objects.ts'
 import type { KeyRow } from '#storage/change.ts'
 
 export interface FollowUpKind<Command extends FollowUpCommand> {
   readonly type: OperationType
+  /** What the request is called where its method object is described. */
+  readonly request: MethodOperationName
   /** The connector's property that does it; a connector without it refuses. */
   readonly send: 'capture' | 'reverse' | 'refund' | 'increment'
   readonly decide: (payment: Payment, command: Command, now: Date) => Decision
@@ -40,7 +50,12 @@ export interface FollowUp<Command extends FollowUpCommand> {
 
 type Begun =
   | { readonly answered: OperationAnswer }
-  | { readonly answered?: undefined; readonly payment: Payment; readonly ask: (send: number) => ReturnType<Ask>; readonly message: Message }
+  | {
+      readonly answered?: undefined
+      readonly payment: Payment
+      readonly ask: (send: number) => ReturnType<Ask>
+      readonly message: Message
+    }
 type Ask = NonNullable<Connector['capture']>
 type Message = Omit<FollowUpRequest, 'send'>
 
@@ -63,9 +78,31 @@ export async function performFollowUp<Command extends FollowUpCommand>(
   const outcome = await callForOutcome(begun.ask, context)
   engine.onOutcome(kind.type, outcome.kind)
   await engine.testCrash('afterCall')
-  const answer = await recordOutcome({ merchant, payment: begun.payment, xId, outcome, at, unattended }, engine)
+  const answer = await recordOutcome(
+    { merchant, payment: begun.payment, xId, outcome, at, unattended },
+    engine,
+  )
   await engine.testCrash('afterSettle')
   return answer
+}
+
+/** The request brings an object that is not its payment's method's: the caller names the field. */
+export class MethodMisfit extends Error {
+  readonly field: string
+
+  constructor({ field, error }: Misfit) {
+    super(error)
+    this.field = field
+  }
+}
+
+export function checkObjects(
+  payment: Payment,
+  { objects }: FollowUpCommand,
+  request: MethodOperationName,
+): void {
+  const misfit = findObjectMisfit(payment.method, objects, request)
+  if (misfit) throw new MethodMisfit(misfit)
 }
 
 interface Beginning<Command extends FollowUpCommand> {
@@ -75,11 +112,16 @@ interface Beginning<Command extends FollowUpCommand> {
 }
 
 /** The first commit: reserve and record, or refuse and remember the refusal with its key. */
-function begin<Command extends FollowUpCommand>(payment: Payment, beginning: Beginning<Command>, engine: Engine): Step<Begun> {
+function begin<Command extends FollowUpCommand>(
+  payment: Payment,
+  beginning: Beginning<Command>,
+  engine: Engine,
+): Step<Begun> {
   const { kind, request, xId } = beginning
   const { merchant, command, key } = request
   const recorded = findOperation(payment, xId)
   if (recorded) return resume(payment, recorded, beginning, engine)
+  checkObjects(payment, command, kind.request)
   const now = request.at ?? merchantNow(engine.clock, merchant)
   const decision = kind.decide(payment, command, now)
   const connector = engine.connectors.find(payment.method)
@@ -95,7 +137,11 @@ function begin<Command extends FollowUpCommand>(payment: Payment, beginning: Beg
   const question = toQuestion(payment, beginning, now)
   const prepared = connector.prepare(question, approvingOperation(payment).prepared)
   const next = kind.record(payment, command, { xId, prepared, key: keyReference(key), now })
-  const message: Message = { ...question, prepared, captureReference: findOperation(next, xId)?.details.refundOf }
+  const message: Message = {
+    ...question,
+    prepared,
+    captureReference: findOperation(next, xId)?.details.refundOf,
+  }
   const row = keyRow(key, { merchant, payId: payment.payId, xId, now })
   return {
     next,
@@ -117,7 +163,11 @@ function resume<Command extends FollowUpCommand>(
   const { xId, state, prepared, createdAt, details } = operation
   const send = engine.connectors.find(payment.method)?.[beginning.kind.send]
   if (state !== 'SENT' || !send) return { result: { answered: answerOperation(payment, xId) } }
-  const message = { ...toQuestion(payment, beginning, createdAt), prepared, captureReference: details.refundOf }
+  const message = {
+    ...toQuestion(payment, beginning, createdAt),
+    prepared,
+    captureReference: details.refundOf,
+  }
   return { result: { payment, message, ask: number => send({ ...message, send: number }) } }
 }
 
@@ -126,7 +176,11 @@ function alongside(key: KeyRow | undefined, timer: TimerKey | undefined): Pick<S
   return { alongside: { ...(key ? { key } : {}), ...(timer ? { dropTimers: [timer] } : {}) } }
 }
 
-function toQuestion<Command extends FollowUpCommand>(payment: Payment, { kind, request, xId }: Beginning<Command>, now: Date) {
+function toQuestion<Command extends FollowUpCommand>(
+  payment: Payment,
+  { kind, request, xId }: Beginning<Command>,
+  now: Date,
+) {
   const approval = approvingOperation(payment)
   return {
     operation: kind.type,

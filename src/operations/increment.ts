@@ -5,9 +5,11 @@ import { type FollowUp, type FollowUpKind, performFollowUp } from '#operations/f
 
 const kind: FollowUpKind<IncrementalCommand> = {
   type: 'INCREMENTAL',
+  request: 'incremental',
   send: 'increment',
   decide: decideIncremental,
   record: recordIncremental,
 }
 
-export const increment = (request: FollowUp<IncrementalCommand>, engine: Engine) => performFollowUp(kind, request, engine)
+export const increment = (request: FollowUp<IncrementalCommand>, engine: Engine) =>
+  performFollowUp(kind, request, engine)

@@ -7,7 +7,14 @@ import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { inquiryTime } from '#lifecycle/inquiry.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
-import { findOperation, isUnanswered, openAmount, type Operation, type Payment } from '#lifecycle/payment.ts'
+import {
+  approvingOperation,
+  findOperation,
+  isUnanswered,
+  type Operation,
+  openAmount,
+  type Payment,
+} from '#lifecycle/payment.ts'
 import { delayedCaptureTime, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
 import { answerOperation, type OperationAnswer } from '#operations/answer.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
@@ -35,7 +42,8 @@ export async function recordOutcome(record: OutcomeRecord, engine: Engine): Prom
     { merchantId: payment.merchantId, payId: payment.payId, known: payment },
     stored => toStep(stored, record, engine),
   )
-  if (!answer) throw new Error(`payment ${payment.payId} of ${merchant.merchantId} vanished while ${xId} was under way`)
+  if (!answer)
+    throw new Error(`payment ${payment.payId} of ${merchant.merchantId} vanished while ${xId} was under way`)
   return answer
 }
 
@@ -48,7 +56,11 @@ function toStep(stored: Payment, record: OutcomeRecord, engine: Engine): Step<Op
   const settled = settleAll(stored, xId, record.outcome, now)
   const touched = settled.operations.filter(operation => !stored.operations.includes(operation))
   const decided = touched.some(operation => !isUnanswered(operation))
-  const told = tell(settled, { xId, owed: decided && (inquiry !== undefined || unattended === true), now }, engine)
+  const told = tell(
+    settled,
+    { xId, owed: decided && (inquiry !== undefined || unattended === true), now },
+    engine,
+  )
   const answer = answerOperation(told.payment, xId)
   return {
     next: told.payment,
@@ -77,7 +89,7 @@ function timerWrites(
   before: Payment,
   after: Payment,
   touched: readonly Operation[],
-  { merchant, inquiry, xId }: OutcomeRecord,
+  { merchant, inquiry }: OutcomeRecord,
   now: Date,
 ): Pick<Change, 'setTimers' | 'dropTimers'> {
   const setTimers: Timer[] = []
@@ -85,13 +97,19 @@ function timerWrites(
   for (const operation of touched) {
     const attempt = inquiry === undefined ? 0 : inquiry + 1
     const time = isUnanswered(operation) ? inquiryTime(operation.createdAt, attempt) : undefined
-    const key = { merchantId: after.merchantId, payId: after.payId, xId: operation.xId, kind: 'INQUIRY' as const }
+    const key = {
+      merchantId: after.merchantId,
+      payId: after.payId,
+      xId: operation.xId,
+      kind: 'INQUIRY' as const,
+    }
     if (time) setTimers.push(timerAt(key, time, merchant, attempt))
     else if (inquiry !== undefined) dropTimers.push(key)
   }
-  if (before.sums.authorized === 0 && openAmount(after) > 0) {
-    const key = { merchantId: after.merchantId, payId: after.payId, xId }
-    const captureAt = delayedCaptureTime(after, now)
+  // More is open than before: approved, or free again after a failure. Whenever that is, even past its end, it must lapse.
+  if (openAmount(after) > openAmount(before)) {
+    const key = { merchantId: after.merchantId, payId: after.payId, xId: approvingOperation(after).xId }
+    const captureAt = before.sums.authorized === 0 ? delayedCaptureTime(after, now) : undefined
     if (captureAt) setTimers.push(timerAt({ ...key, kind: 'CAPTURE' }, captureAt, merchant))
     const end = after.authorizationExpiresAt
     if (end) setTimers.push(timerAt({ ...key, kind: 'LAPSE' }, end, merchant))

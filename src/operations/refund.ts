@@ -5,9 +5,11 @@ import { type FollowUp, type FollowUpKind, performFollowUp } from '#operations/f
 
 const kind: FollowUpKind<RefundCommand> = {
   type: 'REFUND',
+  request: 'refund',
   send: 'refund',
   decide: decideRefund,
   record: reserveRefund,
 }
 
-export const refund = (request: FollowUp<RefundCommand>, engine: Engine) => performFollowUp(kind, request, engine)
+export const refund = (request: FollowUp<RefundCommand>, engine: Engine) =>
+  performFollowUp(kind, request, engine)

@@ -6,9 +6,11 @@ import { type FollowUp, type FollowUpKind, performFollowUp } from '#operations/f
 
 const kind: FollowUpKind<FollowUpCommand> = {
   type: 'REVERSAL',
+  request: 'reversal',
   send: 'reverse',
   decide: decideReversal,
   record: reserveReversal,
 }
 
-export const reverse = (request: FollowUp<FollowUpCommand>, engine: Engine) => performFollowUp(kind, request, engine)
+export const reverse = (request: FollowUp<FollowUpCommand>, engine: Engine) =>
+  performFollowUp(kind, request, engine)

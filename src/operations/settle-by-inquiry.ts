@@ -48,7 +48,11 @@ async function inquireAll(
   engine: Engine,
 ): Promise<AuthorizationOutcome | Outcome> {
   const { operation } = subject
-  const outcome = await inquire({ ...subject, type: operation.type, reference: operation.xId }, connector, engine)
+  const outcome = await inquire(
+    { ...subject, type: operation.type, reference: operation.xId },
+    connector,
+    engine,
+  )
   const { captureXId } = operation.details
   if (!captureXId || outcome.kind !== 'approved') return outcome
   const capture = await inquire({ ...subject, type: 'CAPTURE', reference: captureXId }, connector, engine)

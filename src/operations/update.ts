@@ -31,7 +31,12 @@ export async function updatePayment(request: Update, engine: Engine): Promise<Op
   }
 }
 
-function toStep(payment: Payment, request: Update, pseudoNumber: string | undefined, engine: Engine): Step<OperationAnswer> {
+function toStep(
+  payment: Payment,
+  request: Update,
+  pseudoNumber: string | undefined,
+  engine: Engine,
+): Step<OperationAnswer> {
   const { merchant, command, key } = request
   const now = merchantNow(engine.clock, merchant)
   const decision = decideUpdate(payment, command)
@@ -43,7 +48,11 @@ function toStep(payment: Payment, request: Update, pseudoNumber: string | undefi
   return { ...(next ? { next } : {}), ...(row ? { alongside: { key: row } } : {}), result: answer }
 }
 
-function refuse(payment: Payment, refusal: Parameters<typeof answerRefusal>[0], engine: Engine): OperationAnswer {
+function refuse(
+  payment: Payment,
+  refusal: Parameters<typeof answerRefusal>[0],
+  engine: Engine,
+): OperationAnswer {
   const { payId, merchantId, transId, refNr } = payment
   return answerRefusal(refusal, { payId, merchantId, transId, xId: newXId(engine), refNr })
 }

@@ -30,6 +30,16 @@ export const billingAddress = closed(place, {
 })
 export type BillingAddress = Static<typeof billingAddress>
 
+/** The form a refund without reference takes: it may name whoever lives there. */
+export const refundBillingAddress = closed(
+  {
+    firstName: optional(text(nameMax, 'First name.')),
+    lastName: optional(text(nameMax, 'Last name.')),
+    ...place,
+  },
+  { title: 'RefundBillingAddress', description: 'Where the customer lives.' },
+)
+
 export const shippingAddress = closed(
   {
     firstName: optional(text(nameMax, 'First name of the recipient.')),

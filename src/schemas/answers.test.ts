@@ -1,12 +1,33 @@
 import type { TSchema } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { amount } from '#schemas/amount.ts'
-import { refundBrowserInfo } from '#schemas/browser-info.ts'
 import { captureRequest } from '#schemas/capture.ts'
+import { confirmRequest } from '#schemas/confirm.ts'
 import { createPayment } from '#schemas/create-payment.ts'
+import { creditRequest } from '#schemas/credit.ts'
+import { incrementalRequest } from '#schemas/incremental.ts'
 import { paymentRecord } from '#schemas/payment-record.ts'
 import { fieldError, internalError, problemDetails } from '#schemas/problem.ts'
-import { failedResult, operationResult } from '#schemas/result.ts'
+import { refundRequest } from '#schemas/refund.ts'
+import {
+  captureResult,
+  confirmResult,
+  creditResult,
+  failedCapture,
+  failedConfirm,
+  failedCredit,
+  failedIncremental,
+  failedRefund,
+  failedResult,
+  failedReversal,
+  incrementalResult,
+  operationResult,
+  refundResult,
+  reversalResult,
+} from '#schemas/result.ts'
+import { reversalRequest } from '#schemas/reversal.ts'
+import { clock, clockRequest } from '#schemas/test-clock.ts'
+import { updateRequest } from '#schemas/update.ts'
 import { compileCheck } from '#test/support/check-schema.ts'
 
 const id = '0198a3f2bcde7f1289abcdef01234567'
@@ -65,7 +86,7 @@ describe('answers', () => {
         status: 'OK',
         ...success,
         paymentMethods: {
-          card: { providerResponseCode: '00', providerTransactionId: 'x', providerApprovalCode: 123456 },
+          card: { providerResponseCode: '00', providerTransactionId: 'x' },
         },
       },
     ],
@@ -147,11 +168,103 @@ describe('answers', () => {
   })
 })
 
+const done = { ...head, status: 'OK', ...success }
+const failed = { ...head, status: 'FAILED', ...decline }
+const said = (key: string, object: object) => ({ paymentMethods: { [key]: object } })
+
+/** One line a case: the answer, the method, what is said of it, and the fields that do not belong there. */
+test.each<[string, TSchema, object, string, object, ...string[]]>([
+  ['created', operationResult, done, 'card', { providerApprovalCode: 1 }, 'providerApprovalCode'],
+  ['created', operationResult, done, 'card', { providerResponseText: 'x' }, 'providerResponseText'],
+  ['created', operationResult, done, 'providerK', { accessToken: 'x' }],
+  ['created', operationResult, done, 'providerT', { account: { bankName: 'x', number: 'x' } }],
+  ['created', operationResult, done, 'ideal', { providerResponseCode: 'x' }],
+  ['created', operationResult, done, 'ideal', { providerResponseText: 'x' }, 'providerResponseText'],
+  ['failed', failedResult, failed, 'ideal', { providerResponseText: 'x' }],
+  ['failed', failedResult, failed, 'ideal', { providerResponseText: 7 }],
+  ['failed', failedResult, failed, 'ideal', { chargeId: 'x' }, 'chargeId'],
+  [
+    'confirmed',
+    confirmResult,
+    done,
+    'providerK',
+    { billingAgreementId: 'x', redirectUrl: 'https://a.example/' },
+  ],
+  ['confirmed', confirmResult, done, 'providerK', { accessToken: 'x' }, 'accessToken'],
+  ['confirmed', confirmResult, done, 'providerP', { providerResponseCode: 7 }],
+  ['confirmed', confirmResult, done, 'providerP', { providerResponseCode: '7' }, 'providerResponseCode'],
+  [
+    'confirmed',
+    confirmResult,
+    done,
+    'providerR',
+    { billingAddress: {}, shippingAddress: { address: {}, type: 'x' } },
+  ],
+  [
+    'not confirmed',
+    failedConfirm,
+    failed,
+    'providerK',
+    { providerResponseCode: 'x', providerResponseText: 'x' },
+  ],
+  ['captured', captureResult, done, 'providerP', { providerResponseCode: '7' }],
+  ['captured', captureResult, done, 'providerP', { providerResponseCode: 7 }, 'providerResponseCode'],
+  ['captured', captureResult, done, 'providerZ', { chargeId: 'x', providerStatus: 'x' }],
+  ['captured', captureResult, done, 'providerZ', { refundId: 'x' }, 'refundId'],
+  ['captured', captureResult, done, 'card', { providerApprovalCode: 1 }, 'providerApprovalCode'],
+  ['not captured', failedCapture, failed, 'card', { providerResponseText: 'x' }],
+  ['raised', incrementalResult, done, 'providerT', { authorizationExpiry: '2027-01-01T00:00:00Z' }],
+  ['not raised', failedIncremental, failed, 'providerT', { providerDeclineCategory: 'x' }],
+  ['reversed', reversalResult, done, 'card', { providerApprovalCode: 123456 }],
+  ['reversed', reversalResult, done, 'providerZ', { chargePermissionId: 'x' }],
+  ['reversed', reversalResult, done, 'providerZ', { refundId: 'x' }, 'refundId'],
+  ['not reversed', failedReversal, failed, 'providerZ', { providerResponseText: 'x' }],
+  ['refunded', refundResult, done, 'card', { providerApprovalCode: 123456 }],
+  ['refunded', refundResult, done, 'card', { providerApprovalCode: '123456' }, 'providerApprovalCode'],
+  ['refunded', refundResult, done, 'providerK', { invoiceNumber: 'x' }],
+  [
+    'refunded',
+    refundResult,
+    done,
+    'providerP',
+    { feeRefundAmount: 1, grossRefundAmount: 2, netRefundAmount: 1 },
+  ],
+  ['refunded', refundResult, done, 'providerP', { feeRefundAmount: '1' }, 'feeRefundAmount'],
+  ['refunded', refundResult, done, 'providerP', { providerDeclineCategory: 'x' }, 'providerDeclineCategory'],
+  ['refunded', refundResult, done, 'providerR', { providerResponseCode: 7 }],
+  ['refunded', refundResult, done, 'providerR', { providerResponseCode: '7' }, 'providerResponseCode'],
+  ['refunded', refundResult, done, 'providerZ', { refundId: 'x' }],
+  ['not refunded', failedRefund, failed, 'providerP', { providerDeclineCategory: 'x' }],
+  ['not refunded', failedRefund, failed, 'providerR', { providerResponseCode: 7, providerResponseText: 'x' }],
+  ['credited', creditResult, done, 'card', { providerApprovalCode: 123456 }],
+  ['credited', creditResult, done, 'directDebit', { providerResponseCode: 'x' }],
+  ['not credited', failedCredit, failed, 'card', { providerResponseText: 'x', providerApprovalCode: 1 }],
+])('%s: %#', (_, schema, answer, key, object, ...fields) => {
+  expect(compileCheck(schema)({ ...answer, ...said(key, object) })).toEqual(
+    fields.map(field => `paymentMethods.${key}.${field}`),
+  )
+})
+
+test('only the raise of an authorisation does not give the metadata back', () => {
+  const withMetadata = { ...done, metadata: { a: 1 } }
+  for (const schema of [
+    operationResult,
+    confirmResult,
+    captureResult,
+    reversalResult,
+    refundResult,
+    creditResult,
+  ])
+    expect(compileCheck(schema)(withMetadata)).toEqual([])
+  expect(compileCheck(incrementalResult)(withMetadata)).toEqual(['metadata'])
+  expect(compileCheck(failedIncremental)({ ...failed, metadata: {} })).toEqual(['metadata'])
+})
+
 interface Node {
   readonly type?: unknown
   readonly title?: unknown
   readonly description?: unknown
-  readonly additionalProperties?: unknown
+  readonly additionalProperties?: Node | boolean
   readonly patternProperties?: unknown
   readonly properties?: Record<string, Node>
   readonly items?: Node
@@ -162,19 +275,42 @@ interface Node {
 function* walk(node: Node, path: string): Generator<[string, Node]> {
   yield [path, node]
   for (const [name, inner] of Object.entries(node.properties ?? {})) yield* walk(inner, `${path}.${name}`)
+  if (typeof node.additionalProperties === 'object') yield* walk(node.additionalProperties, `${path}.*`)
   if (node.items !== undefined) yield* walk(node.items, `${path}[]`)
 }
 
-const roots = {
+const requests = {
   createPayment,
+  confirmRequest,
+  incrementalRequest,
   captureRequest,
+  reversalRequest,
+  refundRequest,
+  creditRequest,
+  updateRequest,
+  clockRequest,
+}
+const roots = {
+  ...requests,
   operationResult,
   failedResult,
+  confirmResult,
+  failedConfirm,
+  captureResult,
+  failedCapture,
+  incrementalResult,
+  failedIncremental,
+  reversalResult,
+  failedReversal,
+  refundResult,
+  failedRefund,
+  creditResult,
+  failedCredit,
+  clock,
   paymentRecord,
   problemDetails,
   fieldError,
   internalError,
-  refundBrowserInfo,
   amount,
 }
 const nodes = Object.entries(roots).flatMap(([name, root]) => [
@@ -185,7 +321,8 @@ describe('all schemas', () => {
   test('objects are closed and named, but for free key/value data', () => {
     for (const [path, node] of nodes) {
       if (node.type !== 'object' || node.patternProperties !== undefined) continue
-      expect(node.additionalProperties, path).toBe(false)
+      // Where others are let in, they must fit a schema, which is looked at like any other.
+      if (typeof node.additionalProperties !== 'object') expect(node.additionalProperties, path).toBe(false)
       expect(node.title, path).toMatch(/^([A-Z][a-z0-9]*)+[A-Z]?$/)
     }
   })
@@ -207,7 +344,7 @@ describe('all schemas', () => {
 
   test('texts and lists are limited in requests', () => {
     for (const [path, node] of nodes) {
-      if (!/^(createPayment|captureRequest)/.test(path)) continue
+      if (!Object.keys(requests).includes(path.split(/[.[]/)[0] ?? '')) continue
       if (node.type === 'array') expect(node, path).toHaveProperty('maxItems')
       if (node.type === 'string' && !('enum' in node) && !('format' in node))
         expect(node, path).toHaveProperty('maxLength')
@@ -228,6 +365,10 @@ describe('all schemas', () => {
       'taxId',
       'internalAccountNumber',
       'data',
+      'accessToken',
+      'accountHolderName',
+      'accountNumber',
+      'textfield1',
     ]
     expect([...marked].sort()).toEqual(expected.sort())
   })

@@ -3,13 +3,13 @@ import type { Static } from 'typebox'
 import { plainAmount } from '#schemas/amount.ts'
 import { partialCapture } from '#schemas/capture-method.ts'
 import { enhancedData } from '#schemas/enhanced-data.ts'
-import { closed, optional } from '#schemas/fields.ts'
+import { closed, closedBut, optional } from '#schemas/fields.ts'
 import { refNr, simulationMode, statementDescriptor, transId } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
-import { captureObjects } from '#schemas/method-objects.ts'
+import { captureObjects, otherObject } from '#schemas/method-objects.ts'
 import { order } from '#schemas/order.ts'
 
-const capturePaymentMethods = closed(captureObjects, {
+const capturePaymentMethods = closedBut(captureObjects, otherObject, {
   title: 'CapturePaymentMethods',
   description: "One object named by the key of the payment's method.",
 })

@@ -7,7 +7,7 @@ import { captureMethod } from '#schemas/capture-method.ts'
 import { credentialOnFile } from '#schemas/credential-on-file.ts'
 import { customerInfo } from '#schemas/customer-info.ts'
 import { device } from '#schemas/device.ts'
-import { closed, optional } from '#schemas/fields.ts'
+import { closed, closedBut, optional } from '#schemas/fields.ts'
 import { fraudData } from '#schemas/fraud-data.ts'
 import {
   channel,
@@ -23,7 +23,7 @@ import {
   transId,
 } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
-import { createObjects, directMembers } from '#schemas/method-objects.ts'
+import { createObjects, directMembers, otherObject } from '#schemas/method-objects.ts'
 import { order } from '#schemas/order.ts'
 import { paymentFacilitator } from '#schemas/payment-facilitator.ts'
 import { urls } from '#schemas/urls.ts'
@@ -45,8 +45,9 @@ const objectRules = (rule: (members: (typeof directMembers)[string]) => unknown)
   properties: Object.fromEntries(Object.entries(directMembers).map(([key, members]) => [key, rule(members)])),
 })
 
-export const createPaymentMethods = closed(
+export const createPaymentMethods = closedBut(
   { integrationType, type: methodType, ...createObjects },
+  otherObject,
   {
     title: 'CreatePaymentMethods',
     description: 'The method to pay with, and one object named by its key.',

@@ -5,6 +5,7 @@
 import Type, {
   type TObjectOptions,
   type TProperties,
+  type TSchema,
   type TSchemaOptions,
   type TStringOptions,
 } from 'typebox'
@@ -38,3 +39,10 @@ export const optional = Type.Optional
 /** An object that refuses what it does not know. */
 export const closed = <Properties extends TProperties>(properties: Properties, options: TObjectOptions) =>
   Type.Object(properties, { ...options, additionalProperties: false })
+
+/** An object whose further members, under whatever name, must all fit one schema. */
+export const closedBut = <Properties extends TProperties>(
+  properties: Properties,
+  others: TSchema,
+  options: TObjectOptions,
+) => Type.Object(properties, { ...options, additionalProperties: others })

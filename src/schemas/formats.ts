@@ -5,7 +5,9 @@
 import { isCardNumber, isPseudoCardNumber } from '#domain/card-numbers.ts'
 import { findCountryByAlpha2, findCountryByAlpha3, findCountryByNumeric } from '#domain/countries.ts'
 import { isActiveCurrency } from '#domain/currencies.ts'
-import { isDate, isExpiryDate, isInstant } from '#domain/dates.ts'
+import { isDate, isDottedDate, isExpiryDate, isInstant } from '#domain/dates.ts'
+import { isDuration } from '#domain/duration.ts'
+import { isIban } from '#domain/iban.ts'
 import { isEmail, isLanguageTag, isPrintable, isWebAddress } from '#domain/text.ts'
 
 export interface Format {
@@ -16,7 +18,9 @@ export interface Format {
 
 export const formats: Readonly<Record<string, Format>> = {
   date: { check: isDate, allowed: 'a calendar day such as 2027-01-31' },
+  'dotted-date': { check: isDottedDate, allowed: 'a calendar day such as 31.01.2027' },
   'date-time': { check: isInstant, allowed: 'an instant such as 2027-01-31T12:00:00Z' },
+  duration: { check: isDuration, allowed: 'an ISO 8601 duration such as PT1H or P1M' },
   uri: { check: isWebAddress, allowed: 'an absolute http or https address without credentials in it' },
   email: { check: isEmail, allowed: 'an email address such as ada@example.com' },
   currency: { check: isActiveCurrency, allowed: 'an active ISO 4217 code such as EUR' },
@@ -36,6 +40,7 @@ export const formats: Readonly<Record<string, Format>> = {
     check: text => isCardNumber(text) || isPseudoCardNumber(text),
     allowed: 'a card number of 12 to 19 digits with a right check digit, or a pseudo card number',
   },
+  iban: { check: isIban, allowed: 'an IBAN with right check digits, in upper case and without spaces' },
   'expiry-date': { check: isExpiryDate, allowed: 'a year and month such as 203012' },
   bcp47: { check: isLanguageTag, allowed: 'a BCP 47 language tag such as de or en-GB' },
   printable: { check: isPrintable, allowed: 'text without control characters' },

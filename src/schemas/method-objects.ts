@@ -1,21 +1,228 @@
 /**
  * The method objects of the contract by the method's key: what each operation takes and gives under `paymentMethods`.
  * A method with fields of its own gets its lines here and appears in every request and answer made from these tables.
+ *
+ * The catalogue has hundreds of methods without such fields, each with an object that stays empty. They are not listed:
+ * an object under any other key must fit one schema (`others`), and whoever knows the payment's method refuses the keys
+ * that are not its own. So validation, error texts and the published description stay the same size however many rows
+ * the catalogue gets, and this room need not know the rows.
  */
-import { cardCapture, cardRecord, cardRequest, cardResult } from '#schemas/card.ts'
+import type { TObject, TProperties } from 'typebox'
 import { optional } from '#schemas/fields.ts'
+import {
+  cardCapture,
+  cardConfirm,
+  cardCredit,
+  cardFailure,
+  cardRecord,
+  cardRefund,
+  cardRequest,
+  cardResult,
+  cardReturned,
+  cardReturnFailure,
+} from '#schemas/methods/card.ts'
+import {
+  directDebitCapture,
+  directDebitCreate,
+  directDebitCredit,
+  directDebitRecord,
+} from '#schemas/methods/direct-debit.ts'
+import { emptyObject, otherFailure, otherRecord, otherResult } from '#schemas/methods/provider-fields.ts'
+import {
+  providerKCapture,
+  providerKConfirm,
+  providerKConfirmed,
+  providerKCreated,
+  providerKFailure,
+  providerKRecord,
+  providerKRefunded,
+  providerKResult,
+} from '#schemas/methods/provider-k.ts'
+import { providerMCapture, providerMRefund } from '#schemas/methods/provider-m.ts'
+import {
+  providerPCapture,
+  providerPConfirmed,
+  providerPCreate,
+  providerPRecord,
+  providerPRefund,
+  providerPRefunded,
+  providerPRefundFailure,
+  providerPResult,
+} from '#schemas/methods/provider-p.ts'
+import {
+  providerRCapture,
+  providerRConfirmed,
+  providerRFailure,
+  providerRRefund,
+  providerRRefunded,
+  providerRRefundFailure,
+  providerRResult,
+} from '#schemas/methods/provider-r.ts'
+import {
+  providerTCreate,
+  providerTFailure,
+  providerTRecord,
+  providerTResult,
+} from '#schemas/methods/provider-t.ts'
+import {
+  providerZFailure,
+  providerZRefund,
+  providerZRefunded,
+  providerZResult,
+  providerZReversal,
+  providerZReversed,
+} from '#schemas/methods/provider-z.ts'
+import { voucherRefund } from '#schemas/methods/voucher.ts'
 
-export const createObjects = { card: optional(cardRequest) }
+export const createObjects = {
+  card: optional(cardRequest),
+  directDebit: optional(directDebitCreate),
+  providerP: optional(providerPCreate),
+  providerT: optional(providerTCreate),
+}
 
-export const captureObjects = { card: optional(cardCapture) }
+export const confirmObjects = { card: optional(cardConfirm), providerK: optional(providerKConfirm) }
 
-export const resultObjects = { card: optional(cardResult) }
+export const captureObjects = {
+  card: optional(cardCapture),
+  directDebit: optional(directDebitCapture),
+  providerK: optional(providerKCapture),
+  providerM: optional(providerMCapture),
+  providerP: optional(providerPCapture),
+  providerR: optional(providerRCapture),
+}
 
-export const recordObjects = { card: optional(cardRecord) }
+export const reversalObjects = { providerZ: optional(providerZReversal) }
+
+export const refundObjects = {
+  card: optional(cardRefund),
+  providerM: optional(providerMRefund),
+  providerP: optional(providerPRefund),
+  providerR: optional(providerRRefund),
+  providerZ: optional(providerZRefund),
+}
+
+/** No others: money goes back without a payment only to a card or an account. */
+export const creditObjects = { card: optional(cardCredit), directDebit: optional(directDebitCredit) }
+
+/** What an object under any other key may hold. */
+export const otherObject = emptyObject
+export const otherRefundObject = voucherRefund
+
+/** What each operation says about the provider when it is done or under way. */
+export const resultObjects = {
+  create: {
+    card: optional(cardResult),
+    providerK: optional(providerKCreated),
+    providerP: optional(providerPResult),
+    providerR: optional(providerRResult),
+    providerT: optional(providerTResult),
+    providerZ: optional(providerZResult),
+  },
+  confirm: {
+    card: optional(cardResult),
+    providerK: optional(providerKConfirmed),
+    providerP: optional(providerPConfirmed),
+    providerR: optional(providerRConfirmed),
+  },
+  capture: {
+    card: optional(cardResult),
+    providerK: optional(providerKResult),
+    providerP: optional(providerPResult),
+    providerR: optional(providerRResult),
+    providerT: optional(providerTResult),
+    providerZ: optional(providerZResult),
+  },
+  incremental: { card: optional(cardResult), providerT: optional(providerTResult) },
+  reversal: {
+    card: optional(cardReturned),
+    providerK: optional(providerKResult),
+    providerP: optional(providerPResult),
+    providerR: optional(providerRResult),
+    providerT: optional(providerTResult),
+    providerZ: optional(providerZReversed),
+  },
+  refund: {
+    card: optional(cardReturned),
+    providerK: optional(providerKRefunded),
+    providerP: optional(providerPRefunded),
+    providerR: optional(providerRRefunded),
+    providerT: optional(providerTResult),
+    providerZ: optional(providerZRefunded),
+  },
+  credit: { card: optional(cardReturned) },
+}
+export const otherResultObject = otherResult
+
+const failed = {
+  card: optional(cardFailure),
+  providerK: optional(providerKFailure),
+  providerP: optional(providerPResult),
+  providerR: optional(providerRFailure),
+  providerT: optional(providerTFailure),
+  providerZ: optional(providerZFailure),
+}
+
+/** The same when it was refused or declined. */
+export const failureObjects = {
+  create: failed,
+  confirm: {
+    card: optional(cardFailure),
+    providerK: optional(providerKFailure),
+    providerP: optional(providerPConfirmed),
+    providerR: optional(providerRFailure),
+  },
+  capture: failed,
+  incremental: { card: optional(cardFailure), providerT: optional(providerTFailure) },
+  reversal: { ...failed, card: optional(cardReturnFailure) },
+  refund: {
+    ...failed,
+    card: optional(cardReturnFailure),
+    providerP: optional(providerPRefundFailure),
+    providerR: optional(providerRRefundFailure),
+  },
+  credit: { card: optional(cardReturnFailure) },
+}
+export const otherFailureObject = otherFailure
+
+export const recordObjects = {
+  card: optional(cardRecord),
+  directDebit: optional(directDebitRecord),
+  providerK: optional(providerKRecord),
+  providerP: optional(providerPRecord),
+  providerT: optional(providerTRecord),
+}
+export const otherRecordObject = otherRecord
+
+export type MethodOperationName = keyof typeof resultObjects
+
+/** What the contract lets an operation say about a method; whatever else is known stays inside. */
+export function resultObject(
+  operation: MethodOperationName,
+  key: string,
+  outcome: 'done' | 'failed',
+): TObject {
+  const objects: TProperties = outcome === 'done' ? resultObjects[operation] : failureObjects[operation]
+  const other = outcome === 'done' ? otherResult : otherFailure
+  return Object.hasOwn(objects, key) ? (objects[key] as TObject) : other
+}
+
+export const resultFields = (
+  operation: MethodOperationName,
+  key: string,
+  outcome: 'done' | 'failed',
+): readonly string[] => Object.keys(resultObject(operation, key, outcome).properties)
 
 /** Members of a method object without which a DIRECT payment cannot be made, and which a HOSTED one leaves to the page. */
 export const directMembers: Readonly<
   Record<string, { readonly needed: readonly string[]; readonly pageOnly: readonly string[] }>
 > = {
   card: { needed: ['number'], pageOnly: ['number', 'expiryDate', 'cardholderName', 'securityCode'] },
+  // The page fills in what it is told of the account and asks for the rest.
+  directDebit: { needed: ['account'], pageOnly: [] },
+}
+
+/** Operations that cannot go on without an object of the payment's method. */
+export const neededObjects: Readonly<Partial<Record<MethodOperationName, readonly string[]>>> = {
+  confirm: ['providerK'],
 }

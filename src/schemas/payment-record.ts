@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { operationAmount, recordAmount } from '#schemas/amount.ts'
 import { paymentDetails } from '#schemas/create-payment.ts'
 import { customerInfoAnswer } from '#schemas/customer-info.ts'
-import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
+import { choice, closed, closedBut, formatted, optional, text } from '#schemas/fields.ts'
 import {
   integrationType,
   merchantId,
@@ -14,11 +14,12 @@ import {
   transId,
   xId,
 } from '#schemas/identifiers.ts'
-import { recordObjects } from '#schemas/method-objects.ts'
+import { otherRecordObject, recordObjects } from '#schemas/method-objects.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
 
-const recordMethods = closed(
+const recordMethods = closedBut(
   { type: methodType, integrationType: optional(integrationType), ...recordObjects },
+  otherRecordObject,
   { title: 'RecordPaymentMethods', description: 'The method used, with masked data.' },
 )
 

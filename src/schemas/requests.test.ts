@@ -28,6 +28,7 @@ function cases(
 const eur = { value: 1000, currency: 'EUR' }
 const card = { number: '4111111111111111', expiryDate: '203012', securityCode: '123' }
 const direct = { integrationType: 'DIRECT', type: 'CARD', card }
+const account = { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' }
 const hosted = { integrationType: 'HOSTED', type: 'CARD' }
 const verification = { ...direct, card: { ...card, eventToken: 'ACCOUNT_VERIFICATION' } }
 const urls = { return: 'https://a.example/r', cancel: 'https://a.example/c' }
@@ -130,7 +131,42 @@ cases(
       { paymentMethods: { ...hosted, card: { securityCode: '123' } }, urls },
       'paymentMethods.card.securityCode',
     ],
-    ['the object of no method', { paymentMethods: { ...direct, kard: {} } }, 'paymentMethods.kard'],
+    ['the empty object of any other method', { paymentMethods: { ...direct, ideal: {} } }],
+    [
+      'another method with members',
+      { paymentMethods: { ...direct, ideal: { a: 1 } } },
+      'paymentMethods.ideal.a',
+    ],
+    ['another method as text', { paymentMethods: { ...direct, ideal: 'x' } }, 'paymentMethods.ideal'],
+    [
+      'an account',
+      { paymentMethods: { integrationType: 'DIRECT', type: 'DIRECTDEBIT', directDebit: { account } } },
+    ],
+    [
+      'a debit without an account',
+      { paymentMethods: { integrationType: 'DIRECT', type: 'DIRECTDEBIT', directDebit: {} } },
+      'paymentMethods.directDebit.account',
+    ],
+    [
+      'an account with a wrong IBAN',
+      {
+        paymentMethods: {
+          ...direct,
+          directDebit: { account: { ...account, number: 'DE89370400440532013001' } },
+        },
+      },
+      'paymentMethods.directDebit.account.number',
+    ],
+    ['provider P waits', { paymentMethods: { ...direct, providerP: { confirm: true } } }],
+    [
+      'provider T by transfer',
+      { paymentMethods: { ...direct, providerT: { transferType: 'BANK_TRANSFER' } } },
+    ],
+    [
+      'provider T by cheque',
+      { paymentMethods: { ...direct, providerT: { transferType: 'CHEQUE' } } },
+      'paymentMethods.providerT.transferType',
+    ],
     ['an unknown field', { amout: eur }, 'amout'],
     ['a method as list', { paymentMethods: [direct] }, 'paymentMethods'],
   ],

@@ -1,10 +1,18 @@
-/** What every payment operation answers: done or under way (`operationResult`), or refused or declined (`failedResult`). */
-import type { Static } from 'typebox'
+/**
+ * What every payment operation answers: done or under way (`operationResult`, `confirmResult` …), or refused or declined
+ * (`failedResult`, `failedConfirm` …). They differ in what they say of the provider: each only what the contract says.
+ */
+import type { Static, TProperties, TSchema } from 'typebox'
 import { customerInfoAnswer } from '#schemas/customer-info.ts'
-import { choice, closed, freeTextMax, optional, text, url } from '#schemas/fields.ts'
+import { choice, closed, closedBut, freeTextMax, optional, text, url } from '#schemas/fields.ts'
 import { merchantId, payId, refNr, transId, xId } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
-import { resultObjects } from '#schemas/method-objects.ts'
+import {
+  failureObjects,
+  otherFailureObject,
+  otherResultObject,
+  resultObjects,
+} from '#schemas/method-objects.ts'
 import { order } from '#schemas/order.ts'
 
 export const responseCode = text(8, 'Eight digits: kind, module, detail.', { pattern: '^[0-9]{8}$' })
@@ -22,30 +30,52 @@ export const links = closed(
   { title: 'Links', description: 'Where to go next.' },
 )
 
-const resultMethods = closed(resultObjects, {
-  title: 'ResultPaymentMethods',
-  description: "What the provider said, in one object named by the method's key.",
-})
+const saidBy = "What the provider said, in one object named by the method's key."
 
-const rest = {
+/** What both answers to an operation end with, whatever became of it. */
+const rest = <Methods extends TSchema>(methods: Methods) => ({
   refNr: optional(refNr),
   responseCode,
   responseDescription,
-  metadata: optional(metadata),
-  paymentMethods: optional(resultMethods),
+  paymentMethods: optional(methods),
+})
+
+const echo = { metadata: optional(metadata) }
+
+const doneHead = {
+  payId,
+  merchantId,
+  transId,
+  xId,
+  status: choice(
+    ['AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST', 'OK'],
+    'What became of the operation.',
+  ),
 }
+
+/**
+ * Without payId and xId where the refusal came before there was a payment or an operation, and without transId where a
+ * reused key was refused before the body was looked at.
+ */
+const failedHead = {
+  payId: optional(payId),
+  merchantId,
+  transId: optional(transId),
+  xId: optional(xId),
+  status: choice(['FAILED'], 'Always FAILED.'),
+}
+
+const doneMethods = <Objects extends TProperties>(title: string, objects: Objects) =>
+  closedBut(objects, otherResultObject, { title, description: saidBy })
+
+const failedMethods = <Objects extends TProperties>(title: string, objects: Objects) =>
+  closedBut(objects, otherFailureObject, { title, description: saidBy })
 
 export const operationResult = closed(
   {
-    payId,
-    merchantId,
-    transId,
-    xId,
-    status: choice(
-      ['AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST', 'OK'],
-      'What became of the operation.',
-    ),
-    ...rest,
+    ...doneHead,
+    ...rest(doneMethods('ResultPaymentMethods', resultObjects.create)),
+    ...echo,
     order: optional(order),
     customerInfo: optional(customerInfoAnswer),
     paymentPlanId: optional(text(64, 'The plan that this payment has begun.')),
@@ -55,19 +85,73 @@ export const operationResult = closed(
 )
 export type OperationResult = Static<typeof operationResult>
 
-/**
- * Without payId and xId where the refusal came before there was a payment or an operation, and without transId where a
- * reused key was refused before the body was looked at.
- */
 export const failedResult = closed(
-  {
-    payId: optional(payId),
-    merchantId,
-    transId: optional(transId),
-    xId: optional(xId),
-    status: choice(['FAILED'], 'Always FAILED.'),
-    ...rest,
-  },
+  { ...failedHead, ...rest(failedMethods('FailedPaymentMethods', failureObjects.create)), ...echo },
   { title: 'FailedResult', description: 'An operation that was refused or declined.' },
 )
 export type FailedResult = Static<typeof failedResult>
+
+export const confirmResult = closed(
+  {
+    ...doneHead,
+    ...rest(doneMethods('ConfirmedPaymentMethods', resultObjects.confirm)),
+    ...echo,
+    order: optional(order),
+    customerInfo: optional(customerInfoAnswer),
+    _links: optional(links),
+  },
+  { title: 'ConfirmResult', description: 'A confirmation that is done or under way.' },
+)
+
+export const failedConfirm = closed(
+  { ...failedHead, ...rest(failedMethods('FailedConfirmMethods', failureObjects.confirm)), ...echo },
+  { title: 'FailedConfirm', description: 'A confirmation that was refused or declined.' },
+)
+
+export const captureResult = closed(
+  { ...doneHead, ...rest(doneMethods('CapturedPaymentMethods', resultObjects.capture)), ...echo },
+  { title: 'CaptureResult', description: 'A capture that is done or under way.' },
+)
+
+export const failedCapture = failedResult
+
+/** The contract gives the metadata back everywhere but here. */
+export const incrementalResult = closed(
+  { ...doneHead, ...rest(doneMethods('IncrementedPaymentMethods', resultObjects.incremental)) },
+  { title: 'IncrementalResult', description: 'An authorisation that was raised or is about to be.' },
+)
+
+export const failedIncremental = closed(
+  { ...failedHead, ...rest(failedMethods('FailedIncrementalMethods', failureObjects.incremental)) },
+  { title: 'FailedIncremental', description: 'An authorisation that was not raised.' },
+)
+
+export const reversalResult = closed(
+  { ...doneHead, ...rest(doneMethods('ReversedPaymentMethods', resultObjects.reversal)), ...echo },
+  { title: 'ReversalResult', description: 'A reversal that is done or under way.' },
+)
+
+export const failedReversal = closed(
+  { ...failedHead, ...rest(failedMethods('FailedReversalMethods', failureObjects.reversal)), ...echo },
+  { title: 'FailedReversal', description: 'A reversal that was refused or declined.' },
+)
+
+export const refundResult = closed(
+  { ...doneHead, ...rest(doneMethods('RefundedPaymentMethods', resultObjects.refund)), ...echo },
+  { title: 'RefundResult', description: 'A refund that is done or under way.' },
+)
+
+export const failedRefund = closed(
+  { ...failedHead, ...rest(failedMethods('FailedRefundMethods', failureObjects.refund)), ...echo },
+  { title: 'FailedRefund', description: 'A refund that was refused or declined.' },
+)
+
+export const creditResult = closed(
+  { ...doneHead, ...rest(doneMethods('CreditedPaymentMethods', resultObjects.credit)), ...echo },
+  { title: 'CreditResult', description: 'A refund without reference that is done or under way.' },
+)
+
+export const failedCredit = closed(
+  { ...failedHead, ...rest(failedMethods('FailedCreditMethods', failureObjects.credit)), ...echo },
+  { title: 'FailedCredit', description: 'A refund without reference that was refused or declined.' },
+)

@@ -30,6 +30,7 @@ const writerOptions =
 const limits = '-c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000'
 
 export function openDatabase(url: string, onError: (error: Error) => void): Database {
+  let closing = false
   const pool = (max: number, options: string): pg.Pool => {
     const created = new pg.Pool({
       connectionString: url,
@@ -41,7 +42,10 @@ export function openDatabase(url: string, onError: (error: Error) => void): Data
       idleTimeoutMillis: 60_000,
     })
     // Without a listener the process would die when the server ends an idle connection.
-    created.on('error', onError)
+    created.on('error', error => {
+      // A connection that breaks while all are being closed is no news.
+      if (!closing) onError(error)
+    })
     return created
   }
   const writers = pool(writerConnections, `${writerOptions} ${limits}`)
@@ -54,6 +58,7 @@ export function openDatabase(url: string, onError: (error: Error) => void): Data
       await readers.query('SELECT 1')
     },
     async close() {
+      closing = true
       await Promise.all([writers.end(), readers.end()])
     },
   }

@@ -63,7 +63,10 @@ export function createCardVault(deps: {
     }
   }
 
-  async function unsealCard(merchantId: MerchantId, { cardId, keyVersion, sealed }: SealedCard): Promise<string | undefined> {
+  async function unsealCard(
+    merchantId: MerchantId,
+    { cardId, keyVersion, sealed }: SealedCard,
+  ): Promise<string | undefined> {
     if (!sealed) return undefined
     const { key } = await deps.keyRing.byVersion(merchantId, keyVersion)
     return unseal(key, sealed, placeOf(merchantId, cardId, keyVersion)).toString()

@@ -47,7 +47,13 @@ export function createTimerWorker({ engine, finder, findMerchant }: TimerDeps): 
       await work[timer.kind]({ timer, merchant, at }, engine)
     } catch (error) {
       const { payId, xId, kind } = timer
-      engine.onAlarm({ code: 'TIMER_FAILED', message: `a ${kind} timer failed; it runs again`, payId, xId, error })
+      engine.onAlarm({
+        code: 'TIMER_FAILED',
+        message: `a ${kind} timer failed; it runs again`,
+        payId,
+        xId,
+        error,
+      })
     }
   }
 
@@ -55,7 +61,10 @@ export function createTimerWorker({ engine, finder, findMerchant }: TimerDeps): 
     async runDue(merchantId) {
       const now = new Date(engine.clock.nowMs())
       const claimed = await finder.claimTimers({ now, limit: chunk, leaseMs, merchantId })
-      const byPayment = Map.groupBy(claimed.toSorted((a, b) => a.runAt.getTime() - b.runAt.getTime()), timer => timer.payId)
+      const byPayment = Map.groupBy(
+        claimed.toSorted((a, b) => a.runAt.getTime() - b.runAt.getTime()),
+        timer => timer.payId,
+      )
       await Promise.all(
         [...byPayment.values()].map(async timers => {
           for (const timer of timers) await runOne(timer)

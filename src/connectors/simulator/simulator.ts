@@ -4,7 +4,12 @@
  * same way after any crash, in any process, without a memory of its own.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { AuthorizationRequest, Connector, FollowUpRequest, OperationRequest } from '#connectors/contract.ts'
+import type {
+  AuthorizationRequest,
+  Connector,
+  FollowUpRequest,
+  OperationRequest,
+} from '#connectors/contract.ts'
 import { createFaultBook, type FaultBook } from '#connectors/simulator/faults.ts'
 import { type Asked, toProviderFacts } from '#connectors/simulator/provider-facts.ts'
 import { scenarioOf } from '#connectors/simulator/test-numbers.ts'
@@ -42,7 +47,8 @@ export function createSimulator({ onMessage, faults = createFaultBook() }: Simul
     return prepared.lostAnswer ? { kind: 'unknown' } : outcome
   }
 
-  const followUp = (request: FollowUpRequest): Promise<Outcome> => receive(request, textOf(request.prepared.decline))
+  const followUp = (request: FollowUpRequest): Promise<Outcome> =>
+    receive(request, textOf(request.prepared.decline))
 
   return {
     name: 'simulator',
@@ -83,7 +89,11 @@ export function createSimulator({ onMessage, faults = createFaultBook() }: Simul
 
 type PrepareRequest = Parameters<Connector['prepare']>[0]
 
-function firstScenario({ card, account, at }: PrepareRequest): Record<string, string | number | boolean | undefined> {
+function firstScenario({
+  card,
+  account,
+  at,
+}: PrepareRequest): Record<string, string | number | boolean | undefined> {
   if (card?.expiryDate !== undefined && hasExpired(card.expiryDate, at.getTime())) return { decline: '0354' }
   const number = card?.number ?? account?.number
   const { fault, ...scenario } = number ? scenarioOf(number.reveal()) : {}
@@ -95,7 +105,10 @@ function firstScenario({ card, account, at }: PrepareRequest): Record<string, st
 }
 
 /** What the number was bound to do later; a confirm is the approval itself and does what the first step would have. */
-function followUpScenario(operation: OperationType, approval: Prepared): Record<string, string | number | boolean | undefined> {
+function followUpScenario(
+  operation: OperationType,
+  approval: Prepared,
+): Record<string, string | number | boolean | undefined> {
   switch (operation) {
     case 'AUTHORIZATION':
     case 'CONFIRM':
@@ -122,7 +135,10 @@ function modeScenario(simulationMode: string | undefined): Record<string, undefi
 }
 
 /** Faults are used up here, once per operation (a lost request once per sending), so that an inquiry uses up none. */
-function drawFault({ merchantId, operation }: PrepareRequest, faults: FaultBook): Record<string, string | number | boolean> {
+function drawFault(
+  { merchantId, operation }: PrepareRequest,
+  faults: FaultBook,
+): Record<string, string | number | boolean> {
   const rule = faults.take(merchantId, operation)
   switch (rule?.fault) {
     case undefined:
@@ -136,7 +152,11 @@ function drawFault({ merchantId, operation }: PrepareRequest, faults: FaultBook)
       return { lostAnswer: true }
     case 'lost_request': {
       let lostSends = 1
-      while (lostSends < allSends && faults.list(merchantId)[0]?.fault === 'lost_request' && faults.take(merchantId, operation)) {
+      while (
+        lostSends < allSends &&
+        faults.list(merchantId)[0]?.fault === 'lost_request' &&
+        faults.take(merchantId, operation)
+      ) {
         lostSends += 1
       }
       return { lostSends }

@@ -1,8 +1,9 @@
 /** `POST /payments`: a payment by one given method. */
 import { isPseudoCardNumber } from '#domain/card-numbers.ts'
+import { parseInstant } from '#domain/dates.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { Secret } from '#domain/secret.ts'
 import { checkShared } from '#endpoints/checks.ts'
+import { readAccount, readCard } from '#endpoints/payments/instruments.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { InvalidField } from '#http/ports.ts'
@@ -101,7 +102,18 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
     checkShared(body, environment)
     checkFit(body, method)
     const command = toCommand(body, method, merchant)
-    return perform(createPayment({ merchant, command, card: toCard(body), key }, engine))
+    return perform(
+      createPayment(
+        {
+          merchant,
+          command,
+          card: readCard(body.paymentMethods.card),
+          account: readAccount(body.paymentMethods.directDebit?.account),
+          key,
+        },
+        engine,
+      ),
+    )
   },
 })
 
@@ -125,12 +137,6 @@ function checkFit(body: CreatePayment, method: Method): void {
       'is required with a card number; allowed: YYYYMM',
     )
   }
-  if (card?.eventToken === 'ORDER' || card?.eventToken === 'DELAYED_SHIPMENT') {
-    throw new InvalidField(
-      'paymentMethods.card.eventToken',
-      `${card.eventToken} is not offered; allowed: PRE_AUTH, ACCOUNT_VERIFICATION`,
-    )
-  }
 }
 
 /** What is kept of the request; the method's object stays out, because that is where card data is. */
@@ -150,17 +156,17 @@ function toCommand(body: CreatePayment, method: Method, merchant: Merchant): Cre
     },
     metadata: body.metadata,
     simulationMode,
+    confirmsLater: confirmsLater(paymentMethods) || undefined,
+    expiresAt: readExpiry(body.expirationTime),
     details: { ...rest, amount: amountDetails },
   }
 }
 
-function toCard({ paymentMethods: { card } }: CreatePayment) {
-  return card?.number === undefined
-    ? undefined
-    : {
-        number: new Secret(card.number),
-        expiryDate: card.expiryDate,
-        cardholderName: card.cardholderName,
-        securityCode: card.securityCode === undefined ? undefined : new Secret(card.securityCode),
-      }
+/** The merchant takes the second step itself: a card created for an order to come, or a wallet that says so. */
+const confirmsLater = ({ card, providerP }: CreatePayment['paymentMethods']): boolean =>
+  card?.eventToken === 'ORDER' || card?.eventToken === 'DELAYED_SHIPMENT' || providerP?.confirm === true
+
+function readExpiry(expirationTime: string | undefined): Date | undefined {
+  const instant = expirationTime === undefined ? undefined : parseInstant(expirationTime)
+  return instant === undefined ? undefined : new Date(instant)
 }

@@ -17,7 +17,10 @@ export const providerDeclineCategory = text(64, 'Kind of decline in the words of
 
 export const emptyObject = closed(
   {},
-  { title: 'EmptyMethodObject', description: 'The object of a method that needs nothing more; it stays empty.' },
+  {
+    title: 'EmptyMethodObject',
+    description: 'The object of a method that needs nothing more; it stays empty.',
+  },
 )
 
 export const otherResult = closed(

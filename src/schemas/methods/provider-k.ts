@@ -79,7 +79,9 @@ export const providerKCreated = closed(
 
 const agreement = {
   providerTransactionId: optional(providerTransactionId),
-  billingAgreementId: optional(providerId('Stands for the leave to charge again. Only for the first of a plan.')),
+  billingAgreementId: optional(
+    providerId('Stands for the leave to charge again. Only for the first of a plan.'),
+  ),
 }
 
 export const providerKConfirmed = closed(

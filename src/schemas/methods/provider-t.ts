@@ -9,7 +9,9 @@ import {
   providerTransactionId,
 } from '#schemas/methods/provider-fields.ts'
 
-const transferType = optional(choice(['BANK_TRANSFER'], 'The customer pays by transfer to an account we name.'))
+const transferType = optional(
+  choice(['BANK_TRANSFER'], 'The customer pays by transfer to an account we name.'),
+)
 
 export const providerTCreate = closed(
   { transferType },

@@ -9,7 +9,9 @@ export const providerZReversal = closed(
 
 export const providerZRefund = closed(
   {
-    simulationCode: optional(text(64, "A case of the provider's own test environment.", { format: 'printable' })),
+    simulationCode: optional(
+      text(64, "A case of the provider's own test environment.", { format: 'printable' }),
+    ),
   },
   { title: 'ProviderZRefund', description: 'What a refund with provider Z may say.' },
 )

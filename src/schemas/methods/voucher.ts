@@ -10,7 +10,7 @@ export const voucherRefund = closed(
     bankName: optional(text(64, 'Name of the bank.')),
     accountNumber: optional(
       text(64, 'Number of the account, with a hyphen in it.', {
-        pattern: '^[0-9A-Za-z -]*-[0-9A-Za-z -]*$',
+        pattern: '^[0-9A-Za-z ]*-[0-9A-Za-z -]*$',
         sensitive: true,
       }),
     ),

@@ -1,9 +1,16 @@
 /** The card within requests, answers and records. A full number and a security code appear in requests only. */
 import Type, { type Static } from 'typebox'
+import { nameMax } from '#schemas/address.ts'
 import { choice, closed, flag, formatted, optional, text } from '#schemas/fields.ts'
 
+const number = formatted('card-number', 'Card number or pseudo card number.', { sensitive: true })
 const expiryDate = (options = {}) => formatted('expiry-date', "The card's last month, YYYYMM.", options)
+const cardholderName = text(45, 'Name on the card.', { minLength: 2, format: 'printable', sensitive: true })
 const brand = text(32, 'Brand in lower case, for example visa or mastercard.', { pattern: '^[a-z0-9_ -]+$' })
+const securityCode = text(4, 'Three or four digits, never stored.', {
+  pattern: '^[0-9]{3,4}$',
+  sensitive: true,
+})
 const schemeReferenceId = text(64, "The scheme's reference that links later payments to the first.", {
   format: 'printable',
 })
@@ -78,15 +85,11 @@ const dcc = closed(
  */
 export const cardRequest = closed(
   {
-    number: optional(formatted('card-number', 'Card number or pseudo card number.', { sensitive: true })),
+    number: optional(number),
     expiryDate: optional(expiryDate({ sensitive: true })),
-    cardholderName: optional(
-      text(45, 'Name on the card.', { minLength: 2, format: 'printable', sensitive: true }),
-    ),
+    cardholderName: optional(cardholderName),
     brand: optional(brand),
-    securityCode: optional(
-      text(4, 'Three or four digits, never stored.', { pattern: '^[0-9]{3,4}$', sensitive: true }),
-    ),
+    securityCode: optional(securityCode),
     schemeReferenceId: optional(schemeReferenceId),
     eventToken: optional(eventToken),
     threeDsPolicy: optional(threeDsPolicy),
@@ -104,6 +107,18 @@ export const cardRequest = closed(
 )
 export type CardRequest = Static<typeof cardRequest>
 
+export const cardConfirm = closed(
+  {
+    eventToken: optional(
+      choice(
+        ['DELAYED_SHIPMENT', 'ORDER'],
+        'DELAYED_SHIPMENT once the goods are sent, ORDER for a payment created to authenticate only.',
+      ),
+    ),
+  },
+  { title: 'CardConfirm', description: 'What the confirmation of a card payment may say.' },
+)
+
 export const cardCapture = closed(
   { finishAuth: optional(flag('Whether the rest of the authorisation is given up after this capture.')) },
   { title: 'CardCapture', description: 'What a card capture may say.' },
@@ -111,14 +126,84 @@ export const cardCapture = closed(
 
 const providerTransactionId = text(128, "The acquirer's id of the operation.")
 
+export const cardRefund = closed(
+  { providerTransactionId: optional(text(128, 'The capture to refund; the last one if absent.')) },
+  { title: 'CardRefund', description: 'Which capture is refunded.' },
+)
+
+const senderData = closed(
+  {
+    // 64: card numbers, IBANs and the longest account numbers of other kinds.
+    accountNumber: optional(text(64, "Number of the sender's account.", { sensitive: true })),
+    name: optional(text(nameMax, 'Name of the sender.')),
+    address: optional(text(nameMax, 'Street and house number of the sender.')),
+    city: optional(text(nameMax, 'City of the sender.')),
+    countryCode: optional(formatted('numeric3', 'Country of the sender, ISO 3166-1 numeric.')),
+    transactionMethod: optional(
+      choice(
+        ['CREDIT', 'DEBIT', 'PREPAID', 'CASH', 'DEPOSIT_ACCOUNT', 'MOBILE_MONEY_ACCOUNT'],
+        'Where the money comes from.',
+      ),
+    ),
+    accountType: optional(
+      choice(
+        ['RTN_AND_BANK_ACCOUNT_NUMBER', 'IBAN', 'CARD_ACCOUNT', 'IBAN_AND_BIC'],
+        'What kind of number the account number is.',
+      ),
+    ),
+  },
+  { title: 'SenderData', description: 'Who sends the money.' },
+)
+
+const recipientData = closed(
+  { name: optional(text(nameMax, 'Name of the recipient.')) },
+  { title: 'RecipientData', description: 'Who gets the money.' },
+)
+
+/** As a refund without reference takes it: nothing is known of the card yet, so all of it must come. */
+export const cardCredit = closed(
+  {
+    number,
+    cardholderName,
+    expiryDate: expiryDate({ sensitive: true }),
+    brand,
+    securityCode: optional(securityCode),
+    paymentOfWinnings: optional(flag('Whether a win is paid out, not a payment paid back.')),
+    paymentData: optional(
+      closed(
+        { senderData: optional(senderData), recipientData: optional(recipientData) },
+        { title: 'PaymentData', description: 'Who sends and who gets the money.' },
+      ),
+    ),
+  },
+  { title: 'CardCredit', description: 'The card that gets the money.' },
+)
+
 export const cardResult = closed(
   {
     providerResponseCode: optional(text(16, "The acquirer's own code.")),
-    providerResponseText: optional(text(255, "The acquirer's own words, only when it failed.")),
     providerTransactionId: optional(providerTransactionId),
-    providerApprovalCode: optional(Type.Number({ description: 'Approval code of the acquirer.' })),
   },
   { title: 'CardResult', description: 'What the acquirer said.' },
+)
+
+const providerResponseText = optional(text(255, "The acquirer's own words, only when it failed."))
+const providerApprovalCode = optional(Type.Number({ description: 'Approval code of the acquirer.' }))
+
+export const cardFailure = closed(
+  { ...cardResult.properties, providerResponseText },
+  { title: 'CardFailure', description: 'Why the acquirer said no.' },
+)
+
+/** Money that goes back comes with an approval code of its own. */
+export const cardReturned = closed(
+  { ...cardResult.properties, providerApprovalCode },
+  { title: 'CardReturned', description: 'What the acquirer said to money that goes back.' },
+)
+
+export const cardReturnFailure = closed(
+  { ...cardFailure.properties, providerApprovalCode },
+  { title: 'CardReturnFailure', description: 'Why the acquirer said no to money that goes back.' },
 )
 
 /** As records show it: masked. The contract writes cardHolderName with a capital H here. */
@@ -140,7 +225,7 @@ export const cardRecord = closed(
       }),
     ),
     dcc: optional(dcc),
-    ...cardResult.properties,
+    ...cardReturnFailure.properties,
   },
   { title: 'CardRecord', description: 'The card that was used, masked.' },
 )

@@ -1,0 +1,33 @@
+/** The whole request of `POST /payments/{id}/confirms`, version 2.2.0; what 2.0.0 knew is all in it. */
+import type { Static } from 'typebox'
+import { billingAddress, shipping } from '#schemas/address.ts'
+import { amount } from '#schemas/amount.ts'
+import { captureMethod } from '#schemas/capture-method.ts'
+import { closed, closedBut, optional } from '#schemas/fields.ts'
+import { expirationTime, refNr, simulationMode, transId } from '#schemas/identifiers.ts'
+import { metadata } from '#schemas/metadata.ts'
+import { confirmObjects, otherObject } from '#schemas/method-objects.ts'
+import { order } from '#schemas/order.ts'
+
+const confirmPaymentMethods = closedBut(confirmObjects, otherObject, {
+  title: 'ConfirmPaymentMethods',
+  description: "One object named by the key of the payment's method.",
+})
+
+export const confirmRequest = closed(
+  {
+    transId,
+    amount,
+    refNr: optional(refNr),
+    captureMethod: optional(captureMethod),
+    expirationTime: optional(expirationTime),
+    order: optional(order),
+    metadata: optional(metadata),
+    billingAddress: optional(billingAddress),
+    shipping: optional(shipping),
+    paymentMethods: optional(confirmPaymentMethods),
+    simulationMode: optional(simulationMode),
+  },
+  { title: 'ConfirmRequest', description: 'Goes on with a payment that waits for it.' },
+)
+export type ConfirmRequest = Static<typeof confirmRequest>

@@ -1,0 +1,35 @@
+/** The whole request of `POST /payments/refunds`: without reference to a payment, to a card or an account. */
+import type { Static } from 'typebox'
+import { refundBillingAddress, shipping } from '#schemas/address.ts'
+import { amount } from '#schemas/amount.ts'
+import { refundBrowserInfo } from '#schemas/browser-info.ts'
+import { customerInfo } from '#schemas/customer-info.ts'
+import { closed, optional } from '#schemas/fields.ts'
+import { refNr, simulationMode, statementDescriptor, transId } from '#schemas/identifiers.ts'
+import { metadata } from '#schemas/metadata.ts'
+import { creditObjects } from '#schemas/method-objects.ts'
+
+const creditPaymentMethods = closed(creditObjects, {
+  title: 'CreditPaymentMethods',
+  description: 'The card or the account that gets the money; exactly one of them.',
+  minProperties: 1,
+  maxProperties: 1,
+})
+
+export const creditRequest = closed(
+  {
+    transId,
+    amount,
+    paymentMethods: creditPaymentMethods,
+    refNr: optional(refNr),
+    billingAddress: optional(refundBillingAddress),
+    shipping: optional(shipping),
+    statementDescriptor: optional(statementDescriptor),
+    customerInfo: optional(customerInfo),
+    browserInfo: optional(refundBrowserInfo),
+    metadata: optional(metadata),
+    simulationMode: optional(simulationMode),
+  },
+  { title: 'CreditRequest', description: 'Pays money out that belongs to no payment of ours.' },
+)
+export type CreditRequest = Static<typeof creditRequest>
