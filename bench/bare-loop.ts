@@ -4,7 +4,8 @@
  */
 import pg from 'pg'
 import { orderBase, type Statement, type Transactions, toStatement, variables } from '#bench/bare-rows.ts'
-import { answerJobs, type Measured, meterOwnCores } from '#bench/peer.ts'
+import { answerJobs, meterOwnCores } from '#bench/peer.ts'
+import type { Measured } from '#bench/watch.ts'
 
 export interface BareJob {
   readonly databaseUrl: string

@@ -6,7 +6,7 @@
 import { type Arrivals, makeArrivals } from '#bench/arrivals.ts'
 import { type Answer, type Caller, openCaller } from '#bench/caller.ts'
 import { percentileOf } from '#bench/figures.ts'
-import { answerJobs, type Measured, meterOwnCores } from '#bench/peer.ts'
+import { answerJobs, meterOwnCores } from '#bench/peer.ts'
 import {
   amountOf,
   makeCaptureRequest,
@@ -14,6 +14,7 @@ import {
   makeReadRequest,
   type Target,
 } from '#bench/requests.ts'
+import type { Measured } from '#bench/watch.ts'
 
 export interface LoadJob extends Target {
   /** prepare: MANUAL payments, which captures and reads then use. */

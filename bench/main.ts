@@ -7,14 +7,25 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { BareJob } from '#bench/bare-loop.ts'
 import { readCaptureTransactions, readPaymentTransactions } from '#bench/bare-rows.ts'
-import { type Line, ratiosOf, renderTable, showRate, showRates, showRatio, spreadOf } from '#bench/figures.ts'
+import { type BareRuns, bareConnections, createBareRuns } from '#bench/bare-runs.ts'
+import {
+  type Line,
+  ratiosOf,
+  renderTable,
+  type Spread,
+  showRate,
+  showRates,
+  showRatio,
+  spreadOf,
+} from '#bench/figures.ts'
 import { type GatewayProcess, startGateway } from '#bench/gateway-process.ts'
+import { createGatewayRuns, type GatewayRuns } from '#bench/gateway-runs.ts'
 import type { LoadJob, LoadResult } from '#bench/load.ts'
-import { createMeasurements, type Measurements } from '#bench/measurements.ts'
-import { type Measured, type Peer, startPeer } from '#bench/peer.ts'
+import { type Peer, startPeer } from '#bench/peer.ts'
 import { findPgbench, writePgbenchScript } from '#bench/pgbench.ts'
 import { type Memory, readMemory } from '#bench/resources.ts'
 import { openStage, type Stage, withClient } from '#bench/stage.ts'
+import { type Costs, createWatch, type Measured, numberOrders } from '#bench/watch.ts'
 
 const partNames = ['a', 'b', 'c', 'captures', 'reads', 'start'] as const
 type Part = (typeof partNames)[number]
@@ -46,7 +57,8 @@ interface Options {
 interface Bench extends Options {
   readonly stage: Stage
   readonly gateway: GatewayProcess
-  readonly measure: Measurements
+  readonly through: GatewayRuns
+  readonly bare: BareRuns
   readonly pgbench: string | undefined
 }
 
@@ -113,15 +125,26 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
     profileDirectory: options.profile,
   })
   try {
-    const measure = createMeasurements({ stage, gateway, load, bare, seconds, say })
-    const bench: Bench = { ...options, stage, gateway, measure, pgbench }
+    const watch = createWatch({ stage, gateway, say })
+    const shared = { stage, watch, takeOrders: numberOrders(), seconds }
+    const bench: Bench = {
+      ...options,
+      stage,
+      gateway,
+      pgbench,
+      through: createGatewayRuns({ ...shared, gateway, load }),
+      bare: createBareRuns({ ...shared, bare }),
+    }
     const idle = await begin(bench)
     const lines: Line[] = []
     const rates = parts.has('a') ? await measurePayments(bench, lines) : await loadOnly(bench)
     if (parts.has('b')) await measureLatency(bench, rates, lines)
     if (parts.has('captures') || parts.has('reads')) await measureOthers(bench, lines)
     if (parts.has('c')) lines.push(...describeMemory(idle, readMemory(gateway.pid)))
-    await measure.audit()
+    say(
+      `books of the gateway: ${await bench.through.audit()}; all that was acknowledged is there, all sums hold`,
+    )
+    say(`books of the bare clients: ${await bench.bare.audit()}; the same`)
     return lines
   } finally {
     await gateway.stop()
@@ -129,17 +152,17 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
 }
 
 /** A few requests of every kind: the samples for the bare clients, and what "idle" means. */
-async function begin({ measure, gateway }: Bench): Promise<Memory> {
+async function begin({ through, gateway }: Bench): Promise<Memory> {
   const few = 16
-  await measure.payments('a few requests', { count: few, warmUpMs: 0, concurrency: 1 })
-  await measure.preparePayments(few)
-  await measure.captures('a few captures', few)
+  await through.payments('a few requests', { count: few, warmUpMs: 0, concurrency: 1 })
+  await through.prepare(few)
+  await through.captures('a few captures', few)
   // 2 s: what was only needed for the start has been given back, and nothing is under way.
   await delay(2_000)
   const idle = readMemory(gateway.pid)
   say(`idle: ${Math.round(idle.residentMb)} MB resident`)
   // 3 s at full speed before the first round: Node compiles what is hot, and that would be the first round's loss.
-  await measure.payments('warming up', { measureMs: 3_000 })
+  await through.payments('warming up', { measureMs: 3_000 })
   return idle
 }
 
@@ -151,39 +174,62 @@ const findSample = ({ stage }: Bench, captureMethod: string): Promise<string> =>
     return rows[0].pay_id
   })
 
+type Run = Measured & Costs
+
 async function measurePayments(bench: Bench, lines: Line[]): Promise<number[]> {
-  const { stage, measure, rounds, pgbench } = bench
+  const { stage, through, bare, rounds, pgbench } = bench
   const sample = await findSample(bench, 'AUTOMATIC')
   const transactions = await withClient(stage.gatewayUrl, client => readPaymentTransactions(client, sample))
   const script = `${await stage.makeFolder('pgbench')}/payment.sql`
   await writePgbenchScript(script, transactions)
-  const gateway: number[] = []
-  const driver: number[] = []
-  const byClients = new Map(pgbenchClients.map(clients => [clients, [] as number[]]))
+  const gateway: Run[] = []
+  const driver: Run[] = []
+  const byClients = new Map(pgbenchClients.map(clients => [clients, [] as Run[]]))
   for (let round = 1; round <= rounds; round += 1) {
     const title = (who: string) => `a ${round}/${rounds} ${who}`
-    gateway.push((await measure.payments(title('gateway'))).perSecond)
-    for (const [clients, rates] of pgbench ? byClients : []) {
-      rates.push(
-        await measure.pgbenchPayments(title(`pgbench ${clients} clients`), { script, transactions, clients }),
-      )
+    gateway.push(await through.payments(title('gateway')))
+    for (const [clients, runs] of pgbench ? byClients : []) {
+      const options = { script, transactions, clients }
+      runs.push(await bare.pgbenchPayments(title(`pgbench ${clients} clients`), options))
     }
-    driver.push((await measure.driverPayments(title('driver loop'), transactions)).perSecond)
+    driver.push(await bare.driverPayments(title('driver loop'), transactions))
   }
-  lines.push({ what: 'a  card payments, gateway', measured: showRates(spreadOf(gateway)) })
+  lines.push(...describeRuns('a  card payments, gateway', gateway, true))
   if (pgbench) {
-    const [best] = [...byClients].sort(([, one], [, other]) => spreadOf(other).median - spreadOf(one).median)
-    if (best)
-      lines.push(...comparePayments(gateway, best[1], `pgbench (${best[0]} clients)`, pgbenchRatioMin))
+    const [best] = [...byClients].sort(([, one], [, other]) => ratesOf(other).median - ratesOf(one).median)
+    if (best) lines.push(...compareRuns(gateway, best[1], `pgbench (${best[0]} clients)`, pgbenchRatioMin))
   }
-  lines.push(...comparePayments(gateway, driver, 'driver loop (pg, pool 16)', driverRatioMin))
-  return gateway
+  lines.push(...compareRuns(gateway, driver, `driver loop (pg, pool ${bareConnections})`, driverRatioMin))
+  return gateway.map(run => run.perSecond)
 }
 
-function comparePayments(ours: number[], theirs: number[], name: string, ratioMin: number): Line[] {
-  const ratio = spreadOf(ratiosOf(ours, theirs))
+const ratesOf = (runs: readonly Run[]): Spread => spreadOf(runs.map(run => run.perSecond))
+
+function describeRuns(what: string, runs: readonly Run[], withGateway = false): Line[] {
+  const cost = (name: string, values: number[]) => `${name} ${Math.round(spreadOf(values).median)} µs`
+  const ofGateway = withGateway
+    ? [
+        cost(
+          'gateway',
+          runs.map(run => run.gatewayUs),
+        ),
+      ]
+    : []
+  const ofPostgres = cost(
+    'PostgreSQL',
+    runs.map(run => run.postgresUs),
+  )
   return [
-    { what: `   card payments, ${name}`, measured: showRates(spreadOf(theirs)) },
+    { what, measured: showRates(ratesOf(runs)) },
+    { what: '     processor time of each', measured: [...ofGateway, ofPostgres].join(', ') },
+  ]
+}
+
+function compareRuns(ours: readonly Run[], theirs: readonly Run[], name: string, ratioMin: number): Line[] {
+  const perSecond = (runs: readonly Run[]) => runs.map(run => run.perSecond)
+  const ratio = spreadOf(ratiosOf(perSecond(ours), perSecond(theirs)))
+  return [
+    ...describeRuns(`   card payments, ${name}`, theirs),
     {
       what: `   gateway / ${name}`,
       measured: showRatio(ratio),
@@ -194,20 +240,20 @@ function comparePayments(ours: number[], theirs: number[], name: string, ratioMi
 }
 
 /** For the parts that need a gateway under load, or its highest rate, but no comparison. */
-async function loadOnly({ measure, parts, rounds }: Bench): Promise<number[]> {
+async function loadOnly({ through, parts, rounds }: Bench): Promise<number[]> {
   const rates: number[] = []
   if (!parts.has('b') && !parts.has('c')) return rates
   for (let round = 1; round <= rounds; round += 1) {
-    rates.push((await measure.payments(`load ${round}/${rounds} gateway`)).perSecond)
+    rates.push((await through.payments(`load ${round}/${rounds} gateway`)).perSecond)
   }
   return rates
 }
 
-async function measureLatency({ measure, rounds }: Bench, rates: number[], lines: Line[]): Promise<void> {
+async function measureLatency({ through, rounds }: Bench, rates: number[], lines: Line[]): Promise<void> {
   const arrivalsPerSecond = spreadOf(rates).median / 2
   const results: LoadResult[] = []
   for (let round = 1; round <= rounds; round += 1) {
-    results.push(await measure.payments(`b ${round}/${rounds} open loop`, { arrivalsPerSecond }))
+    results.push(await through.payments(`b ${round}/${rounds} open loop`, { arrivalsPerSecond }))
   }
   const show = (values: number[]) => {
     const { median, min, max } = spreadOf(values)
@@ -222,18 +268,18 @@ async function measureLatency({ measure, rounds }: Bench, rates: number[], lines
 const preparedPerSecond = 1_000
 
 async function measureOthers(bench: Bench, lines: Line[]): Promise<void> {
-  const { stage, measure, rounds, parts, seconds } = bench
+  const { stage, through, bare, rounds, parts, seconds } = bench
   const count = preparedPerSecond * seconds
   const sample = await findSample(bench, 'MANUAL')
   const transactions = await withClient(stage.gatewayUrl, client => readCaptureTransactions(client, sample))
   const [gateway, driver, reads]: number[][] = [[], [], []]
   for (let round = 1; round <= rounds; round += 1) {
-    await measure.preparePayments(count)
-    if (parts.has('reads')) reads?.push((await measure.reads(`reads ${round}/${rounds} gateway`)).perSecond)
+    await through.prepare(count)
+    if (parts.has('reads')) reads?.push((await through.reads(`reads ${round}/${rounds} gateway`)).perSecond)
     if (!parts.has('captures')) continue
     const title = (who: string) => `captures ${round}/${rounds} ${who}`
-    gateway?.push((await measure.captures(title('gateway'), count)).perSecond)
-    driver?.push((await measure.driverCaptures(title('driver loop'), transactions, count)).perSecond)
+    gateway?.push((await through.captures(title('gateway'), count)).perSecond)
+    driver?.push((await bare.driverCaptures(title('driver loop'), transactions, count)).perSecond)
   }
   if (parts.has('captures')) {
     lines.push({ what: 'captures, gateway', measured: showRates(spreadOf(gateway ?? [])) })

@@ -46,17 +46,6 @@ export function answerJobs<Job, Result>(work: (job: Job) => Promise<Result>): vo
   process.once('disconnect', () => process.exit(0))
 }
 
-/** What every measured run reports, whoever made the load. */
-export interface Measured {
-  readonly perSecond: number
-  /** Everything that was answered, warm-up and last stragglers included: what must lie in the database. */
-  readonly acknowledged: number
-  /** Sum of the amounts of all that. */
-  readonly amount: number
-  /** How many cores the load itself cost. */
-  readonly cores: number
-}
-
 /** Processor time of this process, as cores. */
 export function meterOwnCores(): () => number {
   const begun = performance.now()

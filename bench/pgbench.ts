@@ -3,11 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { orderBase, type Transactions, variables } from '#bench/bare-rows.ts'
-
-export interface PgbenchRun {
-  readonly perSecond: number
-  readonly acknowledged: number
-}
+import type { Measured } from '#bench/watch.ts'
 
 /** Its own words about its version; undefined when it is not installed. */
 export function findPgbench(): string | undefined {
@@ -44,7 +40,7 @@ export interface PgbenchOptions {
   readonly firstOrder: number
 }
 
-export async function runPgbench(options: PgbenchOptions): Promise<PgbenchRun> {
+export async function runPgbench(options: PgbenchOptions): Promise<Measured> {
   const { script, databaseUrl, transactions, clients, seconds, firstOrder } = options
   const values = { ...transactions.constants, count: '0', first: String(orderBase + firstOrder) }
   const child = spawn('pgbench', [
@@ -66,5 +62,5 @@ export async function runPgbench(options: PgbenchOptions): Promise<PgbenchRun> {
   if (code !== 0 || failed > 0 || !(perSecond > 0) || !(acknowledged > 0)) {
     throw new Error(`pgbench failed (${code}): ${said.slice(0, 2000)}`)
   }
-  return { perSecond, acknowledged }
+  return { perSecond, acknowledged, amount: acknowledged * Number(transactions.constants.payment_amount) }
 }

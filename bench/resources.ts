@@ -32,6 +32,7 @@ export interface Cores {
   /** Children of the bench that have ended, such as pgbench. */
   readonly ended: number | undefined
   readonly machine: number
+  readonly elapsedMs: number
 }
 
 export interface Watched {
@@ -67,6 +68,7 @@ export function meterCores({ gatewayPid, cluster }: Watched): () => Promise<Core
       postgres: cores(after.postgres, before.postgres),
       ended: cores(after.ended, before.ended),
       machine: (after.machine - before.machine) / elapsedMs,
+      elapsedMs,
     }
   }
 }

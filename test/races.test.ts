@@ -39,12 +39,15 @@ const withStatus = (answers: readonly TestAnswer[], status: number) =>
 async function sumTaken(payId: string): Promise<number> {
   const references = (await record(payId)).operations.map((operation: { xId: string }) => operation.xId)
   return acquirer.ledger
-    .filter(({ operation, approved, reference }) => operation === 'CAPTURE' && approved && references.includes(reference))
+    .filter(
+      ({ operation, approved, reference }) =>
+        operation === 'CAPTURE' && approved && references.includes(reference),
+    )
     .reduce((sum, message) => sum + message.amount, 0)
 }
 
 describe('captures of one payment', () => {
-  test('200 of 100 on 1000 in one process: ten succeed', async () => {
+  test('two hundred of 100 on 1000 in one process: ten succeed', async () => {
     const payId = await authorize()
     const answers = await Promise.all(Array.from({ length: 200 }, () => capture(left, payId, 100)))
     expect(withStatus(answers, 200)).toHaveLength(10)
@@ -53,7 +56,7 @@ describe('captures of one payment', () => {
     expect(await sumTaken(payId)).toBe(1000)
   })
 
-  test('200 of 100 on 1000 over two processes: ten succeed', async () => {
+  test('two hundred of 100 on 1000 over two processes: ten succeed', async () => {
     const payId = await authorize()
     const answers = await everywhere(200, at => capture(at, payId, 100))
     expect(withStatus(answers, 200)).toHaveLength(10)
@@ -92,7 +95,7 @@ describe('captures of one payment', () => {
     expect(await sumTaken(payId)).toBe(1000)
   })
 
-  test('only one of many final ones is final', async () => {
+  test('one number of a series is used once', async () => {
     const payId = await authorize()
     const answers = await everywhere(30, at =>
       capture(at, payId, 1, { captureMethod: { manual: { currentSequence: 1 } } }),
@@ -145,7 +148,9 @@ describe('creations', () => {
 
   test('one new card, 40 times over two processes: one row in the vault', async () => {
     const number = '4012888888881881'
-    const answers = await everywhere(40, at => at.call('POST', '/payments', cardPayment({ card: { number } })))
+    const answers = await everywhere(40, at =>
+      at.call('POST', '/payments', cardPayment({ card: { number } })),
+    )
     expect(withStatus(answers, 200)).toHaveLength(40)
     const pseudo = await Promise.all(
       answers.map(async ({ body }) => (await record(body.payId)).paymentMethods.card.pseudoCardNumber),

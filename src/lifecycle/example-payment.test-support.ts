@@ -3,7 +3,7 @@ import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { providerResultOutstanding, success } from '#domain/response-codes.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import { noSums, type Operation, type Payment, type Sums } from '#lifecycle/payment.ts'
-import { findMethod } from '#methods/catalogue.ts'
+import { findCatalogueMethod } from '#methods/catalogue.ts'
 import type { Method } from '#methods/rows.ts'
 
 export const now = new Date('2026-03-01T12:00:00Z')
@@ -11,11 +11,14 @@ export const later = (hours: number): Date => new Date(now.getTime() + hours * 3
 
 export const xIdOf = (n: number): XId => n.toString(16).padStart(32, '0') as XId
 
-export function cardMethod(): Method {
-  const method = findMethod('CARD')
-  if (!method) throw new Error('the catalogue has no CARD')
+/** A row of the catalogue, served or not. */
+export function methodOf(type: string): Method {
+  const method = findCatalogueMethod(type)
+  if (!method) throw new Error(`the catalogue has no ${type}`)
   return method
 }
+
+export const cardMethod = (): Method => methodOf('CARD')
 
 export const factsFor = (operation: Operation): ProviderFacts => ({
   echo: { reference: operation.xId, amount: { value: operation.amount, currency: 'EUR' } },

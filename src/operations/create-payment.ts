@@ -45,7 +45,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     const key = keyRow(request.key, {
       merchant: request.merchant,
       payId: payment.payId,
-      xId: begun.message.reference,
+      xId: answer ? undefined : begun.message.reference,
       now: payment.createdAt,
     })
     const committed = await insertOnce(

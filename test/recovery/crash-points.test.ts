@@ -90,7 +90,7 @@ describe.each(cells)('$operation dies $point, $happening', ({ point, operation, 
   test('is settled once, as the acquirer has it, and its key says so', async () => {
     const request = await prepareRequest(operation, happening)
     sabotage(operation, happening)
-    await crash.die(point, dying, request)
+    expect(await crash.die(point, dying, request)).toBeUndefined()
     acquirer.heal()
 
     await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
@@ -123,7 +123,7 @@ describe.each(cells)('$operation dies $point, $happening', ({ point, operation, 
 
 test('what is under way in a living neighbour is left alone', async () => {
   const request = await prepareRequest('create MANUAL', 'approved')
-  await crash.die('afterRecord', dying, request)
+  expect(await crash.die('afterRecord', dying, request)).toBeUndefined()
   expect(await heir.gateway.settleWorker.recoverAbandoned()).toBe(0)
   const { transId } = request.body as { transId: string }
   const { body } = await heir.call('GET', `/payments/getByTransId/${transId}`)
@@ -133,7 +133,7 @@ test('what is under way in a living neighbour is left alone', async () => {
 
 test('an acquirer that cannot tell leaves it PENDING, counted and asked about again', async () => {
   const request = await prepareRequest('capture', 'approved')
-  await crash.die('afterCall', dying, request)
+  expect(await crash.die('afterCall', dying, request)).toBeUndefined()
   acquirer.setSilent(true)
   await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
   const { transId } = request.body as { transId: string }
@@ -152,7 +152,7 @@ test('an acquirer that cannot tell leaves it PENDING, counted and asked about ag
 
 test('two heirs settle it once', async () => {
   const request = await prepareRequest('create AUTOMATIC', 'approved')
-  await crash.die('afterCall', dying, request)
+  expect(await crash.die('afterCall', dying, request)).toBeUndefined()
   const third = await startTestGateway({ clock, connectors: acquirer.connectors, beside: heir })
   const later = new Date(Date.now() + secondMs)
   await Promise.all([heir, third, dying].map(gateway => gateway.gateway.settleWorker.recover(later)))

@@ -23,7 +23,8 @@ async function begin(settleTimeMs: number): Promise<void> {
   })
 }
 
-const create = (change: Record<string, unknown> = {}) => gateway.call('POST', '/payments', cardPayment(change))
+const create = (change: Record<string, unknown> = {}) =>
+  gateway.call('POST', '/payments', cardPayment(change))
 const read = async (payId: string) => (await gateway.call('GET', `/payments/getByPayId/${payId}`)).body
 const runDue = () => gateway.gateway.timerWorker.runDue()
 
@@ -88,7 +89,7 @@ describe('a provider that needs a minute to know what it has not received', () =
     await queryRows(gateway.databaseUrl, 'UPDATE merchant SET clock_offset_ms = $1', [offsetMs])
     await gateway.gateway.merchants.set(gateway.merchantId, {})
     const body = cardPayment()
-    await crash.die('afterRecord', gateway, { verb: 'POST', path: '/payments', body })
+    expect(await crash.die('afterRecord', gateway, { verb: 'POST', path: '/payments', body })).toBeUndefined()
     await gateway.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
     const status = async () =>
       (await gateway.call('GET', `/payments/getByTransId/${body.transId}`)).body.status

@@ -43,7 +43,8 @@ test('PostgreSQL is killed below the gateway', async () => {
   }
   // Whoever was not answered asks again with its key, and gets one payment.
   await gateway.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
-  for (const sent of load.unheard) expect(await send(sent)).toMatchObject({ status: expect.toBeOneOf([200, 422]) })
+  for (const sent of load.unheard)
+    expect(await send(sent)).toMatchObject({ status: expect.toBeOneOf([200, 422]) })
   const references = acquirer.ledger.map(message => message.reference)
   expect(new Set(references).size).toBe(references.length)
   expect(await findBrokenRules(revived.url)).toEqual({})

@@ -29,7 +29,15 @@ const unreached: Outcome = { kind: 'unreached' }
 export function createAcquirer(settleTimeMs = 0): Acquirer {
   const ledger: SimulatorMessage[] = []
   const simulator = createSimulator({ onMessage: message => void ledger.push(message) })
-  const faults: Record<SimulatorMessage['operation'], Fault[]> = { AUTHORIZATION: [], CAPTURE: [] }
+  const faults: Record<SimulatorMessage['operation'], Fault[]> = {
+    AUTHORIZATION: [],
+    CONFIRM: [],
+    INCREMENTAL: [],
+    CAPTURE: [],
+    REVERSAL: [],
+    REFUND: [],
+    CREDIT: [],
+  }
   let silent = false
   let inquiries = 0
 

@@ -23,7 +23,7 @@ const rules: Readonly<Record<string, string>> = {
   'what is undecided waits for an inquiry': `SELECT o.x_id FROM operation o WHERE o.state = 'PENDING' AND NOT EXISTS
     (SELECT 1 FROM timer t WHERE t.x_id = o.x_id AND t.pay_id = o.pay_id)`,
   'what is decided waits for nothing': `SELECT t.x_id FROM timer t JOIN operation o ON o.x_id = t.x_id
-    AND o.pay_id = t.pay_id WHERE o.state NOT IN ('SENT', 'PENDING')`,
+    AND o.pay_id = t.pay_id WHERE t.kind = 'INQUIRY' AND o.state NOT IN ('SENT', 'PENDING')`,
   'a key has its answer': `SELECT key FROM idempotency_key WHERE answer_status IS NULL`,
   'a key and its operation know each other': `SELECT k.key FROM idempotency_key k LEFT JOIN operation o
     ON o.pay_id = k.pay_id AND o.x_id = k.x_id AND o.key->>'key' = k.key AND o.key->>'path' = k.path

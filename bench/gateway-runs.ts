@@ -1,0 +1,61 @@
+/** What is measured through the gateway's API, with its books. */
+import { auditBooks, type Books, enter, openBooks } from '#bench/books.ts'
+import type { GatewayProcess } from '#bench/gateway-process.ts'
+import type { LoadJob, LoadResult } from '#bench/load.ts'
+import type { Peer } from '#bench/peer.ts'
+import { type Stage, withClient } from '#bench/stage.ts'
+import { type Costs, concurrency, type TakeOrders, type Watch, warmUpMs } from '#bench/watch.ts'
+
+export interface GatewayRuns {
+  payments(title: string, job?: Partial<LoadJob>): Promise<LoadResult & Costs>
+  /** Authorised payments to be captured or read; not measured. */
+  prepare(count: number): Promise<void>
+  /** Captures those that were prepared last. */
+  captures(title: string, count: number): Promise<LoadResult & Costs>
+  /** Reads those that were prepared last, over and over. */
+  reads(title: string): Promise<LoadResult & Costs>
+  /** Throws when a single payment is missing or too many. */
+  audit(): Promise<string>
+}
+
+interface Parts {
+  readonly stage: Stage
+  readonly gateway: GatewayProcess
+  readonly load: Peer<LoadJob, LoadResult>
+  readonly watch: Watch
+  readonly takeOrders: TakeOrders
+  readonly seconds: number
+}
+
+export function createGatewayRuns({ stage, gateway, load, watch, takeOrders, seconds }: Parts): GatewayRuns {
+  const books: Books = openBooks()
+  const { port } = gateway
+  const { authorization, gatewayUrl, merchantId } = stage
+  const standard = { port, authorization, concurrency, warmUpMs, measureMs: seconds * 1000 }
+  const ask = (job: Pick<LoadJob, 'kind'> & Partial<LoadJob>): Promise<LoadResult> =>
+    load.run({ ...standard, firstOrder: takeOrders(), ...job })
+
+  return {
+    async payments(title, job = {}) {
+      const result = await watch(title, () => ask({ kind: 'payments', ...job }), describeLatency)
+      enter(books.automatic, result)
+      books.cards += result.acknowledged
+      return result
+    },
+    async prepare(count) {
+      const result = await ask({ kind: 'prepare', count, warmUpMs: 0 })
+      enter(books.manual, result)
+      books.cards += result.acknowledged
+    },
+    async captures(title, count) {
+      const result = await watch(title, () => ask({ kind: 'captures', count, warmUpMs: 0 }), describeLatency)
+      enter(books.captures, result)
+      return result
+    },
+    reads: title => watch(title, () => ask({ kind: 'reads' }), describeLatency),
+    audit: () => withClient(gatewayUrl, client => auditBooks(client, merchantId, books)),
+  }
+}
+
+const describeLatency = ({ p50Ms, p99Ms }: LoadResult): string =>
+  `  p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms`

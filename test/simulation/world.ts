@@ -1,0 +1,246 @@
+/**
+ * A shop, an acquirer and a gateway that has every kind of bad luck, driven by a seed: declines, lost requests, lost
+ * answers, silence, crashes at every gap, restarts, bursts, repeated keys, and a clock that jumps.
+ */
+import { type Acquirer, createAcquirer, type Fault } from '#test/support/acquirer.ts'
+import { type AuditedRequest, type Auditor, createAuditor, type Inspection } from '#test/support/auditor.ts'
+import { createTestClock, secondMs, type TestClock } from '#test/support/clock.ts'
+import { type Crash, crashNames, createCrash } from '#test/support/crash.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { countEvents, findBrokenRules } from '#test/support/invariants.ts'
+import { createRandom, type Random } from '#test/support/random.ts'
+
+interface World {
+  readonly random: Random
+  readonly clock: TestClock
+  readonly acquirer: Acquirer
+  readonly crash: Crash
+  readonly auditor: Auditor
+  readonly database: TestDatabase
+  /** What was done, for whoever has to understand a failure. */
+  readonly diary: string[]
+  gateway: TestGateway
+  requests: number
+}
+
+export interface Verdict {
+  readonly findings: readonly string[]
+  readonly brokenRules: Readonly<Record<string, unknown[]>>
+  readonly diary: readonly string[]
+}
+
+export async function simulate(seed: number, steps: number): Promise<Verdict> {
+  const world = await createWorld(seed)
+  try {
+    for (let step = 0; step < steps; step++) {
+      const deed = world.random.pick(deeds)
+      world.diary.push(deed.name)
+      await deed(world)
+    }
+    await comeToRest(world)
+    const findings = await world.auditor.audit(inspect(world))
+    return { findings, brokenRules: await findBrokenRules(world.database.url), diary: world.diary }
+  } finally {
+    await world.gateway.stop()
+    await world.database.drop()
+  }
+}
+
+async function createWorld(seed: number): Promise<World> {
+  const clock = createTestClock()
+  const acquirer = createAcquirer()
+  const crash = createCrash()
+  const database = await createTestDatabase()
+  const gateway = await startTestGateway({
+    clock,
+    connectors: acquirer.connectors,
+    testCrash: crash.testCrash,
+    databaseUrl: database.url,
+    requestsPerSecond: 1_000_000,
+  })
+  const auditor = createAuditor(acquirer.ledger)
+  return {
+    random: createRandom(seed),
+    clock,
+    acquirer,
+    crash,
+    auditor,
+    database,
+    diary: [],
+    gateway,
+    requests: 0,
+  }
+}
+
+type Deed = (world: World) => Promise<void>
+
+/** Named more than once: done more often. */
+const deeds: readonly Deed[] = [
+  createOne,
+  createOne,
+  createOne,
+  createAgain,
+  captureOne,
+  captureOne,
+  captureOne,
+  captureOne,
+  captureInBurst,
+  repeatKey,
+  repeatKey,
+  moveClock,
+  moveClock,
+  fallSilent,
+  die,
+  die,
+]
+
+async function createOne(world: World): Promise<void> {
+  await perform(world, prepareCreate(world))
+}
+
+/** With a transId that some earlier payment has or had. */
+async function createAgain(world: World): Promise<void> {
+  const earlier = world.auditor.repeatable.filter(({ path }) => path === '/payments')
+  if (earlier.length === 0) return
+  const { transId } = world.random.pick(earlier).body as { transId: string }
+  await perform(world, prepareCreate(world, transId))
+}
+
+async function captureOne(world: World): Promise<void> {
+  const request = prepareCapture(world)
+  if (request) await perform(world, request)
+}
+
+async function captureInBurst(world: World): Promise<void> {
+  const first = prepareCapture(world)
+  if (!first) return
+  const all = [first, ...Array.from({ length: 4 }, () => prepareCapture(world, first.path) ?? first)]
+  // The same one twice would be a repetition, and of those nobody knows which comes first.
+  await Promise.all([...new Set(all)].map(request => perform(world, request)))
+}
+
+/** The same request again, or another one under its key. */
+async function repeatKey(world: World): Promise<void> {
+  const { auditor, random } = world
+  if (auditor.repeatable.length === 0) return
+  const request = random.pick(auditor.repeatable)
+  const body = random.chance(0.2) ? { ...(request.body as object), refNr: 'other' } : request.body
+  await perform(world, { ...request, body })
+}
+
+async function moveClock({ clock, gateway, random }: World): Promise<void> {
+  // Ten minutes at most: all of them together stay below the day after which nobody asks any more.
+  clock.move(random.pick([1, 10, 30, 60, 600]) * secondMs)
+  await gateway.gateway.timerWorker.runDue()
+}
+
+async function fallSilent({ acquirer, random }: World): Promise<void> {
+  acquirer.setSilent(random.chance(0.5))
+}
+
+/** An operation dies at one of the gaps, its process with it, and another one takes over. */
+async function die(world: World): Promise<void> {
+  const { random, crash, auditor, acquirer } = world
+  const request = random.chance(0.5)
+    ? prepareCreate(world)
+    : (prepareCapture(world, undefined, true) ?? prepareCreate(world))
+  const point = random.pick(crashNames)
+  const before = acquirer.inquiries()
+  const answer = await crash.die(point, world.gateway, { verb: 'POST', ...request })
+  world.diary.push(`  ${point} ${request.path} ${JSON.stringify(request.body)}`)
+  // A request that was refused never came to the gap.
+  if (answer) auditor.hear(request, answer)
+  else auditor.lose(request, point === 'afterSettle')
+  acquirer.heal()
+  await restart(world)
+  await world.gateway.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
+  world.diary.push(`  ${acquirer.inquiries() - before} inquiries`)
+}
+
+async function restart(world: World): Promise<void> {
+  const old = world.gateway
+  world.gateway = await startTestGateway({
+    clock: world.clock,
+    connectors: world.acquirer.connectors,
+    testCrash: world.crash.testCrash,
+    databaseUrl: world.database.url,
+    beside: old,
+  })
+  await old.stop()
+}
+
+async function perform(world: World, request: AuditedRequest): Promise<void> {
+  const answer = await world.gateway.send({ verb: 'POST', ...request })
+  world.diary.push(`  ${request.path} ${JSON.stringify(request.body)} → ${answer.status} ${answer.text}`)
+  world.auditor.hear(request, answer)
+}
+
+const faults: readonly Fault[] = ['lost_answer', 'lost_request', 'throws']
+
+/** Bad luck for the request that comes next. */
+function chooseLuck({ random, acquirer }: World, operation: 'AUTHORIZATION' | 'CAPTURE'): object {
+  if (random.chance(0.2)) acquirer.failNext(operation, random.pick(faults))
+  return random.chance(0.15) ? { simulationMode: random.pick(['0305', '0351', 'Test:0396']) } : {}
+}
+
+function nameRequest(world: World): { name: string; headers: Record<string, string> } {
+  const name = `s-${++world.requests}`
+  return { name, headers: world.random.chance(0.8) ? { 'idempotency-key': `key-${name}` } : {} }
+}
+
+function prepareCreate(world: World, transId?: string): AuditedRequest {
+  const { random } = world
+  const { name, headers } = nameRequest(world)
+  const number = random.chance(0.1) ? '4000000000000341' : '4111111111111111'
+  return {
+    path: '/payments',
+    headers,
+    body: {
+      transId: transId ?? name,
+      amount: { value: 1 + random.below(2000), currency: 'EUR' },
+      captureMethod: { type: random.chance(0.3) ? 'AUTOMATIC' : 'MANUAL' },
+      paymentMethods: { integrationType: 'DIRECT', type: 'CARD', card: { number, expiryDate: '203012' } },
+      ...chooseLuck(world, 'AUTHORIZATION'),
+    },
+  }
+}
+
+/** Small ones mostly, so that a payment takes several; sometimes one that cannot fit. */
+function prepareCapture(world: World, path?: string, small = false): AuditedRequest | undefined {
+  const { random, auditor } = world
+  if (auditor.payIds.length === 0) return undefined
+  const { headers } = nameRequest(world)
+  return {
+    path: path ?? `/payments/${random.pick(auditor.payIds)}/captures`,
+    headers,
+    body: {
+      transId: 'parcel',
+      amount: { value: 1 + random.below(small || random.chance(0.8) ? 300 : 3000), currency: 'EUR' },
+      ...chooseLuck(world, 'CAPTURE'),
+    },
+  }
+}
+
+/** Bad luck ends, time passes, and whatever was open must be settled within a day. */
+async function comeToRest({ acquirer, clock, gateway }: World): Promise<void> {
+  acquirer.heal()
+  acquirer.setSilent(false)
+  for (let hour = 0; hour < 24; hour++) {
+    clock.move(3600 * secondMs)
+    while ((await gateway.gateway.timerWorker.runDue()) > 0);
+  }
+}
+
+function inspect({ gateway, database }: World): Inspection {
+  const read = async (path: string) => {
+    const { status, body } = await gateway.call('GET', path)
+    return status === 200 ? body : undefined
+  }
+  return {
+    byPayId: payId => read(`/payments/getByPayId/${payId}`),
+    byTransId: transId => read(`/payments/getByTransId/${transId}`),
+    resend: request => gateway.send({ verb: 'POST', ...request }),
+    countEvents: xId => countEvents(database.url, xId),
+  }
+}

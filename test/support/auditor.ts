@@ -1,0 +1,244 @@
+/**
+ * Keeps books of its own from what the merchant was told over HTTP and from the acquirer's ledger, and compares them
+ * with what the gateway shows in the end. It knows nothing of how the gateway works and imports nothing from it.
+ */
+
+export interface LedgerLine {
+  readonly operation: string
+  readonly reference: string
+  readonly amount: number
+  readonly approved: boolean
+}
+
+export interface AuditedRequest {
+  readonly path: string
+  readonly body: unknown
+  readonly headers?: Record<string, string>
+}
+
+export interface AuditedAnswer {
+  readonly status: number
+  readonly text: string
+  readonly headers: Headers
+}
+
+interface Told {
+  readonly payId?: string
+  readonly xId?: string
+  readonly status: string
+  readonly responseCode: string
+}
+
+interface Entry {
+  readonly request: AuditedRequest
+  readonly isCapture: boolean
+  /** Undefined: the process died before it could answer. */
+  readonly answer?: AuditedAnswer
+  readonly told?: Told
+  /** The merchant cannot have been answered with the result, so it must be told later. */
+  readonly owedEvent: boolean
+}
+
+export interface AuditedRecord {
+  readonly payId: string
+  readonly transId: string
+  readonly status: string
+  readonly amount: { value: number; authorizedValue: number; capturedValue: number }
+  readonly operations: { xId: string; type: string; status: string; amount: { value: number } }[]
+}
+
+/** How the auditor looks at the gateway when all has come to rest. */
+export interface Inspection {
+  byTransId(transId: string): Promise<AuditedRecord | undefined>
+  byPayId(payId: string): Promise<AuditedRecord | undefined>
+  resend(request: AuditedRequest): Promise<AuditedAnswer>
+  countEvents(xId: string): Promise<number>
+}
+
+export interface Auditor {
+  /** A request and what was answered. */
+  hear(request: AuditedRequest, answer: AuditedAnswer): void
+  /** A request whose process died; `settled` when it had already written the result. */
+  lose(request: AuditedRequest, settled: boolean): void
+  /** Every contradiction, in words. */
+  audit(inspection: Inspection): Promise<string[]>
+  readonly payIds: readonly string[]
+  /** Requests with a key that were answered, to be sent again. */
+  readonly repeatable: readonly AuditedRequest[]
+}
+
+const keyOf = (request: AuditedRequest): string | undefined => {
+  const key = request.headers?.['idempotency-key']
+  return key && `${request.path} ${key}`
+}
+const transIdOf = (request: AuditedRequest): string => (request.body as { transId: string }).transId
+const amountOf = (request: AuditedRequest): number =>
+  (request.body as { amount: { value: number } }).amount.value
+const isRefusal = (told: Told): boolean => told.responseCode.startsWith('20')
+
+export function createAuditor(ledger: readonly LedgerLine[]): Auditor {
+  const entries: Entry[] = []
+  const byKey = new Map<string, Entry>()
+  const findings: string[] = []
+  const find = (text: string) => void findings.push(text)
+
+  function hear(request: AuditedRequest, answer: AuditedAnswer): void {
+    const key = keyOf(request)
+    const first = key === undefined ? undefined : byKey.get(key)
+    if (first) {
+      hearAgain(first, request, answer)
+      return
+    }
+    const told = JSON.parse(answer.text) as Told
+    if (answer.status !== 200 && answer.status !== 422) find(`${answer.status}: ${answer.text}`)
+    if (answer.headers.get('idempotent-replayed')) find(`a first request was replayed: ${answer.text}`)
+    const isCapture = request.path.endsWith('/captures')
+    enter({ request, isCapture, answer, told, owedEvent: told.status === 'PENDING' })
+    checkTold(told, amountOf(request), isCapture)
+  }
+
+  function enter(entry: Entry): void {
+    entries.push(entry)
+    const key = keyOf(entry.request)
+    if (key !== undefined) byKey.set(key, entry)
+  }
+
+  function hearAgain(first: Entry, request: AuditedRequest, answer: AuditedAnswer): void {
+    if (JSON.stringify(first.request.body) !== JSON.stringify(request.body)) {
+      if (!answer.text.includes('"20170002"')) find(`a key was used twice: ${answer.text}`)
+      return
+    }
+    if (!answer.headers.get('idempotent-replayed')) find(`not a replay: ${answer.text}`)
+    if (first.answer && first.answer.text !== answer.text) {
+      find(`${first.answer.text} became ${answer.text}`)
+    }
+  }
+
+  /** At the moment of the answer the ledger must already bear it out. */
+  function checkTold(told: Told, amount: number, isCapture: boolean): void {
+    const lines = ledger.filter(line => line.reference === told.xId)
+    const approved = lines.some(line => line.approved && line.amount === amount)
+    if (told.status === 'FAILED' && lines.some(line => line.approved)) find(`FAILED, but taken: ${told.xId}`)
+    if (told.status === 'FAILED' && isRefusal(told) && lines.length > 0)
+      find(`refused, but sent: ${told.xId}`)
+    if (/^(OK|AUTHORIZED)$/.test(told.status) && !approved)
+      find(`${told.status}, but never taken: ${told.xId}`)
+    if (isCapture && told.status === 'AUTHORIZED') find(`a capture cannot be AUTHORIZED: ${told.xId}`)
+  }
+
+  async function audit(inspection: Inspection): Promise<string[]> {
+    const records = await collectRecords(inspection)
+    const references = ledger.map(line => line.reference)
+    for (const reference of new Set(references)) {
+      if (references.indexOf(reference) !== references.lastIndexOf(reference))
+        find(`sent twice: ${reference}`)
+    }
+    for (const record of records.values()) auditRecord(record, ledger, find)
+    const known = new Set([...records.values()].flatMap(({ operations }) => operations.map(({ xId }) => xId)))
+    for (const reference of references) if (!known.has(reference)) find(`nobody knows of ${reference}`)
+    for (const entry of entries) await auditEntry(entry, records, inspection)
+    return findings
+  }
+
+  /** By what the merchant was told, and by its own transIds where it was told nothing. */
+  async function collectRecords(inspection: Inspection): Promise<Map<string, AuditedRecord>> {
+    const records = new Map<string, AuditedRecord>()
+    for (const { told, request, isCapture } of entries) {
+      const payId = told?.payId
+      const record = payId
+        ? (records.get(payId) ?? (await inspection.byPayId(payId)))
+        : isCapture
+          ? undefined
+          : await inspection.byTransId(transIdOf(request))
+      if (record) records.set(record.payId, record)
+      else if (payId) find(`${payId} was acknowledged and is gone`)
+    }
+    return records
+  }
+
+  async function auditEntry(
+    entry: Entry,
+    records: Map<string, AuditedRecord>,
+    inspection: Inspection,
+  ): Promise<void> {
+    const { request, told } = entry
+    if (told === undefined) return auditLost(entry, records, inspection)
+    if (isRefusal(told) || told.xId === undefined) return
+    const operation = records.get(told.payId ?? '')?.operations.find(({ xId }) => xId === told.xId)
+    if (!operation) return find(`${told.xId} was acknowledged and is gone`)
+    const wasFailed = told.status === 'FAILED'
+    if (told.status !== 'PENDING' && wasFailed !== (operation.status === 'FAILED')) {
+      find(`${told.xId} was ${told.status} and is ${operation.status}`)
+    }
+    if (operation.amount.value !== amountOf(request)) find(`${told.xId} has another amount`)
+    const events = await inspection.countEvents(told.xId)
+    if (events !== (entry.owedEvent ? 1 : 0)) find(`${told.xId} ${told.status} has ${events} events`)
+  }
+
+  /** Nobody heard the answer, but the key leads to it, and asking moves no money. */
+  async function auditLost(
+    entry: Entry,
+    records: Map<string, AuditedRecord>,
+    inspection: Inspection,
+  ): Promise<void> {
+    if (keyOf(entry.request) === undefined) return
+    const before = ledger.length
+    const answer = await inspection.resend(entry.request)
+    if (ledger.length !== before) find(`a retry moved money: ${answer.text}`)
+    if (!answer.headers.get('idempotent-replayed')) find(`a retry ran again: ${answer.text}`)
+    const told = JSON.parse(answer.text) as Told
+    if (told.payId === undefined || told.xId === undefined || isRefusal(told)) return
+    const record = records.get(told.payId)
+    const operation = record?.operations.find(({ xId }) => xId === told.xId)
+    if (!operation) return find(`${told.xId} is answered and is nowhere`)
+    const failed = operation.status === 'FAILED'
+    if (told.status !== 'PENDING' && failed !== (told.status === 'FAILED')) {
+      find(`${told.xId} is answered ${told.status} and is ${operation.status}`)
+    }
+    if (entry.owedEvent && (await inspection.countEvents(told.xId)) !== 1) find(`${told.xId} was never told`)
+  }
+
+  return {
+    hear,
+    lose: (request, settled) =>
+      enter({ request, isCapture: request.path.endsWith('/captures'), owedEvent: !settled }),
+    audit,
+    get payIds() {
+      return [...new Set(entries.flatMap(({ told }) => (told?.payId ? [told.payId] : [])))]
+    },
+    get repeatable() {
+      return entries.flatMap(({ request, answer }) => (answer && keyOf(request) ? [request] : []))
+    },
+  }
+}
+
+/** Sums and operations against the ledger, line by line. */
+function auditRecord(
+  { payId, status, amount, operations }: AuditedRecord,
+  ledger: readonly LedgerLine[],
+  find: (text: string) => void,
+): void {
+  const sum = (type: string) =>
+    ledger
+      .filter(line => line.operation === type && line.approved)
+      .filter(line => operations.some(({ xId }) => xId === line.reference))
+      .reduce((total, line) => total + line.amount, 0)
+  const [authorized, captured] = [sum('AUTHORIZATION'), sum('CAPTURE')]
+  if (captured > authorized) find(`${payId}: ${captured} taken of ${authorized}`)
+  if (amount.authorizedValue !== authorized)
+    find(`${payId}: ${amount.authorizedValue} authorised, not ${authorized}`)
+  if (amount.capturedValue !== captured) find(`${payId}: ${amount.capturedValue} captured, not ${captured}`)
+  const expected = captured > 0 ? 'OK' : authorized > 0 ? 'AUTHORIZED' : 'FAILED'
+  if (status !== expected) find(`${payId} is ${status}, not ${expected}`)
+  for (const {
+    xId,
+    type,
+    status: state,
+    amount: { value },
+  } of operations) {
+    if (state === 'PENDING') find(`${xId} never came to rest`)
+    const line = ledger.find(({ reference }) => reference === xId)
+    if (line && (line.amount !== value || line.operation !== type)) find(`${xId} is not what was sent`)
+    if ((line?.approved ?? false) !== (state !== 'FAILED')) find(`${xId} is ${state} against the ledger`)
+  }
+}
