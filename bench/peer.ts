@@ -39,11 +39,16 @@ export function startPeer<Job, Result>(file: string): Peer<Job, Result> {
 export function answerJobs<Job, Result>(work: (job: Job) => Promise<Result>): void {
   process.on('message', (job: Job) => {
     work(job).then(
-      result => process.send?.({ result }),
-      (error: Error) => process.send?.({ fault: error.stack ?? error.message }),
+      result => reply({ result }),
+      (error: Error) => reply({ fault: error.stack ?? error.message }),
     )
   })
   process.once('disconnect', () => process.exit(0))
+}
+
+/** A bench that has gone hears nothing any more. */
+const reply = (message: Reply<unknown>): void => {
+  if (process.connected) process.send?.(message)
 }
 
 /** Processor time of this process, as cores. */

@@ -39,5 +39,15 @@ export function recordConfirm(
 ): Payment {
   const captureMethod = command.captureMethod ?? payment.captureMethod
   const operation = toOperation('CONFIRM', command, recording, { captureXId: recording.captureXId })
-  return withOperation({ ...payment, status: 'PENDING', captureMethod }, operation, recording.now)
+  const details = withLastWord(payment.details, command.details)
+  return withOperation({ ...payment, status: 'PENDING', captureMethod, details }, operation, recording.now)
+}
+
+/** What the confirmation says about the order and where it goes is the merchant's last word on it. */
+const lastWords = ['order', 'billingAddress', 'shipping'] as const
+
+function withLastWord(details: Payment['details'], given: Payment['details']): Payment['details'] {
+  const said = lastWords.filter(field => given[field] !== undefined)
+  if (said.length === 0) return details
+  return { ...details, ...Object.fromEntries(said.map(field => [field, given[field]])) }
 }

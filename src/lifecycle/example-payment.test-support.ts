@@ -1,7 +1,7 @@
 /** A payment to start from in the table tests of this room. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { providerResultOutstanding, success } from '#domain/response-codes.ts'
-import type { ProviderFacts } from '#lifecycle/outcome.ts'
+import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import { noSums, type Operation, type Payment, type Sums } from '#lifecycle/payment.ts'
 import { findCatalogueMethod } from '#methods/catalogue.ts'
 import type { Method } from '#methods/rows.ts'
@@ -42,11 +42,10 @@ export function operationOf(change: Partial<Operation>): Operation {
   }
 }
 
+export type PaymentChange = Partial<Omit<Payment, 'sums'>> & { readonly sums?: Partial<Sums> }
+
 /** Authorised for 10.00 EUR, to be captured by hand, nothing taken yet. */
-export function paymentOf({
-  sums,
-  ...change
-}: Partial<Omit<Payment, 'sums'>> & { sums?: Partial<Sums> } = {}): Payment {
+export function paymentOf({ sums, ...change }: PaymentChange = {}): Payment {
   return {
     merchantId: 'mer_1' as MerchantId,
     kind: 'PAYMENT',
@@ -68,4 +67,15 @@ export function paymentOf({
     ...change,
     sums: { ...noSums, authorized: 1000, ...sums },
   }
+}
+
+const answered = operationOf({ state: 'SENT' })
+
+/** All that a provider can have said. */
+export const outcomes: Readonly<Record<Outcome['kind'], Outcome>> = {
+  approved: { kind: 'approved', provider: factsFor(answered) },
+  declined: { kind: 'declined', detail: '0351', provider: factsFor(answered) },
+  pending: { kind: 'pending', provider: factsFor(answered) },
+  unreached: { kind: 'unreached' },
+  unknown: { kind: 'unknown' },
 }

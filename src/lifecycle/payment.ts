@@ -143,6 +143,8 @@ export interface Instrument {
   readonly brand: string
   readonly expiryDate?: string
   readonly cardHolderName?: string
+  /** Known of payments that were read back, not of those just made. */
+  readonly pseudoCardNumber?: string
 }
 
 /** A live payment holds its transId; a failed or reversed one gives it back. */

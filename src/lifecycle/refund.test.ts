@@ -145,8 +145,8 @@ const cases: [string, Payment, RefundCommand, Refusal | undefined][] = [
     back(1),
     'ABOVE_REFUNDABLE_AMOUNT',
   ],
-  ['all, where it must be all', by('SCALAPAY', whole), back(1000), undefined],
-  ['a part, where it must be all', by('SCALAPAY', whole), back(999), 'METHOD_LACKS_OPERATION'],
+  ['all, where it must be all', by('TATRAPAY', whole), back(1000), undefined],
+  ['a part, where it must be all', by('TATRAPAY', whole), back(999), 'METHOD_LACKS_OPERATION'],
 ]
 
 describe('decideRefund', () => {

@@ -61,8 +61,8 @@ export function findMisfit(method: Method, use: MethodUse): Misfit | undefined {
     return misfit('paymentMethods.integrationType', integrationType, method, method.integration)
   const object = findObjectMisfit(method, objects, 'create') ?? findMissingMembers(method, use)
   if (object !== undefined) return object
-  if (method.currencies !== '*' && !method.currencies.includes(use.amount.currency))
-    return misfit('amount.currency', use.amount.currency, method, method.currencies)
+  const currency = findCurrencyMisfit(method, use.amount.currency)
+  if (currency !== undefined) return currency
   const country = findCountry(use)
   if (country !== undefined && method.countries !== '*' && !method.countries.includes(country.code))
     return misfit(country.field, country.code, method, method.countries)
@@ -70,6 +70,11 @@ export function findMisfit(method: Method, use: MethodUse): Misfit | undefined {
     return misfit('captureMethod.type', capture, method, method.capture)
   return undefined
 }
+
+export const findCurrencyMisfit = (method: Method, currency: string): Misfit | undefined =>
+  method.currencies === '*' || method.currencies.includes(currency)
+    ? undefined
+    : misfit('amount.currency', currency, method, method.currencies)
 
 /** The country a payment belongs to, and the field that says so; undefined where nobody has said it. */
 export function findCountry({

@@ -109,11 +109,10 @@ export function answerRefusal(
   })
 }
 
-export const answerRecord = (payment: Payment, pseudoCardNumber: string | undefined): OperationAnswer =>
-  toAnswer(200, toRecord(payment, pseudoCardNumber))
+export const answerRecord = (payment: Payment): OperationAnswer => toAnswer(200, toRecord(payment))
 
 /** The record of a payment: every stored field, masked, with its operations. */
-export function toRecord(payment: Payment, pseudoCardNumber: string | undefined) {
+export function toRecord(payment: Payment) {
   const last = lastOperation(payment)
   const {
     metadata,
@@ -140,7 +139,7 @@ export function toRecord(payment: Payment, pseudoCardNumber: string | undefined)
     captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),
     expirationTime: payment.expiresAt?.toISOString(),
     ...details,
-    paymentMethods: toPaymentMethods(payment, pseudoCardNumber),
+    paymentMethods: toPaymentMethods(payment),
     metadata,
     operations: payment.operations.map(operation => toOperationEntry(payment, operation)),
     creationDate: payment.createdAt.toISOString(),
@@ -152,7 +151,7 @@ function toCaptureMethod({ captureMethod: { type, delayedHours } }: Payment) {
   return { type, delayed: delayedHours === undefined ? undefined : { delayedHours } }
 }
 
-function toPaymentMethods(payment: Payment, pseudoCardNumber: string | undefined) {
+function toPaymentMethods(payment: Payment) {
   const { method, instrument } = payment
   const { provider } = payment.kind === 'CREDIT' ? lastOperation(payment) : approvingOperation(payment)
   return {
@@ -161,7 +160,7 @@ function toPaymentMethods(payment: Payment, pseudoCardNumber: string | undefined
     [method.key]: {
       first6Digits: instrument?.first6Digits,
       last4Digits: instrument?.last4Digits,
-      pseudoCardNumber,
+      pseudoCardNumber: instrument?.pseudoCardNumber,
       brand: instrument?.brand,
       expiryDate: instrument?.expiryDate,
       cardHolderName: instrument?.cardHolderName,

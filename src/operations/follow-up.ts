@@ -86,7 +86,7 @@ export async function performFollowUp<Command extends FollowUpCommand>(
   return answer
 }
 
-/** The request brings an object that is not its payment's method's: the caller names the field. */
+/** The request does not fit the payment it names, in a way no schema can see: the caller names the field. */
 export class MethodMisfit extends Error {
   readonly field: string
 

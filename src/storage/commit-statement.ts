@@ -56,8 +56,11 @@ const paymentBirth: Columns = [
 
 const operationKey: Columns = [...paymentKey, ['sequence', 'smallint']]
 
+/** Amount and preparation change while the customer or the merchant has a step to take; an answer leaves them alone. */
 const operationState: Columns = [
   ['state', 'text'],
+  ['amount', 'bigint'],
+  ['prepared', 'json'],
   ['response_code', 'text'],
   ['provider', 'json'],
   ['updated_at', 'timestamptz'],
@@ -66,10 +69,8 @@ const operationState: Columns = [
 const operationBirth: Columns = [
   ['x_id', 'uuid'],
   ['type', 'text'],
-  ['amount', 'bigint'],
   ['trans_id', 'text'],
   ['ref_nr', 'text'],
-  ['prepared', 'json'],
   ['details', 'json'],
   ['key', 'json'],
   ['created_at', 'timestamptz'],

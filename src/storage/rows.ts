@@ -32,6 +32,7 @@ export interface PaymentRow {
   expires_at: Date | null
   awaits: Payment['awaits'] | null
   instrument: Instrument | null
+  pseudo_number: string | null
   details: Record<string, unknown>
   event_sequence: number
   created_at: Date
@@ -85,7 +86,9 @@ export function toPayment(row: PaymentRow): Payment {
     authorizationExpiresAt: row.authorization_expires_at ?? undefined,
     expiresAt: row.expires_at ?? undefined,
     awaits: row.awaits ?? undefined,
-    instrument: row.instrument ?? undefined,
+    instrument: row.instrument
+      ? { ...row.instrument, pseudoCardNumber: row.pseudo_number ?? undefined }
+      : undefined,
     details: row.details,
     eventSequence: row.event_sequence,
     operations: row.operations.map(toOperation),
@@ -165,6 +168,8 @@ export const fromOperationState = ({ payment, operation }: OperationWrite, c: nu
   pay_id: payment.payId,
   sequence: operation.sequence,
   state: operation.state,
+  amount: operation.amount,
+  prepared: operation.prepared,
   response_code: operation.responseCode,
   provider: operation.provider,
   updated_at: operation.updatedAt,
@@ -174,10 +179,8 @@ export const fromOperation = (write: OperationWrite, c: number) => ({
   ...fromOperationState(write, c),
   x_id: write.operation.xId,
   type: write.operation.type,
-  amount: write.operation.amount,
   trans_id: write.operation.transId,
   ref_nr: write.operation.refNr,
-  prepared: write.operation.prepared,
   details: write.operation.details,
   key: write.operation.key,
   created_at: write.operation.createdAt,

@@ -22,7 +22,6 @@ export interface VaultStore {
   insertKey(merchantId: MerchantId, key: WrappedKey): Promise<void>
   findCard(merchantId: MerchantId, pseudoNumber: string): Promise<SealedCard | undefined>
   findCardById(merchantId: MerchantId, cardId: string): Promise<SealedCard | undefined>
-  findPseudoNumber(merchantId: MerchantId, cardId: string): Promise<string | undefined>
 }
 
 export function createVaultStore(database: Database): VaultStore {
@@ -60,14 +59,6 @@ export function createVaultStore(database: Database): VaultStore {
         values: [merchantId, cardId],
       })
       return rows[0]
-    },
-    async findPseudoNumber(merchantId, cardId) {
-      const { rows } = await readers.query<{ pseudo_number: string }>({
-        name: 'vault_pseudo_number',
-        text: 'SELECT pseudo_number FROM vault_card WHERE merchant_id = $1 AND card_id = $2',
-        values: [merchantId, cardId],
-      })
-      return rows[0]?.pseudo_number
     },
   }
 }

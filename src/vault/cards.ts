@@ -33,7 +33,6 @@ export interface CardVault {
   remember(card: AdmittedCard & { readonly merchantId: MerchantId }): void
   /** The number of a card that an earlier payment brought, for a step that comes later; undefined once destroyed. */
   reopen(merchantId: MerchantId, cardId: string): Promise<Secret<string> | undefined>
-  pseudoNumberOf(merchantId: MerchantId, cardId: string): Promise<string | undefined>
 }
 
 /** 20,000 keyed fingerprints are about 3 MB and cover the regular customers of a busy shop. */
@@ -103,7 +102,6 @@ export function createCardVault(deps: {
       const number = stored && (await unsealCard(merchantId, stored))
       return number === undefined ? undefined : new Secret(number)
     },
-    pseudoNumberOf: (merchantId, cardId) => deps.store.findPseudoNumber(merchantId, cardId),
   }
 }
 

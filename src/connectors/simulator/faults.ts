@@ -17,8 +17,8 @@ export interface FaultBook {
   add(merchantId: MerchantId, rule: FaultRule): void
   list(merchantId: MerchantId): readonly FaultRule[]
   clear(merchantId: MerchantId): void
-  /** Uses up one time of the first rule that fits, if any. */
-  take(merchantId: MerchantId, operation: OperationType): FaultRule | undefined
+  /** Uses up one time of the first rule that fits the operation, if any; with `only`, if it is of that kind. */
+  take(merchantId: MerchantId, operation: OperationType, only?: FaultKind): FaultRule | undefined
 }
 
 export function createFaultBook(): FaultBook {
@@ -29,11 +29,11 @@ export function createFaultBook(): FaultBook {
     },
     list: merchantId => rules.get(merchantId) ?? [],
     clear: merchantId => void rules.delete(merchantId),
-    take(merchantId, operation) {
+    take(merchantId, operation, only) {
       const mine = rules.get(merchantId)
       const index = mine?.findIndex(rule => rule.operation === '*' || rule.operation === operation) ?? -1
       const rule = mine?.[index]
-      if (!mine || !rule) return undefined
+      if (!mine || !rule || (only && rule.fault !== only)) return undefined
       if (rule.times > 1) mine[index] = { ...rule, times: rule.times - 1 }
       else mine.splice(index, 1)
       return rule

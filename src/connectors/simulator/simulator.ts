@@ -152,13 +152,7 @@ function drawFault(
       return { lostAnswer: true }
     case 'lost_request': {
       let lostSends = 1
-      while (
-        lostSends < allSends &&
-        faults.list(merchantId)[0]?.fault === 'lost_request' &&
-        faults.take(merchantId, operation)
-      ) {
-        lostSends += 1
-      }
+      while (lostSends < allSends && faults.take(merchantId, operation, 'lost_request')) lostSends += 1
       return { lostSends }
     }
   }

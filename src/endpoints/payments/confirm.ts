@@ -28,7 +28,7 @@ export const confirmEndpoint = endpoint<Services, typeof confirmRequest, typeof 
   examples: [
     {
       summary: 'The parcel of a card order was sent',
-      after: ['createOrder'],
+      after: ['createPayment 3'],
       params: { id: '{payId}' },
       body: {
         transId: 'order-2001',

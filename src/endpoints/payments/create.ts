@@ -96,6 +96,28 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
         },
       },
     },
+    {
+      summary: 'A card order that is confirmed when it ships',
+      body: {
+        transId: 'order-2001',
+        amount: { value: 4999, currency: 'EUR' },
+        paymentMethods: {
+          integrationType: 'DIRECT',
+          type: 'CARD',
+          card: { number: '4111111111111111', expiryDate: '203012', eventToken: 'ORDER' },
+        },
+      },
+      status: 200,
+      answer: {
+        payId: '019a3f6d22e38c1ba6f20a1b2c3d4e5f',
+        merchantId: 'mer_4f2a9c1d7b3e8a60',
+        transId: 'order-2001',
+        xId: '019a3f6d22e47d2cb7031b2c3d4e5f60',
+        status: 'AUTHORIZE_REQUEST',
+        responseCode: '60000100',
+        responseDescription: 'The customer has a step to take.',
+      },
+    },
   ],
   async handle({ body, merchant, key }, { engine, environment }) {
     const method = requireMethod(body.paymentMethods.type)

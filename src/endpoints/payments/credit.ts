@@ -6,7 +6,7 @@ import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { InvalidField } from '#http/ports.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
-import { findMethodByKey } from '#methods/catalogue.ts'
+import { findCurrencyMisfit, findMethodByKey } from '#methods/catalogue.ts'
 import { createPayment } from '#operations/create-payment.ts'
 import { type CreditRequest, creditRequest } from '#schemas/credit.ts'
 import { creditResult, failedCredit } from '#schemas/result.ts'
@@ -86,6 +86,8 @@ function toCommand(body: CreditRequest, merchantId: CreateCommand['merchantId'])
     throw new InvalidField(`paymentMethods.${objectKey}`, 'cannot be paid out to')
   }
   const { value, currency, ...amountDetails } = amount
+  const misfit = findCurrencyMisfit(method, currency)
+  if (misfit) throw new InvalidField(misfit.field, misfit.error)
   return {
     merchantId,
     transId,
