@@ -114,6 +114,18 @@ export const delayedCaptureTime = ({ captureMethod }: Payment, approvedAt: Date)
     ? undefined
     : new Date(approvedAt.getTime() + captureMethod.delayedHours * hourMs)
 
+/**
+ * When the delayed capture is still to come. A reversal without an answer may have held it back at its hour; should that
+ * reversal fail, the capture is due. Undefined where there is none, or where it was made.
+ */
+export function dueDelayedCapture(payment: Payment): Date | undefined {
+  if (payment.status !== 'CAPTURE_REQUEST' && payment.status !== 'OK') return undefined
+  const firesAt = delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
+  const isMade = ({ type, createdAt }: Operation) =>
+    type === 'CAPTURE' && firesAt !== undefined && createdAt.getTime() >= firesAt.getTime()
+  return payment.operations.some(isMade) ? undefined : firesAt
+}
+
 function hasFired(payment: Payment, now: Date): boolean {
   const firesAt = delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
   return firesAt !== undefined && firesAt.getTime() <= now.getTime()

@@ -86,11 +86,15 @@ function send(payment: Payment, merchant: Merchant, engine: Engine, simulationMo
     captureReference: first.details.captureXId,
   }
   const prepared = connector.prepare(question, first.prepared)
-  const next = withFirst(
-    payment,
-    { ...first, state: 'SENT', responseCode: providerResultOutstanding, prepared },
-    now,
-  )
+  // From here on it is the provider's move: a customer who turns back now could only hide what was approved.
+  const next: Payment = {
+    ...withFirst(
+      payment,
+      { ...first, state: 'SENT', responseCode: providerResultOutstanding, prepared },
+      now,
+    ),
+    awaits: undefined,
+  }
   const authorization = {
     merchant,
     payment: next,

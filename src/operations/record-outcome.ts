@@ -15,7 +15,7 @@ import {
   openAmount,
   type Payment,
 } from '#lifecycle/payment.ts'
-import { delayedCaptureTime, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
+import { dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
 import { answerOperation, type OperationAnswer } from '#operations/answer.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { tell } from '#operations/event.ts'
@@ -66,7 +66,7 @@ function toStep(stored: Payment, record: OutcomeRecord, engine: Engine): Step<Op
     next: told.payment,
     alongside: {
       ...told.alongside,
-      ...timerWrites(stored, settled, touched, record, now),
+      ...timerWrites(stored, settled, touched, record),
       // A retry of the request gets what the first call would have said.
       ...(before.key && before.state === 'SENT'
         ? { keyAnswer: { merchantId: stored.merchantId, ...before.key, answer } }
@@ -90,7 +90,6 @@ function timerWrites(
   after: Payment,
   touched: readonly Operation[],
   { merchant, inquiry }: OutcomeRecord,
-  now: Date,
 ): Pick<Change, 'setTimers' | 'dropTimers'> {
   const setTimers: Timer[] = []
   const dropTimers: TimerKey[] = []
@@ -109,7 +108,7 @@ function timerWrites(
   // More is open than before: approved, or free again after a failure. Whenever that is, even past its end, it must lapse.
   if (openAmount(after) > openAmount(before)) {
     const key = { merchantId: after.merchantId, payId: after.payId, xId: approvingOperation(after).xId }
-    const captureAt = before.sums.authorized === 0 ? delayedCaptureTime(after, now) : undefined
+    const captureAt = dueDelayedCapture(after)
     if (captureAt) setTimers.push(timerAt({ ...key, kind: 'CAPTURE' }, captureAt, merchant))
     const end = after.authorizationExpiresAt
     if (end) setTimers.push(timerAt({ ...key, kind: 'LAPSE' }, end, merchant))

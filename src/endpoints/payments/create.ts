@@ -12,6 +12,7 @@ import type { CreateCommand } from '#lifecycle/create.ts'
 import { defaultCapture, findMethod, findMisfit, methodTypes } from '#methods/catalogue.ts'
 import type { Method } from '#methods/rows.ts'
 import { createPayment } from '#operations/create-payment.ts'
+import { merchantNow } from '#operations/engine.ts'
 import { type CreatePayment, createPayment as createPaymentSchema } from '#schemas/create-payment.ts'
 import { failedResult, operationResult } from '#schemas/result.ts'
 
@@ -123,7 +124,7 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
     const method = requireMethod(body.paymentMethods.type)
     checkShared(body, environment)
     checkFit(body, method)
-    const command = toCommand(body, method, merchant)
+    const command = toCommand(body, method, { merchant, now: merchantNow(engine.clock, merchant) })
     return perform(
       createPayment(
         {
@@ -162,7 +163,11 @@ function checkFit(body: CreatePayment, method: Method): void {
 }
 
 /** What is kept of the request; the method's object stays out, because that is where card data is. */
-function toCommand(body: CreatePayment, method: Method, merchant: Merchant): CreateCommand {
+function toCommand(
+  body: CreatePayment,
+  method: Method,
+  { merchant, now }: { merchant: Merchant; now: Date },
+): CreateCommand {
   const { transId, refNr, amount, captureMethod, simulationMode, paymentMethods, ...rest } = body
   const { value, currency, ...amountDetails } = amount
   return {
@@ -179,7 +184,7 @@ function toCommand(body: CreatePayment, method: Method, merchant: Merchant): Cre
     metadata: body.metadata,
     simulationMode,
     confirmsLater: confirmsLater(paymentMethods) || undefined,
-    expiresAt: readExpiry(body.expirationTime),
+    expiresAt: readExpiry(body.expirationTime, now),
     details: { ...rest, amount: amountDetails },
   }
 }
@@ -188,7 +193,15 @@ function toCommand(body: CreatePayment, method: Method, merchant: Merchant): Cre
 const confirmsLater = ({ card, providerP }: CreatePayment['paymentMethods']): boolean =>
   card?.eventToken === 'ORDER' || card?.eventToken === 'DELAYED_SHIPMENT' || providerP?.confirm === true
 
-function readExpiry(expirationTime: string | undefined): Date | undefined {
+/** 70 days: the contract's own limit; whoever has not paid by then starts anew. */
+const longestWaitMs = 70 * 24 * 60 * 60 * 1000
+
+function readExpiry(expirationTime: string | undefined, now: Date): Date | undefined {
   const instant = expirationTime === undefined ? undefined : parseInstant(expirationTime)
-  return instant === undefined ? undefined : new Date(instant)
+  if (instant === undefined) return undefined
+  if (instant <= now.getTime() || instant > now.getTime() + longestWaitMs) {
+    const latest = new Date(now.getTime() + longestWaitMs).toISOString()
+    throw new InvalidField('expirationTime', `must lie between now, ${now.toISOString()}, and ${latest}`)
+  }
+  return new Date(instant)
 }
