@@ -1,5 +1,6 @@
 /** Reads the body of a form. Only endpoints that say so get one; every field may come once. */
 import { isUtf8 } from 'node:buffer'
+import { cutName } from '#http/json-text.ts'
 import { type Refusal, refuseField } from '#http/refusal.ts'
 
 /** 20: more than any form of ours has fields. */
@@ -9,7 +10,7 @@ export function readForm(bytes: Buffer): Readonly<Record<string, string>> | Refu
   const fields = new Map<string, string>()
   if (!isUtf8(bytes)) return refuseField('body', 'The body is not valid UTF-8.')
   for (const [name, value] of new URLSearchParams(bytes.toString('utf8'))) {
-    const shown = name.slice(0, 64)
+    const shown = cutName(name)
     if (fields.has(name)) return refuseField(shown, `${shown} is given twice; give it once.`)
     if (`${name}${value}`.includes('\u0000')) return refuseField(shown, `${shown} holds U+0000.`)
     fields.set(name, value)

@@ -7,6 +7,7 @@ import type { AccessTokens } from '#http/access-token.ts'
 import { type ClientCheck, findClient } from '#http/client-check.ts'
 import { errorDocs, renderRefusal } from '#http/dialects.ts'
 import { type Answer, answer } from '#http/endpoint.ts'
+import { cutName } from '#http/json-text.ts'
 import type { FailedLogins } from '#http/rate-limit.ts'
 import { Refusal, refuseField, refuseUnauthenticated } from '#http/refusal.ts'
 
@@ -37,7 +38,7 @@ function judgeForm(form: Form): Refusal | undefined {
   if (unknown !== undefined) {
     return refuseField(
       unknown,
-      `${unknown.slice(0, 64)} is not a known field; known are ${knownFields.join(', ')}.`,
+      `${cutName(unknown)} is not a known field; known are ${knownFields.join(', ')}.`,
     )
   }
   if (!form.client_id) return refuseField('client_id', 'client_id is missing; it is the merchant id.')

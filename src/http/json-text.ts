@@ -3,6 +3,7 @@
  * name. The common case is one parse and one walk without building a path; paths are made only for a refusal.
  */
 import { isUtf8 } from 'node:buffer'
+import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import { type FieldError, type Refusal, refuseField } from '#http/refusal.ts'
 
 export interface ReadJson {
@@ -50,9 +51,16 @@ function isPoison(key: string, owner: Record<string, unknown>): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
 }
 
+/** Filtered before it is cut: most of a card number must not pass as the end of an innocent name. */
+export function cutName(name: string): string {
+  // A name of no letters could not be seen.
+  if (name === '') return '""'
+  return name.length > nameMax ? `${scrubCardNumbers(name).slice(0, nameMax).toWellFormed()}…` : name
+}
+
 export const joinPath = (parent: string, name: string | number): string => {
   if (typeof name === 'number') return `${parent}[${name}]`
-  const short = name.length > nameMax ? `${name.slice(0, nameMax)}…` : name
+  const short = cutName(name)
   return parent === '' ? short : `${parent}.${short}`
 }
 

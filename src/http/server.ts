@@ -13,7 +13,7 @@ import type { TSchema } from 'typebox'
 import type { AccessTokens } from '#http/access-token.ts'
 import { createAuthentication } from '#http/authentication.ts'
 import { answerBrokenRequest } from '#http/broken-request.ts'
-import { drainServer } from '#http/drain.ts'
+import { createDrain } from '#http/drain.ts'
 import type { Endpoint } from '#http/endpoint.ts'
 import { createIdempotency } from '#http/idempotency.ts'
 import type { Logger } from '#http/log.ts'
@@ -264,9 +264,10 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   addEndpoints(app, rooms, { endpoints, basePath })
   app.addHook('onListen', async () => rooms.validation.warmUp())
 
+  const drain = createDrain(app, options.timers ?? systemTimers)
   app.decorate('drain', async (deadlineMs: number) => {
     draining = true
-    await drainServer(app, deadlineMs, options.timers ?? systemTimers)
+    await drain(deadlineMs)
   })
   await app.after()
   return app as unknown as HttpServer

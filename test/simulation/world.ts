@@ -92,7 +92,6 @@ const deeds: readonly Deed[] = [
   moveClock,
   fallSilent,
   die,
-  die,
 ]
 
 async function createOne(world: World): Promise<void> {

@@ -1,0 +1,325 @@
+/**
+ * Card numbers, security codes, API keys and webhook secrets go through successes, declines, refusals and faults; then
+ * every log line, every answer, every file of the database and its log are searched for them.
+ *
+ * What a merchant itself writes into its own words (transId, refNr, metadata, Idempotency-Key and the like) is kept and
+ * given back as it was sent, whatever it is: that is the contract of those fields. Logs and errors are clean all the same.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Connector } from '#connectors/contract.ts'
+import { simulatedBy } from '#connectors/registry.ts'
+import { createSimulator } from '#connectors/simulator/simulator.ts'
+import { migrate } from '#storage/migrate.ts'
+import { cleanUpAll, clusterOf, makeFolder, open } from '#test/support/embedded.ts'
+import {
+  basic,
+  cardPayment,
+  startTestGateway,
+  type TestAnswer,
+  type TestGateway,
+} from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+import { findNeedles, formsOfCard, formsOfText, type Needle } from '#test/support/secrets.ts'
+
+/** Public test numbers, none of which any other test or example uses here. */
+const paid = '4012888888881881'
+const declined = '5105105105105100'
+const misplaced = '6011000990139424'
+const faulty = '3530111333300000'
+/** The one that a merchant writes into its own fields. */
+const written = '30569309025904'
+const cards = [paid, declined, misplaced, faulty, written]
+const securityCode = '7391'
+/** As a word of its own: four digits inside a longer number or an id are chance. */
+const bareCode = new RegExp(`(?<![0-9A-Fa-f])${securityCode}(?![0-9A-Fa-f])`)
+
+let directory: string
+let gateway: TestGateway
+let webhookSecret: string
+let otherKey: string
+/** Refused before an operation, or broken: these must not even repeat what was sent. */
+const errors: TestAnswer[] = []
+const results: TestAnswer[] = []
+
+/** A provider whose own errors quote the card, as careless libraries do. */
+function createCarelessProvider(): Connector {
+  const simulator = createSimulator()
+  const quote = (number: string) =>
+    new Error(`card ${number} was refused`, {
+      cause: new TypeError(`${number.replace(/(.{4})/g, '$1 ')} is not a function`),
+    })
+  return {
+    ...simulator,
+    prepareAuthorization(request) {
+      if (request.simulationMode === '9999') throw quote(request.card?.number.reveal() ?? '')
+      return simulator.prepareAuthorization(request)
+    },
+    async authorize(request) {
+      if (request.simulationMode === '9998') throw quote(request.card?.number.reveal() ?? '')
+      return simulator.authorize(request)
+    },
+  }
+}
+
+const pay = (card: object, more: Record<string, unknown> = {}) =>
+  gateway.call('POST', '/payments', cardPayment({ card: { securityCode, ...card }, ...more }))
+
+async function goWell(): Promise<void> {
+  for (const more of [{}, { captureMethod: { type: 'MANUAL' } }, { simulationMode: '9998' }]) {
+    results.push(await pay({ number: paid }, more))
+  }
+  const { body } = await pay({ number: paid }, { captureMethod: { type: 'MANUAL' } })
+  const capture = { transId: 'x', amount: { value: 1, currency: 'EUR' } }
+  results.push(await gateway.call('POST', `/payments/${body.payId}/captures`, capture))
+  results.push(await gateway.call('GET', `/payments/getByPayId/${body.payId}`))
+  const key = { 'idempotency-key': 'leak-1' }
+  const request = cardPayment({ card: { number: paid, securityCode } })
+  for (let count = 0; count < 2; count++) results.push(await gateway.call('POST', '/payments', request, key))
+  errors.push(await gateway.call('POST', '/payments', { ...request, refNr: 'other' }, key))
+}
+
+async function bePicky(): Promise<void> {
+  results.push(await pay({ number: declined }, { simulationMode: '0305' }))
+  results.push(await pay({ number: declined, expiryDate: '202001' }))
+  results.push(await pay({ number: declined }, { simulationMode: '0351', captureMethod: { type: 'MANUAL' } }))
+}
+
+const grouped = misplaced.replace(/(.{4})(?=.)/g, '$1 ')
+const long = 'x'.repeat(50)
+
+/** The number where it does not belong, in ways that schemas refuse. */
+async function misplace(): Promise<void> {
+  const wrong: Record<string, unknown>[] = [
+    { card: { number: Number(misplaced) } },
+    { card: { number: grouped } },
+    { card: { number: `${misplaced}0` } },
+    { card: { number: [misplaced] } },
+    { card: { number: { value: misplaced } } },
+    { card: { number: misplaced, securityCode: Number(securityCode) } },
+    { card: { number: misplaced, securityCode: `${securityCode}1` } },
+    { card: { number: misplaced, securityCode: [securityCode] } },
+    { card: { number: misplaced, securityCode: { code: securityCode } } },
+    { card: { number: misplaced, expiryDate: misplaced } },
+    { card: { number: misplaced, cardholderName: `${misplaced.repeat(4)}` } },
+    { card: { number: misplaced, brand: misplaced.repeat(3) } },
+    { card: { number: misplaced, cvv: securityCode } },
+    { card: { number: misplaced, [misplaced]: 1 } },
+    { card: { number: misplaced, [`${long}${misplaced}`]: 1 } },
+    { amount: { value: Number(misplaced), currency: 'EUR' } },
+    { amount: { value: misplaced, currency: misplaced } },
+    { refNr: Number(misplaced) },
+    { refNr: `${long}${misplaced}` },
+    { transId: `${long}${misplaced}` },
+    { transId: Number(misplaced) },
+    { channel: misplaced },
+    { channel: grouped },
+    { channel: `${long}${misplaced}` },
+    { captureMethod: { type: misplaced } },
+    { language: misplaced },
+    { customerInfo: { email: misplaced } },
+    { urls: { webhook: misplaced } },
+    { order: { items: [{ name: 'a', quantity: misplaced }] } },
+    { metadata: { [`${long}${misplaced}`]: 1 } },
+    { metadata: { n: 1e300, m: misplaced } },
+    { metadata: misplaced },
+    { paymentMethods: misplaced },
+    { paymentMethods: { integrationType: misplaced, type: misplaced } },
+    { paymentMethods: { integrationType: 'DIRECT', type: misplaced } },
+    { [misplaced]: 1 },
+    { [grouped]: 1 },
+    { [`${long}${misplaced}`]: 1 },
+    { securityCode },
+  ]
+  for (const change of wrong) {
+    const answer = await gateway.call('POST', '/payments', cardPayment(change))
+    expect(answer.status, JSON.stringify(change)).toBe(400)
+    errors.push(answer)
+  }
+  const texts = [
+    `{"transId":"${misplaced}","transId":"${misplaced}"}`,
+    `{"${misplaced}":1,"${misplaced}":2}`,
+    `{"transId":"${misplaced}\\u0000"}`,
+    `{"${misplaced}\\u0000":1}`,
+    `{"__proto__":"${misplaced}"}`,
+    `{"card":${misplaced}`,
+    misplaced,
+    `"${misplaced}"`,
+  ]
+  for (const text of texts) errors.push(await gateway.call('POST', '/payments', text))
+}
+
+/** In addresses, headers, forms and broken requests. */
+async function misaddress(): Promise<void> {
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const forms = [
+    `grant_type=${misplaced}`,
+    `grant_type=client_credentials&client_id=${misplaced}&client_secret=${misplaced}`,
+    `grant_type=client_credentials&client_id=a&client_secret=b&${misplaced}=1`,
+    `grant_type=client_credentials&client_id=a&client_secret=b&${long}${misplaced}=1`,
+    `${misplaced}=1&${misplaced}=2`,
+    `${long}${misplaced}=1&${long}${misplaced}=2`,
+  ]
+  for (const text of forms) errors.push(await gateway.call('POST', '/authorization/oauth/token', text, form))
+  const encoded = encodeURIComponent(grouped)
+  const paths = [
+    `/payments/getByTransId/${misplaced}`,
+    `/payments/getByTransId/${encoded}`,
+    `/payments/getByTransId/x?card=${misplaced}`,
+    `/payments/getByTransId/x?${misplaced}=1`,
+    `/payments/getByTransId/x?${long}${misplaced}=1`,
+    `/payments/getByTransId/${misplaced.repeat(20)}`,
+    `/payments/getByPayId/${misplaced}`,
+    `/cards/${misplaced}`,
+    `/payments/${misplaced}`,
+    `/payments/%ff${misplaced}`,
+  ]
+  for (const path of paths) errors.push(await gateway.call('GET', path))
+  const headers: Record<string, string>[] = [
+    { authorization: basic(misplaced, misplaced) },
+    { authorization: `Bearer ${misplaced}` },
+    { authorization: misplaced },
+    { 'content-type': misplaced },
+    { 'idempotency-key': `${misplaced} ${misplaced}` },
+    { traceparent: misplaced, 'x-card': misplaced, 'user-agent': misplaced, surprise: '1' },
+  ]
+  for (const given of headers) {
+    errors.push(await gateway.call('POST', '/payments', cardPayment({ surprise: 1 }), given))
+  }
+  await sendBroken(`GET /${misplaced} HTTP/9.9\r\n${misplaced}: ${misplaced}\r\n\r\n`)
+  await sendBroken(`${misplaced}\r\n\r\n`)
+}
+
+/** What is not even HTTP. Resolves when the server has closed. */
+async function sendBroken(text: string): Promise<void> {
+  const socket = connect(Number(new URL(gateway.url).port))
+  let said = ''
+  socket.on('data', bytes => {
+    said += bytes
+  })
+  socket.end(text)
+  await new Promise(resolve => socket.once('close', resolve))
+  errors.push({ status: 400, text: said, body: undefined, headers: new Headers() })
+}
+
+/** Faults of ours: in a connector, and in the database. */
+async function breakDown(): Promise<void> {
+  const broken = await pay({ number: faulty }, { simulationMode: '9999' })
+  expect(broken.status).toBe(500)
+  const lost = await pay({ number: faulty }, { simulationMode: '9998' })
+  expect(lost).toMatchObject({ status: 200, body: { status: 'PENDING' } })
+  await queryRows(gateway.databaseUrl, 'ALTER TABLE payment RENAME COLUMN live TO living')
+  const torn = await pay({ number: faulty })
+  expect(torn.status).toBe(500)
+  await queryRows(gateway.databaseUrl, 'ALTER TABLE payment RENAME COLUMN living TO live')
+  errors.push(broken, torn)
+  results.push(lost)
+}
+
+/** A merchant's own words. */
+async function writeDown(): Promise<void> {
+  const more = { transId: written, refNr: written, metadata: { card: written } }
+  const answer = await gateway.call('POST', '/payments', cardPayment(more), { 'idempotency-key': written })
+  expect(answer).toMatchObject({ status: 200, body: more })
+  expect((await gateway.call('GET', `/payments/getByTransId/${written}`)).body).toMatchObject(more)
+}
+
+beforeAll(async () => {
+  directory = makeFolder()
+  const database = await open(directory)
+  await migrate(database.url)
+  gateway = await startTestGateway({
+    databaseUrl: database.url,
+    connectors: simulatedBy(createCarelessProvider()),
+    logLevel: 'debug',
+  })
+  const other = await gateway.gateway.merchants.create('Another shop')
+  webhookSecret = other.webhookSecret
+  otherKey = other.apiKey
+  await goWell()
+  await bePicky()
+  await misplace()
+  await misaddress()
+  await breakDown()
+  await writeDown()
+  await queryRows(database.url, 'CHECKPOINT')
+  await gateway.stop()
+  await database.stop()
+})
+afterAll(cleanUpAll)
+
+const cardNeedles = (numbers: readonly string[]): Needle[] => numbers.flatMap(formsOfCard)
+
+/** The random parts of keys, as text and as the bytes that they stand for. */
+const keyNeedles = (): Needle[] =>
+  [
+    gateway.apiKey.replace('tg_test_', ''),
+    otherKey.replace('tg_test_', ''),
+    webhookSecret.replace('whsec_', ''),
+  ].flatMap((text, index) => [
+    ...formsOfText(`secret ${index}`, text),
+    { name: `secret ${index} as bytes`, bytes: Buffer.from(text, 'base64url') },
+  ])
+
+describe('logs', () => {
+  test('were written, faults included', () => {
+    const text = gateway.logged.join('')
+    expect(text).toContain('"level":"info"')
+    expect(text).toContain('was refused')
+    expect(text).toContain('CONNECTOR_THREW')
+  })
+
+  test('hold no card number, no security code and no key in any form', () => {
+    const text = gateway.logged.join('')
+    expect(findNeedles(Buffer.from(text), [...cardNeedles(cards), ...keyNeedles()])).toEqual([])
+    expect(text).not.toMatch(bareCode)
+    expect(text).not.toContain(basic(gateway.merchantId, gateway.apiKey).slice('Basic '.length))
+  })
+})
+
+describe('answers', () => {
+  test('that say no repeat no card number and no security code', () => {
+    expect(errors.length).toBeGreaterThan(60)
+    for (const { text } of errors) {
+      expect(findNeedles(Buffer.from(text), [...cardNeedles(cards), ...keyNeedles()]), text).toEqual([])
+      expect(text).not.toMatch(bareCode)
+    }
+  })
+
+  test('about payments show a card masked only', () => {
+    for (const { text } of results) {
+      expect(findNeedles(Buffer.from(text), cardNeedles(cards)), text).toEqual([])
+      expect(text).not.toMatch(bareCode)
+    }
+  })
+})
+
+describe('files of the database', () => {
+  const files = () =>
+    readdirSync(directory, { recursive: true, withFileTypes: true })
+      .filter(entry => entry.isFile())
+      .map(entry => join(entry.parentPath, entry.name))
+
+  test('are searched where it counts: what the merchant wrote itself is found in tables and in the log of changes', () => {
+    const found = files().filter(
+      file => findNeedles(readFileSync(file), formsOfText('written', written)).length > 0,
+    )
+    expect(found.some(file => file.includes('pg_wal'))).toBe(true)
+    expect(found.some(file => file.startsWith(join(clusterOf(directory), 'base')))).toBe(true)
+  })
+
+  test('hold no card number, no security code and no key in any form', () => {
+    const needles = [
+      ...cardNeedles(cards.filter(number => number !== written)),
+      ...keyNeedles(),
+      { name: 'the security code', bytes: Buffer.from(`"${securityCode}"`) },
+      { name: 'the name of the security code', bytes: Buffer.from('securityCode') },
+    ]
+    const found = files().flatMap(file =>
+      findNeedles(readFileSync(file), needles).map(name => `${name} in ${file.slice(directory.length)}`),
+    )
+    expect(found).toEqual([])
+  })
+})
