@@ -72,6 +72,14 @@ const cases: [string, Payment, RefundCommand, Refusal | undefined][] = [
   ['capture under way', after(took(2, 1000, 'PENDING')), back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
   ['nothing captured comes before the currency', paymentOf(), back(1, usd), 'ABOVE_REFUNDABLE_AMOUNT'],
   ['a credit', credit, back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
+  // Two that no history leads to: each guard holds by itself, whatever the other sums and operations say.
+  ['any status but OK', { ...whole, status: 'AUTHORIZED' }, back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
+  [
+    'sums that count more than the operations',
+    { ...whole, sums: { ...whole.sums, refunding: 400 } },
+    back(601),
+    'ABOVE_REFUNDABLE_AMOUNT',
+  ],
   ['another currency', whole, back(1, usd), 'CURRENCY_DIFFERS'],
   [
     'the currency comes before the amount',

@@ -93,7 +93,9 @@ describe('the clock', () => {
   })
 
   test('401 without credentials', async () => {
-    expect((await shop.call('GET', '/test/clock', undefined, { authorization: 'Basic eDp5' })).status).toBe(401)
+    expect((await shop.call('GET', '/test/clock', undefined, { authorization: 'Basic eDp5' })).status).toBe(
+      401,
+    )
   })
 })
 

@@ -226,13 +226,10 @@ describe('the client token of K', () => {
 describe('guards, the first that fails is the answer', () => {
   const wrong = { amount: { value: 5000, currency: 'USD' } }
 
-  test.each(['CARD', 'DIRECTDEBIT', 'PROVIDERM'] as const)(
-    '20200010 %s takes one step only',
-    async type => {
-      const payId = await shop.authorize(type)
-      expect(await shop.act(payId, 'confirms', 1, wrong)).toMatchObject(refused('20200010'))
-    },
-  )
+  test.each(['CARD', 'DIRECTDEBIT', 'PROVIDERM'] as const)('20200010 %s takes one step only', async type => {
+    const payId = await shop.authorize(type)
+    expect(await shop.act(payId, 'confirms', 1, wrong)).toMatchObject(refused('20200010'))
+  })
 
   test('20200010 confirmed already', async () => {
     const { payId, token } = await begin('PROVIDERK')
@@ -281,7 +278,10 @@ describe('bad requests, as {field, error}', () => {
     ['captureMethod.type', { captureMethod: { type: 'SOON' } }],
     ['captureMethod.delayed', { captureMethod: { type: 'DELAYED' } }],
     ['captureMethod.delayed', { captureMethod: { type: 'MANUAL', delayed: { delayedHours: 5 } } }],
-    ['captureMethod.delayed.delayedHours', { captureMethod: { type: 'DELAYED', delayed: { delayedHours: 697 } } }],
+    [
+      'captureMethod.delayed.delayedHours',
+      { captureMethod: { type: 'DELAYED', delayed: { delayedHours: 697 } } },
+    ],
     ['expirationTime', { expirationTime: 'tomorrow' }],
     ['paymentMethods', { paymentMethods: undefined }],
     ['paymentMethods.providerK', { paymentMethods: {} }],

@@ -137,7 +137,10 @@ describe('paying out', () => {
       amount: { refundedValue: 0 },
     })
     await shop.advance('PT10S')
-    expect(await shop.read(unheard.body.payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 700 } })
+    expect(await shop.read(unheard.body.payId)).toMatchObject({
+      status: 'OK',
+      amount: { refundedValue: 700 },
+    })
     expect(await shop.events(unheard.body.payId)).toMatchObject([{ xId: unheard.body.xId, status: 'OK' }])
   })
 

@@ -1,9 +1,9 @@
 /** /test/faults and simulationMode over HTTP: every operation fails on demand, in every way. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
+import type { TestAnswer } from '#test/support/gateway.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
-import type { TestAnswer } from '#test/support/gateway.ts'
 import { done, openShop, pending, refused, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
@@ -217,7 +217,10 @@ describe('an AUTOMATIC payment', () => {
     expect(await shop.read(body.payId)).toMatchObject({
       status: 'AUTHORIZED',
       amount: { authorizedValue: 1000, capturedValue: 0 },
-      operations: [{ type: 'AUTHORIZATION', status: 'OK' }, { type: 'CAPTURE', status: 'FAILED' }],
+      operations: [
+        { type: 'AUTHORIZATION', status: 'OK' },
+        { type: 'CAPTURE', status: 'FAILED' },
+      ],
     })
     expect(await shop.act(body.payId, 'captures', 1000, { simulationMode: '0000' })).toMatchObject(done('OK'))
   })

@@ -34,7 +34,10 @@ const on = (name: string, make: () => Promise<string>) => async (): Promise<Requ
 
 const endpoints: [name: string, prepare: () => Promise<Request>][] = [
   ['create', async () => ({ verb: 'POST', path: '/payments', body: methodPayment('CARD') })],
-  ['create of two steps', async () => ({ verb: 'POST', path: '/payments', body: methodPayment('PROVIDERK') })],
+  [
+    'create of two steps',
+    async () => ({ verb: 'POST', path: '/payments', body: methodPayment('PROVIDERK') }),
+  ],
   [
     'credit',
     async () => ({

@@ -18,7 +18,8 @@ afterAll(async () => {
   await gateway.stop()
 })
 
-const raise = (payId: string, value: number, more: object = {}) => shop.act(payId, 'incrementals', value, more)
+const raise = (payId: string, value: number, more: object = {}) =>
+  shop.act(payId, 'incrementals', value, more)
 
 describe('raising', () => {
   test('200 the ceiling rises by the amount, and captures reach it', async () => {

@@ -131,7 +131,9 @@ describe('of several captures', () => {
     const { payId } = await sellInParts(400)
     const failed = await shop.act(payId, 'captures', 100, { simulationMode: '0305' })
     const { providerTransactionId } = failed.body.paymentMethods.card
-    expect(await shop.act(payId, 'refunds', 1, named(providerTransactionId))).toMatchObject(refused('20200004'))
+    expect(await shop.act(payId, 'refunds', 1, named(providerTransactionId))).toMatchObject(
+      refused('20200004'),
+    )
     expect(await shop.act(payId, 'refunds', 400)).toMatchObject(done('OK'))
   })
 
@@ -223,7 +225,11 @@ describe('what each method takes', () => {
     ['amount.value', 'CARD', { amount: { value: 1.5, currency: 'EUR' } }],
     ['statementDescriptor', 'CARD', { statementDescriptor: 'x'.repeat(23) }],
     ['paymentMethods.providerR', 'CARD', { paymentMethods: { providerR: {} } }],
-    ['paymentMethods.providerR.refundType', 'PROVIDERR', { paymentMethods: { providerR: { refundType: 'X' } } }],
+    [
+      'paymentMethods.providerR.refundType',
+      'PROVIDERR',
+      { paymentMethods: { providerR: { refundType: 'X' } } },
+    ],
     ['paymentMethods.providerK.bankName', 'PROVIDERK', { paymentMethods: { providerK: { bankName: 'X' } } }],
     ['paymentMethods.card.number', 'CARD', { paymentMethods: { card: { number: '4111111111111111' } } }],
     ['surprise', 'CARD', { surprise: 1 }],

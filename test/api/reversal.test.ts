@@ -46,7 +46,12 @@ describe.each(servedTypes)('%s', type => {
     const payId = await shop.authorize(type)
     const reversed = await shop.act(payId, 'reversals', 1000, { refNr: 'r-1', metadata: { why: 'changed' } })
     expect(reversed).toMatchObject(done('OK'))
-    expect(reversed.body).toMatchObject({ payId, transId: 'step', refNr: 'r-1', metadata: { why: 'changed' } })
+    expect(reversed.body).toMatchObject({
+      payId,
+      transId: 'step',
+      refNr: 'r-1',
+      metadata: { why: 'changed' },
+    })
     expect(reversed.body.paymentMethods).toEqual(fields[type])
     const record = await shop.read(payId)
     expect(record).toMatchObject({

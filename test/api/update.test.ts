@@ -138,7 +138,8 @@ describe('afterwards', () => {
   })
 
   test('400 metadata that is too much only when merged', async () => {
-    const fields = (from: number) => Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`k${from + i}`, i]))
+    const fields = (from: number) =>
+      Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`k${from + i}`, i]))
     const { body } = await shop.create('CARD', { metadata: fields(0) })
     expect(await patch(body.payId, { metadata: fields(30) })).toMatchObject({
       status: 400,
