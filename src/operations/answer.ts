@@ -6,6 +6,7 @@ import {
   findOperation,
   lastOperation,
   type Operation,
+  type OperationType,
   type Payment,
 } from '#lifecycle/payment.ts'
 import { toResultFields } from '#methods/result-fields.ts'
@@ -32,6 +33,10 @@ export function answerOperation(payment: Payment, xId: XId): OperationAnswer {
   return toAnswer(httpStatus(status), resultOf(payment, operation, status))
 }
 
+/** The contract echoes metadata in every result but that of an incremental authorisation. */
+export const shownMetadata = <T>(type: OperationType, metadata: T): T | undefined =>
+  type === 'INCREMENTAL' ? undefined : metadata
+
 function resultOf(payment: Payment, operation: Operation, status: string) {
   const { order, customerInfo } = payment.details
   return {
@@ -42,7 +47,7 @@ function resultOf(payment: Payment, operation: Operation, status: string) {
     refNr: operation.refNr,
     status,
     ...describeCode(operation.responseCode),
-    metadata: operation.type === 'INCREMENTAL' ? undefined : operation.details.metadata,
+    metadata: shownMetadata(operation.type, operation.details.metadata),
     paymentMethods: methodResult(payment, operation),
     ...(operation.type === 'CONFIRM' && status !== 'FAILED' ? { order, customerInfo } : {}),
   }

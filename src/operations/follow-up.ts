@@ -15,7 +15,7 @@ import {
   type Payment,
 } from '#lifecycle/payment.ts'
 import { findObjectMisfit, type Misfit } from '#methods/catalogue.ts'
-import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/answer.ts'
+import { answerOperation, answerRefusal, type OperationAnswer, shownMetadata } from '#operations/answer.ts'
 import { callForOutcome } from '#operations/call-provider.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow, type OperationKey } from '#operations/key.ts'
@@ -130,7 +130,14 @@ function begin<Command extends FollowUpCommand>(
     const { payId, merchantId } = payment
     const { transId, refNr, metadata } = command
     const refusal = decision.accepted ? 'NO_CONNECTOR' : decision.refusal
-    const refused = answerRefusal(refusal, { payId, merchantId, transId, xId, refNr, metadata })
+    const refused = answerRefusal(refusal, {
+      payId,
+      merchantId,
+      transId,
+      xId,
+      refNr,
+      metadata: shownMetadata(kind.type, metadata),
+    })
     const row = keyRow(key, { merchant, answer: refused, now })
     return { ...alongside(row, request.timer), result: { answered: refused } }
   }
