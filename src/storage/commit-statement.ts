@@ -139,11 +139,18 @@ const parts = {
   },
   answered: {
     columns: [...operationKey, ...operationState],
-    write: updateOf('operation', 'answered', operationKey, operationState),
+    // An operation that is sent only now, after its customer's step, must be found from now on if nobody answers it.
+    write: updateOf({
+      table: 'operation',
+      part: 'answered',
+      key: operationKey,
+      state: operationState,
+      also: ["sent_at = CASE i.state WHEN 'SENT' THEN now() ELSE t.sent_at END"],
+    }),
   },
   keyAnswer: {
     columns: [...keyKey, ...keyAnswer],
-    write: updateOf('idempotency_key', 'keyAnswer', keyKey, keyAnswer),
+    write: updateOf({ table: 'idempotency_key', part: 'keyAnswer', key: keyKey, state: keyAnswer }),
   },
   event: {
     columns: [
@@ -183,9 +190,17 @@ function insertInto(table: string, part: string, conflict = ''): (columns: Colum
   }
 }
 
-function updateOf(table: string, part: string, key: Columns, state: Columns): (columns: Columns) => string {
+interface Update {
+  readonly table: string
+  readonly part: string
+  readonly key: Columns
+  readonly state: Columns
+  readonly also?: readonly string[]
+}
+
+function updateOf({ table, part, key, state, also = [] }: Update): (columns: Columns) => string {
   return () => {
-    const set = state.map(([name]) => `${name} = i.${name}`).join(', ')
+    const set = [...state.map(([name]) => `${name} = i.${name}`), ...also].join(', ')
     return `UPDATE ${table} t SET ${set} FROM ${inputName(part)} i
       WHERE ${match(key)} AND i.c NOT IN (SELECT c FROM refused)`
   }

@@ -90,13 +90,16 @@ describe('R, shippingInfo', () => {
   test.each(['type', 'shippingCompany', 'trackingId'])('400 without %s', async name => {
     const payId = await shop.authorize('PROVIDERR')
     const part = { ...shippingInfo, [name]: undefined }
-    expect(await shop.act(payId, 'captures', 400, methods({ providerR: { shippingInfo: part } }))).toMatchObject({
+    expect(
+      await shop.act(payId, 'captures', 400, methods({ providerR: { shippingInfo: part } })),
+    ).toMatchObject({
       status: 400,
       body: { field: `paymentMethods.providerR.shippingInfo.${name}` },
     })
-    expect(
-      await shop.act(payId, 'captures', 400, methods({ providerR: {} })),
-    ).toMatchObject({ status: 400, body: { field: 'paymentMethods.providerR.shippingInfo' } })
+    expect(await shop.act(payId, 'captures', 400, methods({ providerR: {} }))).toMatchObject({
+      status: 400,
+      body: { field: 'paymentMethods.providerR.shippingInfo' },
+    })
   })
 })
 
@@ -124,7 +127,10 @@ describe('finishAuth', () => {
 
   test('declined: not finished', async () => {
     const payId = await shop.authorize('CARD')
-    await shop.act(payId, 'captures', 400, { ...methods({ card: { finishAuth: true } }), simulationMode: '0305' })
+    await shop.act(payId, 'captures', 400, {
+      ...methods({ card: { finishAuth: true } }),
+      simulationMode: '0305',
+    })
     expect(await shop.act(payId, 'captures', 400)).toMatchObject(done('OK'))
   })
 })
@@ -134,13 +140,17 @@ describe('DIRECTDEBIT', () => {
 
   test('200 with the mandate; one capture is all it takes', async () => {
     const payId = await shop.authorize('DIRECTDEBIT')
-    expect(await shop.act(payId, 'captures', 400, methods({ directDebit: mandate }))).toMatchObject(done('OK'))
+    expect(await shop.act(payId, 'captures', 400, methods({ directDebit: mandate }))).toMatchObject(
+      done('OK'),
+    )
     expect(await shop.act(payId, 'captures', 600)).toMatchObject(refused('20200009'))
   })
 
   test('200 again after a first one that failed', async () => {
     const payId = await shop.authorize('DIRECTDEBIT')
-    expect(await shop.act(payId, 'captures', 400, { simulationMode: '0351' })).toMatchObject(refused('23000351'))
+    expect(await shop.act(payId, 'captures', 400, { simulationMode: '0351' })).toMatchObject(
+      refused('23000351'),
+    )
     expect(await shop.act(payId, 'captures', 400)).toMatchObject(done('OK'))
   })
 

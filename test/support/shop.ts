@@ -13,6 +13,8 @@ export type FollowUpName = 'confirms' | 'captures' | 'reversals' | 'refunds' | '
 export interface Shop {
   readonly merchantId: string
   readonly apiKey: string
+  /** The header that signs in. */
+  readonly authorization: string
   call(verb: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>
   create(type: ServedType, change?: Change, headers?: Record<string, string>): Promise<TestAnswer>
   /** Creates, confirms where the method needs it, and returns the payId. MANUAL unless the change says otherwise. */
@@ -107,6 +109,7 @@ export async function openShop(gateway: TestGateway): Promise<Shop> {
   return {
     merchantId,
     apiKey,
+    authorization,
     call,
     create,
     authorize,
