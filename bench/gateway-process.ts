@@ -37,7 +37,7 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
   const log = openSync(logFile, 'a')
   const profiling = profileDirectory ? ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`] : []
   const begun = performance.now()
-  const child = spawn(process.execPath, [...profiling, launcher, 'serve'], {
+  const child = spawn(process.execPath, [...startFlags(), ...profiling, launcher, 'serve'], {
     // Nothing but these: a variable of the caller's shell must not change what is measured.
     env: { PATH: process.env.PATH, TOLLGATE_DATA: dataDirectory, PORT: String(port), ...environment },
     stdio: ['ignore', log, log],
@@ -66,6 +66,14 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
       process.off('exit', kill)
     },
   }
+}
+
+/** The flags that `npm start` gives to Node, so that what is measured is what runs. */
+function startFlags(): string[] {
+  const { scripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    scripts: { start: string }
+  }
+  return scripts.start.split(' ').filter(word => word.startsWith('--'))
 }
 
 async function isReady(port: number): Promise<boolean> {

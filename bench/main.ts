@@ -41,6 +41,9 @@ const help = `npm run bench -- [options]
 const pgbenchRatioMin = 1.0
 const driverRatioMin = 2.2
 const idleMbMax = 120
+
+/** 5 s: by then the gateway has given back what only its start needed. */
+const idleAfterMs = 5_000
 const peakMbMax = 250
 const coldStartMsMax = 6_000
 const warmStartMsMax = 2_000
@@ -157,8 +160,8 @@ async function begin({ through, gateway }: Bench): Promise<Memory> {
   await through.payments('a few requests', { count: few, warmUpMs: 0, concurrency: 1 })
   await through.prepare(few)
   await through.captures('a few captures', few)
-  // 2 s: what was only needed for the start has been given back, and nothing is under way.
-  await delay(2_000)
+  // Idle is what is left when the start is over for good: a few seconds later.
+  await delay(idleAfterMs)
   const idle = readMemory(gateway.pid)
   say(`idle: ${Math.round(idle.residentMb)} MB resident`)
   // 3 s at full speed before the first round: Node compiles what is hot, and that would be the first round's loss.

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=8
 /**
  * The command `tollgate` for whatever Node is at hand: runs src/main.ts here, or in the Node that npm
  * installed when this one is too old. It decides nothing else.
@@ -34,7 +34,7 @@ function runInInstalledNode() {
     console.error(missingNode)
     process.exit(1)
   }
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+  const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     // A process group of its own: Ctrl-C then reaches it once, through us, and not a second time from the
     // terminal.

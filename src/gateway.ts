@@ -6,9 +6,10 @@ import { randomUUIDv7 } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { type Connectors, createConnectors } from '#connectors/registry.ts'
+import { createFaultBook, type FaultBook } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { endpoints } from '#endpoints/index.ts'
-import type { Services } from '#endpoints/services.ts'
+import type { Services, TestTools } from '#endpoints/services.ts'
 import { createAccessTokens } from '#http/access-token.ts'
 import { createIssueToken } from '#http/issue-token.ts'
 import { createLogger, type Logger } from '#http/log.ts'
@@ -18,14 +19,16 @@ import { createFailedLogins } from '#http/rate-limit.ts'
 import { about } from '#http/reference/about.ts'
 import { referencePages } from '#http/reference/pages.ts'
 import { createHttpServer, type HttpServer } from '#http/server.ts'
+import { createTestClock } from '#operations/clock.ts'
 import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants.ts'
 import { createPaymentQueue } from '#operations/payment-queue.ts'
 import { formats } from '#schemas/formats.ts'
+import { createClockStore } from '#storage/clock.ts'
 import { type Database, openDatabase, readDurability } from '#storage/database.ts'
 import { createGroupCommit } from '#storage/group-commit.ts'
-import { createInstallation } from '#storage/installation.ts'
-import { createKeyReader } from '#storage/keys.ts'
+import { createInstallation, type Installation } from '#storage/installation.ts'
+import { createKeyReader, type KeyReader } from '#storage/keys.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
 import { createPaymentReader } from '#storage/payments.ts'
 import { createWorkFinder } from '#storage/unanswered.ts'
@@ -35,6 +38,7 @@ import { createKeyRing, type DerivedKeys, openDerivedKeys } from '#vault/key-rin
 import type { MasterKey } from '#vault/master-key.ts'
 import { type Loop, startLoop } from '#workers/loop.ts'
 import { createSettleWorker, type SettleWorker } from '#workers/settle.ts'
+import { createTimerWorker, type TimerWorker } from '#workers/timers.ts'
 
 export interface GatewayOptions {
   readonly environment: 'test' | 'live'
@@ -58,6 +62,7 @@ export interface Gateway {
   readonly merchants: MerchantAdministration
   readonly engine: Engine
   readonly settleWorker: SettleWorker
+  readonly timerWorker: TimerWorker
   /** Settings of the database that would let an acknowledged payment vanish; always empty in live. */
   readonly weakDurability: readonly string[]
   /** Opens the port and starts the workers. Resolves with the origin. */
@@ -74,6 +79,9 @@ const duePauseMs = 1_000
 
 /** 30 s: what a dead neighbour left waits 90 s anyway. */
 const abandonedPauseMs = 30_000
+
+/** 10 min: keys live for 30 days; a few minutes more harm nobody. */
+const reapPauseMs = 600_000
 
 /** 10 s of the 15 s a stop may take; the rest is for the workers and the database. */
 const drainMs = 10_000
@@ -96,13 +104,32 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         `the database would lose payments in a crash (${weak.join(', ')}); switch this on for live`,
       )
     }
-    const keys = await openDerivedKeys(options.masterKey, createInstallation(database))
+    const installation = createInstallation(database)
+    await claimEnvironment(installation, environment)
+    const keys = await openDerivedKeys(options.masterKey, installation)
     const merchants = createMerchantStore(database)
-    const engine = createEngine({ database, keys, metrics, logger, clock, options })
+    const faults = createFaultBook()
+    const engine = createEngine({ database, keys, metrics, logger, clock, options, faults })
     const work = createWorkFinder(database)
-    const settleWorker = createSettleWorker({ engine, work, findMerchant: findMerchantIn(merchants) })
+    const findMerchant = findMerchantIn(merchants)
+    const settleWorker = createSettleWorker({ engine, work, findMerchant })
+    const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
+    const keyReader = createKeyReader(database)
     const changes = new Set<(merchantId: string) => void>()
+    const testClock = createTestClock({
+      clock,
+      store: createClockStore(database),
+      findMerchant,
+      runDue: merchantId => timerWorker.runDue(merchantId),
+      reapKeys: merchantId => keyReader.reap(merchantId),
+      onChange: merchantId => {
+        for (const listener of changes) listener(merchantId)
+      },
+    })
     const server = await createServer({
+      faults,
+      keyReader,
+      testTools: { clock: testClock, faults },
       database,
       keys,
       merchants,
@@ -119,6 +146,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       merchants: createAdministration({ environment, keys, merchants, changes }),
       engine,
       settleWorker,
+      timerWorker,
       weakDurability: weak,
       async listen() {
         // Whoever is alone on the database owns everything that was sent before; nothing new has been sent yet.
@@ -130,8 +158,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
           logger.error({ err, worker: 'settle' }, 'a worker failed; it goes on')
         if (alone) void settleWorker.recover(startedAt).catch(onError)
         loops = [
-          startLoop(() => settleWorker.runDue(), duePauseMs, onError),
+          startLoop(() => timerWorker.runDue(), duePauseMs, onError),
           startLoop(() => settleWorker.recoverAbandoned(), abandonedPauseMs, onError),
+          startLoop(() => keyReader.reap(), reapPauseMs, onError),
         ]
         return options.publicUrl ?? origin
       },
@@ -146,6 +175,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   } catch (error) {
     await database.close()
     throw error
+  }
+}
+
+/** A database belongs to one environment for good: nothing of test may ever be seen by live, or the other way round. */
+async function claimEnvironment(installation: Installation, environment: 'test' | 'live'): Promise<void> {
+  const owner = await installation.readOrInsert('environment', environment)
+  if (owner !== environment) {
+    throw new GatewayError(
+      `this database belongs to the ${owner} environment; give ${environment} one of its own`,
+    )
   }
 }
 
@@ -181,9 +220,10 @@ interface Parts {
   readonly logger: Logger
   readonly clock: Clock
   readonly options: GatewayOptions
+  readonly faults: FaultBook
 }
 
-function createEngine({ database, keys, metrics, logger, clock, options }: Parts): Engine {
+function createEngine({ database, keys, metrics, logger, clock, options, faults }: Parts): Engine {
   const { commit } = createGroupCommit(database.writers, { onBatch: size => metrics.observeBatch(size) })
   const payments = createPaymentReader(database)
   const store = createVaultStore(database)
@@ -196,7 +236,7 @@ function createEngine({ database, keys, metrics, logger, clock, options }: Parts
       keyRing: createKeyRing(options.masterKey, store),
       store,
     }),
-    connectors: options.connectors ?? createConnectors(options.environment),
+    connectors: options.connectors ?? createConnectors(options.environment, faults),
     clock,
     newId,
     onOutcome: (operation, outcome) => metrics.countOutcome(operation, outcome),
@@ -230,9 +270,15 @@ function createAdministration(parts: {
 }
 
 async function createServer(
-  parts: Parts & { merchants: MerchantStore; engine: Engine; changes: Set<(merchantId: string) => void> },
+  parts: Parts & {
+    merchants: MerchantStore
+    engine: Engine
+    changes: Set<(merchantId: string) => void>
+    keyReader: KeyReader
+    testTools: TestTools
+  },
 ): Promise<HttpServer> {
-  const { keys, merchants, engine, metrics, logger, clock, options, changes, database } = parts
+  const { keys, merchants, engine, metrics, logger, clock, options, changes, database, testTools } = parts
   const { environment } = options
   const credentials = {
     find: (merchantId: string) => merchants.find(merchantId),
@@ -252,18 +298,20 @@ async function createServer(
     accessTokens,
     failedTokenRequests: createFailedLogins({ nowMs }),
   })
-  const services: Services = { environment, engine, issueToken }
+  const services: Services = { environment, engine, issueToken, testTools }
+  // In live the levers of the test environment do not exist: their paths are unknown ones.
+  const served = endpoints.filter(({ testOnly }) => environment === 'test' || !testOnly)
   // Only the address is not known before the port is open, so the pages are made when first asked for.
   let server: HttpServer | undefined
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
-  const describe = () => buildOpenApi({ ...about, endpoints, baseUrl: `${origin()}/api/v2` })
+  const describe = () => buildOpenApi({ ...about, endpoints: served, baseUrl: `${origin()}/api/v2` })
   server = await createHttpServer({
-    endpoints,
+    endpoints: served,
     services,
     credentials,
     pepper: keys.apiKey,
     accessTokens,
-    keyStore: createKeyReader(database),
+    keyStore: parts.keyReader,
     fingerprintKey: keys.fingerprint,
     formats,
     logger,

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { variables } from '#config.ts'
-import { testCards } from '#connectors/simulator/test-cards.ts'
+import { testCards } from '#connectors/simulator/test-numbers.ts'
 import { endpoints } from '#endpoints/index.ts'
 import { createMetrics } from '#http/metrics.ts'
 import { tollgate } from '#test/support/command-line.ts'
@@ -108,8 +108,8 @@ describe('what the README promises', () => {
     const shown = readTables(readme, 'number').map(([number, create = '']) => ({ number, says: create }))
     expect(shown.map(({ number }) => number)).toEqual(testCards.map(({ number }) => number))
     const wrong = shown.filter(({ says }, index) => {
-      const { authorization, fault } = testCards[index]?.scenario ?? {}
-      const detail = fault === 'lost_request' ? '0391' : authorization
+      const { decline, fault } = testCards[index]?.scenario ?? {}
+      const detail = fault === 'lost_request' ? '0391' : decline
       if (fault === 'lost_answer') return !says.startsWith('PENDING')
       return !says.startsWith(detail === undefined ? 'approved' : `declined 2100${detail}`)
     })

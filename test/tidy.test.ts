@@ -159,7 +159,8 @@ test('SQL is spoken in storage only', () => {
 })
 
 test('connections to the outside are made in connectors and webhooks only', () => {
-  const outgoing = /\bfetch\(|from '(undici|node:dgram)'|\b(https?\.(request|get)|(net|tls)\.connect|createConnection)\(/
+  const outgoing =
+    /\bfetch\(|from '(undici|node:dgram)'|\b(https?\.(request|get)|(net|tls)\.connect|createConnection)\(/
   const wrong = product.filter(
     file => !['connectors', 'webhooks'].includes(file.room) && outgoing.test(file.code),
   )

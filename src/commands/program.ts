@@ -1,6 +1,7 @@
 /** The command line: which commands there are and what help says about them. Each command's work lies beside. */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addDoctorCommand } from '#commands/doctor.ts'
 import { describeFault, toExitCode } from '#commands/faults.ts'
 import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
 import { openDatabase } from '#commands/open-database.ts'
@@ -41,6 +42,7 @@ function buildProgram(readConfig: () => Config): Command {
     .description('Brings the database to the newest schema. Starting the gateway does this too.')
     .action(() => migrateOnly(readConfig()))
 
+  addDoctorCommand(program, readConfig)
   addMerchantCommands(program, readConfig)
   addKeyCommands(program, readConfig)
   return program
@@ -62,7 +64,8 @@ const examples = `Examples:
   npm run --silent tollgate -- merchant create --name "My shop" --json
   npm run --silent tollgate -- merchant list
   npm run --silent tollgate -- merchant set mer_… --webhook-url https://shop.example/hook
-  npm run --silent tollgate -- key rotate mer_… --overlap-hours 24`
+  npm run --silent tollgate -- key rotate mer_… --overlap-hours 24
+  npm run --silent tollgate -- doctor                         look over all data`
 
 const exits = 'Exit codes: 0 done, 1 something failed, 2 wrong usage or configuration.'
 

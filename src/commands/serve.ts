@@ -9,6 +9,7 @@ import { findFreePort } from '#commands/free-port.ts'
 import { type Lifetime, watchLifetime } from '#commands/lifetime.ts'
 import { identifyNpm } from '#commands/npm-parent.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { releaseStartMemory } from '#commands/start-memory.ts'
 import type { Config } from '#config.ts'
 import type { Gateway } from '#gateway.ts'
 
@@ -86,6 +87,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   if (lifetime.isEnding()) return
   const origin = await listen(config, gateway)
   const { place } = database
+  releaseStartMemory()
   process.stdout.write(renderBanner({ environment, origin, place, demo, year: new Date().getUTCFullYear() }))
 }
 

@@ -7,6 +7,7 @@ import type { Money } from '#domain/money.ts'
 import type { Secret } from '#domain/secret.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import type { OperationType, Prepared } from '#lifecycle/payment.ts'
+import type { Method } from '#methods/rows.ts'
 
 export interface CardData {
   readonly number: Secret<string>
@@ -17,21 +18,33 @@ export interface CardData {
   readonly securityCode?: Secret<string>
 }
 
+export interface AccountData {
+  /** IBAN */
+  readonly number: Secret<string>
+  readonly holderName: string
+}
+
 export interface OperationRequest {
+  readonly operation: OperationType
   readonly merchantId: MerchantId
   readonly payId: PayId
+  readonly method: Method
   /** Our reference: stored before the call and sent with it, so that the outcome can always be asked for. */
   readonly reference: XId
   readonly amount: Money
   readonly simulationMode?: string
   /** The merchant's time. */
   readonly at: Date
-  /** What `prepare…` returned for this operation, stored with it before the call. */
+  /** What `prepare` returned for this operation, stored with it before the call. */
   readonly prepared: Prepared
+  /** Which sending of it this is, from 1: more than one only after the earlier ones certainly never arrived. */
+  readonly send: number
 }
 
+/** What approves a payment, or pays out without one. */
 export interface AuthorizationRequest extends OperationRequest {
   readonly card?: CardData
+  readonly account?: AccountData
   /** Set when the authorisation is to be captured in the same message, under a reference of its own. */
   readonly captureReference?: XId
 }
@@ -42,20 +55,25 @@ export interface AuthorizationOutcome {
   readonly capture?: Outcome
 }
 
-export interface CaptureRequest extends OperationRequest {
-  /** The authorisation this takes from. */
+export interface FollowUpRequest extends OperationRequest {
+  /** The approval this builds on. */
   readonly authorizationReference: XId
   readonly authorizationTransactionId?: string
+  /** The capture a refund gives back. */
+  readonly captureReference?: XId
 }
 
 export interface Inquiry {
+  readonly operation: OperationType
   readonly merchantId: MerchantId
   readonly payId: PayId
-  readonly operation: OperationType
+  readonly method: Method
   readonly reference: XId
   readonly amount: Money
   readonly prepared: Prepared
 }
+
+type FollowUp = (request: FollowUpRequest) => Promise<Outcome>
 
 export interface Connector {
   readonly name: string
@@ -65,11 +83,16 @@ export interface Connector {
     /** After this long a reference that cannot be found was certainly never received. */
     readonly settleTimeMs: number
   }
-  prepareAuthorization(request: Omit<AuthorizationRequest, 'prepared'>): Prepared
+  /** Asked before the operation is recorded; what it returns is stored with it. Follow-ups see their approval's. */
+  prepare(request: Omit<AuthorizationRequest, 'prepared' | 'send'>, approval?: Prepared): Prepared
   authorize(request: AuthorizationRequest): Promise<AuthorizationOutcome>
   /** Optional operations are optional properties; the absence is the statement. */
-  prepareCapture?(request: Omit<CaptureRequest, 'prepared'>, authorization: Prepared): Prepared
-  capture?(request: CaptureRequest): Promise<Outcome>
+  readonly capture?: FollowUp
+  readonly reverse?: FollowUp
+  readonly refund?: FollowUp
+  readonly increment?: FollowUp
+  /** Money out without a payment behind it. */
+  readonly credit?: (request: AuthorizationRequest) => Promise<Outcome>
   /** Mandatory: what became of this reference? `unreached` means surely not received. */
   inquire(inquiry: Inquiry): Promise<Outcome>
 }

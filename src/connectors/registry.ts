@@ -1,5 +1,6 @@
 /** Which connector serves a method. In test everything goes to the simulator; live has only what was configured. */
 import type { Connector } from '#connectors/contract.ts'
+import type { FaultBook } from '#connectors/simulator/faults.ts'
 import { createSimulator } from '#connectors/simulator/simulator.ts'
 import type { Method } from '#methods/rows.ts'
 
@@ -8,8 +9,8 @@ export interface Connectors {
   find(method: Method): Connector | undefined
 }
 
-export function createConnectors(environment: 'test' | 'live'): Connectors {
-  return environment === 'test' ? simulatedBy(createSimulator()) : { find: () => undefined }
+export function createConnectors(environment: 'test' | 'live', faults: FaultBook): Connectors {
+  return environment === 'test' ? simulatedBy(createSimulator({ faults })) : { find: () => undefined }
 }
 
 export const simulatedBy = (simulator: Connector): Connectors => ({ find: () => simulator })

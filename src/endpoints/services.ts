@@ -1,8 +1,11 @@
 /** What handlers are handed, and the translation of faults from below into the few that the HTTP room answers for. */
+import type { FaultBook } from '#connectors/simulator/faults.ts'
 import type { IssueToken } from '#http/issue-token.ts'
 import { InvalidField, KeyTaken, NotFound, Unavailable } from '#http/ports.ts'
+import type { TestClock } from '#operations/clock.ts'
 import { UnknownPseudoNumber } from '#operations/create-payment.ts'
 import type { Engine } from '#operations/engine.ts'
+import { MethodMisfit } from '#operations/follow-up.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
 import { CommitUnknown } from '#storage/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
@@ -11,6 +14,13 @@ export interface Services {
   readonly environment: 'test' | 'live'
   readonly engine: Engine
   readonly issueToken: IssueToken
+  readonly testTools: TestTools
+}
+
+/** The levers of the test environment. */
+export interface TestTools {
+  readonly clock: TestClock
+  readonly faults: FaultBook
 }
 
 /** 2 s: an embedded database is back by then, and a client that waits longer loses nothing. */
@@ -29,6 +39,7 @@ export async function perform<T>(operation: Promise<T | undefined>): Promise<T> 
 
 function translate(error: unknown): unknown {
   if (error instanceof CommitRefused && error.conflict === 'key_taken') return new KeyTaken()
+  if (error instanceof MethodMisfit) return new InvalidField(error.field, error.message)
   if (error instanceof UnknownPseudoNumber)
     return new InvalidField('paymentMethods.card.number', error.message)
   if (error instanceof CommitUnknown || isConnectionLost(error)) {

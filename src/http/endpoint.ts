@@ -61,7 +61,7 @@ export interface Example {
   readonly status: number
   readonly answer: unknown
   /**
-   * Examples that must have run before, by operationId; `{payId}` and the like in path or body are
+   * Examples that must have run before, by operationId (the first one, or `operationId 3` for the third); `{payId}` and the like in path or body are
    * filled from the fields of their answers.
    */
   readonly after?: readonly string[]
@@ -79,6 +79,8 @@ export interface Endpoint<Services = never> {
   readonly version: string
   readonly access: Access
   readonly idempotent: boolean
+  /** Exists in the test environment only. */
+  readonly testOnly?: true
   readonly dialect: Dialect
   readonly params?: TSchema
   readonly query?: TSchema

@@ -40,7 +40,7 @@ export interface Prepared {
   readonly endpoint: Endpoint<never>
   readonly checkBody: Check
   /** True when an empty object would do: then no body at all does as well. */
-  readonly bodyOptional: boolean
+  readonly bodyOptional: () => boolean
   readonly checkQuery: Check
   readonly checkParams: Check | undefined
 }
@@ -53,7 +53,7 @@ export function prepareEndpoint<Services>(endpoint: Endpoint<Services>, validati
   return {
     endpoint,
     checkBody,
-    bodyOptional: checkBody({}, 2).length === 0,
+    bodyOptional: () => checkBody({}, 2).length === 0,
     checkQuery: validation.compile(endpoint.query ?? nothingKnown, 'query'),
     checkParams: endpoint.params && validation.compile(endpoint.params, 'path'),
   }
@@ -109,7 +109,7 @@ function readBody({ endpoint, bodyOptional }: Prepared, request: FastifyRequest)
   const bytes = request.body
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
     if (endpoint.body === undefined) return { value: undefined, length: 0 }
-    if (bodyOptional) return { value: {}, length: 2 }
+    if (bodyOptional()) return { value: {}, length: 2 }
     return refuseField('body', 'The body is missing; this endpoint needs one.')
   }
   if (endpoint.accepts !== 'application/x-www-form-urlencoded') return readJson(bytes)

@@ -262,6 +262,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   })
   addAccessLog(app, logger, metrics)
   addEndpoints(app, rooms, { endpoints, basePath })
+  app.addHook('onListen', async () => rooms.validation.warmUp())
 
   const drain = createDrain(app, options.timers ?? systemTimers)
   app.decorate('drain', async (deadlineMs: number) => {

@@ -13,7 +13,10 @@ import type { Formats, JsonSchema, SchemaBook } from '#http/schema-words.ts'
 export type Check = (value: unknown, length: number) => readonly FieldError[]
 
 export interface Validation {
+  /** The check is compiled when it is first used, or by `warmUp`. */
   compile(schema: TSchema, wholeName: string): Check
+  /** Compiles what nobody has used yet, one schema at a time so that requests in between are not held up for long. */
+  warmUp(): void
 }
 
 /**
@@ -61,11 +64,26 @@ export function createValidation(options: { formats: Formats; schemas?: readonly
       }),
     ),
   }
+  const waiting: (() => void)[] = []
+  const warmUp = (): void => {
+    const next = waiting.shift()
+    if (next === undefined) return
+    next()
+    setImmediate(warmUp)
+  }
   return {
+    warmUp,
     compile(schema, wholeName) {
-      const accepts = quick.compile(schema)
+      // A long schema takes tens of milliseconds; all of them together would be most of a start.
+      let compiled: ValidateFunction | undefined
+      const compileNow = (): ValidateFunction => {
+        compiled ??= quick.compile(schema)
+        return compiled
+      }
+      waiting.push(compileNow)
       let explain: ValidateFunction | undefined
       return (value, length) => {
+        const accepts = compiled ?? compileNow()
         if (accepts(value)) return accepted
         let errors = accepts.errors ?? []
         if (length <= thoroughLengthMax) {

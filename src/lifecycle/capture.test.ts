@@ -4,12 +4,13 @@ import { type CaptureCommand, decideCapture, maximumCaptures, reserveCapture } f
 import {
   cardMethod,
   later,
+  methodOf,
   now,
   operationOf,
   paymentOf,
   xIdOf,
 } from '#lifecycle/example-payment.test-support.ts'
-import type { Payment } from '#lifecycle/payment.ts'
+import type { Operation, Payment } from '#lifecycle/payment.ts'
 
 const take = (value: number, change: Partial<CaptureCommand> = {}): CaptureCommand => ({
   transId: 'order-1',
@@ -17,6 +18,29 @@ const take = (value: number, change: Partial<CaptureCommand> = {}): CaptureComma
   details: {},
   ...change,
 })
+
+/** One capture of 400 so far, in this state and with this said about it. */
+const afterOne = (
+  state: 'SENT' | 'PENDING' | 'FAILED' | 'OK',
+  details: Operation['details'],
+  method: Payment['method'] = cardMethod(),
+) =>
+  paymentOf({
+    method,
+    status: state === 'OK' ? 'OK' : 'AUTHORIZED',
+    sums: {
+      captured: state === 'OK' ? 400 : 0,
+      capturing: state === 'SENT' || state === 'PENDING' ? 400 : 0,
+    },
+    operations: [
+      operationOf({}),
+      operationOf({ xId: xIdOf(2), sequence: 2, type: 'CAPTURE', state, amount: 400, details }),
+    ],
+  })
+const [providerK, providerP] = [methodOf('PROVIDERK'), methodOf('PROVIDERP')]
+/** Takes parts, but once only; and takes all or nothing. */
+const [oncePart, onceWhole] = [methodOf('PROVIDERZ'), methodOf('LINEPAY')]
+const usd = { amount: { value: 1, currency: 'USD' } }
 
 const withoutCapture = { ...cardMethod(), operations: ['refund'] as const } as unknown as Payment['method']
 const capturedWith = (manual: object) =>
@@ -51,6 +75,13 @@ const cases: [string, Payment, CaptureCommand, Refusal | undefined, Date?][] = [
   ],
   ['customer still to act', paymentOf({ status: 'AUTHORIZE_REQUEST' }), take(1), 'NOT_AUTHORIZED'],
   ['declined', paymentOf({ status: 'FAILED', sums: { authorized: 0 } }), take(1), 'NOT_AUTHORIZED'],
+  [
+    'a credit',
+    paymentOf({ kind: 'CREDIT', status: 'OK', sums: { authorized: 0, refunded: 1000 } }),
+    take(1),
+    'NOT_AUTHORIZED',
+  ],
+  ['before the delayed capture', paymentOf({ status: 'CAPTURE_REQUEST' }), take(400), undefined],
   ['lapsed this instant', paymentOf(), take(1), 'EXPIRED', later(7 * 24)],
   [
     'one millisecond before it lapses',
@@ -72,6 +103,7 @@ const cases: [string, Payment, CaptureCommand, Refusal | undefined, Date?][] = [
     take(1),
     'ALREADY_REVERSED',
   ],
+  ['reversed comes before the currency', paymentOf({ status: 'REVERSED' }), take(1, usd), 'ALREADY_REVERSED'],
   ['captured in full', paymentOf({ status: 'OK', sums: { captured: 1000 } }), take(1), 'ALREADY_CAPTURED'],
   [
     'captured in full, long ago',
@@ -88,12 +120,90 @@ const cases: [string, Payment, CaptureCommand, Refusal | undefined, Date?][] = [
     'CLOSED_FOR_CAPTURE',
   ],
   [
+    'captured in full comes before closed',
+    paymentOf({ closedForCapture: true, sums: { captured: 1000 } }),
+    take(1),
+    'ALREADY_CAPTURED',
+  ],
+  ['a final capture made', afterOne('OK', { manual: { final: true } }), take(1), 'CLOSED_FOR_CAPTURE'],
+  ['a final capture under way', afterOne('SENT', { manual: { final: true } }), take(1), 'CLOSED_FOR_CAPTURE'],
+  [
+    'a final capture without an answer',
+    afterOne('PENDING', { manual: { final: true } }),
+    take(1),
+    'CLOSED_FOR_CAPTURE',
+  ],
+  ['a final capture that failed', afterOne('FAILED', { manual: { final: true } }), take(1), undefined],
+  ['one that was not final', afterOne('OK', { manual: { final: false } }), take(1), undefined],
+  ['a closing capture under way', afterOne('SENT', { closes: true }), take(1), 'CLOSED_FOR_CAPTURE'],
+  ['the rest about to be released', afterOne('SENT', { releasesRest: true }), take(1), 'CLOSED_FOR_CAPTURE'],
+  [
+    'at 100 % of what may reach 115 %',
+    paymentOf({ method: providerP, status: 'OK', sums: { captured: 1000 } }),
+    take(1),
+    'CLOSED_FOR_CAPTURE',
+  ],
+  [
+    'perhaps at 100 % of what may reach 115 %',
+    paymentOf({ method: providerP, sums: { captured: 600, capturing: 400 } }),
+    take(1),
+    'CLOSED_FOR_CAPTURE',
+  ],
+  [
+    'at 115 %',
+    paymentOf({ method: providerP, status: 'OK', sums: { captured: 1150 } }),
+    take(1),
+    'ALREADY_CAPTURED',
+  ],
+  ['closed comes before the currency', afterOne('OK', { closes: true }), take(1, usd), 'CLOSED_FOR_CAPTURE'],
+  [
+    'forty-nine captures made',
+    paymentOf({ operations: [operationOf({}), ...fiftyCaptures.slice(1)] }),
+    take(1),
+    undefined,
+  ],
+  [
+    'fifty captures failed',
+    paymentOf({
+      operations: [operationOf({}), ...fiftyCaptures.map(each => ({ ...each, state: 'FAILED' as const }))],
+    }),
+    take(1),
+    undefined,
+  ],
+  [
     'fifty captures made',
     paymentOf({ operations: [operationOf({}), ...fiftyCaptures] }),
     take(1),
     'CLOSED_FOR_CAPTURE',
   ],
   ['another currency', paymentOf(), take(1, { amount: { value: 1, currency: 'USD' } }), 'CURRENCY_DIFFERS'],
+  [
+    'the currency comes before the sequence',
+    paymentOf(),
+    take(1, { ...usd, manual: { currentSequence: 3, total: 2 } }),
+    'CURRENCY_DIFFERS',
+  ],
+  ['the last of the series', paymentOf(), take(1, { manual: { currentSequence: 2, total: 2 } }), undefined],
+  ['a number without a total', paymentOf(), take(1, { manual: { currentSequence: 9 } }), undefined],
+  ['a total without a number', paymentOf(), take(1, { manual: { total: 1 } }), undefined],
+  [
+    'a number whose capture failed',
+    afterOne('FAILED', { manual: { currentSequence: 1 } }),
+    take(1, { manual: { currentSequence: 1 } }),
+    undefined,
+  ],
+  [
+    'a number whose capture may have been made',
+    afterOne('PENDING', { manual: { currentSequence: 1 } }),
+    take(1, { manual: { currentSequence: 1 } }),
+    'SEQUENCE',
+  ],
+  [
+    'the sequence comes before the amount',
+    paymentOf(),
+    take(1001, { manual: { currentSequence: 3, total: 2 } }),
+    'SEQUENCE',
+  ],
   ['beyond the series', paymentOf(), take(1, { manual: { currentSequence: 3, total: 2 } }), 'SEQUENCE'],
   [
     'a number used before',
@@ -126,6 +236,39 @@ const cases: [string, Payment, CaptureCommand, Refusal | undefined, Date?][] = [
     take(401),
     'ABOVE_OPEN_AMOUNT',
   ],
+  [
+    'too many with what is being given back',
+    paymentOf({ sums: { reversing: 600 } }),
+    take(401),
+    'ABOVE_OPEN_AMOUNT',
+  ],
+  ['all of 115 %', paymentOf({ method: providerP }), take(1150), undefined],
+  ['one cent above 115 %', paymentOf({ method: providerP }), take(1151), 'ABOVE_OPEN_AMOUNT'],
+  [
+    'up to 115 % after a part',
+    paymentOf({ method: providerP, status: 'OK', sums: { captured: 999 } }),
+    take(151),
+    undefined,
+  ],
+  [
+    'above 115 % after a part',
+    paymentOf({ method: providerP, status: 'OK', sums: { captured: 999 } }),
+    take(152),
+    'ABOVE_OPEN_AMOUNT',
+  ],
+  ['a part, once', paymentOf({ method: oncePart }), take(400), undefined],
+  ['a second part, once only', afterOne('OK', {}, oncePart), take(1), 'METHOD_LACKS_OPERATION'],
+  ['a first part that failed', afterOne('FAILED', {}, oncePart), take(400), undefined],
+  ['the whole, where it must be', paymentOf({ method: onceWhole }), take(1000), undefined],
+  ['a part of what is taken whole', paymentOf({ method: onceWhole }), take(999), 'METHOD_LACKS_OPERATION'],
+  ['the rest to be released', paymentOf({ method: providerK }), take(999, { releasesRest: true }), undefined],
+  [
+    'no rest to be released',
+    paymentOf({ method: providerK }),
+    take(1000, { releasesRest: true }),
+    'ABOVE_OPEN_AMOUNT',
+  ],
+  ['closing with all of it', paymentOf({ method: providerP }), take(1000, { closes: true }), undefined],
 ]
 
 describe('decideCapture', () => {
@@ -153,5 +296,17 @@ describe('reserveCapture', () => {
       amount: 300,
     })
     expect(reserved.version).toBe(3)
+  })
+
+  test('keeps what the merchant said about it, for when it is settled', () => {
+    const manual = { currentSequence: 1, total: 2, final: true }
+    const command = take(300, { manual, closes: true, releasesRest: true, details: { order: { id: 1 } } })
+    const { operations } = reserveCapture(paymentOf(), command, { xId: xIdOf(2), prepared: {}, now })
+    expect(operations.at(-1)?.details).toMatchObject({
+      manual,
+      closes: true,
+      releasesRest: true,
+      order: { id: 1 },
+    })
   })
 })

@@ -1,27 +1,24 @@
 /** When an authorised payment may be captured, and what it looks like while the capture is under way. */
-import type { XId } from '#domain/ids.ts'
-import { add, type Money } from '#domain/money.ts'
-import { providerResultOutstanding } from '#domain/response-codes.ts'
+import { add } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
+import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
 import {
   captureCeiling,
   committed,
-  type KeyReference,
+  isLapsed,
+  lacksAuthorization,
   type Operation,
+  openAmount,
   type Payment,
-  type Prepared,
+  withOperation,
 } from '#lifecycle/payment.ts'
 
-export interface CaptureCommand {
-  readonly transId: string
-  readonly refNr?: string
-  readonly amount: Money
-  readonly metadata?: Readonly<Record<string, unknown>>
-  readonly simulationMode?: string
+export interface CaptureCommand extends FollowUpCommand {
   readonly manual?: { readonly currentSequence?: number; readonly total?: number; readonly final?: boolean }
-  /** Ends the authorisation with this capture: nothing more will be taken, whatever is open. */
-  readonly finishAuth?: boolean
-  readonly details: Readonly<Record<string, unknown>>
+  /** Ends the capturing with this one: nothing more will be taken, whatever is open. */
+  readonly closes?: boolean
+  /** Gives back what this capture leaves open; an error when it leaves nothing. */
+  readonly releasesRest?: boolean
 }
 
 /** 50: more partial captures than any acquirer we know settles, few enough to load with the payment every time. */
@@ -29,69 +26,54 @@ export const maximumCaptures = 50
 
 /** From general to specific; the first reason that applies is the answer. */
 export function decideCapture(payment: Payment, command: CaptureCommand, now: Date): Decision {
-  if (!payment.method.operations.includes('capture')) return refuse('METHOD_LACKS_OPERATION')
-  if (payment.status === 'AUTHORIZE_REQUEST' || payment.status === 'PENDING' || payment.status === 'FAILED') {
-    return refuse('NOT_AUTHORIZED')
-  }
+  const { method, status, sums } = payment
+  if (!method.operations.includes('capture')) return refuse('METHOD_LACKS_OPERATION')
+  if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
-  if (payment.status === 'REVERSED') return refuse('ALREADY_REVERSED')
+  if (status === 'REVERSED') return refuse('ALREADY_REVERSED')
   // A capture without an answer counts as taken: asking twice must never collect twice.
-  if (add(payment.sums.captured, payment.sums.capturing) >= captureCeiling(payment))
-    return refuse('ALREADY_CAPTURED')
-  if (payment.closedForCapture || captures(payment).length >= maximumCaptures)
-    return refuse('CLOSED_FOR_CAPTURE')
+  if (add(sums.captured, sums.capturing) >= captureCeiling(payment)) return refuse('ALREADY_CAPTURED')
+  if (isClosed(payment)) return refuse('CLOSED_FOR_CAPTURE')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
   if (!sequenceFits(payment, command)) return refuse('SEQUENCE')
   if (add(committed(payment), command.amount.value) > captureCeiling(payment))
     return refuse('ABOVE_OPEN_AMOUNT')
+  if (!methodTakesPart(payment, command)) return refuse('METHOD_LACKS_OPERATION')
+  if (command.releasesRest && command.amount.value >= openAmount(payment)) return refuse('ABOVE_OPEN_AMOUNT')
   return accept
 }
 
 /** The payment with the capture reserved: what is recorded before the provider hears of it. */
-export function reserveCapture(
-  payment: Payment,
-  command: CaptureCommand,
-  { xId, prepared, key, now }: { xId: XId; prepared: Prepared; key?: KeyReference; now: Date },
-): Payment {
-  const operation: Operation = {
-    xId,
-    sequence: payment.operations.length + 1,
-    type: 'CAPTURE',
-    state: 'SENT',
-    amount: command.amount.value,
-    transId: command.transId,
-    refNr: command.refNr,
-    responseCode: providerResultOutstanding,
-    prepared,
-    details: {
-      ...command.details,
-      metadata: command.metadata,
-      simulationMode: command.simulationMode,
-      manual: command.manual,
-      finishAuth: command.finishAuth,
-    },
-    key,
-    createdAt: now,
-    updatedAt: now,
-  }
-  return {
-    ...payment,
-    sums: { ...payment.sums, capturing: add(payment.sums.capturing, command.amount.value) },
-    operations: [...payment.operations, operation],
-    updatedAt: now,
-    version: payment.version + 1,
-  }
+export function reserveCapture(payment: Payment, command: CaptureCommand, recording: Recording): Payment {
+  const { manual, closes, releasesRest } = command
+  const operation = toOperation('CAPTURE', command, recording, { manual, closes, releasesRest })
+  const capturing = add(payment.sums.capturing, command.amount.value)
+  return withOperation({ ...payment, sums: { ...payment.sums, capturing } }, operation, recording.now)
 }
-
-/** A fully captured payment has nothing left that could lapse. */
-const isLapsed = (payment: Payment, now: Date): boolean =>
-  payment.authorizationExpiresAt !== undefined &&
-  payment.authorizationExpiresAt.getTime() <= now.getTime() &&
-  add(payment.sums.captured, payment.sums.capturing) < payment.sums.authorized
 
 /** Those that happened or may have. */
 const captures = (payment: Payment): readonly Operation[] =>
   payment.operations.filter(operation => operation.type === 'CAPTURE' && operation.state !== 'FAILED')
+
+/** The last one was made, or may have been: as long as its answer is unknown, nothing may follow it. */
+function isClosed(payment: Payment): boolean {
+  const { closedForCapture, method, sums } = payment
+  if (closedForCapture || captures(payment).length >= maximumCaptures) return true
+  // Where more than the authorised amount may be captured, reaching it closes the payment all the same.
+  const reached = add(sums.captured, sums.capturing) >= sums.authorized
+  return (reached && method.capturePercentMax !== undefined) || captures(payment).some(endsCapturing)
+}
+
+/** What the merchant said with a capture: it is the last. */
+export const endsCapturing = ({ details: { manual, closes, releasesRest } }: Operation): boolean =>
+  manual?.final === true || closes === true || releasesRest === true
+
+/** Less than all, or once more after a first time, only where the method's row says so. */
+function methodTakesPart(payment: Payment, { amount }: CaptureCommand): boolean {
+  const { operations } = payment.method
+  if (amount.value < openAmount(payment) && !operations.includes('partial_capture')) return false
+  return captures(payment).length === 0 || operations.includes('multi_capture')
+}
 
 /** A number of a series is used once and lies within the total, whether that total is given now or was before. */
 function sequenceFits(payment: Payment, command: CaptureCommand): boolean {

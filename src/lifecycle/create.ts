@@ -1,13 +1,14 @@
 /** The birth of a payment: what it looks like before anybody has been asked. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
-import { providerResultOutstanding } from '#domain/response-codes.ts'
+import { customerActionOutstanding, providerResultOutstanding } from '#domain/response-codes.ts'
 import {
   type Instrument,
   type KeyReference,
   noSums,
   type Operation,
   type Payment,
+  type PaymentKind,
   type Prepared,
 } from '#lifecycle/payment.ts'
 import type { CaptureType, IntegrationType, Method } from '#methods/rows.ts'
@@ -22,11 +23,15 @@ export interface CreateCommand {
   readonly captureMethod: { readonly type: CaptureType; readonly delayedHours?: number }
   readonly metadata?: Readonly<Record<string, unknown>>
   readonly simulationMode?: string
+  /** The merchant takes the second step itself, by a confirm: asked for by the request, whatever the method. */
+  readonly confirmsLater?: boolean
+  readonly expiresAt?: Date
   readonly details: Readonly<Record<string, unknown>>
 }
 
 export interface NewPayment {
   readonly command: CreateCommand
+  readonly kind: PaymentKind
   readonly payId: PayId
   readonly xId: XId
   /** Given when the method captures with the authorisation. */
@@ -34,51 +39,76 @@ export interface NewPayment {
   readonly instrument?: Instrument
   readonly prepared: Prepared
   readonly key?: KeyReference
+  /** For methods whose confirm must bring it back. */
+  readonly clientToken?: string
   readonly now: Date
 }
 
-/** PENDING from the first record on: from this commit until the answer, money may be on the move. */
-export function openPayment({
-  command,
-  payId,
-  xId,
-  captureXId,
-  instrument,
-  prepared,
-  key,
-  now,
-}: NewPayment): Payment {
-  const authorization: Operation = {
+/** 24 hours: a customer who has not come back by then starts anew. */
+const customerPatienceMs = 24 * 60 * 60 * 1000
+
+/**
+ * Who moves first. `provider`: it is asked at once. `customer`: on a page of ours or of the provider.
+ * `confirm`: the merchant, in a second request.
+ */
+export function firstStep(command: CreateCommand): 'provider' | 'customer' | 'confirm' {
+  if (command.integrationType === 'HOSTED') return 'customer'
+  switch (command.method.flow) {
+    case 'multi_step':
+      return 'confirm'
+    case 'direct':
+      return command.confirmsLater ? 'confirm' : 'provider'
+    default:
+      // The customer approves first, also where the merchant confirms in the end.
+      return 'customer'
+  }
+}
+
+/** Asked at once, a payment is PENDING from its first record on: until the answer, money may be on the move. */
+export function openPayment(birth: NewPayment): Payment {
+  const { command, kind, payId, xId, captureXId, instrument, prepared, key, clientToken, now } = birth
+  const step = kind === 'CREDIT' ? 'provider' : firstStep(command)
+  const asked = step === 'provider'
+  const first: Operation = {
     xId,
     sequence: 1,
-    type: 'AUTHORIZATION',
-    state: 'SENT',
+    type: kind === 'CREDIT' ? 'CREDIT' : 'AUTHORIZATION',
+    state: asked ? 'SENT' : 'AUTHORIZE_REQUEST',
     amount: command.amount.value,
     transId: command.transId,
     refNr: command.refNr,
-    responseCode: providerResultOutstanding,
+    responseCode: asked ? providerResultOutstanding : customerActionOutstanding,
     prepared,
-    details: { metadata: command.metadata, simulationMode: command.simulationMode, captureXId },
-    key,
+    details: {
+      metadata: command.metadata,
+      simulationMode: command.simulationMode,
+      captureXId,
+      clientToken,
+      confirmsLater: command.confirmsLater,
+    },
+    key: asked ? key : undefined,
     createdAt: now,
     updatedAt: now,
   }
   return {
     merchantId: command.merchantId,
     payId,
+    kind,
     transId: command.transId,
     refNr: command.refNr,
     method: command.method,
     integrationType: command.integrationType,
-    status: 'PENDING',
+    status: asked ? 'PENDING' : 'AUTHORIZE_REQUEST',
+    awaits: asked ? undefined : step === 'confirm' ? 'CONFIRM' : 'CUSTOMER',
+    expiresAt: asked ? undefined : (command.expiresAt ?? new Date(now.getTime() + customerPatienceMs)),
     amount: command.amount,
-    sums: noSums,
+    sums: kind === 'CREDIT' ? { ...noSums, refunding: command.amount.value } : noSums,
     captureMethod: command.captureMethod,
     closedForCapture: false,
     instrument,
     details: command.details,
     eventSequence: 0,
-    operations: [authorization],
+    operations: [first],
     createdAt: now,
     updatedAt: now,
     version: 1,

@@ -1,9 +1,9 @@
 /** A payment to start from in the table tests of this room. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { providerResultOutstanding, success } from '#domain/response-codes.ts'
-import type { ProviderFacts } from '#lifecycle/outcome.ts'
+import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import { noSums, type Operation, type Payment, type Sums } from '#lifecycle/payment.ts'
-import { findMethod } from '#methods/catalogue.ts'
+import { findCatalogueMethod } from '#methods/catalogue.ts'
 import type { Method } from '#methods/rows.ts'
 
 export const now = new Date('2026-03-01T12:00:00Z')
@@ -11,11 +11,14 @@ export const later = (hours: number): Date => new Date(now.getTime() + hours * 3
 
 export const xIdOf = (n: number): XId => n.toString(16).padStart(32, '0') as XId
 
-export function cardMethod(): Method {
-  const method = findMethod('CARD')
-  if (!method) throw new Error('the catalogue has no CARD')
+/** A row of the catalogue, served or not. */
+export function methodOf(type: string): Method {
+  const method = findCatalogueMethod(type)
+  if (!method) throw new Error(`the catalogue has no ${type}`)
   return method
 }
+
+export const cardMethod = (): Method => methodOf('CARD')
 
 export const factsFor = (operation: Operation): ProviderFacts => ({
   echo: { reference: operation.xId, amount: { value: operation.amount, currency: 'EUR' } },
@@ -39,13 +42,13 @@ export function operationOf(change: Partial<Operation>): Operation {
   }
 }
 
+export type PaymentChange = Partial<Omit<Payment, 'sums'>> & { readonly sums?: Partial<Sums> }
+
 /** Authorised for 10.00 EUR, to be captured by hand, nothing taken yet. */
-export function paymentOf({
-  sums,
-  ...change
-}: Partial<Omit<Payment, 'sums'>> & { sums?: Partial<Sums> } = {}): Payment {
+export function paymentOf({ sums, ...change }: PaymentChange = {}): Payment {
   return {
     merchantId: 'mer_1' as MerchantId,
+    kind: 'PAYMENT',
     payId: xIdOf(99) as unknown as PayId,
     transId: 'order-1',
     method: cardMethod(),
@@ -64,4 +67,15 @@ export function paymentOf({
     ...change,
     sums: { ...noSums, authorized: 1000, ...sums },
   }
+}
+
+const answered = operationOf({ state: 'SENT' })
+
+/** All that a provider can have said. */
+export const outcomes: Readonly<Record<Outcome['kind'], Outcome>> = {
+  approved: { kind: 'approved', provider: factsFor(answered) },
+  declined: { kind: 'declined', detail: '0351', provider: factsFor(answered) },
+  pending: { kind: 'pending', provider: factsFor(answered) },
+  unreached: { kind: 'unreached' },
+  unknown: { kind: 'unknown' },
 }

@@ -22,4 +22,6 @@ export interface ProviderFacts {
   readonly responseText?: string
   readonly approvalCode?: number
   readonly schemeReferenceId?: string
+  /** What only some providers tell, by the names of the contract; methods/result-fields.ts says where each is shown. */
+  readonly fields?: Readonly<Record<string, unknown>>
 }

@@ -5,6 +5,7 @@
  */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { add, type Money, percentOf } from '#domain/money.ts'
+import { providerResultOutstanding } from '#domain/response-codes.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import type { CaptureType, IntegrationType, Method } from '#methods/rows.ts'
 
@@ -71,6 +72,12 @@ export interface OperationDetails {
   readonly captureXId?: XId
   readonly manual?: { readonly currentSequence?: number; readonly total?: number; readonly final?: boolean }
   readonly simulationMode?: string
+  /** What a confirm must bring back. */
+  readonly clientToken?: string
+  /** After the customer's step the merchant confirms. */
+  readonly confirmsLater?: boolean
+  /** The capture that a refund gives back. */
+  readonly refundOf?: XId
   readonly [field: string]: unknown
 }
 
@@ -94,9 +101,13 @@ export const noSums: Sums = {
   refunded: 0,
 }
 
+/** CREDIT: money sent to a card or account without a payment behind it. */
+export type PaymentKind = 'PAYMENT' | 'CREDIT'
+
 export interface Payment {
   readonly merchantId: MerchantId
   readonly payId: PayId
+  readonly kind: PaymentKind
   readonly transId: string
   readonly refNr?: string
   readonly method: Method
@@ -109,6 +120,10 @@ export interface Payment {
   /** No further capture, whatever is open: the final one was made. */
   readonly closedForCapture: boolean
   readonly authorizationExpiresAt?: Date
+  /** Until when the customer, or the merchant's confirm, may finish what was begun. */
+  readonly expiresAt?: Date
+  /** Whose move it is while nothing is approved: the customer's, or the merchant's by a confirm. */
+  readonly awaits?: 'CUSTOMER' | 'CONFIRM'
   /** Masked card data and the vault's key to the rest. */
   readonly instrument?: Instrument
   /** The request's other fields as they came, without card data. */
@@ -128,6 +143,8 @@ export interface Instrument {
   readonly brand: string
   readonly expiryDate?: string
   readonly cardHolderName?: string
+  /** Known of payments that were read back, not of those just made. */
+  readonly pseudoCardNumber?: string
 }
 
 /** A live payment holds its transId; a failed or reversed one gives it back. */
@@ -141,6 +158,10 @@ export const capturePercent = ({ method }: Payment): number => method.capturePer
 export const captureCeiling = (payment: Payment): number =>
   percentOf(payment.sums.authorized, capturePercent(payment))
 
+/** What may still be captured or reversed, counting every unanswered request as done. */
+export const openAmount = (payment: Payment): number =>
+  Math.max(0, payment.sums.authorized - committed(payment))
+
 /** Captured and reversed, certain or possible. */
 export function committed(payment: Payment): number {
   const { capturing, captured, reversing, reversed } = payment.sums
@@ -153,6 +174,50 @@ export function findOperation(payment: Payment, xId: XId): Operation | undefined
 
 export const isUnanswered = (operation: Operation): boolean =>
   operation.state === 'SENT' || operation.state === 'PENDING'
+
+/** Nothing was ever approved here, or not yet: there is no authorisation to build on. A credit has none at all. */
+export const lacksAuthorization = ({ kind, status }: Payment): boolean =>
+  kind === 'CREDIT' || status === 'AUTHORIZE_REQUEST' || status === 'PENDING' || status === 'FAILED'
+
+/** The operation that approved the payment: its confirm if it had one, else its authorisation. */
+export function approvingOperation(payment: Payment): Operation {
+  const approving = payment.operations.findLast(({ type }) => type === 'AUTHORIZATION' || type === 'CONFIRM')
+  if (!approving) throw new Error(`payment ${payment.payId} has no authorisation`)
+  return approving
+}
+
+/** An authorisation with something left to lapse, whose time is over. */
+export function isLapsed(payment: Payment, now: Date): boolean {
+  const { authorizationExpiresAt, sums } = payment
+  return (
+    authorizationExpiresAt !== undefined &&
+    authorizationExpiresAt.getTime() <= now.getTime() &&
+    add(sums.captured, sums.capturing) < sums.authorized
+  )
+}
+
+/** The payment with one more operation, recorded and not yet answered. */
+export function withOperation(payment: Payment, operation: NewOperation, now: Date): Payment {
+  const recorded: Operation = {
+    ...operation,
+    sequence: payment.operations.length + 1,
+    state: 'SENT',
+    responseCode: providerResultOutstanding,
+    createdAt: now,
+    updatedAt: now,
+  }
+  return {
+    ...payment,
+    operations: [...payment.operations, recorded],
+    updatedAt: now,
+    version: payment.version + 1,
+  }
+}
+
+export type NewOperation = Omit<
+  Operation,
+  'sequence' | 'state' | 'responseCode' | 'provider' | 'createdAt' | 'updatedAt'
+>
 
 export function lastOperation(payment: Payment): Operation {
   const last = payment.operations.at(-1)

@@ -6,43 +6,182 @@ import { strict as assert } from 'node:assert'
 import type { XId } from '#domain/ids.ts'
 import { add, subtract } from '#domain/money.ts'
 import { providerResultOutstanding, simulatedCode, success, unreachedCode } from '#domain/response-codes.ts'
+import { endsCapturing } from '#lifecycle/capture.ts'
+import { toOperation } from '#lifecycle/follow-up.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
-import { findOperation, isUnanswered, type Operation, type Payment } from '#lifecycle/payment.ts'
+import {
+  approvingOperation,
+  findOperation,
+  isUnanswered,
+  type Operation,
+  type OperationType,
+  openAmount,
+  type Payment,
+  withOperation,
+} from '#lifecycle/payment.ts'
 
-const dayMs = 24 * 60 * 60 * 1000
+const hourMs = 60 * 60 * 1000
+const dayMs = 24 * hourMs
 
 /** The answer to one operation of a payment. Returns the payment as it is to be written; settled ones are left alone. */
 export function settle(payment: Payment, xId: XId, outcome: Outcome, now: Date): Payment {
   const operation = findOperation(payment, xId)
   assert(operation, `operation ${xId} is not of payment ${payment.payId}`)
   if (!isUnanswered(operation)) return payment
-  switch (operation.type) {
-    case 'AUTHORIZATION':
-      return settleAuthorization(payment, operation, outcome, now)
-    case 'CAPTURE':
-      return settleCapture(payment, operation, outcome, now)
-    default:
-      throw new Error(`no rule settles ${operation.type}`)
-  }
-}
-
-function settleAuthorization(payment: Payment, operation: Operation, outcome: Outcome, now: Date): Payment {
   const answered = answerOperation(payment, operation, outcome, now)
+  const { approve, fail } = effects[operation.type]
   switch (outcome.kind) {
     case 'approved':
-      return {
-        ...answered,
-        status: 'AUTHORIZED',
-        sums: { ...payment.sums, authorized: operation.amount },
-        authorizationExpiresAt: expiry(payment, now),
-      }
+      return approve(answered, operation, now)
     case 'declined':
     case 'unreached':
-      return { ...answered, status: 'FAILED' }
+      return fail(answered, operation, now)
     case 'pending':
     case 'unknown':
       return answered
   }
+}
+
+interface Effects {
+  /** The money moved. */
+  readonly approve: (payment: Payment, operation: Operation, now: Date) => Payment
+  /** It certainly did not: what was reserved is free again. */
+  readonly fail: (payment: Payment, operation: Operation, now: Date) => Payment
+}
+
+const withSums = (payment: Payment, sums: Partial<Payment['sums']>): Payment => ({
+  ...payment,
+  sums: { ...payment.sums, ...sums },
+})
+
+const failPayment = (payment: Payment): Payment => ({ ...payment, status: 'FAILED', awaits: undefined })
+
+const effects: Record<OperationType, Effects> = {
+  AUTHORIZATION: { approve: authorize, fail: failPayment },
+  CONFIRM: {
+    approve: (payment, operation, now) => authorize(answerFirstStep(payment, operation), operation, now),
+    fail: (payment, operation) => failPayment(answerFirstStep(payment, operation)),
+  },
+  INCREMENTAL: { approve: raiseAuthorization, fail: payment => payment },
+  CAPTURE: {
+    approve: takeCapture,
+    fail: (payment, { amount }, now) => {
+      const released = withSums(payment, { capturing: subtract(payment.sums.capturing, amount) })
+      // A delayed capture that failed has fired: what is left is an authorisation to be captured by hand. One by hand
+      // that failed before leaves the delayed one to come.
+      const fired = payment.status === 'CAPTURE_REQUEST' && hasFired(payment, now)
+      return fired ? { ...released, status: 'AUTHORIZED' } : released
+    },
+  },
+  REVERSAL: {
+    approve: giveBack,
+    fail: (payment, { amount }) => withSums(payment, { reversing: subtract(payment.sums.reversing, amount) }),
+  },
+  REFUND: {
+    approve: (payment, { amount }) =>
+      withSums(payment, {
+        refunding: subtract(payment.sums.refunding, amount),
+        refunded: add(payment.sums.refunded, amount),
+      }),
+    fail: (payment, { amount }) => withSums(payment, { refunding: subtract(payment.sums.refunding, amount) }),
+  },
+  CREDIT: {
+    approve: (payment, { amount }) =>
+      withSums({ ...payment, status: 'OK' }, { refunding: 0, refunded: amount }),
+    fail: payment => withSums(failPayment(payment), { refunding: 0 }),
+  },
+}
+
+function authorize(payment: Payment, operation: Operation, now: Date): Payment {
+  return {
+    ...withSums(payment, { authorized: operation.amount }),
+    status: payment.captureMethod.type === 'DELAYED' ? 'CAPTURE_REQUEST' : 'AUTHORIZED',
+    awaits: undefined,
+    authorizationExpiresAt: authorizationEnd(payment, now),
+  }
+}
+
+/** A delayed capture must find its authorisation alive, so it lives an hour longer than the delay if need be. */
+function authorizationEnd({ method, captureMethod }: Payment, now: Date): Date | undefined {
+  if (method.authorizationDays === undefined) return undefined
+  const delayMs = captureMethod.delayedHours === undefined ? 0 : (captureMethod.delayedHours + 1) * hourMs
+  return new Date(now.getTime() + Math.max(method.authorizationDays * dayMs, delayMs))
+}
+
+/** When a delayed capture fires, counted from the approval. */
+export const delayedCaptureTime = ({ captureMethod }: Payment, approvedAt: Date): Date | undefined =>
+  captureMethod.delayedHours === undefined
+    ? undefined
+    : new Date(approvedAt.getTime() + captureMethod.delayedHours * hourMs)
+
+/**
+ * When the delayed capture is still to come. A reversal without an answer may have held it back at its hour; should that
+ * reversal fail, the capture is due. Undefined where there is none, or where it was made.
+ */
+export function dueDelayedCapture(payment: Payment): Date | undefined {
+  if (payment.status !== 'CAPTURE_REQUEST' && payment.status !== 'OK') return undefined
+  const firesAt = delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
+  const isMade = ({ type, createdAt }: Operation) =>
+    type === 'CAPTURE' && firesAt !== undefined && createdAt.getTime() >= firesAt.getTime()
+  return payment.operations.some(isMade) ? undefined : firesAt
+}
+
+function hasFired(payment: Payment, now: Date): boolean {
+  const firesAt = delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
+  return firesAt !== undefined && firesAt.getTime() <= now.getTime()
+}
+
+/** The first step of a confirmed payment ends as its confirm did. */
+function answerFirstStep(payment: Payment, confirm: Operation): Payment {
+  const { state, responseCode } = findOperation(payment, confirm.xId) ?? confirm
+  return {
+    ...payment,
+    operations: payment.operations.map(operation =>
+      operation.state === 'AUTHORIZE_REQUEST' ? { ...operation, state, responseCode } : operation,
+    ),
+  }
+}
+
+function raiseAuthorization(payment: Payment, { amount, details }: Operation): Payment {
+  const { authorizationExpiresAt, sums } = payment
+  // Reversed while the raise was under way: the payment is over, so what was added is released with the rest.
+  if (payment.status === 'REVERSED') {
+    return withSums(payment, {
+      authorized: add(sums.authorized, amount),
+      reversed: add(sums.reversed, amount),
+    })
+  }
+  const longerMs = Number(details.durationDays ?? 0) * dayMs
+  return {
+    ...withSums(payment, { authorized: add(sums.authorized, amount) }),
+    authorizationExpiresAt: authorizationExpiresAt && new Date(authorizationExpiresAt.getTime() + longerMs),
+  }
+}
+
+function takeCapture(payment: Payment, operation: Operation): Payment {
+  const { amount, details } = operation
+  const taken: Payment = {
+    ...withSums(payment, {
+      capturing: subtract(payment.sums.capturing, amount),
+      captured: add(payment.sums.captured, amount),
+    }),
+    status: 'OK',
+  }
+  // Where more than the authorised amount may be captured, reaching it closes the payment all the same.
+  const reached =
+    payment.method.capturePercentMax !== undefined && taken.sums.captured >= taken.sums.authorized
+  const released = details.releasesRest
+    ? withSums(taken, { reversed: add(taken.sums.reversed, openAmount(taken)) })
+    : taken
+  return { ...released, closedForCapture: payment.closedForCapture || reached || endsCapturing(operation) }
+}
+
+function giveBack(payment: Payment, { amount }: Operation): Payment {
+  const given = withSums(payment, {
+    reversing: subtract(payment.sums.reversing, amount),
+    reversed: add(payment.sums.reversed, amount),
+  })
+  return given.sums.reversed >= given.sums.authorized ? { ...given, status: 'REVERSED' } : given
 }
 
 /**
@@ -51,62 +190,25 @@ function settleAuthorization(payment: Payment, operation: Operation, outcome: Ou
  */
 export function settleAutomaticCapture(
   payment: Payment,
-  authorizationXId: XId,
+  approvingXId: XId,
   outcome: Outcome,
   now: Date,
 ): Payment {
-  const authorization = findOperation(payment, authorizationXId)
-  const xId = authorization?.details.captureXId
-  assert(authorization && xId, `payment ${payment.payId} was not to be captured with its authorisation`)
+  const approving = findOperation(payment, approvingXId)
+  const xId = approving?.details.captureXId
+  assert(approving && xId, `payment ${payment.payId} was not to be captured with its authorisation`)
   assert(payment.status === 'AUTHORIZED', `payment ${payment.payId} is ${payment.status}, not AUTHORIZED`)
-  const capture: Operation = {
-    xId,
-    sequence: payment.operations.length + 1,
-    type: 'CAPTURE',
-    state: 'SENT',
-    amount: authorization.amount,
-    transId: authorization.transId,
-    refNr: authorization.refNr,
-    responseCode: providerResultOutstanding,
-    prepared: authorization.prepared,
+  const { amount, transId, refNr, prepared } = approving
+  const command = {
+    transId,
+    refNr,
+    amount: { value: amount, currency: payment.amount.currency },
     details: {},
-    createdAt: now,
-    updatedAt: now,
   }
-  const reserved: Payment = {
-    ...payment,
-    sums: { ...payment.sums, capturing: add(payment.sums.capturing, capture.amount) },
-    operations: [...payment.operations, capture],
-  }
-  return settleCapture(reserved, capture, outcome, now)
+  const capture = toOperation('CAPTURE', command, { xId, prepared, now })
+  const capturing = add(payment.sums.capturing, amount)
+  return settle(withOperation(withSums(payment, { capturing }), capture, now), xId, outcome, now)
 }
-
-function settleCapture(payment: Payment, operation: Operation, outcome: Outcome, now: Date): Payment {
-  const answered = answerOperation(payment, operation, outcome, now)
-  const { sums } = payment
-  switch (outcome.kind) {
-    case 'approved':
-      return {
-        ...answered,
-        status: 'OK',
-        closedForCapture: payment.closedForCapture || endsCapturing(operation),
-        sums: {
-          ...sums,
-          capturing: subtract(sums.capturing, operation.amount),
-          captured: add(sums.captured, operation.amount),
-        },
-      }
-    case 'declined':
-    case 'unreached':
-      return { ...answered, sums: { ...sums, capturing: subtract(sums.capturing, operation.amount) } }
-    case 'pending':
-    case 'unknown':
-      return answered
-  }
-}
-
-const endsCapturing = (operation: Operation): boolean =>
-  operation.details.manual?.final === true || operation.details.finishAuth === true
 
 function answerOperation(payment: Payment, operation: Operation, outcome: Outcome, now: Date): Payment {
   const answered: Operation = {
@@ -124,13 +226,13 @@ function answerOperation(payment: Payment, operation: Operation, outcome: Outcom
   }
 }
 
-function stateAfter(payment: Payment, operation: Operation, outcome: Outcome): Operation['state'] {
+function stateAfter(payment: Payment, { type }: Operation, outcome: Outcome): Operation['state'] {
   switch (outcome.kind) {
-    case 'approved':
+    case 'approved': {
       // The merchant reads AUTHORIZED where a capture of its own must follow, and OK where the work is done.
-      return operation.type === 'AUTHORIZATION' && payment.captureMethod.type !== 'AUTOMATIC'
-        ? 'AUTHORIZED'
-        : 'OK'
+      const approves = type === 'AUTHORIZATION' || type === 'CONFIRM'
+      return approves && payment.captureMethod.type !== 'AUTOMATIC' ? 'AUTHORIZED' : 'OK'
+    }
     case 'declined':
     case 'unreached':
       return 'FAILED'
@@ -140,21 +242,16 @@ function stateAfter(payment: Payment, operation: Operation, outcome: Outcome): O
   }
 }
 
-function codeAfter(payment: Payment, outcome: Outcome): string {
+function codeAfter({ method }: Payment, outcome: Outcome): string {
   switch (outcome.kind) {
     case 'approved':
       return success
     case 'declined':
-      return simulatedCode(payment.method.family, outcome.detail)
+      return simulatedCode(method.family, outcome.detail)
     case 'unreached':
-      return unreachedCode(payment.method.family)
+      return unreachedCode(method.family)
     case 'pending':
     case 'unknown':
       return providerResultOutstanding
   }
 }
-
-const expiry = (payment: Payment, now: Date): Date | undefined =>
-  payment.method.authorizationDays === undefined
-    ? undefined
-    : new Date(now.getTime() + payment.method.authorizationDays * dayMs)

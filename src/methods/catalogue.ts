@@ -16,7 +16,13 @@ const byType: ReadonlyMap<string, Method> = new Map(allMethods.map(row => [row.t
 export const findCatalogueMethod = (type: string): Method | undefined => byType.get(type)
 
 /** What the gateway can serve today. The other rows wait for their flows: a request for one is not half served. */
-export const servedTypes: ReadonlySet<string> = new Set(['CARD'])
+export const servedTypes: ReadonlySet<string> = new Set([
+  'CARD',
+  'DIRECTDEBIT',
+  'PROVIDERK',
+  'PROVIDERM',
+  'PROVIDERR',
+])
 
 export const methodTypes: readonly string[] = allMethods
   .map(row => row.type)
@@ -24,6 +30,14 @@ export const methodTypes: readonly string[] = allMethods
 
 export const findMethod = (type: string): Method | undefined =>
   servedTypes.has(type) ? findCatalogueMethod(type) : undefined
+
+const byKey: ReadonlyMap<string, Method> = new Map(allMethods.map(row => [row.key, row]))
+
+/** By the name of its object in requests. */
+export function findMethodByKey(key: string): Method | undefined {
+  const method = byKey.get(key)
+  return method && findMethod(method.type)
+}
 
 /** AUTOMATIC unless the method lacks it. */
 export const defaultCapture = (method: Method): CaptureType =>
@@ -47,8 +61,8 @@ export function findMisfit(method: Method, use: MethodUse): Misfit | undefined {
     return misfit('paymentMethods.integrationType', integrationType, method, method.integration)
   const object = findObjectMisfit(method, objects, 'create') ?? findMissingMembers(method, use)
   if (object !== undefined) return object
-  if (method.currencies !== '*' && !method.currencies.includes(use.amount.currency))
-    return misfit('amount.currency', use.amount.currency, method, method.currencies)
+  const currency = findCurrencyMisfit(method, use.amount.currency)
+  if (currency !== undefined) return currency
   const country = findCountry(use)
   if (country !== undefined && method.countries !== '*' && !method.countries.includes(country.code))
     return misfit(country.field, country.code, method, method.countries)
@@ -56,6 +70,11 @@ export function findMisfit(method: Method, use: MethodUse): Misfit | undefined {
     return misfit('captureMethod.type', capture, method, method.capture)
   return undefined
 }
+
+export const findCurrencyMisfit = (method: Method, currency: string): Misfit | undefined =>
+  method.currencies === '*' || method.currencies.includes(currency)
+    ? undefined
+    : misfit('amount.currency', currency, method, method.currencies)
 
 /** The country a payment belongs to, and the field that says so; undefined where nobody has said it. */
 export function findCountry({

@@ -1,7 +1,15 @@
 /** Operations as the wire shows them: the result of one operation, and the record of a whole payment. */
 import type { XId } from '#domain/ids.ts'
 import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
-import { findOperation, lastOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import {
+  approvingOperation,
+  findOperation,
+  lastOperation,
+  type Operation,
+  type OperationType,
+  type Payment,
+} from '#lifecycle/payment.ts'
+import { toResultFields } from '#methods/result-fields.ts'
 import type { StoredAnswer } from '#storage/change.ts'
 
 /** What leaves: the text is stored with the key and sent as it is, so that a replay is the same bytes. */
@@ -15,21 +23,22 @@ const httpStatus = (status: string): number => (status === 'FAILED' ? 422 : 200)
 const shownState = (operation: Operation): string =>
   operation.state === 'SENT' ? 'PENDING' : operation.state
 
-/** The answer to a follow-up operation. */
+/** The answer to any operation of a payment, as it stands. */
 export function answerOperation(payment: Payment, xId: XId): OperationAnswer {
   const operation = findOperation(payment, xId)
   if (!operation) throw new Error(`payment ${payment.payId} has no operation ${xId}`)
-  return operation.type === 'AUTHORIZATION'
-    ? answerCreate(payment, operation)
-    : toAnswer(httpStatus(operation.state), resultOf(payment, operation, shownState(operation)))
+  // Create and confirm speak of the payment: OK when the automatic capture went through as well.
+  const approves = operation.type === 'AUTHORIZATION' || operation.type === 'CONFIRM'
+  const status = approves ? payment.status : shownState(operation)
+  return toAnswer(httpStatus(status), resultOf(payment, operation, status))
 }
 
-/** The answer to create speaks of the payment: OK when the automatic capture went through as well. */
-function answerCreate(payment: Payment, authorization: Operation): OperationAnswer {
-  return toAnswer(httpStatus(payment.status), resultOf(payment, authorization, payment.status))
-}
+/** The contract echoes metadata in every result but that of an incremental authorisation. */
+export const shownMetadata = <T>(type: OperationType, metadata: T): T | undefined =>
+  type === 'INCREMENTAL' ? undefined : metadata
 
 function resultOf(payment: Payment, operation: Operation, status: string) {
+  const { order, customerInfo } = payment.details
   return {
     payId: payment.payId,
     merchantId: payment.merchantId,
@@ -38,22 +47,42 @@ function resultOf(payment: Payment, operation: Operation, status: string) {
     refNr: operation.refNr,
     status,
     ...describeCode(operation.responseCode),
-    metadata: operation.details.metadata,
-    paymentMethods: providerResult(payment, operation),
+    metadata: shownMetadata(operation.type, operation.details.metadata),
+    paymentMethods: methodResult(payment, operation),
+    ...(operation.type === 'CONFIRM' && status !== 'FAILED' ? { order, customerInfo } : {}),
   }
 }
 
-/** The provider's own text is shown only when the operation failed. */
-function providerResult(payment: Payment, operation: Operation) {
-  const { provider } = operation
-  if (!provider) return undefined
-  return {
-    [payment.method.key]: {
-      providerResponseCode: provider.responseCode,
-      providerResponseText: operation.state === 'FAILED' ? provider.responseText : undefined,
-      providerTransactionId: provider.transactionId,
-    },
+/** What the provider said, as far as the method's fields show it; and the client token while a confirm is awaited. */
+function methodResult(payment: Payment, operation: Operation) {
+  const { provider, details } = operation
+  const facts = {
+    ...provider?.fields,
+    providerResponseCode: provider?.responseCode,
+    providerResponseText: provider?.responseText,
+    providerTransactionId: provider?.transactionId,
+    providerApprovalCode: provider?.approvalCode,
+    authorizationExpiry: payment.authorizationExpiresAt?.toISOString(),
+    billingAddress: payment.details.billingAddress,
+    shippingAddress: payment.details.shipping,
+    billingAgreementId: beginsAgreement(payment) ? provider?.fields?.billingAgreementId : undefined,
   }
+  const fields =
+    provider &&
+    toResultFields(payment.method.key, {
+      operation: operation.type,
+      failed: operation.state === 'FAILED',
+      facts,
+    })
+  const accessToken = operation.state === 'AUTHORIZE_REQUEST' ? details.clientToken : undefined
+  if (!fields && accessToken === undefined) return undefined
+  return { [payment.method.key]: { ...fields, accessToken } }
+}
+
+/** An agreement to charge again is made by the first of a series only. */
+function beginsAgreement({ details }: Payment): boolean {
+  const agreed = details.credentialOnFile as { type?: string; initialPayment?: boolean } | undefined
+  return agreed?.type === 'RECURRING' && agreed.initialPayment === true
 }
 
 const describeCode = (code: string) => ({
@@ -85,8 +114,10 @@ export function answerRefusal(
   })
 }
 
+export const answerRecord = (payment: Payment): OperationAnswer => toAnswer(200, toRecord(payment))
+
 /** The record of a payment: every stored field, masked, with its operations. */
-export function toRecord(payment: Payment, pseudoCardNumber: string | undefined) {
+export function toRecord(payment: Payment) {
   const last = lastOperation(payment)
   const {
     metadata,
@@ -110,9 +141,10 @@ export function toRecord(payment: Payment, pseudoCardNumber: string | undefined)
       refundedValue: payment.sums.refunded,
       reversedValue: payment.sums.reversed,
     },
-    captureMethod: toCaptureMethod(payment),
+    captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),
+    expirationTime: payment.expiresAt?.toISOString(),
     ...details,
-    paymentMethods: toPaymentMethods(payment, pseudoCardNumber),
+    paymentMethods: toPaymentMethods(payment),
     metadata,
     operations: payment.operations.map(operation => toOperationEntry(payment, operation)),
     creationDate: payment.createdAt.toISOString(),
@@ -124,16 +156,16 @@ function toCaptureMethod({ captureMethod: { type, delayedHours } }: Payment) {
   return { type, delayed: delayedHours === undefined ? undefined : { delayedHours } }
 }
 
-function toPaymentMethods(payment: Payment, pseudoCardNumber: string | undefined) {
+function toPaymentMethods(payment: Payment) {
   const { method, instrument } = payment
-  const provider = payment.operations[0]?.provider
+  const { provider } = payment.kind === 'CREDIT' ? lastOperation(payment) : approvingOperation(payment)
   return {
     integrationType: payment.integrationType,
     type: method.type,
     [method.key]: {
       first6Digits: instrument?.first6Digits,
       last4Digits: instrument?.last4Digits,
-      pseudoCardNumber,
+      pseudoCardNumber: instrument?.pseudoCardNumber,
       brand: instrument?.brand,
       expiryDate: instrument?.expiryDate,
       cardHolderName: instrument?.cardHolderName,

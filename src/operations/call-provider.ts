@@ -19,34 +19,47 @@ export interface Question {
   readonly amount: Money
 }
 
-type Ask<T> = () => Promise<T>
-
-/** Sends, and sends again only what certainly never arrived. `outcomeOf` picks the outcome that decides about that. */
-export async function callProvider<T>(
-  ask: Ask<T>,
-  outcomeOf: (answer: T) => Outcome,
-  fallback: T,
-  context: CallContext,
-): Promise<T> {
-  let answer = await askOnce(ask, fallback, context)
-  for (let sends = 1; sends < maximumSends && outcomeOf(answer).kind === 'unreached'; sends += 1) {
-    answer = await askOnce(ask, fallback, context)
-  }
-  return answer
-}
-
 export interface CallContext {
   readonly question: Question
   readonly engine: Pick<Engine, 'onAlarm'>
 }
 
-async function askOnce<T>(ask: Ask<T>, fallback: T, { question, engine }: CallContext): Promise<T> {
+/** How to ask, what decides whether it arrived, and what stands when nothing was heard. */
+export interface ProviderCall<T> {
+  readonly ask: (send: number) => Promise<T>
+  readonly outcomeOf: (answer: T) => Outcome
+  readonly unheard: T
+}
+
+/** Sends, and sends again only what certainly never arrived. */
+export async function callProvider<T>(call: ProviderCall<T>, context: CallContext): Promise<T> {
+  let answer = await askOnce(call, 1, context)
+  for (let send = 2; send <= maximumSends && call.outcomeOf(answer).kind === 'unreached'; send += 1) {
+    answer = await askOnce(call, send, context)
+  }
+  return answer
+}
+
+/** The same for calls that answer with one outcome. */
+export async function callForOutcome(
+  ask: (send: number) => Promise<Outcome>,
+  context: CallContext,
+): Promise<Outcome> {
+  const call = { ask, outcomeOf: (outcome: Outcome) => outcome, unheard: { kind: 'unknown' } as Outcome }
+  return believe(await callProvider(call, context), context)
+}
+
+async function askOnce<T>(
+  { ask, unheard }: ProviderCall<T>,
+  send: number,
+  { question, engine }: CallContext,
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<T>(resolve => {
-    timer = setTimeout(() => resolve(fallback), callTimeoutMs)
+    timer = setTimeout(() => resolve(unheard), callTimeoutMs)
   })
   try {
-    return await Promise.race([ask(), deadline])
+    return await Promise.race([ask(send), deadline])
   } catch (error) {
     // A connector that throws has told us nothing about what the provider did.
     engine.onAlarm({
@@ -55,7 +68,7 @@ async function askOnce<T>(ask: Ask<T>, fallback: T, { question, engine }: CallCo
       xId: question.reference,
       error,
     })
-    return fallback
+    return unheard
   } finally {
     clearTimeout(timer)
   }

@@ -1,16 +1,18 @@
-/** Creating a payment: take the card in, record, ask the provider, record what it said. */
-import type { AuthorizationOutcome, AuthorizationRequest, CardData, Connector } from '#connectors/contract.ts'
+/** Creating a payment, or a credit: take the card in, record, ask the provider or wait for the customer. */
+import type { AccountData, CardData, Connector } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Refusal } from '#domain/response-codes.ts'
 import { type CreateCommand, openPayment } from '#lifecycle/create.ts'
-import type { Instrument, Payment } from '#lifecycle/payment.ts'
-import { answerRefusal, type OperationAnswer } from '#operations/answer.ts'
-import { believe, type CallContext, callProvider } from '#operations/call-provider.ts'
+import type { Instrument, Payment, PaymentKind } from '#lifecycle/payment.ts'
+import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/answer.ts'
+import { type Authorization, authorize } from '#operations/authorize.ts'
+import { callForOutcome } from '#operations/call-provider.ts'
 import { type Engine, merchantNow, newPayId, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payment-queue.ts'
 import { recordOutcome } from '#operations/record-outcome.ts'
-import { type Change, type Committed, CommitUnknown } from '#storage/change.ts'
+import { timerAt } from '#operations/timer.ts'
+import { type Change, type Committed, CommitUnknown, type Timer } from '#storage/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
@@ -18,7 +20,10 @@ export interface CreatePayment {
   readonly merchant: Merchant
   readonly command: CreateCommand
   readonly card?: CardData
+  readonly account?: AccountData
   readonly key?: OperationKey
+  /** CREDIT pays out to the card or account without a payment behind it. */
+  readonly kind?: PaymentKind
 }
 
 /** The pseudo card number is not one of this merchant's: the caller names the field. */
@@ -29,24 +34,37 @@ const maximumPseudoNumberTries = 5
 
 export async function createPayment(request: CreatePayment, engine: Engine): Promise<OperationAnswer> {
   const connector = engine.connectors.find(request.command.method)
-  if (!connector) return refuse(request, 'NO_CONNECTOR', engine)
+  if (!connector || (request.kind === 'CREDIT' && !connector.credit))
+    return refuse(request, 'NO_CONNECTOR', engine)
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
     const card = await admitCard(request, attempt, engine)
     const begun = begin(request, card, connector, engine)
+    const { payment } = begun
+    const answer =
+      payment.status === 'AUTHORIZE_REQUEST' ? answerOperation(payment, begun.message.reference) : undefined
+    const key = keyRow(request.key, {
+      merchant: request.merchant,
+      payId: payment.payId,
+      xId: answer ? undefined : begun.message.reference,
+      now: payment.createdAt,
+    })
     const committed = await insertOnce(
       {
         card: card?.row,
-        insertPayment: begun.payment,
-        insertOperations: [{ payment: begun.payment, operation: begun.authorization }],
-        key: keyRow(request.key, request.merchant, begun.payment, begun.authorization.xId),
+        insertPayment: payment,
+        insertOperations: payment.operations.map(operation => ({ payment, operation })),
+        // Nobody else will answer for a payment that waits for its customer: the key is answered with its birth.
+        key: key && { ...key, answer },
+        setTimers: expiryTimer(payment, request.merchant),
       },
-      begun.payment,
+      payment,
       engine,
     )
     if (committed.committed) {
       if (card?.row) engine.vault.remember({ ...card, merchantId: request.merchant.merchantId })
       await engine.testCrash('afterRecord')
-      return finish(request, begun, connector, engine)
+      if (answer) return answer
+      return request.kind === 'CREDIT' ? payOut(begun, engine) : authorize(begun, engine)
     }
     if (committed.conflict === 'trans_id_taken') return refuse(request, 'TRANS_ID_TAKEN', engine)
     if (committed.conflict !== 'pseudo_number_taken') throw new CommitRefused(committed.conflict)
@@ -91,47 +109,45 @@ async function admitCard(
   return admitted
 }
 
-interface Begun {
-  readonly payment: Payment
-  readonly authorization: Payment['operations'][number]
-  readonly message: AuthorizationRequest
-}
-
 function begin(
   request: CreatePayment,
   card: AdmittedCard | undefined,
   connector: Connector,
   engine: Engine,
-): Begun {
-  const { command, merchant } = request
+): Authorization {
+  const { command, merchant, kind = 'PAYMENT' } = request
   const now = merchantNow(engine.clock, merchant)
   const payId = newPayId(engine)
   const xId = newXId(engine)
-  const captureXId = command.captureMethod.type === 'AUTOMATIC' ? newXId(engine) : undefined
+  const automatic = kind === 'PAYMENT' && command.captureMethod.type === 'AUTOMATIC'
+  const captureXId = automatic ? newXId(engine) : undefined
   const question = {
+    operation: kind === 'CREDIT' ? ('CREDIT' as const) : ('AUTHORIZATION' as const),
     merchantId: merchant.merchantId,
     payId,
+    method: command.method,
     reference: xId,
     amount: command.amount,
     simulationMode: command.simulationMode,
     at: now,
     card: card && { ...request.card, number: card.number, expiryDate: card.expiryDate },
+    account: request.account,
     captureReference: captureXId,
   }
-  const prepared = connector.prepareAuthorization(question)
+  const prepared = connector.prepare(question)
   const payment = openPayment({
     command,
+    kind,
     payId,
     xId,
     captureXId,
     instrument: card && toInstrument(card, request.card?.cardholderName),
     prepared,
     key: keyReference(request.key),
+    clientToken: command.method.clientTokenMinutes !== undefined ? engine.newId() : undefined,
     now,
   })
-  const [authorization] = payment.operations
-  if (!authorization) throw new Error('a new payment has its authorisation')
-  return { payment, authorization, message: { ...question, prepared } }
+  return { merchant, payment, connector, message: { ...question, prepared } }
 }
 
 const toInstrument = (card: AdmittedCard, cardHolderName: string | undefined): Instrument => ({
@@ -143,57 +159,30 @@ const toInstrument = (card: AdmittedCard, cardHolderName: string | undefined): I
   cardHolderName,
 })
 
-const unheard: AuthorizationOutcome = { authorization: { kind: 'unknown' } }
+function expiryTimer(payment: Payment, merchant: Merchant): readonly Timer[] | undefined {
+  const [first] = payment.operations
+  if (!payment.expiresAt || !first) return undefined
+  const { merchantId, payId } = payment
+  return [timerAt({ merchantId, payId, xId: first.xId, kind: 'EXPIRE' }, payment.expiresAt, merchant)]
+}
 
-async function finish(
-  request: CreatePayment,
-  begun: Begun,
-  connector: Connector,
+async function payOut(
+  { merchant, payment, connector, message }: Authorization,
   engine: Engine,
 ): Promise<OperationAnswer> {
-  const { payment, authorization, message } = begun
-  const context: CallContext = {
-    question: { operation: 'AUTHORIZATION', reference: authorization.xId, amount: message.amount },
-    engine,
-  }
-  const heard = await callProvider(
-    () => connector.authorize(message),
-    said => said.authorization,
-    unheard,
-    context,
-  )
-  const outcome = believeBoth(heard, message, context)
-  engine.onOutcome('AUTHORIZATION', outcome.authorization.kind)
-  if (outcome.capture) engine.onOutcome('CAPTURE', outcome.capture.kind)
+  const { operation, reference, amount } = message
+  const ask = async (send: number) =>
+    connector.credit?.({ ...message, send }) ?? ({ kind: 'unreached' } as const)
+  const outcome = await callForOutcome(ask, { question: { operation, reference, amount }, engine })
+  engine.onOutcome(operation, outcome.kind)
   await engine.testCrash('afterCall')
-  const answer = await recordOutcome(
-    { merchant: request.merchant, payment, xId: authorization.xId, outcome },
-    engine,
-  )
+  const answer = await recordOutcome({ merchant, payment, xId: reference, outcome }, engine)
   await engine.testCrash('afterSettle')
   return answer
 }
 
-/** A capture that was asked for and not answered is unknown, never forgotten. */
-function believeBoth(
-  heard: AuthorizationOutcome,
-  message: AuthorizationRequest,
-  context: CallContext,
-): AuthorizationOutcome {
-  const authorization = believe(heard.authorization, context)
-  if (!message.captureReference || authorization.kind !== 'approved') return { authorization }
-  const question = { operation: 'CAPTURE', reference: message.captureReference, amount: message.amount }
-  return { authorization, capture: believe(heard.capture ?? { kind: 'unknown' }, { ...context, question }) }
-}
-
 function refuse(request: CreatePayment, refusal: Refusal, engine: Engine): Promise<OperationAnswer> {
-  const { command } = request
-  const answer = answerRefusal(refusal, {
-    merchantId: command.merchantId,
-    transId: command.transId,
-    xId: newXId(engine),
-    refNr: command.refNr,
-    metadata: command.metadata,
-  })
+  const { merchantId, transId, refNr, metadata } = request.command
+  const answer = answerRefusal(refusal, { merchantId, transId, xId: newXId(engine), refNr, metadata })
   return storeRefusal(answer, request, engine)
 }

@@ -1,9 +1,9 @@
 /** How an operation and its idempotency key are tied: in the operation's first commit, whatever that commit holds. */
-import type { XId } from '#domain/ids.ts'
+import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { KeyReference, Payment } from '#lifecycle/payment.ts'
+import type { KeyReference } from '#lifecycle/payment.ts'
 import type { OperationAnswer } from '#operations/answer.ts'
-import type { Engine } from '#operations/engine.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
 import type { KeyRow } from '#storage/change.ts'
 
@@ -16,21 +16,21 @@ export const keyReference = (key: OperationKey | undefined): KeyReference | unde
 
 export function keyRow(
   key: OperationKey | undefined,
-  merchant: Merchant,
-  payment: Pick<Payment, 'payId'>,
-  xId: XId,
+  joined: { merchant: Merchant; payId?: PayId; xId?: XId; answer?: OperationAnswer; now: Date },
 ): KeyRow | undefined {
-  return key && { ...key, merchantId: merchant.merchantId, payId: payment.payId, xId }
+  const { merchant, payId, xId, answer, now } = joined
+  return key && { ...key, merchantId: merchant.merchantId, payId, xId, answer, createdAt: now }
 }
 
 /** A refusal writes nothing but its key, so that a repeated request hears the same no. */
 export async function storeRefusal(
   answer: OperationAnswer,
   { key, merchant }: { key?: OperationKey; merchant: Merchant },
-  engine: Pick<Engine, 'commit'>,
+  engine: Pick<Engine, 'commit' | 'clock'>,
 ): Promise<OperationAnswer> {
-  if (!key) return answer
-  const committed = await engine.commit({ key: { ...key, merchantId: merchant.merchantId, answer } })
+  const row = keyRow(key, { merchant, answer, now: merchantNow(engine.clock, merchant) })
+  if (!row) return answer
+  const committed = await engine.commit({ key: row })
   if (!committed.committed) throw new CommitRefused(committed.conflict)
   return answer
 }

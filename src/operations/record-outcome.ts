@@ -1,27 +1,39 @@
 /**
- * The second commit of every operation: what the provider said becomes sums, status, the key's stored answer, the next
- * inquiry and, when the merchant has already been answered, an event. Used by the request itself and by the worker.
+ * The second commit of every operation: what the provider said becomes sums, status, the key's stored answer, the timers
+ * that follow from it and, when the merchant has already been answered, an event. Used by requests and workers alike.
  */
 import type { AuthorizationOutcome } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { raiseEvent } from '#lifecycle/event.ts'
 import { inquiryTime } from '#lifecycle/inquiry.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
-import { findOperation, isUnanswered, type Operation, type Payment } from '#lifecycle/payment.ts'
-import { settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
+import {
+  approvingOperation,
+  findOperation,
+  isUnanswered,
+  type Operation,
+  openAmount,
+  type Payment,
+} from '#lifecycle/payment.ts'
+import { dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
 import { answerOperation, type OperationAnswer } from '#operations/answer.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
+import { tell } from '#operations/event.ts'
 import type { Step } from '#operations/payment-queue.ts'
-import type { EventRow, Timer } from '#storage/change.ts'
+import { type TimerKey, timerAt } from '#operations/timer.ts'
+import type { Change, Timer } from '#storage/change.ts'
 
 export interface OutcomeRecord {
   readonly merchant: Merchant
   readonly payment: Payment
   readonly xId: XId
   readonly outcome: AuthorizationOutcome | Outcome
-  /** Number of the inquiry this outcome came from; undefined while the merchant still waits for its answer. */
+  /** The merchant's time at which this happens; now unless given. */
+  readonly at?: Date
+  /** Number of the inquiry this outcome came from; undefined while the first answer is outstanding. */
   readonly inquiry?: number
+  /** Nobody waits for the answer: the merchant is told by an event. */
+  readonly unattended?: boolean
 }
 
 export async function recordOutcome(record: OutcomeRecord, engine: Engine): Promise<OperationAnswer> {
@@ -36,33 +48,25 @@ export async function recordOutcome(record: OutcomeRecord, engine: Engine): Prom
 }
 
 function toStep(stored: Payment, record: OutcomeRecord, engine: Engine): Step<OperationAnswer> {
-  const { merchant, xId, inquiry } = record
+  const { merchant, xId, inquiry, unattended } = record
   const before = findOperation(stored, xId)
   // Somebody else, here or in another process, was faster: the first answer stands.
   if (!before || !isUnanswered(before)) return { result: answerOperation(stored, xId) }
-  const now = merchantNow(engine.clock, merchant)
+  const now = record.at ?? merchantNow(engine.clock, merchant)
   const settled = settleAll(stored, xId, record.outcome, now)
   const touched = settled.operations.filter(operation => !stored.operations.includes(operation))
   const decided = touched.some(operation => !isUnanswered(operation))
-  const told =
-    inquiry !== undefined && decided ? raiseEvent(settled, xId) : { payment: settled, event: undefined }
+  const told = tell(
+    settled,
+    { xId, owed: decided && (inquiry !== undefined || unattended === true), now },
+    engine,
+  )
   const answer = answerOperation(told.payment, xId)
-  const events: EventRow[] = told.event
-    ? [
-        {
-          ...told.event,
-          merchantId: stored.merchantId,
-          payId: stored.payId,
-          eventId: engine.newId(),
-          createdAt: now,
-        },
-      ]
-    : []
   return {
     next: told.payment,
     alongside: {
-      ...(events.length > 0 ? { events } : {}),
-      ...timerWrites(touched, record),
+      ...told.alongside,
+      ...timerWrites(stored, settled, touched, record),
       // A retry of the request gets what the first call would have said.
       ...(before.key && before.state === 'SENT'
         ? { keyAnswer: { merchantId: stored.merchantId, ...before.key, answer } }
@@ -80,19 +84,34 @@ function settleAll(payment: Payment, xId: XId, outcome: AuthorizationOutcome | O
     : authorized
 }
 
-/** Undecided operations get their next inquiry; decided ones that had been waiting need no more. */
-function timerWrites(touched: readonly Operation[], { merchant, payment, inquiry }: OutcomeRecord) {
-  const key = { merchantId: payment.merchantId, payId: payment.payId, kind: 'INQUIRY' as const }
+/** Undecided operations get their next inquiry; an approval starts the clocks of its capture and its end. */
+function timerWrites(
+  before: Payment,
+  after: Payment,
+  touched: readonly Operation[],
+  { merchant, inquiry }: OutcomeRecord,
+): Pick<Change, 'setTimers' | 'dropTimers'> {
   const setTimers: Timer[] = []
-  const dropTimers: Omit<Timer, 'runAt' | 'attempt'>[] = []
+  const dropTimers: TimerKey[] = []
   for (const operation of touched) {
     const attempt = inquiry === undefined ? 0 : inquiry + 1
     const time = isUnanswered(operation) ? inquiryTime(operation.createdAt, attempt) : undefined
-    // The timer runs in real time; the merchant's clock is ahead of it by the offset.
-    if (time) {
-      const runAt = new Date(time.getTime() - merchant.clockOffsetMs)
-      setTimers.push({ ...key, xId: operation.xId, runAt, attempt })
-    } else if (inquiry !== undefined) dropTimers.push({ ...key, xId: operation.xId })
+    const key = {
+      merchantId: after.merchantId,
+      payId: after.payId,
+      xId: operation.xId,
+      kind: 'INQUIRY' as const,
+    }
+    if (time) setTimers.push(timerAt(key, time, merchant, attempt))
+    else if (inquiry !== undefined) dropTimers.push(key)
+  }
+  // More is open than before: approved, or free again after a failure. Whenever that is, even past its end, it must lapse.
+  if (openAmount(after) > openAmount(before)) {
+    const key = { merchantId: after.merchantId, payId: after.payId, xId: approvingOperation(after).xId }
+    const captureAt = dueDelayedCapture(after)
+    if (captureAt) setTimers.push(timerAt({ ...key, kind: 'CAPTURE' }, captureAt, merchant))
+    const end = after.authorizationExpiresAt
+    if (end) setTimers.push(timerAt({ ...key, kind: 'LAPSE' }, end, merchant))
   }
   return { ...(setTimers.length > 0 ? { setTimers } : {}), ...(dropTimers.length > 0 ? { dropTimers } : {}) }
 }

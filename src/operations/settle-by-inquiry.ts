@@ -4,7 +4,7 @@ import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import { findOperation, isUnanswered, type Operation, type Payment } from '#lifecycle/payment.ts'
-import { believe, callProvider } from '#operations/call-provider.ts'
+import { callForOutcome } from '#operations/call-provider.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { recordOutcome } from '#operations/record-outcome.ts'
 
@@ -14,11 +14,13 @@ export interface UnansweredOperation {
   readonly xId: XId
   /** Number of this inquiry, from 0. */
   readonly inquiry: number
+  /** The merchant's time at which it was due; now unless given. */
+  readonly at?: Date
 }
 
 /** Returns whether there was still something to ask. */
 export async function settleByInquiry(unanswered: UnansweredOperation, engine: Engine): Promise<boolean> {
-  const { merchant, payId, xId, inquiry } = unanswered
+  const { merchant, payId, xId, inquiry, at } = unanswered
   const payment = await engine.payments.byPayId(merchant.merchantId, payId)
   const operation = payment && findOperation(payment, xId)
   if (!payment || !operation || !isUnanswered(operation)) {
@@ -26,34 +28,34 @@ export async function settleByInquiry(unanswered: UnansweredOperation, engine: E
     return false
   }
   const connector = engine.connectors.find(payment.method)
-  const outcome = connector
-    ? await inquireAll({ payment, operation, now: merchantNow(engine.clock, merchant) }, connector, engine)
-    : { kind: 'unknown' as const }
-  await recordOutcome({ merchant, payment, xId, outcome, inquiry }, engine)
+  const subject = { payment, operation, now: at ?? merchantNow(engine.clock, merchant) }
+  const outcome = connector ? await inquireAll(subject, connector, engine) : { kind: 'unknown' as const }
+  await recordOutcome({ merchant, payment, xId, outcome, inquiry, at }, engine)
   return true
 }
 
-/** `now` is the merchant's time, as are the times of its operations. */
 interface Subject {
   readonly payment: Payment
   readonly operation: Operation
+  /** The merchant's time. */
   readonly now: Date
 }
 
-/** An authorisation that was to capture in the same message is asked about both halves. */
+/** An approval that was to capture in the same message is asked about both halves. */
 async function inquireAll(
   subject: Subject,
   connector: Connector,
   engine: Engine,
 ): Promise<AuthorizationOutcome | Outcome> {
-  const { type, xId, details } = subject.operation
-  const outcome = await inquire({ ...subject, type, reference: xId }, connector, engine)
-  if (type !== 'AUTHORIZATION' || !details.captureXId || outcome.kind !== 'approved') return outcome
-  const capture = await inquire(
-    { ...subject, type: 'CAPTURE', reference: details.captureXId },
+  const { operation } = subject
+  const outcome = await inquire(
+    { ...subject, type: operation.type, reference: operation.xId },
     connector,
     engine,
   )
+  const { captureXId } = operation.details
+  if (!captureXId || outcome.kind !== 'approved') return outcome
+  const capture = await inquire({ ...subject, type: 'CAPTURE', reference: captureXId }, connector, engine)
   return { authorization: outcome, capture }
 }
 
@@ -64,13 +66,11 @@ async function inquire(
 ): Promise<Outcome> {
   const amount = { value: about.operation.amount, currency: about.payment.amount.currency }
   const question = { operation: about.type, reference: about.reference, amount }
-  const context = { question, engine }
-  const { merchantId, payId } = about.payment
-  const unheard: Outcome = { kind: 'unknown' }
-  const ask = () => connector.inquire({ ...question, merchantId, payId, prepared: about.operation.prepared })
-  const outcome = believe(await callProvider(ask, outcome => outcome, unheard, context), context)
+  const { merchantId, payId, method } = about.payment
+  const inquiry = { ...question, merchantId, payId, method, prepared: about.operation.prepared }
+  const outcome = await callForOutcome(() => connector.inquire(inquiry), { question, engine })
   // "Not received" is certain only after the provider's own settling time; before that it may still be on its way.
   if (outcome.kind !== 'unreached') return outcome
   const ageMs = about.now.getTime() - about.operation.createdAt.getTime()
-  return ageMs >= connector.facts.settleTimeMs ? outcome : unheard
+  return ageMs >= connector.facts.settleTimeMs ? outcome : { kind: 'unknown' }
 }

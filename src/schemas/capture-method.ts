@@ -23,6 +23,8 @@ export const captureMethod = closed(
     if: { properties: { type: { const: 'DELAYED' } }, required: ['type'] },
     // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
     then: { properties: { delayed: {} }, required: ['delayed'] },
+    // Hours that nothing waits for would be dropped in silence.
+    else: { properties: { delayed: false } },
   },
 )
 export type CaptureMethod = Static<typeof captureMethod>

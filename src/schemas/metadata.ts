@@ -7,11 +7,13 @@ import Type, { type Static } from 'typebox'
 /** 16 KiB as JSON text: plenty for references, too little for documents. */
 const metadataBytesMax = 16 * 1024
 
+const metadataKeysMax = 50
+
 export const metadata = Type.Record(Type.String(), Type.Unknown(), {
   title: 'Metadata',
   description:
     "The merchant's own data, returned unchanged. At most 50 keys of at most 40 characters, 16 KiB in all.",
-  maxProperties: 50,
+  maxProperties: metadataKeysMax,
   propertyNames: { type: 'string', maxLength: 40 },
 })
 export type Metadata = Static<typeof metadata>
@@ -21,6 +23,9 @@ export function checkMetadata(value: unknown): string | undefined {
   const path = findInexactNumber(value, '')
   if (path !== undefined)
     return `the number at ${path} cannot be kept exactly; send it as text or stay within ±9007199254740991`
+  // A request's own keys are counted by the schema; those of an update add up with what is there.
+  const keys = Object.keys(Object(value)).length
+  if (keys > metadataKeysMax) return `it has ${keys} keys in all; at most ${metadataKeysMax} are allowed`
   const bytes = Buffer.byteLength(JSON.stringify(value))
   if (bytes > metadataBytesMax)
     return `it has ${bytes} bytes as JSON; at most ${metadataBytesMax} are allowed`

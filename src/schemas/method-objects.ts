@@ -197,14 +197,21 @@ export const otherRecordObject = otherRecord
 export type MethodOperationName = keyof typeof resultObjects
 
 /** What the contract lets an operation say about a method; whatever else is known stays inside. */
-export function resultObject(operation: MethodOperationName, key: string, outcome: 'done' | 'failed'): TObject {
+export function resultObject(
+  operation: MethodOperationName,
+  key: string,
+  outcome: 'done' | 'failed',
+): TObject {
   const objects: TProperties = outcome === 'done' ? resultObjects[operation] : failureObjects[operation]
   const other = outcome === 'done' ? otherResult : otherFailure
   return Object.hasOwn(objects, key) ? (objects[key] as TObject) : other
 }
 
-export const resultFields = (operation: MethodOperationName, key: string, outcome: 'done' | 'failed'): readonly string[] =>
-  Object.keys(resultObject(operation, key, outcome).properties)
+export const resultFields = (
+  operation: MethodOperationName,
+  key: string,
+  outcome: 'done' | 'failed',
+): readonly string[] => Object.keys(resultObject(operation, key, outcome).properties)
 
 /** Members of a method object without which a DIRECT payment cannot be made, and which a HOSTED one leaves to the page. */
 export const directMembers: Readonly<

@@ -23,6 +23,8 @@ export interface KeyRow {
   readonly payId?: PayId
   readonly xId?: XId
   readonly answer?: StoredAnswer
+  /** In the merchant's time: keys are kept for 30 of its days. */
+  readonly createdAt: Date
 }
 
 export interface StoredAnswer {
@@ -48,7 +50,8 @@ export interface EventRow {
   readonly createdAt: Date
 }
 
-export type TimerKind = 'INQUIRY'
+/** INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request. */
+export type TimerKind = 'INQUIRY' | 'CAPTURE' | 'LAPSE' | 'EXPIRE'
 
 export interface Timer {
   readonly merchantId: MerchantId
@@ -63,7 +66,7 @@ export interface Change {
   readonly card?: CardRow
   readonly insertPayment?: Payment
   /** Written only while the stored version is still `expectedVersion`. */
-  readonly updatePayment?: { readonly payment: Payment; readonly expectedVersion: number }
+  readonly updatePayment?: PaymentUpdate
   readonly insertOperations?: readonly OperationWrite[]
   readonly updateOperations?: readonly OperationWrite[]
   readonly key?: KeyRow
@@ -71,6 +74,13 @@ export interface Change {
   readonly events?: readonly EventRow[]
   readonly setTimers?: readonly Timer[]
   readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
+}
+
+export interface PaymentUpdate {
+  readonly payment: Payment
+  readonly expectedVersion: number
+  /** More changed than settling does: amount, transId, capture method, the merchant's own fields. */
+  readonly revised: boolean
 }
 
 export interface OperationWrite {
@@ -106,8 +116,17 @@ export function writesBetween(
     else if (old !== operation) updateOperations.push({ payment: after, operation })
   }
   return {
-    updatePayment: { payment: after, expectedVersion: before.version },
+    updatePayment: { payment: after, expectedVersion: before.version, revised: isRevised(before, after) },
     ...(insertOperations.length > 0 ? { insertOperations } : {}),
     ...(updateOperations.length > 0 ? { updateOperations } : {}),
   }
 }
+
+const isRevised = (before: Payment, after: Payment): boolean =>
+  before.transId !== after.transId ||
+  before.refNr !== after.refNr ||
+  before.amount !== after.amount ||
+  before.captureMethod !== after.captureMethod ||
+  before.expiresAt !== after.expiresAt ||
+  before.awaits !== after.awaits ||
+  before.details !== after.details

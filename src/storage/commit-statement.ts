@@ -12,13 +12,10 @@ const paymentKey: Columns = [
   ['pay_id', 'uuid'],
 ]
 
-/** What settling changes. Everything else of a payment is written once, at its birth. */
+/** What settling changes. */
 const paymentState: Columns = [
-  ['trans_id', 'text'],
-  ['ref_nr', 'text'],
   ['status', 'text'],
   ['live', 'boolean'],
-  ['amount', 'bigint'],
   ['authorized', 'bigint'],
   ['capturing', 'bigint'],
   ['captured', 'bigint'],
@@ -33,23 +30,37 @@ const paymentState: Columns = [
   ['version', 'integer'],
 ]
 
-const paymentBirth: Columns = [
-  ['method', 'text'],
-  ['integration_type', 'text'],
+/** What only a confirm, an update or a customer's step changes; rare enough to be kept off the usual path. */
+const paymentTerms: Columns = [
+  ['trans_id', 'text'],
+  ['ref_nr', 'text'],
   ['currency', 'text'],
-  ['capture_percent', 'smallint'],
+  ['amount', 'bigint'],
   ['capture_method', 'text'],
   ['delayed_hours', 'smallint'],
+  ['expires_at', 'timestamptz'],
+  ['awaits', 'text'],
+  ['details', 'json'],
+]
+
+/** Written once. */
+const paymentBirth: Columns = [
+  ['kind', 'text'],
+  ['method', 'text'],
+  ['integration_type', 'text'],
+  ['capture_percent', 'smallint'],
   ['card_id', 'uuid'],
   ['instrument', 'json'],
-  ['details', 'json'],
   ['created_at', 'timestamptz'],
 ]
 
 const operationKey: Columns = [...paymentKey, ['sequence', 'smallint']]
 
+/** Amount and preparation change while the customer or the merchant has a step to take; an answer leaves them alone. */
 const operationState: Columns = [
   ['state', 'text'],
+  ['amount', 'bigint'],
+  ['prepared', 'json'],
   ['response_code', 'text'],
   ['provider', 'json'],
   ['updated_at', 'timestamptz'],
@@ -58,10 +69,8 @@ const operationState: Columns = [
 const operationBirth: Columns = [
   ['x_id', 'uuid'],
   ['type', 'text'],
-  ['amount', 'bigint'],
   ['trans_id', 'text'],
   ['ref_nr', 'text'],
-  ['prepared', 'json'],
   ['details', 'json'],
   ['key', 'json'],
   ['created_at', 'timestamptz'],
@@ -84,14 +93,25 @@ const timerKey: Columns = [...paymentKey, ['x_id', 'uuid'], ['kind', 'text']]
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
 const parts = {
   key: {
-    columns: [...keyKey, ['fingerprint', 'text'], ['pay_id', 'uuid'], ['x_id', 'uuid'], ...keyAnswer],
+    columns: [
+      ...keyKey,
+      ['fingerprint', 'text'],
+      ['pay_id', 'uuid'],
+      ['x_id', 'uuid'],
+      ...keyAnswer,
+      ['created_at', 'timestamptz'],
+    ],
     write: insertInto('idempotency_key', 'key'),
   },
   payment: {
-    columns: [...paymentKey, ...paymentState, ...paymentBirth],
+    columns: [...paymentKey, ...paymentState, ...paymentTerms, ...paymentBirth],
     write: insertInto('payment', 'payment'),
   },
   settled: { columns: [...paymentKey, ...paymentState, ['expected_version', 'integer']], write: undefined },
+  revised: {
+    columns: [...paymentKey, ...paymentState, ...paymentTerms, ['expected_version', 'integer']],
+    write: undefined,
+  },
   card: {
     columns: [
       ['merchant_id', 'text'],
@@ -119,11 +139,18 @@ const parts = {
   },
   answered: {
     columns: [...operationKey, ...operationState],
-    write: updateOf('operation', 'answered', operationKey, operationState),
+    // An operation that is sent only now, after its customer's step, must be found from now on if nobody answers it.
+    write: updateOf({
+      table: 'operation',
+      part: 'answered',
+      key: operationKey,
+      state: operationState,
+      also: ["sent_at = CASE i.state WHEN 'SENT' THEN now() ELSE t.sent_at END"],
+    }),
   },
   keyAnswer: {
     columns: [...keyKey, ...keyAnswer],
-    write: updateOf('idempotency_key', 'keyAnswer', keyKey, keyAnswer),
+    write: updateOf({ table: 'idempotency_key', part: 'keyAnswer', key: keyKey, state: keyAnswer }),
   },
   event: {
     columns: [
@@ -163,9 +190,17 @@ function insertInto(table: string, part: string, conflict = ''): (columns: Colum
   }
 }
 
-function updateOf(table: string, part: string, key: Columns, state: Columns): (columns: Columns) => string {
+interface Update {
+  readonly table: string
+  readonly part: string
+  readonly key: Columns
+  readonly state: Columns
+  readonly also?: readonly string[]
+}
+
+function updateOf({ table, part, key, state, also = [] }: Update): (columns: Columns) => string {
   return () => {
-    const set = state.map(([name]) => `${name} = i.${name}`).join(', ')
+    const set = [...state.map(([name]) => `${name} = i.${name}`), ...also].join(', ')
     return `UPDATE ${table} t SET ${set} FROM ${inputName(part)} i
       WHERE ${match(key)} AND i.c NOT IN (SELECT c FROM refused)`
   }
@@ -222,15 +257,32 @@ function guards(present: readonly Part[]): string[] {
   }
   const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'
   const early = `taken AS MATERIALIZED (${taken.join(' UNION ALL ') || none})`
-  if (!present.includes('settled')) return [early, 'refused AS MATERIALIZED (SELECT c, why FROM taken)']
-  const set = paymentState.map(([name]) => `${name} = i.${name}`).join(', ')
-  return [
-    early,
-    `updated AS (UPDATE payment t SET ${set} FROM settled_in i
-      WHERE ${match(paymentKey)} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken)
-      RETURNING i.c)`,
-    `refused AS MATERIALIZED (SELECT c, why FROM taken UNION ALL
-      SELECT i.c, 'version_changed' FROM settled_in i
-      WHERE i.c NOT IN (SELECT c FROM updated) AND i.c NOT IN (SELECT c FROM taken))`,
-  ]
+  const updates = (['settled', 'revised'] as const).filter(part => present.includes(part)).map(updatePayment)
+  return [early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
 }
+
+interface PaymentUpdate {
+  readonly cte: string
+  readonly input: string
+  readonly updated: string
+}
+
+function updatePayment(part: 'settled' | 'revised'): PaymentUpdate {
+  const input = inputName(part)
+  const updated = `${part}_updated`
+  const columns = part === 'settled' ? paymentState : [...paymentState, ...paymentTerms]
+  const set = columns.map(([name]) => `${name} = i.${name}`).join(', ')
+  const cte = `${updated} AS (UPDATE payment t SET ${set} FROM ${input} i
+      WHERE ${match(paymentKey)} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken)
+      RETURNING i.c)`
+  return { cte, input, updated }
+}
+
+const refusedBy = (updates: readonly PaymentUpdate[]): string =>
+  `refused AS MATERIALIZED (${[
+    'SELECT c, why FROM taken',
+    ...updates.map(
+      ({ input, updated }) => `SELECT i.c, 'version_changed' FROM ${input} i
+      WHERE i.c NOT IN (SELECT c FROM ${updated}) AND i.c NOT IN (SELECT c FROM taken)`,
+    ),
+  ].join(' UNION ALL ')})`

@@ -21,15 +21,24 @@ const readerConnections = 6
 
 /**
  * The batch statements join a handful of rows to big tables by primary key. A plan made while a table was still
- * empty would scan it for ever after, so scans and the joins that need them are priced out on these connections.
+ * empty would read all of it for ever after, so every way but the index is priced out on these connections.
  */
-const writerOptions =
-  '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan'
+const writerOptions = [
+  'enable_seqscan=off',
+  'enable_bitmapscan=off',
+  'enable_hashjoin=off',
+  'enable_mergejoin=off',
+  'enable_material=off',
+  'plan_cache_mode=force_generic_plan',
+]
+  .map(setting => `-c ${setting}`)
+  .join(' ')
 
 /** 10 s: far above any statement of ours, far below a client's patience. */
 const limits = '-c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000'
 
 export function openDatabase(url: string, onError: (error: Error) => void): Database {
+  let closing = false
   const pool = (max: number, options: string): pg.Pool => {
     const created = new pg.Pool({
       connectionString: url,
@@ -41,7 +50,10 @@ export function openDatabase(url: string, onError: (error: Error) => void): Data
       idleTimeoutMillis: 60_000,
     })
     // Without a listener the process would die when the server ends an idle connection.
-    created.on('error', onError)
+    created.on('error', error => {
+      // A connection that breaks while all are being closed is no news.
+      if (!closing) onError(error)
+    })
     return created
   }
   const writers = pool(writerConnections, `${writerOptions} ${limits}`)
@@ -54,6 +66,7 @@ export function openDatabase(url: string, onError: (error: Error) => void): Data
       await readers.query('SELECT 1')
     },
     async close() {
+      closing = true
       await Promise.all([writers.end(), readers.end()])
     },
   }

@@ -14,6 +14,7 @@ import {
   fromOperationState,
   fromPayment,
   fromPaymentState,
+  fromPaymentTerms,
   fromTimer,
   fromTimerKey,
 } from '#storage/rows.ts'
@@ -116,6 +117,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     key: [],
     payment: [],
     settled: [],
+    revised: [],
     card: [],
     operation: [],
     answered: [],
@@ -128,8 +130,9 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     if (change.key) rows.key.push(fromKey(change.key, c))
     if (change.insertPayment) rows.payment.push(fromPayment(change.insertPayment, c))
     if (change.updatePayment) {
-      const { payment, expectedVersion } = change.updatePayment
-      rows.settled.push({ ...fromPaymentState(payment, c), expected_version: expectedVersion })
+      const { payment, expectedVersion, revised } = change.updatePayment
+      const row = revised ? fromPaymentTerms(payment, c) : fromPaymentState(payment, c)
+      rows[revised ? 'revised' : 'settled'].push({ ...row, expected_version: expectedVersion })
     }
     if (change.card) rows.card.push(fromCard(change.card, c))
     for (const operation of change.insertOperations ?? []) rows.operation.push(fromOperation(operation, c))

@@ -10,6 +10,7 @@ import type { CardRow, EventRow, KeyAnswer, KeyRow, OperationWrite, Timer } from
 export interface PaymentRow {
   merchant_id: string
   pay_id: string
+  kind: Payment['kind']
   trans_id: string
   ref_nr: string | null
   method: string
@@ -28,7 +29,10 @@ export interface PaymentRow {
   delayed_hours: number | null
   closed_for_capture: boolean
   authorization_expires_at: Date | null
+  expires_at: Date | null
+  awaits: Payment['awaits'] | null
   instrument: Instrument | null
+  pseudo_number: string | null
   details: Record<string, unknown>
   event_sequence: number
   created_at: Date
@@ -61,6 +65,7 @@ export function toPayment(row: PaymentRow): Payment {
   return {
     merchantId: row.merchant_id as MerchantId,
     payId: row.pay_id as PayId,
+    kind: row.kind,
     transId: row.trans_id,
     refNr: row.ref_nr ?? undefined,
     method,
@@ -79,7 +84,11 @@ export function toPayment(row: PaymentRow): Payment {
     captureMethod: { type: row.capture_method, delayedHours: row.delayed_hours ?? undefined },
     closedForCapture: row.closed_for_capture,
     authorizationExpiresAt: row.authorization_expires_at ?? undefined,
-    instrument: row.instrument ?? undefined,
+    expiresAt: row.expires_at ?? undefined,
+    awaits: row.awaits ?? undefined,
+    instrument: row.instrument
+      ? { ...row.instrument, pseudoCardNumber: row.pseudo_number ?? undefined }
+      : undefined,
     details: row.details,
     eventSequence: row.event_sequence,
     operations: row.operations.map(toOperation),
@@ -113,11 +122,8 @@ export const fromPaymentState = (payment: Payment, c: number) => ({
   c,
   merchant_id: payment.merchantId,
   pay_id: payment.payId,
-  trans_id: payment.transId,
-  ref_nr: payment.refNr,
   status: payment.status,
   live: isLive(payment),
-  amount: payment.amount.value,
   authorized: payment.sums.authorized,
   capturing: payment.sums.capturing,
   captured: payment.sums.captured,
@@ -132,17 +138,27 @@ export const fromPaymentState = (payment: Payment, c: number) => ({
   version: payment.version,
 })
 
-export const fromPayment = (payment: Payment, c: number) => ({
+export const fromPaymentTerms = (payment: Payment, c: number) => ({
   ...fromPaymentState(payment, c),
-  method: payment.method.type,
-  integration_type: payment.integrationType,
+  trans_id: payment.transId,
+  ref_nr: payment.refNr,
   currency: payment.amount.currency,
-  capture_percent: capturePercent(payment),
+  amount: payment.amount.value,
   capture_method: payment.captureMethod.type,
   delayed_hours: payment.captureMethod.delayedHours,
+  expires_at: payment.expiresAt,
+  awaits: payment.awaits,
+  details: payment.details,
+})
+
+export const fromPayment = (payment: Payment, c: number) => ({
+  ...fromPaymentTerms(payment, c),
+  kind: payment.kind,
+  method: payment.method.type,
+  integration_type: payment.integrationType,
+  capture_percent: capturePercent(payment),
   card_id: payment.instrument?.cardId,
   instrument: payment.instrument,
-  details: payment.details,
   created_at: payment.createdAt,
 })
 
@@ -152,6 +168,8 @@ export const fromOperationState = ({ payment, operation }: OperationWrite, c: nu
   pay_id: payment.payId,
   sequence: operation.sequence,
   state: operation.state,
+  amount: operation.amount,
+  prepared: operation.prepared,
   response_code: operation.responseCode,
   provider: operation.provider,
   updated_at: operation.updatedAt,
@@ -161,10 +179,8 @@ export const fromOperation = (write: OperationWrite, c: number) => ({
   ...fromOperationState(write, c),
   x_id: write.operation.xId,
   type: write.operation.type,
-  amount: write.operation.amount,
   trans_id: write.operation.transId,
   ref_nr: write.operation.refNr,
-  prepared: write.operation.prepared,
   details: write.operation.details,
   key: write.operation.key,
   created_at: write.operation.createdAt,
@@ -201,6 +217,7 @@ export const fromKey = (key: KeyRow, c: number) => ({
   x_id: key.xId,
   answer_status: key.answer?.status,
   answer_body: key.answer?.json,
+  created_at: key.createdAt,
 })
 
 export const fromEvent = (event: EventRow, c: number) => ({

@@ -6,7 +6,7 @@ import type { TimerKind } from '#storage/change.ts'
 import type { Database } from '#storage/database.ts'
 import { createInstallation } from '#storage/installation.ts'
 
-export interface DueTimer {
+export interface ClaimedTimer {
   readonly merchantId: MerchantId
   readonly payId: PayId
   readonly xId: XId
@@ -21,9 +21,17 @@ export interface Orphan {
   readonly xId: XId
 }
 
+export interface TimerClaim {
+  readonly now: Date
+  readonly limit: number
+  readonly leaseMs: number
+  /** All merchants unless given. */
+  readonly merchantId?: MerchantId
+}
+
 export interface WorkFinder {
   /** Leases up to `limit` due timers to this process; one that is not settled in time becomes visible again. */
-  claimTimers(options: { now: Date; limit: number; leaseMs: number }): Promise<readonly DueTimer[]>
+  claimTimers(options: TimerClaim): Promise<readonly ClaimedTimer[]>
   /** The database's clock: the one that stamps operations as they are sent. */
   now(): Promise<Date>
   /** Operations that were sent before that time and are still SENT. */
@@ -89,17 +97,17 @@ export function createWorkFinder(database: Database): WorkFinder {
   }
 
   return {
-    async claimTimers({ now, limit, leaseMs }) {
-      const { rows } = await database.writers.query<DueTimer>({
+    async claimTimers({ now, limit, leaseMs, merchantId }) {
+      const { rows } = await database.writers.query<ClaimedTimer>({
         name: 'claim_timers',
         text: `UPDATE timer t SET leased_until = $1::timestamptz + $3 * interval '1 millisecond'
           FROM (SELECT merchant_id, pay_id, x_id, kind FROM timer
-                WHERE run_at <= $1 AND (leased_until IS NULL OR leased_until <= $1)
+                WHERE run_at <= $1 AND ($4::text IS NULL OR merchant_id = $4) AND (leased_until IS NULL OR leased_until <= $1)
                 ORDER BY run_at LIMIT $2 FOR UPDATE SKIP LOCKED) due
           WHERE t.merchant_id = due.merchant_id AND t.pay_id = due.pay_id AND t.x_id = due.x_id AND t.kind = due.kind
           RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.x_id AS "xId", t.kind, t.attempt,
             t.run_at AS "runAt"`,
-        values: [now, limit, leaseMs],
+        values: [now, limit, leaseMs, merchantId],
       })
       return rows
     },

@@ -21,7 +21,7 @@ export interface VaultStore {
   /** Keeps the first one when two processes make a merchant's first key at once; read again to see which. */
   insertKey(merchantId: MerchantId, key: WrappedKey): Promise<void>
   findCard(merchantId: MerchantId, pseudoNumber: string): Promise<SealedCard | undefined>
-  findPseudoNumber(merchantId: MerchantId, cardId: string): Promise<string | undefined>
+  findCardById(merchantId: MerchantId, cardId: string): Promise<SealedCard | undefined>
 }
 
 export function createVaultStore(database: Database): VaultStore {
@@ -51,13 +51,14 @@ export function createVaultStore(database: Database): VaultStore {
       })
       return rows[0]
     },
-    async findPseudoNumber(merchantId, cardId) {
-      const { rows } = await readers.query<{ pseudo_number: string }>({
-        name: 'vault_pseudo_number',
-        text: 'SELECT pseudo_number FROM vault_card WHERE merchant_id = $1 AND card_id = $2',
+    async findCardById(merchantId, cardId) {
+      const { rows } = await readers.query<SealedCard>({
+        name: 'vault_card_by_id',
+        text: `SELECT card_id AS "cardId", key_version AS "keyVersion", sealed, expiry_date AS "expiryDate"
+               FROM vault_card WHERE merchant_id = $1 AND card_id = $2`,
         values: [merchantId, cardId],
       })
-      return rows[0]?.pseudo_number
+      return rows[0]
     },
   }
 }

@@ -7,7 +7,7 @@ import { detectBrand, isPseudoCardNumber, maskCard, toPseudoCardNumber } from '#
 import type { MerchantId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import type { CardRow } from '#storage/change.ts'
-import type { VaultStore } from '#storage/vault-store.ts'
+import type { SealedCard, VaultStore } from '#storage/vault-store.ts'
 import type { KeyRing } from '#vault/key-ring.ts'
 import { seal, unseal } from '#vault/sealing.ts'
 
@@ -31,7 +31,8 @@ export interface CardVault {
   ): Promise<AdmittedCard | undefined>
   /** Told after the row was committed, so that the next payment with this card need not write it again. */
   remember(card: AdmittedCard & { readonly merchantId: MerchantId }): void
-  pseudoNumberOf(merchantId: MerchantId, cardId: string): Promise<string | undefined>
+  /** The number of a card that an earlier payment brought, for a step that comes later; undefined once destroyed. */
+  reopen(merchantId: MerchantId, cardId: string): Promise<Secret<string> | undefined>
 }
 
 /** 20,000 keyed fingerprints are about 3 MB and cover the regular customers of a busy shop. */
@@ -50,13 +51,8 @@ export function createCardVault(deps: {
     expiryDate?: string,
   ): Promise<AdmittedCard | undefined> {
     const stored = await deps.store.findCard(merchantId, pseudoNumber)
-    if (!stored?.sealed) return undefined
-    const { key } = await deps.keyRing.byVersion(merchantId, stored.keyVersion)
-    const number = unseal(
-      key,
-      stored.sealed,
-      placeOf(merchantId, stored.cardId, stored.keyVersion),
-    ).toString()
+    const number = stored && (await unsealCard(merchantId, stored))
+    if (!stored || number === undefined) return undefined
     return {
       cardId: stored.cardId,
       number: new Secret(number),
@@ -64,6 +60,15 @@ export function createCardVault(deps: {
       brand: detectBrand(number),
       expiryDate: expiryDate ?? stored.expiryDate ?? undefined,
     }
+  }
+
+  async function unsealCard(
+    merchantId: MerchantId,
+    { cardId, keyVersion, sealed }: SealedCard,
+  ): Promise<string | undefined> {
+    if (!sealed) return undefined
+    const { key } = await deps.keyRing.byVersion(merchantId, keyVersion)
+    return unseal(key, sealed, placeOf(merchantId, cardId, keyVersion)).toString()
   }
 
   return {
@@ -92,7 +97,11 @@ export function createCardVault(deps: {
       }
       remembered.add(merchantId + cardId)
     },
-    pseudoNumberOf: (merchantId, cardId) => deps.store.findPseudoNumber(merchantId, cardId),
+    async reopen(merchantId, cardId) {
+      const stored = await deps.store.findCardById(merchantId, cardId)
+      const number = stored && (await unsealCard(merchantId, stored))
+      return number === undefined ? undefined : new Secret(number)
+    },
   }
 }
 

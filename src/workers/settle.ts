@@ -1,6 +1,6 @@
 /**
- * Settles what has no answer: operations that an earlier process left behind, and undecided ones whose next inquiry is
- * due. Runs beside the requests, never in their way, and one failure does not stop the others.
+ * Settles what an earlier process left behind: operations that were sent and never answered. Runs beside the requests,
+ * never in their way, and one failure does not stop the others.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -13,15 +13,10 @@ export interface SettleWorker {
   recover(sentBefore: Date): Promise<number>
   /** What a dead process beside us may have left by now. */
   recoverAbandoned(): Promise<number>
-  /** Runs what is due now and returns how much that was. */
-  runDue(): Promise<number>
 }
 
 /** 90 s: three sends of 20 s each and both commits fit in, so a living process never loses its operation to us. */
 const abandonedAfterMs = 90_000
-
-/** 60 s: longer than an inquiry may take; after a crash the timer is visible again. */
-const leaseMs = 60_000
 
 /** 200: enough to keep the providers busy, few enough to finish within a lease. */
 const chunk = 200
@@ -70,12 +65,6 @@ export function createSettleWorker({ engine, work, findMerchant }: SettleDeps): 
 
     async recoverAbandoned() {
       return recover(new Date((await work.now()).getTime() - abandonedAfterMs))
-    },
-
-    async runDue() {
-      const timers = await work.claimTimers({ now: new Date(engine.clock.nowMs()), limit: chunk, leaseMs })
-      await Promise.all(timers.map(timer => settleOne({ ...timer, inquiry: timer.attempt })))
-      return timers.length
     },
   }
 }

@@ -113,7 +113,7 @@ describe('captures', () => {
     expect((await capture(payId, 300)).status).toBe(200)
     expect(await capture(payId, 1)).toMatchObject(refused('20200002'))
     clock.move(10 * secondMs)
-    expect(await gateway.gateway.settleWorker.runDue()).toBe(1)
+    expect(await gateway.gateway.timerWorker.runDue()).toBe(1)
     expect(await sumOf(payId)).toBe(1000)
     expect(await countEvents(gateway.databaseUrl, pending.body.xId)).toBe(1)
   })
@@ -127,7 +127,7 @@ describe('guards, the first that fails is the answer', () => {
     const pending = await authorize()
     expect(await capture(pending, 1)).toMatchObject(refused('20200001'))
     clock.move(10 * secondMs)
-    await gateway.gateway.settleWorker.runDue()
+    await gateway.gateway.timerWorker.runDue()
     expect((await capture(pending, 1)).status).toBe(200)
   })
 

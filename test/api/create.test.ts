@@ -112,9 +112,9 @@ describe('what becomes of it', () => {
     expect(created).toMatchObject({ status: 200, body: { status: 'PENDING', responseCode: '60000200' } })
     const { payId, xId } = created.body
     expect((await read(payId)).body).toMatchObject({ status: 'PENDING', amount: { authorizedValue: 0 } })
-    expect(await gateway.gateway.settleWorker.runDue()).toBe(0)
+    expect(await gateway.gateway.timerWorker.runDue()).toBe(0)
     clock.move(10 * secondMs)
-    expect(await gateway.gateway.settleWorker.runDue()).toBe(1)
+    expect(await gateway.gateway.timerWorker.runDue()).toBe(1)
     expect((await read(payId)).body).toMatchObject({
       status: settled,
       responseCode: '00000000',
@@ -122,7 +122,7 @@ describe('what becomes of it', () => {
     })
     expect(await countEvents(gateway.databaseUrl, xId)).toBe(1)
     clock.move(3600 * secondMs)
-    expect(await gateway.gateway.settleWorker.runDue()).toBe(0)
+    expect(await gateway.gateway.timerWorker.runDue()).toBe(0)
   })
 
   test('422 54 for a card whose last month is over', async () => {

@@ -57,7 +57,10 @@ describe('400 names the field', () => {
     ['paymentMethods.card.cardholderName', withCard({ cardholderName: 'x' })],
     ['paymentMethods.card.cvv', withCard({ cvv: '123' })],
     ['captureMethod.type', cardPayment({ captureMethod: { type: 'LATER' } })],
-    ['captureMethod.type', cardPayment({ captureMethod: { type: 'DELAYED', delayed: { delayedHours: 1 } } })],
+    [
+      'captureMethod.delayed.delayedHours',
+      cardPayment({ captureMethod: { type: 'DELAYED', delayed: { delayedHours: 697 } } }),
+    ],
     ['metadata', cardPayment({ metadata: many(51) })],
     [`metadata.${'k'.repeat(41)}`, cardPayment({ metadata: { ['k'.repeat(41)]: 1 } })],
     ['metadata', cardPayment({ metadata: { a: 'x'.repeat(17_000) } })],

@@ -95,7 +95,7 @@ describe.each(cells)('$operation dies $point, $happening', ({ point, operation, 
 
     await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
     clock.move(10 * secondMs)
-    await heir.gateway.settleWorker.runDue()
+    await heir.gateway.timerWorker.runDue()
 
     const { transId } = request.body as { transId: string }
     const { body: record } = await heir.call('GET', `/payments/getByTransId/${transId}`)
@@ -146,7 +146,7 @@ test('an acquirer that cannot tell leaves it PENDING, counted and asked about ag
   expect((await heir.call('POST', request.path, tooMuch)).body.responseCode).toBe('20200003')
   acquirer.setSilent(false)
   clock.move(30 * secondMs)
-  expect(await heir.gateway.settleWorker.runDue()).toBe(1)
+  expect(await heir.gateway.timerWorker.runDue()).toBe(1)
   expect(await read()).toMatchObject({ status: 'OK', amount: { capturedValue: 400 } })
 })
 

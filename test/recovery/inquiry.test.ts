@@ -26,7 +26,7 @@ async function begin(settleTimeMs: number): Promise<void> {
 const create = (change: Record<string, unknown> = {}) =>
   gateway.call('POST', '/payments', cardPayment(change))
 const read = async (payId: string) => (await gateway.call('GET', `/payments/getByPayId/${payId}`)).body
-const runDue = () => gateway.gateway.settleWorker.runDue()
+const runDue = () => gateway.gateway.timerWorker.runDue()
 
 describe('the times of inquiry', () => {
   beforeAll(() => begin(0))
@@ -56,7 +56,7 @@ describe('the times of inquiry', () => {
     for (let count = 0; count < 3; count++) await create(manual)
     clock.move(10 * secondMs)
     const before = acquirer.inquiries()
-    const found = await Promise.all([runDue(), neighbour.gateway.settleWorker.runDue()])
+    const found = await Promise.all([runDue(), neighbour.gateway.timerWorker.runDue()])
     expect(found[0] + found[1]).toBe(3)
     expect(acquirer.inquiries() - before).toBe(3)
     await neighbour.stop()

@@ -18,7 +18,9 @@ test('a connection on which nothing was ever sent is closed at once', { timeout:
   await closed
 })
 
-test('a request under way is answered first, and says that it was the last', { timeout: stopMs }, async () => {
+test('a request under way is answered first, and says that it was the last', {
+  timeout: stopMs,
+}, async () => {
   const reached = Promise.withResolvers<void>()
   const mayGoOn = Promise.withResolvers<void>()
   const gateway = await startTestGateway({

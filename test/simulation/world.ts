@@ -131,7 +131,7 @@ async function repeatKey(world: World): Promise<void> {
 async function moveClock({ clock, gateway, random }: World): Promise<void> {
   // Ten minutes at most: all of them together stay below the day after which nobody asks any more.
   clock.move(random.pick([1, 10, 30, 60, 600]) * secondMs)
-  await gateway.gateway.settleWorker.runDue()
+  await gateway.gateway.timerWorker.runDue()
 }
 
 async function fallSilent({ acquirer, random }: World): Promise<void> {
@@ -227,7 +227,7 @@ async function comeToRest({ acquirer, clock, gateway }: World): Promise<void> {
   acquirer.setSilent(false)
   for (let hour = 0; hour < 24; hour++) {
     clock.move(3600 * secondMs)
-    while ((await gateway.gateway.settleWorker.runDue()) > 0);
+    while ((await gateway.gateway.timerWorker.runDue()) > 0);
   }
 }
 

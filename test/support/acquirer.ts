@@ -7,7 +7,8 @@ import { type Connectors, simulatedBy } from '#connectors/registry.ts'
 import { createSimulator, type SimulatorMessage } from '#connectors/simulator/simulator.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 
-export type Fault = 'lost_answer' | 'lost_request' | 'throws'
+/** The last one is for an approval that captures as well: of its two answers the second is lost. */
+export type Fault = 'lost_answer' | 'lost_request' | 'throws' | 'lost_capture_answer'
 
 export interface Acquirer {
   readonly connectors: Connectors
@@ -29,7 +30,15 @@ const unreached: Outcome = { kind: 'unreached' }
 export function createAcquirer(settleTimeMs = 0): Acquirer {
   const ledger: SimulatorMessage[] = []
   const simulator = createSimulator({ onMessage: message => void ledger.push(message) })
-  const faults: Record<SimulatorMessage['operation'], Fault[]> = { AUTHORIZATION: [], CAPTURE: [] }
+  const faults: Record<SimulatorMessage['operation'], Fault[]> = {
+    AUTHORIZATION: [],
+    CONFIRM: [],
+    INCREMENTAL: [],
+    CAPTURE: [],
+    REVERSAL: [],
+    REFUND: [],
+    CREDIT: [],
+  }
   let silent = false
   let inquiries = 0
 
@@ -46,8 +55,21 @@ export function createAcquirer(settleTimeMs = 0): Acquirer {
     if (fault === 'lost_request') return say(unreached)
     const answer = await deliver()
     if (fault === 'throws') throw new Error('the line broke')
+    if (fault === 'lost_capture_answer') return { ...answer, capture: unknown }
     return fault === 'lost_answer' ? say(unknown) : answer
   }
+
+  /** Follow-ups and credits answer with one outcome; each suffers the faults of its own kind. */
+  const single =
+    <Request extends { operation: SimulatorMessage['operation'] }>(
+      deliver: ((request: Request) => Promise<Outcome>) | undefined,
+    ) =>
+    (request: Request): Promise<Outcome> =>
+      suffer<Outcome>(
+        request.operation,
+        async () => deliver?.(request) ?? unknown,
+        outcome => outcome,
+      )
 
   const connector: Connector = {
     ...simulator,
@@ -55,16 +77,15 @@ export function createAcquirer(settleTimeMs = 0): Acquirer {
     facts: { idempotentByReference: true, settleTimeMs },
     authorize: request =>
       suffer<AuthorizationOutcome>(
-        'AUTHORIZATION',
+        request.operation,
         () => simulator.authorize(request),
         authorization => ({ authorization }),
       ),
-    capture: request =>
-      suffer<Outcome>(
-        'CAPTURE',
-        async () => (simulator.capture ? simulator.capture(request) : unknown),
-        outcome => outcome,
-      ),
+    capture: single(simulator.capture),
+    reverse: single(simulator.reverse),
+    refund: single(simulator.refund),
+    increment: single(simulator.increment),
+    credit: single(simulator.credit),
     async inquire(inquiry) {
       inquiries += 1
       if (silent) return unknown
@@ -78,8 +99,7 @@ export function createAcquirer(settleTimeMs = 0): Acquirer {
     inquiries: () => inquiries,
     failNext: (operation, ...given) => void faults[operation].push(...loseThrice(given)),
     heal() {
-      faults.AUTHORIZATION = []
-      faults.CAPTURE = []
+      for (const waiting of Object.values(faults)) waiting.length = 0
     },
     setSilent(value) {
       silent = value

@@ -9,8 +9,8 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const templateUrl = inject('templateDatabaseUrl')
+/** With a template of the test's own, nobody may be connected to that one. */
+export async function createTestDatabase(templateUrl = inject('templateDatabaseUrl')): Promise<TestDatabase> {
   const template = new URL(templateUrl).pathname.slice(1)
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
   // file_copy: 16 ms, and 7 ms to drop; wal_log took 18 ms each.

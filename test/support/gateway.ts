@@ -39,6 +39,8 @@ export interface TestRequest {
 }
 
 export interface TestGatewayOptions {
+  /** Live needs a database that keeps what it was told: see `databaseUrl`. */
+  readonly environment?: 'test' | 'live'
   readonly clock?: Clock
   readonly connectors?: Connectors
   readonly testCrash?: CrashPoint
@@ -62,7 +64,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   masterKeys.set(database.url, keyText)
   const logged: string[] = []
   const gateway = await createGateway({
-    environment: 'test',
+    environment: options.environment ?? 'test',
     databaseUrl: options.throughUrl ?? database.url,
     masterKey: toMasterKey(keyText, 'the test key'),
     logLevel: options.logLevel ?? 'info',

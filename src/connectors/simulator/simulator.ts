@@ -1,26 +1,26 @@
 /**
  * The provider of the test environment: offline, deterministic, and a connector like any other. What it will do with an
- * operation is decided in `prepare…` and stored with the operation before the call, so that it answers an inquiry the
+ * operation is decided in `prepare` and stored with the operation before the call, so that it answers an inquiry the
  * same way after any crash, in any process, without a memory of its own.
  */
-import { createHash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type {
-  AuthorizationOutcome,
   AuthorizationRequest,
-  CaptureRequest,
   Connector,
-  Inquiry,
+  FollowUpRequest,
   OperationRequest,
 } from '#connectors/contract.ts'
-import { type Scenario, scenarioOf } from '#connectors/simulator/test-cards.ts'
+import { createFaultBook, type FaultBook } from '#connectors/simulator/faults.ts'
+import { type Asked, toProviderFacts } from '#connectors/simulator/provider-facts.ts'
+import { scenarioOf } from '#connectors/simulator/test-numbers.ts'
 import { hasExpired } from '#domain/dates.ts'
-import { providerText } from '#domain/response-codes.ts'
-import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
-import type { Prepared } from '#lifecycle/payment.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+import type { OperationType, Prepared } from '#lifecycle/payment.ts'
 
 /** A message that reached the simulator, for tests that keep a ledger of their own. */
 export interface SimulatorMessage {
-  readonly operation: 'AUTHORIZATION' | 'CAPTURE'
+  readonly operation: OperationType
+  readonly payId: string
   readonly reference: string
   readonly amount: number
   readonly approved: boolean
@@ -29,114 +29,143 @@ export interface SimulatorMessage {
 export interface SimulatorOptions {
   /** Hears of every message that arrives, before it is answered. */
   readonly onMessage?: (message: SimulatorMessage) => void
+  readonly faults?: FaultBook
 }
 
-export function createSimulator(options: SimulatorOptions = {}): Connector {
-  const deliver = (
-    operation: SimulatorMessage['operation'],
-    request: OperationRequest,
-    outcome: Outcome,
-  ): void => {
-    if (outcome.kind === 'unreached') return
-    options.onMessage?.({
-      operation,
-      reference: request.reference,
-      amount: request.amount.value,
-      approved: outcome.kind === 'approved',
-    })
+/** An operation is sent three times at most; this many lost ones are all of them. */
+const allSends = 3
+
+export function createSimulator({ onMessage, faults = createFaultBook() }: SimulatorOptions = {}): Connector {
+  /** Decides, lets the ledger know, and gives back what we get to hear of it. */
+  async function receive(request: OperationRequest, detail: string | undefined): Promise<Outcome> {
+    const { prepared, send } = request
+    if (prepared.delayMs) await delay(Number(prepared.delayMs))
+    if (send <= Number(prepared.lostSends ?? 0)) return { kind: 'unreached' }
+    const outcome = decide(request, detail)
+    const { operation, payId, reference, amount } = request
+    onMessage?.({ operation, payId, reference, amount: amount.value, approved: outcome.kind === 'approved' })
+    return prepared.lostAnswer ? { kind: 'unknown' } : outcome
   }
+
+  const followUp = (request: FollowUpRequest): Promise<Outcome> =>
+    receive(request, textOf(request.prepared.decline))
 
   return {
     name: 'simulator',
     // It remembers everything by reference and answers at once, so there is nothing to wait for.
     facts: { idempotentByReference: true, settleTimeMs: 0 },
 
-    prepareAuthorization({ card, simulationMode, at }) {
-      const scenario = { ...(card ? scenarioOf(card.number.reveal()) : {}), ...modeScenario(simulationMode) }
-      const expired = card?.expiryDate !== undefined && hasExpired(card.expiryDate, at.getTime())
-      return prepared(expired ? { authorization: expiredCard } : scenario)
+    prepare(request, approval) {
+      const scenario = approval ? followUpScenario(request.operation, approval) : firstScenario(request)
+      return withoutGaps({
+        ...scenario,
+        ...modeScenario(request.simulationMode),
+        ...drawFault(request, faults),
+      })
     },
 
-    async authorize(request: AuthorizationRequest): Promise<AuthorizationOutcome> {
-      const outcome = decide(request, detailOf(request.prepared, 'authorization'))
-      deliver('AUTHORIZATION', request, outcome)
-      if (!request.captureReference || outcome.kind !== 'approved')
-        return { authorization: hear(request, outcome) }
-      const captureRequest = { ...request, reference: request.captureReference }
-      const capture = decide(captureRequest, detailOf(request.prepared, 'capture'))
-      deliver('CAPTURE', captureRequest, capture)
-      return { authorization: hear(request, outcome), capture: hear(request, capture) }
+    async authorize(request: AuthorizationRequest) {
+      const authorization = await receive(request, textOf(request.prepared.decline))
+      const { captureReference, prepared } = request
+      const approved = authorization.kind !== 'unreached' && prepared.decline === undefined
+      if (!captureReference || !approved) return { authorization }
+      const capture: OperationRequest = { ...request, operation: 'CAPTURE', reference: captureReference }
+      return { authorization, capture: await receive(capture, textOf(request.prepared.laterCapture)) }
     },
 
-    prepareCapture({ simulationMode }, authorization) {
-      const mode = modeScenario(simulationMode)
-      const capture = mode.authorization ?? (simulationMode ? undefined : detailOf(authorization, 'capture'))
-      return prepared({ capture })
-    },
+    capture: followUp,
+    reverse: followUp,
+    refund: followUp,
+    increment: followUp,
+    credit: request => receive(request, textOf(request.prepared.decline)),
 
-    async capture(request: CaptureRequest): Promise<Outcome> {
-      const outcome = decide(request, detailOf(request.prepared, 'capture'))
-      deliver('CAPTURE', request, outcome)
-      return hear(request, outcome)
-    },
-
-    async inquire(inquiry: Inquiry): Promise<Outcome> {
-      return decide(
-        inquiry,
-        detailOf(inquiry.prepared, inquiry.operation === 'CAPTURE' ? 'capture' : 'authorization'),
-      )
+    async inquire(inquiry) {
+      if (Number(inquiry.prepared.lostSends ?? 0) >= allSends) return { kind: 'unreached' }
+      const { decline, laterCapture } = inquiry.prepared
+      return decide(inquiry, textOf(inquiry.operation === 'CAPTURE' ? (decline ?? laterCapture) : decline))
     },
   }
 }
 
-const expiredCard = '0354'
+type PrepareRequest = Parameters<Connector['prepare']>[0]
 
-/** `0000` approves whatever the card says; other digits are the detail of the decline. */
-function modeScenario(simulationMode: string | undefined): Scenario {
+function firstScenario({
+  card,
+  account,
+  at,
+}: PrepareRequest): Record<string, string | number | boolean | undefined> {
+  if (card?.expiryDate !== undefined && hasExpired(card.expiryDate, at.getTime())) return { decline: '0354' }
+  const number = card?.number ?? account?.number
+  const { fault, ...scenario } = number ? scenarioOf(number.reveal()) : {}
+  return {
+    ...scenario,
+    lostAnswer: fault === 'lost_answer' ? true : undefined,
+    lostSends: fault === 'lost_request' ? allSends : undefined,
+  }
+}
+
+/** What the number was bound to do later; a confirm is the approval itself and does what the first step would have. */
+function followUpScenario(
+  operation: OperationType,
+  approval: Prepared,
+): Record<string, string | number | boolean | undefined> {
+  switch (operation) {
+    case 'AUTHORIZATION':
+    case 'CONFIRM':
+      return approval
+    case 'CAPTURE':
+      return { decline: textOf(approval.laterCapture) }
+    case 'REFUND':
+      return { decline: textOf(approval.laterRefund) }
+    default:
+      return {}
+  }
+}
+
+/** `0000` approves whatever the number says; other digits are the detail of the decline. */
+function modeScenario(simulationMode: string | undefined): Record<string, undefined | string> {
   if (simulationMode === undefined) return {}
   const digits = simulationMode.replace(/^Test:/, '')
-  const detail = digits === '0000' ? undefined : digits
-  return { authorization: detail, capture: undefined, fault: undefined }
+  return {
+    decline: digits === '0000' ? undefined : digits,
+    laterCapture: undefined,
+    lostAnswer: undefined,
+    lostSends: undefined,
+  }
 }
 
-const prepared = (scenario: Scenario): Prepared =>
+/** Faults are used up here, once per operation (a lost request once per sending), so that an inquiry uses up none. */
+function drawFault(
+  { merchantId, operation }: PrepareRequest,
+  faults: FaultBook,
+): Record<string, string | number | boolean> {
+  const rule = faults.take(merchantId, operation)
+  switch (rule?.fault) {
+    case undefined:
+      return {}
+    case 'decline':
+      return { decline: `03${rule.code ?? '05'}` }
+    case 'delay':
+      return { delayMs: rule.delayMs ?? 0 }
+    case 'lost_answer':
+    case 'error':
+      return { lostAnswer: true }
+    case 'lost_request': {
+      let lostSends = 1
+      while (lostSends < allSends && faults.take(merchantId, operation, 'lost_request')) lostSends += 1
+      return { lostSends }
+    }
+  }
+}
+
+const withoutGaps = (scenario: Record<string, string | number | boolean | undefined>): Prepared =>
   Object.fromEntries(Object.entries(scenario).filter(([, value]) => value !== undefined)) as Prepared
 
-const detailOf = (stored: Prepared, name: keyof Scenario): string | undefined =>
-  stored[name] === undefined ? undefined : String(stored[name])
+const textOf = (value: string | number | boolean | undefined): string | undefined =>
+  value === undefined ? undefined : String(value)
 
 /** What the simulated acquirer decides, whether or not we get to hear it. */
-function decide(
-  request: Pick<Inquiry, 'reference' | 'amount' | 'prepared'>,
-  detail: string | undefined,
-): Outcome {
-  if (request.prepared.fault === 'lost_request') return { kind: 'unreached' }
-  const provider = providerFacts(request, detail)
+function decide(asked: Asked, detail: string | undefined): Outcome {
+  const provider = toProviderFacts(asked, detail)
   return detail === undefined ? { kind: 'approved', provider } : { kind: 'declined', detail, provider }
-}
-
-/** An answer that is lost on its way was given all the same: for us the outcome is unknown. */
-const hear = (request: OperationRequest, outcome: Outcome): Outcome =>
-  request.prepared.fault === 'lost_answer' ? { kind: 'unknown' } : outcome
-
-/** Ids and codes that look like an acquirer's and follow from the reference, so that an inquiry finds the same ones. */
-function providerFacts(
-  { reference, amount }: Pick<Inquiry, 'reference' | 'amount'>,
-  detail: string | undefined,
-): ProviderFacts {
-  const digest = createHash('sha256').update(reference).digest()
-  const echo = { reference, amount }
-  const transactionId = `sim${digest.toString('hex', 0, 10)}`
-  if (detail !== undefined) {
-    const responseCode = detail.slice(-2)
-    return { echo, transactionId, responseCode, responseText: providerText(responseCode) }
-  }
-  return {
-    echo,
-    transactionId,
-    responseCode: '00',
-    // Six digits without a leading zero, so that it is the same as a number.
-    approvalCode: 100_000 + (digest.readUInt32BE(10) % 900_000),
-    schemeReferenceId: (digest.readBigUInt64BE(16) % 10n ** 15n).toString().padStart(15, '0'),
-  }
 }

@@ -1,14 +1,14 @@
 /** `POST /payments/{id}/captures`: takes some or all of what is authorised. */
-import { parsePayId } from '#domain/ids.ts'
 import { checkShared } from '#endpoints/checks.ts'
+import { exampleIds, exampleSuccess, requirePayId, toFollowUp } from '#endpoints/payments/follow-up.ts'
 import { paymentPath } from '#endpoints/payments/path.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { NotFound } from '#http/ports.ts'
 import type { CaptureCommand } from '#lifecycle/capture.ts'
+import { readRest } from '#methods/rest-after-capture.ts'
 import { capture } from '#operations/capture.ts'
 import { type CaptureRequest, captureRequest } from '#schemas/capture.ts'
-import { failedResult, operationResult } from '#schemas/result.ts'
+import { captureResult, failedCapture } from '#schemas/result.ts'
 
 export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof paymentPath>({
   verb: 'POST',
@@ -25,7 +25,7 @@ export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof 
   dialect: 'payment',
   params: paymentPath,
   body: captureRequest,
-  answers: { 200: operationResult, 422: failedResult },
+  answers: { 200: captureResult, 422: failedCapture },
   examples: [
     {
       summary: 'A first part of the order was shipped',
@@ -39,14 +39,12 @@ export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof 
       },
       status: 200,
       answer: {
-        payId: '019a3f6b2c4d7e8f9012a3b4c5d6e7f8',
-        merchantId: 'mer_4f2a9c1d7b3e8a60',
+        ...exampleIds,
         transId: 'order-1001',
         xId: '019a3f6b9d107c2e8f30415263748596',
         refNr: 'parcel-1',
         status: 'OK',
-        responseCode: '00000000',
-        responseDescription: 'Success.',
+        ...exampleSuccess,
         paymentMethods: {
           card: { providerResponseCode: '00', providerTransactionId: 'sim9e8d7c6b5a4f3e2d1c0b' },
         },
@@ -54,23 +52,17 @@ export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof 
     },
   ],
   async handle({ body, params, merchant, key }, { engine, environment }) {
-    const payId = parsePayId(params.id)
-    if (!payId) throw new NotFound()
     checkShared(body, environment)
-    return perform(capture({ merchant, payId, command: toCommand(body), key }, engine))
+    return perform(capture({ merchant, payId: requirePayId(params), command: toCommand(body), key }, engine))
   },
 })
 
-function toCommand(body: CaptureRequest): CaptureCommand {
-  const { transId, refNr, amount, captureMethod, paymentMethods, metadata, simulationMode, ...details } = body
+function toCommand({ captureMethod, ...body }: CaptureRequest): CaptureCommand {
+  const rest = readRest(body.paymentMethods)
   return {
-    transId,
-    refNr,
-    amount,
-    metadata,
-    simulationMode,
+    ...toFollowUp(body),
     manual: captureMethod?.manual,
-    finishAuth: paymentMethods?.card?.finishAuth,
-    details,
+    closes: rest === 'closed' || undefined,
+    releasesRest: rest === 'reversed' || undefined,
   }
 }

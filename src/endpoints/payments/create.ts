@@ -1,8 +1,9 @@
 /** `POST /payments`: a payment by one given method. */
 import { isPseudoCardNumber } from '#domain/card-numbers.ts'
+import { parseInstant } from '#domain/dates.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { Secret } from '#domain/secret.ts'
 import { checkShared } from '#endpoints/checks.ts'
+import { readAccount, readCard } from '#endpoints/payments/instruments.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { InvalidField } from '#http/ports.ts'
@@ -11,6 +12,7 @@ import type { CreateCommand } from '#lifecycle/create.ts'
 import { defaultCapture, findMethod, findMisfit, methodTypes } from '#methods/catalogue.ts'
 import type { Method } from '#methods/rows.ts'
 import { createPayment } from '#operations/create-payment.ts'
+import { merchantNow } from '#operations/engine.ts'
 import { type CreatePayment, createPayment as createPaymentSchema } from '#schemas/create-payment.ts'
 import { failedResult, operationResult } from '#schemas/result.ts'
 
@@ -95,13 +97,46 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
         },
       },
     },
+    {
+      summary: 'A card order that is confirmed when it ships',
+      body: {
+        transId: 'order-2001',
+        amount: { value: 4999, currency: 'EUR' },
+        paymentMethods: {
+          integrationType: 'DIRECT',
+          type: 'CARD',
+          card: { number: '4111111111111111', expiryDate: '203012', eventToken: 'ORDER' },
+        },
+      },
+      status: 200,
+      answer: {
+        payId: '019a3f6d22e38c1ba6f20a1b2c3d4e5f',
+        merchantId: 'mer_4f2a9c1d7b3e8a60',
+        transId: 'order-2001',
+        xId: '019a3f6d22e47d2cb7031b2c3d4e5f60',
+        status: 'AUTHORIZE_REQUEST',
+        responseCode: '60000100',
+        responseDescription: 'The customer has a step to take.',
+      },
+    },
   ],
   async handle({ body, merchant, key }, { engine, environment }) {
     const method = requireMethod(body.paymentMethods.type)
     checkShared(body, environment)
     checkFit(body, method)
-    const command = toCommand(body, method, merchant)
-    return perform(createPayment({ merchant, command, card: toCard(body), key }, engine))
+    const command = toCommand(body, method, { merchant, now: merchantNow(engine.clock, merchant) })
+    return perform(
+      createPayment(
+        {
+          merchant,
+          command,
+          card: readCard(body.paymentMethods.card),
+          account: readAccount(body.paymentMethods.directDebit?.account),
+          key,
+        },
+        engine,
+      ),
+    )
   },
 })
 
@@ -125,16 +160,14 @@ function checkFit(body: CreatePayment, method: Method): void {
       'is required with a card number; allowed: YYYYMM',
     )
   }
-  if (card?.eventToken === 'ORDER' || card?.eventToken === 'DELAYED_SHIPMENT') {
-    throw new InvalidField(
-      'paymentMethods.card.eventToken',
-      `${card.eventToken} is not offered; allowed: PRE_AUTH, ACCOUNT_VERIFICATION`,
-    )
-  }
 }
 
 /** What is kept of the request; the method's object stays out, because that is where card data is. */
-function toCommand(body: CreatePayment, method: Method, merchant: Merchant): CreateCommand {
+function toCommand(
+  body: CreatePayment,
+  method: Method,
+  { merchant, now }: { merchant: Merchant; now: Date },
+): CreateCommand {
   const { transId, refNr, amount, captureMethod, simulationMode, paymentMethods, ...rest } = body
   const { value, currency, ...amountDetails } = amount
   return {
@@ -150,17 +183,25 @@ function toCommand(body: CreatePayment, method: Method, merchant: Merchant): Cre
     },
     metadata: body.metadata,
     simulationMode,
+    confirmsLater: confirmsLater(paymentMethods) || undefined,
+    expiresAt: readExpiry(body.expirationTime, now),
     details: { ...rest, amount: amountDetails },
   }
 }
 
-function toCard({ paymentMethods: { card } }: CreatePayment) {
-  return card?.number === undefined
-    ? undefined
-    : {
-        number: new Secret(card.number),
-        expiryDate: card.expiryDate,
-        cardholderName: card.cardholderName,
-        securityCode: card.securityCode === undefined ? undefined : new Secret(card.securityCode),
-      }
+/** The merchant takes the second step itself: a card created for an order to come, or a wallet that says so. */
+const confirmsLater = ({ card, providerP }: CreatePayment['paymentMethods']): boolean =>
+  card?.eventToken === 'ORDER' || card?.eventToken === 'DELAYED_SHIPMENT' || providerP?.confirm === true
+
+/** 70 days: the contract's own limit; whoever has not paid by then starts anew. */
+const longestWaitMs = 70 * 24 * 60 * 60 * 1000
+
+function readExpiry(expirationTime: string | undefined, now: Date): Date | undefined {
+  const instant = expirationTime === undefined ? undefined : parseInstant(expirationTime)
+  if (instant === undefined) return undefined
+  if (instant <= now.getTime() || instant > now.getTime() + longestWaitMs) {
+    const latest = new Date(now.getTime() + longestWaitMs).toISOString()
+    throw new InvalidField('expirationTime', `must lie between now, ${now.toISOString()}, and ${latest}`)
+  }
+  return new Date(instant)
 }

@@ -41,13 +41,14 @@ export function fillPlaceholders(value: unknown, fields: Fields): unknown {
 export const examplePath = (endpoint: Pick<Endpoint, 'path'>, example: Example): string =>
   endpoint.path.replace(placeholder, (parameter, name: string) => example.params?.[name] ?? parameter)
 
-/** The example an `after` refers to is the first of its operation: by custom the one that succeeds. */
+/** An `after` names an operation and means its first example; `createPayment 3` means the third. */
 export function findExample<E extends Pick<Endpoint, 'operationId' | 'examples'>>(
   endpoints: readonly E[],
-  operationId: string,
+  after: string,
 ): { readonly endpoint: E; readonly example: Example } {
+  const [operationId, number = '1'] = after.split(' ')
   const endpoint = endpoints.find(candidate => candidate.operationId === operationId)
-  const example = endpoint?.examples[0]
-  assert(endpoint && example, `an example is said to come after ${operationId}, which has no example`)
+  const example = endpoint?.examples[Number(number) - 1]
+  assert(endpoint && example, `an example is said to come after ${after}, which has no example`)
   return { endpoint, example }
 }

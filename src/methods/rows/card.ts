@@ -9,13 +9,13 @@ const severalCaptures = delays(reserves(7, 'multi_capture', 'recurring'))
 const oneByOne = delays(reserves(7, 'recurring'))
 
 export const cards: readonly Method[] = [
-  // HOSTED joins with the hosted pages, DELAYED with the timers that fire it: a row offers only what works.
+  // HOSTED joins with the hosted pages: a row offers only what works.
   ...toMethods(
     'card',
     {
       flow: 'direct',
       integration: ['DIRECT'],
-      terms: reserves(7, 'multi_capture', 'increment', 'credit', 'recurring'),
+      terms: everything,
     },
     [['CARD', 'card', 'Credit or debit card', '*', '*']],
   ),

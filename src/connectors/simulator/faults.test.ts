@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import { createFaultBook, type FaultRule } from '#connectors/simulator/faults.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import type { OperationType } from '#lifecycle/payment.ts'
+
+const [mine, yours] = ['mer_1', 'mer_2'] as MerchantId[] as [MerchantId, MerchantId]
+const rule = (operation: FaultRule['operation'], code: string, times = 1): FaultRule => ({
+  operation,
+  fault: 'decline',
+  code,
+  times,
+})
+const bookOf = (...rules: FaultRule[]) => {
+  const book = createFaultBook()
+  for (const each of rules) book.add(mine, each)
+  return book
+}
+
+describe('take', () => {
+  // Each line: what is known, the rules, the operations that come, and the code each of them draws.
+  test.each<[string, FaultRule[], OperationType[], (string | undefined)[]]>([
+    ['no rules', [], ['CAPTURE'], [undefined]],
+    ['one time', [rule('CAPTURE', '05')], ['CAPTURE', 'CAPTURE'], ['05', undefined]],
+    ['two times', [rule('CAPTURE', '05', 2)], ['CAPTURE', 'CAPTURE', 'CAPTURE'], ['05', '05', undefined]],
+    ['another operation', [rule('CAPTURE', '05')], ['REFUND', 'CAPTURE'], [undefined, '05']],
+    ['any operation', [rule('*', '05', 2)], ['REFUND', 'CONFIRM', 'CREDIT'], ['05', '05', undefined]],
+    ['in their order', [rule('CAPTURE', '05'), rule('CAPTURE', '51')], ['CAPTURE', 'CAPTURE'], ['05', '51']],
+    ['any first', [rule('*', '05'), rule('CAPTURE', '51')], ['CAPTURE', 'CAPTURE'], ['05', '51']],
+    ['the first that fits', [rule('REFUND', '05'), rule('*', '51')], ['CAPTURE', 'REFUND'], ['51', '05']],
+  ])('%s', (_, rules, operations, codes) => {
+    const book = bookOf(...rules)
+    expect(operations.map(operation => book.take(mine, operation)?.code)).toEqual(codes)
+  })
+
+  test('leaves the first that fits alone when another kind is wanted', () => {
+    const book = bookOf(rule('REFUND', '61'), rule('CAPTURE', '05'), rule('*', '51'))
+    expect(book.take(mine, 'CAPTURE', 'lost_request')).toBeUndefined()
+    expect(book.take(mine, 'CAPTURE', 'decline')?.code).toBe('05')
+    expect(book.list(mine)).toHaveLength(2)
+  })
+
+  test('uses up what is listed', () => {
+    const book = bookOf(rule('CAPTURE', '05', 2), rule('REFUND', '51'))
+    book.take(mine, 'CAPTURE')
+    expect(book.list(mine)).toEqual([rule('CAPTURE', '05', 1), rule('REFUND', '51')])
+    book.take(mine, 'CAPTURE')
+    expect(book.list(mine)).toEqual([rule('REFUND', '51')])
+  })
+})
+
+test('merchants do not feel each other’s faults', () => {
+  const book = bookOf(rule('*', '05'))
+  expect(book.take(yours, 'CAPTURE')).toBeUndefined()
+  expect(book.list(yours)).toEqual([])
+  book.clear(yours)
+  expect(book.list(mine)).toHaveLength(1)
+  book.clear(mine)
+  expect(book.take(mine, 'CAPTURE')).toBeUndefined()
+})

@@ -1,0 +1,380 @@
+import { describe, expect, test } from 'vitest'
+import type { AuthorizationRequest, Connector, Inquiry } from '#connectors/contract.ts'
+import { createFaultBook, type FaultRule } from '#connectors/simulator/faults.ts'
+import { createSimulator, type SimulatorMessage } from '#connectors/simulator/simulator.ts'
+import { scenarioOf, testAccounts, testCards } from '#connectors/simulator/test-numbers.ts'
+import type { MerchantId, PayId } from '#domain/ids.ts'
+import { Secret } from '#domain/secret.ts'
+import { methodOf, now, xIdOf } from '#lifecycle/example-payment.test-support.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+import type { OperationType, Prepared } from '#lifecycle/payment.ts'
+
+const merchantId = 'mer_1' as MerchantId
+type Question = Omit<AuthorizationRequest, 'prepared' | 'send'>
+
+const ask = (operation: OperationType, change: Partial<Question> = {}): Question => ({
+  operation,
+  merchantId,
+  payId: 'p' as PayId,
+  method: methodOf('CARD'),
+  reference: xIdOf(1),
+  amount: { value: 1000, currency: 'EUR' },
+  at: now,
+  ...change,
+})
+const card = (number: string, expiryDate = '203012') => ({ card: { number: new Secret(number), expiryDate } })
+const iban = (number: string) => ({ account: { number: new Secret(number), holderName: 'Ada Lovelace' } })
+
+/** One word for an outcome: its kind, or the detail of a decline. */
+const said = (outcome: Outcome | undefined): string | undefined =>
+  outcome?.kind === 'declined' ? outcome.detail : outcome?.kind
+
+/** Sends as the engine does: again, at most twice, what certainly never arrived. */
+async function resend<T>(send: (number: number) => Promise<T>, isLost: (answer: T) => boolean): Promise<T> {
+  let answer = await send(1)
+  for (let number = 2; number <= 3 && isLost(answer); number += 1) answer = await send(number)
+  return answer
+}
+
+async function authorize(simulator: Connector, question: Question, prepared = simulator.prepare(question)) {
+  const outcome = await resend(
+    send => simulator.authorize({ ...question, prepared, send }),
+    ({ authorization }) => authorization.kind === 'unreached',
+  )
+  return { prepared, ...outcome }
+}
+
+const follow = {
+  CAPTURE: 'capture',
+  REVERSAL: 'reverse',
+  REFUND: 'refund',
+  INCREMENTAL: 'increment',
+} as const
+
+async function followUp(
+  simulator: Connector,
+  type: keyof typeof follow,
+  { approval, ...change }: Partial<Question> & { approval: Prepared },
+) {
+  const question = ask(type, { reference: xIdOf(5), ...change })
+  const prepared = simulator.prepare(question, approval)
+  const request = { ...question, prepared, authorizationReference: xIdOf(1) }
+  const send = simulator[follow[type]]
+  if (!send) throw new Error(`the simulator has no ${type}`)
+  const outcome = await resend(
+    number => send({ ...request, send: number }),
+    ({ kind }) => kind === 'unreached',
+  )
+  return { prepared, outcome }
+}
+
+const inquire = (
+  simulator: Connector,
+  { operation, reference, amount, method, payId }: Question,
+  prepared: Prepared,
+) =>
+  simulator.inquire({ operation, merchantId, payId, method, reference, amount, prepared } satisfies Inquiry)
+
+describe('test numbers', () => {
+  // Each line: the number; then what we hear of its authorisation, its automatic capture, a capture by hand, a refund,
+  // and of an inquiry about the authorisation.
+  test.each<[string, string, string | undefined, string, string, string]>([
+    ['4111111111111111', 'approved', 'approved', 'approved', 'approved', 'approved'],
+    ['5555555555554444', 'approved', 'approved', 'approved', 'approved', 'approved'],
+    ['4000000000000002', '0305', undefined, 'approved', 'approved', '0305'],
+    ['4000000000009995', '0351', undefined, 'approved', 'approved', '0351'],
+    ['4000000000000069', '0354', undefined, 'approved', 'approved', '0354'],
+    ['4000000000009987', '0341', undefined, 'approved', 'approved', '0341'],
+    ['4000000000009979', '0343', undefined, 'approved', 'approved', '0343'],
+    ['4000000000000119', '0396', undefined, 'approved', 'approved', '0396'],
+    ['4000000000000341', 'approved', '0305', '0305', 'approved', 'approved'],
+    ['4000000000005126', 'approved', 'approved', 'approved', '0305', 'approved'],
+    ['4000000000000101', 'unknown', 'unknown', 'approved', 'approved', 'approved'],
+    ['4000000000000259', 'unreached', undefined, 'approved', 'approved', 'unreached'],
+  ])(
+    '%s: %s, capture %s, later capture %s, refund %s',
+    async (number, first, automatic, later, refund, asked) => {
+      const simulator = createSimulator()
+      const question = ask('AUTHORIZATION', { ...card(number), captureReference: xIdOf(2) })
+      const { authorization, capture, prepared } = await authorize(simulator, question)
+      expect([said(authorization), said(capture)]).toEqual([first, automatic])
+      expect(said((await followUp(simulator, 'CAPTURE', { approval: prepared })).outcome)).toBe(later)
+      expect(said((await followUp(simulator, 'REFUND', { approval: prepared })).outcome)).toBe(refund)
+      expect(said((await followUp(simulator, 'REVERSAL', { approval: prepared })).outcome)).toBe('approved')
+      expect(said((await followUp(simulator, 'INCREMENTAL', { approval: prepared })).outcome)).toBe(
+        'approved',
+      )
+      expect(said(await inquire(simulator, question, prepared))).toBe(asked)
+    },
+  )
+
+  test.each([
+    ['DE89370400440532013000', 'approved'],
+    ['DE89 3704 0044 0532 0130 00', 'approved'],
+    ['DE62370400440532013001', '0351'],
+    ['DE62 3704 0044 0532 0130 01', '0351'],
+  ])('%s: %s, for a debit and for a credit', async (number, expected) => {
+    const simulator = createSimulator()
+    const method = methodOf('DIRECTDEBIT')
+    expect(
+      said((await authorize(simulator, ask('AUTHORIZATION', { method, ...iban(number) }))).authorization),
+    ).toBe(expected)
+    const credit = ask('CREDIT', { method, ...iban(number) })
+    const paid = await simulator.credit?.({ ...credit, prepared: simulator.prepare(credit), send: 1 })
+    expect(said(paid)).toBe(expected)
+  })
+
+  test('every number of the catalogue is unique and says what it does', () => {
+    const listed = [...testCards, ...testAccounts]
+    expect(new Set(listed.map(({ number }) => number)).size).toBe(listed.length)
+    for (const { number, scenario } of listed) expect(scenarioOf(number)).toBe(scenario)
+  })
+
+  test.each([
+    ['202602', '0354'],
+    ['202603', 'approved'],
+  ])('a card that ends with %s, in March 2026: %s', async (expiryDate, expected) => {
+    const question = ask('AUTHORIZATION', card('4111111111111111', expiryDate))
+    expect(said((await authorize(createSimulator(), question)).authorization)).toBe(expected)
+  })
+
+  test('a credit meets the card as an authorisation does', async () => {
+    const simulator = createSimulator()
+    const credit = ask('CREDIT', card('4000000000009995'))
+    const prepared = simulator.prepare(credit)
+    expect(said(await simulator.credit?.({ ...credit, prepared, send: 1 }))).toBe('0351')
+    expect(said(await inquire(simulator, credit, prepared))).toBe('0351')
+  })
+})
+
+describe('simulationMode', () => {
+  // Each line: the mode, the card, what is heard of the authorisation and of its automatic capture.
+  test.each<[string, string, string, string | undefined]>([
+    ['0000', '4111111111111111', 'approved', 'approved'],
+    ['Test:0000', '4111111111111111', 'approved', 'approved'],
+    ['0305', '4111111111111111', '0305', undefined],
+    ['Test:0305', '4111111111111111', '0305', undefined],
+    ['9999', '4111111111111111', '9999', undefined],
+    ['0000', '4000000000000002', 'approved', 'approved'],
+    ['0000', '4000000000000341', 'approved', 'approved'],
+    ['0000', '4000000000000101', 'approved', 'approved'],
+    ['0000', '4000000000000259', 'approved', 'approved'],
+    ['0351', '4000000000000259', '0351', undefined],
+    ['0351', '4000000000000002', '0351', undefined],
+  ])('%s with %s: %s, capture %s', async (simulationMode, number, first, automatic) => {
+    const simulator = createSimulator()
+    const question = ask('AUTHORIZATION', { ...card(number), captureReference: xIdOf(2), simulationMode })
+    const { authorization, capture, prepared } = await authorize(simulator, question)
+    expect([said(authorization), said(capture)]).toEqual([first, automatic])
+    expect(said(await inquire(simulator, question, prepared))).toBe(first)
+  })
+
+  test.each(['CAPTURE', 'REVERSAL', 'REFUND', 'INCREMENTAL'] as const)(
+    '%s follows its own mode',
+    async type => {
+      const simulator = createSimulator()
+      const { prepared: approval } = await authorize(
+        simulator,
+        ask('AUTHORIZATION', card('4111111111111111')),
+      )
+      for (const [simulationMode, expected] of [
+        ['0000', 'approved'],
+        ['0391', '0391'],
+        ['Test:0391', '0391'],
+      ] as const) {
+        expect(said((await followUp(simulator, type, { approval, simulationMode })).outcome)).toBe(expected)
+      }
+    },
+  )
+
+  test('a mode of the approval does not outlive it', async () => {
+    const simulator = createSimulator()
+    const question = ask('AUTHORIZATION', { ...card('4000000000005126'), simulationMode: '0000' })
+    const { prepared: approval } = await authorize(simulator, question)
+    expect(said((await followUp(simulator, 'CAPTURE', { approval })).outcome)).toBe('approved')
+  })
+
+  test('a confirm does what its first step would have done, or what its own mode says', () => {
+    const simulator = createSimulator()
+    const first = simulator.prepare(ask('AUTHORIZATION', card('4000000000000002')))
+    expect(simulator.prepare(ask('CONFIRM'), first)).toEqual(first)
+    expect(simulator.prepare(ask('CONFIRM', { simulationMode: '0000' }), first)).toEqual({})
+    expect(simulator.prepare(ask('CONFIRM', { simulationMode: '0354' }), first)).toEqual({ decline: '0354' })
+  })
+})
+
+const broken = (...rules: Omit<FaultRule, 'operation'>[]) => {
+  const faults = createFaultBook()
+  const messages: SimulatorMessage[] = []
+  for (const rule of rules) faults.add(merchantId, { operation: '*', ...rule })
+  return {
+    faults,
+    messages,
+    simulator: createSimulator({ faults, onMessage: message => void messages.push(message) }),
+  }
+}
+
+describe('faults', () => {
+  // Each line: the fault, how often; what is heard, how many messages arrive, what an inquiry says, and what is left.
+  test.each<[FaultRule['fault'], number, string, number, string, number]>([
+    ['decline', 1, '0305', 1, '0305', 0],
+    ['decline', 2, '0305', 1, '0305', 1],
+    ['delay', 1, 'approved', 1, 'approved', 0],
+    ['lost_answer', 1, 'unknown', 1, 'approved', 0],
+    ['lost_answer', 2, 'unknown', 1, 'approved', 1],
+    ['error', 1, 'unknown', 1, 'approved', 0],
+    ['lost_request', 1, 'approved', 1, 'approved', 0],
+    ['lost_request', 2, 'approved', 1, 'approved', 0],
+    ['lost_request', 3, 'unreached', 0, 'unreached', 0],
+    ['lost_request', 4, 'unreached', 0, 'unreached', 1],
+  ])('%s × %i: %s, %i arrive, inquiry %s', async (fault, times, heard, arrived, asked, left) => {
+    for (const type of ['CAPTURE', 'REVERSAL', 'REFUND', 'INCREMENTAL', 'AUTHORIZATION'] as const) {
+      const { simulator, messages, faults } = broken({ fault, times })
+      const question = ask(type, { reference: xIdOf(5), ...card('4111111111111111') })
+      const { outcome, prepared } =
+        type === 'AUTHORIZATION'
+          ? await authorize(simulator, question).then(({ authorization, ...rest }) => ({
+              outcome: authorization,
+              ...rest,
+            }))
+          : await followUp(simulator, type, { approval: {} })
+      expect([type, said(outcome), messages.length]).toEqual([type, heard, arrived])
+      expect(said(await inquire(simulator, question, prepared))).toBe(asked)
+      expect(faults.list(merchantId).reduce((sum, rule) => sum + rule.times, 0)).toBe(left)
+    }
+  })
+
+  test('a decline by its own code', async () => {
+    const { simulator } = broken({ fault: 'decline', code: '61', times: 1 })
+    expect(said((await followUp(simulator, 'CAPTURE', { approval: {} })).outcome)).toBe('0361')
+  })
+
+  test('a fault comes on top of what the number does', async () => {
+    const { simulator } = broken({ fault: 'lost_answer', times: 1 })
+    const question = ask('AUTHORIZATION', card('4000000000000002'))
+    const { authorization, prepared } = await authorize(simulator, question)
+    expect([said(authorization), said(await inquire(simulator, question, prepared))]).toEqual([
+      'unknown',
+      '0305',
+    ])
+  })
+
+  test('losing a request uses up no rule behind another fault', async () => {
+    const { simulator, faults } = broken(
+      { fault: 'lost_request', times: 1 },
+      { fault: 'decline', times: 1 },
+      { fault: 'lost_request', times: 1 },
+    )
+    expect(said((await followUp(simulator, 'CAPTURE', { approval: {} })).outcome)).toBe('approved')
+    expect(faults.list(merchantId).map(({ fault }) => fault)).toEqual(['decline', 'lost_request'])
+  })
+
+  test('losing a request looks past rules of other operations', async () => {
+    const { simulator, faults } = broken()
+    faults.add(merchantId, { operation: 'REFUND', fault: 'decline', times: 1 })
+    faults.add(merchantId, { operation: 'CAPTURE', fault: 'lost_request', times: 3 })
+    expect(said((await followUp(simulator, 'CAPTURE', { approval: {} })).outcome)).toBe('unreached')
+    expect(faults.list(merchantId).map(({ operation }) => operation)).toEqual(['REFUND'])
+  })
+})
+
+describe('an inquiry', () => {
+  // What the lost answer would have said, fact by fact, also in a process that was started since.
+  test.each(['4111111111111111', '4000000000000002', '4000000000000341'])(
+    'finds what was lost of %s',
+    async number => {
+      const question = ask('AUTHORIZATION', { ...card(number), captureReference: xIdOf(2) })
+      const heard = await authorize(createSimulator(), question)
+      const { simulator } = broken({ fault: 'lost_answer', times: 1 })
+      const lost = await authorize(simulator, question)
+      expect(said(lost.authorization)).toBe('unknown')
+      const later = createSimulator()
+      expect(await inquire(later, question, lost.prepared)).toEqual(heard.authorization)
+      if (!heard.capture) return
+      const capture = { ...question, operation: 'CAPTURE', reference: xIdOf(2) } as const
+      expect(await inquire(later, capture, lost.prepared)).toEqual(heard.capture)
+    },
+  )
+
+  test('uses up no fault', async () => {
+    const { simulator, faults } = broken({ fault: 'decline', times: 5 })
+    await inquire(simulator, ask('CAPTURE'), {})
+    expect(faults.list(merchantId)).toMatchObject([{ times: 5 }])
+  })
+})
+
+describe('what it tells', () => {
+  test('is the same for the same reference and another for another', async () => {
+    const question = ask('AUTHORIZATION', card('4111111111111111'))
+    const [first, again, other] = await Promise.all([
+      authorize(createSimulator(), question),
+      authorize(createSimulator(), question),
+      authorize(createSimulator(), { ...question, reference: xIdOf(8) }),
+    ])
+    expect(again).toEqual(first)
+    expect(other).not.toEqual(first)
+  })
+
+  test('echoes the question, with a number for an approval and words for a decline', async () => {
+    const approved = await authorize(createSimulator(), ask('AUTHORIZATION', card('4111111111111111')))
+    expect(approved.authorization).toMatchObject({
+      kind: 'approved',
+      provider: {
+        echo: { reference: xIdOf(1), amount: { value: 1000, currency: 'EUR' } },
+        responseCode: '00',
+        transactionId: expect.stringMatching(/^sim[0-9a-f]{20}$/),
+        schemeReferenceId: expect.stringMatching(/^[0-9]{15}$/),
+      },
+    })
+    const { provider } = approved.authorization as {
+      provider: { approvalCode: number; responseText?: string }
+    }
+    expect(String(provider.approvalCode)).toMatch(/^[1-9][0-9]{5}$/)
+    expect(provider.responseText).toBeUndefined()
+    const declined = await authorize(createSimulator(), ask('AUTHORIZATION', card('4000000000009995')))
+    expect(declined.authorization).toMatchObject({
+      kind: 'declined',
+      detail: '0351',
+      provider: { responseCode: '51', responseText: 'Insufficient funds' },
+    })
+  })
+
+  // Each line: the method and a field that only its provider tells.
+  test.each([
+    ['PROVIDERK', 'invoiceNumber'],
+    ['PROVIDERP', 'netRefundAmount'],
+    ['PROVIDERT', 'paymentReference'],
+    ['PROVIDERZ', 'chargeId'],
+  ])('%s tells its %s', async (type, field) => {
+    const { authorization } = await authorize(
+      createSimulator(),
+      ask('AUTHORIZATION', { method: methodOf(type) }),
+    )
+    expect(authorization).toMatchObject({ provider: { fields: { [field]: expect.anything() } } })
+  })
+
+  test.each([
+    [1000, 29, 971],
+    [1, 0, 1],
+    [999_999_999_999, 28_999_999_999, 971_000_000_000],
+  ])('provider P keeps its fee of %i: %i, %i are left', async (value, fee, net) => {
+    const question = ask('REFUND', { method: methodOf('PROVIDERP'), amount: { value, currency: 'EUR' } })
+    const fields = { grossRefundAmount: value, feeRefundAmount: fee, netRefundAmount: net }
+    expect(await inquire(createSimulator(), question, {})).toMatchObject({ provider: { fields } })
+  })
+
+  test('the account for a transfer only where one was asked for', async () => {
+    const question = ask('AUTHORIZATION', { method: methodOf('PROVIDERT') })
+    const asked = await inquire(createSimulator(), question, { transferType: 'BANK_TRANSFER' })
+    expect(asked).toMatchObject({ provider: { fields: { account: { number: 'DE89370400440532013000' } } } })
+    const { provider } = (await inquire(createSimulator(), question, {})) as { provider: { fields: object } }
+    expect(provider.fields).not.toHaveProperty('account')
+  })
+})
+
+test('never keeps a card number in what is stored', () => {
+  const prepared = testCards.map(({ number }) =>
+    createSimulator().prepare(ask('AUTHORIZATION', card(number))),
+  )
+  for (const { number } of testCards) expect(JSON.stringify(prepared)).not.toContain(number)
+})

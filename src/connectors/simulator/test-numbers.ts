@@ -1,0 +1,70 @@
+/** The numbers with a meaning. Any other valid one is approved. Kept as data: it is also the published catalogue. */
+
+/** What the simulator will do with operations on a card or account. Details are the last four digits of a response code. */
+export interface Scenario {
+  /** The decline of the approval. */
+  readonly decline?: string
+  readonly laterCapture?: string
+  readonly laterRefund?: string
+  /** `lost_answer`: done, but we never hear. `lost_request`: never arrives. */
+  readonly fault?: 'lost_answer' | 'lost_request'
+}
+
+export interface TestNumber {
+  readonly number: string
+  readonly scenario: Scenario
+  readonly outcome: string
+  readonly description: string
+}
+
+const declines = (number: string, nn: string, description: string): TestNumber => ({
+  number,
+  scenario: { decline: `03${nn}` },
+  outcome: `declined ${nn}`,
+  description,
+})
+
+export const testCards: readonly TestNumber[] = [
+  { number: '4111111111111111', scenario: {}, outcome: 'approved', description: 'Approves everything' },
+  declines('4000000000000002', '05', 'Do not honour'),
+  declines('4000000000009995', '51', 'Insufficient funds'),
+  declines('4000000000000069', '54', 'Expired card'),
+  declines('4000000000009987', '41', 'Lost card'),
+  declines('4000000000009979', '43', 'Stolen card'),
+  declines('4000000000000119', '96', 'System malfunction'),
+  {
+    number: '4000000000000341',
+    scenario: { laterCapture: '0305' },
+    outcome: 'approved, capture declined',
+    description: 'Authorises; every capture is declined',
+  },
+  {
+    number: '4000000000005126',
+    scenario: { laterRefund: '0305' },
+    outcome: 'approved, refund declined',
+    description: 'Authorises and captures; every refund is declined',
+  },
+  {
+    number: '4000000000000101',
+    scenario: { fault: 'lost_answer' },
+    outcome: 'unknown, then approved',
+    description: 'Approved, but the answer is lost; settles on inquiry',
+  },
+  {
+    number: '4000000000000259',
+    scenario: { fault: 'lost_request' },
+    outcome: 'declined 91',
+    description: 'Never reaches the acquirer',
+  },
+]
+
+export const testAccounts: readonly TestNumber[] = [
+  { number: 'DE89370400440532013000', scenario: {}, outcome: 'approved', description: 'Approves everything' },
+  declines('DE62370400440532013001', '51', 'Insufficient funds'),
+]
+
+const byNumber = new Map([...testCards, ...testAccounts].map(({ number, scenario }) => [number, scenario]))
+
+const approves: Scenario = {}
+
+export const scenarioOf = (number: string): Scenario => byNumber.get(number.replaceAll(' ', '')) ?? approves

@@ -1,0 +1,25 @@
+/** From the request's card or account to what the engine takes: numbers go into a Secret at once and stay there. */
+import type { AccountData, CardData } from '#connectors/contract.ts'
+import { Secret } from '#domain/secret.ts'
+
+interface SentCard {
+  readonly number?: string
+  readonly expiryDate?: string
+  readonly cardholderName?: string
+  readonly securityCode?: string
+}
+
+export function readCard(sent: SentCard | undefined): CardData | undefined {
+  if (sent?.number === undefined) return undefined
+  const { number, expiryDate, cardholderName, securityCode } = sent
+  return {
+    number: new Secret(number),
+    expiryDate,
+    cardholderName,
+    securityCode: securityCode === undefined ? undefined : new Secret(securityCode),
+  }
+}
+
+export const readAccount = (
+  sent: { readonly number: string; readonly accountHolderName: string } | undefined,
+): AccountData | undefined => sent && { number: new Secret(sent.number), holderName: sent.accountHolderName }

@@ -1,0 +1,67 @@
+/** `GET` and `POST /test/clock`: what time it is for this merchant, and moving it forward. */
+
+import { parseInstant } from '#domain/dates.ts'
+import { addDuration } from '#domain/duration.ts'
+import type { Services } from '#endpoints/services.ts'
+import { answer, endpoint } from '#http/endpoint.ts'
+import { InvalidField } from '#http/ports.ts'
+import { merchantNow } from '#operations/engine.ts'
+import { type ClockRequest, clock, clockRequest } from '#schemas/test-clock.ts'
+
+const shared = {
+  path: '/test/clock',
+  tag: 'Test',
+  version: '2.5.0',
+  access: 'merchant',
+  idempotent: false,
+  testOnly: true,
+  dialect: 'payment',
+  answers: { 200: clock },
+} as const
+
+export const getClockEndpoint = endpoint<Services>({
+  ...shared,
+  verb: 'GET',
+  operationId: 'getTestClock',
+  summary: 'Read the test clock',
+  description: 'Every merchant of the test environment has a clock of its own, which starts as real time.',
+  examples: [{ summary: 'The time', status: 200, answer: { now: '2026-11-15T12:00:00.000Z' } }],
+  handle: async ({ merchant }, { engine }) =>
+    answer(200, { now: merchantNow(engine.clock, merchant).toISOString() }),
+})
+
+export const moveClockEndpoint = endpoint<Services, typeof clockRequest>({
+  ...shared,
+  verb: 'POST',
+  operationId: 'moveTestClock',
+  summary: 'Move the test clock forward',
+  description:
+    'Moves by a duration or to an instant, never back. The answer comes when everything that became due has run: ' +
+    'delayed captures, expiries, inquiries of unknown outcomes, retention of keys.',
+  body: clockRequest,
+  examples: [
+    {
+      summary: 'An hour later',
+      body: { advance: 'PT1H' },
+      status: 200,
+      answer: { now: '2026-11-15T13:00:00.000Z' },
+    },
+  ],
+  async handle({ body, merchant }, { engine, testTools }) {
+    const nowMs = merchantNow(engine.clock, merchant).getTime()
+    const moved = await testTools.clock.moveTo(merchant, readTarget(body, nowMs))
+    return answer(200, { now: moved.toISOString() })
+  },
+})
+
+/** 100 years: beyond this a date is a slip of the keyboard. */
+const farthestMs = 100 * 366 * 24 * 60 * 60 * 1000
+
+function readTarget({ advance, now }: ClockRequest, nowMs: number): number {
+  const field = advance === undefined ? 'now' : 'advance'
+  const target = advance === undefined ? parseInstant(now ?? '') : addDuration(nowMs, advance)
+  if (target === undefined || target - nowMs > farthestMs) throw new InvalidField(field, 'is too far away')
+  if (target < nowMs)
+    throw new InvalidField(field, `lies in the past; the clock stands at ${new Date(nowMs).toISOString()}`)
+  return target
+}

@@ -1,0 +1,46 @@
+/** `POST /test/payments/{payId}/customer-action`: the customer's step on a provider's page, without a browser. */
+import Type from 'typebox'
+import { requirePayId } from '#endpoints/payments/follow-up.ts'
+import { recordExample } from '#endpoints/payments/record-example.ts'
+import { perform, type Services } from '#endpoints/services.ts'
+import { answer, endpoint } from '#http/endpoint.ts'
+import { takeCustomerStep } from '#operations/customer-action.ts'
+import { retrieveByPayId } from '#operations/retrieve.ts'
+import { paymentRecord } from '#schemas/payment-record.ts'
+import { customerAction } from '#schemas/test-tools.ts'
+
+const path = Type.Object({ payId: Type.String({ maxLength: 64, description: 'The payId of the payment.' }) })
+
+export const customerActionEndpoint = endpoint<Services, typeof customerAction, typeof path>({
+  verb: 'POST',
+  path: '/test/payments/{payId}/customer-action',
+  operationId: 'takeCustomerAction',
+  summary: "Take the customer's step",
+  description:
+    'Approves, declines, cancels or leaves open what a customer would decide on a page. A payment that waits for no ' +
+    'customer is left as it is.',
+  tag: 'Test',
+  version: '2.5.0',
+  access: 'merchant',
+  idempotent: false,
+  testOnly: true,
+  dialect: 'payment',
+  params: path,
+  body: customerAction,
+  answers: { 200: paymentRecord },
+  examples: [
+    {
+      summary: 'The customer approves',
+      after: ['createPayment'],
+      params: { payId: '{payId}' },
+      body: { action: 'approve' },
+      status: 200,
+      answer: recordExample,
+    },
+  ],
+  async handle({ body, params, merchant }, { engine }) {
+    const payId = requirePayId({ id: params.payId })
+    await perform(takeCustomerStep({ merchant, payId, action: body.action }, engine))
+    return answer(200, await perform(retrieveByPayId(merchant, payId, engine)))
+  },
+})

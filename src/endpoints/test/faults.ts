@@ -1,0 +1,62 @@
+/** `/test/faults`: makes the simulator fail on demand, for this merchant only. */
+import type { Services } from '#endpoints/services.ts'
+import { answer, endpoint } from '#http/endpoint.ts'
+import { faultList, faultRule } from '#schemas/test-tools.ts'
+
+const shared = {
+  path: '/test/faults',
+  tag: 'Test',
+  version: '2.5.0',
+  access: 'merchant',
+  idempotent: false,
+  testOnly: true,
+  dialect: 'payment',
+  answers: { 200: faultList },
+} as const
+
+const example = { operation: 'CAPTURE', fault: 'lost_answer', times: 1 }
+
+export const addFaultEndpoint = endpoint<Services, typeof faultRule>({
+  ...shared,
+  verb: 'POST',
+  operationId: 'addTestFault',
+  summary: 'Make the next operations fail',
+  description: 'Each rule is used up after so many operations. Rules are tried in the order they were given.',
+  body: faultRule,
+  examples: [
+    {
+      summary: 'Lose the answer to the next capture',
+      body: example,
+      status: 200,
+      answer: { faults: [example] },
+    },
+  ],
+  async handle({ body, merchant }, { testTools: { faults } }) {
+    faults.add(merchant.merchantId, body)
+    return answer(200, { faults: faults.list(merchant.merchantId) })
+  },
+})
+
+export const listFaultsEndpoint = endpoint<Services>({
+  ...shared,
+  verb: 'GET',
+  operationId: 'listTestFaults',
+  summary: 'List the faults in force',
+  description: 'What is still to go wrong.',
+  examples: [{ summary: 'One fault', after: ['addTestFault'], status: 200, answer: { faults: [example] } }],
+  handle: async ({ merchant }, { testTools: { faults } }) =>
+    answer(200, { faults: faults.list(merchant.merchantId) }),
+})
+
+export const clearFaultsEndpoint = endpoint<Services>({
+  ...shared,
+  verb: 'DELETE',
+  operationId: 'clearTestFaults',
+  summary: 'Let everything work again',
+  description: 'Forgets all rules of this merchant.',
+  examples: [{ summary: 'No faults any more', status: 200, answer: { faults: [] } }],
+  async handle({ merchant }, { testTools: { faults } }) {
+    faults.clear(merchant.merchantId)
+    return answer(200, { faults: [] })
+  },
+})

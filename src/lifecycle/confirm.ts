@@ -1,0 +1,53 @@
+/** When a payment that was created in a first step may be confirmed, and what it looks like while the provider decides. */
+import type { XId } from '#domain/ids.ts'
+import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
+import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
+import { type Payment, withOperation } from '#lifecycle/payment.ts'
+import type { CaptureType } from '#methods/rows.ts'
+
+export interface ConfirmCommand extends FollowUpCommand {
+  readonly captureMethod?: { readonly type: CaptureType; readonly delayedHours?: number }
+  /** What the create answer gave, where the method has such a thing. */
+  readonly clientToken?: string
+}
+
+const minuteMs = 60 * 1000
+
+export function decideConfirm(payment: Payment, command: ConfirmCommand, now: Date): Decision {
+  if (payment.awaits !== 'CONFIRM' || payment.status !== 'AUTHORIZE_REQUEST')
+    return refuse('CONFIRM_NOT_EXPECTED')
+  if (payment.expiresAt && payment.expiresAt.getTime() <= now.getTime()) return refuse('EXPIRED')
+  if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
+  if (!isCurrent(payment, command, now)) return refuse('CLIENT_TOKEN_EXPIRED')
+  if (command.amount.value > payment.amount.value) return refuse('ABOVE_OPEN_AMOUNT')
+  return accept
+}
+
+/** A provider that gave a client token wants it back, the same one and not too old. */
+function isCurrent(payment: Payment, { clientToken }: ConfirmCommand, now: Date): boolean {
+  const { clientTokenMinutes } = payment.method
+  if (clientTokenMinutes === undefined) return true
+  const ageMs = now.getTime() - payment.createdAt.getTime()
+  return payment.operations[0]?.details.clientToken === clientToken && ageMs <= clientTokenMinutes * minuteMs
+}
+
+/** PENDING while the provider decides: a second confirm finds nothing to confirm. */
+export function recordConfirm(
+  payment: Payment,
+  command: ConfirmCommand,
+  recording: Recording & { readonly captureXId?: XId },
+): Payment {
+  const captureMethod = command.captureMethod ?? payment.captureMethod
+  const operation = toOperation('CONFIRM', command, recording, { captureXId: recording.captureXId })
+  const details = withLastWord(payment.details, command.details)
+  return withOperation({ ...payment, status: 'PENDING', captureMethod, details }, operation, recording.now)
+}
+
+/** What the confirmation says about the order and where it goes is the merchant's last word on it. */
+const lastWords = ['order', 'billingAddress', 'shipping'] as const
+
+function withLastWord(details: Payment['details'], given: Payment['details']): Payment['details'] {
+  const said = lastWords.filter(field => given[field] !== undefined)
+  if (said.length === 0) return details
+  return { ...details, ...Object.fromEntries(said.map(field => [field, given[field]])) }
+}

@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest'
+import type { MerchantId, PayId } from '#domain/ids.ts'
+import { type CreateCommand, firstStep, type NewPayment, openPayment } from '#lifecycle/create.ts'
+import { later, methodOf, now, xIdOf } from '#lifecycle/example-payment.test-support.ts'
+import { noSums } from '#lifecycle/payment.ts'
+import { allMethods } from '#methods/catalogue.ts'
+
+const create = (type: string, change: Partial<CreateCommand> = {}): CreateCommand => ({
+  merchantId: 'mer_1' as MerchantId,
+  transId: 'order-1',
+  refNr: 'r-1',
+  method: methodOf(type),
+  integrationType: 'DIRECT',
+  amount: { value: 1000, currency: 'EUR' },
+  captureMethod: { type: 'MANUAL' },
+  details: { channel: 'ECOM' },
+  ...change,
+})
+const later1 = { confirmsLater: true }
+const hosted = { integrationType: 'HOSTED' } as const
+
+describe('firstStep', () => {
+  // Each line: what is asked for, and who moves first.
+  test.each<[string, CreateCommand, ReturnType<typeof firstStep>]>([
+    ['a card', create('CARD'), 'provider'],
+    ['a card on our page', create('CARD', hosted), 'customer'],
+    ['a card for authentication only', create('CARD', later1), 'confirm'],
+    ['a direct debit', create('DIRECTDEBIT'), 'provider'],
+    ['two steps', create('PROVIDERK'), 'confirm'],
+    ['two steps, on our page', create('PROVIDERK', hosted), 'customer'],
+    ['a purchase on invoice in two steps', create('PROVIDERR'), 'confirm'],
+    ['a redirect', create('PROVIDERP', hosted), 'customer'],
+    ['a redirect with a confirm to follow', create('PROVIDERP', { ...hosted, ...later1 }), 'customer'],
+    ['a redirect of our own making, with a confirm to follow', create('PROVIDERP', later1), 'customer'],
+    ['a redirect of our own making', create('IDEAL'), 'customer'],
+    ['a voucher', create('BOLETO'), 'customer'],
+    ['a QR code', create('PIX'), 'customer'],
+  ])('%s: the %s', (_, command, step) => expect(firstStep(command)).toBe(step))
+
+  test('on a page of ours it is always the customer', () => {
+    for (const { type } of allMethods) expect(firstStep(create(type, hosted))).toBe('customer')
+  })
+
+  test('nobody is asked at once but where the flow is direct', () => {
+    const asked = allMethods.filter(({ type }) => firstStep(create(type)) === 'provider')
+    expect(asked).toEqual(allMethods.filter(({ flow }) => flow === 'direct'))
+  })
+})
+
+const born = (command: CreateCommand, change: Partial<NewPayment> = {}) =>
+  openPayment({
+    command,
+    kind: 'PAYMENT',
+    payId: 'p' as PayId,
+    xId: xIdOf(1),
+    prepared: { a: 1 },
+    now,
+    ...change,
+  })
+const key = { verb: 'POST', path: '/payments', key: 'k' }
+
+describe('openPayment', () => {
+  test.each([
+    [
+      'asked at once',
+      born(create('CARD'), { key }),
+      'PENDING',
+      undefined,
+      'SENT',
+      '60000200',
+      undefined,
+      key,
+    ],
+    [
+      'for a customer',
+      born(create('IDEAL'), { key }),
+      'AUTHORIZE_REQUEST',
+      'CUSTOMER',
+      'AUTHORIZE_REQUEST',
+      '60000100',
+      later(24),
+      undefined,
+    ],
+    [
+      'for a confirm',
+      born(create('PROVIDERK'), { key }),
+      'AUTHORIZE_REQUEST',
+      'CONFIRM',
+      'AUTHORIZE_REQUEST',
+      '60000100',
+      later(24),
+      undefined,
+    ],
+    [
+      'with a time of its own',
+      born(create('IDEAL', { expiresAt: later(2) })),
+      'AUTHORIZE_REQUEST',
+      'CUSTOMER',
+      'AUTHORIZE_REQUEST',
+      '60000100',
+      later(2),
+      undefined,
+    ],
+    [
+      'asked at once, whatever its time',
+      born(create('CARD', { expiresAt: later(2) })),
+      'PENDING',
+      undefined,
+      'SENT',
+      '60000200',
+      undefined,
+      undefined,
+    ],
+  ] as const)('%s', (_, payment, status, awaits, state, responseCode, expiresAt, joined) => {
+    expect(payment).toMatchObject({
+      kind: 'PAYMENT',
+      sums: noSums,
+      version: 1,
+      eventSequence: 0,
+      closedForCapture: false,
+    })
+    expect({ status: payment.status, awaits: payment.awaits, expiresAt: payment.expiresAt }).toEqual({
+      status,
+      awaits,
+      expiresAt,
+    })
+    const [first, ...others] = payment.operations
+    expect(others).toEqual([])
+    expect(first).toMatchObject({
+      xId: xIdOf(1),
+      sequence: 1,
+      type: 'AUTHORIZATION',
+      state,
+      responseCode,
+      amount: 1000,
+      prepared: { a: 1 },
+    })
+    expect(first?.key).toEqual(joined)
+  })
+
+  test('a credit is asked at once, and all of it counts as paid out', () => {
+    const credit = born(create('CARD'), { kind: 'CREDIT' })
+    expect(credit).toMatchObject({ kind: 'CREDIT', status: 'PENDING', sums: { ...noSums, refunding: 1000 } })
+    expect(credit.operations).toMatchObject([{ type: 'CREDIT', state: 'SENT', amount: 1000 }])
+  })
+
+  test('keeps with its first operation what later steps need', () => {
+    const command = create('PROVIDERK', { metadata: { a: 1 }, simulationMode: '0000', confirmsLater: true })
+    const [first] = born(command, { captureXId: xIdOf(2), clientToken: 't' }).operations
+    const kept = {
+      metadata: { a: 1 },
+      simulationMode: '0000',
+      confirmsLater: true,
+      captureXId: xIdOf(2),
+      clientToken: 't',
+    }
+    expect(first?.details).toEqual(kept)
+  })
+})

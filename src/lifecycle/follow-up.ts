@@ -1,0 +1,49 @@
+/** What all operations on an existing payment have in common: what the merchant asks, and what is recorded of it. */
+import type { XId } from '#domain/ids.ts'
+import type { Money } from '#domain/money.ts'
+import type {
+  KeyReference,
+  NewOperation,
+  OperationDetails,
+  OperationType,
+  Prepared,
+} from '#lifecycle/payment.ts'
+
+export interface FollowUpCommand {
+  readonly transId: string
+  readonly refNr?: string
+  readonly amount: Money
+  readonly metadata?: Readonly<Record<string, unknown>>
+  readonly simulationMode?: string
+  /** The method objects of the request, as sent: only the payment's own one is taken. */
+  readonly objects?: Readonly<Record<string, unknown>>
+  /** Request fields worth keeping, free of card data. */
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** What the engine adds to a command before it is recorded. */
+export interface Recording {
+  readonly xId: XId
+  readonly prepared: Prepared
+  readonly key?: KeyReference
+  readonly now: Date
+}
+
+export function toOperation(
+  type: OperationType,
+  command: FollowUpCommand,
+  { xId, prepared, key }: Recording,
+  details: OperationDetails = {},
+): NewOperation {
+  const { transId, refNr, amount, metadata, simulationMode } = command
+  return {
+    xId,
+    type,
+    amount: amount.value,
+    transId,
+    refNr,
+    prepared,
+    details: { ...command.details, ...details, metadata, simulationMode },
+    key,
+  }
+}

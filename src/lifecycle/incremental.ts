@@ -1,0 +1,43 @@
+/** When an authorisation may be raised. The ceiling rises with the approval, never before. */
+import { add, maximumAmount } from '#domain/money.ts'
+import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
+import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
+import { isLapsed, lacksAuthorization, type Payment, withOperation } from '#lifecycle/payment.ts'
+
+export interface IncrementalCommand extends FollowUpCommand {
+  /** Additional days of a stay or rental: the authorisation lives that much longer. */
+  readonly durationDays?: number
+}
+
+export function decideIncremental(payment: Payment, command: IncrementalCommand, now: Date): Decision {
+  const { method, status, sums } = payment
+  if (!method.operations.includes('increment')) return refuse('METHOD_LACKS_OPERATION')
+  if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
+  if (isLapsed(payment, now)) return refuse('EXPIRED')
+  if (status === 'REVERSED') return refuse('ALREADY_REVERSED')
+  if (add(sums.captured, sums.capturing) > 0) return refuse('ALREADY_CAPTURED')
+  if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
+  // Beyond the largest amount of the contract no sum of ours may go.
+  if (add(possiblyAuthorized(payment), command.amount.value) > maximumAmount)
+    return refuse('ABOVE_OPEN_AMOUNT')
+  return accept
+}
+
+export function recordIncremental(
+  payment: Payment,
+  command: IncrementalCommand,
+  recording: Recording,
+): Payment {
+  const { durationDays } = command
+  return withOperation(
+    payment,
+    toOperation('INCREMENTAL', command, recording, { durationDays }),
+    recording.now,
+  )
+}
+
+function possiblyAuthorized(payment: Payment): number {
+  return payment.operations
+    .filter(({ type, state }) => type === 'INCREMENTAL' && (state === 'SENT' || state === 'PENDING'))
+    .reduce((sum, { amount }) => add(sum, amount), payment.sums.authorized)
+}

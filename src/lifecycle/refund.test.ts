@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest'
+import type { Refusal } from '#domain/response-codes.ts'
+import {
+  factsFor,
+  methodOf,
+  now,
+  operationOf,
+  paymentOf,
+  xIdOf,
+} from '#lifecycle/example-payment.test-support.ts'
+import type { Operation, Payment } from '#lifecycle/payment.ts'
+import { decideRefund, findRefundedCapture, type RefundCommand, reserveRefund } from '#lifecycle/refund.ts'
+
+const back = (value: number, change: Partial<RefundCommand> = {}): RefundCommand => ({
+  transId: 'order-1',
+  amount: { value, currency: 'EUR' },
+  details: {},
+  ...change,
+})
+const named = (value: number, captureTransactionId: string) => back(value, { captureTransactionId })
+
+/** A capture with the number `n`, which its provider calls T`n`. */
+function took(n: number, amount: number, state: Operation['state'] = 'OK'): Operation {
+  const capture = operationOf({ xId: xIdOf(n), sequence: n, type: 'CAPTURE', state, amount })
+  return { ...capture, provider: { ...factsFor(capture), transactionId: `T${n}` } }
+}
+const gave = (n: number, of: number, amount: number, state: Operation['state'] = 'OK'): Operation =>
+  operationOf({ xId: xIdOf(n), sequence: n, type: 'REFUND', state, amount, details: { refundOf: xIdOf(of) } })
+
+const isOpen = ({ state }: Operation) => state === 'SENT' || state === 'PENDING'
+const total = (operations: readonly Operation[], type: string, isWanted: (operation: Operation) => boolean) =>
+  operations
+    .filter(operation => operation.type === type && isWanted(operation))
+    .reduce((sum, { amount }) => sum + amount, 0)
+
+/** Authorised for 1000, with these operations after it and the sums they make. */
+const after = (...operations: Operation[]): Payment =>
+  paymentOf({
+    status: 'OK',
+    operations: [operationOf({}), ...operations],
+    sums: {
+      captured: total(operations, 'CAPTURE', ({ state }) => state === 'OK'),
+      capturing: total(operations, 'CAPTURE', isOpen),
+      refunded: total(operations, 'REFUND', ({ state }) => state === 'OK'),
+      refunding: total(operations, 'REFUND', isOpen),
+    },
+  })
+const whole = after(took(2, 1000))
+const inTwo = after(took(2, 600), took(3, 400))
+const by = (type: string, payment: Payment): Payment => ({ ...payment, method: methodOf(type) })
+const credit = paymentOf({ kind: 'CREDIT', status: 'OK', sums: { authorized: 0, refunded: 1000 } })
+const usd = { amount: { value: 1, currency: 'USD' } }
+
+// Each line: what is true, the payment, the command, the answer (undefined: go ahead). In the order of the guards.
+const cases: [string, Payment, RefundCommand, Refusal | undefined][] = [
+  ['all that was captured', whole, back(1000), undefined],
+  ['a part', whole, back(1), undefined],
+  ['the rest after a part', after(took(2, 1000), gave(3, 2, 400)), back(600), undefined],
+  ['a method without refunds', by('INVOICE', whole), back(1), 'METHOD_LACKS_OPERATION'],
+  ['that, before anything else', by('INVOICE', paymentOf()), back(1, usd), 'METHOD_LACKS_OPERATION'],
+  ['customer to act', paymentOf({ status: 'AUTHORIZE_REQUEST' }), back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
+  ['no answer yet', paymentOf({ status: 'PENDING' }), back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
+  ['declined', paymentOf({ status: 'FAILED' }), back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
+  [
+    'reversed',
+    paymentOf({ status: 'REVERSED', sums: { reversed: 1000 } }),
+    back(1),
+    'ABOVE_REFUNDABLE_AMOUNT',
+  ],
+  ['authorised only', paymentOf(), back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
+  ['delayed capture to come', paymentOf({ status: 'CAPTURE_REQUEST' }), back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
+  ['capture under way', after(took(2, 1000, 'PENDING')), back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
+  ['nothing captured comes before the currency', paymentOf(), back(1, usd), 'ABOVE_REFUNDABLE_AMOUNT'],
+  ['a credit', credit, back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
+  // Two that no history leads to: each guard holds by itself, whatever the other sums and operations say.
+  ['any status but OK', { ...whole, status: 'AUTHORIZED' }, back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
+  [
+    'sums that count more than the operations',
+    { ...whole, sums: { ...whole.sums, refunding: 400 } },
+    back(601),
+    'ABOVE_REFUNDABLE_AMOUNT',
+  ],
+  ['another currency', whole, back(1, usd), 'CURRENCY_DIFFERS'],
+  [
+    'the currency comes before the amount',
+    whole,
+    back(9999, { amount: { value: 9999, currency: 'USD' } }),
+    'CURRENCY_DIFFERS',
+  ],
+  ['a capture nobody knows', inTwo, named(1, 'T9'), 'ABOVE_REFUNDABLE_AMOUNT'],
+  [
+    'a capture that failed',
+    after(took(2, 600), took(3, 400, 'FAILED')),
+    named(1, 'T3'),
+    'ABOVE_REFUNDABLE_AMOUNT',
+  ],
+  [
+    'a capture without an answer',
+    after(took(2, 600), took(3, 400, 'PENDING')),
+    named(1, 'T3'),
+    'ABOVE_REFUNDABLE_AMOUNT',
+  ],
+  [
+    'the approval is no capture',
+    { ...whole, operations: [{ ...operationOf({}), provider: factsFor(operationOf({})) }, took(2, 1000)] },
+    named(1, 'T1'),
+    'ABOVE_REFUNDABLE_AMOUNT',
+  ],
+  ['one cent too many', whole, back(1001), 'ABOVE_REFUNDABLE_AMOUNT'],
+  [
+    'too many with what went back',
+    after(took(2, 1000), gave(3, 2, 400)),
+    back(601),
+    'ABOVE_REFUNDABLE_AMOUNT',
+  ],
+  [
+    'too many with what is under way',
+    after(took(2, 1000), gave(3, 2, 400, 'SENT')),
+    back(601),
+    'ABOVE_REFUNDABLE_AMOUNT',
+  ],
+  [
+    'too many with what is unknown',
+    after(took(2, 1000), gave(3, 2, 400, 'PENDING')),
+    back(601),
+    'ABOVE_REFUNDABLE_AMOUNT',
+  ],
+  [
+    'a failed refund counts for nothing',
+    after(took(2, 1000), gave(3, 2, 400, 'FAILED')),
+    back(1000),
+    undefined,
+  ],
+  ['all of the last capture', inTwo, back(400), undefined],
+  ['more than the last capture', inTwo, back(401), 'ABOVE_REFUNDABLE_AMOUNT'],
+  ['all of the named capture', inTwo, named(600, 'T2'), undefined],
+  ['more than the named capture', inTwo, named(601, 'T2'), 'ABOVE_REFUNDABLE_AMOUNT'],
+  [
+    'more than its rest',
+    after(took(2, 600), took(3, 400), gave(4, 2, 200)),
+    named(401, 'T2'),
+    'ABOVE_REFUNDABLE_AMOUNT',
+  ],
+  [
+    'its rest while another went back',
+    after(took(2, 600), took(3, 400), gave(4, 3, 400)),
+    named(600, 'T2'),
+    undefined,
+  ],
+  [
+    'the last one given back already',
+    after(took(2, 600), took(3, 400), gave(4, 3, 400)),
+    back(1),
+    'ABOVE_REFUNDABLE_AMOUNT',
+  ],
+  ['all, where it must be all', by('TATRAPAY', whole), back(1000), undefined],
+  ['a part, where it must be all', by('TATRAPAY', whole), back(999), 'METHOD_LACKS_OPERATION'],
+]
+
+describe('decideRefund', () => {
+  test.each(cases)('%s', (_, payment, command, refusal) => {
+    expect(decideRefund(payment, command)).toEqual(
+      refusal ? { accepted: false, refusal } : { accepted: true },
+    )
+  })
+})
+
+test.each([
+  ['the last that certainly came', after(took(2, 600), took(3, 300), took(4, 100, 'PENDING')), back(1), 3],
+  ['the named one', inTwo, named(1, 'T2'), 2],
+  ['none where none came', paymentOf(), back(1), undefined],
+])('gives back %s', (_, payment, command, n) => {
+  expect(findRefundedCapture(payment, command)?.xId).toBe(n && xIdOf(n))
+})
+
+describe('reserveRefund', () => {
+  const reserved = reserveRefund(inTwo, named(250, 'T2'), { xId: xIdOf(4), prepared: {}, now })
+
+  test('counts as given back from now on, against its capture', () => {
+    expect(reserved.sums).toMatchObject({ refunding: 250, refunded: 0, captured: 1000 })
+    expect(decideRefund(reserved, named(350, 'T2')).accepted).toBe(true)
+    expect(decideRefund(reserved, named(351, 'T2')).accepted).toBe(false)
+    expect(decideRefund(reserved, back(400)).accepted).toBe(true)
+  })
+
+  test('records the operation and the capture it gives back before anybody is asked', () => {
+    const recorded = {
+      sequence: 4,
+      type: 'REFUND',
+      state: 'SENT',
+      amount: 250,
+      details: { refundOf: xIdOf(2) },
+    }
+    expect(reserved.operations.at(-1)).toMatchObject(recorded)
+    expect(reserved).toMatchObject({ status: 'OK', version: inTwo.version + 1 })
+  })
+
+  test('breaks on a capture that is not there, because the rule was not asked', () => {
+    expect(() => reserveRefund(paymentOf(), back(1), { xId: xIdOf(4), prepared: {}, now })).toThrow(
+      'no capture',
+    )
+  })
+})

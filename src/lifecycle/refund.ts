@@ -1,0 +1,57 @@
+/** When captured money may be given back, which capture it is taken from, and what the payment looks like meanwhile. */
+import { add } from '#domain/money.ts'
+import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
+import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
+import { type Operation, type Payment, withOperation } from '#lifecycle/payment.ts'
+
+export interface RefundCommand extends FollowUpCommand {
+  /** The provider's id of the capture to give back; the last one unless given. */
+  readonly captureTransactionId?: string
+}
+
+export function decideRefund(payment: Payment, command: RefundCommand): Decision {
+  const { method, status, sums } = payment
+  if (!method.operations.includes('refund')) return refuse('METHOD_LACKS_OPERATION')
+  if (status !== 'OK' || payment.kind !== 'PAYMENT' || sums.captured === 0)
+    return refuse('ABOVE_REFUNDABLE_AMOUNT')
+  if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
+  const capture = findRefundedCapture(payment, command)
+  if (!capture) return refuse('ABOVE_REFUNDABLE_AMOUNT')
+  // A refund without an answer may have been paid out: it counts until it certainly was not.
+  if (add(add(sums.refunded, sums.refunding), command.amount.value) > sums.captured) {
+    return refuse('ABOVE_REFUNDABLE_AMOUNT')
+  }
+  if (command.amount.value > restOf(payment, capture)) return refuse('ABOVE_REFUNDABLE_AMOUNT')
+  if (command.amount.value < restOf(payment, capture) && !method.operations.includes('partial_refund')) {
+    return refuse('METHOD_LACKS_OPERATION')
+  }
+  return accept
+}
+
+export function reserveRefund(payment: Payment, command: RefundCommand, recording: Recording): Payment {
+  const refunding = add(payment.sums.refunding, command.amount.value)
+  const capture = findRefundedCapture(payment, command)
+  if (!capture) throw new Error(`payment ${payment.payId} has no capture to refund`)
+  const operation = toOperation('REFUND', command, recording, { refundOf: capture.xId })
+  return withOperation({ ...payment, sums: { ...payment.sums, refunding } }, operation, recording.now)
+}
+
+/** The capture that is named, or the last one. Only money that certainly came can go back. */
+export function findRefundedCapture(
+  payment: Payment,
+  { captureTransactionId }: RefundCommand,
+): Operation | undefined {
+  const captured = payment.operations.filter(({ type, state }) => type === 'CAPTURE' && state === 'OK')
+  if (captureTransactionId === undefined) return captured.at(-1)
+  return captured.find(({ provider }) => provider?.transactionId === captureTransactionId)
+}
+
+function restOf(payment: Payment, capture: Operation): number {
+  const given = payment.operations
+    .filter(
+      ({ type, state, details }) =>
+        type === 'REFUND' && state !== 'FAILED' && details.refundOf === capture.xId,
+    )
+    .reduce((sum, { amount }) => add(sum, amount), 0)
+  return capture.amount - given
+}

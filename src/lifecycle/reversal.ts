@@ -1,0 +1,25 @@
+/** When an authorisation may be given back, wholly or in part, and what the payment looks like meanwhile. */
+import { add } from '#domain/money.ts'
+import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
+import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
+import { isLapsed, lacksAuthorization, openAmount, type Payment, withOperation } from '#lifecycle/payment.ts'
+
+export function decideReversal(payment: Payment, command: FollowUpCommand, now: Date): Decision {
+  const { method, status, sums } = payment
+  if (!method.operations.includes('reverse')) return refuse('METHOD_LACKS_OPERATION')
+  if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
+  if (isLapsed(payment, now)) return refuse('EXPIRED')
+  if (status === 'REVERSED') return refuse('ALREADY_REVERSED')
+  // Money that was taken, or may have been, is given back by a refund.
+  if (add(sums.captured, sums.capturing) > 0) return refuse('ALREADY_CAPTURED')
+  if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
+  if (command.amount.value > openAmount(payment)) return refuse('ABOVE_OPEN_AMOUNT')
+  return accept
+}
+
+/** From now on that much can neither be captured nor reversed again. */
+export function reserveReversal(payment: Payment, command: FollowUpCommand, recording: Recording): Payment {
+  const reversing = add(payment.sums.reversing, command.amount.value)
+  const operation = toOperation('REVERSAL', command, recording)
+  return withOperation({ ...payment, sums: { ...payment.sums, reversing } }, operation, recording.now)
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest'
+import type { Refusal } from '#domain/response-codes.ts'
+import { later, operationOf, paymentOf } from '#lifecycle/example-payment.test-support.ts'
+import type { PaymentStatus } from '#lifecycle/payment.ts'
+import { decideUpdate, type UpdateCommand, update } from '#lifecycle/update.ts'
+
+const terms: UpdateCommand[] = [{ transId: 'order-2' }, { amount: { value: 5, currency: 'EUR' } }]
+const notes: UpdateCommand[] = [{ refNr: 'r' }, { order: { invoiceId: 'i' } }, { metadata: { a: 1 } }]
+
+// Each line: the status, and the answer to a new transId or amount (undefined: go ahead).
+const cases: [PaymentStatus, Refusal | undefined][] = [
+  ['AUTHORIZE_REQUEST', undefined],
+  ['PENDING', 'NOT_UPDATABLE'],
+  ['AUTHORIZED', 'NOT_UPDATABLE'],
+  ['CAPTURE_REQUEST', 'NOT_UPDATABLE'],
+  ['OK', 'NOT_UPDATABLE'],
+  ['FAILED', 'NOT_UPDATABLE'],
+  ['REVERSED', 'NOT_UPDATABLE'],
+]
+
+describe('decideUpdate', () => {
+  test.each(cases)('%s: transId or amount %s; the merchant’s own notes always', (status, refusal) => {
+    const payment = paymentOf({ status })
+    const answer = refusal ? { accepted: false, refusal } : { accepted: true }
+    for (const command of terms) expect(decideUpdate(payment, command)).toEqual(answer)
+    for (const command of notes) expect(decideUpdate(payment, command)).toEqual({ accepted: true })
+    // One that may not change spoils the whole request.
+    expect(decideUpdate(payment, { ...notes[0], ...terms[0] })).toEqual(answer)
+  })
+})
+
+describe('update', () => {
+  const payment = paymentOf({
+    status: 'AUTHORIZE_REQUEST',
+    refNr: 'r-1',
+    sums: { authorized: 0 },
+    details: {
+      amount: { taxTotal: 7 },
+      order: { invoiceId: 'i-1', description: 'd' },
+      metadata: { a: 1, b: 2 },
+      channel: 'ECOM',
+    },
+    operations: [operationOf({ state: 'AUTHORIZE_REQUEST' })],
+  })
+
+  // Each line: what is given, and what of the payment is another one then. All the rest stays.
+  test.each<[string, UpdateCommand, object]>([
+    ['a transId', { transId: 'order-2' }, { transId: 'order-2' }],
+    ['a refNr', { refNr: 'r-2' }, { refNr: 'r-2' }],
+    [
+      'metadata, merged',
+      { metadata: { b: 3, c: 4 } },
+      { details: { ...payment.details, metadata: { a: 1, b: 3, c: 4 } } },
+    ],
+    [
+      'an order, merged',
+      { order: { invoiceId: 'i-2' } },
+      { details: { ...payment.details, order: { invoiceId: 'i-2', description: 'd' } } },
+    ],
+  ])('%s', (_, command, changed) => {
+    const updated = { updatedAt: later(1), version: payment.version + 1 }
+    expect(update(payment, command, later(1))).toEqual({ ...payment, ...changed, ...updated })
+  })
+
+  test('a new amount comes with its own details, and the waiting step asks for it', () => {
+    const updated = update(payment, { amount: { value: 5, currency: 'USD', netItemTotal: 4 } }, later(1))
+    expect(updated.amount).toEqual({ value: 5, currency: 'USD' })
+    expect(updated.details.amount).toEqual({ netItemTotal: 4 })
+    expect(updated.operations.map(({ amount }) => amount)).toEqual([5])
+  })
+
+  test('first notes where there were none', () => {
+    expect(update(paymentOf(), { metadata: { a: 1 } }, later(1)).details).toEqual({ metadata: { a: 1 } })
+  })
+
+  test('operations that were asked for keep what was asked', () => {
+    expect(update(paymentOf(), { refNr: 'r' }, later(1)).operations).toEqual(paymentOf().operations)
+  })
+})

@@ -1,0 +1,48 @@
+/** Which parts of a payment the merchant may still change, and the payment with them changed. */
+import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
+import type { Payment } from '#lifecycle/payment.ts'
+
+export interface UpdateCommand {
+  readonly transId?: string
+  readonly amount?: { readonly value: number; readonly currency: string; readonly [detail: string]: unknown }
+  readonly refNr?: string
+  readonly order?: Readonly<Record<string, unknown>>
+  readonly metadata?: Readonly<Record<string, unknown>>
+}
+
+/** What the customer or the provider has been told stays as it was told; the merchant's own notes may always change. */
+export function decideUpdate(payment: Payment, command: UpdateCommand): Decision {
+  const begun = payment.status !== 'AUTHORIZE_REQUEST'
+  if (begun && (command.transId !== undefined || command.amount !== undefined)) return refuse('NOT_UPDATABLE')
+  return accept
+}
+
+export function update(payment: Payment, command: UpdateCommand, now: Date): Payment {
+  const { value, currency, ...amountDetails } = command.amount ?? payment.amount
+  return {
+    ...payment,
+    transId: command.transId ?? payment.transId,
+    refNr: command.refNr ?? payment.refNr,
+    amount: { value, currency },
+    details: {
+      ...payment.details,
+      ...(command.amount ? { amount: amountDetails } : {}),
+      ...merged('order', payment, command),
+      ...merged('metadata', payment, command),
+    },
+    operations: payment.operations.map(operation =>
+      operation.state === 'AUTHORIZE_REQUEST' ? { ...operation, amount: value } : operation,
+    ),
+    updatedAt: now,
+    version: payment.version + 1,
+  }
+}
+
+function merged(
+  field: 'order' | 'metadata',
+  payment: Payment,
+  command: UpdateCommand,
+): Record<string, unknown> {
+  const given = command[field]
+  return given ? { [field]: { ...(payment.details[field] as object | undefined), ...given } } : {}
+}

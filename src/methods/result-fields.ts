@@ -1,0 +1,39 @@
+/**
+ * Which of a provider's facts the result of an operation shows: exactly those that the published schema of that operation
+ * and method names, in the type it names. What else a provider tells stays inside.
+ */
+import type { TObject } from 'typebox'
+import { type MethodOperationName, resultObject } from '#schemas/method-objects.ts'
+
+/** The schemas speak of requests, the payment of operations: the same things under two names. */
+const requestOf: Readonly<Record<string, MethodOperationName>> = {
+  AUTHORIZATION: 'create',
+  CONFIRM: 'confirm',
+  INCREMENTAL: 'incremental',
+  CAPTURE: 'capture',
+  REVERSAL: 'reversal',
+  REFUND: 'refund',
+  CREDIT: 'credit',
+}
+
+/** Picks what is shown; undefined when there is nothing. */
+export function toResultFields(
+  key: string,
+  shown: {
+    readonly operation: string
+    readonly failed: boolean
+    readonly facts: Readonly<Record<string, unknown>>
+  },
+): Record<string, unknown> | undefined {
+  const request = requestOf[shown.operation]
+  if (request === undefined) return undefined
+  const { properties }: TObject = resultObject(request, key, shown.failed ? 'failed' : 'done')
+  const picked: Record<string, unknown> = {}
+  for (const [name, schema] of Object.entries(properties)) {
+    const value = shown.facts[name]
+    if (value === undefined) continue
+    // One provider code is text in most results and a number in a few.
+    picked[name] = (schema as { type?: string }).type === 'number' ? Number(value) : value
+  }
+  return Object.keys(picked).length > 0 ? picked : undefined
+}

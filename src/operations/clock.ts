@@ -1,0 +1,46 @@
+/** The merchant's test clock: it moves forward only, and moving it returns when all that became due has run. */
+import type { MerchantId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Clock } from '#operations/engine.ts'
+import type { ClockStore } from '#storage/clock.ts'
+
+export interface TestClock {
+  /** The merchant's time after moving it to that instant. */
+  moveTo(merchant: Merchant, instantMs: number): Promise<Date>
+}
+
+export interface TestClockDeps {
+  readonly clock: Clock
+  readonly store: ClockStore
+  readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
+  readonly runDue: (merchantId: MerchantId) => Promise<number>
+  /** Forgets a batch of keys whose time is over, and says how many they were. */
+  readonly reapKeys: (merchantId: MerchantId) => Promise<number>
+  readonly onChange: (merchantId: string) => void
+}
+
+/** 20 ms: how long to wait for what another worker is just running. */
+const pauseMs = 20
+
+/** 30 s: a developer who moves the clock by months has thousands of timers at most. */
+const patienceMs = 30_000
+
+export function createTestClock(deps: TestClockDeps): TestClock {
+  return {
+    async moveTo({ merchantId, clockOffsetMs }, instantMs) {
+      const byMs = instantMs - (deps.clock.nowMs() + clockOffsetMs)
+      if (byMs > 0) await deps.store.advance(merchantId, Math.ceil(byMs))
+      deps.onChange(merchantId)
+      const untilMs = deps.clock.nowMs() + patienceMs
+      while (await deps.store.hasDue(merchantId, new Date(deps.clock.nowMs()))) {
+        const ran = await deps.runDue(merchantId)
+        if (deps.clock.nowMs() > untilMs) throw new Error('the timers that became due did not finish in time')
+        if (ran === 0) await deps.clock.waitMs(pauseMs)
+      }
+      // A batch at a time: after this call no key is left whose time is over.
+      while ((await deps.reapKeys(merchantId)) > 0);
+      const moved = await deps.findMerchant(merchantId)
+      return new Date(deps.clock.nowMs() + (moved?.clockOffsetMs ?? 0))
+    },
+  }
+}

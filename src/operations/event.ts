@@ -1,0 +1,18 @@
+/** Owing the merchant an event: its number in the payment's sequence and its row are written with the state it tells of. */
+import type { XId } from '#domain/ids.ts'
+import { raiseEvent } from '#lifecycle/event.ts'
+import type { Payment } from '#lifecycle/payment.ts'
+import type { Engine } from '#operations/engine.ts'
+import type { Change } from '#storage/change.ts'
+
+export function tell(
+  payment: Payment,
+  { xId, owed, now }: { xId: XId; owed: boolean; now: Date },
+  { newId }: Pick<Engine, 'newId'>,
+): { readonly payment: Payment; readonly alongside: Pick<Change, 'events'> } {
+  if (!owed) return { payment, alongside: {} }
+  const raised = raiseEvent(payment, xId)
+  const { merchantId, payId } = payment
+  const event = { ...raised.event, merchantId, payId, eventId: newId(), createdAt: now }
+  return { payment: raised.payment, alongside: { events: [event] } }
+}

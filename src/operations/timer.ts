@@ -1,0 +1,20 @@
+/** Timers are kept in real time; what they stand for happens in the merchant's. */
+import type { Merchant } from '#domain/merchant.ts'
+import type { Timer } from '#storage/change.ts'
+
+export type TimerKey = Omit<Timer, 'runAt' | 'attempt'>
+
+/** A timer whose time has come. */
+export interface DueTimer {
+  readonly timer: TimerKey & { readonly attempt: number }
+  readonly merchant: Merchant
+  /** The merchant's time for which it was set: what happens now happens as of then. */
+  readonly at: Date
+}
+
+/** The merchant's clock is ahead of real time by its offset, so the timer is due that much earlier. */
+export const timerAt = (key: TimerKey, merchantTime: Date, merchant: Merchant, attempt = 0): Timer => ({
+  ...key,
+  runAt: new Date(merchantTime.getTime() - merchant.clockOffsetMs),
+  attempt,
+})

@@ -1,0 +1,33 @@
+/** The levers of the test environment besides its clock: faults on demand, and the customer's part without a browser. */
+import Type, { type Static } from 'typebox'
+import { choice, closed, optional, text, whole } from '#schemas/fields.ts'
+
+export const faultRule = closed(
+  {
+    operation: choice(
+      ['AUTHORIZATION', 'CONFIRM', 'INCREMENTAL', 'CAPTURE', 'REVERSAL', 'REFUND', 'CREDIT', '*'],
+      'The operation that fails; `*` for whichever comes next.',
+    ),
+    fault: choice(
+      ['decline', 'delay', 'lost_request', 'lost_answer', 'error'],
+      'What goes wrong. A lost request never arrives; after a lost answer or an error the outcome is unknown.',
+    ),
+    code: optional(text(2, 'Provider code of the decline; 05 unless given.', { pattern: '^[0-9]{2}$' })),
+    // 60 s: three times what the gateway waits for a provider.
+    delayMs: optional(whole(0, 60_000, 'How long the provider takes, in milliseconds.')),
+    times: whole(1, 10_000, 'How often; then everything works again.'),
+  },
+  { title: 'FaultRule', description: 'Something that goes wrong on demand.' },
+)
+export type FaultRule = Static<typeof faultRule>
+
+export const faultList = closed(
+  { faults: Type.Array(faultRule, { description: 'What is still to go wrong, the next first.' }) },
+  { title: 'FaultList', description: 'The faults in force.' },
+)
+
+export const customerAction = closed(
+  { action: choice(['approve', 'decline', 'cancel', 'pending'], 'What the customer does on the page.') },
+  { title: 'CustomerAction', description: "The customer's step, taken without a browser." },
+)
+export type CustomerAction = Static<typeof customerAction>

@@ -1,0 +1,29 @@
+/** Moving a merchant's test clock: its offset, and the real time of everything that waits for it, in one commit. */
+import type { MerchantId } from '#domain/ids.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface ClockStore {
+  /** Only forward. */
+  advance(merchantId: MerchantId, byMs: number): Promise<void>
+  /** Whether a timer of the merchant is due, leased or not. */
+  hasDue(merchantId: MerchantId, now: Date): Promise<boolean>
+}
+
+export function createClockStore({ writers }: Database): ClockStore {
+  return {
+    async advance(merchantId, byMs) {
+      await writers.query(
+        `WITH moved AS (UPDATE timer SET run_at = run_at - $2 * interval '1 millisecond' WHERE merchant_id = $1)
+         UPDATE merchant SET clock_offset_ms = clock_offset_ms + $2 WHERE merchant_id = $1`,
+        [merchantId, byMs],
+      )
+    },
+    async hasDue(merchantId, now) {
+      const { rows } = await writers.query(
+        'SELECT 1 FROM timer WHERE merchant_id = $1 AND run_at <= $2 LIMIT 1',
+        [merchantId, now],
+      )
+      return rows.length > 0
+    },
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Runs what is due: inquiries, delayed captures, lapses, expiries. Timers of one payment run in the order of their times,
+ * those of different payments side by side; a failure is reported, and its timer comes back after the lease.
+ */
+import type { MerchantId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { captureDelayed } from '#operations/delayed-capture.ts'
+import type { Engine } from '#operations/engine.ts'
+import { expirePayment, lapseAuthorization } from '#operations/expire.ts'
+import { settleByInquiry } from '#operations/settle-by-inquiry.ts'
+import type { DueTimer } from '#operations/timer.ts'
+import type { TimerKind } from '#storage/change.ts'
+import type { ClaimedTimer, WorkFinder } from '#storage/unanswered.ts'
+
+const work: Record<TimerKind, (due: DueTimer, engine: Engine) => Promise<unknown>> = {
+  INQUIRY: ({ timer, merchant, at }, engine) =>
+    settleByInquiry({ merchant, payId: timer.payId, xId: timer.xId, inquiry: timer.attempt, at }, engine),
+  CAPTURE: captureDelayed,
+  LAPSE: lapseAuthorization,
+  EXPIRE: expirePayment,
+}
+
+export interface TimerWorker {
+  /** Runs one round of what is due now, for one merchant or for all, and returns how much that was. */
+  runDue(merchantId?: MerchantId): Promise<number>
+}
+
+/** 60 s: longer than an inquiry may take; after a crash the timer is visible again. */
+const leaseMs = 60_000
+
+/** 200: enough to keep the providers busy, few enough to finish within a lease. */
+const chunk = 200
+
+export interface TimerDeps {
+  readonly engine: Engine
+  readonly finder: WorkFinder
+  readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
+}
+
+export function createTimerWorker({ engine, finder, findMerchant }: TimerDeps): TimerWorker {
+  async function runOne(claimed: ClaimedTimer): Promise<void> {
+    const { runAt, ...timer } = claimed
+    try {
+      const merchant = await findMerchant(timer.merchantId)
+      if (!merchant) throw new Error(`a timer of the unknown merchant ${timer.merchantId}`)
+      const at = new Date(runAt.getTime() + merchant.clockOffsetMs)
+      await work[timer.kind]({ timer, merchant, at }, engine)
+    } catch (error) {
+      const { payId, xId, kind } = timer
+      engine.onAlarm({
+        code: 'TIMER_FAILED',
+        message: `a ${kind} timer failed; it runs again`,
+        payId,
+        xId,
+        error,
+      })
+    }
+  }
+
+  return {
+    async runDue(merchantId) {
+      const now = new Date(engine.clock.nowMs())
+      const claimed = await finder.claimTimers({ now, limit: chunk, leaseMs, merchantId })
+      const byPayment = Map.groupBy(
+        claimed.toSorted((a, b) => a.runAt.getTime() - b.runAt.getTime()),
+        timer => timer.payId,
+      )
+      await Promise.all(
+        [...byPayment.values()].map(async timers => {
+          for (const timer of timers) await runOne(timer)
+        }),
+      )
+      return claimed.length
+    },
+  }
+}

@@ -1,0 +1,209 @@
+/** DELAYED captures over HTTP: taken once, by themselves, hours after the approval; and told. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestClock } from '#test/support/clock.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { findBrokenRules } from '#test/support/invariants.ts'
+import { done, openShop, pending, refused, type Shop, servedTypes } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let shop: Shop
+beforeAll(async () => {
+  gateway = await startTestGateway({ clock: createTestClock() })
+})
+beforeEach(async () => {
+  shop = await openShop(gateway)
+})
+afterAll(async () => {
+  expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})
+  await gateway.stop()
+})
+
+const delayed = (delayedHours: number) => ({ captureMethod: { type: 'DELAYED', delayed: { delayedHours } } })
+const captures = async (payId: string) =>
+  (await shop.read(payId)).operations.filter(({ type }: { type: string }) => type === 'CAPTURE')
+
+describe.each(servedTypes)('%s', type => {
+  test('CAPTURE_REQUEST until its hour, then OK, with one event', async () => {
+    const payId = await shop.authorize(type, delayed(5))
+    expect(await shop.read(payId)).toMatchObject({
+      status: 'CAPTURE_REQUEST',
+      captureMethod: delayed(5).captureMethod,
+      amount: { authorizedValue: 1000, capturedValue: 0 },
+    })
+    await shop.advance('PT4H59M59S')
+    expect(await captures(payId)).toEqual([])
+    expect(await shop.events(payId)).toEqual([])
+    await shop.advance('PT1S')
+    const [capture] = await captures(payId)
+    expect(capture).toMatchObject({ status: 'OK', amount: { value: 1000 } })
+    expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+    expect(await shop.events(payId)).toMatchObject([
+      { xId: capture.xId, status: 'OK', responseCode: '00000000' },
+    ])
+    await shop.advance('P40D')
+    expect(await captures(payId)).toHaveLength(1)
+    expect(await shop.events(payId)).toHaveLength(1)
+  })
+
+  test('a declined one leaves AUTHORIZED, told, to be captured by hand', async () => {
+    const payId = await shop.authorize(type, delayed(1))
+    await shop.fail({ operation: 'CAPTURE', fault: 'decline', code: '61' })
+    await shop.advance('PT1H')
+    expect(await shop.read(payId)).toMatchObject({ status: 'AUTHORIZED', amount: { capturedValue: 0 } })
+    const [capture] = await captures(payId)
+    expect(capture.status).toBe('FAILED')
+    expect(await shop.events(payId)).toMatchObject([
+      { xId: capture.xId, status: 'AUTHORIZED', responseCode: expect.stringMatching(/0361$/) },
+    ])
+    await shop.advance('PT10H')
+    expect(await captures(payId)).toHaveLength(1)
+    expect(await shop.act(payId, 'captures', 1000)).toMatchObject(done('OK'))
+  })
+})
+
+test('200 the answer to the creation is CAPTURE_REQUEST', async () => {
+  expect(await shop.create('CARD', delayed(1))).toMatchObject(done('CAPTURE_REQUEST'))
+})
+
+test('the longest delay outlives the authorisation of the method', async () => {
+  const payId = await shop.authorize('CARD', delayed(696))
+  await shop.advance('P28D')
+  expect((await shop.read(payId)).status).toBe('CAPTURE_REQUEST')
+  await shop.advance('P1D')
+  expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+})
+
+test('one long move fires captures and lapses in the order of their times', async () => {
+  const payId = await shop.authorize('CARD', delayed(2))
+  const declined = await shop.authorize('CARD', { ...delayed(2), card: { number: '4000000000000341' } })
+  await shop.advance('P30D')
+  expect((await shop.read(payId)).status).toBe('OK')
+  expect(await shop.read(declined)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
+  expect(await shop.events(declined)).toMatchObject([{ status: 'AUTHORIZED' }, { status: 'REVERSED' }])
+  const [capture] = await captures(payId)
+  const record = await shop.read(payId)
+  expect(Date.parse(capture.creationDate) - Date.parse(record.creationDate)).toBe(2 * 3_600_000)
+})
+
+test.each(['lost_answer', 'error'])('an unknown one after %s is settled once', async fault => {
+  const payId = await shop.authorize('CARD', delayed(1))
+  await shop.fail({ operation: 'CAPTURE', fault })
+  await shop.advance('PT1H')
+  expect(await shop.read(payId)).toMatchObject({ status: 'CAPTURE_REQUEST', amount: { capturedValue: 0 } })
+  expect(await captures(payId)).toMatchObject([{ status: 'PENDING' }])
+  expect(await shop.events(payId)).toEqual([])
+  expect(await shop.act(payId, 'captures', 1)).toMatchObject(refused('20200002'))
+  await shop.advance('PT10S')
+  expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  expect(await captures(payId)).toHaveLength(1)
+  expect(await shop.events(payId)).toHaveLength(1)
+})
+
+test('one that never arrives is FAILED, AUTHORIZED, and not tried again by itself', async () => {
+  const payId = await shop.authorize('CARD', delayed(1))
+  await shop.fail({ operation: 'CAPTURE', fault: 'lost_request', times: 3 })
+  await shop.advance('PT5H')
+  expect((await shop.read(payId)).status).toBe('AUTHORIZED')
+  expect(await captures(payId)).toMatchObject([{ status: 'FAILED', responseCode: '21000391' }])
+  expect(await shop.events(payId)).toHaveLength(1)
+})
+
+describe('by hand before its hour', () => {
+  test('all of it: nothing is left to fire', async () => {
+    const payId = await shop.authorize('CARD', delayed(2))
+    expect(await shop.act(payId, 'captures', 1000)).toMatchObject(done('OK'))
+    await shop.advance('P10D')
+    expect(await captures(payId)).toHaveLength(1)
+    expect(await shop.events(payId)).toEqual([])
+  })
+
+  test('a part of it: the rest is taken at its hour', async () => {
+    const payId = await shop.authorize('CARD', delayed(2))
+    await shop.act(payId, 'captures', 300)
+    await shop.advance('PT2H')
+    expect(await captures(payId)).toMatchObject([{ amount: { value: 300 } }, { amount: { value: 700 } }])
+    expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  })
+
+  test('the final part: nothing more is taken', async () => {
+    const payId = await shop.authorize('CARD', delayed(2))
+    await shop.act(payId, 'captures', 300, { captureMethod: { manual: { final: true } } })
+    await shop.advance('PT2H')
+    expect((await shop.read(payId)).amount.capturedValue).toBe(300)
+  })
+
+  test('a declined one leaves the delayed one to come', async () => {
+    const payId = await shop.authorize('CARD', delayed(2))
+    await shop.act(payId, 'captures', 1000, { simulationMode: '0305' })
+    expect((await shop.read(payId)).status).toBe('CAPTURE_REQUEST')
+    await shop.advance('PT2H')
+    expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  })
+
+  test('reversed: nothing fires', async () => {
+    const payId = await shop.authorize('CARD', delayed(2))
+    expect(await shop.act(payId, 'reversals', 1000)).toMatchObject(done('OK'))
+    await shop.advance('P10D')
+    expect((await shop.read(payId)).status).toBe('REVERSED')
+    expect(await captures(payId)).toEqual([])
+  })
+
+  test('reversed in part: what is left is taken', async () => {
+    const payId = await shop.authorize('CARD', delayed(2))
+    await shop.act(payId, 'reversals', 400)
+    await shop.advance('PT2H')
+    expect(await shop.read(payId)).toMatchObject({
+      status: 'OK',
+      amount: { capturedValue: 600, reversedValue: 400 },
+    })
+  })
+
+  test('an unknown reversal holds it back; when it turns out declined, the capture comes after all', async () => {
+    const payId = await shop.authorize('CARD', delayed(2))
+    await shop.advance('PT1H59M55S')
+    await shop.fail({ operation: 'REVERSAL', fault: 'lost_answer' })
+    const unheard = await shop.act(payId, 'reversals', 1000, { simulationMode: '0305' })
+    expect(unheard).toMatchObject(pending)
+    await shop.advance('PT5S')
+    expect(await captures(payId)).toEqual([])
+    expect((await shop.read(payId)).status).toBe('CAPTURE_REQUEST')
+    await shop.advance('PT5S')
+    expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+    expect(await shop.events(payId)).toMatchObject([
+      { xId: unheard.body.xId, responseCode: '21000305' },
+      { status: 'OK' },
+    ])
+  })
+})
+
+test('two gateways on one database fire it once', async () => {
+  const clock = createTestClock()
+  const left = await startTestGateway({ clock, requestsPerSecond: 100_000 })
+  const right = await startTestGateway({ clock, beside: left })
+  const shops = await openShop(left)
+  const payIds = await Promise.all(Array.from({ length: 20 }, () => shops.authorize('CARD', delayed(1))))
+  clock.move(3_600_000)
+  await Promise.all([left, right, left, right].map(({ gateway: { timerWorker } }) => timerWorker.runDue()))
+  for (const payId of payIds) {
+    const { operations, amount } = await shops.read(payId)
+    expect(operations).toHaveLength(2)
+    expect(amount.capturedValue).toBe(1000)
+    expect(await shops.events(payId)).toHaveLength(1)
+  }
+  await right.stop()
+  await left.stop()
+})
+
+describe('bad requests', () => {
+  test.each([
+    ['captureMethod.delayed', { type: 'DELAYED' }],
+    ['captureMethod.delayed.delayedHours', { type: 'DELAYED', delayed: {} }],
+    ['captureMethod.delayed.delayedHours', { type: 'DELAYED', delayed: { delayedHours: 0 } }],
+    ['captureMethod.delayed.delayedHours', { type: 'DELAYED', delayed: { delayedHours: 697 } }],
+    ['captureMethod.delayed.delayedHours', { type: 'DELAYED', delayed: { delayedHours: 1.5 } }],
+    ['captureMethod.delayed', { type: 'MANUAL', delayed: { delayedHours: 1 } }],
+    ['captureMethod.delayed', { type: 'AUTOMATIC', delayed: { delayedHours: 1 } }],
+  ])('400 %s %j', async (field, captureMethod) => {
+    expect(await shop.create('CARD', { captureMethod })).toMatchObject({ status: 400, body: { field } })
+  })
+})

@@ -1,0 +1,241 @@
+/** /test/faults and simulationMode over HTTP: every operation fails on demand, in every way. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestClock } from '#test/support/clock.ts'
+import type { TestAnswer } from '#test/support/gateway.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { findBrokenRules } from '#test/support/invariants.ts'
+import { done, openShop, pending, refused, type Shop } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let shop: Shop
+beforeAll(async () => {
+  gateway = await startTestGateway({ clock: createTestClock() })
+})
+beforeEach(async () => {
+  shop = await openShop(gateway)
+})
+afterAll(async () => {
+  expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})
+  await gateway.stop()
+})
+
+interface Case {
+  readonly operation: string
+  /** Brings a payment to where the operation is possible, and returns the request. */
+  readonly prepare: () => Promise<(more?: object) => Promise<TestAnswer>>
+  readonly approved: string
+}
+
+const follow = (operation: Parameters<Shop['act']>[1], make: () => Promise<string>) => async () => {
+  const payId = await make()
+  return (more?: object) => shop.act(payId, operation, 100, more)
+}
+const manual = { captureMethod: { type: 'MANUAL' } }
+const creditBody = () => ({
+  transId: `credit-${Math.floor(performance.now() * 1000)}`,
+  amount: { value: 100, currency: 'EUR' },
+  paymentMethods: {
+    directDebit: { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },
+  },
+})
+
+const cases: Case[] = [
+  {
+    operation: 'AUTHORIZATION',
+    approved: 'AUTHORIZED',
+    prepare: async () => more => shop.create('CARD', { ...manual, ...more }),
+  },
+  {
+    operation: 'CONFIRM',
+    approved: 'AUTHORIZED',
+    prepare: follow('confirms', async () => (await shop.create('PROVIDERR', manual)).body.payId),
+  },
+  { operation: 'INCREMENTAL', approved: 'OK', prepare: follow('incrementals', () => shop.authorize('CARD')) },
+  { operation: 'CAPTURE', approved: 'OK', prepare: follow('captures', () => shop.authorize('CARD')) },
+  { operation: 'REVERSAL', approved: 'OK', prepare: follow('reversals', () => shop.authorize('CARD')) },
+  { operation: 'REFUND', approved: 'OK', prepare: follow('refunds', () => shop.sell('CARD')) },
+  {
+    operation: 'CREDIT',
+    approved: 'OK',
+    prepare: async () => more => shop.call('POST', '/payments/refunds', { ...creditBody(), ...more }),
+  },
+]
+const code = (detail: string) => expect.stringMatching(new RegExp(`^2[135]00${detail}$`))
+const declined = (detail: string) => ({ status: 422, body: { status: 'FAILED', responseCode: code(detail) } })
+
+async function settled(answer: TestAnswer): Promise<string> {
+  const { operations } = await shop.read(answer.body.payId)
+  return operations.find(({ xId }: { xId: string }) => xId === answer.body.xId)?.status
+}
+
+describe.each(cases)('$operation', ({ operation, prepare, approved }) => {
+  test('decline, 05 or as told', async () => {
+    const first = await prepare()
+    await shop.fail({ operation, fault: 'decline' })
+    expect(await first()).toMatchObject(declined('0305'))
+    const second = await prepare()
+    await shop.fail({ operation, fault: 'decline', code: '62' })
+    expect(await second()).toMatchObject(declined('0362'))
+    const third = await prepare()
+    expect(await third()).toMatchObject(done(approved))
+  })
+
+  test('delay, and it is done all the same', async () => {
+    const send = await prepare()
+    await shop.call('POST', '/test/faults', { operation, fault: 'delay', delayMs: 1, times: 1 })
+    expect(await send()).toMatchObject(done(approved))
+  })
+
+  test.each([1, 2])('lost_request %d times arrives in the end', async times => {
+    const send = await prepare()
+    await shop.fail({ operation, fault: 'lost_request', times })
+    expect(await send()).toMatchObject(done(approved))
+    expect((await shop.call('GET', '/test/faults')).body.faults).toEqual([])
+  })
+
+  test('lost_request three times never arrives', async () => {
+    const send = await prepare()
+    await shop.fail({ operation, fault: 'lost_request', times: 4 })
+    const lost = await send()
+    expect(lost).toMatchObject(declined('0391'))
+    expect((await shop.call('GET', '/test/faults')).body.faults).toMatchObject([{ times: 1 }])
+    await shop.advance('P1D')
+    expect(await settled(lost)).toBe('FAILED')
+    expect(await shop.events(lost.body.payId)).toEqual([])
+  })
+
+  test.each(['lost_answer', 'error'])('%s is PENDING until the inquiry, told once', async fault => {
+    const send = await prepare()
+    await shop.fail({ operation, fault })
+    const unheard = await send()
+    expect(unheard).toMatchObject(pending)
+    await shop.advance('PT9S')
+    expect(await settled(unheard)).toBe('PENDING')
+    await shop.advance('PT1S')
+    expect(await settled(unheard)).toMatch(/^(OK|AUTHORIZED)$/)
+    await shop.advance('PT1H')
+    expect(await shop.events(unheard.body.payId)).toMatchObject([
+      { xId: unheard.body.xId, responseCode: '00000000' },
+    ])
+  })
+
+  test('lost_answer to a decline is PENDING, then FAILED, told once', async () => {
+    const send = await prepare()
+    await shop.fail({ operation, fault: 'lost_answer' })
+    const unheard = await send({ simulationMode: '0351' })
+    expect(unheard).toMatchObject(pending)
+    await shop.advance('PT10S')
+    expect(await settled(unheard)).toBe('FAILED')
+    expect(await shop.events(unheard.body.payId)).toMatchObject([
+      { xId: unheard.body.xId, responseCode: code('0351') },
+    ])
+  })
+
+  test.each(['0351', 'Test:0351'])('simulationMode %s declines', async simulationMode => {
+    const send = await prepare()
+    expect(await send({ simulationMode })).toMatchObject(declined('0351'))
+  })
+
+  test.each(['0000', 'Test:0000'])('simulationMode %s approves', async simulationMode => {
+    const send = await prepare()
+    expect(await send({ simulationMode })).toMatchObject(done(approved))
+  })
+
+  test('simulationMode may say anything in four digits', async () => {
+    const send = await prepare()
+    expect(await send({ simulationMode: '9999' })).toMatchObject(declined('9999'))
+  })
+})
+
+describe('the book of faults', () => {
+  const list = async () => (await shop.call('GET', '/test/faults')).body.faults
+
+  test('lists, uses up and forgets', async () => {
+    await shop.fail({ operation: 'CAPTURE', fault: 'decline', times: 2 })
+    await shop.fail({ operation: 'REFUND', fault: 'error' })
+    expect(await list()).toMatchObject([
+      { operation: 'CAPTURE', fault: 'decline', times: 2 },
+      { operation: 'REFUND', fault: 'error', times: 1 },
+    ])
+    const payId = await shop.authorize('CARD')
+    expect(await shop.act(payId, 'captures', 1)).toMatchObject(refused('21000305'))
+    expect(await list()).toMatchObject([{ times: 1 }, { times: 1 }])
+    expect(await shop.call('DELETE', '/test/faults')).toMatchObject({ status: 200, body: { faults: [] } })
+    expect(await shop.act(payId, 'captures', 1)).toMatchObject(done('OK'))
+  })
+
+  test('* strikes whichever comes next, and the rules in their order', async () => {
+    const payId = await shop.authorize('CARD')
+    await shop.fail({ operation: '*', fault: 'decline', code: '61' })
+    await shop.fail({ operation: 'CAPTURE', fault: 'decline', code: '62' })
+    expect(await shop.act(payId, 'captures', 1)).toMatchObject(refused('21000361'))
+    expect(await shop.act(payId, 'captures', 1)).toMatchObject(refused('21000362'))
+    expect(await shop.act(payId, 'captures', 1)).toMatchObject(done('OK'))
+  })
+
+  test('is each merchant’s own', async () => {
+    await shop.fail({ operation: '*', fault: 'decline' })
+    const neighbour = await openShop(gateway)
+    expect(await neighbour.create('CARD')).toMatchObject(done('OK'))
+    expect(await shop.create('CARD')).toMatchObject(refused('21000305'))
+  })
+
+  test('lost requests of one operation are not those of another', async () => {
+    const payId = await shop.sell('CARD')
+    await shop.fail({ operation: 'CAPTURE', fault: 'lost_answer' })
+    await shop.fail({ operation: 'REFUND', fault: 'lost_request', times: 3 })
+    expect(await shop.act(payId, 'refunds', 1)).toMatchObject(refused('21000391'))
+    expect(await list()).toMatchObject([{ operation: 'CAPTURE' }])
+  })
+
+  test('a refusal of ours uses none up', async () => {
+    const payId = await shop.authorize('CARD')
+    await shop.fail({ operation: 'CAPTURE', fault: 'decline' })
+    await shop.act(payId, 'captures', 1001)
+    expect(await list()).toHaveLength(1)
+  })
+
+  test.each([
+    ['operation', { fault: 'decline', times: 1 }],
+    ['operation', { operation: 'PAYOUT', fault: 'decline', times: 1 }],
+    ['fault', { operation: '*', fault: 'fire', times: 1 }],
+    ['code', { operation: '*', fault: 'decline', code: '5', times: 1 }],
+    ['times', { operation: '*', fault: 'decline', times: 0 }],
+    ['times', { operation: '*', fault: 'decline' }],
+    ['delayMs', { operation: '*', fault: 'delay', delayMs: -1, times: 1 }],
+    ['surprise', { operation: '*', fault: 'delay', times: 1, surprise: 1 }],
+  ])('400 %s %j', async (field, rule) => {
+    expect(await shop.call('POST', '/test/faults', rule)).toMatchObject({ status: 400, body: { field } })
+    expect(await list()).toEqual([])
+  })
+})
+
+describe('an AUTOMATIC payment', () => {
+  test('AUTHORIZED when only its capture is declined', async () => {
+    const { body, status } = await shop.create('CARD', { card: { number: '4000000000000341' } })
+    expect([status, body.status]).toEqual([200, 'AUTHORIZED'])
+    expect(await shop.read(body.payId)).toMatchObject({
+      status: 'AUTHORIZED',
+      amount: { authorizedValue: 1000, capturedValue: 0 },
+      operations: [
+        { type: 'AUTHORIZATION', status: 'OK' },
+        { type: 'CAPTURE', status: 'FAILED' },
+      ],
+    })
+    expect(await shop.act(body.payId, 'captures', 1000, { simulationMode: '0000' })).toMatchObject(done('OK'))
+  })
+
+  test('unknown: both halves are settled by one inquiry each, told once', async () => {
+    await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
+    const { body } = await shop.create('CARD')
+    await shop.advance('PT10S')
+    expect(await shop.read(body.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+    expect(await shop.events(body.payId)).toMatchObject([{ xId: body.xId, status: 'OK' }])
+  })
+
+  test('the card that never arrives', async () => {
+    expect(await shop.create('CARD', { card: { number: '4000000000000259' } })).toMatchObject(
+      refused('21000391'),
+    )
+  })
+})

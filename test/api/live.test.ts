@@ -1,0 +1,99 @@
+/** The live environment over HTTP: no simulator, no levers, no simulationMode; and a database that keeps its word. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { migrate } from '#storage/migrate.ts'
+import { createAcquirer } from '#test/support/acquirer.ts'
+import { cleanUpAll, makeFolder, open } from '#test/support/embedded.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { methodPayment, openShop, refused, type Shop, servedTypes } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let shop: Shop
+let url: string
+beforeAll(async () => {
+  // One of its own: that of the other tests would forget what it was told in a power failure, and live refuses that.
+  const database = await open(makeFolder())
+  url = database.url
+  await migrate(url)
+  gateway = await startTestGateway({ environment: 'live', databaseUrl: url })
+  shop = await openShop(gateway)
+})
+afterAll(async () => {
+  await gateway.stop()
+  await cleanUpAll()
+})
+
+test.each([
+  ['GET', '/test/clock'],
+  ['POST', '/test/clock'],
+  ['GET', '/test/faults'],
+  ['POST', '/test/faults'],
+  ['DELETE', '/test/faults'],
+  ['POST', `/test/payments/${'0'.repeat(32)}/customer-action`],
+])('404 %s %s', async (verb, path) => {
+  const body = verb === 'POST' ? { advance: 'PT1H' } : undefined
+  expect((await shop.call(verb, path, body)).status).toBe(404)
+})
+
+test.each(servedTypes)('20200012 %s has no connector', async type => {
+  expect(await shop.create(type)).toMatchObject(refused('20200012'))
+})
+
+test('20200012 a credit, too', async () => {
+  const paymentMethods = {
+    directDebit: { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },
+  }
+  const body = { transId: 'credit', amount: { value: 1, currency: 'EUR' }, paymentMethods }
+  expect(await shop.call('POST', '/payments/refunds', body)).toMatchObject(refused('20200012'))
+})
+
+describe('simulationMode is refused everywhere', () => {
+  const simulationMode = '0000'
+
+  test('400 on creating, as {field, error}', async () => {
+    const body = methodPayment('CARD', { simulationMode })
+    expect(await shop.call('POST', '/payments', body)).toMatchObject({
+      status: 400,
+      body: { field: 'simulationMode' },
+    })
+  })
+
+  test.each(['confirms', 'captures', 'incrementals'] as const)('400 on %s, as {field, error}', async name => {
+    const answer = await shop.act('0'.repeat(32), name, 1, { simulationMode })
+    expect(answer).toMatchObject({ status: 400, body: { field: 'simulationMode' } })
+  })
+
+  test.each(['reversals', 'refunds'] as const)('400 on %s, as problem details', async name => {
+    const answer = await shop.act('0'.repeat(32), name, 1, { simulationMode })
+    expect(answer).toMatchObject({ status: 400, body: { errors: { simulationMode: [expect.any(String)] } } })
+  })
+
+  test('400 on a credit, as problem details', async () => {
+    const paymentMethods = {
+      directDebit: { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },
+    }
+    const body = { transId: 'c', amount: { value: 1, currency: 'EUR' }, paymentMethods, simulationMode }
+    expect(await shop.call('POST', '/payments/refunds', body)).toMatchObject({
+      status: 400,
+      body: { errors: { simulationMode: [expect.any(String)] } },
+    })
+  })
+})
+
+test('with a connector the whole way works, in real time', async () => {
+  const acquirer = createAcquirer()
+  const configured = await startTestGateway({
+    environment: 'live',
+    databaseUrl: url,
+    beside: gateway,
+    connectors: acquirer.connectors,
+  })
+  const trader = await openShop(configured)
+  const payId = await trader.sell('CARD')
+  expect((await trader.act(payId, 'refunds', 1000)).status).toBe(200)
+  expect(acquirer.ledger.map(({ operation }) => operation)).toEqual(['AUTHORIZATION', 'CAPTURE', 'REFUND'])
+  await configured.stop()
+})
+
+test('a database of live is refused by test', async () => {
+  await expect(startTestGateway({ databaseUrl: url })).rejects.toThrow(/belongs to the live environment/)
+})

@@ -1,0 +1,201 @@
+/** PATCH /payments/{id} over HTTP: what may still change, and when. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestClock } from '#test/support/clock.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { findBrokenRules } from '#test/support/invariants.ts'
+import { done, openShop, refused, type Shop, tokenOf } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let shop: Shop
+beforeAll(async () => {
+  gateway = await startTestGateway({ clock: createTestClock() })
+})
+beforeEach(async () => {
+  shop = await openShop(gateway)
+})
+afterAll(async () => {
+  expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})
+  await gateway.stop()
+})
+
+const patch = (payId: string, body: object, headers?: Record<string, string>) =>
+  shop.call('PATCH', `/payments/${payId}`, body, headers)
+
+let names = 0
+const newTransId = () => `patched-${++names}`
+
+async function begin() {
+  const { body } = await shop.create('PROVIDERK', { captureMethod: { type: 'MANUAL' } })
+  return { payId: body.payId as string, token: tokenOf(body) }
+}
+
+describe('while nothing is approved', () => {
+  test('200 transId and amount, which then rule the confirmation', async () => {
+    const { payId, token } = await begin()
+    const transId = newTransId()
+    const patched = await patch(payId, { transId, amount: { value: 800, currency: 'EUR', taxTotal: 128 } })
+    expect(patched).toMatchObject({
+      status: 200,
+      body: { payId, transId, status: 'AUTHORIZE_REQUEST', amount: { value: 800, taxTotal: 128 } },
+    })
+    expect(patched.body.operations).toMatchObject([{ type: 'AUTHORIZATION', amount: { value: 800 } }])
+    expect(await shop.read(payId)).toEqual(patched.body)
+    const { body: found } = await shop.call('GET', `/payments/getByTransId/${transId}`)
+    expect(found.payId).toBe(payId)
+    expect(await shop.act(payId, 'confirms', 801, token)).toMatchObject(refused('20200003'))
+    expect(await shop.act(payId, 'confirms', 800, token)).toMatchObject(done('AUTHORIZED'))
+  })
+
+  test('20200005 a confirmation in the old currency', async () => {
+    const { payId, token } = await begin()
+    expect((await patch(payId, { amount: { value: 1000, currency: 'SEK' } })).status).toBe(200)
+    expect(await shop.act(payId, 'confirms', 1000, token)).toMatchObject(refused('20200005'))
+    const right = { ...token, amount: { value: 1000, currency: 'SEK' } }
+    expect(await shop.act(payId, 'confirms', 1000, right)).toMatchObject(done('AUTHORIZED'))
+  })
+
+  test('400 a currency that the method lacks', async () => {
+    const { payId } = await begin()
+    expect(await patch(payId, { amount: { value: 1000, currency: 'JPY' } })).toMatchObject({
+      status: 400,
+      body: { field: 'amount.currency' },
+    })
+  })
+
+  test('20170001 a transId that is live already, and the payment stays as it was', async () => {
+    const { payId } = await begin()
+    const taken = (await shop.create('CARD')).body.transId
+    const before = await shop.read(payId)
+    const answer = await patch(payId, { transId: taken, refNr: 'lost' })
+    expect(answer).toMatchObject(refused('20170001'))
+    expect(answer.body.payId).toBe(payId)
+    expect(await shop.read(payId)).toEqual(before)
+  })
+
+  test('200 its own transId again', async () => {
+    const { payId } = await begin()
+    const { transId } = await shop.read(payId)
+    expect((await patch(payId, { transId })).status).toBe(200)
+  })
+
+  test('the old transId is free again', async () => {
+    const { payId } = await begin()
+    const { transId } = await shop.read(payId)
+    await patch(payId, { transId: newTransId() })
+    expect(await shop.create('CARD', { transId })).toMatchObject(done('OK'))
+  })
+})
+
+describe('afterwards', () => {
+  const changes = [{ transId: 'later' }, { amount: { value: 1, currency: 'EUR' } }]
+  const states: [string, () => Promise<string>][] = [
+    ['AUTHORIZED', () => shop.authorize('CARD')],
+    ['OK', () => shop.sell('CARD')],
+    ['FAILED', () => shop.authorize('CARD', { card: { number: '4000000000000002' } })],
+    ['PENDING', () => shop.authorize('CARD', { card: { number: '4000000000000101' } })],
+    [
+      'CAPTURE_REQUEST',
+      () => shop.authorize('CARD', { captureMethod: { type: 'DELAYED', delayed: { delayedHours: 1 } } }),
+    ],
+    [
+      'REVERSED',
+      async () => {
+        const payId = await shop.authorize('CARD')
+        await shop.act(payId, 'reversals', 1000)
+        return payId
+      },
+    ],
+  ]
+
+  test.each(states)('20200011 transId and amount of what is %s', async (status, prepare) => {
+    const payId = await prepare()
+    const before = await shop.read(payId)
+    expect(before.status).toBe(status)
+    for (const change of changes) {
+      expect(await patch(payId, { ...change, refNr: 'lost' })).toMatchObject(refused('20200011'))
+    }
+    expect(await shop.read(payId)).toEqual(before)
+  })
+
+  test.each(states)('200 the merchant’s own notes of what is %s', async (_, prepare) => {
+    const payId = await prepare()
+    const patched = await patch(payId, { refNr: 'n-1', metadata: { note: 1 }, order: { invoiceId: 'i-1' } })
+    expect(patched.status).toBe(200)
+    expect(patched.body).toMatchObject({ refNr: 'n-1', metadata: { note: 1 }, order: { invoiceId: 'i-1' } })
+    expect(await shop.read(payId)).toEqual(patched.body)
+  })
+
+  test('metadata and order are merged with what is there', async () => {
+    const { body } = await shop.create('CARD', {
+      metadata: { a: 1, b: { c: 1 } },
+      order: { merchantReference: 'm-1', description: 'Shoes' },
+    })
+    await patch(body.payId, { metadata: { b: 2, d: 3 } })
+    const { body: patched } = await patch(body.payId, { order: { description: 'Boots' } })
+    expect(patched.metadata).toEqual({ a: 1, b: 2, d: 3 })
+    expect(patched.order).toEqual({ merchantReference: 'm-1', description: 'Boots' })
+    expect(patched.operations).toHaveLength(2)
+  })
+
+  test('400 metadata that is too much only when merged', async () => {
+    const fields = (from: number) =>
+      Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`k${from + i}`, i]))
+    const { body } = await shop.create('CARD', { metadata: fields(0) })
+    expect(await patch(body.payId, { metadata: fields(30) })).toMatchObject({
+      status: 400,
+      body: { field: 'metadata' },
+    })
+    expect((await shop.read(body.payId)).metadata).toEqual(fields(0))
+  })
+})
+
+describe('idempotency', () => {
+  test('the same bytes again; another body is refused', async () => {
+    const payId = await shop.authorize('CARD')
+    const key = { 'idempotency-key': 'patch-1' }
+    const first = await patch(payId, { refNr: 'n-1' }, key)
+    await patch(payId, { refNr: 'n-2' })
+    const again = await patch(payId, { refNr: 'n-1' }, key)
+    expect(again.text).toBe(first.text)
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect((await shop.read(payId)).refNr).toBe('n-2')
+    expect(await patch(payId, { refNr: 'n-3' }, key)).toMatchObject(refused('20170002'))
+  })
+
+  test('a refusal is kept, too', async () => {
+    const payId = await shop.authorize('CARD')
+    const key = { 'idempotency-key': 'patch-2' }
+    const first = await patch(payId, { transId: 'x' }, key)
+    const again = await patch(payId, { transId: 'x' }, key)
+    expect(first).toMatchObject(refused('20200011'))
+    expect(again.text).toBe(first.text)
+    const { payId: open } = await begin()
+    const taken = (await shop.create('CARD')).body.transId
+    const refusedOnce = await patch(open, { transId: taken }, key)
+    expect(refusedOnce).toMatchObject(refused('20170001'))
+    expect((await patch(open, { transId: taken }, key)).text).toBe(refusedOnce.text)
+  })
+})
+
+describe('bad requests, as {field, error}', () => {
+  test.each([
+    ['body', {}],
+    ['transId', { transId: '' }],
+    ['amount.currency', { amount: { value: 1 } }],
+    ['amount.value', { amount: { value: 0, currency: 'EUR' } }],
+    ['status', { status: 'OK' }],
+    ['metadata', { metadata: [] }],
+    ['order.items', { order: { items: {} } }],
+  ])('400 %s %j', async (field, change) => {
+    const { payId } = await begin()
+    const answer = await patch(payId, change)
+    expect(answer).toMatchObject({ status: 400, body: { field, error: expect.any(String) } })
+  })
+
+  test('404 nobody’s payment, and somebody else’s', async () => {
+    expect((await patch('0'.repeat(32), { refNr: 'x' })).status).toBe(404)
+    const stranger = await openShop(gateway)
+    const payId = await shop.authorize('CARD')
+    expect((await stranger.call('PATCH', `/payments/${payId}`, { refNr: 'x' })).status).toBe(404)
+  })
+})

@@ -1,0 +1,159 @@
+/**
+ * A merchant of its own on a running gateway: its own clock, faults and payments, reached over HTTP. Tests say what the
+ * shop does; what it must hear is said in the test.
+ */
+import { basic, cardPayment, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+
+export type ServedType = 'CARD' | 'DIRECTDEBIT' | 'PROVIDERK' | 'PROVIDERM' | 'PROVIDERR'
+
+/** What is sent to /payments/{id}/…; the last one is a PATCH of the payment itself. */
+export type FollowUpName = 'confirms' | 'captures' | 'reversals' | 'refunds' | 'incrementals'
+
+export interface Shop {
+  readonly merchantId: string
+  readonly apiKey: string
+  /** The header that signs in. */
+  readonly authorization: string
+  call(verb: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>
+  create(type: ServedType, change?: Change, headers?: Record<string, string>): Promise<TestAnswer>
+  /** Creates, confirms where the method needs it, and returns the payId. MANUAL unless the change says otherwise. */
+  authorize(type: ServedType, change?: Change): Promise<string>
+  /** As authorize, then captures all of it. */
+  sell(type: ServedType, change?: Change): Promise<string>
+  act(
+    payId: string,
+    operation: FollowUpName,
+    value: number,
+    more?: object,
+    headers?: Record<string, string>,
+  ): Promise<TestAnswer>
+  // biome-ignore lint/suspicious/noExplicitAny: tests read records and check what they read.
+  read(payId: string): Promise<any>
+  /** Moves the merchant's test clock and returns its new time. */
+  advance(duration: string): Promise<string>
+  fail(rule: { operation: string; fault: string; times?: number; code?: string }): Promise<void>
+  /** What the merchant is told besides the answers to its requests, in order. */
+  events(payId: string): Promise<ToldEvent[]>
+}
+
+export interface ToldEvent {
+  readonly xId: string
+  readonly status: string
+  readonly responseCode: string
+  readonly sequence: number
+}
+
+export type Change = Parameters<typeof cardPayment>[0]
+
+export const currency = 'EUR'
+
+const objects: Readonly<Record<Exclude<ServedType, 'CARD'>, readonly [key: string, object: object]>> = {
+  DIRECTDEBIT: [
+    'directDebit',
+    { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },
+  ],
+  PROVIDERK: ['providerK', {}],
+  PROVIDERM: ['providerM', {}],
+  PROVIDERR: ['providerR', {}],
+}
+
+/** The first digits of a decline by each method: kind and module. */
+export const declinePrefix: Readonly<Record<ServedType, string>> = {
+  CARD: '2100',
+  DIRECTDEBIT: '2300',
+  PROVIDERK: '2500',
+  PROVIDERM: '2400',
+  PROVIDERR: '2500',
+}
+
+export const servedTypes = Object.keys(declinePrefix) as ServedType[]
+
+/** A payment by that method which is approved unless the changes say otherwise. */
+export function methodPayment(type: ServedType, change: Change = {}): Record<string, unknown> {
+  if (type === 'CARD') return cardPayment(change)
+  const [key, object] = objects[type]
+  return {
+    ...cardPayment(),
+    paymentMethods: { integrationType: 'DIRECT', type, [key]: object },
+    ...change,
+  }
+}
+
+export async function openShop(gateway: TestGateway): Promise<Shop> {
+  const { merchantId, apiKey } = await gateway.gateway.merchants.create('Shop')
+  // A standing clock refills no bucket: the limit must be above all that a test sends.
+  await gateway.gateway.merchants.set(merchantId, { requestsPerSecond: 1_000_000 })
+  const authorization = basic(merchantId, apiKey)
+  const call: Shop['call'] = (verb, path, body, headers) =>
+    gateway.call(verb, path, body, { authorization, ...headers })
+  const create: Shop['create'] = (type, change, headers) =>
+    call('POST', '/payments', methodPayment(type, change), headers)
+  const act: Shop['act'] = (payId, operation, value, more, headers) =>
+    call(
+      'POST',
+      `/payments/${payId}/${operation}`,
+      { transId: 'step', amount: { value, currency }, ...more },
+      headers,
+    )
+
+  async function authorize(type: ServedType, change?: Change): Promise<string> {
+    const request = methodPayment(type, { captureMethod: { type: 'MANUAL' }, ...change })
+    const { body } = await call('POST', '/payments', request)
+    if (body.status !== 'AUTHORIZE_REQUEST') return body.payId
+    const { amount } = request as { amount: { value: number } }
+    await act(body.payId, 'confirms', amount.value, { amount, ...tokenOf(body) })
+    return body.payId
+  }
+
+  return {
+    merchantId,
+    apiKey,
+    authorization,
+    call,
+    create,
+    authorize,
+    async sell(type, change) {
+      const payId = await authorize(type, change)
+      const { amount } = (await call('GET', `/payments/getByPayId/${payId}`)).body
+      await act(payId, 'captures', amount.authorizedValue)
+      return payId
+    },
+    act,
+    read: async payId => (await call('GET', `/payments/getByPayId/${payId}`)).body,
+    async advance(duration) {
+      const { status, body, text } = await call('POST', '/test/clock', { advance: duration })
+      if (status !== 200) throw new Error(text)
+      return body.now
+    },
+    async fail({ times = 1, ...rule }) {
+      const { status, text } = await call('POST', '/test/faults', { ...rule, times })
+      if (status !== 200) throw new Error(text)
+    },
+    async events(payId) {
+      const rows = await queryRows<{ body: ToldEvent }>(
+        gateway.databaseUrl,
+        'SELECT body FROM event WHERE pay_id = $1 ORDER BY sequence',
+        [payId],
+      )
+      return rows.map(({ body: { xId, status, responseCode, sequence } }) => ({
+        xId,
+        status,
+        responseCode,
+        sequence,
+      }))
+    },
+  }
+}
+
+/** What a confirm must bring back, where the creation gave it. */
+export function tokenOf(created: { paymentMethods?: { providerK?: { accessToken?: string } } }): object {
+  const accessToken = created.paymentMethods?.providerK?.accessToken
+  return accessToken === undefined ? {} : { paymentMethods: { providerK: { accessToken } } }
+}
+
+export const refused = (responseCode: string) => ({ status: 422, body: { status: 'FAILED', responseCode } })
+
+export const done = (status: string) => ({ status: 200, body: { status, responseCode: '00000000' } })
+
+export const pending = { status: 200, body: { status: 'PENDING', responseCode: '60000200' } }
