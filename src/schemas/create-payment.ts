@@ -125,7 +125,7 @@ export const createPayment = closed(
         if: verifiesAccount,
         else: {
           properties: {
-            amount: { type: 'object', properties: { value: { type: 'integer', minimum: 1 } } },
+            amount: { type: 'object', properties: { value: { minimum: 1 } } },
           },
         },
       },
