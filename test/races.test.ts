@@ -1,7 +1,13 @@
 /** Many at once, in one process and over two on one database: ceilings hold, and one of each is made. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
-import { cardPayment, startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
+import {
+  basic,
+  cardPayment,
+  startTestGateway,
+  type TestAnswer,
+  type TestGateway,
+} from '#test/support/gateway.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 
 let acquirer: Acquirer
@@ -84,6 +90,19 @@ describe('captures of one payment', () => {
     expect((await late).status).toBe(200)
     expect((await record(payId)).amount.capturedValue).toBe(300)
     expect(await capture(right, payId, 701)).toMatchObject({ status: 422 })
+  })
+
+  test('a stranger in the same moment finds nothing', async () => {
+    const payId = await authorize()
+    const { merchantId, apiKey } = await left.gateway.merchants.create('Stranger')
+    const authorization = basic(merchantId, apiKey)
+    const body = { transId: 'parcel', amount: { value: 10, currency: 'EUR' } }
+    const answers = await everywhere(40, (at, index) =>
+      at.call('POST', `/payments/${payId}/captures`, body, index % 4 < 2 ? {} : { authorization }),
+    )
+    expect(withStatus(answers, 200)).toHaveLength(20)
+    expect(withStatus(answers, 404)).toHaveLength(20)
+    expect((await record(payId)).amount.capturedValue).toBe(200)
   })
 
   test('mixed amounts over two processes never pass the ceiling', async () => {
@@ -181,7 +200,7 @@ describe('creations', () => {
 
   test('the first payments of a new merchant over two processes share one data key', async () => {
     const { merchantId, apiKey } = await left.gateway.merchants.create('Newcomer')
-    const authorization = `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
+    const authorization = basic(merchantId, apiKey)
     const answers = await everywhere(10, at => at.call('POST', '/payments', cardPayment(), { authorization }))
     expect(withStatus(answers, 200)).toHaveLength(10)
     const { body } = await right.call('GET', `/payments/getByPayId/${answers[0]?.body.payId}`, undefined, {
