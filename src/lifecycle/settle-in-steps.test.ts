@@ -10,7 +10,7 @@ import {
   xIdOf,
 } from '#lifecycle/example-payment.test-support.ts'
 import type { Payment } from '#lifecycle/payment.ts'
-import { delayedCaptureTime, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
+import { delayedCaptureTime, dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
 
 describe('a confirm', () => {
   /** Created for 1000 at noon, confirmed with 900 an hour later. */
@@ -104,9 +104,16 @@ describe('a delayed payment', () => {
     expect(payment.authorizationExpiresAt).toEqual(ends)
   })
 
-  const firing = (amount: number) => {
+  const firing = (amount: number, createdAt = later(10)) => {
     const payment = delayed(10)
-    const fired = operationOf({ xId: xIdOf(2), sequence: 2, type: 'CAPTURE', state: 'SENT', amount })
+    const fired = operationOf({
+      xId: xIdOf(2),
+      sequence: 2,
+      type: 'CAPTURE',
+      state: 'SENT',
+      amount,
+      createdAt,
+    })
     return {
       ...payment,
       sums: { ...payment.sums, capturing: amount },
@@ -125,9 +132,18 @@ describe('a delayed payment', () => {
     expect(settle(firing(1000), xIdOf(2), outcomes[kind], at).status).toBe(status)
   })
 
-  test('a capture by hand that fails before leaves the delayed one to come', () => {
-    const settled = settle(firing(400), xIdOf(2), outcomes.declined, new Date(later(10).getTime() - 1))
-    expect(settled).toMatchObject({ status: 'CAPTURE_REQUEST', sums: { capturing: 0, captured: 0 } })
+  test.each([9, 11])(
+    'a capture by hand from before, known to have failed after %i h, leaves it to come',
+    hours => {
+      const byHand = firing(400, new Date(later(10).getTime() - 1))
+      const settled = settle(byHand, xIdOf(2), outcomes.declined, later(hours))
+      expect(settled).toMatchObject({ status: 'CAPTURE_REQUEST', sums: { capturing: 0, captured: 0 } })
+      expect(dueDelayedCapture(settled)).toEqual(later(10))
+    },
+  )
+
+  test.each(['approved', 'declined', 'unknown'] as const)('once made and %s, it is not due again', kind => {
+    expect(dueDelayedCapture(settle(firing(1000), xIdOf(2), outcomes[kind], later(10)))).toBeUndefined()
   })
 
   test('others have nothing to fire', () => {

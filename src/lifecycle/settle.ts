@@ -65,11 +65,11 @@ const effects: Record<OperationType, Effects> = {
   INCREMENTAL: { approve: raiseAuthorization, fail: payment => payment },
   CAPTURE: {
     approve: takeCapture,
-    fail: (payment, { amount }, now) => {
-      const released = withSums(payment, { capturing: subtract(payment.sums.capturing, amount) })
+    fail: (payment, operation) => {
+      const released = withSums(payment, { capturing: subtract(payment.sums.capturing, operation.amount) })
       // A delayed capture that failed has fired: what is left is an authorisation to be captured by hand. One by hand
-      // that failed before leaves the delayed one to come.
-      const fired = payment.status === 'CAPTURE_REQUEST' && hasFired(payment, now)
+      // from before its hour leaves the delayed one to come, whenever it is known to have failed.
+      const fired = payment.status === 'CAPTURE_REQUEST' && isFromItsHourOn(payment, operation)
       return fired ? { ...released, status: 'AUTHORIZED' } : released
     },
   },
@@ -115,20 +115,19 @@ export const delayedCaptureTime = ({ captureMethod }: Payment, approvedAt: Date)
     : new Date(approvedAt.getTime() + captureMethod.delayedHours * hourMs)
 
 /**
- * When the delayed capture is still to come. A reversal without an answer may have held it back at its hour; should that
- * reversal fail, the capture is due. Undefined where there is none, or where it was made.
+ * When the delayed capture is still to come. Something without an answer may have held it back at its hour; should that
+ * turn out not to have happened, the capture is due. Undefined where there is none, or where it was made.
  */
 export function dueDelayedCapture(payment: Payment): Date | undefined {
   if (payment.status !== 'CAPTURE_REQUEST' && payment.status !== 'OK') return undefined
-  const firesAt = delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
-  const isMade = ({ type, createdAt }: Operation) =>
-    type === 'CAPTURE' && firesAt !== undefined && createdAt.getTime() >= firesAt.getTime()
-  return payment.operations.some(isMade) ? undefined : firesAt
+  const isMade = payment.operations.some(operation => isFromItsHourOn(payment, operation))
+  return isMade ? undefined : delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
 }
 
-function hasFired(payment: Payment, now: Date): boolean {
+/** A capture from the hour of the delayed one on stands in its place, whoever asked for it. */
+function isFromItsHourOn(payment: Payment, { type, createdAt }: Operation): boolean {
   const firesAt = delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
-  return firesAt !== undefined && firesAt.getTime() <= now.getTime()
+  return type === 'CAPTURE' && firesAt !== undefined && firesAt.getTime() <= createdAt.getTime()
 }
 
 /** The first step of a confirmed payment ends as its confirm did. */

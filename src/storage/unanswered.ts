@@ -30,7 +30,10 @@ export interface TimerClaim {
 }
 
 export interface WorkFinder {
-  /** Leases up to `limit` due timers to this process; one that is not settled in time becomes visible again. */
+  /**
+   * Leases up to `limit` due timers to this process; one that is not settled in time becomes visible again. Of each
+   * payment the earliest only: what it does may set another one that comes before the rest.
+   */
   claimTimers(options: TimerClaim): Promise<readonly ClaimedTimer[]>
   /** The database's clock: the one that stamps operations as they are sent. */
   now(): Promise<Date>
@@ -101,8 +104,10 @@ export function createWorkFinder(database: Database): WorkFinder {
       const { rows } = await database.writers.query<ClaimedTimer>({
         name: 'claim_timers',
         text: `UPDATE timer t SET leased_until = $1::timestamptz + $3 * interval '1 millisecond'
-          FROM (SELECT merchant_id, pay_id, x_id, kind FROM timer
+          FROM (SELECT merchant_id, pay_id, x_id, kind FROM timer d
                 WHERE run_at <= $1 AND ($4::text IS NULL OR merchant_id = $4) AND (leased_until IS NULL OR leased_until <= $1)
+                  AND NOT EXISTS (SELECT 1 FROM timer e WHERE e.merchant_id = d.merchant_id AND e.pay_id = d.pay_id
+                                  AND e.run_at < d.run_at)
                 ORDER BY run_at LIMIT $2 FOR UPDATE SKIP LOCKED) due
           WHERE t.merchant_id = due.merchant_id AND t.pay_id = due.pay_id AND t.x_id = due.x_id AND t.kind = due.kind
           RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.x_id AS "xId", t.kind, t.attempt,

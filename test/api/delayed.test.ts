@@ -174,6 +174,30 @@ describe('by hand before its hour', () => {
       { status: 'OK' },
     ])
   })
+
+  test('an unknown capture of all of it holds it back; when it turns out declined, the delayed one comes', async () => {
+    const payId = await shop.authorize('CARD', delayed(2))
+    await shop.advance('PT1H59M55S')
+    await shop.fail({ operation: 'CAPTURE', fault: 'lost_answer' })
+    expect(await shop.act(payId, 'captures', 1000, { simulationMode: '0305' })).toMatchObject(pending)
+    await shop.advance('PT5S')
+    expect(await captures(payId)).toMatchObject([{ status: 'PENDING' }])
+    await shop.advance('PT5S')
+    expect(await captures(payId)).toMatchObject([{ status: 'FAILED' }, { status: 'OK' }])
+    expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  })
+
+  test('also when one long move passes all of it, and the end of the authorisation, at once', async () => {
+    const payId = await shop.authorize('CARD', delayed(2))
+    await shop.advance('PT1H59M55S')
+    await shop.fail({ operation: 'REVERSAL', fault: 'lost_answer' })
+    await shop.act(payId, 'reversals', 1000, { simulationMode: '0305' })
+    await shop.advance('P30D')
+    expect(await shop.read(payId)).toMatchObject({
+      status: 'OK',
+      amount: { capturedValue: 1000, reversedValue: 0 },
+    })
+  })
 })
 
 test('two gateways on one database fire it once', async () => {

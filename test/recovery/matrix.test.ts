@@ -260,6 +260,18 @@ describe.each(cells)('$name dies $point, $luck', ({ point, luck, type, prepare, 
   })
 })
 
+/** In place of a request: an hour passes for the process that is to die, and for nobody else yet. */
+const firing = {
+  send: async ({ signal }: TestRequest): Promise<never> => {
+    const gone = new Promise<never>((_, reject) => {
+      signal?.addEventListener('abort', () => reject(new Error('the process died')))
+    })
+    dyingClock.move(hourMs)
+    await Promise.race([gone, dying.gateway.timerWorker.runDue()])
+    throw new Error('the timer should have died')
+  },
+}
+
 describe.each(crashNames.flatMap(point => lucks.map(luck => ({ point, luck }))))(
   'a delayed capture by its timer dies $point, $luck',
   ({ point, luck }) => {
@@ -269,15 +281,6 @@ describe.each(crashNames.flatMap(point => lucks.map(luck => ({ point, luck }))))
       const payId = await shop.authorize('CARD', { captureMethod, ...declining })
       const fault = faultOf[luck]
       if (fault) acquirer.failNext('CAPTURE', fault)
-      // The timer comes due for the process that is to die, and for nobody else yet.
-      const firing = {
-        ...dying,
-        send: async () => {
-          dyingClock.move(hourMs)
-          await dying.gateway.timerWorker.runDue()
-          throw new Error('the timer should have died')
-        },
-      }
       expect(await crash.die(point, firing, { verb: 'POST', path: '' })).toBeUndefined()
       heirClock.move(hourMs)
       await inherit()

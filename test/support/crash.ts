@@ -15,7 +15,11 @@ export interface Crash {
    * Sends the request and returns when its operation has died at that point; the client is gone then, too. A request
    * that is answered without ever coming there (a refusal, say) returns its answer.
    */
-  die(point: CrashName, gateway: TestGateway, request: TestRequest): Promise<TestAnswer | undefined>
+  die(
+    point: CrashName,
+    gateway: Pick<TestGateway, 'send'>,
+    request: TestRequest,
+  ): Promise<TestAnswer | undefined>
 }
 
 export function createCrash(): Crash {

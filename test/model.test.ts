@@ -1,0 +1,294 @@
+/**
+ * Random histories over HTTP against books kept by the test: after every step the answer's code, and of every payment
+ * the status and all sums, must be the ones of the books. Seeds are fixed; a failure prints the shortest history found.
+ */
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestClock } from '#test/support/clock.ts'
+import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
+import { findBrokenRules } from '#test/support/invariants.ts'
+import {
+  type Asked,
+  type BookedPayment,
+  book,
+  captureNumbers,
+  elapse,
+  type Luck,
+  type MethodFacts,
+  open,
+  operate,
+  refundable,
+  status,
+  sums,
+} from '#test/support/reference-books.ts'
+import { currency, type FollowUpName, methodPayment, openShop, type Shop } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startTestGateway({ clock: createTestClock() })
+})
+afterAll(async () => {
+  expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})
+  await gateway.stop()
+})
+
+const types = {
+  CARD: { prefix: '2100', days: 7, raises: true, capturesOften: true },
+  PROVIDERM: { prefix: '2400', days: 7, raises: false, capturesOften: true },
+  DIRECTDEBIT: { prefix: '2300', days: 30, raises: false, capturesOften: false },
+} satisfies Record<string, MethodFacts>
+type Type = keyof typeof types
+
+interface Books {
+  readonly payments: BookedPayment[]
+  now: number
+  requests: number
+}
+
+/** What the shop says to the simulator before a request, so that it has this luck with it. */
+const faults: Partial<Record<Luck, { fault: string; times: number }>> = {
+  unheard: { fault: 'lost_answer', times: 1 },
+  'unheard decline': { fault: 'lost_answer', times: 1 },
+  'lost twice': { fault: 'lost_request', times: 2 },
+  lost: { fault: 'lost_request', times: 3 },
+}
+const isDecline = (luck: Luck): boolean => luck === 'declined' || luck === 'unheard decline'
+
+interface Request {
+  readonly path: string
+  readonly body: object
+  readonly luck: Luck
+  /** Sends it a second time under the same key: that must change nothing. */
+  readonly twice: boolean
+}
+
+async function send({ path, body, luck, twice }: Request, books: Books, shop: Shop): Promise<TestAnswer> {
+  const fault = faults[luck]
+  if (fault) await shop.call('POST', '/test/faults', { operation: '*', ...fault })
+  const whole = { ...body, ...(isDecline(luck) ? { simulationMode: '0305' } : {}) }
+  const headers = { 'idempotency-key': `model-${++books.requests}` }
+  const answer = await shop.call('POST', path, whole, headers)
+  // What a refused request did not use up must not strike the next.
+  if (fault) await shop.call('DELETE', '/test/faults')
+  if (twice) expect((await shop.call('POST', path, whole, headers)).text).toBe(answer.text)
+  return answer
+}
+
+async function compare(payment: BookedPayment, shop: Shop): Promise<void> {
+  const record = await shop.read(payment.payId)
+  expect({ status: record.status, ...record.amount }).toMatchObject({
+    status: status(payment),
+    ...sums(payment),
+  })
+}
+
+type Command = fc.AsyncCommand<Books, Shop>
+
+interface Creation {
+  readonly type: Type
+  readonly capture: BookedPayment['capture']
+  readonly delayedHours: number
+  readonly amount: number
+  readonly luck: Luck
+  readonly twice: boolean
+  /** Tries the transId of that earlier payment; a new one where there is none. */
+  readonly reuse: number | undefined
+}
+
+class Create implements Command {
+  readonly chosen: Creation
+
+  constructor(chosen: Creation) {
+    this.chosen = chosen
+  }
+
+  check = () => true
+
+  async run(books: Books, shop: Shop): Promise<void> {
+    const { type, capture, delayedHours, amount, luck, twice, reuse } = this.chosen
+    const earlier = reuse === undefined ? undefined : books.payments[reuse % (books.payments.length || 1)]
+    const transId = earlier?.transId ?? `model-${books.payments.length}-${books.requests}`
+    const delayed = capture === 'DELAYED' ? { delayed: { delayedHours } } : {}
+    const body = methodPayment(type, {
+      transId,
+      amount: { value: amount, currency },
+      captureMethod: { type: capture, ...delayed },
+    })
+    const answer = await send({ path: '/payments', body, luck, twice }, books, shop)
+    const isHeld = books.payments.some(
+      payment => payment.transId === transId && !/^(FAILED|REVERSED)$/.test(status(payment)),
+    )
+    if (isHeld) {
+      expect(answer.body.responseCode).toBe('20170001')
+      return
+    }
+    const birth = { facts: types[type], capture, delayedHours, amount, transId, payId: answer.body.payId }
+    const { payment, code } = book(birth, { at: books.now, amount, luck })
+    expect(answer.body).toMatchObject({ responseCode: code, status: status(payment) })
+    expect(answer.status).toBe(status(payment) === 'FAILED' ? 422 : 200)
+    books.payments.push(payment)
+    await compare(payment, shop)
+  }
+
+  toString = () => `create ${JSON.stringify(this.chosen)}`
+}
+
+interface Step {
+  readonly kind: 'CAPTURE' | 'REVERSAL' | 'REFUND' | 'INCREMENTAL'
+  readonly which: number
+  readonly luck: Luck
+  readonly twice: boolean
+  /** How much of what is possible, in thousandths; and one cent more or less now and then. */
+  readonly permille: number
+  readonly cent: -1 | 0 | 1
+  readonly final: boolean
+  readonly days: number
+  readonly captureNumber: number | undefined
+}
+
+const paths: Record<Step['kind'], FollowUpName> = {
+  CAPTURE: 'captures',
+  REVERSAL: 'reversals',
+  REFUND: 'refunds',
+  INCREMENTAL: 'incrementals',
+}
+
+class Operate implements Command {
+  readonly chosen: Step
+
+  constructor(chosen: Step) {
+    this.chosen = chosen
+  }
+
+  check = (books: Readonly<Books>) => books.payments.length > 0
+
+  async run(books: Books, shop: Shop): Promise<void> {
+    const { kind, which, luck, twice, permille, cent } = this.chosen
+    const payment = books.payments[which % books.payments.length]
+    if (!payment) return
+    const asked = this.#ask(payment, books.now)
+    const possible = kind === 'REFUND' ? refundable(payment, asked) : open(payment)
+    const amount = Math.max(1, Math.ceil((possible * permille) / 1000) + cent)
+    const path = `/payments/${payment.payId}/${paths[kind]}`
+    const body = {
+      transId: 'step',
+      amount: { value: amount, currency },
+      ...(await this.#extras(payment, asked, shop)),
+    }
+    const answer = await send({ path, body, luck, twice }, books, shop)
+    expect(answer.body.responseCode).toBe(operate(payment, kind, { ...asked, amount }))
+    await compare(payment, shop)
+  }
+
+  #ask(payment: BookedPayment, at: number): Asked {
+    const { kind, luck, final, days, captureNumber } = this.chosen
+    const captures = captureNumbers(payment)
+    const isNamed =
+      kind === 'REFUND' && captureNumber !== undefined && captures > 0 && payment.facts === types.CARD
+    return {
+      amount: 0,
+      at,
+      luck,
+      final: kind === 'CAPTURE' && final,
+      days: kind === 'INCREMENTAL' ? days : undefined,
+      captureNumber: isNamed ? captureNumber % captures : undefined,
+    }
+  }
+
+  async #extras(payment: BookedPayment, asked: Asked, shop: Shop): Promise<object> {
+    if (asked.final) return { captureMethod: { manual: { final: true } } }
+    if (asked.days) return { duration: asked.days }
+    if (asked.captureNumber === undefined) return {}
+    const { operations } = await shop.read(payment.payId)
+    const taken = operations.filter(
+      (entry: { type: string; status: string }) => entry.type === 'CAPTURE' && entry.status === 'OK',
+    )
+    const { providerTransactionId } = taken[asked.captureNumber]
+    return { paymentMethods: { card: { providerTransactionId } } }
+  }
+
+  toString = () => `${this.chosen.kind} ${JSON.stringify(this.chosen)}`
+}
+
+class Advance implements Command {
+  readonly seconds: number
+  readonly luck: 'approved' | 'declined' | 'unheard'
+
+  constructor(seconds: number, luck: Advance['luck']) {
+    this.seconds = seconds
+    this.luck = luck
+  }
+
+  check = () => true
+
+  async run(books: Books, shop: Shop): Promise<void> {
+    // Whichever delayed capture fires meanwhile has this luck.
+    const fault = { approved: undefined, declined: 'decline', unheard: 'lost_answer' }[this.luck]
+    if (fault) await shop.fail({ operation: 'CAPTURE', fault, times: 1000 })
+    await shop.advance(`PT${this.seconds}S`)
+    if (fault) await shop.call('DELETE', '/test/faults')
+    books.now += this.seconds * 1000
+    for (const payment of books.payments) {
+      elapse(payment, books.now, this.luck)
+      await compare(payment, shop)
+    }
+  }
+
+  toString = () => `advance ${this.seconds} s, captures ${this.luck}`
+}
+
+const luck = fc.oneof(
+  { weight: 6, arbitrary: fc.constant<Luck>('approved') },
+  {
+    weight: 5,
+    arbitrary: fc.constantFrom<Luck>('declined', 'unheard', 'unheard decline', 'lost twice', 'lost'),
+  },
+)
+const creation = fc.record({
+  type: fc.constantFrom<Type>('CARD', 'CARD', 'PROVIDERM', 'DIRECTDEBIT'),
+  capture: fc.constantFrom<BookedPayment['capture']>('MANUAL', 'MANUAL', 'DELAYED', 'AUTOMATIC'),
+  delayedHours: fc.constantFrom(1, 2, 30, 100),
+  amount: fc.integer({ min: 1, max: 2000 }),
+  luck,
+  twice: fc.boolean(),
+  reuse: fc.option(fc.nat(9), { nil: undefined, freq: 4 }),
+})
+const step = fc.record({
+  kind: fc.constantFrom<Step['kind']>('CAPTURE', 'CAPTURE', 'REVERSAL', 'REFUND', 'REFUND', 'INCREMENTAL'),
+  which: fc.nat(9),
+  luck,
+  twice: fc.boolean(),
+  permille: fc.constantFrom(200, 500, 1000, 1000),
+  cent: fc.constantFrom<Step['cent']>(0, 0, 0, 1, -1),
+  final: fc.integer({ min: 0, max: 9 }).map(n => n === 0),
+  days: fc.constantFrom(0, 0, 2),
+  captureNumber: fc.option(fc.nat(5), { nil: undefined }),
+})
+const hour = 3_600
+const history = fc.commands(
+  [
+    creation.map(chosen => new Create(chosen)),
+    step.map(chosen => new Operate(chosen)),
+    step.map(chosen => new Operate(chosen)),
+    step.map(chosen => new Operate(chosen)),
+    fc
+      .tuple(
+        fc.constantFrom(5, 10, 60, hour, 2 * hour, 31 * hour, 72 * hour, 7 * 24 * hour, 30 * 24 * hour),
+        fc.constantFrom<Advance['luck']>('approved', 'approved', 'declined', 'unheard'),
+      )
+      .map(([seconds, chosen]) => new Advance(seconds, chosen)),
+  ],
+  // 60 at most: long enough for a payment to be captured, refunded and to lapse, several times over.
+  { maxCommands: 60, size: '+1' },
+)
+
+test.each([1, 2, 3])('the gateway and the books agree, seed %d', async seed => {
+  await fc.assert(
+    fc.asyncProperty(history, async commands => {
+      const shop = await openShop(gateway)
+      await fc.asyncModelRun(() => ({ model: { payments: [], now: 0, requests: 0 }, real: shop }), commands)
+    }),
+    // 20 histories each. A failure is shortened for 30 s at most.
+    { seed, numRuns: 20, interruptAfterTimeLimit: 30_000, verbose: 0 },
+  )
+})
