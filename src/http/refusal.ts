@@ -62,9 +62,13 @@ export const refuseFault = (): Refusal =>
   new Refusal('fault', 'The request could not be completed. Quote the trace id when you ask about it.')
 
 export const refuseUnavailable = (retryAfterSeconds: number): Refusal =>
-  new Refusal('unavailable', 'The request was not carried out. Send it again after the time given.', {
-    headers: { 'retry-after': String(retryAfterSeconds) },
-  })
+  new Refusal(
+    'unavailable',
+    'The gateway cannot say whether the request was carried out. Send it again after the time given, with the same Idempotency-Key if it had one.',
+    {
+      headers: { 'retry-after': String(retryAfterSeconds) },
+    },
+  )
 
 /** Both challenges, because either scheme opens every endpoint that needs credentials. */
 const challenges = 'Basic realm="tollgate", charset="UTF-8", Bearer realm="tollgate"'
