@@ -229,6 +229,18 @@ describe('one of each', () => {
   })
 })
 
+test('captures of 300 on 1000, 20 at once over two processes, on 50 payments: three each', async () => {
+  const payIds = await many(50, () => create(1000, 'MANUAL'))
+  const answers = await Promise.all(
+    payIds.map(payId =>
+      many(20, index => crowds[index % 2 ? 0 : 1].post(`/payments/${payId}/captures`, step(300))),
+    ),
+  )
+  expect(answers.filter(each => succeeded(each).length !== 3)).toEqual([])
+  expect(codes(answers.flat())).toEqual(['20200003'])
+  for (const payId of payIds) expect(ledgerOf(payId, 'CAPTURE')).toBe(900)
+})
+
 describe('10,000 captures at once on one payment of 10,000', () => {
   test('of 250 each: exactly 40 succeed, and not a cent more is taken', async () => {
     const payId = await create(10_000, 'MANUAL')

@@ -200,6 +200,17 @@ describe('by hand before its hour', () => {
   })
 })
 
+test('what becomes free after it has fired is not taken by itself', async () => {
+  const payId = await shop.authorize('CARD', delayed(2))
+  await shop.advance('PT1H59M55S')
+  await shop.fail({ operation: 'INCREMENTAL', fault: 'lost_answer' })
+  expect(await shop.act(payId, 'incrementals', 500)).toMatchObject(pending)
+  await shop.advance('PT1H')
+  expect(await captures(payId)).toMatchObject([{ status: 'OK', amount: { value: 1000 } }])
+  expect((await shop.read(payId)).amount.authorizedValue).toBe(1500)
+  expect(await shop.act(payId, 'captures', 500)).toMatchObject(done('OK'))
+})
+
 test('two gateways on one database fire it once', async () => {
   const clock = createTestClock()
   const left = await startTestGateway({ clock, requestsPerSecond: 100_000 })

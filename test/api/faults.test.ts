@@ -31,8 +31,9 @@ const follow = (operation: Parameters<Shop['act']>[1], make: () => Promise<strin
   return (more?: object) => shop.act(payId, operation, 100, more)
 }
 const manual = { captureMethod: { type: 'MANUAL' } }
+let credits = 0
 const creditBody = () => ({
-  transId: `credit-${Math.floor(performance.now() * 1000)}`,
+  transId: `credit-${++credits}`,
   amount: { value: 100, currency: 'EUR' },
   paymentMethods: {
     directDebit: { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },

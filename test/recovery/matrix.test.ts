@@ -317,7 +317,7 @@ describe.each([
   })
 })
 
-test('an inquiry that dies before it could write is asked again, and counts once', async () => {
+test('an inquiry that learns nothing is made again, by whoever comes first, and counts once', async () => {
   const sent = await followUp('refunds', () => shop.sell('CARD'))({})
   const request = toRequest(sent)
   acquirer.failNext('REFUND', 'lost_answer')
