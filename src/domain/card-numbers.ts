@@ -90,10 +90,10 @@ export function toPseudoCardNumber(digest: Uint8Array, attempt: number, last3: s
   const index = (seed + BigInt(attempt) * attemptStep) % pseudoCount
   const free = (index / 9n).toString().padStart(11, '0')
   const nth = Number(index % 9n)
-  const candidates = [...'0123456789'].map(digit => `0${free}${digit}${last3}`)
-  const pseudo = candidates.filter(candidate => !passesLuhn(candidate))[nth]
-  assert(pseudo !== undefined, 'exactly one of ten check digits is right')
-  return pseudo
+  // Exactly one of the ten digits would make the checksum right: that one is stepped over.
+  let right = 0
+  while (!passesLuhn(`0${free}${right}${last3}`)) right++
+  return `0${free}${nth < right ? nth : nth + 1}${last3}`
 }
 
 /** Twelve digits with at most one separator between neighbours: without one there is nothing to look for. */

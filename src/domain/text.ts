@@ -40,6 +40,8 @@ export function isWebAddress(text: string): boolean {
 
 /** A well-formed BCP 47 language tag: `de`, `pt-BR`, `zh-Hant-TW`. */
 export function isLanguageTag(text: string): boolean {
+  // Nearly all tags are a language with or without a region, which needs no asking.
+  if (/^[a-z]{2,3}(-[A-Z]{2})?$/.test(text)) return true
   try {
     return Intl.getCanonicalLocales(text).length === 1
   } catch {

@@ -1,5 +1,5 @@
 /** Ids, codes and texts that look like an acquirer's. All follow from the reference, so an inquiry finds the same ones. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Inquiry } from '#connectors/contract.ts'
 import { providerText } from '#domain/response-codes.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
@@ -8,7 +8,7 @@ export type Asked = Pick<Inquiry, 'operation' | 'reference' | 'amount' | 'method
 
 export function toProviderFacts(asked: Asked, detail: string | undefined): ProviderFacts {
   const { reference, amount, method } = asked
-  const digest = createHash('sha256').update(reference).digest()
+  const digest = hash('sha256', reference, 'buffer')
   const transactionId = `sim${digest.toString('hex', 0, 10)}`
   const approved = detail === undefined
   const responseCode = approved ? '00' : detail.slice(-2)
