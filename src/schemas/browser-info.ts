@@ -1,6 +1,6 @@
 /** The customer's browser, which 3-D Secure and fraud checks want to know. */
 import type { Static } from 'typebox'
-import { closed, flag, formatted, freeTextMax, optional, text, whole } from '#schemas/fields.ts'
+import { closed, flag, formatted, freeTextMax, optional, text, when, whole } from '#schemas/fields.ts'
 
 /** 2048: the longest header of a browser that EMV 3-D Secure carries. */
 const acceptHeaders = optional(text(2048, "The browser's Accept header."))
@@ -32,10 +32,11 @@ export const browserInfo = closed(
   {
     title: 'BrowserInfo',
     description: "The customer's browser.",
-    if: { properties: { javaScriptEnabled: { const: true } }, required: ['javaScriptEnabled'] },
     // The empty schemas repeat the names for a strict validator, which wants to see what it requires.
-    // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
-    then: { properties: Object.fromEntries(knownByScript.map(name => [name, {}])), required: knownByScript },
+    ...when(
+      { properties: { javaScriptEnabled: { const: true } }, required: ['javaScriptEnabled'] },
+      { properties: Object.fromEntries(knownByScript.map(name => [name, {}])), required: knownByScript },
+    ),
   },
 )
 export type BrowserInfo = Static<typeof browserInfo>

@@ -1,6 +1,6 @@
 /** When the money is taken: at once, by a later call, or by itself after some hours. */
 import type { Static } from 'typebox'
-import { choice, closed, flag, optional, whole } from '#schemas/fields.ts'
+import { choice, closed, flag, optional, when, whole } from '#schemas/fields.ts'
 
 /** 696 hours: 29 days, the contract's own limit. */
 const delayedHoursMax = 696
@@ -20,11 +20,12 @@ export const captureMethod = closed(
   {
     title: 'CaptureMethod',
     description: 'When the money is taken.',
-    if: { properties: { type: { const: 'DELAYED' } }, required: ['type'] },
-    // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
-    then: { properties: { delayed: {} }, required: ['delayed'] },
-    // Hours that nothing waits for would be dropped in silence.
-    else: { properties: { delayed: false } },
+    // Without DELAYED, hours that nothing waits for would be dropped in silence.
+    ...when(
+      { properties: { type: { const: 'DELAYED' } }, required: ['type'] },
+      { properties: { delayed: {} }, required: ['delayed'] },
+      { properties: { delayed: false } },
+    ),
   },
 )
 export type CaptureMethod = Static<typeof captureMethod>

@@ -7,7 +7,7 @@ import { captureMethod } from '#schemas/capture-method.ts'
 import { credentialOnFile } from '#schemas/credential-on-file.ts'
 import { customerInfo } from '#schemas/customer-info.ts'
 import { device } from '#schemas/device.ts'
-import { closed, closedBut, optional } from '#schemas/fields.ts'
+import { closed, closedBut, optional, when } from '#schemas/fields.ts'
 import { fraudData } from '#schemas/fraud-data.ts'
 import {
   channel,
@@ -51,10 +51,11 @@ export const createPaymentMethods = closedBut(
   {
     title: 'CreatePaymentMethods',
     description: 'The method to pay with, and one object named by its key.',
-    if: { properties: { integrationType: { const: 'DIRECT' } }, required: ['integrationType'] },
-    // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
-    then: objectRules(members => demand(members.needed)),
-    else: objectRules(members => refuse(members.pageOnly)),
+    ...when(
+      { properties: { integrationType: { const: 'DIRECT' } }, required: ['integrationType'] },
+      objectRules(members => demand(members.needed)),
+      objectRules(members => refuse(members.pageOnly)),
+    ),
   },
 )
 
@@ -116,11 +117,7 @@ export const createPayment = closed(
     title: 'CreatePayment',
     description: 'A payment by one given method.',
     allOf: [
-      {
-        if: hosted,
-        // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
-        then: { properties: { urls: demand(['return', 'cancel']) }, required: ['urls'] },
-      },
+      when(hosted, { properties: { urls: demand(['return', 'cancel']) }, required: ['urls'] }),
       {
         if: verifiesAccount,
         else: {

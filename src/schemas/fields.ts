@@ -46,3 +46,11 @@ export const closedBut = <Properties extends TProperties>(
   others: TSchema,
   options: TObjectOptions,
 ) => Type.Object(properties, { ...options, additionalProperties: others })
+
+/** A condition between members: what must hold when `condition` does, and what when it does not. */
+export const when = (condition: object, consequence: object, otherwise?: object) => ({
+  if: condition,
+  // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
+  then: consequence,
+  ...(otherwise ? { else: otherwise } : {}),
+})

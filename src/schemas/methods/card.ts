@@ -1,7 +1,7 @@
 /** The card within requests, answers and records. A full number and a security code appear in requests only. */
 import Type, { type Static } from 'typebox'
 import { nameMax } from '#schemas/address.ts'
-import { choice, closed, flag, formatted, optional, text } from '#schemas/fields.ts'
+import { choice, closed, flag, formatted, optional, text, when } from '#schemas/fields.ts'
 
 const number = formatted('card-number', 'Card number or pseudo card number.', { sensitive: true })
 const expiryDate = (options = {}) => formatted('expiry-date', "The card's last month, YYYYMM.", options)
@@ -100,9 +100,10 @@ export const cardRequest = closed(
     title: 'CardRequest',
     description: 'The card to pay with. A pseudo card number brings its own expiry date.',
     // Nothing but a pseudo number begins with 0, so the first digit tells who must send the date.
-    if: { properties: { number: { type: 'string', pattern: '^[1-9]' } }, required: ['number'] },
-    // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
-    then: { properties: { expiryDate: {} }, required: ['expiryDate'] },
+    ...when(
+      { properties: { number: { type: 'string', pattern: '^[1-9]' } }, required: ['number'] },
+      { properties: { expiryDate: {} }, required: ['expiryDate'] },
+    ),
   },
 )
 export type CardRequest = Static<typeof cardRequest>

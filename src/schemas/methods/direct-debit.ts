@@ -1,5 +1,5 @@
 /** The SEPA direct debit: the account, and the mandate that allows to debit it. */
-import { closed, formatted, optional, text } from '#schemas/fields.ts'
+import { closed, formatted, optional, text, when } from '#schemas/fields.ts'
 import { bankAccount, bankAccountRecord } from '#schemas/methods/bank-account.ts'
 import { providerTransactionId } from '#schemas/methods/provider-fields.ts'
 
@@ -17,11 +17,10 @@ const mandate = {
 }
 
 /** A mandate is worth nothing without the day it was signed on. */
-const signed = {
-  if: { properties: { mandateId: {} }, required: ['mandateId'] },
-  // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.
-  then: { properties: { dateOfSignature: {} }, required: ['dateOfSignature'] },
-}
+const signed = when(
+  { properties: { mandateId: {} }, required: ['mandateId'] },
+  { properties: { dateOfSignature: {} }, required: ['dateOfSignature'] },
+)
 
 export const directDebitCreate = closed(
   { account: optional(bankAccount), ...mandate },
