@@ -1,5 +1,4 @@
 /** `POST /payments`: a payment by one given method. */
-import { isPseudoCardNumber } from '#domain/card-numbers.ts'
 import { parseInstant } from '#domain/dates.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { checkShared } from '#endpoints/checks.ts'
@@ -149,17 +148,10 @@ function requireMethod(type: string): Method {
   throw new InvalidField('paymentMethods.type', `${type} is not a payment method; ${hint}`)
 }
 
-/** The method's own limits, and fields that depend on each other. */
+/** The method's own limits. What fields demand of each other is in the schema. */
 function checkFit(body: CreatePayment, method: Method): void {
   const misfit = findMisfit(method, body)
   if (misfit) throw new InvalidField(misfit.field, misfit.error)
-  const { card } = body.paymentMethods
-  if (card && card.expiryDate === undefined && !isPseudoCardNumber(card.number ?? '')) {
-    throw new InvalidField(
-      'paymentMethods.card.expiryDate',
-      'is required with a card number; allowed: YYYYMM',
-    )
-  }
 }
 
 /** What is kept of the request; the method's object stays out, because that is where card data is. */
