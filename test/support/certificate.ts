@@ -42,7 +42,8 @@ export function makeCertificate(): { cert: string; key: string } {
     tag(0xa3, sequence(alternativeNames)),
   )
   const certificate = sequence(content, algorithm, bitString(sign('sha256', content, privateKey)))
-  const lines = certificate.toString('base64').replace(/.{64}/g, '$&\n')
+  // Joined, not ended, by line breaks: an empty last line makes the whole text unreadable.
+  const lines = (certificate.toString('base64').match(/.{1,64}/g) ?? []).join('\n')
   return {
     cert: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
