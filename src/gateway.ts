@@ -36,6 +36,7 @@ import { createVaultStore } from '#storage/vault-store.ts'
 import { createCardVault } from '#vault/cards.ts'
 import { createKeyRing, type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
 import type { MasterKey } from '#vault/master-key.ts'
+import { createPageTokens } from '#vault/page-token.ts'
 import { type Loop, startLoop } from '#workers/loop.ts'
 import { createSettleWorker, type SettleWorker } from '#workers/settle.ts'
 import { createTimerWorker, type TimerWorker } from '#workers/timers.ts'
@@ -83,6 +84,9 @@ const abandonedPauseMs = 30_000
 /** 10 min: keys live for 30 days; a few minutes more harm nobody. */
 const reapPauseMs = 600_000
 
+/** Where the pages of customers lie, at the origin. */
+const pagePath = '/pay/'
+
 /** 10 s of the 15 s a stop may take; the rest is for the workers and the database. */
 const drainMs = 10_000
 
@@ -109,7 +113,19 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const keys = await openDerivedKeys(options.masterKey, installation)
     const merchants = createMerchantStore(database)
     const faults = createFaultBook()
-    const engine = createEngine({ database, keys, metrics, logger, clock, options, faults })
+    const pageTokens = createPageTokens(keys.pageToken)
+    // Only known once the port is open; nothing that needs it can happen before.
+    let origin = options.publicUrl ?? ''
+    const engine = createEngine({
+      database,
+      keys,
+      metrics,
+      logger,
+      clock,
+      options,
+      faults,
+      pageAddress: payment => `${origin}${pagePath}${pageTokens.issue(payment)}`,
+    })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
@@ -153,7 +169,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         const startedAt = await work.now()
         const alone = await work.claimAlone()
         const { host, port } = options.listen ?? { host: '127.0.0.1', port: 0 }
-        const origin = await server.listen({ host, port })
+        const listening = await server.listen({ host, port })
+        origin = options.publicUrl ?? listening
         const onError = (err: unknown): void =>
           logger.error({ err, worker: 'settle' }, 'a worker failed; it goes on')
         if (alone) void settleWorker.recover(startedAt).catch(onError)
@@ -162,7 +179,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
           startLoop(() => settleWorker.recoverAbandoned(), abandonedPauseMs, onError),
           startLoop(() => keyReader.reap(), reapPauseMs, onError),
         ]
-        return options.publicUrl ?? origin
+        return origin
       },
       async close() {
         await server.drain(drainMs)
@@ -223,7 +240,8 @@ interface Parts {
   readonly faults: FaultBook
 }
 
-function createEngine({ database, keys, metrics, logger, clock, options, faults }: Parts): Engine {
+function createEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
+  const { database, metrics, logger, clock, options, faults, keys, pageAddress } = parts
   const { commit } = createGroupCommit(database.writers, { onBatch: size => metrics.observeBatch(size) })
   const payments = createPaymentReader(database)
   const store = createVaultStore(database)
@@ -239,6 +257,7 @@ function createEngine({ database, keys, metrics, logger, clock, options, faults 
     connectors: options.connectors ?? createConnectors(options.environment, faults),
     clock,
     newId,
+    pageAddress,
     onOutcome: (operation, outcome) => metrics.countOutcome(operation, outcome),
     onAlarm: (alarm: Alarm) => {
       const { code, message, payId, xId, error: err } = alarm

@@ -5,7 +5,7 @@
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { Secret } from '#domain/secret.ts'
-import type { Outcome } from '#lifecycle/outcome.ts'
+import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import type { OperationType, Prepared } from '#lifecycle/payment.ts'
 import type { Method } from '#methods/rows.ts'
 
@@ -16,6 +16,16 @@ export interface CardData {
   readonly cardholderName?: string
   /** In memory between the request and the call, never stored: a call that is made again goes without it. */
   readonly securityCode?: Secret<string>
+  readonly threeDs?: ThreeDsRequest
+}
+
+/** What the merchant says about 3-D Secure: what it wants, or what it has done already. */
+export interface ThreeDsRequest {
+  readonly skip?: boolean
+  readonly challengePreference?: string
+  readonly exemption?: string
+  /** An authentication made elsewhere, without its proof. */
+  readonly imported?: Readonly<Record<string, string>>
 }
 
 export interface AccountData {
@@ -47,6 +57,10 @@ export interface AuthorizationRequest extends OperationRequest {
   readonly account?: AccountData
   /** Set when the authorisation is to be captured in the same message, under a reference of its own. */
   readonly captureReference?: XId
+  /** The customer is on a page of ours, and can be sent on to one of the provider. */
+  readonly hosted?: boolean
+  /** What else the method's own object says, by the names of the contract. */
+  readonly methodFields?: Readonly<Record<string, unknown>>
 }
 
 /** An authorisation that was asked to capture as well answers for both; the capture's answer follows an approval only. */
@@ -85,6 +99,10 @@ export interface Connector {
   }
   /** Asked before the operation is recorded; what it returns is stored with it. Follow-ups see their approval's. */
   prepare(request: Omit<AuthorizationRequest, 'prepared' | 'send'>, approval?: Prepared): Prepared
+  /** What the customer must know to take the step that `prepare` asked for: a reference, an account to pay to. */
+  instruct?(request: Omit<AuthorizationRequest, 'send'>): ProviderFacts | undefined
+  /** What a customer of the test environment would type into a form. No other environment has such customers. */
+  testInstrument?(method: Method): { readonly card?: CardData; readonly account?: AccountData }
   authorize(request: AuthorizationRequest): Promise<AuthorizationOutcome>
   /** Optional operations are optional properties; the absence is the statement. */
   readonly capture?: FollowUp

@@ -3,6 +3,13 @@ import type { MerchantId } from '#domain/ids.ts'
 
 export type WebhookKind = 'BASIC' | 'ENHANCED'
 
+export interface Theme {
+  readonly logoUrl?: string
+  /** Six hex digits with a hash: of buttons and links. */
+  readonly accentColor?: string
+  readonly font?: string
+}
+
 export interface Merchant {
   readonly merchantId: MerchantId
   readonly name: string
@@ -11,6 +18,12 @@ export interface Merchant {
   readonly webhookKind: WebhookKind
   readonly webhookUrl?: string
   readonly requestsPerSecond: number
+  /** Types of the methods this merchant takes, in its order; the whole catalogue, and the core on pages, unless given. */
+  readonly methods?: readonly string[]
+  /** Look of the customer's pages; what is missing is ours. */
+  readonly theme?: Theme
+  /** Origins whose pages may show ours in a frame; none unless given. */
+  readonly frameOrigins?: readonly string[]
   /** How far this merchant's clock runs ahead of real time. Always 0 in live. */
   readonly clockOffsetMs: number
 }

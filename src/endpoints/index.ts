@@ -7,8 +7,10 @@ import { creditEndpoint } from '#endpoints/payments/credit.ts'
 import { getByPayIdEndpoint } from '#endpoints/payments/get-by-pay-id.ts'
 import { getByTransIdEndpoint } from '#endpoints/payments/get-by-trans-id.ts'
 import { incrementalEndpoint } from '#endpoints/payments/increment.ts'
+import { linkEndpoint } from '#endpoints/payments/link.ts'
 import { refundEndpoint } from '#endpoints/payments/refund.ts'
 import { reversalEndpoint } from '#endpoints/payments/reverse.ts'
+import { sessionEndpoint } from '#endpoints/payments/session.ts'
 import { updateEndpoint } from '#endpoints/payments/update.ts'
 import type { Services } from '#endpoints/services.ts'
 import { getClockEndpoint, moveClockEndpoint } from '#endpoints/test/clock.ts'
@@ -19,6 +21,7 @@ import type { Endpoint } from '#http/endpoint.ts'
 export const endpoints: readonly Endpoint<Services>[] = [
   token, //                  POST   /authorization/oauth/token
 
+  sessionEndpoint, //        POST   /payments/sessions
   createPaymentEndpoint, //  POST   /payments
   creditEndpoint, //         POST   /payments/refunds
   confirmEndpoint, //        POST   /payments/{id}/confirms
@@ -27,6 +30,7 @@ export const endpoints: readonly Endpoint<Services>[] = [
   captureEndpoint, //        POST   /payments/{id}/captures
   refundEndpoint, //         POST   /payments/{id}/refunds
   updateEndpoint, //         PATCH  /payments/{id}
+  linkEndpoint, //           POST   /payments/links
   getByPayIdEndpoint, //     GET    /payments/getByPayId/{id}
   getByTransIdEndpoint, //   GET    /payments/getByTransId/{id}
 

@@ -3,7 +3,7 @@ import type { FaultBook } from '#connectors/simulator/faults.ts'
 import type { IssueToken } from '#http/issue-token.ts'
 import { InvalidField, KeyTaken, NotFound, Unavailable } from '#http/ports.ts'
 import type { TestClock } from '#operations/clock.ts'
-import { UnknownPseudoNumber } from '#operations/create-payment.ts'
+import { ReturnAddressMissing, UnknownPseudoNumber } from '#operations/create-payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { MethodMisfit } from '#operations/follow-up.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
@@ -40,6 +40,7 @@ export async function perform<T>(operation: Promise<T | undefined>): Promise<T> 
 function translate(error: unknown): unknown {
   if (error instanceof CommitRefused && error.conflict === 'key_taken') return new KeyTaken()
   if (error instanceof MethodMisfit) return new InvalidField(error.field, error.message)
+  if (error instanceof ReturnAddressMissing) return new InvalidField('urls', error.message)
   if (error instanceof UnknownPseudoNumber)
     return new InvalidField('paymentMethods.card.number', error.message)
   if (error instanceof CommitUnknown || isConnectionLost(error)) {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { type CreateCommand, firstStep, type NewPayment, openPayment } from '#lifecycle/create.ts'
 import { later, methodOf, now, xIdOf } from '#lifecycle/example-payment.test-support.ts'
+import type { CustomerStep } from '#lifecycle/payment.ts'
 import { noSums } from '#lifecycle/payment.ts'
 import { allMethods } from '#methods/catalogue.ts'
 
@@ -21,7 +22,7 @@ const hosted = { integrationType: 'HOSTED' } as const
 
 describe('firstStep', () => {
   // Each line: what is asked for, and who moves first.
-  test.each<[string, CreateCommand, ReturnType<typeof firstStep>]>([
+  test.each<[string, CreateCommand, ReturnType<typeof firstStep>, CustomerStep?]>([
     ['a card', create('CARD'), 'provider'],
     ['a card on our page', create('CARD', hosted), 'customer'],
     ['a card for authentication only', create('CARD', later1), 'confirm'],
@@ -31,19 +32,20 @@ describe('firstStep', () => {
     ['a purchase on invoice in two steps', create('PROVIDERR'), 'confirm'],
     ['a redirect', create('PROVIDERP', hosted), 'customer'],
     ['a redirect with a confirm to follow', create('PROVIDERP', { ...hosted, ...later1 }), 'customer'],
-    ['a redirect of our own making, with a confirm to follow', create('PROVIDERP', later1), 'customer'],
-    ['a redirect of our own making', create('IDEAL'), 'customer'],
-    ['a voucher', create('BOLETO'), 'customer'],
-    ['a QR code', create('PIX'), 'customer'],
-  ])('%s: the %s', (_, command, step) => expect(firstStep(command)).toBe(step))
+    ['a redirect with a confirm to follow, DIRECT', create('PROVIDERP', later1), 'customer', 'page'],
+    ['a redirect, DIRECT', create('IDEAL'), 'customer', 'page'],
+    ['a voucher', create('BOLETO'), 'customer', 'instructions'],
+    ['a QR code', create('PIX'), 'customer', 'page'],
+    ['a card that wants a challenge', create('CARD'), 'customer', 'challenge'],
+  ])('%s: the %s', (_, command, mover, step) => expect(firstStep(command, { step })).toBe(mover))
 
   test('on a page of ours it is always the customer', () => {
-    for (const { type } of allMethods) expect(firstStep(create(type, hosted))).toBe('customer')
+    for (const { type } of allMethods) expect(firstStep(create(type, hosted), {})).toBe('customer')
   })
 
-  test('nobody is asked at once but where the flow is direct', () => {
-    const asked = allMethods.filter(({ type }) => firstStep(create(type)) === 'provider')
-    expect(asked).toEqual(allMethods.filter(({ flow }) => flow === 'direct'))
+  test('who is asked at once is everybody but those with two steps', () => {
+    const asked = allMethods.filter(({ type }) => firstStep(create(type), {}) === 'provider')
+    expect(asked).toEqual(allMethods.filter(({ flow }) => flow !== 'multi_step'))
   })
 })
 
@@ -73,12 +75,32 @@ describe('openPayment', () => {
     ],
     [
       'for a customer',
-      born(create('IDEAL'), { key }),
+      born(create('IDEAL'), { key, prepared: { a: 1, step: 'page' } }),
       'AUTHORIZE_REQUEST',
       'CUSTOMER',
       'AUTHORIZE_REQUEST',
       '60000100',
       later(24),
+      undefined,
+    ],
+    [
+      'for a challenge',
+      born(create('CARD'), { key, prepared: { a: 1, step: 'challenge' } }),
+      'AUTHORIZE_REQUEST',
+      'CUSTOMER',
+      'AUTHORIZE_REQUEST',
+      '70000200',
+      later(24),
+      undefined,
+    ],
+    [
+      'for a payer at a till',
+      born(create('BOLETO'), { key, prepared: { a: 1, step: 'instructions' } }),
+      'AUTHORIZE_REQUEST',
+      'CUSTOMER',
+      'AUTHORIZE_REQUEST',
+      '60000100',
+      later(72),
       undefined,
     ],
     [
@@ -93,7 +115,7 @@ describe('openPayment', () => {
     ],
     [
       'with a time of its own',
-      born(create('IDEAL', { expiresAt: later(2) })),
+      born(create('IDEAL', { expiresAt: later(2) }), { prepared: { a: 1, step: 'page' } }),
       'AUTHORIZE_REQUEST',
       'CUSTOMER',
       'AUTHORIZE_REQUEST',
@@ -133,7 +155,7 @@ describe('openPayment', () => {
       state,
       responseCode,
       amount: 1000,
-      prepared: { a: 1 },
+      prepared: expect.objectContaining({ a: 1 }),
     })
     expect(first?.key).toEqual(joined)
   })

@@ -1,7 +1,12 @@
 /** The birth of a payment: what it looks like before anybody has been asked. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
-import { customerActionOutstanding, providerResultOutstanding } from '#domain/response-codes.ts'
+import {
+  challengeOutstanding,
+  customerActionOutstanding,
+  providerResultOutstanding,
+} from '#domain/response-codes.ts'
+import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import {
   type Instrument,
   type KeyReference,
@@ -11,7 +16,7 @@ import {
   type PaymentKind,
   type Prepared,
 } from '#lifecycle/payment.ts'
-import type { CaptureType, IntegrationType, Method } from '#methods/rows.ts'
+import type { CaptureType, Flow, IntegrationType, Method } from '#methods/rows.ts'
 
 export interface CreateCommand {
   readonly merchantId: MerchantId
@@ -26,6 +31,8 @@ export interface CreateCommand {
   /** The merchant takes the second step itself, by a confirm: asked for by the request, whatever the method. */
   readonly confirmsLater?: boolean
   readonly expiresAt?: Date
+  /** What the method's own object says besides card data, by the names of the contract. */
+  readonly methodFields?: Readonly<Record<string, unknown>>
   readonly details: Readonly<Record<string, unknown>>
 }
 
@@ -38,36 +45,54 @@ export interface NewPayment {
   readonly captureXId?: XId
   readonly instrument?: Instrument
   readonly prepared: Prepared
+  /** What the customer needs to know for its step, told by the provider beforehand. */
+  readonly provider?: ProviderFacts
   readonly key?: KeyReference
   /** For methods whose confirm must bring it back. */
   readonly clientToken?: string
   readonly now: Date
 }
 
-/** 24 hours: a customer who has not come back by then starts anew. */
-const customerPatienceMs = 24 * 60 * 60 * 1000
+const dayMs = 24 * 60 * 60 * 1000
+
+/**
+ * How long a customer may take. A day for whoever sits at a screen; three for the way to a shop with a voucher; seven for a
+ * transfer, which banks carry out on working days only.
+ */
+const patienceMs: Readonly<Record<Flow, number>> = {
+  direct: dayMs,
+  multi_step: dayMs,
+  redirect: dayMs,
+  qr: dayMs,
+  voucher: 3 * dayMs,
+  transfer: 7 * dayMs,
+}
+
+/** When a request that waits for its customer is over, unless the merchant said so itself. */
+export const customerDeadline = ({ flow }: Method, now: Date): Date =>
+  new Date(now.getTime() + patienceMs[flow])
 
 /**
  * Who moves first. `provider`: it is asked at once. `customer`: on a page of ours or of the provider.
  * `confirm`: the merchant, in a second request.
  */
-export function firstStep(command: CreateCommand): 'provider' | 'customer' | 'confirm' {
-  if (command.integrationType === 'HOSTED') return 'customer'
-  switch (command.method.flow) {
-    case 'multi_step':
-      return 'confirm'
-    case 'direct':
-      return command.confirmsLater ? 'confirm' : 'provider'
-    default:
-      // The customer approves first, also where the merchant confirms in the end.
-      return 'customer'
-  }
+export function firstStep(
+  command: Pick<CreateCommand, 'integrationType' | 'method' | 'confirmsLater'>,
+  prepared: Prepared,
+): 'provider' | 'customer' | 'confirm' {
+  // The customer approves first, also where the merchant confirms in the end.
+  if (command.integrationType === 'HOSTED' || prepared.step !== undefined) return 'customer'
+  return command.confirmsLater || command.method.flow === 'multi_step' ? 'confirm' : 'provider'
 }
+
+/** What a payment says while it waits for its customer. */
+export const stepCode = ({ step }: Prepared): string =>
+  step === 'challenge' ? challengeOutstanding : customerActionOutstanding
 
 /** Asked at once, a payment is PENDING from its first record on: until the answer, money may be on the move. */
 export function openPayment(birth: NewPayment): Payment {
   const { command, kind, payId, xId, captureXId, instrument, prepared, key, clientToken, now } = birth
-  const step = kind === 'CREDIT' ? 'provider' : firstStep(command)
+  const step = kind === 'CREDIT' ? 'provider' : firstStep(command, prepared)
   const asked = step === 'provider'
   const first: Operation = {
     xId,
@@ -77,8 +102,9 @@ export function openPayment(birth: NewPayment): Payment {
     amount: command.amount.value,
     transId: command.transId,
     refNr: command.refNr,
-    responseCode: asked ? providerResultOutstanding : customerActionOutstanding,
+    responseCode: asked ? providerResultOutstanding : stepCode(prepared),
     prepared,
+    provider: birth.provider,
     details: {
       metadata: command.metadata,
       simulationMode: command.simulationMode,
@@ -100,13 +126,15 @@ export function openPayment(birth: NewPayment): Payment {
     integrationType: command.integrationType,
     status: asked ? 'PENDING' : 'AUTHORIZE_REQUEST',
     awaits: asked ? undefined : step === 'confirm' ? 'CONFIRM' : 'CUSTOMER',
-    expiresAt: asked ? undefined : (command.expiresAt ?? new Date(now.getTime() + customerPatienceMs)),
+    expiresAt: asked ? undefined : (command.expiresAt ?? customerDeadline(command.method, now)),
     amount: command.amount,
     sums: kind === 'CREDIT' ? { ...noSums, refunding: command.amount.value } : noSums,
     captureMethod: command.captureMethod,
     closedForCapture: false,
     instrument,
-    details: command.details,
+    details: command.methodFields
+      ? { ...command.details, methodFields: command.methodFields }
+      : command.details,
     eventSequence: 0,
     operations: [first],
     createdAt: now,

@@ -2,6 +2,7 @@
 import type { XId } from '#domain/ids.ts'
 import { describe } from '#domain/response-codes.ts'
 import { findOperation, lastOperation, type Payment } from '#lifecycle/payment.ts'
+import { undecided } from '#methods/undecided.ts'
 
 export interface PaymentEvent {
   readonly sequence: number
@@ -24,7 +25,8 @@ export function raiseEvent(
     responseCode: operation.responseCode,
     responseDescription: describe(operation.responseCode).description,
     amount: payment.amount,
-    paymentMethods: [{ type: payment.method.type }],
+    // A customer who never chose a method has none to tell of.
+    paymentMethods: payment.method === undecided ? [] : [{ type: payment.method.type }],
     creationDate: payment.createdAt.toISOString(),
     sequence,
     xId,

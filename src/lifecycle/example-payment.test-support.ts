@@ -3,7 +3,7 @@ import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { providerResultOutstanding, success } from '#domain/response-codes.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import { noSums, type Operation, type Payment, type Sums } from '#lifecycle/payment.ts'
-import { findCatalogueMethod } from '#methods/catalogue.ts'
+import { findMethod } from '#methods/catalogue.ts'
 import type { Method } from '#methods/rows.ts'
 
 export const now = new Date('2026-03-01T12:00:00Z')
@@ -13,7 +13,7 @@ export const xIdOf = (n: number): XId => n.toString(16).padStart(32, '0') as XId
 
 /** A row of the catalogue, served or not. */
 export function methodOf(type: string): Method {
-  const method = findCatalogueMethod(type)
+  const method = findMethod(type)
   if (!method) throw new Error(`the catalogue has no ${type}`)
   return method
 }

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { later, methodOf, now, operationOf, paymentOf } from '#lifecycle/example-payment.test-support.ts'
+import {
+  later,
+  methodOf,
+  now,
+  operationOf,
+  paymentOf,
+  xIdOf,
+} from '#lifecycle/example-payment.test-support.ts'
 import { cancelRequest, expireRequest, lapse } from '#lifecycle/expiry.ts'
 import type { Payment, PaymentStatus, Sums } from '#lifecycle/payment.ts'
 
@@ -60,6 +67,33 @@ const waiting = (change: Partial<Payment> = {}): Payment =>
     ...change,
   })
 
+const asked = () => waiting({ status: 'PENDING', awaits: undefined })
+const leftOpen = () =>
+  waiting({ status: 'PENDING', operations: [operationOf({ state: 'PENDING', responseCode: '60000200' })] })
+
+test('after a failed try the end is an operation of its own', () => {
+  const declined = operationOf({ state: 'FAILED', responseCode: '21000351', details: { metadata: { a: 1 } } })
+  const tried = waiting({ integrationType: 'HOSTED', operations: [declined] })
+  expect(cancelRequest(tried, { now: later(1), xId: xIdOf(7) })).toEqual({
+    ...tried,
+    status: 'FAILED',
+    awaits: undefined,
+    operations: [
+      declined,
+      {
+        ...declined,
+        xId: xIdOf(7),
+        sequence: 2,
+        responseCode: '21000703',
+        createdAt: later(1),
+        updatedAt: later(1),
+      },
+    ],
+    updatedAt: later(1),
+    version: tried.version + 1,
+  })
+})
+
 describe('a request ends', () => {
   // Each line: what happens, the payment, when, and the response code (undefined: it does not end).
   test.each<[string, typeof expireRequest, Payment, Date, string | undefined]>([
@@ -74,7 +108,8 @@ describe('a request ends', () => {
       later(24),
       '24000402',
     ],
-    ['asked meanwhile', expireRequest, waiting({ status: 'PENDING' }), later(24), undefined],
+    ['asked meanwhile', expireRequest, asked(), later(24), undefined],
+    ['left open by its customer', expireRequest, leftOpen(), later(24), '21000402'],
     ['approved meanwhile', expireRequest, waiting({ status: 'AUTHORIZED' }), later(24), undefined],
     ['ended before', expireRequest, waiting({ status: 'FAILED' }), later(24), undefined],
     ['cancelled by the customer', cancelRequest, waiting(), now, '21000703'],
@@ -86,9 +121,10 @@ describe('a request ends', () => {
       '25000703',
     ],
     ['cancelled after the approval', cancelRequest, waiting({ status: 'OK' }), now, undefined],
-    ['cancelled while asked', cancelRequest, waiting({ status: 'PENDING' }), now, undefined],
+    ['cancelled while asked', cancelRequest, asked(), now, undefined],
+    ['cancelled after it was left open', cancelRequest, leftOpen(), now, '21000703'],
   ])('%s', (_, rule, payment, at, responseCode) => {
-    const ended = rule(payment, at)
+    const ended = rule(payment, { now: at, xId: xIdOf(7) })
     if (!responseCode) return expect(ended).toBeUndefined()
     const [first] = payment.operations
     expect(ended).toEqual({

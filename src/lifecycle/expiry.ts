@@ -1,7 +1,15 @@
 /** What time alone does to a payment: an authorisation lapses, a customer does not come back. Nobody is asked. */
+import type { XId } from '#domain/ids.ts'
 import { add } from '#domain/money.ts'
 import { cancelledCode, timedOutCode } from '#domain/response-codes.ts'
-import { isLapsed, openAmount, type Payment } from '#lifecycle/payment.ts'
+import {
+  awaitsCustomer,
+  isLapsed,
+  lastOperation,
+  type Operation,
+  openAmount,
+  type Payment,
+} from '#lifecycle/payment.ts'
 
 /** The open amount is released; with nothing captured the payment is over. Undefined: there was nothing to lapse. */
 export function lapse(payment: Payment, now: Date): Payment | undefined {
@@ -20,28 +28,64 @@ export function lapse(payment: Payment, now: Date): Payment | undefined {
   }
 }
 
+/** When it ends, and the reference for the ending should it need an operation of its own. */
+export interface Ending {
+  readonly now: Date
+  readonly xId: XId
+}
+
 /** The customer's time is over. Undefined: the step was taken meanwhile. */
-export const expireRequest = (payment: Payment, now: Date): Payment | undefined =>
-  payment.expiresAt && payment.expiresAt.getTime() <= now.getTime()
-    ? endRequest(payment, timedOutCode(payment.method.family), now)
+export const expireRequest = (payment: Payment, ending: Ending): Payment | undefined =>
+  payment.expiresAt && payment.expiresAt.getTime() <= ending.now.getTime()
+    ? endRequest(payment, timedOutCode(payment.method.family), ending)
     : undefined
 
 /** The customer turned back. Undefined: the step was taken meanwhile. */
-export const cancelRequest = (payment: Payment, now: Date): Payment | undefined =>
-  endRequest(payment, cancelledCode(payment.method.family), now)
+export const cancelRequest = (payment: Payment, ending: Ending): Payment | undefined =>
+  endRequest(payment, cancelledCode(payment.method.family), ending)
 
-function endRequest(payment: Payment, responseCode: string, now: Date): Payment | undefined {
-  if (payment.status !== 'AUTHORIZE_REQUEST') return undefined
+/**
+ * What waits for the customer fails with the ending's code. After tries that failed nothing waits: the ending is then an
+ * operation of its own, so that the payment's last word is how it ended and not why the last card was declined.
+ */
+function endRequest(payment: Payment, responseCode: string, { now, xId }: Ending): Payment | undefined {
+  if (payment.status !== 'AUTHORIZE_REQUEST' && !awaitsCustomer(payment)) return undefined
+  const ends = ({ type, state }: Operation): boolean =>
+    type === 'AUTHORIZATION' && (state === 'AUTHORIZE_REQUEST' || state === 'PENDING')
+  const last = lastOperation(payment)
+  const operations = payment.operations.some(ends)
+    ? payment.operations.map(operation =>
+        ends(operation)
+          ? { ...operation, state: 'FAILED' as const, responseCode, updatedAt: now }
+          : operation,
+      )
+    : [...payment.operations, endingAfter(last, { responseCode, now, xId })]
   return {
     ...payment,
     status: 'FAILED',
     awaits: undefined,
-    operations: payment.operations.map(operation =>
-      operation.state === 'AUTHORIZE_REQUEST'
-        ? { ...operation, state: 'FAILED', responseCode, updatedAt: now }
-        : operation,
-    ),
+    operations,
     updatedAt: now,
     version: payment.version + 1,
+  }
+}
+
+function endingAfter(
+  { sequence, amount, transId, refNr, details }: Operation,
+  { responseCode, now, xId }: Ending & { readonly responseCode: string },
+): Operation {
+  return {
+    xId,
+    sequence: sequence + 1,
+    type: 'AUTHORIZATION',
+    state: 'FAILED',
+    amount,
+    transId,
+    refNr,
+    responseCode,
+    prepared: {},
+    details: { metadata: details.metadata },
+    createdAt: now,
+    updatedAt: now,
   }
 }

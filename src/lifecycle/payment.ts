@@ -37,8 +37,20 @@ export type OperationState =
   | 'OK'
   | 'FAILED'
 
+/**
+ * What the customer has to do before the provider can decide. `page`: approve on a page of the provider.
+ * `challenge`: prove to the issuer who is paying. `instructions`: pay a voucher or a transfer by the reference given.
+ */
+export type CustomerStep = 'page' | 'challenge' | 'instructions'
+
 /** Small, free of card data, stored with the operation before the call: what a connector needs to find it again. */
-export type Prepared = Readonly<Record<string, string | number | boolean>>
+export interface Prepared {
+  /** Set by a connector whose provider waits for the customer. */
+  readonly step?: CustomerStep
+  /** When it was sent, for an operation that was recorded before: milliseconds of the merchant's time. */
+  readonly sentAtMs?: number
+  readonly [fact: string]: string | number | boolean | undefined
+}
 
 /** Which stored key gets this operation's answer, should the process die before giving it. */
 export interface KeyReference {
@@ -172,6 +184,10 @@ export function findOperation(payment: Payment, xId: XId): Operation | undefined
   return payment.operations.find(operation => operation.xId === xId)
 }
 
+/** From when on an answer is outstanding: a customer's step may lie between the record and the sending. */
+export const sentAt = ({ prepared, createdAt }: Operation): Date =>
+  prepared.sentAtMs === undefined ? createdAt : new Date(prepared.sentAtMs)
+
 export const isUnanswered = (operation: Operation): boolean =>
   operation.state === 'SENT' || operation.state === 'PENDING'
 
@@ -185,6 +201,19 @@ export function approvingOperation(payment: Payment): Operation {
   if (!approving) throw new Error(`payment ${payment.payId} has no authorisation`)
   return approving
 }
+
+/** Whether the next move is the customer's; one who left a page open may still come back to it. */
+export const awaitsCustomer = ({ status, awaits }: Payment): boolean =>
+  awaits === 'CUSTOMER' && (status === 'AUTHORIZE_REQUEST' || status === 'PENDING')
+
+/** The authorisation that waits for its customer. None when the last try failed and no other has begun. */
+export const openTry = (payment: Payment): Operation | undefined =>
+  awaitsCustomer(payment)
+    ? payment.operations.find(
+        ({ type, state }) =>
+          type === 'AUTHORIZATION' && (state === 'AUTHORIZE_REQUEST' || state === 'PENDING'),
+      )
+    : undefined
 
 /** An authorisation with something left to lapse, whose time is over. */
 export function isLapsed(payment: Payment, now: Date): boolean {

@@ -6,6 +6,7 @@ import { strict as assert } from 'node:assert'
 import type { XId } from '#domain/ids.ts'
 import { add, subtract } from '#domain/money.ts'
 import { providerResultOutstanding, simulatedCode, success, unreachedCode } from '#domain/response-codes.ts'
+import { mayTryAgain } from '#lifecycle/attempt.ts'
 import { endsCapturing } from '#lifecycle/capture.ts'
 import { toOperation } from '#lifecycle/follow-up.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
@@ -57,7 +58,7 @@ const withSums = (payment: Payment, sums: Partial<Payment['sums']>): Payment => 
 const failPayment = (payment: Payment): Payment => ({ ...payment, status: 'FAILED', awaits: undefined })
 
 const effects: Record<OperationType, Effects> = {
-  AUTHORIZATION: { approve: authorize, fail: failPayment },
+  AUTHORIZATION: { approve: authorize, fail: failTry },
   CONFIRM: {
     approve: (payment, operation, now) => authorize(answerFirstStep(payment, operation), operation, now),
     fail: (payment, operation) => failPayment(answerFirstStep(payment, operation)),
@@ -90,6 +91,13 @@ const effects: Record<OperationType, Effects> = {
       withSums({ ...payment, status: 'OK' }, { refunding: 0, refunded: amount }),
     fail: payment => withSums(failPayment(payment), { refunding: 0 }),
   },
+}
+
+/** On a page of ours the customer may try again; anywhere else a decline is the end. */
+function failTry(payment: Payment, _: Operation, now: Date): Payment {
+  return mayTryAgain(payment, now)
+    ? { ...payment, status: 'AUTHORIZE_REQUEST', awaits: 'CUSTOMER' }
+    : failPayment(payment)
 }
 
 function authorize(payment: Payment, operation: Operation, now: Date): Payment {

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import {
   allMethods,
   defaultCapture,
-  findCatalogueMethod,
   findMethod,
   findMisfit,
   findObjectMisfit,
+  findStoredMethod,
   methodTypes,
-  servedTypes,
 } from '#methods/catalogue.ts'
 import type { Method } from '#methods/rows.ts'
+import { undecided } from '#methods/undecided.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
 
 const narrow: Method = {
@@ -26,17 +26,19 @@ const narrow: Method = {
   core: false,
 }
 
-test('what is served is found by its type, and the rest of the catalogue by the other door', () => {
-  expect(methodTypes).toEqual([...servedTypes])
-  for (const row of allMethods) {
-    expect(findCatalogueMethod(row.type)).toBe(row)
-    expect(findMethod(row.type)).toBe(servedTypes.has(row.type) ? row : undefined)
-  }
+test('every row is found by its type', () => {
+  for (const row of allMethods) expect(findMethod(row.type)).toBe(row)
+  expect(methodTypes).toEqual(allMethods.map(({ type }) => type))
+})
+
+test('a choice not made yet is read back from storage, and asked for by nobody', () => {
+  expect(findStoredMethod('UNDECIDED')).toBe(undecided)
+  expect(findStoredMethod('CARD')).toBe(findMethod('CARD'))
+  expect(findMethod('UNDECIDED')).toBeUndefined()
 })
 
 test.each(['card', 'UNKNOWN', '', '__proto__'])('%j is no method', type => {
   expect(findMethod(type)).toBeUndefined()
-  expect(findCatalogueMethod(type)).toBeUndefined()
 })
 
 test('the default capture is AUTOMATIC, or the first of the row', () => {

@@ -1,5 +1,6 @@
 /** Look-ups in the table of payment methods, and the check of a request against its method's row. */
 import { type CaptureType, type Method, rows } from '#methods/rows.ts'
+import { undecided } from '#methods/undecided.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
 import {
   directMembers,
@@ -8,36 +9,24 @@ import {
   refundObjects,
 } from '#schemas/method-objects.ts'
 
-/** Every method of the catalogue, served or not; the core ones first. */
+/** Every method of the catalogue; the core ones first. */
 export const allMethods: readonly Method[] = rows
 
 const byType: ReadonlyMap<string, Method> = new Map(allMethods.map(row => [row.type, row]))
 
-export const findCatalogueMethod = (type: string): Method | undefined => byType.get(type)
+export const methodTypes: readonly string[] = allMethods.map(row => row.type)
 
-/** What the gateway can serve today. The other rows wait for their flows: a request for one is not half served. */
-export const servedTypes: ReadonlySet<string> = new Set([
-  'CARD',
-  'DIRECTDEBIT',
-  'PROVIDERK',
-  'PROVIDERM',
-  'PROVIDERR',
-])
+/** The method a request names. */
+export const findMethod = (type: string): Method | undefined => byType.get(type)
 
-export const methodTypes: readonly string[] = allMethods
-  .map(row => row.type)
-  .filter(type => servedTypes.has(type))
-
-export const findMethod = (type: string): Method | undefined =>
-  servedTypes.has(type) ? findCatalogueMethod(type) : undefined
+/** The method a stored payment has: also the one that stands for a choice not made yet. */
+export const findStoredMethod = (type: string): Method | undefined =>
+  byType.get(type) ?? (type === undecided.type ? undecided : undefined)
 
 const byKey: ReadonlyMap<string, Method> = new Map(allMethods.map(row => [row.key, row]))
 
 /** By the name of its object in requests. */
-export function findMethodByKey(key: string): Method | undefined {
-  const method = byKey.get(key)
-  return method && findMethod(method.type)
-}
+export const findMethodByKey = (key: string): Method | undefined => byKey.get(key)
 
 /** AUTOMATIC unless the method lacks it. */
 export const defaultCapture = (method: Method): CaptureType =>

@@ -36,7 +36,8 @@ export interface Method extends Terms {
   readonly key: string
   /** The name shown to customers. */
   readonly label: string
-  readonly family: MethodFamily
+  /** `none` while the customer has not chosen a method. */
+  readonly family: MethodFamily | 'none'
   /** ISO 3166-1 alpha-3 codes; `*` for anywhere. */
   readonly countries: '*' | readonly string[]
   /** ISO 4217 codes; `*` for any. */

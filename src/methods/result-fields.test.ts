@@ -72,8 +72,9 @@ const cases: [string, string, readonly Fact[], readonly Fact[]][] = [
   ['providerZ', 'REFUND', [...charged, 'refundId'], [...charged, text]],
   ['providerM', 'CAPTURE', [code], [code, text]],
   ['directDebit', 'REFUND', [code], [code, text]],
-  ['ideal', 'AUTHORIZATION', [code], [code, text]],
-  ['constructor', 'AUTHORIZATION', [code], [code, text]],
+  ['ideal', 'AUTHORIZATION', [code, 'account', 'paymentReference'], [code, text]],
+  ['ideal', 'REFUND', [code], [code, text]],
+  ['constructor', 'AUTHORIZATION', [code, 'account', 'paymentReference'], [code, text]],
 ]
 
 describe('toResultFields', () => {

@@ -3,7 +3,7 @@
  * and method names, in the type it names. What else a provider tells stays inside.
  */
 import type { TObject } from 'typebox'
-import { type MethodOperationName, resultObject } from '#schemas/method-objects.ts'
+import { type MethodOperationName, recordObject, resultObject } from '#schemas/method-objects.ts'
 
 /** The schemas speak of requests, the payment of operations: the same things under two names. */
 const requestOf: Readonly<Record<string, MethodOperationName>> = {
@@ -14,6 +14,15 @@ const requestOf: Readonly<Record<string, MethodOperationName>> = {
   REVERSAL: 'reversal',
   REFUND: 'refund',
   CREDIT: 'credit',
+}
+
+/** The same for the record of a payment: what its schema names, of what the provider told. */
+export function toRecordFields(
+  key: string,
+  facts: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const names = Object.keys(recordObject(key).properties)
+  return Object.fromEntries(names.filter(name => facts[name] !== undefined).map(name => [name, facts[name]]))
 }
 
 /** Picks what is shown; undefined when there is nothing. */

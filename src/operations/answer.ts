@@ -1,15 +1,18 @@
 /** Operations as the wire shows them: the result of one operation, and the record of a whole payment. */
 import type { XId } from '#domain/ids.ts'
 import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
+import { toTransferCode } from '#domain/transfer-code.ts'
 import {
   approvingOperation,
   findOperation,
   lastOperation,
   type Operation,
   type OperationType,
+  openTry,
   type Payment,
 } from '#lifecycle/payment.ts'
-import { toResultFields } from '#methods/result-fields.ts'
+import { toRecordFields, toResultFields } from '#methods/result-fields.ts'
+import { undecided } from '#methods/undecided.ts'
 import type { StoredAnswer } from '#storage/change.ts'
 
 /** What leaves: the text is stored with the key and sent as it is, so that a replay is the same bytes. */
@@ -24,20 +27,53 @@ const shownState = (operation: Operation): string =>
   operation.state === 'SENT' ? 'PENDING' : operation.state
 
 /** The answer to any operation of a payment, as it stands. */
-export function answerOperation(payment: Payment, xId: XId): OperationAnswer {
+export function answerOperation(payment: Payment, xId: XId, page?: string): OperationAnswer {
   const operation = findOperation(payment, xId)
   if (!operation) throw new Error(`payment ${payment.payId} has no operation ${xId}`)
   // Create and confirm speak of the payment: OK when the automatic capture went through as well.
   const approves = operation.type === 'AUTHORIZATION' || operation.type === 'CONFIRM'
   const status = approves ? payment.status : shownState(operation)
-  return toAnswer(httpStatus(status), resultOf(payment, operation, status))
+  const _links = page === undefined ? undefined : linkTo(page)
+  return toAnswer(httpStatus(status), { ...resultOf(payment, { operation, status, page }), _links })
+}
+
+const linkTo = (href: string) => ({ redirect: { href, type: 'text/html' } })
+
+/** The answer to a session: the payment and its page, before anything of an operation is worth telling. */
+export const answerSession = (payment: Payment, page: string): OperationAnswer =>
+  toAnswer(200, {
+    payId: payment.payId,
+    transId: payment.transId,
+    refNr: payment.refNr,
+    status: payment.status,
+    ...describeCode(lastOperation(payment).responseCode),
+    expirationTime: payment.expiresAt?.toISOString(),
+    metadata: payment.details.metadata,
+    _links: linkTo(page),
+  })
+
+export const answerLink = (payment: Payment, page: string): OperationAnswer =>
+  toAnswer(200, {
+    id: payment.details.linkId,
+    payId: payment.payId,
+    transId: payment.transId,
+    status: 'ACTIVE',
+    expirationTime: payment.expiresAt?.toISOString(),
+    _links: linkTo(page),
+  })
+
+interface Shown {
+  readonly operation: Operation
+  readonly status: string
+  /** Where the customer goes on. */
+  readonly page?: string
 }
 
 /** The contract echoes metadata in every result but that of an incremental authorisation. */
 export const shownMetadata = <T>(type: OperationType, metadata: T): T | undefined =>
   type === 'INCREMENTAL' ? undefined : metadata
 
-function resultOf(payment: Payment, operation: Operation, status: string) {
+function resultOf(payment: Payment, { operation, status, page }: Shown) {
   const { order, customerInfo } = payment.details
   return {
     payId: payment.payId,
@@ -48,16 +84,29 @@ function resultOf(payment: Payment, operation: Operation, status: string) {
     status,
     ...describeCode(operation.responseCode),
     metadata: shownMetadata(operation.type, operation.details.metadata),
-    paymentMethods: methodResult(payment, operation),
+    paymentMethods: methodResult(payment, operation, page),
     ...(operation.type === 'CONFIRM' && status !== 'FAILED' ? { order, customerInfo } : {}),
   }
 }
 
+/** What a customer who pays by voucher, transfer or QR code goes by, as long as that is outstanding. */
+function stepFacts(payment: Payment, page?: string): Readonly<Record<string, unknown>> {
+  const waiting = openTry(payment)
+  if (!waiting?.prepared.step) return {}
+  const { account, paymentReference } = waiting.provider?.fields ?? {}
+  const scanned = payment.method.flow === 'qr' ? page : undefined
+  return {
+    expirationTime: waiting.prepared.step === 'instructions' ? payment.expiresAt?.toISOString() : undefined,
+    qrCode: scanned ?? toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
+  }
+}
+
 /** What the provider said, as far as the method's fields show it; and the client token while a confirm is awaited. */
-function methodResult(payment: Payment, operation: Operation) {
+function methodResult(payment: Payment, operation: Operation, page?: string) {
   const { provider, details } = operation
   const facts = {
     ...provider?.fields,
+    ...stepFacts(payment, page),
     providerResponseCode: provider?.responseCode,
     providerResponseText: provider?.responseText,
     providerTransactionId: provider?.transactionId,
@@ -68,7 +117,7 @@ function methodResult(payment: Payment, operation: Operation) {
     billingAgreementId: beginsAgreement(payment) ? provider?.fields?.billingAgreementId : undefined,
   }
   const fields =
-    provider &&
+    (provider ?? page) &&
     toResultFields(payment.method.key, {
       operation: operation.type,
       failed: operation.state === 'FAILED',
@@ -122,8 +171,11 @@ export function toRecord(payment: Payment) {
   const {
     metadata,
     amount: amountDetails,
+    methodFields: _fields,
+    linkId: _link,
+    session: _session,
     ...details
-  } = payment.details as { metadata?: unknown; amount?: object }
+  } = payment.details as Record<string, unknown> & { amount?: object }
   return {
     payId: payment.payId,
     merchantId: payment.merchantId,
@@ -156,13 +208,20 @@ function toCaptureMethod({ captureMethod: { type, delayedHours } }: Payment) {
   return { type, delayed: delayedHours === undefined ? undefined : { delayedHours } }
 }
 
+/** Nothing while the customer has not chosen a method. */
 function toPaymentMethods(payment: Payment) {
-  const { method, instrument } = payment
+  const { method, instrument, details } = payment
+  if (method === undecided) return undefined
   const { provider } = payment.kind === 'CREDIT' ? lastOperation(payment) : approvingOperation(payment)
   return {
     integrationType: payment.integrationType,
     type: method.type,
     [method.key]: {
+      ...toRecordFields(method.key, {
+        ...(details.methodFields as object | undefined),
+        ...provider?.fields,
+        ...stepFacts(payment),
+      }),
       first6Digits: instrument?.first6Digits,
       last4Digits: instrument?.last4Digits,
       pseudoCardNumber: instrument?.pseudoCardNumber,

@@ -1,5 +1,5 @@
 /** Confirming a payment that was created in a first step: the rule decides, the confirm is recorded, the provider approves. */
-import type { AuthorizationRequest, CardData, Connector } from '#connectors/contract.ts'
+import type { AuthorizationRequest, Connector } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import { type ConfirmCommand, decideConfirm, recordConfirm } from '#lifecycle/confirm.ts'
 import { accept } from '#lifecycle/decision.ts'
@@ -10,6 +10,7 @@ import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { checkObjects, type FollowUp } from '#operations/follow-up.ts'
 import { keyReference, keyRow } from '#operations/key.ts'
 import type { Step } from '#operations/payment-queue.ts'
+import { reopenCard } from '#operations/reopen-card.ts'
 
 type Begun =
   | { readonly answered: OperationAnswer }
@@ -84,13 +85,4 @@ function begin(
     ...(row ? { alongside: { key: row } } : {}),
     result: { payment: next, connector, message: { ...question, prepared } },
   }
-}
-
-/** The number lies in the vault since the first step; the security code was never kept, so it does not come along. */
-async function reopenCard(
-  { merchantId, instrument }: Payment,
-  { vault }: Engine,
-): Promise<CardData | undefined> {
-  const number = instrument && (await vault.reopen(merchantId, instrument.cardId))
-  return number && { number, expiryDate: instrument?.expiryDate, cardholderName: instrument?.cardHolderName }
 }

@@ -3,7 +3,13 @@ import type { AccountData, CardData, Connector } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Refusal } from '#domain/response-codes.ts'
 import { type CreateCommand, openPayment } from '#lifecycle/create.ts'
-import type { Instrument, Payment, PaymentKind } from '#lifecycle/payment.ts'
+import {
+  type Instrument,
+  lastOperation,
+  type Payment,
+  type PaymentKind,
+  type Prepared,
+} from '#lifecycle/payment.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/answer.ts'
 import { type Authorization, authorize } from '#operations/authorize.ts'
 import { callForOutcome } from '#operations/call-provider.ts'
@@ -11,8 +17,8 @@ import { type Engine, merchantNow, newPayId, newXId } from '#operations/engine.t
 import { keyReference, keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payment-queue.ts'
 import { recordOutcome } from '#operations/record-outcome.ts'
-import { timerAt } from '#operations/timer.ts'
-import { type Change, type Committed, CommitUnknown, type Timer } from '#storage/change.ts'
+import { expiryTimer } from '#operations/timer.ts'
+import { type Change, type Committed, CommitUnknown } from '#storage/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
@@ -24,13 +30,18 @@ export interface CreatePayment {
   readonly key?: OperationKey
   /** CREDIT pays out to the card or account without a payment behind it. */
   readonly kind?: PaymentKind
+  /** How a payment that waits for its customer is answered; as the result of an operation unless given. */
+  readonly answerWaiting?: (payment: Payment, page: string) => OperationAnswer
 }
+
+/** The customer has a step to take, and nobody said where to send it afterwards. */
+export class ReturnAddressMissing extends Error {}
 
 /** The pseudo card number is not one of this merchant's: the caller names the field. */
 export class UnknownPseudoNumber extends Error {}
 
 /** 5: two cards meeting on one of 10^12 pseudo numbers is a rarity; five times in a row is a broken generator. */
-const maximumPseudoNumberTries = 5
+export const maximumPseudoNumberTries = 5
 
 export async function createPayment(request: CreatePayment, engine: Engine): Promise<OperationAnswer> {
   const connector = engine.connectors.find(request.command.method)
@@ -41,7 +52,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     const begun = begin(request, card, connector, engine)
     const { payment } = begun
     const answer =
-      payment.status === 'AUTHORIZE_REQUEST' ? answerOperation(payment, begun.message.reference) : undefined
+      payment.status === 'AUTHORIZE_REQUEST' ? answerWaiting(payment, request, engine) : undefined
     const key = keyRow(request.key, {
       merchant: request.merchant,
       payId: payment.payId,
@@ -72,6 +83,14 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
   throw new Error(`no free pseudo card number in ${maximumPseudoNumberTries} tries`)
 }
 
+/** The customer goes to a page of ours, whatever the step; a payment that only waits for its confirm has none. */
+function answerWaiting(payment: Payment, request: CreatePayment, engine: Engine): OperationAnswer {
+  const page = payment.awaits === 'CUSTOMER' ? engine.pageAddress(payment) : undefined
+  return request.answerWaiting && page !== undefined
+    ? request.answerWaiting(payment, page)
+    : answerOperation(payment, lastOperation(payment).xId, page)
+}
+
 /**
  * A commit whose answer was lost is looked up before it is tried again: the payment may be there. Then only the call is
  * left to make. Nobody else can have settled it in these few seconds: a recovery waits much longer than they last.
@@ -97,10 +116,10 @@ async function insertOnce(change: Change, payment: Payment, engine: Engine): Pro
   throw lost
 }
 
-async function admitCard(
-  request: CreatePayment,
+export async function admitCard(
+  request: Pick<CreatePayment, 'merchant' | 'card'>,
   attempt: number,
-  engine: Engine,
+  engine: Pick<Engine, 'vault'>,
 ): Promise<AdmittedCard | undefined> {
   if (!request.card) return undefined
   const { number, expiryDate } = request.card
@@ -133,8 +152,11 @@ function begin(
     card: card && { ...request.card, number: card.number, expiryDate: card.expiryDate },
     account: request.account,
     captureReference: captureXId,
+    hosted: command.integrationType === 'HOSTED',
+    methodFields: command.methodFields,
   }
-  const prepared = connector.prepare(question)
+  const prepared = prepareFirst(request, connector, question)
+  const message = { ...question, prepared }
   const payment = openPayment({
     command,
     kind,
@@ -143,14 +165,32 @@ function begin(
     captureXId,
     instrument: card && toInstrument(card, request.card?.cardholderName),
     prepared,
+    provider: prepared.step && connector.instruct?.(message),
     key: keyReference(request.key),
     clientToken: command.method.clientTokenMinutes !== undefined ? engine.newId() : undefined,
     now,
   })
-  return { merchant, payment, connector, message: { ...question, prepared } }
+  return { merchant, payment, connector, message }
 }
 
-const toInstrument = (card: AdmittedCard, cardHolderName: string | undefined): Instrument => ({
+/** What the customer will fill in on our page is not known yet: the provider is told when it is. */
+function prepareFirst(
+  { command, kind }: CreatePayment,
+  connector: Connector,
+  question: Parameters<Connector['prepare']>[0],
+): Prepared {
+  if (command.integrationType === 'HOSTED' && command.method.flow === 'direct') return {}
+  const prepared = connector.prepare(question)
+  if (prepared.step !== 'challenge' || kind === 'CREDIT') return prepared
+  const { step: _, ...withoutChallenge } = prepared
+  // A card taken for an order to come is authenticated without its holder, who may not be there.
+  if (command.confirmsLater) return withoutChallenge
+  const { return: back } = (command.details.urls ?? {}) as { return?: string }
+  if (back === undefined) throw new ReturnAddressMissing('is required: this card asks for 3-D Secure')
+  return prepared
+}
+
+export const toInstrument = (card: AdmittedCard, cardHolderName: string | undefined): Instrument => ({
   cardId: card.cardId,
   first6Digits: card.first6Digits,
   last4Digits: card.last4Digits,
@@ -158,13 +198,6 @@ const toInstrument = (card: AdmittedCard, cardHolderName: string | undefined): I
   expiryDate: card.expiryDate,
   cardHolderName,
 })
-
-function expiryTimer(payment: Payment, merchant: Merchant): readonly Timer[] | undefined {
-  const [first] = payment.operations
-  if (!payment.expiresAt || !first) return undefined
-  const { merchantId, payId } = payment
-  return [timerAt({ merchantId, payId, xId: first.xId, kind: 'EXPIRE' }, payment.expiresAt, merchant)]
-}
 
 async function payOut(
   { merchant, payment, connector, message }: Authorization,

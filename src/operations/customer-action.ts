@@ -1,14 +1,19 @@
-/** What the customer does on a provider's page: approve, decline, turn back, or leave it open. */
-import type { PayId } from '#domain/ids.ts'
+/**
+ * What the customer does on a page of the provider or of the card's issuer: approve, decline, turn back, or leave it open.
+ * The pages call it with the step they showed; the test environment also without any page.
+ */
+import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { providerResultOutstanding } from '#domain/response-codes.ts'
+import { customerActionOutstanding, providerResultOutstanding } from '#domain/response-codes.ts'
 import { cancelRequest } from '#lifecycle/expiry.ts'
-import { approvingOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
-import type { Authorization } from '#operations/authorize.ts'
-import { authorize } from '#operations/authorize.ts'
-import { type Engine, merchantNow } from '#operations/engine.ts'
+import { awaitsCustomer, lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
+import { offeredMethods } from '#methods/offer.ts'
+import { attemptPayment, captureReference, toQuestion } from '#operations/attempt.ts'
+import { type Authorization, authorize } from '#operations/authorize.ts'
+import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { tell } from '#operations/event.ts'
 import type { Step } from '#operations/payment-queue.ts'
+import { reopenCard } from '#operations/reopen-card.ts'
 
 export type CustomerAction = 'approve' | 'decline' | 'cancel' | 'pending'
 
@@ -16,6 +21,8 @@ export interface CustomerStep {
   readonly merchant: Merchant
   readonly payId: PayId
   readonly action: CustomerAction
+  /** The try and the method whose page was shown; any unless given. */
+  readonly shown?: { readonly xId: XId; readonly type: string }
 }
 
 /** 05, do not honour: what a provider says when its customer declines. */
@@ -26,88 +33,143 @@ type Result = { readonly found: true; readonly authorization?: Authorization }
 /** Undefined: the merchant has no such payment. A payment that waits for nobody is left as it is. */
 export async function takeCustomerStep(step: CustomerStep, engine: Engine): Promise<Result | undefined> {
   const { merchant, payId } = step
+  const ending = newXId(engine)
   const result = await engine.queue.update({ merchantId: merchant.merchantId, payId }, payment =>
-    begin(payment, step, engine),
+    begin(payment, { ...step, ending }, engine),
   )
-  if (result?.authorization) await authorize(result.authorization, engine)
+  if (!result?.authorization) return result
+  const { authorization } = result
+  // The number lies in the vault since the form was sent; its security code was never kept.
+  const card = await reopenCard(authorization.payment, engine)
+  await engine.testCrash('afterRecord')
+  await authorize({ ...authorization, message: { ...authorization.message, card } }, engine)
   return result
 }
 
-function begin(payment: Payment, { merchant, action }: CustomerStep, engine: Engine): Step<Result> {
+/**
+ * A customer without a browser: fills in what a form would ask for with data of the test environment, and then takes the
+ * step. Undefined: the merchant has no such payment.
+ */
+export async function actForCustomer(step: CustomerStep, engine: Engine): Promise<true | undefined> {
+  const { merchant, payId, action } = step
+  const payment = await engine.payments.byPayId(merchant.merchantId, payId)
+  if (!payment) return undefined
+  if (needsForm(payment) && action !== 'cancel') await fillInForm(payment, step, engine)
+  else await takeCustomerStep(step, engine)
+  return true
+}
+
+const needsForm = (payment: Payment): boolean =>
+  payment.status === 'AUTHORIZE_REQUEST' &&
+  payment.awaits === 'CUSTOMER' &&
+  openTry(payment)?.prepared.step === undefined
+
+async function fillInForm(payment: Payment, step: CustomerStep, engine: Engine): Promise<void> {
+  const { merchant, payId, action } = step
+  const [method] = offeredMethods(payment, merchant.methods)
+  if (!method) return
+  const instrument = engine.connectors.find(method)?.testInstrument?.(method)
+  const decided = action === 'decline' ? { simulationMode: declinedByCustomer } : {}
+  const dawdles = action === 'pending' ? { step: 'page' as const } : {}
+  const seenVersion = payment.version
+  await attemptPayment(
+    { merchant, payId, method, ...instrument, seenVersion, ...decided, ...dawdles },
+    engine,
+  )
+  const after = await engine.payments.byPayId(merchant.merchantId, payId)
+  if (after && openTry(after)?.prepared.step !== undefined) await takeCustomerStep(step, engine)
+}
+
+function begin(
+  payment: Payment,
+  { merchant, action, shown, ending }: CustomerStep & { readonly ending: XId },
+  engine: Engine,
+): Step<Result> {
   const now = merchantNow(engine.clock, merchant)
-  const waiting = payment.status === 'AUTHORIZE_REQUEST' && payment.awaits === 'CUSTOMER'
-  // A customer who left it open may still come back to decide.
-  const leftOpen = payment.status === 'PENDING' && payment.awaits === 'CUSTOMER'
-  if (!waiting && !leftOpen) return { result: { found: true } }
-  const first = approvingOperation(payment)
-  switch (action) {
-    case 'cancel': {
-      const asked = withFirst(payment, { ...first, state: 'AUTHORIZE_REQUEST' }, now)
-      const cancelled = cancelRequest({ ...asked, status: 'AUTHORIZE_REQUEST' }, now)
-      if (!cancelled) return { result: { found: true } }
-      const told = tell(cancelled, { xId: first.xId, owed: true, now }, engine)
-      return { next: told.payment, alongside: told.alongside, result: { found: true } }
-    }
-    case 'pending':
-      return {
-        next: withFirst(
-          payment,
-          { ...first, state: 'PENDING', responseCode: providerResultOutstanding },
-          now,
-        ),
-        result: { found: true },
-      }
-    case 'approve':
-      if (first.details.confirmsLater) {
-        const next: Payment = { ...payment, awaits: 'CONFIRM', updatedAt: now, version: payment.version + 1 }
-        return { next, result: { found: true } }
-      }
-      return send(payment, merchant, engine)
-    case 'decline':
-      return send(payment, merchant, engine, declinedByCustomer)
+  const found: Step<Result> = { result: { found: true } }
+  // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
+  const sent = payment.operations.find(({ prepared }) => prepared.decision === ending)
+  if (sent) return sent.state === 'SENT' ? { result: toSending(payment, merchant, engine) } : found
+  const waiting = openTry(payment)
+  const isShown = !shown || (shown.xId === waiting?.xId && shown.type === payment.method.type)
+  if (!awaitsCustomer(payment) || !isShown) return found
+  if (action === 'cancel') {
+    const cancelled = cancelRequest(payment, { now, xId: ending })
+    if (!cancelled) return found
+    const told = tell(cancelled, { xId: lastOperation(cancelled).xId, owed: true, now }, engine)
+    return { next: told.payment, alongside: told.alongside, ...found }
   }
+  if (!waiting) return found
+  if (action === 'pending') return { next: leaveOpen(payment, waiting, now), ...found }
+  if (action === 'approve' && waiting.details.confirmsLater) {
+    return { next: handOver(payment, waiting, now), ...found }
+  }
+  return send(payment, { waiting, merchant, ending, declines: action === 'decline' }, engine)
+}
+
+/** The provider has not heard from the customer yet; until the deadline the customer may still come back. */
+const leaveOpen = (payment: Payment, waiting: Operation, now: Date): Payment => ({
+  ...withTry(payment, { ...waiting, state: 'PENDING', responseCode: providerResultOutstanding }, now),
+  status: 'PENDING',
+})
+
+/** The customer has approved; the merchant has the last word. */
+const handOver = (payment: Payment, waiting: Operation, now: Date): Payment => ({
+  ...withTry(
+    payment,
+    { ...waiting, state: 'AUTHORIZE_REQUEST', responseCode: customerActionOutstanding },
+    now,
+  ),
+  status: 'AUTHORIZE_REQUEST',
+  awaits: 'CONFIRM',
+})
+
+interface Sending {
+  readonly waiting: Operation
+  readonly merchant: Merchant
+  /** Tells this decision from others, should its commit be lost from sight. */
+  readonly ending: XId
+  readonly declines: boolean
 }
 
 /** The customer has decided; now the provider is asked, as for any other payment. */
-function send(payment: Payment, merchant: Merchant, engine: Engine, simulationMode?: string): Step<Result> {
+function send(payment: Payment, sending: Sending, engine: Engine): Step<Result> {
+  const { waiting, merchant, ending, declines } = sending
   const now = merchantNow(engine.clock, merchant)
   const connector = engine.connectors.find(payment.method)
   if (!connector) return { result: { found: true } }
-  const first = approvingOperation(payment)
-  const question = {
-    operation: 'AUTHORIZATION' as const,
-    merchantId: payment.merchantId,
-    payId: payment.payId,
-    method: payment.method,
-    reference: first.xId,
-    amount: { value: first.amount, currency: payment.amount.currency },
-    simulationMode,
-    at: now,
-    captureReference: first.details.captureXId,
+  const { step: _, ...approval } = waiting.prepared
+  const question = toQuestion(payment, { method: payment.method, reference: waiting.xId, now })
+  const simulationMode = declines ? declinedByCustomer : undefined
+  const prepared = {
+    ...connector.prepare({ ...question, simulationMode }, approval),
+    sentAtMs: now.getTime(),
+    decision: ending,
   }
-  const prepared = connector.prepare(question, first.prepared)
   // From here on it is the provider's move: a customer who turns back now could only hide what was approved.
   const next: Payment = {
-    ...withFirst(
+    ...withTry(
       payment,
-      { ...first, state: 'SENT', responseCode: providerResultOutstanding, prepared },
+      { ...waiting, state: 'SENT', responseCode: providerResultOutstanding, prepared },
       now,
     ),
+    status: 'PENDING',
     awaits: undefined,
   }
-  const authorization = {
-    merchant,
-    payment: next,
-    connector,
-    message: { ...question, prepared },
-    unattended: true,
-  }
-  return { next, result: { found: true, authorization } }
+  return { next, result: toSending(next, merchant, engine) }
 }
 
-const withFirst = (payment: Payment, changed: Operation, now: Date): Payment => ({
+function toSending(payment: Payment, merchant: Merchant, engine: Engine): Result {
+  const { xId, prepared } = lastOperation(payment)
+  const connector = engine.connectors.find(payment.method)
+  if (!connector) return { found: true }
+  const question = toQuestion(payment, { method: payment.method, reference: xId, now: payment.updatedAt })
+  const message = { ...question, prepared, captureReference: captureReference(payment) }
+  return { found: true, authorization: { merchant, payment, connector, message, unattended: true } }
+}
+
+const withTry = (payment: Payment, changed: Operation, now: Date): Payment => ({
   ...payment,
-  status: 'PENDING',
   operations: payment.operations.map(operation =>
     operation.xId === changed.xId ? { ...changed, updatedAt: now } : operation,
   ),

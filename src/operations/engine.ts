@@ -2,6 +2,7 @@
 import type { Connectors } from '#connectors/registry.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import type { Payment } from '#lifecycle/payment.ts'
 import type { PaymentQueue } from '#operations/payment-queue.ts'
 import type { Change, Committed } from '#storage/change.ts'
 import type { PaymentReader } from '#storage/payments.ts'
@@ -15,6 +16,8 @@ export interface Engine {
   readonly connectors: Connectors
   readonly clock: Clock
   readonly newId: () => string
+  /** The page on which the customer of this payment goes on. */
+  readonly pageAddress: (payment: Pick<Payment, 'merchantId' | 'payId'>) => string
   /** Told of every settled or undecided call, for the metrics. */
   readonly onOutcome: (operation: string, outcome: string) => void
   /** Told of what nobody else will hear about: an answer that did not belong to its question, a provider that threw. */

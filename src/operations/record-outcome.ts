@@ -14,13 +14,14 @@ import {
   type Operation,
   openAmount,
   type Payment,
+  sentAt,
 } from '#lifecycle/payment.ts'
 import { dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
 import { answerOperation, type OperationAnswer } from '#operations/answer.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { tell } from '#operations/event.ts'
 import type { Step } from '#operations/payment-queue.ts'
-import { type TimerKey, timerAt } from '#operations/timer.ts'
+import { expiryTimer, type TimerKey, timerAt } from '#operations/timer.ts'
 import type { Change, Timer } from '#storage/change.ts'
 
 export interface OutcomeRecord {
@@ -58,7 +59,7 @@ function toStep(stored: Payment, record: OutcomeRecord, engine: Engine): Step<Op
   const decided = touched.some(operation => !isUnanswered(operation))
   const told = tell(
     settled,
-    { xId, owed: decided && (inquiry !== undefined || unattended === true), now },
+    { xId, owed: decided && isFinal(settled) && (inquiry !== undefined || unattended === true), now },
     engine,
   )
   const answer = answerOperation(told.payment, xId)
@@ -75,6 +76,9 @@ function toStep(stored: Payment, record: OutcomeRecord, engine: Engine): Step<Op
     result: answer,
   }
 }
+
+/** A try that failed on a page is not the result yet: the customer may try again. */
+const isFinal = ({ status }: Payment): boolean => status !== 'AUTHORIZE_REQUEST'
 
 function settleAll(payment: Payment, xId: XId, outcome: AuthorizationOutcome | Outcome, now: Date): Payment {
   if ('kind' in outcome) return settle(payment, xId, outcome, now)
@@ -95,7 +99,7 @@ function timerWrites(
   const dropTimers: TimerKey[] = []
   for (const operation of touched) {
     const attempt = inquiry === undefined ? 0 : inquiry + 1
-    const time = isUnanswered(operation) ? inquiryTime(operation.createdAt, attempt) : undefined
+    const time = isUnanswered(operation) ? inquiryTime(sentAt(operation), attempt) : undefined
     const key = {
       merchantId: after.merchantId,
       payId: after.payId,
@@ -105,6 +109,9 @@ function timerWrites(
     if (time) setTimers.push(timerAt(key, time, merchant, attempt))
     else if (inquiry !== undefined) dropTimers.push(key)
   }
+  // The customer is on the move again. The timer for the end of its patience may have passed while the provider decided.
+  if (after.status === 'AUTHORIZE_REQUEST' && before.status !== 'AUTHORIZE_REQUEST')
+    setTimers.push(...expiryTimer(after, merchant))
   // More is open than before: approved, or free again after a failure. Whenever that is, even past its end, it must lapse.
   if (openAmount(after) > openAmount(before)) {
     const key = { merchantId: after.merchantId, payId: after.payId, xId: approvingOperation(after).xId }

@@ -3,7 +3,7 @@ import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
-import { findOperation, isUnanswered, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { findOperation, isUnanswered, type Operation, type Payment, sentAt } from '#lifecycle/payment.ts'
 import { callForOutcome } from '#operations/call-provider.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { recordOutcome } from '#operations/record-outcome.ts'
@@ -71,6 +71,6 @@ async function inquire(
   const outcome = await callForOutcome(() => connector.inquire(inquiry), { question, engine })
   // "Not received" is certain only after the provider's own settling time; before that it may still be on its way.
   if (outcome.kind !== 'unreached') return outcome
-  const ageMs = about.now.getTime() - about.operation.createdAt.getTime()
+  const ageMs = about.now.getTime() - sentAt(about.operation).getTime()
   return ageMs >= connector.facts.settleTimeMs ? outcome : { kind: 'unknown' }
 }

@@ -1,5 +1,6 @@
 /** Timers are kept in real time; what they stand for happens in the merchant's. */
 import type { Merchant } from '#domain/merchant.ts'
+import type { Payment } from '#lifecycle/payment.ts'
 import type { Timer } from '#storage/change.ts'
 
 export type TimerKey = Omit<Timer, 'runAt' | 'attempt'>
@@ -18,3 +19,11 @@ export const timerAt = (key: TimerKey, merchantTime: Date, merchant: Merchant, a
   runAt: new Date(merchantTime.getTime() - merchant.clockOffsetMs),
   attempt,
 })
+
+/** The end of the customer's patience, under the payment's first operation so that there is one of it. */
+export function expiryTimer(payment: Payment, merchant: Merchant): readonly Timer[] {
+  const [first] = payment.operations
+  if (!payment.expiresAt || !first) return []
+  const { merchantId, payId } = payment
+  return [timerAt({ merchantId, payId, xId: first.xId, kind: 'EXPIRE' }, payment.expiresAt, merchant)]
+}

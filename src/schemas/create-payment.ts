@@ -29,7 +29,7 @@ import { paymentFacilitator } from '#schemas/payment-facilitator.ts'
 import { urls } from '#schemas/urls.ts'
 
 /** Names again what a conditional rule requires, because a strict validator wants to see it declared. */
-const demand = (names: readonly string[]) => ({
+export const demand = (names: readonly string[]) => ({
   type: 'object',
   properties: Object.fromEntries(names.map(name => [name, {}])),
   required: names,
@@ -94,6 +94,7 @@ const hosted = {
   required: ['paymentMethods'],
 }
 
+/** Nothing is paid only where the card is merely to be verified. */
 const verifiesAccount = {
   properties: {
     paymentMethods: {
@@ -111,6 +112,11 @@ const verifiesAccount = {
   required: ['paymentMethods'],
 }
 
+export const paysSomething = {
+  if: verifiesAccount,
+  else: { properties: { amount: { type: 'object', properties: { value: { minimum: 1 } } } } },
+}
+
 export const createPayment = closed(
   { transId, amount: createAmount, paymentMethods: createPaymentMethods, ...paymentDetails },
   {
@@ -118,14 +124,7 @@ export const createPayment = closed(
     description: 'A payment by one given method.',
     allOf: [
       when(hosted, { properties: { urls: demand(['return', 'cancel']) }, required: ['urls'] }),
-      {
-        if: verifiesAccount,
-        else: {
-          properties: {
-            amount: { type: 'object', properties: { value: { minimum: 1 } } },
-          },
-        },
-      },
+      paysSomething,
     ],
   },
 )

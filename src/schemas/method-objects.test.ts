@@ -11,7 +11,13 @@ test.each<[MethodOperationName, string, 'done' | 'failed', string[]]>([
     'failed',
     ['providerDeclineCategory', 'providerResponseText', 'providerResponseCode'],
   ],
-  ['create', 'ideal', 'done', ['providerResponseCode']],
+  [
+    'create',
+    'ideal',
+    'done',
+    ['providerResponseCode', 'paymentReference', 'account', 'qrCode', 'expirationTime'],
+  ],
+  ['refund', 'ideal', 'done', ['providerResponseCode']],
   ['create', 'ideal', 'failed', ['providerResponseCode', 'providerResponseText']],
   ['credit', 'constructor', 'failed', ['providerResponseCode', 'providerResponseText']],
 ])('%s may say of %s when %s: %j', (operation, key, outcome, fields) =>

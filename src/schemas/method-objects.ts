@@ -27,7 +27,13 @@ import {
   directDebitCredit,
   directDebitRecord,
 } from '#schemas/methods/direct-debit.ts'
-import { emptyObject, otherFailure, otherRecord, otherResult } from '#schemas/methods/provider-fields.ts'
+import {
+  emptyObject,
+  otherCreated,
+  otherFailure,
+  otherRecord,
+  otherResult,
+} from '#schemas/methods/provider-fields.ts'
 import {
   providerKCapture,
   providerKConfirm,
@@ -152,6 +158,7 @@ export const resultObjects = {
   },
   credit: { card: optional(cardReturned) },
 }
+export const otherCreatedObject = otherCreated
 export const otherResultObject = otherResult
 
 const failed = {
@@ -194,6 +201,12 @@ export const recordObjects = {
 }
 export const otherRecordObject = otherRecord
 
+/** What the record of a payment may say about a method. */
+export function recordObject(key: string): TObject {
+  const objects: TProperties = recordObjects
+  return Object.hasOwn(objects, key) ? (objects[key] as TObject) : otherRecord
+}
+
 export type MethodOperationName = keyof typeof resultObjects
 
 /** What the contract lets an operation say about a method; whatever else is known stays inside. */
@@ -203,7 +216,8 @@ export function resultObject(
   outcome: 'done' | 'failed',
 ): TObject {
   const objects: TProperties = outcome === 'done' ? resultObjects[operation] : failureObjects[operation]
-  const other = outcome === 'done' ? otherResult : otherFailure
+  const done = operation === 'create' ? otherCreated : otherResult
+  const other = outcome === 'done' ? done : otherFailure
   return Object.hasOwn(objects, key) ? (objects[key] as TObject) : other
 }
 
@@ -220,6 +234,25 @@ export const directMembers: Readonly<
   card: { needed: ['number'], pageOnly: ['number', 'expiryDate', 'cardholderName', 'securityCode'] },
   // The page fills in what it is told of the account and asks for the rest.
   directDebit: { needed: ['account'], pageOnly: [] },
+}
+
+/** Members that are no part of a record: card and account data, and what has a place of its own. */
+const unkeptMembers: Readonly<Record<string, readonly string[]>> = {
+  card: ['number', 'expiryDate', 'cardholderName', 'brand', 'securityCode', 'dcc'],
+  directDebit: ['account'],
+  providerM: ['token', 'merchantIdentifierOfPublicKey'],
+}
+
+/** What of a method's object is kept with the payment and shown in its record; undefined when that is nothing. */
+export function keptFields(
+  key: string,
+  object: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> | undefined {
+  const { threeDsData, ...members } = object
+  const { authenticationValue: _proof, ...authentication } = (threeDsData ?? {}) as Record<string, unknown>
+  const kept = Object.entries(members).filter(([name]) => !unkeptMembers[key]?.includes(name))
+  const fields = { ...Object.fromEntries(kept), ...(threeDsData ? { threeDsData: authentication } : {}) }
+  return Object.keys(fields).length > 0 ? fields : undefined
 }
 
 /** Operations that cannot go on without an object of the payment's method. */

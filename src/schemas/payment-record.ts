@@ -16,6 +16,7 @@ import {
 } from '#schemas/identifiers.ts'
 import { otherRecordObject, recordObjects } from '#schemas/method-objects.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
+import { linkFields, pageFields } from '#schemas/session.ts'
 
 const recordMethods = closedBut(
   { type: methodType, integrationType: optional(integrationType), ...recordObjects },
@@ -64,6 +65,8 @@ export const paymentRecord = closed(
     amount: recordAmount,
     paymentMethods: optional(recordMethods),
     ...paymentDetails,
+    ...pageFields,
+    ...linkFields,
     customerInfo: optional(customerInfoAnswer),
     operations: Type.Array(operationRecord, { maxItems: operationsMax, description: 'The oldest first.' }),
     paymentPlanId: optional(text(64, 'The plan this payment belongs to.')),

@@ -9,6 +9,7 @@ import { merchantId, payId, refNr, transId, xId } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
 import {
   failureObjects,
+  otherCreatedObject,
   otherFailureObject,
   otherResultObject,
   resultObjects,
@@ -65,8 +66,11 @@ const failedHead = {
   status: choice(['FAILED'], 'Always FAILED.'),
 }
 
-const doneMethods = <Objects extends TProperties>(title: string, objects: Objects) =>
-  closedBut(objects, otherResultObject, { title, description: saidBy })
+const doneMethods = <Objects extends TProperties>(
+  title: string,
+  objects: Objects,
+  other: TSchema = otherResultObject,
+) => closedBut(objects, other, { title, description: saidBy })
 
 const failedMethods = <Objects extends TProperties>(title: string, objects: Objects) =>
   closedBut(objects, otherFailureObject, { title, description: saidBy })
@@ -74,7 +78,7 @@ const failedMethods = <Objects extends TProperties>(title: string, objects: Obje
 export const operationResult = closed(
   {
     ...doneHead,
-    ...rest(doneMethods('ResultPaymentMethods', resultObjects.create)),
+    ...rest(doneMethods('ResultPaymentMethods', resultObjects.create, otherCreatedObject)),
     ...echo,
     order: optional(order),
     customerInfo: optional(customerInfoAnswer),

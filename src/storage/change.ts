@@ -3,7 +3,7 @@
  * become rows and how many changes share one commit is the business of group-commit.ts.
  */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
-import type { Operation, Payment } from '#lifecycle/payment.ts'
+import type { Instrument, Operation, Payment } from '#lifecycle/payment.ts'
 
 export interface CardRow {
   readonly merchantId: MerchantId
@@ -79,8 +79,11 @@ export interface Change {
 export interface PaymentUpdate {
   readonly payment: Payment
   readonly expectedVersion: number
-  /** More changed than settling does: amount, transId, capture method, the merchant's own fields. */
-  readonly revised: boolean
+  /**
+   * How much changed. `settled`: sums and status. `revised`: amount, transId, capture method, the merchant's own fields as
+   * well. `chosen`: a customer chose the method or gave a card, so that these change too.
+   */
+  readonly extent: 'settled' | 'revised' | 'chosen'
 }
 
 export interface OperationWrite {
@@ -116,11 +119,21 @@ export function writesBetween(
     else if (old !== operation) updateOperations.push({ payment: after, operation })
   }
   return {
-    updatePayment: { payment: after, expectedVersion: before.version, revised: isRevised(before, after) },
+    updatePayment: { payment: after, expectedVersion: before.version, extent: extentOf(before, after) },
     ...(insertOperations.length > 0 ? { insertOperations } : {}),
     ...(updateOperations.length > 0 ? { updateOperations } : {}),
   }
 }
+
+function extentOf(before: Payment, after: Payment): PaymentUpdate['extent'] {
+  if (before.method !== after.method || isOtherCard(before.instrument, after.instrument)) return 'chosen'
+  return isRevised(before, after) ? 'revised' : 'settled'
+}
+
+const isOtherCard = (before: Instrument | undefined, after: Instrument | undefined): boolean =>
+  before?.cardId !== after?.cardId ||
+  before?.expiryDate !== after?.expiryDate ||
+  before?.cardHolderName !== after?.cardHolderName
 
 const isRevised = (before: Payment, after: Payment): boolean =>
   before.transId !== after.transId ||

@@ -43,14 +43,18 @@ const paymentTerms: Columns = [
   ['details', 'json'],
 ]
 
-/** Written once. */
-const paymentBirth: Columns = [
-  ['kind', 'text'],
+/** What a customer on a page of ours chooses; for all other payments it is known at birth. */
+const paymentChoice: Columns = [
   ['method', 'text'],
-  ['integration_type', 'text'],
   ['capture_percent', 'smallint'],
   ['card_id', 'uuid'],
   ['instrument', 'json'],
+]
+
+/** Written once. */
+const paymentBirth: Columns = [
+  ['kind', 'text'],
+  ['integration_type', 'text'],
   ['created_at', 'timestamptz'],
 ]
 
@@ -104,12 +108,22 @@ const parts = {
     write: insertInto('idempotency_key', 'key'),
   },
   payment: {
-    columns: [...paymentKey, ...paymentState, ...paymentTerms, ...paymentBirth],
+    columns: [...paymentKey, ...paymentState, ...paymentTerms, ...paymentChoice, ...paymentBirth],
     write: insertInto('payment', 'payment'),
   },
   settled: { columns: [...paymentKey, ...paymentState, ['expected_version', 'integer']], write: undefined },
   revised: {
     columns: [...paymentKey, ...paymentState, ...paymentTerms, ['expected_version', 'integer']],
+    write: undefined,
+  },
+  chosen: {
+    columns: [
+      ...paymentKey,
+      ...paymentState,
+      ...paymentTerms,
+      ...paymentChoice,
+      ['expected_version', 'integer'],
+    ],
     write: undefined,
   },
   card: {
@@ -257,7 +271,9 @@ function guards(present: readonly Part[]): string[] {
   }
   const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'
   const early = `taken AS MATERIALIZED (${taken.join(' UNION ALL ') || none})`
-  const updates = (['settled', 'revised'] as const).filter(part => present.includes(part)).map(updatePayment)
+  const updates = (['settled', 'revised', 'chosen'] as const)
+    .filter(part => present.includes(part))
+    .map(updatePayment)
   return [early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
 }
 
@@ -267,10 +283,16 @@ interface PaymentUpdate {
   readonly updated: string
 }
 
-function updatePayment(part: 'settled' | 'revised'): PaymentUpdate {
+const updatedColumns = {
+  settled: paymentState,
+  revised: [...paymentState, ...paymentTerms],
+  chosen: [...paymentState, ...paymentTerms, ...paymentChoice],
+}
+
+function updatePayment(part: keyof typeof updatedColumns): PaymentUpdate {
   const input = inputName(part)
   const updated = `${part}_updated`
-  const columns = part === 'settled' ? paymentState : [...paymentState, ...paymentTerms]
+  const columns = updatedColumns[part]
   const set = columns.map(([name]) => `${name} = i.${name}`).join(', ')
   const cte = `${updated} AS (UPDATE payment t SET ${set} FROM ${input} i
       WHERE ${match(paymentKey)} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken)

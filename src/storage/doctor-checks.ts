@@ -47,7 +47,8 @@ const timerCheck = (kind: string, condition: string): string =>
 const unansweredOperations = `SELECT o.merchant_id, o.pay_id, o.x_id,
     format('%s is %s since %s', o.type, o.state, to_char(o.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
       AS detail,
-    clock.now + m.clock_offset_ms * interval '1 millisecond' - o.created_at > interval '24 hours' AS old,
+    clock.now + m.clock_offset_ms * interval '1 millisecond' - coalesce(
+      to_timestamp((o.prepared->>'sentAtMs')::bigint / 1000.0), o.created_at) > interval '24 hours' AS old,
     EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id AND t.pay_id = o.pay_id AND t.x_id = o.x_id
       AND t.kind = 'INQUIRY') AS asked
   FROM operation o JOIN payment p USING (merchant_id, pay_id) JOIN merchant m USING (merchant_id) CROSS JOIN clock
@@ -153,9 +154,10 @@ const statusChecks: readonly Check[] = [
         AS detail
       FROM payment p JOIN (SELECT merchant_id, pay_id,
           bool_or(type IN ('AUTHORIZATION', 'CONFIRM', 'CREDIT') AND ${unanswered}) AS undecided,
-          bool_or(state = 'AUTHORIZE_REQUEST') AS waits
+          bool_or(state = 'AUTHORIZE_REQUEST') AS waits, bool_or(state = 'FAILED') AS failed
         FROM operation GROUP BY merchant_id, pay_id) o USING (merchant_id, pay_id)
-      WHERE (p.status = 'PENDING') <> o.undecided OR (p.status = 'AUTHORIZE_REQUEST' AND NOT o.waits)
+      WHERE (p.status = 'PENDING') <> o.undecided
+        OR (p.status = 'AUTHORIZE_REQUEST' AND NOT o.waits AND NOT (p.integration_type = 'HOSTED' AND o.failed))
         OR (o.waits AND p.status NOT IN ('AUTHORIZE_REQUEST', 'PENDING'))`,
   },
   {

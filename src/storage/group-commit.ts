@@ -13,6 +13,7 @@ import {
   fromOperation,
   fromOperationState,
   fromPayment,
+  fromPaymentChoice,
   fromPaymentState,
   fromPaymentTerms,
   fromTimer,
@@ -112,12 +113,15 @@ async function write(pool: Pool, changes: readonly Change[]): Promise<Map<number
   return new Map(result.rows.map(row => [row.c, row.why]))
 }
 
+const rowsByExtent = { settled: fromPaymentState, revised: fromPaymentTerms, chosen: fromPaymentChoice }
+
 function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
   const rows: Record<Part, unknown[]> = {
     key: [],
     payment: [],
     settled: [],
     revised: [],
+    chosen: [],
     card: [],
     operation: [],
     answered: [],
@@ -130,9 +134,8 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     if (change.key) rows.key.push(fromKey(change.key, c))
     if (change.insertPayment) rows.payment.push(fromPayment(change.insertPayment, c))
     if (change.updatePayment) {
-      const { payment, expectedVersion, revised } = change.updatePayment
-      const row = revised ? fromPaymentTerms(payment, c) : fromPaymentState(payment, c)
-      rows[revised ? 'revised' : 'settled'].push({ ...row, expected_version: expectedVersion })
+      const { payment, expectedVersion, extent } = change.updatePayment
+      rows[extent].push({ ...rowsByExtent[extent](payment, c), expected_version: expectedVersion })
     }
     if (change.card) rows.card.push(fromCard(change.card, c))
     for (const operation of change.insertOperations ?? []) rows.operation.push(fromOperation(operation, c))

@@ -1,6 +1,6 @@
 /** Merchants, their API keys (hashes only) and their sealed webhook secrets. */
 import type { MerchantId } from '#domain/ids.ts'
-import type { Merchant, WebhookKind } from '#domain/merchant.ts'
+import type { Merchant, Theme, WebhookKind } from '#domain/merchant.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface MerchantSettings {
@@ -10,6 +10,10 @@ export interface MerchantSettings {
   /** Null takes the address away. */
   readonly webhookUrl?: string | null
   readonly requestsPerSecond?: number
+  /** Null: back to the whole catalogue. */
+  readonly methods?: readonly string[] | null
+  readonly theme?: Theme | null
+  readonly frameOrigins?: readonly string[] | null
 }
 
 export interface NewMerchant {
@@ -45,11 +49,15 @@ interface MerchantRow {
   webhook_url: string | null
   requests_per_second: number
   clock_offset_ms: number
+  methods: string[] | null
+  theme: Theme | null
+  frame_origins: string[] | null
   created_at: Date
 }
 
 const columns =
-  'm.merchant_id, m.name, m.disabled, m.webhook_kind, m.webhook_url, m.requests_per_second, m.clock_offset_ms, m.created_at'
+  'm.merchant_id, m.name, m.disabled, m.webhook_kind, m.webhook_url, m.requests_per_second, m.clock_offset_ms, ' +
+  'm.methods, m.theme, m.frame_origins, m.created_at'
 
 const toMerchant = (row: MerchantRow): Merchant => ({
   merchantId: row.merchant_id as MerchantId,
@@ -59,6 +67,9 @@ const toMerchant = (row: MerchantRow): Merchant => ({
   webhookUrl: row.webhook_url ?? undefined,
   requestsPerSecond: row.requests_per_second,
   clockOffsetMs: row.clock_offset_ms,
+  methods: row.methods ?? undefined,
+  theme: row.theme ?? undefined,
+  frameOrigins: row.frame_origins ?? undefined,
 })
 
 export function createMerchantStore({ readers, writers }: Database): MerchantStore {
@@ -104,7 +115,9 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
       const { rowCount } = await writers.query(
         `UPDATE merchant SET name = coalesce($2, name), disabled = coalesce($3, disabled),
            webhook_kind = coalesce($4, webhook_kind), webhook_url = CASE WHEN $5 THEN $6 ELSE webhook_url END,
-           requests_per_second = coalesce($7, requests_per_second)
+           requests_per_second = coalesce($7, requests_per_second),
+           methods = CASE WHEN $8 THEN $9::text[] ELSE methods END, theme = CASE WHEN $10 THEN $11::json ELSE theme END,
+           frame_origins = CASE WHEN $12 THEN $13::text[] ELSE frame_origins END
          WHERE merchant_id = $1`,
         [
           merchantId,
@@ -114,6 +127,12 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
           settings.webhookUrl !== undefined,
           settings.webhookUrl,
           settings.requestsPerSecond,
+          settings.methods !== undefined,
+          settings.methods,
+          settings.theme !== undefined,
+          settings.theme ? JSON.stringify(settings.theme) : null,
+          settings.frameOrigins !== undefined,
+          settings.frameOrigins,
         ],
       )
       return rowCount === 1

@@ -4,7 +4,7 @@ import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import type { Instrument, Operation, OperationDetails, Payment, Prepared } from '#lifecycle/payment.ts'
 import { capturePercent, isLive } from '#lifecycle/payment.ts'
-import { findMethod } from '#methods/catalogue.ts'
+import { findStoredMethod } from '#methods/catalogue.ts'
 import type { CardRow, EventRow, KeyAnswer, KeyRow, OperationWrite, Timer } from '#storage/change.ts'
 
 export interface PaymentRow {
@@ -60,7 +60,7 @@ export interface OperationRow {
 }
 
 export function toPayment(row: PaymentRow): Payment {
-  const method = findMethod(row.method)
+  const method = findStoredMethod(row.method)
   assert(method, `a stored payment has the unknown method ${row.method}`)
   return {
     merchantId: row.merchant_id as MerchantId,
@@ -151,14 +151,18 @@ export const fromPaymentTerms = (payment: Payment, c: number) => ({
   details: payment.details,
 })
 
-export const fromPayment = (payment: Payment, c: number) => ({
+export const fromPaymentChoice = (payment: Payment, c: number) => ({
   ...fromPaymentTerms(payment, c),
-  kind: payment.kind,
   method: payment.method.type,
-  integration_type: payment.integrationType,
   capture_percent: capturePercent(payment),
   card_id: payment.instrument?.cardId,
   instrument: payment.instrument,
+})
+
+export const fromPayment = (payment: Payment, c: number) => ({
+  ...fromPaymentChoice(payment, c),
+  kind: payment.kind,
+  integration_type: payment.integrationType,
   created_at: payment.createdAt,
 })
 

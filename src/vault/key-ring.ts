@@ -22,6 +22,8 @@ export interface DerivedKeys {
   readonly accessToken: KeyObject
   /** Seals webhook secrets. */
   readonly webhookSecret: KeyObject
+  /** Seals the addresses of customers' pages. */
+  readonly pageToken: KeyObject
 }
 
 /** Makes the root secret on the first start; afterwards this proves that the master key is the right one. */
@@ -43,6 +45,7 @@ export async function openDerivedKeys(master: MasterKey, installation: Installat
     apiKey: derive('api key'),
     accessToken: derive('access token'),
     webhookSecret: derive('webhook secret'),
+    pageToken: derive('page token'),
   }
 }
 

@@ -12,7 +12,10 @@ export function toProviderFacts(asked: Asked, detail: string | undefined): Provi
   const transactionId = `sim${digest.toString('hex', 0, 10)}`
   const approved = detail === undefined
   const responseCode = approved ? '00' : detail.slice(-2)
-  const fields = fieldsByKey[method.key]?.({ asked, digest, approved })
+  const fields = {
+    ...fieldsByKey[method.key]?.({ asked, digest, approved }),
+    ...threeDsFields(asked, digest),
+  }
   return {
     echo: { reference, amount },
     transactionId,
@@ -25,7 +28,57 @@ export function toProviderFacts(asked: Asked, detail: string | undefined): Provi
           schemeReferenceId: digits(digest, 16, 15),
         }
       : {}),
-    ...(fields ? { fields } : {}),
+    ...(Object.keys(fields).length > 0 ? { fields } : {}),
+  }
+}
+
+/** What the customer of a voucher or a transfer is told, before anything is paid. */
+export function toInstructions(asked: Asked): ProviderFacts {
+  const { reference, amount, method, prepared } = asked
+  const digest = hash('sha256', reference, 'buffer')
+  const told =
+    prepared.step === 'instructions'
+      ? { paymentReference: voucherNumber(digest), ...(method.flow === 'transfer' ? { account: payee } : {}) }
+      : undefined
+  // Of what a provider tells with its approval, only this much is known before.
+  const { paymentReference, account } = fieldsByKey[method.key]?.({ asked, digest, approved: true }) ?? {}
+  return { echo: { reference, amount }, fields: { paymentReference, account, ...told } }
+}
+
+/** Nine digits in threes, as they are read out at a till. */
+const voucherNumber = (digest: Buffer): string =>
+  digits(digest, 8, 9).replace(/(\d{3})(\d{3})(\d{3})/, '$1 $2 $3')
+
+/** The account to which transfers of the test environment go. */
+const payee = {
+  bankName: 'Simulated Bank',
+  code: 'SIMUDEFFXXX',
+  number: 'DE89370400440532013000',
+  accountHolderName: 'Tollgate Simulator',
+}
+
+/** Result of the authentication by what the card was bound to do: status, and the indicators of the two large schemes. */
+const authentications: Readonly<Record<string, { transStatus: string; eci: string }>> = {
+  challenge: { transStatus: 'Y', eci: '05' },
+  frictionless: { transStatus: 'Y', eci: '05' },
+  attempted: { transStatus: 'A', eci: '06' },
+  not_enrolled: { transStatus: 'U', eci: '07' },
+  failed: { transStatus: 'N', eci: '07' },
+}
+
+function threeDsFields({ operation, prepared }: Asked, digest: Buffer): Record<string, unknown> {
+  const result = authentications[String(prepared.threeDs)]
+  if (!result || (operation !== 'AUTHORIZATION' && operation !== 'CONFIRM')) return {}
+  const declined = prepared.threeDs === 'challenge' && prepared.decline !== undefined
+  const uuid = (at: number): string =>
+    digest.toString('hex', at, at + 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  return {
+    threeDsData: {
+      acsProtocolVersion: '2.2.0',
+      ...(declined ? authentications.failed : result),
+      threeDSServerTransId: uuid(0),
+      dsTransId: uuid(16),
+    },
   }
 }
 
@@ -65,9 +118,7 @@ const fieldsByKey: Readonly<Record<string, (context: FieldContext) => Record<str
     ...(prepared.transferType === 'BANK_TRANSFER'
       ? {
           account: {
-            bankName: 'Simulated Bank',
-            code: 'SIMUDEFFXXX',
-            number: 'DE89370400440532013000',
+            ...payee,
             accountHolderName: 'Provider T Collections',
           },
         }

@@ -9,13 +9,16 @@ import type {
   Connector,
   FollowUpRequest,
   OperationRequest,
+  ThreeDsRequest,
 } from '#connectors/contract.ts'
 import { createFaultBook, type FaultBook } from '#connectors/simulator/faults.ts'
-import { type Asked, toProviderFacts } from '#connectors/simulator/provider-facts.ts'
-import { scenarioOf } from '#connectors/simulator/test-numbers.ts'
+import { type Asked, toInstructions, toProviderFacts } from '#connectors/simulator/provider-facts.ts'
+import { scenarioOf, type ThreeDsScenario } from '#connectors/simulator/test-numbers.ts'
 import { hasExpired } from '#domain/dates.ts'
+import { Secret } from '#domain/secret.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
-import type { OperationType, Prepared } from '#lifecycle/payment.ts'
+import type { CustomerStep, OperationType, Prepared } from '#lifecycle/payment.ts'
+import { formOf, type MethodForm } from '#methods/offer.ts'
 
 /** A message that reached the simulator, for tests that keep a ledger of their own. */
 export interface SimulatorMessage {
@@ -57,12 +60,18 @@ export function createSimulator({ onMessage, faults = createFaultBook() }: Simul
 
     prepare(request, approval) {
       const scenario = approval ? followUpScenario(request.operation, approval) : firstScenario(request)
+      const step = approval ? undefined : stepBefore(request, scenario)
       return withoutGaps({
         ...scenario,
         ...modeScenario(request.simulationMode),
-        ...drawFault(request, faults),
+        // What waits for the customer is not sent yet, so nothing of it can be lost.
+        ...(step ? { step } : drawFault(request, faults)),
       })
     },
+
+    instruct: request => toInstructions(request),
+
+    testInstrument: method => simulatedCustomers[formOf(method)],
 
     async authorize(request: AuthorizationRequest) {
       const authorization = await receive(request, textOf(request.prepared.decline))
@@ -88,31 +97,62 @@ export function createSimulator({ onMessage, faults = createFaultBook() }: Simul
 }
 
 type PrepareRequest = Parameters<Connector['prepare']>[0]
+type Scenario = Readonly<Record<string, string | number | boolean | undefined>>
 
-function firstScenario({
-  card,
-  account,
-  at,
-}: PrepareRequest): Record<string, string | number | boolean | undefined> {
+/** What a customer without a browser types into a form: numbers that approve. */
+const simulatedCustomers: Readonly<Record<MethodForm, ReturnType<NonNullable<Connector['testInstrument']>>>> =
+  {
+    card: {
+      card: {
+        number: new Secret('4111111111111111'),
+        // The far end of any card's life: it must not expire when the test clock is moved by years.
+        expiryDate: '209912',
+        cardholderName: 'Test Customer',
+      },
+    },
+    account: { account: { number: new Secret('DE89370400440532013000'), holderName: 'Test Customer' } },
+    none: {},
+  }
+
+/** Who must act before the simulated provider can decide. */
+function stepBefore({ method, hosted }: PrepareRequest, scenario: Scenario): CustomerStep | undefined {
+  switch (method.flow) {
+    case 'redirect':
+    case 'qr':
+      return 'page'
+    case 'multi_step':
+      return hosted ? 'page' : undefined
+    case 'voucher':
+    case 'transfer':
+      return 'instructions'
+    case 'direct':
+      return scenario.threeDs === 'challenge' ? 'challenge' : undefined
+  }
+}
+
+function firstScenario({ card, account, at, methodFields }: PrepareRequest): Scenario {
   if (card?.expiryDate !== undefined && hasExpired(card.expiryDate, at.getTime())) return { decline: '0354' }
   const number = card?.number ?? account?.number
-  const { fault, ...scenario } = number ? scenarioOf(number.reveal()) : {}
+  const { fault, threeDs, ...scenario } = number ? scenarioOf(number.reveal()) : {}
+  const authentication = authenticate(threeDs, card?.threeDs)
   return {
     ...scenario,
+    ...(authentication === 'failed' ? { decline: scenario.decline ?? authenticationFailed } : {}),
+    threeDs: authentication,
+    transferType: textOf(methodFields?.transferType),
     lostAnswer: fault === 'lost_answer' ? true : undefined,
     lostSends: fault === 'lost_request' ? allSends : undefined,
   }
 }
 
 /** What the number was bound to do later; a confirm is the approval itself and does what the first step would have. */
-function followUpScenario(
-  operation: OperationType,
-  approval: Prepared,
-): Record<string, string | number | boolean | undefined> {
+function followUpScenario(operation: OperationType, approval: Prepared): Scenario {
   switch (operation) {
     case 'AUTHORIZATION':
-    case 'CONFIRM':
-      return approval
+    case 'CONFIRM': {
+      const { step: _step, sentAtMs: _sentAt, ...scenario } = approval
+      return scenario
+    }
     case 'CAPTURE':
       return { decline: textOf(approval.laterCapture) }
     case 'REFUND':
@@ -123,7 +163,7 @@ function followUpScenario(
 }
 
 /** `0000` approves whatever the number says; other digits are the detail of the decline. */
-function modeScenario(simulationMode: string | undefined): Record<string, undefined | string> {
+function modeScenario(simulationMode: string | undefined): Scenario {
   if (simulationMode === undefined) return {}
   const digits = simulationMode.replace(/^Test:/, '')
   return {
@@ -135,10 +175,7 @@ function modeScenario(simulationMode: string | undefined): Record<string, undefi
 }
 
 /** Faults are used up here, once per operation (a lost request once per sending), so that an inquiry uses up none. */
-function drawFault(
-  { merchantId, operation }: PrepareRequest,
-  faults: FaultBook,
-): Record<string, string | number | boolean> {
+function drawFault({ merchantId, operation }: PrepareRequest, faults: FaultBook): Scenario {
   const rule = faults.take(merchantId, operation)
   switch (rule?.fault) {
     case undefined:
@@ -158,11 +195,22 @@ function drawFault(
   }
 }
 
-const withoutGaps = (scenario: Record<string, string | number | boolean | undefined>): Prepared =>
+/** 05: an issuer whose holder failed the authentication does not honour the payment. */
+const authenticationFailed = '0305'
+
+/** The merchant may ask for a challenge, do without, or bring the result of an authentication made elsewhere. */
+function authenticate(
+  scenario: ThreeDsScenario | undefined,
+  asked: ThreeDsRequest | undefined,
+): ThreeDsScenario | undefined {
+  if (asked?.skip || asked?.imported || asked?.exemption !== undefined) return undefined
+  return asked?.challengePreference === 'MANDATE_CHALLENGE' ? 'challenge' : scenario
+}
+
+const withoutGaps = (scenario: Scenario): Prepared =>
   Object.fromEntries(Object.entries(scenario).filter(([, value]) => value !== undefined)) as Prepared
 
-const textOf = (value: string | number | boolean | undefined): string | undefined =>
-  value === undefined ? undefined : String(value)
+const textOf = (value: unknown): string | undefined => (value === undefined ? undefined : String(value))
 
 /** What the simulated acquirer decides, whether or not we get to hear it. */
 function decide(asked: Asked, detail: string | undefined): Outcome {

@@ -1,15 +1,16 @@
 /** `POST /payments`: a payment by one given method. */
-import { parseInstant } from '#domain/dates.ts'
-import type { Merchant } from '#domain/merchant.ts'
 import { checkShared } from '#endpoints/checks.ts'
-import { readAccount, readCard } from '#endpoints/payments/instruments.ts'
+import { readAccount } from '#endpoints/payments/instruments.ts'
+import {
+  checkFit,
+  confirmsLater,
+  type PaymentBody,
+  readPaymentCard,
+  requireMethod,
+  toCommand,
+} from '#endpoints/payments/payment-command.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { InvalidField } from '#http/ports.ts'
-import { nearestNames } from '#http/schema-words.ts'
-import type { CreateCommand } from '#lifecycle/create.ts'
-import { defaultCapture, findMethod, findMisfit, methodTypes } from '#methods/catalogue.ts'
-import type { Method } from '#methods/rows.ts'
 import { createPayment } from '#operations/create-payment.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { type CreatePayment, createPayment as createPaymentSchema } from '#schemas/create-payment.ts'
@@ -120,80 +121,22 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
     },
   ],
   async handle({ body, merchant, key }, { engine, environment }) {
-    const method = requireMethod(body.paymentMethods.type)
+    const { integrationType, type, ...objects } = body.paymentMethods
+    const method = requireMethod('paymentMethods.type', type, merchant)
     checkShared(body, environment)
     checkFit(body, method)
-    const command = toCommand(body, method, { merchant, now: merchantNow(engine.clock, merchant) })
-    return perform(
-      createPayment(
-        {
-          merchant,
-          command,
-          card: readCard(body.paymentMethods.card),
-          account: readAccount(body.paymentMethods.directDebit?.account),
-          key,
-        },
-        engine,
-      ),
-    )
+    const command = toCommand(withoutMethods(body), {
+      merchant,
+      method,
+      integrationType,
+      object: objects[method.key as 'card'],
+      confirmsLater: confirmsLater(objects),
+      now: merchantNow(engine.clock, merchant),
+    })
+    const card = readPaymentCard(objects.card, body)
+    const account = readAccount(objects.directDebit?.account)
+    return perform(createPayment({ merchant, command, card, account, key }, engine))
   },
 })
 
-function requireMethod(type: string): Method {
-  const method = findMethod(type)
-  if (method) return method
-  const near = nearestNames(type, methodTypes)
-  const hint =
-    near.length > 0 ? `did you mean ${near.join(' or ')}?` : `allowed: ${methodTypes.slice(0, 21).join(', ')}`
-  throw new InvalidField('paymentMethods.type', `${type} is not a payment method; ${hint}`)
-}
-
-/** The method's own limits. What fields demand of each other is in the schema. */
-function checkFit(body: CreatePayment, method: Method): void {
-  const misfit = findMisfit(method, body)
-  if (misfit) throw new InvalidField(misfit.field, misfit.error)
-}
-
-/** What is kept of the request; the method's object stays out, because that is where card data is. */
-function toCommand(
-  body: CreatePayment,
-  method: Method,
-  { merchant, now }: { merchant: Merchant; now: Date },
-): CreateCommand {
-  const { transId, refNr, amount, captureMethod, simulationMode, paymentMethods, ...rest } = body
-  const { value, currency, ...amountDetails } = amount
-  return {
-    merchantId: merchant.merchantId,
-    transId,
-    refNr,
-    method,
-    integrationType: paymentMethods.integrationType,
-    amount: { value, currency },
-    captureMethod: {
-      type: captureMethod?.type ?? defaultCapture(method),
-      delayedHours: captureMethod?.delayed?.delayedHours,
-    },
-    metadata: body.metadata,
-    simulationMode,
-    confirmsLater: confirmsLater(paymentMethods) || undefined,
-    expiresAt: readExpiry(body.expirationTime, now),
-    details: { ...rest, amount: amountDetails },
-  }
-}
-
-/** The merchant takes the second step itself: a card created for an order to come, or a wallet that says so. */
-const confirmsLater = ({ card, providerP }: CreatePayment['paymentMethods']): boolean =>
-  card?.eventToken === 'ORDER' || card?.eventToken === 'DELAYED_SHIPMENT' || providerP?.confirm === true
-
-/** 70 days: the contract's own limit; whoever has not paid by then starts anew. */
-const longestWaitMs = 70 * 24 * 60 * 60 * 1000
-
-function readExpiry(expirationTime: string | undefined, now: Date): Date | undefined {
-  const instant = expirationTime === undefined ? undefined : parseInstant(expirationTime)
-  if (instant === undefined) return undefined
-  if (instant <= now.getTime() || instant > now.getTime() + longestWaitMs) {
-    const latest = new Date(now.getTime() + longestWaitMs).toISOString()
-    throw new InvalidField('expirationTime', `must lie between now, ${now.toISOString()}, and ${latest}`)
-  }
-  return new Date(instant)
-}
+const withoutMethods = ({ paymentMethods: _, ...body }: CreatePayment): PaymentBody => body

@@ -4,7 +4,7 @@ import { requirePayId } from '#endpoints/payments/follow-up.ts'
 import { recordExample } from '#endpoints/payments/record-example.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { takeCustomerStep } from '#operations/customer-action.ts'
+import { actForCustomer } from '#operations/customer-action.ts'
 import { retrieveByPayId } from '#operations/retrieve.ts'
 import { paymentRecord } from '#schemas/payment-record.ts'
 import { customerAction } from '#schemas/test-tools.ts'
@@ -40,7 +40,7 @@ export const customerActionEndpoint = endpoint<Services, typeof customerAction, 
   ],
   async handle({ body, params, merchant }, { engine }) {
     const payId = requirePayId({ id: params.payId })
-    await perform(takeCustomerStep({ merchant, payId, action: body.action }, engine))
+    await perform(actForCustomer({ merchant, payId, action: body.action }, engine))
     return answer(200, await perform(retrieveByPayId(merchant, payId, engine)))
   },
 })

@@ -9,16 +9,9 @@ const severalCaptures = delays(reserves(7, 'multi_capture', 'recurring'))
 const oneByOne = delays(reserves(7, 'recurring'))
 
 export const cards: readonly Method[] = [
-  // HOSTED joins with the hosted pages: a row offers only what works.
-  ...toMethods(
-    'card',
-    {
-      flow: 'direct',
-      integration: ['DIRECT'],
-      terms: everything,
-    },
-    [['CARD', 'card', 'Credit or debit card', '*', '*']],
-  ),
+  ...toMethods('card', { flow: 'direct', integration: hostedOrDirect, terms: everything }, [
+    ['CARD', 'card', 'Credit or debit card', '*', '*'],
+  ]),
   ...toMethods('card', { flow: 'direct', integration: hostedOrDirect, terms: refunds }, [
     ['VISA', 'visa', 'Visa', '*', '*', everything],
     ['MASTERCARD', 'mastercard', 'Mastercard', '*', '*', everything],

@@ -23,6 +23,29 @@ export const emptyObject = closed(
   },
 )
 
+const account = closed(
+  {
+    bankName: optional(text(64, 'Name of the bank.')),
+    code: optional(text(11, 'BIC of the bank.')),
+    number: optional(text(34, 'IBAN or number of the account.')),
+    accountHolderName: optional(text(64, 'Name of the holder.')),
+  },
+  { title: 'PayeeAccount', description: "Where the customer's transfer goes." },
+)
+
+/** What the customer pays a voucher, a transfer or a QR code by. 2048: a QR code holds an address at most. */
+const customerStep = {
+  paymentReference: optional(providerId('What the customer shows at the till or writes on the transfer.')),
+  account: optional(account),
+  qrCode: optional(text(2048, 'Contents of the QR code that the customer scans.')),
+  expirationTime: optional(text(32, 'Until when the customer can pay, UTC.')),
+}
+
+export const otherCreated = closed(
+  { providerResponseCode: optional(providerResponseCode), ...customerStep },
+  { title: 'OtherCreated', description: 'What the customer of any other method needs to know to pay.' },
+)
+
 export const otherResult = closed(
   { providerResponseCode: optional(providerResponseCode) },
   { title: 'OtherResult', description: 'What the provider of any other method said.' },
@@ -40,6 +63,6 @@ export const otherFailure = closed(
 )
 
 export const otherRecord = closed(
-  { providerTransactionId: optional(providerTransactionId) },
+  { providerTransactionId: optional(providerTransactionId), ...customerStep },
   { title: 'OtherRecord', description: 'What is known of a payment by any other method.' },
 )

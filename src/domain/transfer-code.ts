@@ -1,0 +1,44 @@
+/**
+ * The text inside the QR code that banking apps of the euro area read (EPC069-12, on invoices known as GiroCode): payee,
+ * IBAN, amount and reference, a line each.
+ */
+import type { Money } from '#domain/money.ts'
+
+export interface Payee {
+  readonly number?: string
+  readonly code?: string
+  readonly accountHolderName?: string
+}
+
+/** Undefined where no such code exists: other currencies, no IBAN, or more than its nine digits hold. */
+export function toTransferCode(transfer: {
+  readonly amount: Money
+  readonly account?: Payee | unknown
+  readonly reference?: unknown
+}): string | undefined {
+  const { value, currency } = transfer.amount
+  const { number, code = '', accountHolderName } = (transfer.account ?? {}) as Payee
+  if (currency !== 'EUR' || !number || !accountHolderName || value < 1 || value > maximumCents)
+    return undefined
+  const euros = `${Math.floor(value / 100)}.${String(value % 100).padStart(2, '0')}`
+  const reference = typeof transfer.reference === 'string' ? transfer.reference.slice(0, referenceMax) : ''
+  // Version 2 makes the BIC optional; 1 is UTF-8; SCT is a credit transfer. The empty lines are purpose and remittance id.
+  return [
+    'BCD',
+    '002',
+    '1',
+    'SCT',
+    code,
+    accountHolderName.slice(0, nameMax),
+    number.replaceAll(' ', ''),
+    `EUR${euros}`,
+    '',
+    '',
+    reference,
+  ].join('\n')
+}
+
+/** The standard's own limits: 999,999,999.99 euros, 70 characters for the name, 140 for the text. */
+const maximumCents = 99_999_999_999
+const nameMax = 70
+const referenceMax = 140

@@ -1,0 +1,55 @@
+/** What sessions and links have in common: a payment whose method the customer will choose on our page. */
+import { checkShared } from '#endpoints/checks.ts'
+import { confirmsLater, requireMethod, toCommand } from '#endpoints/payments/payment-command.ts'
+import { perform, type Services } from '#endpoints/services.ts'
+import type { Answer, Call } from '#http/endpoint.ts'
+import { InvalidField } from '#http/ports.ts'
+import type { Payment } from '#lifecycle/payment.ts'
+import { offeredMethods } from '#methods/offer.ts'
+import { undecided } from '#methods/undecided.ts'
+import { type CreatePayment, createPayment } from '#operations/create-payment.ts'
+import { merchantNow } from '#operations/engine.ts'
+import type { CreateSession } from '#schemas/session.ts'
+
+export interface Beginning {
+  readonly answerWaiting: CreatePayment['answerWaiting']
+  /** What is kept besides the request. */
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+export async function beginSession(
+  { body, merchant, key }: Pick<Call<CreateSession>, 'body' | 'merchant' | 'key'>,
+  { engine, environment }: Services,
+  { answerWaiting, details }: Beginning,
+): Promise<Answer> {
+  checkShared(body, environment)
+  for (const [index, type] of (body.allowedPaymentMethod ?? []).entries())
+    requireMethod(`allowedPaymentMethod[${index}]`, type, merchant)
+  const { paymentMethods, ...rest } = body
+  const now = merchantNow(engine.clock, merchant)
+  const command = toCommand(rest, {
+    merchant,
+    method: undecided,
+    integrationType: 'HOSTED',
+    object: paymentMethods?.card,
+    confirmsLater: confirmsLater({ card: paymentMethods?.card }),
+    now,
+  })
+  const page = { ...command, details: { ...command.details, ...details, session: true } }
+  checkOffer(page, merchant.methods)
+  return perform(createPayment({ merchant, command: page, key, answerWaiting }, engine))
+}
+
+/** A page without a single method to pay by would be a dead end for the customer; the merchant hears of it now. */
+function checkOffer(
+  page: Pick<Payment, 'method' | 'amount' | 'captureMethod' | 'details'>,
+  chosen: readonly string[] | undefined,
+): void {
+  if (offeredMethods(page, chosen).length > 0) return
+  const field = page.details.allowedPaymentMethod === undefined ? 'amount.currency' : 'allowedPaymentMethod'
+  throw new InvalidField(
+    field,
+    `no payment method fits ${page.amount.currency}, the country and captureMethod ${page.captureMethod.type}; ` +
+      'GET /payment-methods lists what each one takes',
+  )
+}

@@ -1,0 +1,106 @@
+/** From the request for a payment to what the engine takes; shared by all endpoints that begin one. */
+import type { CardData } from '#connectors/contract.ts'
+import { parseInstant } from '#domain/dates.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { readCard } from '#endpoints/payments/instruments.ts'
+import { InvalidField } from '#http/ports.ts'
+import { nearestNames } from '#http/schema-words.ts'
+import type { CreateCommand } from '#lifecycle/create.ts'
+import { defaultCapture, findMethod, findMisfit, methodTypes } from '#methods/catalogue.ts'
+import type { IntegrationType, Method } from '#methods/rows.ts'
+import type { CreatePayment } from '#schemas/create-payment.ts'
+import { keptFields } from '#schemas/method-objects.ts'
+
+/** The method that a request names, which must be one this merchant takes. */
+export function requireMethod(field: string, type: string, { methods }: Merchant): Method {
+  const method = findMethod(type)
+  if (method && (!methods || methods.includes(type))) return method
+  if (method) {
+    throw new InvalidField(field, `${type} is not taken by this merchant; allowed: ${methods?.join(', ')}`)
+  }
+  const near = nearestNames(type, methodTypes)
+  const hint =
+    near.length > 0 ? `did you mean ${near.join(' or ')}?` : `allowed: ${methodTypes.slice(0, 21).join(', ')}`
+  throw new InvalidField(field, `${type} is not a payment method; ${hint}`)
+}
+
+/** The method's own limits. What fields demand of each other is in the schema. */
+export function checkFit(body: CreatePayment, method: Method): void {
+  const misfit = findMisfit(method, body)
+  if (misfit) throw new InvalidField(misfit.field, misfit.error)
+}
+
+/** The fields that every request for a payment has, whether or not it names its method. */
+export type PaymentBody = Omit<CreatePayment, 'paymentMethods'>
+
+export interface Choice {
+  readonly merchant: Merchant
+  readonly method: Method
+  readonly integrationType: IntegrationType
+  /** The method's own object, as sent. */
+  readonly object?: Readonly<Record<string, unknown>>
+  readonly confirmsLater?: boolean
+  readonly now: Date
+}
+
+/** What is kept of the request. Of the method's object only what holds no card data. */
+export function toCommand(body: PaymentBody, choice: Choice): CreateCommand {
+  const { merchant, method, integrationType, object, confirmsLater, now } = choice
+  const { transId, refNr, amount, captureMethod, simulationMode, ...rest } = body
+  const { value, currency, ...amountDetails } = amount
+  return {
+    merchantId: merchant.merchantId,
+    transId,
+    refNr,
+    method,
+    integrationType,
+    amount: { value, currency },
+    captureMethod: {
+      type: captureMethod?.type ?? defaultCapture(method),
+      delayedHours: captureMethod?.delayed?.delayedHours,
+    },
+    metadata: body.metadata,
+    simulationMode,
+    confirmsLater: confirmsLater || undefined,
+    expiresAt: readExpiry(body.expirationTime, now),
+    methodFields: object && keptFields(method.key, object),
+    details: { ...rest, amount: amountDetails },
+  }
+}
+
+/** The merchant takes the second step itself: a card created for an order to come, or a wallet that says so. */
+export const confirmsLater = ({
+  card,
+  providerP,
+}: Pick<CreatePayment['paymentMethods'], 'card' | 'providerP'>): boolean =>
+  card?.eventToken === 'ORDER' || card?.eventToken === 'DELAYED_SHIPMENT' || providerP?.confirm === true
+
+type SentCard = NonNullable<CreatePayment['paymentMethods']['card']>
+
+/** The card with what the merchant says about 3-D Secure; an order by post or telephone cannot be authenticated. */
+export function readPaymentCard(sent: SentCard | undefined, { channel }: PaymentBody): CardData | undefined {
+  const card = readCard(sent)
+  if (!card || !sent) return undefined
+  const { authenticationValue: _proof, ...imported } = sent.threeDsData ?? {}
+  return {
+    ...card,
+    threeDs: {
+      ...sent.threeDsPolicy,
+      skip: sent.threeDsPolicy?.skip || channel === 'MOTO',
+      imported: sent.threeDsData && (imported as Record<string, string>),
+    },
+  }
+}
+
+/** 70 days: the contract's own limit; whoever has not paid by then starts anew. */
+const longestWaitMs = 70 * 24 * 60 * 60 * 1000
+
+function readExpiry(expirationTime: string | undefined, now: Date): Date | undefined {
+  const instant = expirationTime === undefined ? undefined : parseInstant(expirationTime)
+  if (instant === undefined) return undefined
+  if (instant <= now.getTime() || instant > now.getTime() + longestWaitMs) {
+    const latest = new Date(now.getTime() + longestWaitMs).toISOString()
+    throw new InvalidField('expirationTime', `must lie between now, ${now.toISOString()}, and ${latest}`)
+  }
+  return new Date(instant)
+}

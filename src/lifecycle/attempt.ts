@@ -1,0 +1,118 @@
+/**
+ * Tries of a customer on a page of ours: which payments take one more, and what the payment looks like with it. A try is an
+ * authorisation; it fills the one that waits for its customer, or follows those that failed.
+ */
+import type { XId } from '#domain/ids.ts'
+import { providerResultOutstanding, unreachedCode } from '#domain/response-codes.ts'
+import { customerDeadline, stepCode } from '#lifecycle/create.ts'
+import type { ProviderFacts } from '#lifecycle/outcome.ts'
+import {
+  awaitsCustomer,
+  type Instrument,
+  lastOperation,
+  type Operation,
+  openTry,
+  type Payment,
+  type Prepared,
+} from '#lifecycle/payment.ts'
+import { defaultCapture } from '#methods/catalogue.ts'
+import type { Method } from '#methods/rows.ts'
+
+/** 10: enough for any honest mistake, and too few to find out which of many stolen cards work. */
+export const maximumTries = 10
+
+/** Tries that the provider declined. One that never reached it is our own outage and counts for nothing. */
+export const countDeclines = ({ operations, method }: Payment): number =>
+  operations.filter(
+    ({ type, state, responseCode }) =>
+      type === 'AUTHORIZATION' && state === 'FAILED' && responseCode !== unreachedCode(method.family),
+  ).length
+
+export const mayTryAgain = (payment: Payment, now: Date): boolean =>
+  payment.kind === 'PAYMENT' &&
+  payment.integrationType === 'HOSTED' &&
+  isInTime(payment, now) &&
+  countDeclines(payment) < maximumTries
+
+const isInTime = ({ expiresAt }: Payment, now: Date): boolean =>
+  expiresAt === undefined || expiresAt.getTime() > now.getTime()
+
+/** Whether the customer may try now. A try whose answer is outstanding must end first. */
+export const acceptsTry = (payment: Payment, now: Date): boolean =>
+  awaitsCustomer(payment) &&
+  payment.status === 'AUTHORIZE_REQUEST' &&
+  payment.integrationType === 'HOSTED' &&
+  isInTime(payment, now)
+
+export interface Try {
+  readonly method: Method
+  readonly instrument?: Instrument
+  /** For a try that follows a failed one. */
+  readonly xId: XId
+  readonly captureXId: XId
+  readonly prepared: Prepared
+  /** What the provider told for the customer's step. */
+  readonly provider?: ProviderFacts
+  readonly now: Date
+}
+
+/** The payment with this try begun: waiting for the customer's step, for the merchant's confirm, or for the provider. */
+export function recordTry(payment: Payment, begun: Try): Payment {
+  const { method, instrument, prepared, provider, now } = begun
+  const waiting = openTry(payment) ?? followingTry(payment, begun)
+  const waits = prepared.step !== undefined || waiting.details.confirmsLater === true
+  const operation: Operation = {
+    ...waiting,
+    amount: payment.amount.value,
+    state: waits ? 'AUTHORIZE_REQUEST' : 'SENT',
+    responseCode: waits ? stepCode(prepared) : providerResultOutstanding,
+    prepared: waits ? prepared : { ...prepared, sentAtMs: now.getTime() },
+    provider,
+    updatedAt: now,
+  }
+  const known = payment.operations.some(({ xId }) => xId === operation.xId)
+  return {
+    ...payment,
+    method,
+    instrument,
+    captureMethod: captureBy(method, payment),
+    status: waits ? 'AUTHORIZE_REQUEST' : 'PENDING',
+    awaits: prepared.step !== undefined ? 'CUSTOMER' : waits ? 'CONFIRM' : undefined,
+    expiresAt: deadlineOf(payment, begun),
+    operations: known
+      ? payment.operations.map(other => (other.xId === operation.xId ? operation : other))
+      : [...payment.operations, operation],
+    updatedAt: now,
+    version: payment.version + 1,
+  }
+}
+
+/** What was asked for where the method has it; AUTOMATIC is what nobody asked for in particular. */
+const captureBy = (method: Method, { captureMethod }: Payment): Payment['captureMethod'] =>
+  method.capture.includes(captureMethod.type) ? captureMethod : { type: defaultCapture(method) }
+
+/** A voucher needs more time than a screen; a deadline that the merchant has set stays. */
+function deadlineOf({ details, expiresAt }: Payment, { method, prepared, now }: Try): Date | undefined {
+  if (details.expirationTime !== undefined || prepared.step !== 'instructions') return expiresAt
+  return customerDeadline(method, now)
+}
+
+function followingTry(payment: Payment, { xId, captureXId, now }: Try): Operation {
+  const { sequence } = lastOperation(payment)
+  const [first = lastOperation(payment)] = payment.operations
+  const { transId, refNr, details } = first
+  return {
+    xId,
+    sequence: sequence + 1,
+    type: 'AUTHORIZATION',
+    state: 'AUTHORIZE_REQUEST',
+    amount: payment.amount.value,
+    transId,
+    refNr,
+    responseCode: providerResultOutstanding,
+    prepared: {},
+    details: { ...details, captureXId: details.captureXId && captureXId },
+    createdAt: now,
+    updatedAt: now,
+  }
+}

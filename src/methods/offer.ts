@@ -1,0 +1,45 @@
+/** What a hosted page offers: the merchant's methods that fit the payment, or the one that the merchant has chosen. */
+import { allMethods, findCountry, findMethod } from '#methods/catalogue.ts'
+import type { CaptureType, Method } from '#methods/rows.ts'
+import { undecided } from '#methods/undecided.ts'
+
+/** The part of a payment that decides which methods fit. */
+export interface Offerable {
+  readonly method: Method
+  readonly amount: { readonly currency: string }
+  readonly captureMethod: { readonly type: CaptureType }
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+const coreMethods: readonly Method[] = allMethods.filter(({ core }) => core)
+
+/** `chosen`: the types the merchant has set; the core methods unless given. The order is the merchant's. */
+export function offeredMethods(payment: Offerable, chosen?: readonly string[]): readonly Method[] {
+  const { method, details } = payment
+  const allowed = details.allowedPaymentMethod as readonly string[] | undefined
+  // A payment that was made for one method shows that one. A session goes on offering all, whatever was tried before.
+  if (method !== undecided && details.session !== true) return [method]
+  const methods =
+    allowed && chosen === undefined ? toMethods(allowed) : chosen ? toMethods(chosen) : coreMethods
+  return methods.filter(row => (allowed === undefined || allowed.includes(row.type)) && fits(row, payment))
+}
+
+const toMethods = (types: readonly string[]): readonly Method[] =>
+  types.map(findMethod).filter(method => method !== undefined)
+
+function fits(method: Method, { amount, captureMethod, details }: Offerable): boolean {
+  const country = findCountry(details)
+  return (
+    method.integration.includes('HOSTED') &&
+    (method.currencies === '*' || method.currencies.includes(amount.currency)) &&
+    (country === undefined || method.countries === '*' || method.countries.includes(country.code)) &&
+    // AUTOMATIC is also what nobody asked for in particular.
+    (captureMethod.type === 'AUTOMATIC' || method.capture.includes(captureMethod.type))
+  )
+}
+
+/** Which form a page shows for a method before its provider can be asked. */
+export type MethodForm = 'card' | 'account' | 'none'
+
+export const formOf = ({ family, key }: Method): MethodForm =>
+  family === 'card' ? 'card' : key === 'directDebit' ? 'account' : 'none'

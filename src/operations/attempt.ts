@@ -1,0 +1,148 @@
+/**
+ * One try of a customer on a page of ours: the card goes into the vault, the try is recorded, and then either the customer
+ * has a further step to take, or the merchant confirms, or the provider is asked. Two forms sent at once have one effect.
+ */
+import type { AccountData, CardData, Connector } from '#connectors/contract.ts'
+import type { PayId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { acceptsTry, recordTry } from '#lifecycle/attempt.ts'
+import {
+  type CustomerStep,
+  lastOperation,
+  type Operation,
+  openTry,
+  type Payment,
+  sentAt,
+} from '#lifecycle/payment.ts'
+import type { Method } from '#methods/rows.ts'
+import { type Authorization, authorize } from '#operations/authorize.ts'
+import { admitCard, maximumPseudoNumberTries, toInstrument } from '#operations/create-payment.ts'
+import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { CommitRefused, type Step } from '#operations/payment-queue.ts'
+import { expiryTimer } from '#operations/timer.ts'
+import type { AdmittedCard } from '#vault/cards.ts'
+
+export interface Attempt {
+  readonly merchant: Merchant
+  readonly payId: PayId
+  readonly method: Method
+  readonly card?: CardData
+  readonly account?: AccountData
+  /** The version of the payment that the customer saw: a form of an earlier one has no effect. */
+  readonly seenVersion: number
+  /** What a simulated customer decides beforehand, or that it dawdles at this step. */
+  readonly simulationMode?: string
+  readonly step?: CustomerStep
+}
+
+/** `stale`: the payment has moved on since the form was shown; look at it again. */
+export type AttemptResult = 'done' | 'stale'
+
+type Begun = { readonly stale: true } | { readonly stale?: undefined; readonly send?: Authorization }
+
+/** Undefined: the merchant has no such payment. */
+export async function attemptPayment(attempt: Attempt, engine: Engine): Promise<AttemptResult | undefined> {
+  const connector = engine.connectors.find(attempt.method)
+  if (!connector) return 'stale'
+  const begun = await record(attempt, connector, engine)
+  if (!begun) return undefined
+  if (begun.stale) return 'stale'
+  if (begun.send) {
+    await engine.testCrash('afterRecord')
+    await authorize(begun.send, engine)
+  }
+  return 'done'
+}
+
+async function record(attempt: Attempt, connector: Connector, engine: Engine): Promise<Begun | undefined> {
+  const { merchantId } = attempt.merchant
+  // Drawn once: should the commit's answer be lost, the payment tells by this reference that the try is already there.
+  const ids = { xId: newXId(engine), captureXId: newXId(engine) }
+  for (let round = 0; round < maximumPseudoNumberTries; round += 1) {
+    const card = await admitCard(attempt, round, engine)
+    try {
+      const begun = await engine.queue.update({ merchantId, payId: attempt.payId }, payment =>
+        begin(payment, { ...attempt, ...ids, admitted: card, connector }, engine),
+      )
+      if (card?.row && begun && !begun.stale) engine.vault.remember({ ...card, merchantId })
+      return begun
+    } catch (error) {
+      if (!(error instanceof CommitRefused) || error.conflict !== 'pseudo_number_taken') throw error
+    }
+  }
+  throw new Error(`no free pseudo card number in ${maximumPseudoNumberTries} tries`)
+}
+
+type Beginning = Attempt & {
+  readonly xId: ReturnType<typeof newXId>
+  readonly captureXId: ReturnType<typeof newXId>
+  readonly admitted: AdmittedCard | undefined
+  readonly connector: Connector
+}
+
+function begin(payment: Payment, beginning: Beginning, engine: Engine): Step<Begun> {
+  const { merchant, method, connector, admitted, card, seenVersion } = beginning
+  const now = merchantNow(engine.clock, merchant)
+  // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
+  const recorded = payment.operations.find(({ prepared }) => prepared.attempt === beginning.xId)
+  if (recorded) return { result: recorded.state === 'SENT' ? toSending(payment, beginning, recorded) : {} }
+  if (payment.version !== seenVersion || !acceptsTry(payment, now)) return { result: { stale: true } }
+  const question = {
+    ...toQuestion(payment, { method, reference: openTry(payment)?.xId ?? beginning.xId, now }),
+    simulationMode: beginning.simulationMode ?? firstMode(payment),
+    card: cardOf(card, admitted),
+    account: beginning.account,
+  }
+  const said = connector.prepare(question)
+  const prepared = { ...said, step: beginning.step ?? said.step, attempt: beginning.xId }
+  const provider = prepared.step && connector.instruct?.({ ...question, prepared })
+  const instrument = admitted && toInstrument(admitted, card?.cardholderName)
+  const next = recordTry(payment, { ...beginning, instrument, prepared, provider, now })
+  return {
+    next,
+    alongside: {
+      ...(admitted?.row ? { card: admitted.row } : {}),
+      ...(next.status === 'AUTHORIZE_REQUEST' ? { setTimers: expiryTimer(next, merchant) } : {}),
+    },
+    result: next.status === 'PENDING' ? toSending(next, beginning, lastOperation(next)) : {},
+  }
+}
+
+function toSending(payment: Payment, beginning: Beginning, { xId, prepared }: Operation): Begun {
+  const { merchant, method, connector, admitted, card, account } = beginning
+  const message = {
+    ...toQuestion(payment, { method, reference: xId, now: sentAt(lastOperation(payment)) }),
+    prepared,
+    card: cardOf(card, admitted),
+    account,
+    captureReference: captureReference(payment),
+  }
+  return { send: { merchant, payment, connector, message, unattended: true } }
+}
+
+const cardOf = (card: CardData | undefined, admitted: AdmittedCard | undefined): CardData | undefined =>
+  card && admitted && { ...card, number: admitted.number, expiryDate: admitted.expiryDate }
+
+/** What the merchant asked the simulator to do, in the request that made the payment. */
+const firstMode = ({ operations }: Payment): string | undefined => operations[0]?.details.simulationMode
+
+/** The last authorisation of the payment captures in the same message where the payment is to be captured at once. */
+export const captureReference = (payment: Payment) =>
+  payment.captureMethod.type === 'AUTOMATIC' ? lastOperation(payment).details.captureXId : undefined
+
+export function toQuestion(
+  payment: Payment,
+  { method, reference, now }: { method: Method; reference: ReturnType<typeof newXId>; now: Date },
+) {
+  return {
+    operation: 'AUTHORIZATION' as const,
+    merchantId: payment.merchantId,
+    payId: payment.payId,
+    method,
+    reference,
+    amount: payment.amount,
+    at: now,
+    hosted: payment.integrationType === 'HOSTED',
+    methodFields: payment.details.methodFields as Record<string, unknown> | undefined,
+  }
+}

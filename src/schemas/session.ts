@@ -1,0 +1,98 @@
+/** Requests for a page on which the customer chooses the method: a checkout session, or a link to send around. */
+import Type, { type Static } from 'typebox'
+import { createAmount } from '#schemas/amount.ts'
+import { demand, paymentDetails, paysSomething } from '#schemas/create-payment.ts'
+import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
+import { methodType, payId, refNr, transId } from '#schemas/identifiers.ts'
+import { metadata } from '#schemas/metadata.ts'
+import { eventToken, threeDsPolicy } from '#schemas/methods/card.ts'
+import { links, responseCode, responseDescription } from '#schemas/result.ts'
+
+const cardPreferences = closed(
+  { eventToken: optional(eventToken), threeDsPolicy: optional(threeDsPolicy) },
+  { title: 'CardPreferences', description: 'What holds if the customer pays by card.' },
+)
+
+/** What a page is told about the choice it offers. */
+export const pageFields = {
+  /** 1,000: more than the catalogue has. */
+  allowedPaymentMethod: optional(
+    Type.Array(methodType, {
+      minItems: 1,
+      maxItems: 1000,
+      uniqueItems: true,
+      description: 'The methods to choose from; all that fit unless given.',
+    }),
+  ),
+  template: optional(
+    text(64, "Name of the look of the page; the merchant's own unless given.", {
+      pattern: '^[A-Za-z0-9_-]+$',
+    }),
+  ),
+}
+
+const body = {
+  transId,
+  amount: createAmount,
+  ...paymentDetails,
+  ...pageFields,
+  paymentMethods: optional(
+    closed(
+      { card: optional(cardPreferences) },
+      { title: 'SessionPaymentMethods', description: 'Preferences; the customer chooses the method.' },
+    ),
+  ),
+}
+
+export const createSession = closed(body, {
+  title: 'CreateSession',
+  description: 'A checkout page on which the customer chooses how to pay.',
+  allOf: [{ properties: { urls: demand(['return', 'cancel']) }, required: ['urls'] }, paysSomething],
+})
+export type CreateSession = Static<typeof createSession>
+
+export const linkFields = {
+  description: optional(text(280, 'What the payment is for, shown to the customer.')),
+  linkType: optional(
+    choice(['ONE_TIME', 'TOKENIZE'], 'ONE_TIME pays once; TOKENIZE also keeps the card for later payments.'),
+  ),
+}
+
+export const createLink = closed(
+  { ...body, ...linkFields },
+  {
+    title: 'CreateLink',
+    description: 'A page to pay on, for sending its address around.',
+    allOf: [paysSomething],
+  },
+)
+export type CreateLink = Static<typeof createLink>
+
+const expirationTime = formatted('date-time', 'When the page is over, UTC.')
+
+export const session = closed(
+  {
+    payId,
+    transId,
+    refNr: optional(refNr),
+    status: choice(['AUTHORIZE_REQUEST'], 'The customer is to act.'),
+    responseCode,
+    responseDescription,
+    expirationTime,
+    metadata: optional(metadata),
+    _links: links,
+  },
+  { title: 'Session', description: 'A checkout page and the payment behind it.' },
+)
+
+export const link = closed(
+  {
+    id: text(64, 'Id of the link.'),
+    payId,
+    transId,
+    status: choice(['ACTIVE', 'COMPLETED', 'EXPIRED'], 'Whether the link can be paid.'),
+    expirationTime,
+    _links: links,
+  },
+  { title: 'Link', description: 'A payment link.' },
+)

@@ -1,0 +1,65 @@
+/**
+ * The address of a customer's page: which payment of which merchant it is, sealed so that nobody can make one up or read
+ * what is in it. Nothing is stored, so an address costs nothing and works in every process of the installation.
+ */
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto'
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+
+/** What a page is about. With a step it is the page of a provider or issuer, for that try by that method only. */
+export interface PageSubject {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly step?: { readonly xId: XId; readonly type: string }
+}
+
+export interface PageTokens {
+  issue(subject: PageSubject): string
+  /** Undefined for anything we have not issued. */
+  read(pageToken: string): PageSubject | undefined
+}
+
+const nonceBytes = 12
+const tagBytes = 16
+/** 16: two addresses of one payment have 128 random bits between them, and guessing one is as hopeless as guessing the key. */
+const saltBytes = 16
+/** 512: twice the longest address, with the longest merchant id and the longest name of a method. */
+const longestToken = 512
+
+type Contents = [merchantId: MerchantId, payId: PayId, xId?: XId, type?: string]
+
+export function createPageTokens(key: KeyObject): PageTokens {
+  return {
+    issue({ merchantId, payId, step }) {
+      const nonce = randomBytes(nonceBytes)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce)
+      const contents: Contents = step ? [merchantId, payId, step.xId, step.type] : [merchantId, payId]
+      const salted = Buffer.concat([randomBytes(saltBytes), Buffer.from(JSON.stringify(contents))])
+      const sealed = Buffer.concat([cipher.update(salted), cipher.final()])
+      return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
+    },
+
+    read(pageToken) {
+      if (pageToken.length > longestToken || !/^[\w-]+$/.test(pageToken)) return undefined
+      const salted = unseal(key, Buffer.from(pageToken, 'base64url'))
+      if (!salted) return undefined
+      const [merchantId, payId, xId, type] = JSON.parse(salted.toString('utf8', saltBytes)) as Contents
+      const step = xId !== undefined && type !== undefined ? { xId, type } : undefined
+      return step ? { merchantId, payId, step } : { merchantId, payId }
+    },
+  }
+}
+
+function unseal(key: KeyObject, bytes: Buffer): Buffer | undefined {
+  if (bytes.length < nonceBytes + tagBytes + saltBytes) return undefined
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes), {
+    authTagLength: tagBytes,
+  })
+  decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes))
+  const start = decipher.update(bytes.subarray(nonceBytes + tagBytes))
+  try {
+    return Buffer.concat([start, decipher.final()])
+  } catch {
+    // Not sealed by us, or changed on its way: there is no such page.
+    return undefined
+  }
+}
