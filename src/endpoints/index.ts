@@ -1,5 +1,6 @@
 /** The whole API in one table. Read this first; each line is a file that says everything about one operation. */
 import { token } from '#endpoints/authorization/token.ts'
+import { listMethodsEndpoint } from '#endpoints/payment-methods/list.ts'
 import { captureEndpoint } from '#endpoints/payments/capture.ts'
 import { confirmEndpoint } from '#endpoints/payments/confirm.ts'
 import { createPaymentEndpoint } from '#endpoints/payments/create.ts'
@@ -29,6 +30,8 @@ export const endpoints: readonly Endpoint<Services>[] = [
   updateEndpoint, //         PATCH  /payments/{id}
   getByPayIdEndpoint, //     GET    /payments/getByPayId/{id}
   getByTransIdEndpoint, //   GET    /payments/getByTransId/{id}
+
+  listMethodsEndpoint, //    GET    /payment-methods
 
   // The levers of the test environment; live knows none of them.
   getClockEndpoint, //       GET    /test/clock

@@ -6,9 +6,9 @@ import { readAccount, readCard } from '#endpoints/payments/instruments.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { InvalidField } from '#http/ports.ts'
-import { nearestNames } from '#http/schema-words.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
 import { defaultCapture, findMethod, findMisfit, methodTypes } from '#methods/catalogue.ts'
+import { explainUnknownType } from '#methods/nearest-types.ts'
 import type { Method } from '#methods/rows.ts'
 import { createPayment } from '#operations/create-payment.ts'
 import { merchantNow } from '#operations/engine.ts'
@@ -86,7 +86,7 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
         xId: '019a3f6c11d37c1ba6f20a1b2c3d4e5f',
         status: 'FAILED',
         responseCode: '21000351',
-        responseDescription: 'Insufficient funds.',
+        responseDescription: 'Declined: Insufficient funds.',
         paymentMethods: {
           card: {
             providerResponseCode: '51',
@@ -142,10 +142,7 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
 function requireMethod(type: string): Method {
   const method = findMethod(type)
   if (method) return method
-  const near = nearestNames(type, methodTypes)
-  const hint =
-    near.length > 0 ? `did you mean ${near.join(' or ')}?` : `allowed: ${methodTypes.slice(0, 21).join(', ')}`
-  throw new InvalidField('paymentMethods.type', `${type} is not a payment method; ${hint}`)
+  throw new InvalidField('paymentMethods.type', explainUnknownType(type, methodTypes))
 }
 
 /** The method's own limits. What fields demand of each other is in the schema. */
