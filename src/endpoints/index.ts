@@ -12,6 +12,7 @@ import { refundEndpoint } from '#endpoints/payments/refund.ts'
 import { reversalEndpoint } from '#endpoints/payments/reverse.ts'
 import { updateEndpoint } from '#endpoints/payments/update.ts'
 import type { Services } from '#endpoints/services.ts'
+import { testCatalogueEndpoint } from '#endpoints/test/catalogue.ts'
 import { getClockEndpoint, moveClockEndpoint } from '#endpoints/test/clock.ts'
 import { customerActionEndpoint } from '#endpoints/test/customer-action.ts'
 import { addFaultEndpoint, clearFaultsEndpoint, listFaultsEndpoint } from '#endpoints/test/faults.ts'
@@ -34,6 +35,7 @@ export const endpoints: readonly Endpoint<Services>[] = [
   listMethodsEndpoint, //    GET    /payment-methods
 
   // The levers of the test environment; live knows none of them.
+  testCatalogueEndpoint, //  GET    /test/catalogue
   getClockEndpoint, //       GET    /test/clock
   moveClockEndpoint, //      POST   /test/clock
   addFaultEndpoint, //       POST   /test/faults

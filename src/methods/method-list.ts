@@ -40,7 +40,8 @@ export const toListed = (method: Method): ListedMethod => ({
   type: method.type,
   key: method.key,
   name: method.label,
-  family: method.family,
+  // A row that can be listed is a method, so it has a family of methods.
+  family: method.family as ListedMethod['family'],
   core: method.core,
   flow: method.flow,
   integrationTypes: [...method.integration],
