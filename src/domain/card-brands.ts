@@ -68,7 +68,12 @@ const from16 = [16, 17, 18, 19]
  * for its brand: it decides what is shown and on whose rails a payment may run.
  */
 export const cardBrands: readonly CardBrand[] = [
-  row('visa', 'Visa', { spellings: 'visaelectron visadebit vpay', ranges: '4', lengths: [13, 16, 18, 19] }),
+  row('visa', 'Visa', {
+    spellings: 'visaelectron visadebit vpay',
+    ranges: '4',
+    lengths: [13, 16, 18, 19],
+    groups: { 13: [4, 3, 3, 3] },
+  }),
   row('mastercard', 'Mastercard', { spellings: 'mc debitmastercard', ranges: '51-55 2221-2720' }),
   row('amex', 'American Express', {
     spellings: 'americanexpress',

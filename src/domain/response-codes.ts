@@ -199,8 +199,7 @@ export const adviceMeanings: Readonly<Record<Advice, string>> = {
   'nothing to do': 'All is well.',
   'send the customer on': 'The customer has to act; send them to the address in `_links.redirect`.',
   wait: 'Do not send it again. The result comes by webhook, or can be read later.',
-  retry:
-    'The same request may succeed later. Send it again with a new `transId`, not at once and not for ever.',
+  retry: 'The same may succeed later: send it again, not at once and not for ever.',
   'other card': 'This card will not do it; ask the customer for another one.',
   'other method': 'This method will not do it; offer the customer another one.',
   'correct the request': 'Something in the request is wrong; the same request will always be refused.',
