@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { allMethods, methodTypes } from '#methods/catalogue.ts'
-import { isServed, selectMethods, toListed, writeMethodList } from '#methods/method-list.ts'
+import { isServed, listOpenMethods, selectMethods, toListed, writeMethodList } from '#methods/method-list.ts'
 import { type ListedMethod, listedMethod, methodList } from '#schemas/payment-method-list.ts'
 import { compileCheck } from '#test/support/check-schema.ts'
 
@@ -8,8 +8,16 @@ const select = (filter: Parameters<typeof selectMethods>[0]) => selectMethods(fi
 const typesOf = (filter: Parameters<typeof selectMethods>[0]) => select(filter).map(row => row.type)
 
 test('what is listed without a filter is what a payment may name', () => {
-  expect(selectMethods({}).map(row => row.type)).toEqual(methodTypes)
+  expect(selectMethods({}, listOpenMethods()).map(row => row.type)).toEqual(methodTypes)
   expect(allMethods.filter(isServed).map(row => row.type)).toEqual(methodTypes)
+})
+
+test('a merchant that has chosen gets what it has chosen, and nothing that is not served', () => {
+  expect(listOpenMethods(['DIRECTDEBIT', 'CARD', 'NOSUCH']).map(row => row.type)).toEqual([
+    'CARD',
+    'DIRECTDEBIT',
+  ])
+  expect(listOpenMethods([])).toEqual([])
 })
 
 test('every row can be published, and the answer fits its schema', () => {

@@ -12,6 +12,10 @@ export const isServed = (method: Method): boolean => findMethod(method.type) !==
 
 const servedMethods: readonly Method[] = allMethods.filter(isServed)
 
+/** What a merchant may use: everything that is served, or what it has chosen of that. */
+export const listOpenMethods = (chosen?: readonly string[]): readonly Method[] =>
+  chosen === undefined ? servedMethods : servedMethods.filter(({ type }) => chosen.includes(type))
+
 const includesCode = (codes: '*' | readonly string[], code: string | undefined): boolean =>
   code === undefined || codes === '*' || codes.includes(code)
 
@@ -21,7 +25,7 @@ const includesWord = <Word>(listed: readonly Word[], word: Word | undefined): bo
 /** The methods that meet every condition of the filter. A country may come as alpha-2, too. */
 export function selectMethods(
   { currency, country, integrationType, operation, family }: MethodFilter,
-  methods: readonly Method[] = servedMethods,
+  methods: readonly Method[],
 ): readonly Method[] {
   const alpha3 = country === undefined ? undefined : (findCountryByAlpha2(country)?.alpha3 ?? country)
   return methods.filter(

@@ -11,31 +11,36 @@ export type ThreeDsBehaviour = 'challenge' | 'frictionless' | 'attempted' | 'not
 
 export interface AuthenticationCard {
   readonly number: string
-  readonly threeDs: ThreeDsBehaviour
+  readonly scenario: { readonly threeDs: ThreeDsBehaviour }
+  readonly outcome: string
+  readonly description: string
+}
+
+/** What the payment comes to, and what happens on the way. */
+const words: Readonly<Record<ThreeDsBehaviour, readonly [outcome: string, description: string]>> = {
+  challenge: ['3-D Secure challenge', 'The customer must pass a challenge, then it is approved'],
+  frictionless: ['approved', '3-D Secure without a challenge'],
+  attempted: ['approved', '3-D Secure attempted; the issuer cannot authenticate'],
+  not_enrolled: ['approved', 'The card takes no part in 3-D Secure'],
+  failed: ['authentication failed', '3-D Secure is refused by the issuer'],
+}
+
+const authenticates = (number: string, threeDs: ThreeDsBehaviour): AuthenticationCard => {
+  const [outcome, description] = words[threeDs]
+  return { number, scenario: { threeDs }, outcome, description }
 }
 
 export const authenticationCards: readonly AuthenticationCard[] = [
-  { number: '4000002760003184', threeDs: 'challenge' },
-  { number: '4000003800000446', threeDs: 'frictionless' },
-  { number: '4000000000003105', threeDs: 'attempted' },
-  { number: '4000000000003113', threeDs: 'not_enrolled' },
-  { number: '4000000000003121', threeDs: 'failed' },
-  { number: '5200000000003100', threeDs: 'challenge' },
-  { number: '5200000000003118', threeDs: 'frictionless' },
-  { number: '5200000000003126', threeDs: 'attempted' },
-  { number: '5200000000003134', threeDs: 'not_enrolled' },
-  { number: '5200000000003142', threeDs: 'failed' },
-  { number: '340000000000314', threeDs: 'challenge' },
-  { number: '340000000000322', threeDs: 'frictionless' },
+  authenticates('4000002760003184', 'challenge'),
+  authenticates('4000003800000446', 'frictionless'),
+  authenticates('4000000000003105', 'attempted'),
+  authenticates('4000000000003113', 'not_enrolled'),
+  authenticates('4000000000003121', 'failed'),
+  authenticates('5200000000003100', 'challenge'),
+  authenticates('5200000000003118', 'frictionless'),
+  authenticates('5200000000003126', 'attempted'),
+  authenticates('5200000000003134', 'not_enrolled'),
+  authenticates('5200000000003142', 'failed'),
+  authenticates('340000000000314', 'challenge'),
+  authenticates('340000000000322', 'frictionless'),
 ]
-
-/** What the payment comes to, and what happens on the way. */
-export const threeDsOutcomes: Readonly<
-  Record<ThreeDsBehaviour, { readonly outcome: string; readonly description: string }>
-> = {
-  challenge: { outcome: '3-D Secure challenge', description: 'The customer must pass a challenge' },
-  frictionless: { outcome: 'approved', description: '3-D Secure without a challenge' },
-  attempted: { outcome: 'approved', description: '3-D Secure attempted; the issuer cannot authenticate' },
-  not_enrolled: { outcome: 'approved', description: 'The card takes no part in 3-D Secure' },
-  failed: { outcome: 'authentication failed', description: '3-D Secure is refused by the issuer' },
-}

@@ -57,7 +57,7 @@ test('every table of numbers is in it', () => {
 test('every way of 3-D Secure has a card of both large networks', () => {
   for (const threeDs of ['challenge', 'frictionless', 'attempted', 'not_enrolled', 'failed'] as const) {
     const brands = authenticationCards
-      .filter(card => card.threeDs === threeDs)
+      .filter(card => card.scenario.threeDs === threeDs)
       .map(({ number }) => detectBrand(number))
     expect(brands).toEqual(expect.arrayContaining(['visa', 'mastercard']))
   }

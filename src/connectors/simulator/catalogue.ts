@@ -2,7 +2,7 @@
  * Everything the test environment has a meaning for, in one list: cards, accounts, simulation modes, response codes and
  * known BINs. Made from the tables the simulator itself works with, so that it cannot promise what is not there.
  */
-import { authenticationCards, threeDsOutcomes } from '#connectors/simulator/authentication-numbers.ts'
+import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { brandCards } from '#connectors/simulator/brand-numbers.ts'
 import { testAccounts, testCards } from '#connectors/simulator/test-numbers.ts'
 import { detectBrand } from '#domain/card-brands.ts'
@@ -26,10 +26,7 @@ const toCard = ({ number, outcome, description }: Omit<Card, 'brand'>): Card => 
 
 function listCards(): Card[] {
   const cards = [
-    ...authenticationCards.map(({ number, threeDs }) => ({
-      ...toCard({ number, ...threeDsOutcomes[threeDs] }),
-      threeDs,
-    })),
+    ...authenticationCards.map(card => ({ ...toCard(card), threeDs: card.scenario.threeDs })),
     ...testCards.map(toCard),
     ...updaterCards.map(toCard),
     ...brandCards.map(number => toCard({ number, outcome: 'approved', description: 'Approves everything' })),

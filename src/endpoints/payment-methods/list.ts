@@ -1,7 +1,7 @@
 /** `GET /payment-methods`: the methods a payment may name, with what each can do. */
 import type { Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { selectMethods, writeMethodList } from '#methods/method-list.ts'
+import { listOpenMethods, selectMethods, writeMethodList } from '#methods/method-list.ts'
 import { methodFilter, methodList } from '#schemas/payment-method-list.ts'
 
 export const listMethodsEndpoint = endpoint<Services, undefined, undefined, typeof methodFilter>({
@@ -55,5 +55,8 @@ export const listMethodsEndpoint = endpoint<Services, undefined, undefined, type
       },
     },
   ],
-  handle: async ({ query }) => ({ status: 200, json: writeMethodList(selectMethods(query)) }),
+  handle: async ({ query }) => ({
+    status: 200,
+    json: writeMethodList(selectMethods(query, listOpenMethods())),
+  }),
 })

@@ -32,7 +32,7 @@ export const testCatalogueEndpoint = endpoint<Services>({
             number: '4000002760003184',
             brand: 'visa',
             outcome: '3-D Secure challenge',
-            description: 'The customer must pass a challenge',
+            description: 'The customer must pass a challenge, then it is approved',
             threeDs: 'challenge',
           },
         ],
