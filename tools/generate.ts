@@ -7,6 +7,8 @@ import { dirname, join } from 'node:path'
 import { endpoints } from '#endpoints/index.ts'
 import { buildOpenApi } from '#http/openapi.ts'
 import { about } from '#http/reference/about.ts'
+import { renderMethodPage } from './method-page.ts'
+import { renderResponseCodePage } from './response-code-page.ts'
 
 export interface GeneratedFile {
   /** Relative to the project's root. */
@@ -24,6 +26,8 @@ export const generatedFiles: readonly GeneratedFile[] = [
     file: 'docs/openapi.json',
     render: () => `${JSON.stringify(buildOpenApi({ ...about, endpoints, baseUrl }), null, 2)}\n`,
   },
+  { file: 'docs/methods.md', render: renderMethodPage },
+  { file: 'docs/response-codes.md', render: renderResponseCodePage },
 ]
 
 if (import.meta.main) {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  detectBrand,
   isCardNumber,
   isPseudoCardNumber,
   maskCard,
@@ -68,35 +67,6 @@ test.each([
   ['40000000000000000000', false],
   ['4111111111111112', false],
 ])('%s as a card number: %s', (text, is) => expect(isCardNumber(text)).toBe(is))
-
-test.each([
-  ['4111111111111111', 'visa'],
-  ['4000002760003184', 'visa'],
-  ['5555555555554444', 'mastercard'],
-  ['2221000000000009', 'mastercard'],
-  ['2720990000000007', 'mastercard'],
-  ['2721000000000004', 'unknown'],
-  ['2200000000000004', 'mir'],
-  ['378282246310005', 'amex'],
-  ['341111111111111', 'amex'],
-  ['30569309025904', 'diners'],
-  ['36227206271667', 'diners'],
-  ['38520000023237', 'diners'],
-  ['3530111333300000', 'jcb'],
-  ['3527000000000008', 'unknown'],
-  ['6011111111111117', 'discover'],
-  ['6500000000000002', 'discover'],
-  ['6440000000000005', 'discover'],
-  ['6200000000000005', 'unionpay'],
-  ['8171999900000018', 'unionpay'],
-  ['6759649826438453', 'maestro'],
-  ['6304000000000000', 'maestro'],
-  ['5018000000000009', 'maestro'],
-  ['9792000000000001', 'troy'],
-  ['1000000000000008', 'unknown'],
-  ['0123456789012', 'unknown'],
-  ['', 'unknown'],
-])('%s is %s', (number, brand) => expect(detectBrand(number)).toBe(brand))
 
 test('a masked card shows six and four digits', () => {
   expect(maskCard('4111111111111111')).toEqual({ first6Digits: '411111', last4Digits: '1111' })

@@ -1,6 +1,6 @@
 /**
- * What can be said about a card number by looking at it: checksum, brand, masked form, pseudo form, and the last-line
- * filter that keeps card numbers out of logs and error texts. Nothing here stores or encrypts one.
+ * What can be said about a card number by looking at it: checksum, masked form, pseudo form, and the last-line filter
+ * that keeps card numbers out of logs and error texts. Nothing here stores or encrypts one.
  */
 import { strict as assert } from 'node:assert'
 
@@ -25,42 +25,6 @@ const double = (digit: number): number => (digit < 5 ? digit * 2 : digit * 2 - 9
 /** 12 to 19 digits with a right checksum: what a scheme may have issued. */
 export const isCardNumber = (text: string): boolean =>
   text.length >= shortest && text.length <= longest && passesLuhn(text)
-
-/**
- * Ranges of leading digits, the first match decides. Co-badged national schemes (Cartes Bancaires and the like) share
- * the ranges of the international brands and cannot be told apart here; the BIN look-up knows them.
- */
-const brands: readonly (readonly [from: string, to: string, brand: string])[] = [
-  ['4', '4', 'visa'],
-  ['2200', '2204', 'mir'],
-  ['2221', '2720', 'mastercard'],
-  ['51', '55', 'mastercard'],
-  ['34', '34', 'amex'],
-  ['37', '37', 'amex'],
-  ['300', '305', 'diners'],
-  ['3095', '3095', 'diners'],
-  ['36', '36', 'diners'],
-  ['38', '39', 'diners'],
-  ['3528', '3589', 'jcb'],
-  ['6011', '6011', 'discover'],
-  ['644', '649', 'discover'],
-  ['65', '65', 'discover'],
-  ['62', '62', 'unionpay'],
-  ['81', '81', 'unionpay'],
-  ['9792', '9792', 'troy'],
-  ['50', '50', 'maestro'],
-  ['56', '58', 'maestro'],
-  ['60', '69', 'maestro'],
-]
-
-/** The brand's wire name in lower case, `unknown` where no range fits. Equal lengths compare as text like numbers. */
-export function detectBrand(number: string): string {
-  for (const [from, to, brand] of brands) {
-    const lead = number.slice(0, from.length)
-    if (lead >= from && lead <= to) return brand
-  }
-  return 'unknown'
-}
 
 /** The most that PCI DSS lets us show: the first six and the last four digits. */
 export const maskCard = (number: string): { first6Digits: string; last4Digits: string } => ({

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { currencies, exponentOf, findCurrency, isActiveCurrency } from '#domain/currencies.ts'
 
@@ -61,4 +62,41 @@ test('the locale data of the run time knows no other current currency', () => {
   const known = Intl.supportedValuesOf('currency').filter(code => !withdrawn.has(code))
   expect(known.length).toBeGreaterThan(140)
   expect(known.filter(code => !isActiveCurrency(code))).toEqual([])
+})
+
+test('the locale data of the run time shows the same decimals, but for those it is known to leave out', () => {
+  // How money is shown where small coins are out of use; on the wire ISO's own exponent counts.
+  const shownOtherwise = {
+    ...{ AFN: 0, ALL: 0, COP: 0, HUF: 0, IDR: 0, IRR: 0, KPW: 0, LAK: 0, LBP: 0, MGA: 0, MMK: 0, PKR: 0 },
+    ...{ SOS: 0, SYP: 0, YER: 0, IQD: 0 },
+  }
+  // Fund codes and newcomers that the locale data does not list; it then assumes what it knows of the code, or two.
+  const unlisted = ['BOV', 'CHE', 'CHW', 'CLF', 'COU', 'MXV', 'USN', 'UYI', 'UYW', 'VED', 'XAD']
+  const listed = new Set(Intl.supportedValuesOf('currency'))
+  expect(
+    currencies
+      .map(({ code }) => code)
+      .filter(code => !listed.has(code))
+      .sort(),
+  ).toEqual(unlisted)
+  const shown = (code: string): number | undefined =>
+    new Intl.NumberFormat('en', { style: 'currency', currency: code }).resolvedOptions().maximumFractionDigits
+  const different = currencies
+    .filter(({ code, exponent }) => shown(code) !== exponent)
+    .map(({ code }) => [code, shown(code)])
+  expect(Object.fromEntries(different)).toEqual(shownOtherwise)
+})
+
+test('undoing the amendments since then gives the list that was published on 2024-06-25', () => {
+  const added = new Set(['XCG', 'XAD'])
+  const withdrawn = ['ANG-532-2', 'CUC-931-2', 'BGN-975-2']
+  const entries = currencies
+    .filter(({ code }) => !added.has(code))
+    .map(({ code, numeric, exponent }) => `${code}-${numeric}-${exponent}`)
+  // Taken from another project's copy of list one (currency-codes 2.2.0), without the codes that have no smallest unit.
+  const published = '2909cbee23df9d909a99fafc88237cfd4f51008cbe941051b93bff6c0709bf64'
+  const digest = createHash('sha256')
+    .update([...entries, ...withdrawn].sort().join(' '))
+    .digest('hex')
+  expect(digest).toBe(published)
 })

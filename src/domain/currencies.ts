@@ -1,5 +1,5 @@
 /**
- * The active currency codes of ISO 4217 as of 2026, with numeric code and exponent, and nothing else.
+ * The active currency codes of ISO 4217 up to amendment 180 (in force since 2026-01-01), with numeric code and exponent.
  * The exponents are ISO's own: the run time's locale data says how money is shown, not how it is counted.
  * Left out: metals, bond units, test codes and units of account without a smallest unit (XDR, XSU, XUA).
  */
@@ -11,7 +11,10 @@ export interface Currency {
   readonly exponent: number
 }
 
-/** Since 2022 HRK, SLL, CUC, ZWL, ANG and BGN left the list; SLE, VED, ZWG, XCG and XAD joined it. */
+/**
+ * What the last amendments changed: 170 added VED; 171 to 175 replaced SLL by SLE; 174 HRK by the euro; 176 ANG by XCG,
+ * which keeps the number 532; 177 ZWL by ZWG; 178 withdrew CUC; 179 added XAD; 180 replaced BGN by the euro.
+ */
 const codesByExponent: readonly (readonly [exponent: number, codes: string])[] = [
   [
     0,

@@ -1,9 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
+  adviceMeanings,
   cancelledCode,
   declineCode,
   describe,
+  listModules,
+  listProviderCodes,
   listResponseCodes,
   moduleOf,
   providerText,
@@ -109,4 +112,39 @@ test.each([
 test('a provider code outside the list has the general text', () => {
   expect(providerText('77')).toBe('Declined')
   expect(providerText('toString')).toBe('Declined')
+})
+
+/** The codes of the contract, written out once more by hand. */
+const contractCodes = [
+  ...['00000000', '60000100', '60000200', '70000200', '20170001', '20170002', '20180001', '20200001'],
+  ...['20200002', '20200003', '20200004', '20200005', '20200006', '20200007', '20200008', '20200009'],
+  ...['20200010', '20200011', '20200012', '20200013', '27000001', '27000002', '27000003', '28000001'],
+  ...['28001550', '28001551', '28001552', '40000001', '40000405'],
+]
+const contractModules = ['100', '300', '400', '500', '600', '700', '800', '900']
+const contractDeclines = '02 04 05 12 13 14 33 34 41 43 51 54 57 61 62 65 91 96'.split(' ')
+
+test('the published list has every code of the contract, and every decline of every module', () => {
+  expect(listModules().map(({ module }) => module)).toEqual(contractModules)
+  expect(listProviderCodes()).toEqual(contractDeclines)
+  const patterned = contractModules.flatMap(module => [
+    ...contractDeclines.map(nn => `2${module}03${nn}`),
+    `2${module}0402`,
+    `2${module}0703`,
+  ])
+  const codes = listResponseCodes().map(({ code }) => code)
+  expect(codes).toEqual(expect.arrayContaining([...contractCodes, ...patterned]))
+})
+
+test('every code has a text that ends as a sentence, and advice that is explained', () => {
+  for (const { code, description, advice } of listResponseCodes()) {
+    expect(description, code).toMatch(/^[A-Z].*\.$/)
+    expect(adviceMeanings[advice], code).toMatch(/\.$/)
+  }
+})
+
+test('only who pays by card is told to take another one', () => {
+  const told = listResponseCodes().filter(({ advice }) => advice === 'other card')
+  expect(told.length).toBeGreaterThan(0)
+  expect(told.filter(({ code }) => !code.startsWith('2100'))).toEqual([])
 })

@@ -194,13 +194,33 @@ function describePattern(code: string): ResponseCode | undefined {
   return row(code, `Declined: ${provider.text}.`, advice)
 }
 
-/** The whole list for the docs and the test catalogue: the fixed codes, then the patterns for each family's module. */
+/** Each advice in a sentence, for whoever decides what the shop does next. */
+export const adviceMeanings: Readonly<Record<Advice, string>> = {
+  'nothing to do': 'All is well.',
+  'send the customer on': 'The customer has to act; send them to the address in `_links.redirect`.',
+  wait: 'Do not send it again. The result comes by webhook, or can be read later.',
+  retry: 'The same may succeed later: send it again, not at once and not for ever.',
+  'other card': 'This card will not do it; ask the customer for another one.',
+  'other method': 'This method will not do it; offer the customer another one.',
+  'correct the request': 'Something in the request is wrong; the same request will always be refused.',
+  stop: 'Trying again, with this request or this card, will not help and may look like fraud.',
+}
+
+/** The modules in the order of their digits, each with the families or rooms it stands for. */
+export function listModules(): readonly { readonly module: string; readonly speakers: readonly Speaker[] }[] {
+  const speakers = Object.keys(modules) as Speaker[]
+  return [...knownModules]
+    .sort()
+    .map(module => ({ module, speakers: speakers.filter(speaker => modules[speaker] === module) }))
+}
+
+/** The provider codes the contract passes on, in order. */
+export const listProviderCodes = (): readonly string[] => Object.keys(providerCodes).sort()
+
+/** The whole list for the docs and the test catalogue: the fixed codes, then the patterns for each module. */
 export function listResponseCodes(): readonly ResponseCode[] {
-  const speakers: readonly Speaker[] = ['card', 'direct_debit', 'wallet', 'bnpl', 'none']
-  const patterned = speakers.flatMap(speaker => [
-    ...Object.keys(providerCodes)
-      .sort()
-      .map(nn => declineCode(speaker, nn)),
+  const patterned = listModules().flatMap(({ speakers: [speaker = 'none'] }) => [
+    ...listProviderCodes().map(nn => declineCode(speaker, nn)),
     timedOutCode(speaker),
     cancelledCode(speaker),
   ])

@@ -1,5 +1,6 @@
 /** The whole API in one table. Read this first; each line is a file that says everything about one operation. */
 import { token } from '#endpoints/authorization/token.ts'
+import { listMethodsEndpoint } from '#endpoints/payment-methods/list.ts'
 import { captureEndpoint } from '#endpoints/payments/capture.ts'
 import { confirmEndpoint } from '#endpoints/payments/confirm.ts'
 import { createPaymentEndpoint } from '#endpoints/payments/create.ts'
@@ -13,6 +14,7 @@ import { reversalEndpoint } from '#endpoints/payments/reverse.ts'
 import { sessionEndpoint } from '#endpoints/payments/session.ts'
 import { updateEndpoint } from '#endpoints/payments/update.ts'
 import type { Services } from '#endpoints/services.ts'
+import { testCatalogueEndpoint } from '#endpoints/test/catalogue.ts'
 import { getClockEndpoint, moveClockEndpoint } from '#endpoints/test/clock.ts'
 import { customerActionEndpoint } from '#endpoints/test/customer-action.ts'
 import { addFaultEndpoint, clearFaultsEndpoint, listFaultsEndpoint } from '#endpoints/test/faults.ts'
@@ -34,7 +36,10 @@ export const endpoints: readonly Endpoint<Services>[] = [
   getByPayIdEndpoint, //     GET    /payments/getByPayId/{id}
   getByTransIdEndpoint, //   GET    /payments/getByTransId/{id}
 
+  listMethodsEndpoint, //    GET    /payment-methods
+
   // The levers of the test environment; live knows none of them.
+  testCatalogueEndpoint, //  GET    /test/catalogue
   getClockEndpoint, //       GET    /test/clock
   moveClockEndpoint, //      POST   /test/clock
   addFaultEndpoint, //       POST   /test/faults

@@ -1,4 +1,5 @@
 /** Look-ups in the table of payment methods, and the check of a request against its method's row. */
+import { findBrandMisfit } from '#methods/card-brand.ts'
 import { type CaptureType, type Method, rows } from '#methods/rows.ts'
 import { undecided } from '#methods/undecided.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
@@ -50,6 +51,8 @@ export function findMisfit(method: Method, use: MethodUse): Misfit | undefined {
     return misfit('paymentMethods.integrationType', integrationType, method, method.integration)
   const object = findObjectMisfit(method, objects, 'create') ?? findMissingMembers(method, use)
   if (object !== undefined) return object
+  const brand = findBrandMisfit(use.paymentMethods.card)
+  if (brand !== undefined) return brand
   const currency = findCurrencyMisfit(method, use.amount.currency)
   if (currency !== undefined) return currency
   const country = findCountry(use)

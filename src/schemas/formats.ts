@@ -32,6 +32,10 @@ export const formats: Readonly<Record<string, Format>> = {
     check: text => findCountryByAlpha2(text) !== undefined,
     allowed: 'an ISO 3166-1 alpha-2 country code such as DE',
   },
+  country: {
+    check: text => (findCountryByAlpha3(text) ?? findCountryByAlpha2(text)) !== undefined,
+    allowed: 'an ISO 3166-1 country code such as DEU or DE',
+  },
   numeric3: {
     check: text => findCountryByNumeric(text) !== undefined,
     allowed: 'an ISO 3166-1 numeric country code such as 276',

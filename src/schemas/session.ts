@@ -94,5 +94,5 @@ export const link = closed(
     expirationTime,
     _links: links,
   },
-  { title: 'Link', description: 'A payment link.' },
+  { title: 'PaymentLink', description: 'A payment link.' },
 )

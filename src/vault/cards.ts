@@ -3,7 +3,8 @@
  * provider; security codes never come here.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
-import { detectBrand, isPseudoCardNumber, maskCard, toPseudoCardNumber } from '#domain/card-numbers.ts'
+import { detectBrand } from '#domain/card-brands.ts'
+import { isPseudoCardNumber, maskCard, toPseudoCardNumber } from '#domain/card-numbers.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import type { CardRow } from '#storage/change.ts'

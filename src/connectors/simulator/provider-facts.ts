@@ -1,6 +1,7 @@
 /** Ids, codes and texts that look like an acquirer's. All follow from the reference, so an inquiry finds the same ones. */
 import { hash } from 'node:crypto'
 import type { Inquiry } from '#connectors/contract.ts'
+import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
 import { providerText } from '#domain/response-codes.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
@@ -57,25 +58,33 @@ const payee = {
   accountHolderName: 'Tollgate Simulator',
 }
 
-/** Result of the authentication by what the card was bound to do: status, and the indicators of the two large schemes. */
-const authentications: Readonly<Record<string, { transStatus: string; eci: string }>> = {
-  challenge: { transStatus: 'Y', eci: '05' },
-  frictionless: { transStatus: 'Y', eci: '05' },
-  attempted: { transStatus: 'A', eci: '06' },
-  not_enrolled: { transStatus: 'U', eci: '07' },
-  failed: { transStatus: 'N', eci: '07' },
+/** Result of the authentication by what the card was bound to do: Y proven, A tried, U not possible, N refused. */
+const statuses: Readonly<Record<string, 'Y' | 'A' | 'U' | 'N'>> = {
+  challenge: 'Y',
+  frictionless: 'Y',
+  attempted: 'A',
+  not_enrolled: 'U',
+  failed: 'N',
+}
+
+/** The indicator that goes with the payment. The two brands of one scheme count from 0, all others down from 7. */
+export function eciOf(behaviour: ThreeDsBehaviour, brand: string): string {
+  const strength = { Y: 2, A: 1, U: 0, N: 0 }[statuses[behaviour] ?? 'N']
+  return brand === 'mastercard' || brand === 'maestro' ? `0${strength}` : `0${7 - strength}`
 }
 
 function threeDsFields({ operation, prepared }: Asked, digest: Buffer): Record<string, unknown> {
-  const result = authentications[String(prepared.threeDs)]
-  if (!result || (operation !== 'AUTHORIZATION' && operation !== 'CONFIRM')) return {}
+  const status = statuses[String(prepared.threeDs)]
+  if (!status || (operation !== 'AUTHORIZATION' && operation !== 'CONFIRM')) return {}
   const declined = prepared.threeDs === 'challenge' && prepared.decline !== undefined
   const uuid = (at: number): string =>
     digest.toString('hex', at, at + 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
   return {
     threeDsData: {
       acsProtocolVersion: '2.2.0',
-      ...(declined ? authentications.failed : result),
+      transStatus: declined ? 'N' : status,
+      // Who failed has nothing to show for it.
+      eci: declined ? undefined : prepared.eci,
       threeDSServerTransId: uuid(0),
       dsTransId: uuid(16),
     },

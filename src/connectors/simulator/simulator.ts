@@ -11,9 +11,11 @@ import type {
   OperationRequest,
   ThreeDsRequest,
 } from '#connectors/contract.ts'
+import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
 import { createFaultBook, type FaultBook } from '#connectors/simulator/faults.ts'
-import { type Asked, toInstructions, toProviderFacts } from '#connectors/simulator/provider-facts.ts'
-import { scenarioOf, type ThreeDsScenario } from '#connectors/simulator/test-numbers.ts'
+import { type Asked, eciOf, toInstructions, toProviderFacts } from '#connectors/simulator/provider-facts.ts'
+import { scenarioOf } from '#connectors/simulator/test-numbers.ts'
+import { detectBrand } from '#domain/card-brands.ts'
 import { hasExpired } from '#domain/dates.ts'
 import { Secret } from '#domain/secret.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
@@ -139,6 +141,7 @@ function firstScenario({ card, account, at, methodFields }: PrepareRequest): Sce
     ...scenario,
     ...(authentication === 'failed' ? { decline: scenario.decline ?? authenticationFailed } : {}),
     threeDs: authentication,
+    eci: authentication && card && eciOf(authentication, detectBrand(card.number.reveal())),
     transferType: textOf(methodFields?.transferType),
     lostAnswer: fault === 'lost_answer' ? true : undefined,
     lostSends: fault === 'lost_request' ? allSends : undefined,
@@ -200,9 +203,9 @@ const authenticationFailed = '0305'
 
 /** The merchant may ask for a challenge, do without, or bring the result of an authentication made elsewhere. */
 function authenticate(
-  scenario: ThreeDsScenario | undefined,
+  scenario: ThreeDsBehaviour | undefined,
   asked: ThreeDsRequest | undefined,
-): ThreeDsScenario | undefined {
+): ThreeDsBehaviour | undefined {
   if (asked?.skip || asked?.imported || asked?.exemption !== undefined) return undefined
   return asked?.challengePreference === 'MANDATE_CHALLENGE' ? 'challenge' : scenario
 }

@@ -1,4 +1,5 @@
 /** The numbers with a meaning. Any other valid one is approved. Kept as data: it is also the published catalogue. */
+import { authenticationCards, type ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
 
 /** What the simulator will do with operations on a card or account. Details are the last four digits of a response code. */
 export interface Scenario {
@@ -7,13 +8,10 @@ export interface Scenario {
   readonly laterCapture?: string
   readonly laterRefund?: string
   /** What 3-D Secure makes of the card. */
-  readonly threeDs?: ThreeDsScenario
+  readonly threeDs?: ThreeDsBehaviour
   /** `lost_answer`: done, but we never hear. `lost_request`: never arrives. */
   readonly fault?: 'lost_answer' | 'lost_request'
 }
-
-/** `attempted`: the issuer takes no part and answers for it all the same. `failed`: the holder could not prove it. */
-export type ThreeDsScenario = 'challenge' | 'frictionless' | 'attempted' | 'not_enrolled' | 'failed'
 
 export interface TestNumber {
   readonly number: string
@@ -37,18 +35,6 @@ export const testCards: readonly TestNumber[] = [
   declines('4000000000009987', '41', 'Lost card'),
   declines('4000000000009979', '43', 'Stolen card'),
   declines('4000000000000119', '96', 'System malfunction'),
-  {
-    number: '4000002760003184',
-    scenario: { threeDs: 'challenge' },
-    outcome: '3-D Secure challenge',
-    description: 'The holder must pass a challenge, then it is approved',
-  },
-  {
-    number: '4000003800000446',
-    scenario: { threeDs: 'frictionless' },
-    outcome: '3-D Secure without a challenge',
-    description: 'Authenticated without the holder noticing, then approved',
-  },
   {
     number: '4000000000000341',
     scenario: { laterCapture: '0305' },
@@ -80,7 +66,9 @@ export const testAccounts: readonly TestNumber[] = [
   declines('DE62370400440532013001', '51', 'Insufficient funds'),
 ]
 
-const byNumber = new Map([...testCards, ...testAccounts].map(({ number, scenario }) => [number, scenario]))
+const byNumber: ReadonlyMap<string, Scenario> = new Map(
+  [...testCards, ...authenticationCards, ...testAccounts].map(({ number, scenario }) => [number, scenario]),
+)
 
 const approves: Scenario = {}
 

@@ -87,7 +87,7 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
         xId: '019a3f6c11d37c1ba6f20a1b2c3d4e5f',
         status: 'FAILED',
         responseCode: '21000351',
-        responseDescription: 'Insufficient funds.',
+        responseDescription: 'Declined: Insufficient funds.',
         paymentMethods: {
           card: {
             providerResponseCode: '51',

@@ -6,6 +6,7 @@ import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { InvalidField } from '#http/ports.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
+import { findBrandMisfit } from '#methods/card-brand.ts'
 import { findCurrencyMisfit, findMethodByKey } from '#methods/catalogue.ts'
 import { createPayment } from '#operations/create-payment.ts'
 import { type CreditRequest, creditRequest } from '#schemas/credit.ts'
@@ -88,6 +89,8 @@ function toCommand(body: CreditRequest, merchantId: CreateCommand['merchantId'])
   const { value, currency, ...amountDetails } = amount
   const misfit = findCurrencyMisfit(method, currency)
   if (misfit) throw new InvalidField(misfit.field, misfit.error)
+  const contradiction = findBrandMisfit(paymentMethods.card)
+  if (contradiction) throw new InvalidField(contradiction.field, contradiction.error)
   return {
     merchantId,
     transId,

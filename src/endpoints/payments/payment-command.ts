@@ -4,9 +4,9 @@ import { parseInstant } from '#domain/dates.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { readCard } from '#endpoints/payments/instruments.ts'
 import { InvalidField } from '#http/ports.ts'
-import { nearestNames } from '#http/schema-words.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
 import { defaultCapture, findMethod, findMisfit, methodTypes } from '#methods/catalogue.ts'
+import { explainUnknownType } from '#methods/nearest-types.ts'
 import type { IntegrationType, Method } from '#methods/rows.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
 import { keptFields } from '#schemas/method-objects.ts'
@@ -18,10 +18,7 @@ export function requireMethod(field: string, type: string, { methods }: Merchant
   if (method) {
     throw new InvalidField(field, `${type} is not taken by this merchant; allowed: ${methods?.join(', ')}`)
   }
-  const near = nearestNames(type, methodTypes)
-  const hint =
-    near.length > 0 ? `did you mean ${near.join(' or ')}?` : `allowed: ${methodTypes.slice(0, 21).join(', ')}`
-  throw new InvalidField(field, `${type} is not a payment method; ${hint}`)
+  throw new InvalidField(field, explainUnknownType(type, methodTypes))
 }
 
 /** The method's own limits. What fields demand of each other is in the schema. */

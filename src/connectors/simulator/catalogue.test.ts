@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
+import { brandCards } from '#connectors/simulator/brand-numbers.ts'
+import { buildTestCatalogue } from '#connectors/simulator/catalogue.ts'
+import { scenarioOf, testCards } from '#connectors/simulator/test-numbers.ts'
+import { cardBrands, detectBrand, listCoBadges, unknownBrand } from '#domain/card-brands.ts'
+import { isCardNumber } from '#domain/card-numbers.ts'
+import { isIban } from '#domain/iban.ts'
+import { listResponseCodes } from '#domain/response-codes.ts'
+import { testCatalogue } from '#schemas/test-catalogue.ts'
+import { compileCheck } from '#test/support/check-schema.ts'
+
+const catalogue = buildTestCatalogue()
+const find = (number: string) => catalogue.cards.find(card => card.number === number)
+
+test('it fits its schema', () => expect(compileCheck(testCatalogue)(catalogue)).toEqual([]))
+
+test('every number is valid, stands once and has a brand', () => {
+  const numbers = catalogue.cards.map(({ number }) => number)
+  expect(new Set(numbers).size).toBe(numbers.length)
+  expect(numbers.filter(number => !isCardNumber(number))).toEqual([])
+  expect(catalogue.cards.filter(({ brand }) => brand === unknownBrand)).toEqual([])
+  expect(catalogue.accounts.filter(({ number }) => !isIban(number))).toEqual([])
+})
+
+describe('the numbers of the contract', () => {
+  test.each([
+    ['4000000000000002', 'declined 05'],
+    ['4000000000009995', 'declined 51'],
+    ['4000000000000069', 'declined 54'],
+    ['4000000000009987', 'declined 41'],
+    ['4000000000009979', 'declined 43'],
+    ['4000000000000119', 'declined 96'],
+    ['4000002760003184', '3-D Secure challenge'],
+    ['4000003800000446', 'approved'],
+    ['4000000000000341', 'approved, capture declined'],
+    ['4000000000005126', 'approved, refund declined'],
+    ['4000000000000101', 'unknown, then approved'],
+    ['4000000000000259', 'declined 91'],
+    ['4000000000003220', 'approved'],
+    ['4000000000003238', 'approved'],
+  ])('%s is there: %s', (number, outcome) => expect(find(number)?.outcome).toBe(outcome))
+
+  test.each([
+    ['DE89370400440532013000', 'approved'],
+    ['DE62370400440532013001', 'declined 51'],
+  ])('%s is there: %s', (number, outcome) =>
+    expect(catalogue.accounts.find(account => account.number === number)?.outcome).toBe(outcome),
+  )
+})
+
+test('every table of numbers is in it', () => {
+  const all = [...testCards, ...authenticationCards].map(({ number }) => number).concat(brandCards)
+  expect(all.filter(number => find(number) === undefined)).toEqual([])
+})
+
+test('every way of 3-D Secure has a card of both large networks', () => {
+  for (const threeDs of ['challenge', 'frictionless', 'attempted', 'not_enrolled', 'failed'] as const) {
+    const brands = authenticationCards
+      .filter(card => card.scenario.threeDs === threeDs)
+      .map(({ number }) => detectBrand(number))
+    expect(brands).toEqual(expect.arrayContaining(['visa', 'mastercard']))
+  }
+})
+
+test('a card that only shows its brand means nothing else to the simulator', () => {
+  for (const number of brandCards) expect(scenarioOf(number)).toEqual({})
+})
+
+test('every brand that a number can be told by has a card', () => {
+  const shown = new Set(
+    catalogue.cards.flatMap(({ number }) => [detectBrand(number), ...listCoBadges(number)]),
+  )
+  const missing = cardBrands.filter(({ ranges, brand }) => ranges.length > 0 && !shown.has(brand))
+  expect(missing.map(({ brand }) => brand)).toEqual([])
+})
+
+test('modes are four digits each and every decline has one', () => {
+  const modes = catalogue.simulationModes.map(({ mode }) => mode)
+  expect(new Set(modes).size).toBe(modes.length)
+  expect(modes).toEqual(expect.arrayContaining(['0000', '0305', '0351', '0402', '0703', 'nnnn']))
+})
+
+test('response codes are those of the table, and BINs those that are handed in', () => {
+  expect(catalogue.responseCodes).toEqual(listResponseCodes())
+  expect(catalogue.bins).toEqual([])
+  const bins = [{ bin: '40000000', brand: 'visa' }]
+  expect(buildTestCatalogue(bins).bins).toBe(bins)
+})

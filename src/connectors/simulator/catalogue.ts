@@ -1,0 +1,57 @@
+/**
+ * Everything the test environment has a meaning for, in one list: cards, accounts, simulation modes, response codes and
+ * known BINs. Made from the tables the simulator itself works with, so that it cannot promise what is not there.
+ */
+import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
+import { brandCards } from '#connectors/simulator/brand-numbers.ts'
+import { testAccounts, testCards } from '#connectors/simulator/test-numbers.ts'
+import { detectBrand } from '#domain/card-brands.ts'
+import { listProviderCodes, listResponseCodes, providerText } from '#domain/response-codes.ts'
+import type { TestCatalogue } from '#schemas/test-catalogue.ts'
+
+type Card = TestCatalogue['cards'][number]
+
+/** What the account updater knows about cards; for a payment they are cards like any other. */
+const updaterCards = [
+  { number: '4000000000003220', outcome: 'approved', description: 'The account updater has a new number' },
+  { number: '4000000000003238', outcome: 'approved', description: 'The account updater reports it closed' },
+]
+
+const toCard = ({ number, outcome, description }: Omit<Card, 'brand'>): Card => ({
+  number,
+  brand: detectBrand(number),
+  outcome,
+  description,
+})
+
+function listCards(): Card[] {
+  const cards = [
+    ...authenticationCards.map(card => ({ ...toCard(card), threeDs: card.scenario.threeDs })),
+    ...testCards.map(toCard),
+    ...updaterCards.map(toCard),
+    ...brandCards.map(number => toCard({ number, outcome: 'approved', description: 'Approves everything' })),
+  ]
+  // A number has one meaning: the first table that knows it tells it.
+  return [...new Map(cards.toReversed().map(card => [card.number, card])).values()].toReversed()
+}
+
+const listModes = (): TestCatalogue['simulationModes'] => [
+  { mode: '0000', outcome: 'approved', description: 'Approves, whatever the card or account says' },
+  ...listProviderCodes().map(nn => ({
+    mode: `03${nn}`,
+    outcome: `declined ${nn}`,
+    description: providerText(nn),
+  })),
+  { mode: '0402', outcome: 'declined', description: 'Timed out or expired' },
+  { mode: '0703', outcome: 'declined', description: 'Cancelled by the customer' },
+  { mode: 'nnnn', outcome: 'declined', description: 'Any other four digits decline with 2MMMnnnn' },
+]
+
+/** `bins` are those that the BIN look-up of the test environment knows. */
+export const buildTestCatalogue = (bins: TestCatalogue['bins'] = []): TestCatalogue => ({
+  cards: listCards(),
+  accounts: testAccounts.map(({ number, outcome, description }) => ({ number, outcome, description })),
+  simulationModes: listModes(),
+  responseCodes: [...listResponseCodes()],
+  bins,
+})

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+import { findMisfit } from '#methods/catalogue.ts'
+import type { Method } from '#methods/method.ts'
+import { rows } from '#methods/rows.ts'
+import type { CreatePayment } from '#schemas/create-payment.ts'
+
+const count = (read: (row: Method) => string): Record<string, number> => {
+  const counts: Record<string, number> = {}
+  for (const row of rows) counts[read(row)] = (counts[read(row)] ?? 0) + 1
+  return counts
+}
+
+/** As counted in the list that the rows were made from: a row that gets lost is missed here. */
+test('every row of the list is there, by family and by flow', () => {
+  expect(rows.length).toBe(989)
+  expect(count(row => row.family)).toEqual({
+    bank_redirect: 131,
+    bank_transfer: 90,
+    bnpl: 56,
+    card: 75,
+    carrier_billing: 27,
+    cash_on_delivery: 17,
+    crypto: 12,
+    direct_debit: 32,
+    gift_card: 17,
+    instalment: 49,
+    invoice: 21,
+    mobile: 77,
+    open_banking: 21,
+    prepaid: 34,
+    qr: 36,
+    voucher: 112,
+    wallet: 182,
+  })
+  expect(count(row => row.flow)).toEqual({
+    direct: 259,
+    multi_step: 3,
+    qr: 55,
+    redirect: 473,
+    transfer: 87,
+    voucher: 112,
+  })
+})
+
+const list = (wrong: (row: Method) => boolean): string[] => rows.filter(wrong).map(row => row.type)
+
+describe('family and flow belong together', () => {
+  test.each<[string, (row: Method) => boolean]>([
+    [
+      'a voucher without its flow, or the flow elsewhere',
+      row => (row.family === 'voucher') !== (row.flow === 'voucher'),
+    ],
+    ['a card that sends the customer away', row => row.family === 'card' && row.flow !== 'direct'],
+    ['a transfer outside the bank', row => row.flow === 'transfer' && !row.family.startsWith('bank')],
+    // Nobody can be charged again by a slip of paper or a transfer that somebody has to make.
+    [
+      'recurring by hand',
+      row => ['voucher', 'transfer'].includes(row.flow) && row.operations.includes('recurring'),
+    ],
+    // Money that is reserved can be given back for as long as the reservation lives, and a year is no reservation.
+    ['a reservation for more than a year', row => (row.authorizationDays ?? 0) > 365],
+    ['a country that is also a wildcard', row => row.countries !== '*' && row.countries.includes('*')],
+  ])('no row is %s', (_, wrong) => expect(list(wrong)).toEqual([]))
+})
+
+/** A request that fits the row, as far as the catalogue can tell. */
+const fitting = (row: Method) => ({
+  amount: { value: 1, currency: row.currencies === '*' ? 'EUR' : (row.currencies[0] ?? '') },
+  // Without an instrument only a hosted payment can be judged; a row without HOSTED brings an empty one.
+  paymentMethods: {
+    integrationType: row.integration.includes('HOSTED') ? 'HOSTED' : 'DIRECT',
+    type: row.type,
+    [row.key]: {},
+  } as unknown as CreatePayment['paymentMethods'],
+  captureMethod: { type: row.capture[0] } as CreatePayment['captureMethod'],
+  billingAddress: { country: row.countries === '*' ? 'DEU' : row.countries[0] },
+})
+
+describe('a request against the capabilities of its row', () => {
+  test('what fits every column fits', () => {
+    expect(list(row => findMisfit(row, fitting(row)) !== undefined)).toEqual([])
+  })
+
+  test.each<[string, (row: Method) => boolean, object, (row: Method) => readonly string[]]>([
+    [
+      'amount.currency',
+      row => row.currencies !== '*',
+      { amount: { value: 1, currency: 'XPF' } },
+      row => [...row.currencies],
+    ],
+    [
+      'billingAddress.country',
+      row => row.countries !== '*',
+      { billingAddress: { country: 'ATA' } },
+      row => [...row.countries],
+    ],
+    [
+      'captureMethod.type',
+      row => !row.capture.includes('DELAYED'),
+      { captureMethod: { type: 'DELAYED', delayed: { delayedHours: 1 } } },
+      row => row.capture,
+    ],
+  ])('%s says what would fit, for every row that is choosy', (field, isChoosy, change, allowed) => {
+    const choosy = rows.filter(isChoosy)
+    expect(choosy.length).toBeGreaterThan(0)
+    const wrong = choosy.filter(row => {
+      const misfit = findMisfit(row, { ...fitting(row), ...change })
+      return misfit?.field !== field || !misfit.error.endsWith(`allowed: ${allowed(row).join(', ')}`)
+    })
+    expect(wrong.map(row => row.type)).toEqual([])
+  })
+
+  test('an integration type that the row lacks, likewise', () => {
+    const choosy = rows.filter(row => row.integration.length === 1)
+    const wrong = choosy.filter(row => {
+      const { paymentMethods, ...rest } = fitting(row)
+      const integrationType = row.integration[0] === 'HOSTED' ? 'DIRECT' : 'HOSTED'
+      const misfit = findMisfit(row, { ...rest, paymentMethods: { ...paymentMethods, integrationType } })
+      const names = misfit?.field === 'paymentMethods.integrationType'
+      return !names || !misfit.error.endsWith(`allowed: ${row.integration.join(', ')}`)
+    })
+    expect(choosy.length).toBeGreaterThan(0)
+    expect(wrong.map(row => row.type)).toEqual([])
+  })
+})

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { methodPayment } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startTestGateway({ requestsPerSecond: 1_000_000 })
+})
+afterAll(() => gateway.stop())
+
+interface Listed {
+  readonly number: string
+  readonly brand: string
+  readonly outcome: string
+  readonly threeDs?: string
+}
+
+test('200 it has all its parts', async () => {
+  const { status, body } = await gateway.call('GET', '/test/catalogue')
+  expect(status).toBe(200)
+  expect(Object.keys(body)).toEqual(['cards', 'accounts', 'simulationModes', 'responseCodes', 'bins'])
+  expect(body.cards[0]).toEqual(
+    expect.objectContaining({
+      number: expect.any(String),
+      brand: 'visa',
+      outcome: expect.any(String),
+      description: expect.any(String),
+    }),
+  )
+  expect(body.responseCodes).toContainEqual({
+    code: '21000351',
+    description: 'Declined: Insufficient funds.',
+    advice: 'retry',
+  })
+})
+
+test('401 without credentials, 400 with a parameter', async () => {
+  expect((await gateway.call('GET', '/test/catalogue', undefined, { authorization: '' })).status).toBe(401)
+  expect((await gateway.call('GET', '/test/catalogue?page=1')).status).toBe(400)
+})
+
+/** The answer to a payment, in the words of the catalogue. */
+function read({ status, body }: { status: number; body: { status: string; responseCode: string } }): string {
+  if (status === 422) return `declined ${body.responseCode.slice(-2)}`
+  return body.status === 'PENDING' ? 'unknown' : 'approved'
+}
+
+test('200 every card does what the catalogue says, and its payment has that brand', async () => {
+  const { cards } = (await gateway.call('GET', '/test/catalogue')).body as { cards: Listed[] }
+  // What happens with 3-D Secure is tested with its flow.
+  const plain = cards.filter(card => card.threeDs === undefined)
+  const wrong: unknown[] = []
+  for (const { number, brand, outcome } of plain) {
+    const request = methodPayment('CARD')
+    const created = await gateway.call('POST', '/payments', {
+      ...request,
+      captureMethod: { type: 'MANUAL' },
+      paymentMethods: {
+        integrationType: 'DIRECT',
+        type: 'CARD',
+        card: { number, expiryDate: '203012', brand },
+      },
+    })
+    const { body } = await gateway.call('GET', `/payments/getByPayId/${created.body.payId}`)
+    const shown = body.paymentMethods.card.brand
+    if (!outcome.startsWith(read(created)) || shown !== brand)
+      wrong.push({ number, outcome, brand, got: created.body, shown })
+  }
+  expect(plain.length).toBeGreaterThan(20)
+  expect(wrong).toEqual([])
+})
+
+test('422 every simulation mode declines with its own digits, but 0000', async () => {
+  const { simulationModes } = (await gateway.call('GET', '/test/catalogue')).body as {
+    simulationModes: { mode: string }[]
+  }
+  for (const { mode } of simulationModes) {
+    const simulationMode = mode === 'nnnn' ? '1234' : mode
+    const { status, body } = await gateway.call('POST', '/payments', {
+      ...methodPayment('CARD'),
+      simulationMode,
+    })
+    expect({ status, code: body.responseCode }).toEqual(
+      mode === '0000' ? { status: 200, code: '00000000' } : { status: 422, code: `2100${simulationMode}` },
+    )
+  }
+})
