@@ -1,0 +1,115 @@
+/**
+ * The files the pages load, read once at the start: style, script, icon. Their addresses hold their hash, so they may be
+ * kept for ever; the page names the hash again, so the browser runs nothing else. No other origin is ever asked.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+
+export interface Asset {
+  readonly name: string
+  /** Path on our origin. */
+  readonly url: string
+  readonly contentType: string
+  readonly body: Buffer
+  readonly brotli: Buffer
+  readonly gzip: Buffer
+  /** For `integrity`: sha384-… */
+  readonly integrity: string
+  readonly purpose: string
+}
+
+export interface Assets {
+  readonly style: Asset
+  readonly script: Asset
+  readonly icon: Asset
+  /** By path. */
+  readonly byUrl: ReadonlyMap<string, Asset>
+}
+
+/** Where the assets lie; the route must serve everything in `byUrl`. */
+export const assetFolder = '/pay/assets'
+
+/** A year, the longest that caches are asked to keep anything: another content has another address. */
+export const assetCacheControl = 'public, max-age=31536000, immutable'
+
+const sources = [
+  {
+    key: 'style',
+    name: 'page.css',
+    contentType: 'text/css; charset=utf-8',
+    purpose: 'How the payment pages look.',
+  },
+  {
+    key: 'script',
+    name: 'page.js',
+    contentType: 'text/javascript; charset=utf-8',
+    purpose:
+      'Helps with filling in: groups digits, checks entries, sends the form once. Sends data to this origin only; the pages work without it.',
+  },
+  {
+    key: 'icon',
+    name: 'icon.svg',
+    contentType: 'image/svg+xml',
+    purpose: 'The sign in the browser tab.',
+  },
+] as const
+
+type Source = (typeof sources)[number]
+
+function makeAsset({ name, contentType, purpose }: Source, folder: string): Asset {
+  const body = readFileSync(new URL(`browser/${name}`, import.meta.url))
+  const digest = createHash('sha384').update(body).digest()
+  const [stem, extension] = name.split('.')
+  // 12 characters of the hash: enough to tell the versions of one file apart.
+  const url = `${folder}/${stem}-${digest.toString('base64url').slice(0, 12)}.${extension}`
+  return {
+    name,
+    url,
+    contentType,
+    purpose,
+    body,
+    brotli: brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }),
+    gzip: gzipSync(body, { level: 9 }),
+    integrity: `sha384-${digest.toString('base64')}`,
+  }
+}
+
+export function loadAssets(folder: string = assetFolder): Assets {
+  const [style, script, icon] = [
+    makeAsset(sources[0], folder),
+    makeAsset(sources[1], folder),
+    makeAsset(sources[2], folder),
+  ]
+  return { style, script, icon, byUrl: new Map([style, script, icon].map(asset => [asset.url, asset])) }
+}
+
+export interface InventoryEntry {
+  readonly name: string
+  readonly kind: 'script' | 'stylesheet'
+  readonly url: string
+  readonly integrity: string
+  readonly bytes: number
+  readonly purpose: string
+}
+
+/**
+ * What a payment page may run, for whoever has to prove it (PCI DSS 6.4.3 and 11.6.1). A merchant's theme adds a style
+ * element of a few variables; it is named by its hash in the policy of the page itself.
+ */
+export const describeInventory = ({
+  script,
+  style,
+}: Assets): { readonly files: readonly InventoryEntry[] } => ({
+  files: [
+    { asset: script, kind: 'script' as const },
+    { asset: style, kind: 'stylesheet' as const },
+  ].map(({ asset: { name, url, integrity, body, purpose }, kind }) => ({
+    name,
+    kind,
+    url,
+    integrity,
+    bytes: body.length,
+    purpose,
+  })),
+})
