@@ -33,23 +33,27 @@ export const assetFolder = '/pay/assets'
 /** A year, the longest that caches are asked to keep anything: another content has another address. */
 export const assetCacheControl = 'public, max-age=31536000, immutable'
 
+/** In this order: what comes later may refine what came before. */
+const styles = ['base', 'frame', 'choices', 'fields', 'buttons', 'sheets', 'media']
+const scripts = ['entries.js', 'page.js']
+
 const sources = [
   {
-    key: 'style',
     name: 'page.css',
+    parts: styles.map(name => `style/${name}.css`),
     contentType: 'text/css; charset=utf-8',
     purpose: 'How the payment pages look.',
   },
   {
-    key: 'script',
     name: 'page.js',
+    parts: scripts,
     contentType: 'text/javascript; charset=utf-8',
     purpose:
       'Helps with filling in: groups digits, checks entries, sends the form once. Sends data to this origin only; the pages work without it.',
   },
   {
-    key: 'icon',
     name: 'icon.svg',
+    parts: ['icon.svg'],
     contentType: 'image/svg+xml',
     purpose: 'The sign in the browser tab.',
   },
@@ -57,8 +61,21 @@ const sources = [
 
 type Source = (typeof sources)[number]
 
-function makeAsset({ name, contentType, purpose }: Source, folder: string): Asset {
-  const body = readFileSync(new URL(`browser/${name}`, import.meta.url))
+const readPart = (path: string): string => readFileSync(new URL(`browser/${path}`, import.meta.url), 'utf8')
+
+/**
+ * The parts of a script become one file, because a page can vouch by hash only for the file it names, not for what that
+ * one imports. Whatever a part imports is among the parts before it.
+ */
+const joinParts = (parts: readonly string[]): string =>
+  parts
+    .map(readPart)
+    .join('\n')
+    .replace(/^import [^']*'[^']*'$/gm, '')
+    .replace(/^export /gm, '')
+
+function makeAsset({ name, parts, contentType, purpose }: Source, folder: string): Asset {
+  const body = Buffer.from(joinParts(parts))
   const digest = createHash('sha384').update(body).digest()
   const [stem, extension] = name.split('.')
   // 12 characters of the hash: enough to tell the versions of one file apart.
