@@ -17,7 +17,9 @@ async function takePictures(into: string): Promise<void> {
   for (const [device, viewport] of Object.entries(viewports)) {
     for (const colorScheme of ['light', 'dark'] as const) {
       const page = await browser.newPage({ viewport, colorScheme, deviceScaleFactor: 1 })
-      for (const name of Object.keys(samples).filter(one => only === undefined || only.split(',').includes(one))) {
+      for (const name of Object.keys(samples).filter(
+        one => only === undefined || only.split(',').includes(one),
+      )) {
         await page.goto(`${server.url}/${name}`)
         await page.screenshot({ path: `${into}/${name}-${device}-${colorScheme}.png`, fullPage: true })
       }

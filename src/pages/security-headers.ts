@@ -1,4 +1,5 @@
 /** The headers of every hosted page: what it may load, where its forms may lead, who may frame it. Nothing inline. */
+import { toSource } from '#pages/address.ts'
 import { logoOrigin, styleTheme, type Theme } from '#pages/theme.ts'
 
 export interface PageSecurity {
@@ -10,16 +11,6 @@ export interface PageSecurity {
   readonly frameAncestors?: readonly string[] | undefined
   /** Whether the customer reached us by TLS, directly or through the trusted proxy. */
   readonly tls: boolean
-}
-
-/** Only the origin, and only where it is one: a stored address never writes the policy. App addresses keep their scheme. */
-function toSource(address: string): string | undefined {
-  if (!URL.canParse(address)) return undefined
-  const { protocol, origin } = new URL(address)
-  if (protocol === 'https:' || protocol === 'http:') return origin
-  return /^[a-z][a-z0-9+.-]*:$/.test(protocol) && !/^(javascript|data|blob|file):$/.test(protocol)
-    ? protocol
-    : undefined
 }
 
 const toSources = (addresses: readonly string[] = []): readonly string[] => [

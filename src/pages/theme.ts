@@ -74,8 +74,8 @@ function makeStyle(theme: Theme): ThemeStyle | undefined {
   const light = lightVariables(theme)
   const dark = darkVariables(theme)
   if (light === '' && dark === '') return undefined
-  const css =
-    `:root{${light}}` + (dark === '' ? '' : `@media screen and (prefers-color-scheme:dark){:root{${dark}}}`)
+  const atNight = dark === '' ? '' : `@media screen and (prefers-color-scheme:dark){:root{${dark}}}`
+  const css = `:root{${light}}${atNight}`
   return { css, source: `'sha256-${createHash('sha256').update(css).digest('base64')}'` }
 }
 

@@ -42,10 +42,10 @@ export function renderCardForm(frame: PageFrame, form: CardForm, errors: FieldEr
   if (remembered.length === 0) return fields
   const { texts } = frame.language
   const chosen = form.entered?.remembered ?? remembered[0]?.id
-  return html`<fieldset class="saved"><legend>${texts.savedCards}</legend>
+  return html`<fieldset class="saved"><legend>${texts.savedCards}</legend><div class="method-list">
 ${remembered.map(card => renderRemembered(frame, card, chosen === card.id))}
 <label class="option"><input type="radio" name="remembered" value=""${chosen === '' && html` checked`} data-new-card><span class="option-name">${texts.otherCard}</span>${icon('card')}</label>
-</fieldset>${fields}`
+</div></fieldset>${fields}`
 }
 
 function renderRemembered({ language }: PageFrame, card: RememberedCard, isChosen: boolean): Html {

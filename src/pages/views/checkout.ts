@@ -89,7 +89,7 @@ export function renderCheckout(frame: PageFrame, model: CheckoutModel): string {
 }
 
 const renderNothing = (frame: PageFrame): Html =>
-  html`<h1>${frame.language.texts.noMethodTitle}</h1><p>${withMerchant(frame, frame.language.texts.noMethodText)}</p>`
+  html`<h1>${frame.language.texts.noMethodTitle}</h1><p class="lead">${withMerchant(frame, frame.language.texts.noMethodText)}</p>`
 
 function renderForm(frame: PageFrame, model: CheckoutModel): Html {
   const { texts, locale } = frame.language

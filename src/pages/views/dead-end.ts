@@ -1,4 +1,5 @@
 /** Pages on which nothing can be paid: friendly words, the fitting status, and a way on where there is one. */
+import { toLink } from '#pages/address.ts'
 import { html } from '#pages/html.ts'
 import { type IconName, icon } from '#pages/icons.ts'
 import { type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
@@ -41,19 +42,22 @@ const looks: Readonly<Record<DeadEndKind, Look>> = {
 /** The HTTP status that belongs to the page. */
 export const statusOfDeadEnd = (kind: DeadEndKind): number => looks[kind].status
 
-export function renderDeadEnd(frame: PageFrame, { kind, returnUrl, retryUrl }: DeadEndModel): string {
+export function renderDeadEnd(frame: PageFrame, model: DeadEndModel): string {
   const { texts } = frame.language
+  const { kind } = model
   const look = looks[kind]
+  const back = toLink(model.returnUrl)
+  const retry = toLink(model.retryUrl)
   return renderPage(frame, {
     title: texts[look.title],
     main: html`<div class="outcome" data-kind="${kind}"><span class="badge">${icon(look.icon)}</span>
 <h1>${texts[look.title]}</h1>
 <p class="lead">${withMerchant(frame, texts[look.text])}</p></div>
 ${
-  (retryUrl !== undefined || returnUrl !== undefined) &&
-  html`<p class="buttons">${retryUrl !== undefined && html`<a class="primary" href="${retryUrl}"><span>${texts.tryAgain}</span></a>`}${
-    returnUrl !== undefined &&
-    html`<a class="${retryUrl === undefined ? 'primary' : 'secondary'}" href="${returnUrl}"><span>${withMerchant(frame, texts.backToMerchant) || texts.continueButton}</span></a>`
+  (retry !== undefined || back !== undefined) &&
+  html`<p class="buttons">${retry !== undefined && html`<a class="primary" href="${retry}"><span>${texts.tryAgain}</span></a>`}${
+    back !== undefined &&
+    html`<a class="${retry === undefined ? 'primary' : 'secondary'}" href="${back}"><span>${withMerchant(frame, texts.backToMerchant) || texts.continueButton}</span></a>`
   }</p>`
 }`,
   })

@@ -1,5 +1,6 @@
 /** How to pay outside this page: reference, account, deadline, code to scan. Everything can be copied and printed. */
 import { encode } from 'uqr'
+import { toLink } from '#pages/address.ts'
 import { fill, type Html, html, raw } from '#pages/html.ts'
 import { icon } from '#pages/icons.ts'
 import { type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
@@ -43,6 +44,7 @@ const leads: Readonly<Record<InstructionsModel['kind'], TextKey>> = {
 export function renderInstructions(frame: PageFrame, model: InstructionsModel): string {
   const { texts, locale } = frame.language
   const amount = formatMoney(model.amount, locale)
+  const back = toLink(model.returnUrl)
   const main = html`<h1>${fill(texts.instructionsTitle, { amount })}</h1>
 <p class="lead">${texts[leads[model.kind]]}</p>
 ${model.qrText !== undefined && html`<figure class="qr">${renderQr(model.qrText, texts.qrCode)}</figure>`}
@@ -54,8 +56,8 @@ ${model.deadline !== undefined && html`<div><dt>${texts.payBefore}</dt><dd><time
 </dl>
 <p class="hint">${withMerchant(frame, texts.instructionsAfter)}</p>
 <div class="buttons no-print"><button class="secondary scripted" type="button" data-print>${icon('print')}<span>${texts.print}</span></button>${
-    model.returnUrl !== undefined &&
-    html`<a class="primary" href="${model.returnUrl}"><span>${withMerchant(frame, texts.backToMerchant)}</span></a>`
+    back !== undefined &&
+    html`<a class="primary" href="${back}"><span>${withMerchant(frame, texts.backToMerchant)}</span></a>`
   }</div>`
   return renderPage(frame, { title: fill(texts.instructionsTitle, { amount }), main })
 }

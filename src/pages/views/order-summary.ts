@@ -30,8 +30,6 @@ export interface OrderSummary {
 
 /** 50: more than anybody reads before paying; the rest is counted. */
 const linesMax = 50
-/** Up to three lines the order stays open on a phone: they fit above the form. */
-const openLinesMax = 3
 
 export function renderOrderSummary(frame: PageFrame, order: OrderSummary): Html {
   const { texts, locale } = frame.language
@@ -48,7 +46,7 @@ function renderDetails(frame: PageFrame, order: OrderSummary, amount: string): H
   const { texts } = frame.language
   const lines = order.lines ?? []
   if (lines.length === 0 && order.reference === undefined) return false
-  return html`<details class="lines"${lines.length <= openLinesMax && html` open`}>
+  return html`<details class="lines">
 <summary><span>${texts.orderSummary}</span>${icon('chevron')}</summary>
 <div class="lines-in">
 ${lines.length > 0 && html`<ul class="items">${lines.slice(0, linesMax).map(line => renderLine(frame, line, order.amount.currency))}</ul>`}

@@ -1,4 +1,5 @@
 /** How a payment ended, for customers whose shop gave no address to go back to, and while a result is awaited. */
+import { toLink } from '#pages/address.ts'
 import { html } from '#pages/html.ts'
 import { type IconName, icon } from '#pages/icons.ts'
 import { type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
@@ -34,6 +35,7 @@ const looks: Readonly<Record<ResultKind, Look>> = {
 export function renderResult(frame: PageFrame, model: ResultModel): string {
   const { texts, locale } = frame.language
   const look = looks[model.kind]
+  const back = toLink(model.returnUrl)
   const rows = [
     [texts.amount, model.amount === undefined ? undefined : formatMoney(model.amount, locale)],
     [texts.method, model.methodLabel],
@@ -46,6 +48,6 @@ export function renderResult(frame: PageFrame, model: ResultModel): string {
 <h1>${texts[look.title]}</h1>
 <p class="lead">${withMerchant(frame, texts[look.text])}</p></div>
 <dl class="facts">${rows.map(([label, value]) => value !== undefined && html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`)}</dl>
-${model.returnUrl !== undefined && html`<p class="buttons"><a class="primary" href="${model.returnUrl}"><span>${withMerchant(frame, texts.backToMerchant) || texts.continueButton}</span></a></p>`}`,
+${back !== undefined && html`<p class="buttons"><a class="primary" href="${back}"><span>${withMerchant(frame, texts.backToMerchant) || texts.continueButton}</span></a></p>`}`,
   })
 }
