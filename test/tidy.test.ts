@@ -71,6 +71,7 @@ const mayImport: Record<string, readonly string[]> = {
     'operations',
     'webhooks',
   ],
+  pages: ['domain', 'schemas', 'methods', 'lifecycle', 'operations', 'http'],
   'config.ts': ['domain', 'schemas', 'vault'],
   'gateway.ts': [
     'domain',
@@ -84,6 +85,7 @@ const mayImport: Record<string, readonly string[]> = {
     'webhooks',
     'http',
     'endpoints',
+    'pages',
     'workers',
   ],
   commands: ['domain', 'schemas', 'storage', 'vault', 'operations', 'config.ts', 'gateway.ts'],

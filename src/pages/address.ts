@@ -1,0 +1,17 @@
+/** Which addresses a page may lead to: the shop's web pages and apps, never anything that runs in our own page. */
+
+const forbidden = /^(javascript|data|blob|file|about|vbscript|view-source):$/
+
+/** As a source of a content security policy: the origin, or the scheme of an app. Undefined for what must not be one. */
+export function toSource(address: string): string | undefined {
+  if (!URL.canParse(address)) return undefined
+  const { protocol, origin } = new URL(address)
+  if (protocol === 'https:' || protocol === 'http:') return origin
+  return /^[a-z][a-z0-9+.-]*:$/.test(protocol) && !forbidden.test(protocol) ? protocol : undefined
+}
+
+/** An address for a link, or undefined. Paths of our own origin pass as they are. */
+export const toLink = (address: string | undefined): string | undefined =>
+  address !== undefined && (/^\/(?![/\\])/.test(address) || toSource(address) !== undefined)
+    ? address
+    : undefined

@@ -1,0 +1,132 @@
+/**
+ * The files the pages load, read once at the start: style, script, icon. Their addresses hold their hash, so they may be
+ * kept for ever; the page names the hash again, so the browser runs nothing else. No other origin is ever asked.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+
+export interface Asset {
+  readonly name: string
+  /** Path on our origin. */
+  readonly url: string
+  readonly contentType: string
+  readonly body: Buffer
+  readonly brotli: Buffer
+  readonly gzip: Buffer
+  /** For `integrity`: sha384-… */
+  readonly integrity: string
+  readonly purpose: string
+}
+
+export interface Assets {
+  readonly style: Asset
+  readonly script: Asset
+  readonly icon: Asset
+  /** By path. */
+  readonly byUrl: ReadonlyMap<string, Asset>
+}
+
+/** Where the assets lie; the route must serve everything in `byUrl`. */
+export const assetFolder = '/pay/assets'
+
+/** A year, the longest that caches are asked to keep anything: another content has another address. */
+export const assetCacheControl = 'public, max-age=31536000, immutable'
+
+/** In this order: what comes later may refine what came before. */
+const styles = ['base', 'frame', 'choices', 'fields', 'buttons', 'sheets', 'media']
+const scripts = ['entries.js', 'page.js']
+
+const sources = [
+  {
+    name: 'page.css',
+    parts: styles.map(name => `style/${name}.css`),
+    contentType: 'text/css; charset=utf-8',
+    purpose: 'How the payment pages look.',
+  },
+  {
+    name: 'page.js',
+    parts: scripts,
+    contentType: 'text/javascript; charset=utf-8',
+    purpose:
+      'Helps with filling in: groups digits, checks entries, sends the form once. Sends data to this origin only; the pages work without it.',
+  },
+  {
+    name: 'icon.svg',
+    parts: ['icon.svg'],
+    contentType: 'image/svg+xml',
+    purpose: 'The sign in the browser tab.',
+  },
+] as const
+
+type Source = (typeof sources)[number]
+
+const readPart = (path: string): string => readFileSync(new URL(`browser/${path}`, import.meta.url), 'utf8')
+
+/**
+ * The parts of a script become one file, because a page can vouch by hash only for the file it names, not for what that
+ * one imports. Whatever a part imports is among the parts before it.
+ */
+const joinParts = (parts: readonly string[]): string =>
+  parts
+    .map(readPart)
+    .join('\n')
+    .replace(/^import [^']*'[^']*'$/gm, '')
+    .replace(/^export /gm, '')
+
+function makeAsset({ name, parts, contentType, purpose }: Source, folder: string): Asset {
+  const body = Buffer.from(joinParts(parts))
+  const digest = createHash('sha384').update(body).digest()
+  const [stem, extension] = name.split('.')
+  // 12 characters of the hash: enough to tell the versions of one file apart.
+  const url = `${folder}/${stem}-${digest.toString('base64url').slice(0, 12)}.${extension}`
+  return {
+    name,
+    url,
+    contentType,
+    purpose,
+    body,
+    brotli: brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }),
+    gzip: gzipSync(body, { level: 9 }),
+    integrity: `sha384-${digest.toString('base64')}`,
+  }
+}
+
+export function loadAssets(folder: string = assetFolder): Assets {
+  const [style, script, icon] = [
+    makeAsset(sources[0], folder),
+    makeAsset(sources[1], folder),
+    makeAsset(sources[2], folder),
+  ]
+  return { style, script, icon, byUrl: new Map([style, script, icon].map(asset => [asset.url, asset])) }
+}
+
+export interface InventoryEntry {
+  readonly name: string
+  readonly kind: 'script' | 'stylesheet'
+  readonly url: string
+  readonly integrity: string
+  readonly bytes: number
+  readonly purpose: string
+}
+
+/**
+ * What a payment page may run, for whoever has to prove it (PCI DSS 6.4.3 and 11.6.1). A merchant's theme adds a style
+ * element of a few variables; it is named by its hash in the policy of the page itself.
+ */
+export const describeInventory = ({
+  script,
+  style,
+}: Assets): { readonly files: readonly InventoryEntry[] } => ({
+  files: [
+    { asset: script, kind: 'script' as const },
+    { asset: style, kind: 'stylesheet' as const },
+  ].map(({ asset: { name, url, integrity, body, purpose }, kind }) => ({
+    name,
+    kind,
+    url,
+    integrity,
+    bytes: body.length,
+    purpose,
+  })),
+})

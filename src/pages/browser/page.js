@@ -1,0 +1,305 @@
+/**
+ * What the payment pages do better with a script: digits in groups, mistakes told at once, a form that is sent once and
+ * keeps what was typed after a decline. It talks to its own origin only, stores nothing, and no page needs it.
+ */
+import {
+  checks,
+  detectBrand,
+  formatExpiry,
+  groupIban,
+  groupNumber,
+  parseExpiry,
+  toDigits,
+} from './entries.js'
+
+const find = (selector, within = document) => within.querySelector(selector)
+const findAll = (selector, within = document) => [...within.querySelectorAll(selector)]
+
+/** Rewrites a field without moving the caret away from the character it stood behind. */
+function rewrite(field, format, counts) {
+  const before = field.value
+  const after = format(before)
+  if (after === before) return
+  const atEnd = field.selectionStart === before.length
+  const passed = before.slice(0, field.selectionStart).replace(counts, '').length
+  field.value = after
+  if (document.activeElement !== field) return
+  let caret = atEnd ? after.length : 0
+  for (let seen = 0; !atEnd && caret < after.length && seen < passed; caret++)
+    if (!after[caret].match(counts)) seen++
+  field.setSelectionRange(caret, caret)
+}
+
+function showError(field, text) {
+  const error = document.getElementById(`${field.name}-error`)
+  if (error === null) return
+  error.textContent = text
+  if (text === '') field.removeAttribute('aria-invalid')
+  else field.setAttribute('aria-invalid', 'true')
+  field.closest('.field, .tick')?.toggleAttribute('data-wrong', text !== '')
+}
+
+function checkField(field) {
+  const kind = checks[field.name]?.(field.value, undefined, field) ?? ''
+  const text = kind === '' ? '' : (field.dataset[kind] ?? '')
+  showError(field, text)
+  return text
+}
+
+/** Only what is shown is asked for. */
+const visibleFields = form =>
+  findAll('input', form).filter(
+    field => field.name in checks && field.checkVisibility?.() !== false && !field.matches(':disabled'),
+  )
+
+function showNotice(title, message, errors) {
+  const notice = find('[data-notice]')
+  if (notice === null) return
+  const lines = Object.entries(errors)
+  notice.hidden = title === ''
+  notice.replaceChildren()
+  if (title === '') return
+  const add = (parent, tag, text = '') => {
+    const element = document.createElement(tag)
+    element.textContent = text
+    parent.append(element)
+    return element
+  }
+  const box = add(notice, 'div')
+  add(box, 'p', title).className = 'notice-title'
+  if (message) add(box, 'p', message)
+  const list = lines.length > 0 ? add(box, 'ul') : undefined
+  for (const [name, text] of lines) add(add(list, 'li'), 'a', text).href = `#${name}`
+  notice.focus()
+}
+
+/** Busy means: sent, and not to be sent again. */
+function setBusy(form, isBusy) {
+  form.toggleAttribute('aria-busy', isBusy)
+  if (isBusy) form.setAttribute('aria-busy', 'true')
+  const progress = find('[data-progress]', form)
+  if (progress !== null) progress.textContent = isBusy ? (form.dataset.sending ?? '') : ''
+}
+
+const isBusy = form => form.getAttribute('aria-busy') === 'true'
+
+/** 90 s: longer than the server lets a provider think. */
+const answerTimeoutMs = 90_000
+
+/** What the server says: where to go on, or what is wrong. Anything else is shown by loading the page anew. */
+async function send(form) {
+  const response = await fetch(form.action, {
+    method: 'POST',
+    body: new URLSearchParams(new FormData(form)),
+    headers: { accept: 'application/json' },
+    credentials: 'same-origin',
+    signal: AbortSignal.timeout(answerTimeoutMs),
+  })
+  if (!(response.headers.get('content-type') ?? '').includes('application/json')) {
+    if (response.status >= 500) return { message: form.dataset.broken }
+    return { redirect: location.href }
+  }
+  return response.json()
+}
+
+function showAnswer(form, { message, errors = {}, attempt }) {
+  const notice = find('[data-notice]')
+  if (attempt !== undefined) for (const field of findAll('input[name="attempt"]')) field.value = attempt
+  for (const field of visibleFields(form))
+    if (errors[field.name] !== undefined) showError(field, errors[field.name])
+  const title = message ? notice?.dataset.declined : notice?.dataset.title
+  showNotice(title ?? '', message, errors)
+}
+
+async function pay(form) {
+  setBusy(form, true)
+  showNotice('', '', {})
+  try {
+    const answer = await send(form)
+    // Busy until the next page is there: the button must not come back to life in between.
+    if (answer.redirect !== undefined) return location.assign(answer.redirect)
+    setBusy(form, false)
+    showAnswer(form, answer)
+  } catch {
+    setBusy(form, false)
+    showAnswer(form, { message: form.dataset.lost })
+  }
+}
+
+function onPaySubmit(event) {
+  const form = event.currentTarget
+  event.preventDefault()
+  if (isBusy(form)) return
+  const errors = {}
+  for (const field of visibleFields(form)) {
+    const text = checkField(field)
+    if (text !== '') errors[field.name] = text
+  }
+  if (Object.keys(errors).length === 0) return void pay(form)
+  showNotice(find('[data-notice]')?.dataset.title ?? '', '', errors)
+}
+
+/** Fields of a method that is not chosen are not sent: nobody else needs the card number that was typed first. */
+function disableUnchosen() {
+  for (const panel of findAll('.panel')) {
+    const isChosen = find(':scope > .option input', panel.parentElement)?.checked === true
+    for (const field of findAll('input', panel)) field.disabled = !isChosen
+  }
+  const another = find('[data-new-card]')
+  if (another !== null && !another.disabled) {
+    for (const field of findAll('.card-fields input')) field.disabled = !another.checked
+  }
+}
+
+function startCardNumber() {
+  const field = document.getElementById('number')
+  if (field === null) return
+  const code = document.getElementById('securityCode')
+  const hint = document.getElementById('securityCode-hint')
+  const mark = find('[data-brand] use')
+  const update = event => {
+    if (event?.isComposing) return
+    rewrite(field, value => groupNumber(toDigits(value)), /\D/g)
+    const brand = detectBrand(toDigits(field.value))
+    const known = document.getElementById(`b-${brand}`) === null ? 'unknown' : brand
+    mark?.setAttribute('href', `#b-${known}`)
+    if (hint !== null && code !== null)
+      hint.textContent = code.dataset[brand === 'amex' ? 'front' : 'back'] ?? ''
+  }
+  field.addEventListener('input', update)
+  // Autofill of some browsers tells of itself only by change.
+  field.addEventListener('change', update)
+  if (field.value !== '') update()
+}
+
+function startExpiry() {
+  const field = document.getElementById('expiry')
+  field?.addEventListener('input', event => {
+    // Whoever deletes or edits in the middle is left alone until the field is left.
+    if (
+      event.isComposing ||
+      event.inputType?.startsWith('delete') ||
+      field.selectionStart !== field.value.length
+    )
+      return
+    field.value = formatExpiry(field.value)
+  })
+  field?.addEventListener('change', () => {
+    const date = parseExpiry(field.value)
+    if (date)
+      field.value = `${String(date.month).padStart(2, '0')}/${String(date.year % 100).padStart(2, '0')}`
+  })
+}
+
+function startIban() {
+  const field = document.getElementById('iban')
+  field?.addEventListener('input', event => {
+    if (!event.isComposing) rewrite(field, groupIban, /[^A-Z0-9]/gi)
+  })
+}
+
+function startForms() {
+  for (const form of findAll('form[data-pay]')) {
+    form.addEventListener('submit', onPaySubmit)
+    form.addEventListener('change', disableUnchosen)
+    for (const field of findAll('input', form).filter(({ name }) => name in checks)) {
+      // Leaving an empty field says nothing yet; what is wrong is told at once, and taken back as soon as it is right.
+      field.addEventListener(
+        'blur',
+        () => field.value !== '' && field.type !== 'checkbox' && checkField(field),
+      )
+      field.addEventListener(
+        'input',
+        () => field.getAttribute('aria-invalid') === 'true' && checkField(field),
+      )
+    }
+  }
+  for (const form of findAll('form[data-once]')) {
+    form.addEventListener('submit', event => {
+      if (isBusy(form)) event.preventDefault()
+      else setBusy(form, true)
+    })
+  }
+  disableUnchosen()
+}
+
+function startTestCards() {
+  for (const button of findAll('[data-test-card]')) {
+    button.addEventListener('click', () => {
+      const set = (id, value) => {
+        const field = document.getElementById(id)
+        if (field === null) return
+        field.value = value
+        field.dispatchEvent(new Event('input', { bubbles: true }))
+        showError(field, '')
+      }
+      set('number', button.dataset.testCard)
+      set('expiry', `12/${(new Date().getFullYear() + 3) % 100}`)
+      set('securityCode', '123')
+      if (document.getElementById('cardholderName')?.value === '') set('cardholderName', 'Test Customer')
+      button.closest('details').open = false
+      document.getElementById('number')?.focus()
+    })
+  }
+}
+
+function startSearch() {
+  const more = find('[data-more]')
+  const box = find('[data-search]')
+  if (more === null || box === null) return
+  box.hidden = false
+  const status = find('[data-found]', more)
+  const plain = text => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+  find('input', box).addEventListener('input', event => {
+    const wanted = plain(event.currentTarget.value.trim())
+    let count = 0
+    for (const group of findAll('[data-group]', more)) {
+      const methods = findAll('[data-method]', group)
+      for (const method of methods)
+        method.hidden = !plain(find('.option', method).textContent).includes(wanted)
+      const shown = methods.filter(method => !method.hidden).length
+      group.hidden = shown === 0
+      count += shown
+    }
+    find('[data-nothing]', more).hidden = count > 0
+    status.textContent = wanted === '' ? '' : status.dataset.found.replace('{count}', String(count))
+  })
+  // Enter in the search must not pay.
+  find('input', box).addEventListener('keydown', event => event.key === 'Enter' && event.preventDefault())
+}
+
+function startCopy() {
+  for (const button of findAll('[data-copy]')) {
+    const word = find('span', button)
+    const before = word.textContent
+    button.addEventListener('click', async () => {
+      try {
+        await navigator.clipboard.writeText(button.dataset.copy)
+        word.textContent = button.dataset.copied
+        word.removeAttribute('aria-hidden')
+        word.setAttribute('role', 'status')
+      } catch {
+        // Not allowed here: the text is selected, so that the customer's own shortcut copies it.
+        getSelection().selectAllChildren(button.previousElementSibling)
+        word.textContent = before
+      }
+    })
+  }
+  for (const button of findAll('[data-print]')) button.addEventListener('click', () => print())
+}
+
+function start() {
+  startCardNumber()
+  startExpiry()
+  startIban()
+  startForms()
+  startTestCards()
+  startSearch()
+  startCopy()
+  // The back button brings the page as it was left; it must be possible to pay from it again.
+  addEventListener('pageshow', event => {
+    if (event.persisted) for (const form of findAll('form[aria-busy]')) setBusy(form, false)
+  })
+}
+
+start()

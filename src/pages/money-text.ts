@@ -1,0 +1,117 @@
+/**
+ * Amounts, numbers and dates as the customer reads them. The exponent is that of our own currency table: the run time's
+ * locale data rounds some currencies to decimals that nobody counts in.
+ */
+import { strict as assert } from 'node:assert'
+import { exponentOf } from '#domain/currencies.ts'
+
+export interface Money {
+  /** In the smallest unit. */
+  readonly value: number
+  readonly currency: string
+}
+
+/**
+ * 1,000: more pairs of locale and currency than a shop meets in a day. Locales come from browsers, so the memory must
+ * have an end; it then starts anew.
+ */
+const formattersMax = 1_000
+const formatters = new Map<string, Intl.NumberFormat>()
+const dateFormatters = new Map<string, Intl.DateTimeFormat>()
+
+function remember<Formatter>(memory: Map<string, Formatter>, key: string, make: () => Formatter): Formatter {
+  const known = memory.get(key)
+  if (known !== undefined) return known
+  if (memory.size >= formattersMax) memory.clear()
+  const made = make()
+  memory.set(key, made)
+  return made
+}
+
+/** 1234 with two decimals is "12.34". Text, because a fraction is not exact as a number. */
+function toDecimal(value: number, exponent: number): Intl.StringNumericLiteral {
+  assert(Number.isSafeInteger(value), 'amounts are whole numbers of the smallest unit')
+  const digits = String(Math.abs(value)).padStart(exponent + 1, '0')
+  const whole = digits.slice(0, digits.length - exponent)
+  const fraction = digits.slice(digits.length - exponent)
+  return `${value < 0 ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}` as Intl.StringNumericLiteral
+}
+
+export function formatMoney({ value, currency }: Money, locale: string): string {
+  const exponent = exponentOf(currency)
+  assert(exponent !== undefined, `${currency} is no active currency`)
+  const formatter = remember(
+    formatters,
+    `${locale} ${currency}`,
+    () =>
+      new Intl.NumberFormat(locale, {
+        style: 'currency',
+        currency,
+        minimumFractionDigits: exponent,
+        maximumFractionDigits: exponent,
+      }),
+  )
+  return formatter.format(toDecimal(value, exponent))
+}
+
+/** A decimal written with a point, as in quotes of exchange rates; its own count of decimals is kept. */
+export function formatDecimal(decimal: string, locale: string): string {
+  const decimals = decimal.split('.')[1]?.length ?? 0
+  const formatter = remember(
+    formatters,
+    `${locale} ${decimals}`,
+    () => new Intl.NumberFormat(locale, { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
+  )
+  return formatter.format(decimal as Intl.StringNumericLiteral)
+}
+
+/** "3.00" is 3.00 %, not 300 %. */
+export function formatPercentage(percentage: string, locale: string): string {
+  const decimals = percentage.split('.')[1]?.length ?? 0
+  const formatter = remember(
+    formatters,
+    `${locale} % ${decimals}`,
+    () =>
+      new Intl.NumberFormat(locale, {
+        style: 'unit',
+        unit: 'percent',
+        minimumFractionDigits: decimals,
+        maximumFractionDigits: decimals,
+      }),
+  )
+  return formatter.format(percentage as Intl.StringNumericLiteral)
+}
+
+export function formatCount(count: number, locale: string): string {
+  return remember(formatters, `${locale} #`, () => new Intl.NumberFormat(locale)).format(count)
+}
+
+/** The name of a currency in the customer's language: "US dollar". */
+export const nameCurrency = (currency: string, locale: string): string =>
+  new Intl.DisplayNames(locale, { type: 'currency' }).of(currency) ?? currency
+
+/** A day without a time, read as UTC: due dates are days, not moments. */
+export const formatDay = (instant: string, locale: string): string =>
+  remember(
+    dateFormatters,
+    `${locale} day`,
+    () =>
+      new Intl.DateTimeFormat(locale, { year: 'numeric', month: 'long', day: 'numeric', timeZone: 'UTC' }),
+  ).format(new Date(instant))
+
+/** We do not know where the customer is, so the zone is named. */
+export const formatMoment = (instant: string, locale: string): string =>
+  remember(
+    dateFormatters,
+    `${locale} moment`,
+    () =>
+      new Intl.DateTimeFormat(locale, {
+        year: 'numeric',
+        month: 'long',
+        day: 'numeric',
+        hour: 'numeric',
+        minute: '2-digit',
+        timeZone: 'UTC',
+        timeZoneName: 'short',
+      }),
+  ).format(new Date(instant))

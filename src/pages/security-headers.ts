@@ -1,0 +1,59 @@
+/** The headers of every hosted page: what it may load, where its forms may lead, who may frame it. Nothing inline. */
+import { toSource } from '#pages/address.ts'
+import { logoOrigin, styleTheme, type Theme } from '#pages/theme.ts'
+
+export interface PageSecurity {
+  /** Addresses the forms may end at after our own redirect: the return and cancel addresses of the stored payment. */
+  readonly formActions?: readonly string[] | undefined
+  /** Of the merchant whose page it is; brings the hash of the style and the origin of the logo. */
+  readonly theme?: Theme | undefined
+  /** Origins that may show the page in a frame; none where absent. */
+  readonly frameAncestors?: readonly string[] | undefined
+  /** Whether the customer reached us by TLS, directly or through the trusted proxy. */
+  readonly tls: boolean
+}
+
+const toSources = (addresses: readonly string[] = []): readonly string[] => [
+  ...new Set(addresses.map(toSource).filter(source => source !== undefined)),
+]
+
+const joinSources = (...sources: readonly (string | undefined)[]): string =>
+  sources.filter(source => source !== undefined).join(' ')
+
+/** A year. Without subdomains: those of the merchant's host are not ours to speak for. */
+const strictTransport = 'max-age=31536000'
+
+const permissions =
+  'accelerometer=(), browsing-topics=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), ' +
+  'magnetometer=(), microphone=(), midi=(), usb=(), payment=(), clipboard-write=(self)'
+
+export function securityHeaders({
+  formActions,
+  theme = {},
+  frameAncestors,
+  tls,
+}: PageSecurity): Record<string, string> {
+  const ancestors = toSources(frameAncestors)
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src ${joinSources("'self'", styleTheme(theme)?.source)}`,
+    `img-src ${joinSources("'self'", logoOrigin(theme))}`,
+    "connect-src 'self'",
+    `form-action ${joinSources("'self'", ...toSources(formActions))}`,
+    `frame-ancestors ${ancestors.length === 0 ? "'none'" : ancestors.join(' ')}`,
+    "base-uri 'none'",
+    // A mistake in a template must not become a script: the browser then refuses strings as code altogether.
+    "require-trusted-types-for 'script'",
+  ]
+  return {
+    'content-security-policy': policy.join('; '),
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'permissions-policy': permissions,
+    'x-robots-tag': 'noindex, nofollow',
+    ...(ancestors.length === 0 ? { 'x-frame-options': 'DENY' } : {}),
+    ...(tls ? { 'strict-transport-security': strictTransport } : {}),
+  }
+}

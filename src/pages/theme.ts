@@ -1,0 +1,101 @@
+/**
+ * What a merchant may change about the pages: logo, colours, font. Whatever would make them unreadable is put right or
+ * left out. The result is the text of a style element whose hash goes into the content security policy.
+ */
+import { createHash } from 'node:crypto'
+import { contrast, inkOn, makeReadable, parseColour, type Rgb, toHex } from '#pages/colour.ts'
+
+/** Fonts that the customer's device already has: none is loaded, so none can follow the customer. */
+const fonts = {
+  system: "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','Noto Sans',sans-serif",
+  humanist: "Seravek,'Gill Sans Nova',Ubuntu,Calibri,'DejaVu Sans',source-sans-pro,sans-serif",
+  geometric: "Avenir,Montserrat,Corbel,'URW Gothic',source-sans-pro,sans-serif",
+  rounded: "ui-rounded,'Hiragino Maru Gothic ProN',Quicksand,Comfortaa,Manjari,'Arial Rounded MT',sans-serif",
+  serif: "'Iowan Old Style','Palatino Linotype','URW Palladio L',P052,serif",
+  mono: "ui-monospace,'Cascadia Code',Menlo,Consolas,'DejaVu Sans Mono',monospace",
+} as const
+
+export type FontName = keyof typeof fonts
+export const fontNames = Object.keys(fonts) as readonly FontName[]
+
+export interface Theme {
+  /** A path of our own origin or an https address; its origin must be in the policy's `img-src`. */
+  readonly logoUrl?: string | undefined
+  /** `#rrggbb`: buttons, links, what is chosen. */
+  readonly accent?: string | undefined
+  /** `#rrggbb`: behind the order summary, in light mode. */
+  readonly background?: string | undefined
+  readonly font?: FontName | undefined
+}
+
+export interface ThemeStyle {
+  readonly css: string
+  /** As a source of `style-src`. */
+  readonly source: string
+}
+
+/** The surfaces of page.css that coloured text stands on, the less forgiving one of each mode. */
+const lightSurface: Rgb = [0xf4, 0xf5, 0xf7]
+const darkSurface: Rgb = [0x1b, 0x20, 0x28]
+/** The grey of secondary text in light mode: the faintest text that a background must carry. */
+const muted: Rgb = [0x56, 0x5e, 0x6c]
+
+const accentVariables = (accent: Rgb, surface: Rgb): string => {
+  const readable = makeReadable(accent, surface)
+  return `--accent:${toHex(readable)};--on-accent:${toHex(inkOn(readable))}`
+}
+
+function lightVariables({ accent, background, font }: Theme): string {
+  const variables: string[] = []
+  const behind = parseColour(background ?? '')
+  const carries = behind !== undefined && contrast(behind, muted) >= 4.5
+  if (behind !== undefined && carries) variables.push(`--tint:${toHex(behind)}`)
+  const colour = parseColour(accent ?? '')
+  if (colour !== undefined) {
+    variables.push(accentVariables(colour, carries ? darker(behind, lightSurface) : lightSurface))
+  }
+  if (font !== undefined && Object.hasOwn(fonts, font)) variables.push(`--font:${fonts[font]}`)
+  return variables.join(';')
+}
+
+const darker = (one: Rgb | undefined, other: Rgb): Rgb =>
+  one !== undefined && contrast(one, [0, 0, 0]) < contrast(other, [0, 0, 0]) ? one : other
+
+function darkVariables({ accent }: Theme): string {
+  const colour = parseColour(accent ?? '')
+  return colour === undefined ? '' : accentVariables(colour, darkSurface)
+}
+
+/** 1,000 themes: one per merchant who has paid pages open; then the memory starts anew. */
+const rememberedMax = 1_000
+const remembered = new Map<string, ThemeStyle | undefined>()
+
+function makeStyle(theme: Theme): ThemeStyle | undefined {
+  const light = lightVariables(theme)
+  const dark = darkVariables(theme)
+  if (light === '' && dark === '') return undefined
+  const atNight = dark === '' ? '' : `@media screen and (prefers-color-scheme:dark){:root{${dark}}}`
+  const css = `:root{${light}}${atNight}`
+  return { css, source: `'sha256-${createHash('sha256').update(css).digest('base64')}'` }
+}
+
+/** Undefined for a merchant who has changed nothing that needs a style. */
+export function styleTheme(theme: Theme): ThemeStyle | undefined {
+  const key = `${theme.accent} ${theme.background} ${theme.font}`
+  if (remembered.has(key)) return remembered.get(key)
+  if (remembered.size >= rememberedMax) remembered.clear()
+  const style = makeStyle(theme)
+  remembered.set(key, style)
+  return style
+}
+
+/** The origin that `img-src` must allow for the logo; undefined for none, for our own, and for what is no https address. */
+export function logoOrigin({ logoUrl }: Theme): string | undefined {
+  if (logoUrl === undefined || !URL.canParse(logoUrl)) return undefined
+  const { protocol, origin } = new URL(logoUrl)
+  return protocol === 'https:' ? origin : undefined
+}
+
+/** The address to put into the page, or undefined: only https and paths of our own origin are pictures here. */
+export const safeLogoUrl = (theme: Theme): string | undefined =>
+  logoOrigin(theme) !== undefined || /^\/[^/\\]/.test(theme.logoUrl ?? '') ? theme.logoUrl : undefined

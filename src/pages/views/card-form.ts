@@ -1,0 +1,139 @@
+/** The card's fields. A number or security code is never rendered back: what was typed stays in the browser only. */
+import { fill, type Html, html } from '#pages/html.ts'
+import { brandMark, icon, nameBrand } from '#pages/icons.ts'
+import type { PageFrame } from '#pages/layout.ts'
+import { type FieldErrors, renderField, renderTick } from '#pages/views/field.ts'
+
+export interface RememberedCard {
+  /** Sent back as `remembered`. */
+  readonly id: string
+  readonly brand: string
+  readonly last4Digits: string
+  /** YYYYMM. */
+  readonly expiryDate?: string | undefined
+}
+
+export interface TestCard {
+  readonly number: string
+  readonly description: string
+}
+
+export interface CardForm {
+  readonly remembered?: readonly RememberedCard[] | undefined
+  /** Whether the customer is known, so that the card can be kept. */
+  readonly mayBeSaved?: boolean | undefined
+  /** Only in test; the layout's frame decides, so that live never shows them. */
+  readonly testCards?: readonly TestCard[] | undefined
+  /** What was entered before, without number and security code. */
+  readonly entered?:
+    | {
+        readonly expiry?: string | undefined
+        readonly cardholderName?: string | undefined
+        readonly isToBeSaved?: boolean | undefined
+        /** The remembered card that was chosen; empty for another one. */
+        readonly remembered?: string | undefined
+      }
+    | undefined
+}
+
+export function renderCardForm(frame: PageFrame, form: CardForm, errors: FieldErrors): Html {
+  const remembered = form.remembered ?? []
+  const fields = html`<div class="card-fields">${renderFields(frame, form, errors)}</div>`
+  if (remembered.length === 0) return fields
+  const { texts } = frame.language
+  const chosen = form.entered?.remembered ?? remembered[0]?.id
+  return html`<fieldset class="saved"><legend>${texts.savedCards}</legend><div class="method-list">
+${remembered.map(card => renderRemembered(frame, card, chosen === card.id))}
+<label class="option"><input type="radio" name="remembered" value=""${chosen === '' && html` checked`} data-new-card><span class="option-name">${texts.otherCard}</span>${icon('card')}</label>
+</div></fieldset>${fields}`
+}
+
+function renderRemembered({ language }: PageFrame, card: RememberedCard, isChosen: boolean): Html {
+  const { texts } = language
+  const brand = nameBrand(card.brand, texts.card)
+  const date =
+    card.expiryDate === undefined ? '' : `${card.expiryDate.slice(4)}/${card.expiryDate.slice(2, 4)}`
+  return html`<label class="option"><input type="radio" name="remembered" value="${card.id}"${
+    isChosen && html` checked`
+  }><span class="option-name">${fill(texts.cardEnding, { brand, digits: card.last4Digits })}${
+    date !== '' && html`<small>${fill(texts.cardExpires, { date })}</small>`
+  }</span>${brandMark(card.brand)}</label>`
+}
+
+function renderFields(frame: PageFrame, form: CardForm, errors: FieldErrors): Html {
+  const { texts } = frame.language
+  return html`${renderField({
+    name: 'number',
+    label: texts.cardNumber,
+    autocomplete: 'cc-number',
+    isNumeric: true,
+    isCode: true,
+    // 19 digits, and room for what people put between them when they paste.
+    lengthMax: 40,
+    placeholder: '0000 0000 0000 0000',
+    error: errors.number,
+    mistakes: {
+      missing: texts.cardNumberMissing,
+      wrong: texts.cardNumberWrong,
+      short: texts.cardNumberShort,
+    },
+    decoration: html`<span class="in-field" data-brand>${brandMark('unknown')}</span>`,
+  })}
+<div class="pair">${renderField({
+    name: 'expiry',
+    label: texts.expiryDate,
+    autocomplete: 'cc-exp',
+    isNumeric: true,
+    isCode: true,
+    lengthMax: 10,
+    placeholder: texts.expiryHint,
+    value: form.entered?.expiry,
+    error: errors.expiry,
+    mistakes: { missing: texts.expiryMissing, wrong: texts.expiryWrong, past: texts.expiryPast },
+  })}${renderField({
+    name: 'securityCode',
+    label: texts.securityCode,
+    autocomplete: 'cc-csc',
+    isNumeric: true,
+    isCode: true,
+    lengthMax: 4,
+    placeholder: '000',
+    hint: texts.securityCodeHint,
+    error: errors.securityCode,
+    mistakes: {
+      missing: texts.securityCodeMissing,
+      wrong: texts.securityCodeWrong,
+      back: texts.securityCodeHint,
+      front: texts.securityCodeHintFront,
+    },
+  })}</div>
+${renderField({
+  name: 'cardholderName',
+  label: texts.cardholderName,
+  autocomplete: 'cc-name',
+  lengthMax: 45,
+  value: form.entered?.cardholderName,
+  error: errors.cardholderName,
+  mistakes: { missing: texts.cardholderNameMissing, wrong: texts.cardholderNameWrong },
+})}
+${
+  form.mayBeSaved === true &&
+  renderTick({
+    name: 'saveCard',
+    label: fill(texts.saveCard, { merchant: frame.merchantName ?? '' }),
+    isTicked: form.entered?.isToBeSaved,
+  })
+}
+${frame.isTest && renderTestCards(frame, form.testCards ?? [])}`
+}
+
+function renderTestCards({ language }: PageFrame, cards: readonly TestCard[]): Html | false {
+  if (cards.length === 0) return false
+  const { texts } = language
+  return html`<details class="test-cards"><summary>${icon('flask')}<span>${texts.testCards}</span>${icon('chevron')}</summary>
+<p class="hint">${texts.testCardsHint}</p>
+<ul>${cards.map(
+    ({ number, description }) =>
+      html`<li><button type="button" data-test-card="${number}"><bdi class="code">${number.replace(/(....)(?=.)/g, '$1 ')}</bdi><small lang="en" dir="ltr">${description}</small></button></li>`,
+  )}</ul></details>`
+}

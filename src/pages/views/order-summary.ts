@@ -1,0 +1,88 @@
+/** What is being paid: amount, description, lines, sums. Only shows; the sums come ready and are never compared here. */
+import { fill, type Html, html } from '#pages/html.ts'
+import { icon } from '#pages/icons.ts'
+import type { PageFrame } from '#pages/layout.ts'
+import { formatCount, formatMoney, type Money } from '#pages/money-text.ts'
+
+export interface SummaryLine {
+  readonly name: string
+  readonly quantity?: number | undefined
+  readonly quantityUnit?: string | undefined
+  readonly description?: string | undefined
+  /** Of all units, in the smallest unit. */
+  readonly total?: number | undefined
+}
+
+export interface OrderSummary {
+  readonly amount: Money
+  /** `order.description` and a link's own description, as text. */
+  readonly descriptions?: readonly string[] | undefined
+  readonly lines?: readonly SummaryLine[] | undefined
+  readonly subtotal?: number | undefined
+  /** What is taken off, as a positive number. */
+  readonly discount?: number | undefined
+  readonly shipping?: number | undefined
+  readonly tax?: number | undefined
+  /** Whether the prices of the lines hold the tax already. */
+  readonly isTaxIncluded?: boolean | undefined
+  readonly reference?: string | undefined
+}
+
+/** 50: more than anybody reads before paying; the rest is counted. */
+const linesMax = 50
+
+export function renderOrderSummary(frame: PageFrame, order: OrderSummary): Html {
+  const { texts, locale } = frame.language
+  const amount = formatMoney(order.amount, locale)
+  return html`<section class="order" aria-labelledby="order-title">
+<p class="due-label" id="order-title">${fill(texts.payTo, { merchant: frame.merchantName ?? '' })}</p>
+<p class="due">${amount}</p>
+${(order.descriptions ?? []).map(text => html`<p class="about" dir="auto">${text}</p>`)}
+${renderDetails(frame, order, amount)}
+</section>`
+}
+
+function renderDetails(frame: PageFrame, order: OrderSummary, amount: string): Html | false {
+  const { texts } = frame.language
+  const lines = order.lines ?? []
+  if (lines.length === 0 && order.reference === undefined) return false
+  return html`<details class="lines">
+<summary><span>${texts.orderSummary}</span>${icon('chevron')}</summary>
+<div class="lines-in">
+${lines.length > 0 && html`<ul class="items">${lines.slice(0, linesMax).map(line => renderLine(frame, line, order.amount.currency))}</ul>`}
+${lines.length > linesMax && html`<p class="more">${fill(texts.moreItems, { count: formatCount(lines.length - linesMax, frame.language.locale) })}</p>`}
+${renderSums(frame, order, amount)}
+</div>
+</details>`
+}
+
+function renderLine({ language }: PageFrame, line: SummaryLine, currency: string): Html {
+  const { name, quantity, quantityUnit, description, total } = line
+  const count = quantity === undefined ? '' : formatCount(quantity, language.locale)
+  return html`<li><span class="item-name"><bdi>${name}</bdi>${
+    description !== undefined && html`<small dir="auto">${description}</small>`
+  }${
+    quantity !== undefined &&
+    quantity !== 1 &&
+    html`<small>× ${count} <bdi>${quantityUnit ?? ''}</bdi></small>`
+  }</span>${
+    total !== undefined &&
+    html`<span class="item-sum">${formatMoney({ value: total, currency }, language.locale)}</span>`
+  }</li>`
+}
+
+function renderSums({ language }: PageFrame, order: OrderSummary, amount: string): Html {
+  const { texts, locale } = language
+  const row = (label: string, value: number | undefined): Html | false =>
+    value !== undefined &&
+    html`<div><dt>${label}</dt><dd>${formatMoney({ value, currency: order.amount.currency }, locale)}</dd></div>`
+  return html`<dl class="sums">
+${row(texts.subtotal, order.subtotal)}
+${row(texts.discount, order.discount === undefined ? undefined : -order.discount)}
+${row(texts.shipping, order.shipping)}
+${order.isTaxIncluded !== true && row(texts.tax, order.tax)}
+<div class="sum-total"><dt>${texts.total}</dt><dd>${amount}</dd></div>
+${order.isTaxIncluded === true && row(texts.taxIncluded, order.tax)}
+${order.reference !== undefined && html`<div class="sum-note"><dt>${texts.reference}</dt><dd><bdi>${order.reference}</bdi></dd></div>`}
+</dl>`
+}

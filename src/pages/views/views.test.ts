@@ -1,0 +1,166 @@
+/** What no view may do, whatever it is given: let markup through, show a card number, or show test helps in live. */
+import { describe, expect, test } from 'vitest'
+import { loadAssets } from '#pages/assets.ts'
+import { chooseLanguage } from '#pages/language.ts'
+import type { PageFrame } from '#pages/layout.ts'
+import { type CheckoutModel, labelMethod, renderCheckout } from '#pages/views/checkout.ts'
+import { renderCurrencyChoice } from '#pages/views/currency-choice.ts'
+import { renderDeadEnd, statusOfDeadEnd } from '#pages/views/dead-end.ts'
+import { renderInstructions, renderQr } from '#pages/views/instructions.ts'
+import { renderResult } from '#pages/views/result.ts'
+import { renderChallenge, renderProviderPage } from '#pages/views/test-pages.ts'
+
+const hostile = `"><script>alert(1)</script><img src=x onerror='1'>`
+const frame: PageFrame = {
+  language: chooseLanguage('en', undefined),
+  assets: loadAssets(),
+  isTest: true,
+  merchantName: hostile,
+  theme: { logoUrl: hostile, accent: hostile },
+}
+const amount = { value: 1234, currency: 'EUR' }
+const hidden = [{ name: hostile, value: hostile }]
+
+const checkout: CheckoutModel = {
+  order: {
+    amount,
+    descriptions: [hostile],
+    reference: hostile,
+    lines: [{ name: hostile, description: hostile, quantityUnit: hostile, quantity: 2 }],
+  },
+  action: '/pay/x',
+  cancelAction: '/pay/x/cancel',
+  hidden,
+  message: hostile,
+  errors: { number: hostile, iban: hostile },
+  methods: [
+    {
+      type: hostile,
+      label: hostile,
+      family: 'card',
+      flow: 'direct',
+      card: {
+        mayBeSaved: true,
+        remembered: [{ id: hostile, brand: hostile, last4Digits: '1111' }],
+        testCards: [{ number: '4111111111111111', description: hostile }],
+        entered: { expiry: hostile, cardholderName: hostile },
+      },
+    },
+    {
+      type: 'X',
+      label: hostile,
+      family: 'direct_debit',
+      flow: 'direct',
+      directDebit: { creditorId: hostile, entered: { iban: hostile } },
+    },
+    ...['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(type => ({
+      type,
+      label: hostile,
+      family: 'wallet' as const,
+      flow: 'redirect' as const,
+    })),
+  ],
+}
+
+const step = { amount, action: '/pay/x', hidden }
+const pages: [string, (own: PageFrame) => string][] = [
+  ['checkout', own => renderCheckout(own, checkout)],
+  [
+    'currency choice',
+    own =>
+      renderCurrencyChoice(own, {
+        ...step,
+        order: checkout.order,
+        merchantAmount: amount,
+        cardholderAmount: amount,
+        exchangeRate: '1.2',
+        markupPercentage: '3.00',
+        rateSource: hostile,
+      }),
+  ],
+  [
+    'instructions',
+    own =>
+      renderInstructions(own, {
+        amount,
+        methodLabel: hostile,
+        kind: 'transfer',
+        entries: [{ name: 'reference', value: hostile }],
+        qrText: hostile,
+        returnUrl: 'javascript:alert(1)',
+      }),
+  ],
+  ['provider page', own => renderProviderPage(own, { ...step, methodLabel: hostile, reference: hostile })],
+  [
+    'challenge',
+    own =>
+      renderChallenge(own, { ...step, brand: hostile, last4Digits: hostile, date: '2026-12-01T00:00:00Z' }),
+  ],
+  [
+    'result',
+    own => renderResult(own, { kind: 'paid', amount, reference: hostile, returnUrl: 'javascript:alert(1)' }),
+  ],
+  [
+    'dead end',
+    own => renderDeadEnd(own, { kind: 'error', returnUrl: 'data:text/html,x', retryUrl: '//evil.example' }),
+  ],
+]
+
+describe.each(pages)('%s', (_, render) => {
+  test('lets no markup through and leads nowhere it must not', () => {
+    const text = render(frame)
+    expect(text.match(/<script/g)).toHaveLength(1)
+    expect(text).not.toMatch(/<img|onerror='|javascript:|data:text|\/\/evil/)
+    // No handler, no style attribute, no style element without a theme.
+    expect(text).not.toMatch(/<[^>]*\s(on[a-z]+|style)=/i)
+    expect(text).not.toContain('<style')
+  })
+
+  test('says nothing about a merchant it does not know', () => {
+    expect(render({ ...frame, merchantName: undefined })).not.toMatch(/\{[a-z]+\}|undefined|\[object/i)
+  })
+})
+
+test('test cards and test banner are for test only', () => {
+  const live = renderCheckout({ ...frame, isTest: false }, checkout)
+  expect(live).not.toContain('4111')
+  expect(live).not.toContain(frame.language.texts.testBanner)
+  expect(renderCheckout(frame, checkout)).toContain('4111 1111 1111 1111')
+})
+
+test('number and security code have no value to show', () => {
+  const text = renderCheckout(frame, checkout)
+  for (const name of ['number', 'securityCode']) {
+    expect(text.match(new RegExp(`<input id="${name}"[^>]*>`))?.[0]).not.toMatch(/ value=/)
+  }
+})
+
+test('a theme is named by the hash that the page holds', () => {
+  const text = renderResult({ ...frame, theme: { accent: '#aa0000' } }, { kind: 'paid' })
+  expect(text).toMatch(/<style>:root\{--accent:#aa0000;--on-accent:#ffffff\}@media[^<]*<\/style>/)
+})
+
+test('a QR code is drawn on paper with a quiet border', () => {
+  const { text } = renderQr('hello', 'code')
+  expect(text).toMatch(/viewBox="0 0 29 29"/)
+  expect(text).toContain('M4 4h7v1H4z')
+})
+
+test.each([
+  ['expired', 410],
+  ['completed', 410],
+  ['tooManyTries', 410],
+  ['unknown', 404],
+  ['slowDown', 429],
+  ['error', 500],
+  ['unavailable', 503],
+] as const)('%s answers %d', (kind, status) => {
+  expect(statusOfDeadEnd(kind)).toBe(status)
+})
+
+test('methods that are no brand speak the language', () => {
+  const { texts } = frame.language
+  expect(labelMethod({ key: 'card', label: 'x' }, texts)).toBe(texts.methodCard)
+  expect(labelMethod({ key: 'ideal', label: 'iDEAL' }, texts)).toBe('iDEAL')
+  expect(labelMethod({ key: 'toString', label: 'x' }, texts)).toBe('x')
+})

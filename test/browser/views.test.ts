@@ -1,0 +1,355 @@
+/** The hosted pages in a real browser: accessible, usable by keyboard and without a script, quiet, small. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { chooseLanguage, type Language } from '#pages/language.ts'
+import { launchBrowser } from '#test/support/browser.ts'
+import { samples } from '#test/support/page-samples.ts'
+import { type PageServer, startPageServer } from '#test/support/page-server.ts'
+
+const started = await launchBrowser()
+if (typeof started === 'string') process.stderr.write(`browser tests are left out: ${started}\n`)
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+const phone = { width: 390, height: 844 }
+const desktop = { width: 1280, height: 860 }
+/** English words written from right to left: what is tested is the page, not the words. */
+const mirrored: Language = { ...chooseLanguage('en', undefined), tag: 'ar', direction: 'rtl' }
+
+interface Open {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Whatever the browser complained about, policy violations among it. */
+  readonly complaints: string[]
+  readonly requested: string[]
+}
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
+}
+
+describe.runIf(typeof started !== 'string')('in a browser', () => {
+  const browser = started as Browser
+  let plain: PageServer
+  let turned: PageServer
+  let themed: PageServer
+
+  beforeAll(async () => {
+    plain = await startPageServer()
+    turned = await startPageServer({ language: mirrored })
+    themed = await startPageServer({ theme: { accent: '#ffd400', background: '#fff8ee', font: 'serif' } })
+  })
+
+  // Also after a failure: a page left open keeps its process.
+  afterEach(async () => {
+    await Promise.all(browser.contexts().map(context => context.close()))
+  })
+
+  afterAll(async () => {
+    await browser.close()
+    await Promise.all([plain.close(), turned.close(), themed.close()])
+  })
+
+  async function open(url: string, options: BrowserContextOptions = {}): Promise<Open> {
+    const context = await browser.newContext({ viewport: desktop, locale: 'en-GB', ...options })
+    const page = await context.newPage()
+    const complaints: string[] = []
+    const requested: string[] = []
+    page.on('console', message => complaints.push(`${message.type()}: ${message.text()}`))
+    page.on('pageerror', error => complaints.push(String(error)))
+    page.on('request', request => requested.push(request.url()))
+    await page.goto(url)
+    return { page, context, complaints, requested }
+  }
+
+  async function findViolations(page: Page): Promise<string[]> {
+    await page.evaluate(axeSource)
+    const violations = (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })
+      .then(result => result.violations)`)) as Violation[]
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+    )
+  }
+
+  const looks: [string, () => PageServer, BrowserContextOptions][] = [
+    ['light on a desktop', () => plain, { colorScheme: 'light' }],
+    ['dark on a phone', () => plain, { colorScheme: 'dark', viewport: phone, hasTouch: true }],
+    ['light on a phone, from right to left', () => turned, { colorScheme: 'light', viewport: phone }],
+    ['dark on a desktop, from right to left', () => turned, { colorScheme: 'dark' }],
+    ["light in a merchant's colours", () => themed, { colorScheme: 'light' }],
+    ["dark in a merchant's colours", () => themed, { colorScheme: 'dark' }],
+  ]
+
+  describe.each(looks)('%s', (_, server, options) => {
+    test.each(Object.keys(samples))('%s is accessible, quiet, and not wider than the screen', async name => {
+      const { page, context, complaints, requested } = await open(`${server().url}/${name}`, options)
+      for (const details of await page.locator('details summary:visible').all()) await details.click()
+      expect(await findViolations(page)).toEqual([])
+      const overflow = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      )
+      expect(overflow).toBe(0)
+      expect(complaints).toEqual([])
+      expect(requested.filter(url => !url.startsWith(server().url))).toEqual([])
+    })
+  })
+
+  test('the first load fits into 40 kB', async () => {
+    const { page, context } = await open('about:blank')
+    const session = await context.newCDPSession(page)
+    await session.send('Network.enable')
+    let bytes = 0
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength
+    })
+    await page.goto(`${plain.url}/checkout`, { waitUntil: 'networkidle' })
+    expect(bytes).toBeGreaterThan(5_000)
+    // Headers included: the budget is for what goes over the wire.
+    expect(bytes).toBeLessThanOrEqual(40_000)
+  })
+
+  const typeCard = async (page: Page): Promise<void> => {
+    await page.locator('#number').pressSequentially('4111111111111111')
+    await page.locator('#expiry').pressSequentially('1229')
+    await page.locator('#securityCode').pressSequentially('123')
+    await page.locator('#cardholderName').pressSequentially('Ada King')
+  }
+
+  test('a card is paid with the keyboard alone', async () => {
+    const { page, context } = await open(`${plain.url}/checkout`)
+    plain.posted.length = 0
+    const focusOn = async (selector: string): Promise<void> => {
+      for (let presses = 0; presses < 40; presses++) {
+        if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return
+        await page.keyboard.press('Tab')
+      }
+      throw new Error(`${selector} cannot be reached`)
+    }
+    await focusOn('[name="type"]')
+    await focusOn('#number')
+    await page.keyboard.type('4111111111111111')
+    await focusOn('#expiry')
+    await page.keyboard.type('1229')
+    await focusOn('#securityCode')
+    await page.keyboard.type('123')
+    await focusOn('#cardholderName')
+    await page.keyboard.type('Ada King')
+    await focusOn('button.primary')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/paid')
+    expect(plain.posted).toHaveLength(1)
+    expect(Object.fromEntries(plain.posted[0]?.fields ?? [])).toEqual({
+      attempt: 'attempt-1',
+      type: 'CARD',
+      number: '4111 1111 1111 1111',
+      expiry: '12/29',
+      securityCode: '123',
+      cardholderName: 'Ada King',
+    })
+  })
+
+  test('without a script the same form is sent by the browser itself', async () => {
+    const { page, context } = await open(`${plain.url}/checkout`, { javaScriptEnabled: false })
+    plain.posted.length = 0
+    await page.fill('#number', '4111 1111 1111 1111')
+    await page.fill('#expiry', '12/29')
+    await page.fill('#securityCode', '123')
+    await page.fill('#cardholderName', 'Ada King')
+    await page.click('button.primary')
+    await page.waitForURL('**/paid')
+    expect(plain.posted[0]).toMatchObject({ path: '/submit', isJson: false })
+    expect(plain.posted[0]?.fields.get('type')).toBe('CARD')
+    await page.goto(`${plain.url}/checkout`)
+    await page.click('text=Other ways to pay')
+    await page.check('[value="BLIK"]')
+    expect(await page.locator('#number').isVisible()).toBe(false)
+    await page.click('button.primary')
+    await page.waitForURL('**/paid')
+    expect(plain.posted[1]?.fields.get('type')).toBe('BLIK')
+  })
+
+  test.each(['provider', 'challenge'])('%s sends one of four words', async name => {
+    const { page, context } = await open(`${plain.url}/${name}`, { javaScriptEnabled: false })
+    for (const action of ['approve', 'decline', 'cancel', 'pending']) {
+      plain.posted.length = 0
+      await page.goto(`${plain.url}/${name}`)
+      await page.click(`button[value="${action}"]`)
+      await page.waitForURL('**/paid')
+      expect(plain.posted[0]?.fields.toString()).toBe(`step=step-1&action=${action}`)
+    }
+  })
+
+  test('digits are grouped without fighting paste, caret and deletion', async () => {
+    const { page, context } = await open(`${plain.url}/card`)
+    const number = page.locator('#number')
+    const state = () => number.evaluate('field => [field.value, field.selectionStart]')
+    await number.focus()
+    await page.keyboard.insertText('4111-1111.1111 1111')
+    expect(await state()).toEqual(['4111 1111 1111 1111', 19])
+    await number.evaluate('field => field.setSelectionRange(2, 2)')
+    await page.keyboard.type('9')
+    expect(await state()).toEqual(['4191 1111 1111 1111 1', 3])
+    await number.evaluate('field => field.setSelectionRange(5, 5)')
+    await page.keyboard.press('Backspace')
+    expect(await state()).toEqual(['4191 1111 1111 1111 1', 4])
+    await page.keyboard.press('Backspace')
+    expect(await state()).toEqual(['4191 1111 1111 1111', 3])
+    await number.fill('378282246310005')
+    expect(await number.inputValue()).toBe('3782 822463 10005')
+    expect(await page.locator('#securityCode-hint').textContent()).toContain('4 digits')
+    expect(await page.locator('[data-brand] use').getAttribute('href')).toBe('#b-amex')
+    const expiry = page.locator('#expiry')
+    await expiry.focus()
+    await page.keyboard.type('5')
+    expect(await expiry.inputValue()).toBe('05/')
+    await page.keyboard.press('Backspace')
+    expect(await expiry.inputValue()).toBe('05')
+    await expiry.fill('2029-12')
+    expect(await expiry.inputValue()).toBe('12/29')
+  })
+
+  test('mistakes are told at the field and above the form, and nothing is sent', async () => {
+    const { page, context } = await open(`${plain.url}/card`)
+    plain.posted.length = 0
+    await page.locator('#number').fill('4111 1111 1111 1112')
+    await page.locator('#number').blur()
+    expect(await page.locator('#number-error').textContent()).toContain('not right')
+    await page.click('button.primary')
+    const notice = page.locator('[data-notice]')
+    await notice.waitFor({ state: 'visible' })
+    expect(await notice.getByRole('link').count()).toBe(4)
+    expect(await page.evaluate('document.activeElement.hasAttribute("data-notice")')).toBe(true)
+    expect(await page.locator('#number').getAttribute('aria-invalid')).toBe('true')
+    expect(await findViolations(page)).toEqual([])
+    await notice.getByRole('link').first().click()
+    expect(await page.evaluate('document.activeElement.id')).toBe('number')
+    expect(plain.posted).toEqual([])
+  })
+
+  test('after a decline everything typed is still there, and the next try is a new attempt', async () => {
+    const { page, context } = await open(`${plain.url}/card`)
+    plain.posted.length = 0
+    plain.answer = async () => ({ status: 422, body: { message: 'No money', attempt: 'attempt-2' } })
+    await typeCard(page)
+    await page.click('button.primary')
+    const notice = page.locator('[data-notice]')
+    await notice.waitFor({ state: 'visible' })
+    expect(await notice.textContent()).toContain('No money')
+    expect(await page.inputValue('#number')).toBe('4111 1111 1111 1111')
+    expect(await page.inputValue('#securityCode')).toBe('123')
+    plain.answer = async () => ({ status: 200, body: { redirect: '/paid' } })
+    await page.click('button.primary')
+    await page.waitForURL('**/paid')
+    expect(plain.posted.map(({ fields }) => fields.get('attempt'))).toEqual(['attempt-1', 'attempt-2'])
+  })
+
+  test('pressing twice sends once', async () => {
+    const { page, context } = await open(`${plain.url}/card`)
+    plain.posted.length = 0
+    const { promise, resolve } = Promise.withResolvers<void>()
+    plain.answer = async () => {
+      await promise
+      return { status: 200, body: { redirect: '/paid' } }
+    }
+    await typeCard(page)
+    await page.click('button.primary')
+    await page.locator('form[aria-busy="true"]').waitFor()
+    expect(await page.locator('[data-progress]').textContent()).toContain('processed')
+    await page.click('button.primary')
+    await page.locator('#number').press('Enter')
+    resolve()
+    await page.waitForURL('**/paid')
+    expect(plain.posted).toHaveLength(1)
+    plain.answer = async () => ({ status: 200, body: { redirect: '/paid' } })
+  })
+
+  test('a lost connection says so and lets the same attempt go again', async () => {
+    const { page, context } = await open(`${plain.url}/card`)
+    await typeCard(page)
+    await context.setOffline(true)
+    await page.click('button.primary')
+    await page.locator('[data-notice]').waitFor({ state: 'visible' })
+    expect(await page.locator('[data-notice]').textContent()).toContain('You will not pay twice')
+    await context.setOffline(false)
+    await page.click('button.primary')
+    await page.waitForURL('**/paid')
+  })
+
+  test('fields of a method that is not chosen are not sent', async () => {
+    const { page, context } = await open(`${plain.url}/checkout`)
+    plain.posted.length = 0
+    await typeCard(page)
+    await page.check('[value="PROVIDERP"]')
+    await page.click('button.primary')
+    await page.waitForURL('**/paid')
+    expect(plain.posted[0]?.fields.toString()).toBe('attempt=attempt-1&type=PROVIDERP')
+  })
+
+  test('a remembered card needs no typing, another card brings the form', async () => {
+    const { page, context } = await open(`${plain.url}/remembered`)
+    plain.posted.length = 0
+    expect(await page.locator('#number').isVisible()).toBe(false)
+    await page.check('[data-new-card]')
+    expect(await page.locator('#number').isVisible()).toBe(true)
+    await page.check('[value="card-2"]')
+    await page.click('button.primary')
+    await page.waitForURL('**/paid')
+    expect(plain.posted[0]?.fields.toString()).toBe('attempt=attempt-1&type=CARD&remembered=card-2')
+  })
+
+  test('many methods can be searched', async () => {
+    const { page, context } = await open(`${plain.url}/checkout`)
+    await page.click('text=Other ways to pay')
+    await page.fill('#search', 'uber')
+    expect(await page.locator('#more-methods [data-method]:visible').allInnerTexts()).toEqual([
+      'eps-Überweisung',
+    ])
+    await page.fill('#search', 'nothing like it')
+    expect(await page.locator('[data-nothing]').isVisible()).toBe(true)
+    await page.locator('#search').press('Enter')
+    expect(page.url()).toContain('/checkout')
+  })
+
+  test('test cards fill the form', async () => {
+    const { page, context } = await open(`${plain.url}/card`)
+    await page.click('.test-cards summary')
+    await page.click('[data-test-card="4000002760003184"]')
+    expect(await page.inputValue('#number')).toBe('4000 0027 6000 3184')
+    expect(await page.inputValue('#securityCode')).toBe('123')
+  })
+
+  test('account data are checked and grouped, the mandate must be agreed to', async () => {
+    const { page, context } = await open(`${plain.url}/debit`)
+    plain.posted.length = 0
+    await page.fill('#accountHolder', 'Ada King')
+    await page.locator('#iban').pressSequentially('de89370400440532013000')
+    expect(await page.inputValue('#iban')).toBe('DE89 3704 0044 0532 0130 00')
+    await page.click('button.primary')
+    expect(await page.locator('#consent-error').textContent()).toContain('agree')
+    await page.check('#consent')
+    await page.click('button.primary')
+    await page.waitForURL('**/paid')
+    expect(plain.posted[0]?.fields.get('consent')).toBe('yes')
+  })
+
+  test('a reference is copied as it must be typed', async () => {
+    const { page, context } = await open(`${plain.url}/transfer`, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    await page.getByRole('button', { name: 'Copy: IBAN' }).click()
+    await page.getByText('Copied').waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('DE89370400440532013000')
+  })
+
+  test('the order folds on a phone and lies open on a desktop', async () => {
+    const small = await open(`${plain.url}/checkout`, { viewport: phone })
+    expect(await small.page.getByText('Subtotal').isVisible()).toBe(false)
+    await small.page.getByText('Your order').click()
+    expect(await small.page.getByText('Subtotal').isVisible()).toBe(true)
+    const large = await open(`${plain.url}/checkout`)
+    expect(await large.page.getByText('Subtotal').isVisible()).toBe(true)
+  })
+})

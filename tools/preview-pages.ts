@@ -1,0 +1,34 @@
+/** Shows the sample pages for whoever works on them: `node tools/preview-pages.ts` serves, with a folder it takes pictures. */
+import { mkdirSync } from 'node:fs'
+import { findLanguage } from '#pages/language.ts'
+import { launchBrowser } from '#test/support/browser.ts'
+import { samples } from '#test/support/page-samples.ts'
+import { startPageServer } from '#test/support/page-server.ts'
+
+const [folder, tag = 'en', only] = process.argv.slice(2)
+const server = await startPageServer({ language: findLanguage(tag) })
+
+const viewports = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } }
+
+async function takePictures(into: string): Promise<void> {
+  mkdirSync(into, { recursive: true })
+  const browser = await launchBrowser()
+  if (typeof browser === 'string') throw new Error(browser)
+  for (const [device, viewport] of Object.entries(viewports)) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await browser.newPage({ viewport, colorScheme, deviceScaleFactor: 1 })
+      for (const name of Object.keys(samples).filter(
+        one => only === undefined || only.split(',').includes(one),
+      )) {
+        await page.goto(`${server.url}/${name}`)
+        await page.screenshot({ path: `${into}/${name}-${device}-${colorScheme}.png`, fullPage: true })
+      }
+      await page.close()
+    }
+  }
+  await browser.close()
+  await server.close()
+}
+
+if (folder === undefined) for (const name of Object.keys(samples)) console.log(`${server.url}/${name}`)
+else await takePictures(folder)
