@@ -23,6 +23,7 @@ import { createTestClock } from '#operations/clock.ts'
 import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants.ts'
 import { createPaymentQueue } from '#operations/payment-queue.ts'
+import { createPageRoutes, pagePath } from '#pages/routes.ts'
 import { formats } from '#schemas/formats.ts'
 import { createClockStore } from '#storage/clock.ts'
 import { type Database, openDatabase, readDurability } from '#storage/database.ts'
@@ -36,7 +37,7 @@ import { createVaultStore } from '#storage/vault-store.ts'
 import { createCardVault } from '#vault/cards.ts'
 import { createKeyRing, type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
 import type { MasterKey } from '#vault/master-key.ts'
-import { createPageTokens } from '#vault/page-token.ts'
+import { createPageTokens, type PageTokens } from '#vault/page-token.ts'
 import { type Loop, startLoop } from '#workers/loop.ts'
 import { createSettleWorker, type SettleWorker } from '#workers/settle.ts'
 import { createTimerWorker, type TimerWorker } from '#workers/timers.ts'
@@ -83,9 +84,6 @@ const abandonedPauseMs = 30_000
 
 /** 10 min: keys live for 30 days; a few minutes more harm nobody. */
 const reapPauseMs = 600_000
-
-/** Where the pages of customers lie, at the origin. */
-const pagePath = '/pay/'
 
 /** 10 s of the 15 s a stop may take; the rest is for the workers and the database. */
 const drainMs = 10_000
@@ -155,6 +153,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       clock,
       options,
       changes,
+      pageTokens,
     })
     let loops: Loop[] = []
 
@@ -295,6 +294,7 @@ async function createServer(
     changes: Set<(merchantId: string) => void>
     keyReader: KeyReader
     testTools: TestTools
+    pageTokens: PageTokens
   },
 ): Promise<HttpServer> {
   const { keys, merchants, engine, metrics, logger, clock, options, changes, database, testTools } = parts
@@ -340,6 +340,13 @@ async function createServer(
       return []
     },
     pages: referencePages(describe),
+    pageRoutes: createPageRoutes({
+      engine,
+      environment,
+      findMerchant: findMerchantIn(merchants),
+      pageTokens: parts.pageTokens,
+      secure: options.tls !== undefined || options.trustedProxy === true,
+    }),
     tls: options.tls,
     trustProxy: options.trustedProxy,
     nowMs,

@@ -71,7 +71,7 @@ const mayImport: Record<string, readonly string[]> = {
     'operations',
     'webhooks',
   ],
-  pages: ['domain', 'schemas', 'methods', 'lifecycle', 'operations', 'http'],
+  pages: ['domain', 'schemas', 'methods', 'lifecycle', 'connectors', 'operations', 'http'],
   'config.ts': ['domain', 'schemas', 'vault'],
   'gateway.ts': [
     'domain',

@@ -3,10 +3,14 @@ import type { MerchantId } from '#domain/ids.ts'
 
 export type WebhookKind = 'BASIC' | 'ENHANCED'
 
+/** What a merchant may change about the pages its customers meet. */
 export interface Theme {
   readonly logoUrl?: string
-  /** Six hex digits with a hash: of buttons and links. */
-  readonly accentColor?: string
+  /** `#rrggbb`: buttons, links, what is chosen. */
+  readonly accent?: string
+  /** `#rrggbb`: behind the order summary. */
+  readonly background?: string
+  /** One of the fonts that devices already have. */
   readonly font?: string
 }
 

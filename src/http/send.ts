@@ -64,7 +64,7 @@ export function createSender(options: { secure: boolean; isDraining: () => boole
 interface Sending {
   readonly status: number
   readonly contentType: string
-  readonly body: string
+  readonly body: string | Buffer
   readonly base: Readonly<Record<string, string>>
   readonly more: Readonly<Record<string, string>> | undefined
 }
@@ -107,6 +107,9 @@ export const sendAnswer = (reply: FastifyReply, answer: Answer, sender: Sender):
     },
     sender,
   )
+
+/** For those who bring all headers that matter: pages for people, and the files they load. */
+export const sendBytes = send
 
 export interface Spoken {
   readonly dialect: Dialect

@@ -19,6 +19,7 @@ import { createIdempotency } from '#http/idempotency.ts'
 import type { Logger } from '#http/log.ts'
 import type { Metrics } from '#http/metrics.ts'
 import { addOriginRoutes } from '#http/origin-routes.ts'
+import { addPageRoutes, type PageRoute } from '#http/page-routes.ts'
 import type { Credentials, KeyStore } from '#http/ports.ts'
 import { createFailedLogins, createRateLimit } from '#http/rate-limit.ts'
 import { Refusal, refuseField } from '#http/refusal.ts'
@@ -73,6 +74,8 @@ export interface HttpServerOptions<Services> {
   readonly metrics: Metrics
   readonly readiness: () => Promise<readonly string[]>
   readonly pages?: Readonly<Record<string, () => Page>>
+  /** Pages for people. */
+  readonly pageRoutes?: readonly PageRoute[]
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer }
   /** Says that a proxy ends TLS and which addresses it has; then its word about the caller's address is taken. */
   readonly trustProxy?: boolean | string | string[]
@@ -233,7 +236,7 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
 }
 
 export async function createHttpServer<Services>(options: HttpServerOptions<Services>): Promise<HttpServer> {
-  const { endpoints, basePath = '/api/v2', logger, metrics, readiness, pages = {} } = options
+  const { endpoints, basePath = '/api/v2', logger, metrics, readiness, pages = {}, pageRoutes = [] } = options
   let draining = false
   const secure = options.tls !== undefined || Boolean(options.trustProxy)
   const sender = createSender({ secure, isDraining: () => draining })
@@ -248,6 +251,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   const routes: Routed[] = [
     ...endpoints.map(({ verb, path, dialect }) => ({ verb, path: basePath + path, dialect })),
     ...originPaths.map(path => ({ verb: 'GET', path, dialect: 'customer' as const })),
+    ...pageRoutes.map(({ verb, path }) => ({ verb, path, dialect: 'customer' as const })),
   ]
   const answerUnrouted = createUnrouted(routes, sender)
   app.addHook('onRequest', (request, reply, done) => {
@@ -262,6 +266,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   })
   addAccessLog(app, logger, metrics)
   addEndpoints(app, rooms, { endpoints, basePath })
+  addPageRoutes(app, pageRoutes, { sender, logger })
   app.addHook('onListen', async () => rooms.validation.warmUp())
 
   const drain = createDrain(app, options.timers ?? systemTimers)

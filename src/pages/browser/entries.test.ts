@@ -1,6 +1,7 @@
 /** The script's own rules must agree with the server's, else a customer is stopped by one and not by the other. */
 import { describe, expect, test } from 'vitest'
-import { detectBrand, isCardNumber, passesLuhn } from '#domain/card-numbers.ts'
+import { detectBrand } from '#domain/card-brands.ts'
+import { isCardNumber, passesLuhn } from '#domain/card-numbers.ts'
 import { isIban } from '#domain/iban.ts'
 
 /** A plain script without types of its own. */

@@ -1,0 +1,217 @@
+/** From a payment to the page its customer sees: the models of the views, made from what is stored and nothing else. */
+
+import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
+import { testCards } from '#connectors/simulator/test-numbers.ts'
+import { toTransferCode } from '#domain/transfer-code.ts'
+import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
+import { formOf, offeredMethods } from '#methods/offer.ts'
+import type { Method } from '#methods/rows.ts'
+import type { Assets } from '#pages/assets.ts'
+import { explainDecline } from '#pages/decline-text.ts'
+import { type Hosted, returnUrl, type Stage } from '#pages/hosted.ts'
+import { chooseLanguage } from '#pages/language.ts'
+import type { PageFrame } from '#pages/layout.ts'
+import { summarizeOrder } from '#pages/order-lines.ts'
+import type { FontName, Theme } from '#pages/theme.ts'
+import type { CardForm } from '#pages/views/card-form.ts'
+import { labelMethod, type MethodOption, renderCheckout } from '#pages/views/checkout.ts'
+import { type DeadEndKind, renderDeadEnd, statusOfDeadEnd } from '#pages/views/dead-end.ts'
+import type { FormNotice } from '#pages/views/field.ts'
+import { type InstructionName, renderInstructions } from '#pages/views/instructions.ts'
+import { type ResultKind, renderResult } from '#pages/views/result.ts'
+import { renderChallenge, renderProviderPage } from '#pages/views/test-pages.ts'
+import type { Order } from '#schemas/order.ts'
+
+export interface Visit {
+  readonly assets: Assets
+  readonly isTest: boolean
+  /** The browser's Accept-Language. */
+  readonly acceptLanguage: string | undefined
+}
+
+export function frameOf(hosted: Pick<Hosted, 'merchant' | 'payment'> | undefined, visit: Visit): PageFrame {
+  const wanted = hosted?.payment.details.language as string | undefined
+  return {
+    language: chooseLanguage(wanted, visit.acceptLanguage),
+    assets: visit.assets,
+    isTest: visit.isTest,
+    merchantName: hosted?.merchant.name,
+    theme: hosted && themeOf(hosted),
+  }
+}
+
+export const themeOf = ({ merchant: { theme } }: Pick<Hosted, 'merchant'>): Theme | undefined =>
+  theme && { ...theme, font: theme.font as FontName | undefined }
+
+export interface Rendered {
+  readonly status: number
+  readonly html: string
+}
+
+/** What was entered before, as far as it may be shown again, and what was wrong with it. */
+export interface FormState extends FormNotice {
+  readonly chosen?: string
+  readonly entered?: Readonly<Record<string, string>>
+  /** Fields of the card that this customer kept, newest first. */
+  readonly remembered?: CardForm['remembered']
+}
+
+/** `base` is the path of the payment's page. */
+export function showForm(hosted: Hosted, frame: PageFrame, base: string, state: FormState = {}): string {
+  const { payment, merchant } = hosted
+  const last = lastOperation(payment)
+  const declined =
+    last.state === 'FAILED' ? explainDecline(last.responseCode, frame.language.texts) : undefined
+  return renderCheckout(frame, {
+    order: orderOf(payment),
+    methods: optionsOf(offeredMethods(payment, merchant.methods), hosted, frame, state),
+    chosen: state.chosen ?? payment.method.type,
+    action: base,
+    hidden: [{ name: 'attempt', value: String(payment.version) }],
+    cancelAction: `${base}/cancel`,
+    isOnlySaving: payment.amount.value === 0,
+    message: state.errors ? state.message : (state.message ?? declined),
+    errors: state.errors,
+  })
+}
+
+/** One card form on a page: the general method takes every card, so the single brands beside it would only repeat it. */
+function optionsOf(
+  methods: readonly Method[],
+  { payment }: Hosted,
+  frame: PageFrame,
+  state: FormState,
+): readonly MethodOption[] {
+  const firstCard = methods.find(method => formOf(method) === 'card')
+  const { entered = {} } = state
+  return methods
+    .filter(method => formOf(method) !== 'card' || method === firstCard)
+    .map(method => ({
+      type: method.type,
+      label: labelMethod(method, frame.language.texts),
+      family: method.family === 'none' ? 'card' : method.family,
+      flow: method.flow,
+      card: formOf(method) === 'card' ? cardForm(payment, frame, state) : undefined,
+      directDebit:
+        formOf(method) === 'account'
+          ? {
+              mandateReference: mandateOf(payment),
+              entered: {
+                accountHolder: entered.accountHolder,
+                iban: entered.iban,
+                hasConsented: entered.consent === 'yes',
+              },
+            }
+          : undefined,
+    }))
+}
+
+/** The merchant's own mandate number where it gave one; else the payment's id, which is as unique. */
+function mandateOf({ payId, details }: Payment): string {
+  const { mandateId } = (details.methodFields ?? {}) as { mandateId?: string }
+  return mandateId ?? payId
+}
+
+function cardForm({ details }: Payment, frame: PageFrame, { entered = {}, remembered }: FormState): CardForm {
+  const { merchantCustomerId } = (details.customerInfo ?? {}) as { merchantCustomerId?: string }
+  return {
+    remembered,
+    mayBeSaved: merchantCustomerId !== undefined,
+    testCards: frame.isTest ? offeredTestCards : undefined,
+    entered: {
+      expiry: entered.expiry,
+      cardholderName: entered.cardholderName,
+      isToBeSaved: entered.saveCard === 'yes',
+      remembered: entered.remembered,
+    },
+  }
+}
+
+/** The challenge among the first, because that is what people look for. */
+const offeredTestCards = [
+  ...testCards.slice(0, 3),
+  ...authenticationCards.slice(0, 2),
+  ...testCards.slice(3),
+].map(({ number, description }) => ({ number, description }))
+
+const orderOf = (payment: Payment) =>
+  summarizeOrder(
+    payment.amount,
+    payment.details.order as Order | undefined,
+    payment.details.description as string | undefined,
+  )
+
+export function showInstructions({ payment }: Hosted, frame: PageFrame): string {
+  const { texts } = frame.language
+  const { account, paymentReference } = (openTry(payment)?.provider?.fields ?? {}) as {
+    account?: Record<string, string>
+    paymentReference?: string
+  }
+  const entry = (name: InstructionName, value: string | undefined) =>
+    value === undefined ? [] : [{ name, value }]
+  return renderInstructions(frame, {
+    amount: payment.amount,
+    methodLabel: labelMethod(payment.method, texts),
+    kind: payment.method.flow === 'transfer' ? 'transfer' : 'voucher',
+    entries: [
+      ...entry('recipient', account?.accountHolderName),
+      ...entry('iban', account?.number),
+      ...entry('bic', account?.code),
+      ...entry('bank', account?.bankName),
+      ...entry('reference', paymentReference),
+    ],
+    deadline: payment.expiresAt?.toISOString(),
+    qrText: toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
+    returnUrl: returnUrl(payment),
+  })
+}
+
+/** The page of a provider or issuer, played by the test environment. */
+export function showStep({ payment }: Hosted, frame: PageFrame, action: string): string {
+  const step = { amount: payment.amount, action, hidden: [] }
+  const { instrument } = payment
+  return openTry(payment)?.prepared.step === 'challenge' && instrument
+    ? renderChallenge(frame, {
+        ...step,
+        brand: instrument.brand,
+        last4Digits: instrument.last4Digits,
+        date: payment.updatedAt.toISOString(),
+      })
+    : renderProviderPage(frame, {
+        ...step,
+        methodLabel: labelMethod(payment.method, frame.language.texts),
+        reference: payment.transId,
+      })
+}
+
+const results: Readonly<Partial<Record<Stage, ResultKind>>> = {
+  waiting: 'pending',
+  paid: 'paid',
+  failed: 'failed',
+  cancelled: 'cancelled',
+}
+
+/** How it ended or where it stands, right after the customer's last step. */
+export function showResult({ payment }: Hosted, frame: PageFrame, stage: Stage): string {
+  const kind = results[stage]
+  if (kind === undefined)
+    return showDeadEnd(frame, stage === 'tooManyTries' ? stage : 'expired', payment).html
+  return renderResult(frame, {
+    kind,
+    amount: payment.amount,
+    methodLabel: labelMethod(payment.method, frame.language.texts),
+    reference: payment.transId,
+    date: payment.updatedAt.toISOString(),
+    returnUrl: returnUrl(payment),
+  })
+}
+
+export const showDeadEnd = (
+  frame: PageFrame,
+  kind: DeadEndKind,
+  payment?: Payment,
+  retryUrl?: string,
+): Rendered => ({
+  status: statusOfDeadEnd(kind),
+  html: renderDeadEnd(frame, { kind, returnUrl: payment && returnUrl(payment), retryUrl }),
+})
