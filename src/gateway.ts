@@ -28,6 +28,7 @@ import { createClockStore } from '#storage/clock.ts'
 import { type Database, openDatabase, readDurability } from '#storage/database.ts'
 import { createGroupCommit } from '#storage/group-commit.ts'
 import { createInstallation, type Installation } from '#storage/installation.ts'
+import { createIntentReader } from '#storage/intents.ts'
 import { createKeyReader, type KeyReader } from '#storage/keys.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
 import { createPaymentReader } from '#storage/payments.ts'
@@ -230,6 +231,7 @@ function createEngine({ database, keys, metrics, logger, clock, options, faults 
   return {
     commit,
     payments,
+    intents: createIntentReader(database),
     queue: createPaymentQueue({ commit, payments, waitMs: clock.waitMs }),
     vault: createCardVault({
       fingerprintKey: keys.fingerprint,
@@ -297,6 +299,7 @@ async function createServer(
     pepper: keys.apiKey,
     accessTokens,
     failedTokenRequests: createFailedLogins({ nowMs }),
+    findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
   })
   const services: Services = { environment, engine, issueToken, testTools }
   // In live the levers of the test environment do not exist: their paths are unknown ones.

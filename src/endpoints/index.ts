@@ -1,5 +1,7 @@
 /** The whole API in one table. Read this first; each line is a file that says everything about one operation. */
 import { token } from '#endpoints/authorization/token.ts'
+import { confirmIntentEndpoint } from '#endpoints/payment-intents/confirm.ts'
+import { createIntentEndpoint } from '#endpoints/payment-intents/create.ts'
 import { captureEndpoint } from '#endpoints/payments/capture.ts'
 import { confirmEndpoint } from '#endpoints/payments/confirm.ts'
 import { createPaymentEndpoint } from '#endpoints/payments/create.ts'
@@ -29,6 +31,9 @@ export const endpoints: readonly Endpoint<Services>[] = [
   updateEndpoint, //         PATCH  /payments/{id}
   getByPayIdEndpoint, //     GET    /payments/getByPayId/{id}
   getByTransIdEndpoint, //   GET    /payments/getByTransId/{id}
+
+  createIntentEndpoint, //   POST   /payment-intents
+  confirmIntentEndpoint, //  POST   /payment-intents/{id}/confirm
 
   // The levers of the test environment; live knows none of them.
   getClockEndpoint, //       GET    /test/clock

@@ -1,6 +1,7 @@
 /** Operations as the wire shows them: the result of one operation, and the record of a whole payment. */
 import type { XId } from '#domain/ids.ts'
 import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
+import { intentOf } from '#lifecycle/intent.ts'
 import {
   approvingOperation,
   findOperation,
@@ -50,6 +51,7 @@ function resultOf(payment: Payment, operation: Operation, status: string) {
     metadata: shownMetadata(operation.type, operation.details.metadata),
     paymentMethods: methodResult(payment, operation),
     ...(operation.type === 'CONFIRM' && status !== 'FAILED' ? { order, customerInfo } : {}),
+    paymentIntentId: operation.type === 'AUTHORIZATION' ? intentOf(payment) : undefined,
   }
 }
 
@@ -100,6 +102,7 @@ export function answerRefusal(
     xId: XId
     refNr?: string
     metadata?: unknown
+    paymentIntentId?: string
   },
 ): OperationAnswer {
   return toAnswer(422, {
@@ -111,6 +114,7 @@ export function answerRefusal(
     status: 'FAILED',
     ...describeCode(refusalCodes[refusal]),
     metadata: subject.metadata,
+    paymentIntentId: subject.paymentIntentId,
   })
 }
 

@@ -4,12 +4,14 @@ import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { PaymentQueue } from '#operations/payment-queue.ts'
 import type { Change, Committed } from '#storage/change.ts'
+import type { IntentReader } from '#storage/intents.ts'
 import type { PaymentReader } from '#storage/payments.ts'
 import type { CardVault } from '#vault/cards.ts'
 
 export interface Engine {
   readonly commit: (change: Change) => Promise<Committed>
   readonly payments: PaymentReader
+  readonly intents: IntentReader
   readonly queue: PaymentQueue
   readonly vault: CardVault
   readonly connectors: Connectors

@@ -29,14 +29,14 @@ import { paymentFacilitator } from '#schemas/payment-facilitator.ts'
 import { urls } from '#schemas/urls.ts'
 
 /** Names again what a conditional rule requires, because a strict validator wants to see it declared. */
-const demand = (names: readonly string[]) => ({
+export const demand = (names: readonly string[]) => ({
   type: 'object',
   properties: Object.fromEntries(names.map(name => [name, {}])),
   required: names,
 })
 
 /** `false` is the schema that nothing fits: such a member is refused by its own name. */
-const refuse = (names: readonly string[]) => ({
+export const refuse = (names: readonly string[]) => ({
   type: 'object',
   properties: Object.fromEntries(names.map(name => [name, false])),
 })

@@ -139,7 +139,7 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
   },
 })
 
-function requireMethod(type: string): Method {
+export function requireMethod(type: string): Method {
   const method = findMethod(type)
   if (method) return method
   const near = nearestNames(type, methodTypes)
@@ -149,13 +149,13 @@ function requireMethod(type: string): Method {
 }
 
 /** The method's own limits. What fields demand of each other is in the schema. */
-function checkFit(body: CreatePayment, method: Method): void {
+export function checkFit(body: CreatePayment, method: Method): void {
   const misfit = findMisfit(method, body)
   if (misfit) throw new InvalidField(misfit.field, misfit.error)
 }
 
 /** What is kept of the request; the method's object stays out, because that is where card data is. */
-function toCommand(
+export function toCommand(
   body: CreatePayment,
   method: Method,
   { merchant, now }: { merchant: Merchant; now: Date },
@@ -188,7 +188,7 @@ const confirmsLater = ({ card, providerP }: CreatePayment['paymentMethods']): bo
 /** 70 days: the contract's own limit; whoever has not paid by then starts anew. */
 const longestWaitMs = 70 * 24 * 60 * 60 * 1000
 
-function readExpiry(expirationTime: string | undefined, now: Date): Date | undefined {
+export function readExpiry(expirationTime: string | undefined, now: Date): Date | undefined {
   const instant = expirationTime === undefined ? undefined : parseInstant(expirationTime)
   if (instant === undefined) return undefined
   if (instant <= now.getTime() || instant > now.getTime() + longestWaitMs) {
