@@ -36,7 +36,7 @@ import { createWorkFinder } from '#storage/unanswered.ts'
 import { createVaultStore } from '#storage/vault-store.ts'
 import { createCardVault } from '#vault/cards.ts'
 import { createKeyRing, type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
-import type { MasterKey } from '#vault/master-key.ts'
+import type { MasterKey, MasterRing } from '#vault/master-key.ts'
 import { type Loop, startLoop } from '#workers/loop.ts'
 import { createSettleWorker, type SettleWorker } from '#workers/settle.ts'
 import { createTimerWorker, type TimerWorker } from '#workers/timers.ts'
@@ -45,7 +45,8 @@ export interface GatewayOptions {
   readonly environment: 'test' | 'live'
   /** A database that has been migrated. */
   readonly databaseUrl: string
-  readonly masterKey: MasterKey
+  /** One key, or a ring that is asked again when a key is not known: the master key may be changed meanwhile. */
+  readonly masterKey: MasterKey | MasterRing
   readonly listen?: { readonly host: string; readonly port: number }
   readonly tls?: { readonly cert: string; readonly key: string }
   readonly trustedProxy?: boolean

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { describeFault, toExitCode } from '#commands/faults.ts'
+import { addKeysCommands } from '#commands/keys.ts'
 import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { serve } from '#commands/serve.ts'
@@ -45,6 +46,7 @@ function buildProgram(readConfig: () => Config): Command {
   addDoctorCommand(program, readConfig)
   addMerchantCommands(program, readConfig)
   addKeyCommands(program, readConfig)
+  addKeysCommands(program, readConfig)
   return program
 }
 
@@ -65,6 +67,7 @@ const examples = `Examples:
   npm run --silent tollgate -- merchant list
   npm run --silent tollgate -- merchant set mer_… --webhook-url https://shop.example/hook
   npm run --silent tollgate -- key rotate mer_… --overlap-hours 24
+  npm run --silent tollgate -- keys rotate                    a new master key for cards and secrets
   npm run --silent tollgate -- doctor                         look over all data`
 
 const exits = 'Exit codes: 0 done, 1 something failed, 2 wrong usage or configuration.'
