@@ -6,6 +6,9 @@ import type { Config } from '#config.ts'
 import { openRotationStore } from '#storage/key-rotation.ts'
 import { type Rotated, type RotationDeps, rotateKeyFile, rotateTo } from '#vault/rotate-master-key.ts'
 
+/** The file is known where the command has changed it itself. */
+type RotatedKeys = Rotated & { readonly file?: string }
+
 export function addKeysCommands(program: Command, readConfig: () => Config): void {
   const keys = program.command('keys').summary('change the master key that seals cards and secrets')
   keys.description(
@@ -22,10 +25,11 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
       const rotated = await rotate(readConfig())
       if (json) console.log(JSON.stringify(rotated))
       else printRotated(rotated)
+      remind(rotated)
     })
 }
 
-async function rotate(config: Config): Promise<Rotated & { readonly file?: string }> {
+async function rotate(config: Config): Promise<RotatedKeys> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const say = (line: string) => console.error(line)
   const database = await openDatabase(config, { purpose: 'command', onProgress: say })
@@ -46,7 +50,7 @@ async function rotateWhereItLies(
   { masterKeys }: Config,
   file: string | undefined,
   deps: RotationDeps,
-): Promise<Rotated & { readonly file?: string }> {
+): Promise<RotatedKeys> {
   if (file !== undefined) {
     const rotated = await rotateKeyFile(file, deps).catch((error: unknown) => {
       throw isUnwritable(error) ? unwritable(file, error) : error
@@ -72,12 +76,16 @@ const unwritable = (file: string, cause: unknown): CommandFault =>
     { cause },
   )
 
-function printRotated({ masterKeyId, retired, rewrapped, file }: Rotated & { readonly file?: string }): void {
+function printRotated({ masterKeyId, retired, rewrapped, file }: RotatedKeys): void {
   console.log(`master key: ${masterKeyId}`)
   console.log(`data keys wrapped: ${rewrapped}`)
   if (file !== undefined) console.log(`retired: ${retired.join(', ') || 'none'}`)
-  const where = file === undefined ? 'Remove the others from TOLLGATE_MASTER_KEY now. ' : ''
+}
+
+/** For people, whatever the form of the result. */
+function remind({ file }: RotatedKeys): void {
+  if (file === undefined) console.error('Remove the other keys from TOLLGATE_MASTER_KEY now.')
   console.error(
-    `${where}Backups of the database from before need the old key: keep it with them, back up the new one.`,
+    'Backups of the database from before need the old key: keep it with them, and back up the new one.',
   )
 }

@@ -4,6 +4,7 @@
  */
 
 import { intentChecks } from '#storage/intent-checks.ts'
+import { vaultChecks } from '#storage/vault-checks.ts'
 
 export interface Check {
   readonly name: string
@@ -290,4 +291,5 @@ export const checks: readonly Check[] = [
   ...keyChecks,
   ...followUpChecks,
   ...intentChecks,
+  ...vaultChecks,
 ]
