@@ -1,9 +1,10 @@
 /** `keys`: changes the key that seals cards and secrets. Not to be taken for `key`, which is about a merchant's API key. */
 import type { Command } from 'commander'
 import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
-import { openDatabase } from '#commands/open-database.ts'
+import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { openRotationStore } from '#storage/key-rotation.ts'
+import { renewDataKeys } from '#vault/renew-data-keys.ts'
 import { type Rotated, type RotationDeps, rotateKeyFile, rotateTo } from '#vault/rotate-master-key.ts'
 
 /** The file is known where the command has changed it itself. */
@@ -12,7 +13,7 @@ type RotatedKeys = Rotated & { readonly file?: string }
 export function addKeysCommands(program: Command, readConfig: () => Config): void {
   const keys = program.command('keys').summary('change the master key that seals cards and secrets')
   keys.description(
-    'Changes the master key that seals cards and secrets. For the API key of a merchant see "tollgate key".',
+    'Changes the master key that seals cards and secrets, and the data keys below it. For the API key of a merchant see "tollgate key".',
   )
   keys
     .command('rotate')
@@ -22,22 +23,43 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
     )
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: { json?: true }) => {
-      const rotated = await rotate(readConfig())
+      const config = readConfig()
+      const rotated = await withKeys(config, ({ database, deps }) =>
+        rotateWhereItLies(config, database.masterKeyFile, deps),
+      )
       if (json) console.log(JSON.stringify(rotated))
       else printRotated(rotated)
       remind(rotated)
     })
+  keys
+    .command('renew')
+    .description(
+      'Gives every merchant a new data key below the master key and seals its cards anew with it, while the server runs ' +
+        'or not. Old data keys stay, for backups and for what is sealed meanwhile.',
+    )
+    .option('--json', 'print one line of JSON')
+    .action(async ({ json }: { json?: true }) => {
+      const renewed = await withKeys(readConfig(), ({ database, deps }) =>
+        renewDataKeys(database.masterKey, deps),
+      )
+      if (json) console.log(JSON.stringify(renewed))
+      else console.log(`data keys made: ${renewed.dataKeys}\ncards sealed anew: ${renewed.cards}`)
+    })
 }
 
-async function rotate(config: Config): Promise<RotatedKeys> {
+/** Opens what every change of keys needs, and closes it. */
+async function withKeys<T>(
+  config: Config,
+  work: (opened: { database: OpenDatabase; deps: RotationDeps }) => Promise<T>,
+): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const say = (line: string) => console.error(line)
   const database = await openDatabase(config, { purpose: 'command', onProgress: say })
   try {
     const store = await openRotationStore(database.url)
-    if (!store) throw new CommandFault('the master key is being changed by another process; wait for it')
+    if (!store) throw new CommandFault('keys are being changed by another process; wait for it')
     try {
-      return await rotateWhereItLies(config, database.masterKeyFile, { store, onProgress: say })
+      return await work({ database, deps: { store, onProgress: say } })
     } finally {
       await store.close()
     }

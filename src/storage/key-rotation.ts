@@ -1,5 +1,5 @@
 /**
- * What a change of keys reads and writes: the root secret, and data keys by the batch. On a connection of its own, which
+ * What a change of keys reads and writes: the root secret, data keys and sealed cards by the batch. On a connection of its own, which
  * holds a lock, so that two changes never run side by side. Knows nothing of what is inside the keys.
  */
 import pg from 'pg'
@@ -19,7 +19,28 @@ export interface RotationStore {
   findOthers(masterKeyId: string, limit: number): Promise<readonly MerchantKey[]>
   /** Each as it was read, and as it is to be; a row that has changed meanwhile is left alone. */
   rewrap(changes: readonly { readonly from: MerchantKey; readonly to: MerchantKey }[]): Promise<void>
+  /** Merchants after that one in order, with the version of their newest data key. */
+  findNewest(
+    after: string,
+    limit: number,
+  ): Promise<readonly { readonly merchantId: MerchantId; readonly keyVersion: number }[]>
+  insertKey(key: MerchantKey): Promise<void>
+  findKeys(merchantIds: readonly MerchantId[]): Promise<readonly MerchantKey[]>
+  /** Cards after that one in order that are sealed with an older data key than their merchant's newest. */
+  findOlderCards(after: CardPosition | undefined, limit: number): Promise<readonly KeptCard[]>
+  /** Each as it was read, and as it is to be; a card that has changed meanwhile is left alone. Returns how many. */
+  reseal(changes: readonly { readonly from: KeptCard; readonly to: KeptCard }[]): Promise<number>
   close(): Promise<void>
+}
+
+export interface CardPosition {
+  readonly merchantId: MerchantId
+  readonly cardId: string
+}
+
+export interface KeptCard extends CardPosition {
+  readonly keyVersion: number
+  readonly sealed: Buffer
 }
 
 /** Any number that nobody else locks: the letters "keys". */
@@ -86,6 +107,65 @@ function createRotationStore(client: pg.Client): RotationStore {
         ],
       )
     },
+    ...createRenewal(client),
     close: () => client.end(),
+  }
+}
+
+/** As 32 hex digits, because cards are bound to their place in that spelling. */
+const cardId = `replace(v.card_id::text, '-', '') AS "cardId"`
+
+type Renewal = Pick<RotationStore, 'findNewest' | 'insertKey' | 'findKeys' | 'findOlderCards' | 'reseal'>
+
+function createRenewal(client: pg.Client): Renewal {
+  return {
+    async findNewest(after, limit) {
+      const { rows } = await client.query<{ merchantId: MerchantId; keyVersion: number }>(
+        `SELECT merchant_id AS "merchantId", max(key_version) AS "keyVersion" FROM vault_key WHERE merchant_id > $1
+         GROUP BY merchant_id ORDER BY merchant_id LIMIT $2`,
+        [after, limit],
+      )
+      return rows
+    },
+    async insertKey({ merchantId, keyVersion, wrapped, masterKeyId }) {
+      await client.query(
+        'INSERT INTO vault_key (merchant_id, key_version, wrapped, master_key_id) VALUES ($1, $2, $3, $4)',
+        [merchantId, keyVersion, wrapped, masterKeyId],
+      )
+    },
+    async findKeys(merchantIds) {
+      const { rows } = await client.query<MerchantKey>(
+        `SELECT merchant_id AS "merchantId", key_version AS "keyVersion", wrapped, master_key_id AS "masterKeyId"
+         FROM vault_key WHERE merchant_id = ANY($1) ORDER BY key_version`,
+        [merchantIds],
+      )
+      return rows
+    },
+    async findOlderCards(after, limit) {
+      const { rows } = await client.query<KeptCard>(
+        `SELECT v.merchant_id AS "merchantId", ${cardId}, v.key_version AS "keyVersion", v.sealed FROM vault_card v
+         WHERE ($1::text IS NULL OR (v.merchant_id, v.card_id) > ($1, $2::uuid)) AND v.sealed IS NOT NULL
+           AND v.key_version < (SELECT max(k.key_version) FROM vault_key k WHERE k.merchant_id = v.merchant_id)
+         ORDER BY v.merchant_id, v.card_id LIMIT $3`,
+        [after?.merchantId, after?.cardId, limit],
+      )
+      return rows
+    },
+    async reseal(changes) {
+      const { rowCount } = await client.query(
+        `UPDATE vault_card t SET sealed = i.new, key_version = i.to_version
+         FROM unnest($1::text[], $2::uuid[], $3::bytea[], $4::bytea[], $5::integer[])
+           AS i(merchant_id, card_id, old, new, to_version)
+         WHERE t.merchant_id = i.merchant_id AND t.card_id = i.card_id AND t.sealed = i.old`,
+        [
+          changes.map(({ from }) => from.merchantId),
+          changes.map(({ from }) => from.cardId),
+          changes.map(({ from }) => from.sealed),
+          changes.map(({ to }) => to.sealed),
+          changes.map(({ to }) => to.keyVersion),
+        ],
+      )
+      return rowCount ?? 0
+    },
   }
 }

@@ -74,7 +74,7 @@ export function createCardVault(deps: {
   ): Promise<string | undefined> {
     if (!sealed) return undefined
     const { key } = await deps.keyRing.byVersion(merchantId, keyVersion)
-    return unseal(key, sealed, placeOf(merchantId, cardId, keyVersion)).toString()
+    return unseal(key, sealed, cardPlace(merchantId, cardId, keyVersion)).toString()
   }
 
   return {
@@ -91,7 +91,7 @@ export function createCardVault(deps: {
         cardId,
         pseudoNumber: toPseudoCardNumber(digest, attempt, number.slice(-3)),
         keyVersion: version,
-        sealed: seal(key, Buffer.from(number), placeOf(merchantId, cardId, version)),
+        sealed: seal(key, Buffer.from(number), cardPlace(merchantId, cardId, version)),
         expiryDate,
       }
       return { ...card, row }
@@ -111,5 +111,6 @@ export function createCardVault(deps: {
   }
 }
 
-const placeOf = (merchantId: MerchantId, cardId: string, keyVersion: number): string =>
+/** What a sealed number is bound to, so that a row copied elsewhere does not open. */
+export const cardPlace = (merchantId: MerchantId, cardId: string, keyVersion: number): string =>
   `card ${merchantId} ${cardId} ${keyVersion}`
