@@ -1,5 +1,9 @@
 /** Many confirmations of one payment intent at once, in one process and over two: one payment, one charge. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { IntentId } from '#domain/ids.ts'
+import { Secret } from '#domain/secret.ts'
+import { findMethod } from '#methods/catalogue.ts'
+import { createPayment } from '#operations/create-payment.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
 import { confirmation, eur, type IntentShop, openIntents } from '#test/support/intents.ts'
@@ -98,4 +102,43 @@ test('two intents of one transId: one is paid, the other stays open', async () =
   const open = ids[answers.findIndex(({ status }) => status === 422)] ?? ''
   await shop.act(paid?.body.payId, 'reversals', 1000)
   expect((await confirmAt(right, open, confirmation('CARD'))).status).toBe(200)
+})
+
+/** Past the rule and under transIds of their own, so that nothing but the claim stands between them. */
+test('forty payments that claim one intent in the same moment: one is made', async () => {
+  const id = (await intents.intent()) as IntentId
+  const method = findMethod('CARD')
+  const merchant = (await left.gateway.merchants.list()).find(
+    ({ merchantId }) => merchantId === shop.merchantId,
+  )
+  if (!method || !merchant) throw new Error('the shop or its method is gone')
+  const { merchantId } = merchant
+  const heard = acquirer.ledger.length
+  const results = await Promise.allSettled(
+    Array.from({ length: 40 }, (_, index) =>
+      createPayment(
+        {
+          merchant,
+          command: {
+            merchantId,
+            transId: `claim-${index}`,
+            method,
+            integrationType: 'DIRECT',
+            amount: eur(1000),
+            captureMethod: { type: 'MANUAL' },
+            details: { paymentIntentId: id },
+          },
+          card: { number: new Secret('4111111111111111'), expiryDate: '203012' },
+          intent: { intentId: id },
+        },
+        (index % 2 ? left : right).gateway.engine,
+      ),
+    ),
+  )
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  const lost = results.flatMap(result => (result.status === 'rejected' ? [result.reason] : []))
+  expect(new Set(lost.map(error => error.conflict))).toEqual(new Set(['intent_taken']))
+  expect(await paymentsOf(id)).toEqual([{ status: 'AUTHORIZED' }])
+  expect(acquirer.ledger.length - heard).toBe(1)
+  expect(await intents.confirm(id, confirmation('CARD'))).toMatchObject(refused('20200010'))
 })

@@ -1,5 +1,6 @@
 /** Payment intents over HTTP: what a shop prepares, what an app confirms, and what each of them is told. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findMethod } from '#methods/catalogue.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
 import { basic, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import {
@@ -255,7 +256,7 @@ describe('confirming', () => {
     expect(await intents.confirm(failed, confirmation('CARD'))).toMatchObject(refused('21000351'))
   })
 
-  test('422 held by a payment that waits, open again when that has expired or was cancelled', async () => {
+  test('422 held by a payment that waits for its confirmation, open again when that was declined', async () => {
     const id = await intents.intent()
     const waiting = await intents.confirm(id, confirmation('PROVIDERK'))
     expect(waiting.body).toMatchObject({ status: 'AUTHORIZE_REQUEST', paymentMethods: { providerK: {} } })
@@ -386,6 +387,57 @@ describe('confirming', () => {
     const id = await intents.intent()
     const url = `${gateway.url}/api/v2/payment-intents/${id}/confirm`
     expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401)
+  })
+})
+
+describe('HOSTED', () => {
+  const urls = { return: 'https://shop.example/ok', cancel: 'https://shop.example/no' }
+  const hosted = (type: string) => ({ integrationType: 'HOSTED', type })
+  const act = (payId: string, action: string) =>
+    shop.call('POST', `/test/payments/${payId}/customer-action`, { action })
+  const types = servedTypes.filter(type => findMethod(type)?.integration.includes('HOSTED'))
+
+  test.each(types)('200 %s waits for its customer as long as the intent lives, then is paid', async type => {
+    const { now } = (await shop.call('GET', '/test/clock')).body
+    const expirationTime = new Date(Date.parse(now) + 1800 * secondMs).toISOString()
+    const id = await intents.intent({ urls, expirationTime })
+    const waiting = await intents.confirm(id, hosted(type), await intents.bearer(id))
+    expect(waiting).toMatchObject({
+      status: 200,
+      body: { status: 'AUTHORIZE_REQUEST', responseCode: '60000100', paymentIntentId: id },
+    })
+    expect(await shop.read(waiting.body.payId)).toMatchObject({ expirationTime, urls })
+    expect(await intents.confirm(id, hosted(type))).toMatchObject(refused('20200010'))
+    await act(waiting.body.payId, 'approve')
+    expect(await shop.read(waiting.body.payId)).toMatchObject({ status: 'OK', paymentIntentId: id })
+    expect(await shop.events(waiting.body.payId)).toMatchObject([{ status: 'OK' }])
+    expect(await intents.confirm(id, hosted(type))).toMatchObject(refused('20200010'))
+  })
+
+  test.each(types)('%s: a customer who turns back leaves the intent open', async type => {
+    const id = await intents.intent({ urls })
+    const { body } = await intents.confirm(id, hosted(type))
+    await act(body.payId, 'cancel')
+    expect(await shop.read(body.payId)).toMatchObject({ status: 'FAILED' })
+    expect(await intents.confirm(id, confirmation('CARD'))).toMatchObject({ body: { status: 'OK' } })
+  })
+
+  test.each<[string, object, string]>([
+    ['nowhere to come back to', {}, 'urls'],
+    ['nowhere to go when paid', { urls: { cancel: urls.cancel } }, 'urls.return'],
+    ['nowhere to go when not', { urls: { return: urls.return } }, 'urls.cancel'],
+  ])('400 %s', async (_, request, field) => {
+    const id = await intents.intent(request)
+    expect(await intents.confirm(id, hosted('PROVIDERK'))).toMatchObject({ status: 400, body: { field } })
+  })
+
+  test('400 what only DIRECT takes', async () => {
+    const id = await intents.intent({ urls })
+    const wallet = { ...walletConfirmation('{}'), integrationType: 'HOSTED' }
+    expect(await intents.confirm(id, wallet)).toMatchObject({
+      status: 400,
+      body: { field: expect.stringMatching(/^providerM\.(token|merchantIdentifierOfPublicKey)$/) },
+    })
   })
 })
 

@@ -8,11 +8,15 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { MerchantId } from '#domain/ids.ts'
+import { openDatabase } from '#storage/database.ts'
 import { openRotationStore } from '#storage/key-rotation.ts'
+import { createVaultStore } from '#storage/vault-store.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
+import { wrapKey } from '#vault/key-ring.ts'
 import { createMasterRing, type MasterRing, readMasterKeys, toMasterKey } from '#vault/master-key.ts'
 import { type RotationDeps, type RotationPoint, rotateKeyFile, rotateTo } from '#vault/rotate-master-key.ts'
 
@@ -241,4 +245,19 @@ test('a process that cannot learn of the new key makes no data key under the old
   await stubborn.stop()
   expect(await idsInUse()).not.toContain(key.id)
   expect((await cold.call('POST', '/payments', cardPayment(), { authorization })).status).toBe(200)
+})
+
+test('a data key that was wrapped before a change and arrives after it is not taken', async () => {
+  const [old] = await readMasterKeys(file)
+  await rotate()
+  const [current] = await readMasterKeys(file)
+  const opened = openDatabase(database.url, error => expect(error).toBeUndefined())
+  const store = createVaultStore(opened)
+  const merchantId = 'mer_of_this_test' as MerchantId
+  const bytes = randomBytes(32)
+  await store.insertKey(merchantId, wrapKey(merchantId, { version: 1, bytes }, old))
+  expect(await store.findKeys(merchantId)).toEqual([])
+  await store.insertKey(merchantId, wrapKey(merchantId, { version: 1, bytes }, current))
+  expect(await store.findKeys(merchantId)).toMatchObject([{ keyVersion: 1, masterKeyId: current.id }])
+  await opened.close()
 })
