@@ -151,7 +151,7 @@ test.each<Record<string, string>>([{ TOLLGATE_MASTER_KEY: key }, { TOLLGATE_MAST
   'the master key of %j is taken and not shown',
   env => {
     const result = read(env)
-    expect(result.masterKey?.key.export().toString('base64')).toBe(key)
+    expect(result.masterKeys?.[0].key.export().toString('base64')).toBe(key)
     expect(`${inspect(result, { depth: 9 })} ${JSON.stringify(result)}`).not.toContain(key)
   },
 )

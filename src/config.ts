@@ -8,7 +8,7 @@ import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { Secret } from '#domain/secret.ts'
 import { isWebAddress } from '#domain/text.ts'
-import { type MasterKey, MasterKeyError, toMasterKey } from '#vault/master-key.ts'
+import { type MasterKey, MasterKeyError, toMasterKeys } from '#vault/master-key.ts'
 
 export interface Config {
   readonly environment: 'test' | 'live'
@@ -18,8 +18,10 @@ export interface Config {
   readonly dataDirectory: string
   /** Absent: the embedded PostgreSQL in the data folder. */
   readonly databaseUrl?: Secret<string>
-  /** Always present in live; in test one is made in the data folder when absent. */
-  readonly masterKey?: MasterKey
+  /** The newest first. Always present in live; in test one is made in the data folder when absent. */
+  readonly masterKeys?: readonly [MasterKey, ...MasterKey[]]
+  /** Where they were read from, to be read again when they are changed. */
+  readonly masterKeyFile?: string
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: Secret<string> }
   readonly trustedProxy: boolean
@@ -122,7 +124,8 @@ export function readConfig(
     port: readPort(reader),
     dataDirectory: resolve(text('TOLLGATE_DATA') ?? '.tollgate'),
     databaseUrl: readDatabaseUrl(reader),
-    masterKey: readMasterKey(reader, environment),
+    masterKeys: readMasterKeys(reader, environment),
+    masterKeyFile: text('TOLLGATE_MASTER_KEY_FILE'),
     tls: readTls(reader),
     trustedProxy: choose('TOLLGATE_TRUSTED_PROXY', ['true', 'false'], 'false') === 'true',
     publicUrl: readPublicUrl(reader),
@@ -234,7 +237,7 @@ function readDatabaseUrl({ secret, fault }: Reader): Secret<string> | undefined 
   return undefined
 }
 
-function readMasterKey({ secret, fault, text }: Reader, environment: string): MasterKey | undefined {
+function readMasterKeys({ secret, fault, text }: Reader, environment: string): Config['masterKeys'] {
   const given = secret('TOLLGATE_MASTER_KEY')
   if (given === undefined) {
     const named = text('TOLLGATE_MASTER_KEY') ?? text('TOLLGATE_MASTER_KEY_FILE')
@@ -247,7 +250,7 @@ function readMasterKey({ secret, fault, text }: Reader, environment: string): Ma
     return undefined
   }
   try {
-    return toMasterKey(given.text, given.origin)
+    return toMasterKeys(given.text, given.origin)
   } catch (error) {
     if (!(error instanceof MasterKeyError)) throw error
     fault(error.message)

@@ -29,6 +29,7 @@ import { createClockStore } from '#storage/clock.ts'
 import { type Database, openDatabase, readDurability } from '#storage/database.ts'
 import { createGroupCommit } from '#storage/group-commit.ts'
 import { createInstallation, type Installation } from '#storage/installation.ts'
+import { createIntentReader } from '#storage/intents.ts'
 import { createKeyReader, type KeyReader } from '#storage/keys.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
 import { createPaymentReader } from '#storage/payments.ts'
@@ -36,7 +37,7 @@ import { createWorkFinder } from '#storage/unanswered.ts'
 import { createVaultStore } from '#storage/vault-store.ts'
 import { createCardVault } from '#vault/cards.ts'
 import { createKeyRing, type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
-import type { MasterKey } from '#vault/master-key.ts'
+import type { MasterKey, MasterRing } from '#vault/master-key.ts'
 import { createPageTokens, type PageTokens } from '#vault/page-token.ts'
 import { type Loop, startLoop } from '#workers/loop.ts'
 import { createSettleWorker, type SettleWorker } from '#workers/settle.ts'
@@ -46,7 +47,8 @@ export interface GatewayOptions {
   readonly environment: 'test' | 'live'
   /** A database that has been migrated. */
   readonly databaseUrl: string
-  readonly masterKey: MasterKey
+  /** One key, or a ring that is asked again when a key is not known: the master key may be changed meanwhile. */
+  readonly masterKey: MasterKey | MasterRing
   readonly listen?: { readonly host: string; readonly port: number }
   readonly tls?: { readonly cert: string; readonly key: string }
   readonly trustedProxy?: boolean
@@ -247,6 +249,7 @@ function createEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
   return {
     commit,
     payments,
+    intents: createIntentReader(database),
     queue: createPaymentQueue({ commit, payments, waitMs: clock.waitMs }),
     vault: createCardVault({
       fingerprintKey: keys.fingerprint,
@@ -316,6 +319,7 @@ async function createServer(
     pepper: keys.apiKey,
     accessTokens,
     failedTokenRequests: createFailedLogins({ nowMs }),
+    findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
   })
   const services: Services = { environment, engine, issueToken, testTools }
   // In live the levers of the test environment do not exist: their paths are unknown ones.

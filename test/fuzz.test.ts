@@ -34,6 +34,7 @@ interface Hit {
 
 let gateway: TestGateway
 let payIds: string[]
+let intentIds: string[]
 const agent = new Agent({ keepAlive: true, maxSockets: concurrency })
 beforeAll(async () => {
   gateway = await startTestGateway({ requestsPerSecond: 1_000_000, logLevel: 'warn' })
@@ -45,6 +46,11 @@ beforeAll(async () => {
   for (let made = 0; made < 5; made++) {
     const transId = `fuzz-${made}`
     payIds.push((await gateway.call('POST', '/payments', { ...manual, transId })).body.payId)
+  }
+  intentIds = []
+  for (let made = 0; made < 100; made++) {
+    const request = made % 10 === 0 ? {} : { amount: { value: 1 + made, currency: 'EUR' } }
+    intentIds.push((await gateway.call('POST', '/payment-intents', request)).body.id)
   }
 })
 afterAll(async () => {
@@ -66,7 +72,9 @@ const strangePaths: readonly string[] = [
 
 function fillPath(path: string, random: Random): string {
   return path.replace(/\{\w+\}/g, () =>
-    random.chance(0.7) ? random.pick(payIds) : random.pick([...strangePaths, '0'.repeat(32), 'fuzz-1']),
+    random.chance(0.7)
+      ? random.pick(path.startsWith('/payment-intents') ? intentIds : payIds)
+      : random.pick([...strangePaths, '0'.repeat(32), 'fuzz-1']),
   )
 }
 
@@ -110,6 +118,8 @@ function makeBody(endpoint: Endpoint, random: Random): Buffer | undefined {
   if (endpoint.body === undefined) return random.chance(0.9) ? undefined : Buffer.from('{}')
   let value = makeValue(endpoint.body as never, random)
   if (endpoint.operationId === 'createPayment' && random.chance(0.6)) value = withCard(value, random)
+  if (endpoint.operationId === 'confirmPaymentIntent' && random.chance(0.6))
+    value = cardPayment().paymentMethods
   const isForm = endpoint.accepts === 'application/x-www-form-urlencoded'
   for (let spoilt = random.pick([0, 1, 1, 1, 2, 4]); spoilt > 0; spoilt--) value = spoil(value, random)
   const text = isForm ? toForm(value) : (JSON.stringify(value) ?? '')

@@ -9,13 +9,15 @@ import type { Config } from '#config.ts'
 import type { MerchantAdministration } from '#operations/merchants.ts'
 import { openEmbeddedPostgres } from '#storage/embedded/index.ts'
 import { MigrationError, migrate } from '#storage/migrate.ts'
-import { type MasterKey, readOrMakeMasterKey } from '#vault/master-key.ts'
+import { createMasterRing, type MasterRing, readMasterKeys, readOrMakeMasterKeys } from '#vault/master-key.ts'
 
 export interface OpenDatabase {
   readonly url: string
   /** For people: where the rows lie. Holds no password. */
   readonly place: string
-  readonly masterKey: MasterKey
+  readonly masterKey: MasterRing
+  /** The file that the master key lies in, where it lies in one. */
+  readonly masterKeyFile?: string
   close(): Promise<void>
 }
 
@@ -38,7 +40,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     } else {
       await migrate(database.url, options)
     }
-    return { ...database, masterKey: config.masterKey ?? (await openMasterKey(dataDirectory)) }
+    return { ...database, ...(await openMasterKey(config)) }
   } catch (error) {
     await database.close()
     throw error
@@ -48,7 +50,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
 async function openEmbedded(
   directory: string,
   options: OpenOptions,
-): Promise<Omit<OpenDatabase, 'masterKey'>> {
+): Promise<Pick<OpenDatabase, 'url' | 'place' | 'close'>> {
   if (options.purpose === 'serve') options.onProgress(`Starting the database in ${directory} …`)
   const embedded = await openEmbeddedPostgres({ directory, ...options })
   return { url: embedded.url, place: embedded.directory, close: () => embedded.stop() }
@@ -68,10 +70,20 @@ async function migrateForeign(
   }
 }
 
-/** Live never comes here: its configuration demands the key. */
-async function openMasterKey(directory: string): Promise<MasterKey> {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
-  return readOrMakeMasterKey(join(directory, 'master.key'))
+/** Without a configured key one is made in the data folder; live never comes there, its configuration demands one. */
+async function openMasterKey({
+  dataDirectory,
+  masterKeys,
+  masterKeyFile,
+}: Config): Promise<Pick<OpenDatabase, 'masterKey' | 'masterKeyFile'>> {
+  if (masterKeys && masterKeyFile === undefined)
+    return { masterKey: createMasterRing(async () => masterKeys) }
+  const file = masterKeyFile ?? join(dataDirectory, 'master.key')
+  if (masterKeyFile === undefined) {
+    await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
+    await readOrMakeMasterKeys(file)
+  }
+  return { masterKey: createMasterRing(() => readMasterKeys(file)), masterKeyFile: file }
 }
 
 /** host:port/database, or folder/database for a unix socket. */

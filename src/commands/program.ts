@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { describeFault, toExitCode } from '#commands/faults.ts'
+import { addKeysCommands } from '#commands/keys.ts'
 import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { serve } from '#commands/serve.ts'
+import { addVaultCommands } from '#commands/vault.ts'
 import { type Config, config, showsStacks, variables } from '#config.ts'
 
 /** Never throws: a failure has been told on standard error, and the number is for the shell. */
@@ -45,6 +47,8 @@ function buildProgram(readConfig: () => Config): Command {
   addDoctorCommand(program, readConfig)
   addMerchantCommands(program, readConfig)
   addKeyCommands(program, readConfig)
+  addKeysCommands(program, readConfig)
+  addVaultCommands(program, readConfig)
   return program
 }
 
@@ -65,6 +69,8 @@ const examples = `Examples:
   npm run --silent tollgate -- merchant list
   npm run --silent tollgate -- merchant set mer_… --webhook-url https://shop.example/hook
   npm run --silent tollgate -- key rotate mer_… --overlap-hours 24
+  npm run --silent tollgate -- keys rotate                    a new master key for cards and secrets
+  npm run --silent tollgate -- vault purge --unused-for P400D --dry-run
   npm run --silent tollgate -- doctor                         look over all data`
 
 const exits = 'Exit codes: 0 done, 1 something failed, 2 wrong usage or configuration.'

@@ -34,6 +34,14 @@ export interface AccountData {
   readonly holderName: string
 }
 
+/** What the wallet on the customer's phone hands over. Passed on as it came, never stored. */
+export interface WalletData {
+  /** Names the key that the payload was encrypted for. */
+  readonly merchantIdentifier: string
+  /** JSON text of an object. */
+  readonly payload: Secret<string>
+}
+
 export interface OperationRequest {
   readonly operation: OperationType
   readonly merchantId: MerchantId
@@ -55,6 +63,7 @@ export interface OperationRequest {
 export interface AuthorizationRequest extends OperationRequest {
   readonly card?: CardData
   readonly account?: AccountData
+  readonly wallet?: WalletData
   /** Set when the authorisation is to be captured in the same message, under a reference of its own. */
   readonly captureReference?: XId
   /** The customer is on a page of ours, and can be sent on to one of the provider. */

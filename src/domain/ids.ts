@@ -8,6 +8,9 @@ export type PayId = string & { readonly __payId: true }
 /** As PayId, but one per operation. It is also the reference we send to the provider. */
 export type XId = string & { readonly __xId: true }
 
+/** `pi_` and 32 hex digits of chance. Unlike the others it is not a UUIDv7: it is also a secret of its kind. */
+export type IntentId = string & { readonly __intentId: true }
+
 const hexId = /^[0-9a-f]{32}$/
 
 /** An id that does not even look like ours is answered like an unknown one, so this returns undefined, not an error. */
@@ -15,3 +18,8 @@ export const parsePayId = (text: string): PayId | undefined =>
   hexId.test(text) ? (text as PayId) : undefined
 
 export const parseXId = (text: string): XId | undefined => (hexId.test(text) ? (text as XId) : undefined)
+
+const intentForm = /^pi_[0-9a-f]{32}$/
+
+export const parseIntentId = (text: string): IntentId | undefined =>
+  intentForm.test(text) ? (text as IntentId) : undefined

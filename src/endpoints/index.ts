@@ -1,5 +1,7 @@
 /** The whole API in one table. Read this first; each line is a file that says everything about one operation. */
 import { token } from '#endpoints/authorization/token.ts'
+import { confirmIntentEndpoint } from '#endpoints/payment-intents/confirm.ts'
+import { createIntentEndpoint } from '#endpoints/payment-intents/create.ts'
 import { listMethodsEndpoint } from '#endpoints/payment-methods/list.ts'
 import { captureEndpoint } from '#endpoints/payments/capture.ts'
 import { confirmEndpoint } from '#endpoints/payments/confirm.ts'
@@ -37,6 +39,8 @@ export const endpoints: readonly Endpoint<Services>[] = [
   getByTransIdEndpoint, //   GET    /payments/getByTransId/{id}
 
   listMethodsEndpoint, //    GET    /payment-methods
+  createIntentEndpoint, //   POST   /payment-intents
+  confirmIntentEndpoint, //  POST   /payment-intents/{id}/confirm
 
   // The levers of the test environment; live knows none of them.
   testCatalogueEndpoint, //  GET    /test/catalogue

@@ -1,7 +1,8 @@
 /** What a merchant is told when a result comes later than the answer to its request. Holds no card data. */
 import type { XId } from '#domain/ids.ts'
 import { describe } from '#domain/response-codes.ts'
-import { findOperation, lastOperation, type Payment } from '#lifecycle/payment.ts'
+import { intentOf } from '#lifecycle/intent.ts'
+import { findOperation, lastOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { undecided } from '#methods/undecided.ts'
 
 export interface PaymentEvent {
@@ -33,3 +34,10 @@ export function raiseEvent(
   }
   return { payment: { ...payment, eventSequence: sequence }, event: { sequence, xId, body } }
 }
+
+/**
+ * The app that confirmed an intent has the answer, and the shop's server has not: it is told of every result, also one
+ * that was answered at once. What the server asks for later, a capture say, it hears from its own answer.
+ */
+export const isAlwaysTold = (payment: Payment, { type }: Operation): boolean =>
+  intentOf(payment) !== undefined && (type === 'AUTHORIZATION' || type === 'CONFIRM')

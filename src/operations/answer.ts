@@ -2,6 +2,7 @@
 import type { XId } from '#domain/ids.ts'
 import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
+import { intentOf } from '#lifecycle/intent.ts'
 import {
   approvingOperation,
   findOperation,
@@ -86,6 +87,7 @@ function resultOf(payment: Payment, { operation, status, page }: Shown) {
     metadata: shownMetadata(operation.type, operation.details.metadata),
     paymentMethods: methodResult(payment, operation, page),
     ...(operation.type === 'CONFIRM' && status !== 'FAILED' ? { order, customerInfo } : {}),
+    paymentIntentId: operation.type === 'AUTHORIZATION' ? intentOf(payment) : undefined,
   }
 }
 
@@ -149,6 +151,7 @@ export function answerRefusal(
     xId: XId
     refNr?: string
     metadata?: unknown
+    paymentIntentId?: string
   },
 ): OperationAnswer {
   return toAnswer(422, {
@@ -160,6 +163,7 @@ export function answerRefusal(
     status: 'FAILED',
     ...describeCode(refusalCodes[refusal]),
     metadata: subject.metadata,
+    paymentIntentId: subject.paymentIntentId,
   })
 }
 

@@ -1,5 +1,5 @@
 /** Creating a payment, or a credit: take the card in, record, ask the provider or wait for the customer. */
-import type { AccountData, CardData, Connector } from '#connectors/contract.ts'
+import type { AccountData, CardData, Connector, WalletData } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Refusal } from '#domain/response-codes.ts'
 import { type CreateCommand, openPayment } from '#lifecycle/create.ts'
@@ -18,7 +18,7 @@ import { keyReference, keyRow, type OperationKey, storeRefusal } from '#operatio
 import { CommitRefused, reconnectDelaysMs } from '#operations/payment-queue.ts'
 import { recordOutcome } from '#operations/record-outcome.ts'
 import { expiryTimer } from '#operations/timer.ts'
-import { type Change, type Committed, CommitUnknown } from '#storage/change.ts'
+import { type Change, type Committed, CommitUnknown, type IntentClaim } from '#storage/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
@@ -27,11 +27,14 @@ export interface CreatePayment {
   readonly command: CreateCommand
   readonly card?: CardData
   readonly account?: AccountData
+  readonly wallet?: WalletData
   readonly key?: OperationKey
   /** CREDIT pays out to the card or account without a payment behind it. */
   readonly kind?: PaymentKind
   /** How a payment that waits for its customer is answered; as the result of an operation unless given. */
   readonly answerWaiting?: (payment: Payment, page: string) => OperationAnswer
+  /** The intent that is claimed by the payment's first commit. */
+  readonly intent?: Pick<IntentClaim, 'intentId' | 'expectedPayId'>
 }
 
 /** The customer has a step to take, and nobody said where to send it afterwards. */
@@ -67,6 +70,11 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
         // Nobody else will answer for a payment that waits for its customer: the key is answered with its birth.
         key: key && { ...key, answer },
         setTimers: expiryTimer(payment, request.merchant),
+        claimIntent: request.intent && {
+          ...request.intent,
+          merchantId: payment.merchantId,
+          payId: payment.payId,
+        },
       },
       payment,
       engine,
@@ -77,7 +85,9 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
       if (answer) return answer
       return request.kind === 'CREDIT' ? payOut(begun, engine) : authorize(begun, engine)
     }
-    if (committed.conflict === 'trans_id_taken') return refuse(request, 'TRANS_ID_TAKEN', engine)
+    // Whoever lost the race for an intent meets the winner's transId: the confirmation tells the two apart.
+    if (committed.conflict === 'trans_id_taken' && !request.intent)
+      return refuse(request, 'TRANS_ID_TAKEN', engine)
     if (committed.conflict !== 'pseudo_number_taken') throw new CommitRefused(committed.conflict)
   }
   throw new Error(`no free pseudo card number in ${maximumPseudoNumberTries} tries`)
@@ -151,6 +161,7 @@ function begin(
     at: now,
     card: card && { ...request.card, number: card.number, expiryDate: card.expiryDate },
     account: request.account,
+    wallet: request.wallet,
     captureReference: captureXId,
     hosted: command.integrationType === 'HOSTED',
     methodFields: command.methodFields,
@@ -216,6 +227,8 @@ async function payOut(
 
 function refuse(request: CreatePayment, refusal: Refusal, engine: Engine): Promise<OperationAnswer> {
   const { merchantId, transId, refNr, metadata } = request.command
-  const answer = answerRefusal(refusal, { merchantId, transId, xId: newXId(engine), refNr, metadata })
+  const paymentIntentId = request.intent?.intentId
+  const subject = { merchantId, transId, xId: newXId(engine), refNr, metadata, paymentIntentId }
+  const answer = answerRefusal(refusal, subject)
   return storeRefusal(answer, request, engine)
 }

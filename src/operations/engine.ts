@@ -5,12 +5,14 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import type { PaymentQueue } from '#operations/payment-queue.ts'
 import type { Change, Committed } from '#storage/change.ts'
+import type { IntentReader } from '#storage/intents.ts'
 import type { PaymentReader } from '#storage/payments.ts'
 import type { CardVault } from '#vault/cards.ts'
 
 export interface Engine {
   readonly commit: (change: Change) => Promise<Committed>
   readonly payments: PaymentReader
+  readonly intents: IntentReader
   readonly queue: PaymentQueue
   readonly vault: CardVault
   readonly connectors: Connectors

@@ -5,6 +5,7 @@
 import type { AuthorizationOutcome } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { isAlwaysTold } from '#lifecycle/event.ts'
 import { inquiryTime } from '#lifecycle/inquiry.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import {
@@ -59,7 +60,14 @@ function toStep(stored: Payment, record: OutcomeRecord, engine: Engine): Step<Op
   const decided = touched.some(operation => !isUnanswered(operation))
   const told = tell(
     settled,
-    { xId, owed: decided && isFinal(settled) && (inquiry !== undefined || unattended === true), now },
+    {
+      xId,
+      owed:
+        decided &&
+        isFinal(settled) &&
+        (inquiry !== undefined || unattended === true || isAlwaysTold(stored, before)),
+      now,
+    },
     engine,
   )
   const answer = answerOperation(told.payment, xId)

@@ -36,7 +36,7 @@ export const demand = (names: readonly string[]) => ({
 })
 
 /** `false` is the schema that nothing fits: such a member is refused by its own name. */
-const refuse = (names: readonly string[]) => ({
+export const refuse = (names: readonly string[]) => ({
   type: 'object',
   properties: Object.fromEntries(names.map(name => [name, false])),
 })

@@ -8,6 +8,8 @@ export const payId = ownId('Our id of the payment, the same for its whole life.'
 
 export const xId = ownId('Our id of this one operation.')
 
+export const paymentIntentId = text(35, 'The payment intent.', { pattern: '^pi_[0-9a-f]{32}$' })
+
 export const transId = text(64, "The merchant's own id of the payment.", {
   minLength: 1,
   format: 'printable',

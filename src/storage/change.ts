@@ -2,7 +2,8 @@
  * A change is what one operation wants written, all or nothing, under its own guards. It is made of records; how they
  * become rows and how many changes share one commit is the business of group-commit.ts.
  */
-import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { Intent } from '#lifecycle/intent.ts'
 import type { Instrument, Operation, Payment } from '#lifecycle/payment.ts'
 
 export interface CardRow {
@@ -62,6 +63,15 @@ export interface Timer {
   readonly attempt: number
 }
 
+/** Ties an intent to the payment made from it, if its last payment is still the one that was seen to have failed. */
+export interface IntentClaim {
+  readonly merchantId: MerchantId
+  readonly intentId: IntentId
+  readonly payId: PayId
+  /** Absent: none was made so far. */
+  readonly expectedPayId?: PayId
+}
+
 export interface Change {
   readonly card?: CardRow
   readonly insertPayment?: Payment
@@ -74,6 +84,8 @@ export interface Change {
   readonly events?: readonly EventRow[]
   readonly setTimers?: readonly Timer[]
   readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
+  readonly insertIntent?: Intent
+  readonly claimIntent?: IntentClaim
 }
 
 export interface PaymentUpdate {
@@ -92,7 +104,12 @@ export interface OperationWrite {
 }
 
 /** Why nothing of a change was written. Each is somebody else's success, so the caller looks again and decides anew. */
-export type Conflict = 'key_taken' | 'trans_id_taken' | 'version_changed' | 'pseudo_number_taken'
+export type Conflict =
+  | 'key_taken'
+  | 'trans_id_taken'
+  | 'version_changed'
+  | 'pseudo_number_taken'
+  | 'intent_taken'
 
 export type Committed =
   | { readonly committed: true }

@@ -92,6 +92,11 @@ const keyAnswer: Columns = [
   ['answer_body', 'text'],
 ]
 
+const intentKey: Columns = [
+  ['merchant_id', 'text'],
+  ['intent_id', 'text'],
+]
+
 const timerKey: Columns = [...paymentKey, ['x_id', 'uuid'], ['kind', 'text']]
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
@@ -191,6 +196,19 @@ const parts = {
     write: () =>
       `DELETE FROM timer t USING timer_drop_in i WHERE ${match(timerKey)} AND i.c NOT IN (SELECT c FROM refused)`,
   },
+  intent: {
+    columns: [
+      ...intentKey,
+      ['request', 'json'],
+      ['expires_at', 'timestamptz'],
+      ['created_at', 'timestamptz'],
+    ],
+    write: insertInto('payment_intent', 'intent'),
+  },
+  intentClaim: {
+    columns: [...intentKey, ['pay_id', 'uuid'], ['expected_pay_id', 'uuid']],
+    write: undefined,
+  },
 } satisfies Record<string, { columns: Columns; write: ((columns: Columns) => string) | undefined }>
 
 export type Part = keyof typeof parts
@@ -256,8 +274,9 @@ function writeStatement(present: readonly Part[]): string {
 
 /**
  * Who may not write, and why. A key or transId that is taken refuses its change; so does a payment whose version has
- * moved on. The update of the payment is itself part of the guard: under a race the row that is locked and looked at
- * again is the truth, so everything else of the change hangs on whether that update happened.
+ * moved on, or an intent that another payment has claimed. The update of the payment, and of the intent, is itself part
+ * of the guard: under a race the row that is locked and looked at again is the truth, so everything else of the change
+ * hangs on whether that update happened.
  */
 function guards(present: readonly Part[]): string[] {
   const taken: string[] = []
@@ -274,13 +293,16 @@ function guards(present: readonly Part[]): string[] {
   const updates = (['settled', 'revised', 'chosen'] as const)
     .filter(part => present.includes(part))
     .map(updatePayment)
+  if (present.includes('intentClaim')) updates.push(claimIntent())
   return [early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
 }
 
-interface PaymentUpdate {
+interface GuardingUpdate {
   readonly cte: string
   readonly input: string
   readonly updated: string
+  /** What is wrong where the update did not happen. */
+  readonly why: string
 }
 
 const updatedColumns = {
@@ -289,7 +311,7 @@ const updatedColumns = {
   chosen: [...paymentState, ...paymentTerms, ...paymentChoice],
 }
 
-function updatePayment(part: keyof typeof updatedColumns): PaymentUpdate {
+function updatePayment(part: keyof typeof updatedColumns): GuardingUpdate {
   const input = inputName(part)
   const updated = `${part}_updated`
   const columns = updatedColumns[part]
@@ -297,14 +319,25 @@ function updatePayment(part: keyof typeof updatedColumns): PaymentUpdate {
   const cte = `${updated} AS (UPDATE payment t SET ${set} FROM ${input} i
       WHERE ${match(paymentKey)} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken)
       RETURNING i.c)`
-  return { cte, input, updated }
+  return { cte, input, updated, why: 'version_changed' }
 }
 
-const refusedBy = (updates: readonly PaymentUpdate[]): string =>
+/** Of several claims in one batch one wins: an update takes one of the rows that match. */
+function claimIntent(): GuardingUpdate {
+  const input = inputName('intentClaim')
+  const updated = 'intent_claimed'
+  const cte = `${updated} AS (UPDATE payment_intent t SET pay_id = i.pay_id FROM ${input} i
+      WHERE ${match(intentKey)} AND t.pay_id IS NOT DISTINCT FROM i.expected_pay_id
+        AND i.c NOT IN (SELECT c FROM taken)
+      RETURNING i.c)`
+  return { cte, input, updated, why: 'intent_taken' }
+}
+
+const refusedBy = (updates: readonly GuardingUpdate[]): string =>
   `refused AS MATERIALIZED (${[
     'SELECT c, why FROM taken',
     ...updates.map(
-      ({ input, updated }) => `SELECT i.c, 'version_changed' FROM ${input} i
+      ({ input, updated, why }) => `SELECT i.c, '${why}' FROM ${input} i
       WHERE i.c NOT IN (SELECT c FROM ${updated}) AND i.c NOT IN (SELECT c FROM taken)`,
     ),
   ].join(' UNION ALL ')})`

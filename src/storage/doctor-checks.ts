@@ -3,6 +3,9 @@
  * break it. Sums and statuses are held against the operations, never against the code that wrote them.
  */
 
+import { intentChecks } from '#storage/intent-checks.ts'
+import { vaultChecks } from '#storage/vault-checks.ts'
+
 export interface Check {
   readonly name: string
   readonly sentence: string
@@ -289,4 +292,6 @@ export const checks: readonly Check[] = [
   ...operationChecks,
   ...keyChecks,
   ...followUpChecks,
+  ...intentChecks,
+  ...vaultChecks,
 ]

@@ -5,6 +5,7 @@
 import type { Pool } from 'pg'
 import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/change.ts'
 import { commitStatement, type Part, partNames } from '#storage/commit-statement.ts'
+import { fromIntent, fromIntentClaim } from '#storage/intents.ts'
 import {
   fromCard,
   fromEvent,
@@ -129,6 +130,8 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     event: [],
     timer: [],
     timerDrop: [],
+    intent: [],
+    intentClaim: [],
   }
   for (const [c, change] of changes.entries()) {
     if (change.key) rows.key.push(fromKey(change.key, c))
@@ -145,6 +148,8 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     for (const event of change.events ?? []) rows.event.push(fromEvent(event, c))
     for (const timer of change.setTimers ?? []) rows.timer.push(fromTimer(timer, c))
     for (const timer of change.dropTimers ?? []) rows.timerDrop.push(fromTimerKey(timer, c))
+    if (change.insertIntent) rows.intent.push(fromIntent(change.insertIntent, c))
+    if (change.claimIntent) rows.intentClaim.push(fromIntentClaim(change.claimIntent, c))
   }
   return rows
 }

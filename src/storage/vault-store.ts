@@ -2,6 +2,9 @@
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 
+/** The row of `installation` that holds the root secret, and before its colon the id of the master key in use. */
+export const rootSecretName = 'root_secret'
+
 export interface WrappedKey {
   readonly keyVersion: number
   readonly wrapped: Buffer
@@ -18,7 +21,12 @@ export interface SealedCard {
 
 export interface VaultStore {
   findKeys(merchantId: MerchantId): Promise<readonly WrappedKey[]>
-  /** Keeps the first one when two processes make a merchant's first key at once; read again to see which. */
+  /** The master key in use. */
+  findMasterKeyId(): Promise<string>
+  /**
+   * Keeps the first one when two processes make a merchant's first key at once, and takes none that is wrapped with a
+   * master key which is no longer in use; read again to see which there is.
+   */
   insertKey(merchantId: MerchantId, key: WrappedKey): Promise<void>
   findCard(merchantId: MerchantId, pseudoNumber: string): Promise<SealedCard | undefined>
   findCardById(merchantId: MerchantId, cardId: string): Promise<SealedCard | undefined>
@@ -35,11 +43,21 @@ export function createVaultStore(database: Database): VaultStore {
       )
       return rows
     },
+    async findMasterKeyId() {
+      const { rows } = await writers.query<{ id: string }>(
+        `SELECT split_part(value, ':', 1) AS id FROM installation WHERE name = $1`,
+        [rootSecretName],
+      )
+      if (!rows[0]) throw new Error('the installation has no root secret')
+      return rows[0].id
+    },
     async insertKey(merchantId, key) {
       await writers.query(
-        `INSERT INTO vault_key (merchant_id, key_version, wrapped, master_key_id) VALUES ($1, $2, $3, $4)
-         ON CONFLICT DO NOTHING`,
-        [merchantId, key.keyVersion, key.wrapped, key.masterKeyId],
+        // The lock makes a change of the master key wait for us, or us for it: no key slips through behind its back.
+        `INSERT INTO vault_key (merchant_id, key_version, wrapped, master_key_id)
+         SELECT $1, $2, $3, $4 FROM (SELECT value FROM installation WHERE name = $5 FOR SHARE) root
+         WHERE split_part(root.value, ':', 1) = $4 ON CONFLICT DO NOTHING`,
+        [merchantId, key.keyVersion, key.wrapped, key.masterKeyId, rootSecretName],
       )
     },
     async findCard(merchantId, pseudoNumber) {

@@ -39,12 +39,18 @@ export interface CardVault {
 /** 20,000 keyed fingerprints are about 3 MB and cover the regular customers of a busy shop. */
 const rememberedCards = 20_000
 
+/** 1 h: shorter than the shortest retention, so that no process takes a card for held that was purged meanwhile. */
+const rememberedMs = 3_600_000
+
 export function createCardVault(deps: {
   fingerprintKey: KeyObject
   keyRing: KeyRing
   store: VaultStore
+  nowMs?: () => number
 }): CardVault {
-  const remembered = new Set<string>()
+  const { nowMs = Date.now } = deps
+  /** Until when each is taken for held. */
+  const remembered = new Map<string, number>()
 
   async function openPseudo(
     merchantId: MerchantId,
@@ -69,7 +75,7 @@ export function createCardVault(deps: {
   ): Promise<string | undefined> {
     if (!sealed) return undefined
     const { key } = await deps.keyRing.byVersion(merchantId, keyVersion)
-    return unseal(key, sealed, placeOf(merchantId, cardId, keyVersion)).toString()
+    return unseal(key, sealed, cardPlace(merchantId, cardId, keyVersion)).toString()
   }
 
   return {
@@ -79,24 +85,24 @@ export function createCardVault(deps: {
       const digest = createHmac('sha256', deps.fingerprintKey).update(`${merchantId}\0${number}`).digest()
       const cardId = digest.toString('hex', 0, 16)
       const card = { cardId, number: secret, ...maskCard(number), brand: detectBrand(number), expiryDate }
-      if (remembered.has(merchantId + cardId)) return card
+      if ((remembered.get(merchantId + cardId) ?? 0) > nowMs()) return card
       const { version, key } = await deps.keyRing.current(merchantId)
       const row: CardRow = {
         merchantId,
         cardId,
         pseudoNumber: toPseudoCardNumber(digest, attempt, number.slice(-3)),
         keyVersion: version,
-        sealed: seal(key, Buffer.from(number), placeOf(merchantId, cardId, version)),
+        sealed: seal(key, Buffer.from(number), cardPlace(merchantId, cardId, version)),
         expiryDate,
       }
       return { ...card, row }
     },
     remember({ merchantId, cardId }) {
       if (remembered.size >= rememberedCards) {
-        const [oldest] = remembered
+        const [oldest] = remembered.keys()
         if (oldest !== undefined) remembered.delete(oldest)
       }
-      remembered.add(merchantId + cardId)
+      remembered.set(merchantId + cardId, nowMs() + rememberedMs)
     },
     async reopen(merchantId, cardId) {
       const stored = await deps.store.findCardById(merchantId, cardId)
@@ -106,5 +112,6 @@ export function createCardVault(deps: {
   }
 }
 
-const placeOf = (merchantId: MerchantId, cardId: string, keyVersion: number): string =>
+/** What a sealed number is bound to, so that a row copied elsewhere does not open. */
+export const cardPlace = (merchantId: MerchantId, cardId: string, keyVersion: number): string =>
   `card ${merchantId} ${cardId} ${keyVersion}`

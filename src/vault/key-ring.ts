@@ -6,12 +6,11 @@
 import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Installation } from '#storage/installation.ts'
-import type { VaultStore } from '#storage/vault-store.ts'
-import { type MasterKey, MasterKeyError } from '#vault/master-key.ts'
+import { rootSecretName, type VaultStore, type WrappedKey } from '#storage/vault-store.ts'
+import { type MasterKey, type MasterRing, toRing } from '#vault/master-key.ts'
 import { seal, unseal } from '#vault/sealing.ts'
 
 const keyBytes = 32
-const rootSecretName = 'root_secret'
 
 export interface DerivedKeys {
   /** Card and account fingerprints. */
@@ -26,18 +25,26 @@ export interface DerivedKeys {
   readonly pageToken: KeyObject
 }
 
+/** The stored form: the id of the master key, and what it wraps. */
+export const wrapRoot = (master: MasterKey, root: Buffer): string =>
+  `${master.id}:${seal(master.key, root, rootSecretName).toString('base64')}`
+
+export async function unwrapRoot(stored: string, ring: MasterRing): Promise<Buffer> {
+  const [masterKeyId = '', wrapped = ''] = stored.split(':')
+  const { key } = await ring.find(masterKeyId)
+  return unseal(key, Buffer.from(wrapped, 'base64'), rootSecretName)
+}
+
 /** Makes the root secret on the first start; afterwards this proves that the master key is the right one. */
-export async function openDerivedKeys(master: MasterKey, installation: Installation): Promise<DerivedKeys> {
-  const fresh = seal(master.key, randomBytes(keyBytes), rootSecretName).toString('base64')
-  const stored = await installation.readOrInsert(rootSecretName, `${master.id}:${fresh}`)
-  const [masterKeyId, wrapped = ''] = stored.split(':')
-  if (masterKeyId !== master.id) {
-    throw new MasterKeyError(
-      `this database was sealed with the master key ${masterKeyId}, but ${master.id} is configured; ` +
-        'use the data folder or the key it was created with',
-    )
-  }
-  const root = unseal(master.key, Buffer.from(wrapped, 'base64'), rootSecretName)
+export async function openDerivedKeys(
+  master: MasterKey | MasterRing,
+  installation: Installation,
+): Promise<DerivedKeys> {
+  const ring = toRing(master)
+  const stored =
+    (await installation.read(rootSecretName)) ??
+    (await installation.readOrInsert(rootSecretName, wrapRoot(await ring.newest(), randomBytes(keyBytes))))
+  const root = await unwrapRoot(stored, ring)
   const derive = (purpose: string): KeyObject =>
     createSecretKey(Buffer.from(hkdfSync('sha256', root, '', `tollgate ${purpose}`, keyBytes)))
   return {
@@ -60,30 +67,53 @@ export interface KeyRing {
   byVersion(merchantId: MerchantId, version: number): Promise<DataKey>
 }
 
-export function createKeyRing(master: MasterKey, store: VaultStore): KeyRing {
-  const cache = new Map<MerchantId, Promise<readonly DataKey[]>>()
+/** 60 s: how long a process may go on sealing with a data key that has a successor. Older ones stay readable. */
+const freshMs = 60_000
+
+/** 5: a key is refused only while the master key is being changed, and that happens once in a long while. */
+const maximumTries = 5
+
+interface Loaded {
+  readonly keys: Promise<readonly DataKey[]>
+  readonly untilMs: number
+}
+
+export function createKeyRing(
+  master: MasterKey | MasterRing,
+  store: VaultStore,
+  nowMs: () => number = Date.now,
+): KeyRing {
+  const ring = toRing(master)
+  const cache = new Map<MerchantId, Loaded>()
 
   function unwrapAll(merchantId: MerchantId): Promise<readonly DataKey[]> {
     const known = cache.get(merchantId)
-    if (known) return known
-    const loading = load(merchantId)
-    cache.set(merchantId, loading)
+    if (known && known.untilMs > nowMs()) return known.keys
+    const keys = load(merchantId)
+    cache.set(merchantId, { keys, untilMs: nowMs() + freshMs })
     // A failed look-up is not remembered: the next payment asks again.
-    loading.catch(() => cache.delete(merchantId))
-    return loading
+    keys.catch(() => cache.delete(merchantId))
+    return keys
   }
 
   async function load(merchantId: MerchantId): Promise<readonly DataKey[]> {
-    let wrapped = await store.findKeys(merchantId)
-    if (wrapped.length === 0) {
-      const bytes = seal(master.key, randomBytes(keyBytes), placeOf(merchantId, 1))
-      await store.insertKey(merchantId, { keyVersion: 1, wrapped: bytes, masterKeyId: master.id })
-      wrapped = await store.findKeys(merchantId)
+    let rows = await store.findKeys(merchantId)
+    for (let tries = 0; rows.length === 0 && tries < maximumTries; tries += 1) {
+      await insertFirst(merchantId)
+      rows = await store.findKeys(merchantId)
     }
-    return wrapped.map(row => ({
-      version: row.keyVersion,
-      key: createSecretKey(unseal(master.key, row.wrapped, placeOf(merchantId, row.keyVersion))),
-    }))
+    return Promise.all(
+      rows.map(async row => ({ version: row.keyVersion, key: await unwrapKey(merchantId, row, ring) })),
+    )
+  }
+
+  /** Wrapped with the key that seals the root secret: the store refuses any other, which might be about to be retired. */
+  async function insertFirst(merchantId: MerchantId): Promise<void> {
+    const current = await ring.find(await store.findMasterKeyId())
+    await store.insertKey(
+      merchantId,
+      wrapKey(merchantId, { version: 1, bytes: randomBytes(keyBytes) }, current),
+    )
   }
 
   return {
@@ -93,11 +123,35 @@ export function createKeyRing(master: MasterKey, store: VaultStore): KeyRing {
       return newest
     },
     async byVersion(merchantId, version) {
-      const found = (await unwrapAll(merchantId)).find(key => key.version === version)
+      const find = async () => (await unwrapAll(merchantId)).find(key => key.version === version)
+      let found = await find()
+      if (!found) {
+        // Made by another process since we looked.
+        cache.delete(merchantId)
+        found = await find()
+      }
       if (!found) throw new Error(`merchant ${merchantId} has no data key of version ${version}`)
       return found
     },
   }
+}
+
+export function wrapKey(
+  merchantId: MerchantId,
+  { version, bytes }: { version: number; bytes: Uint8Array },
+  master: MasterKey,
+): WrappedKey {
+  const wrapped = seal(master.key, bytes, placeOf(merchantId, version))
+  return { keyVersion: version, wrapped, masterKeyId: master.id }
+}
+
+export async function unwrapKey(
+  merchantId: MerchantId,
+  row: WrappedKey,
+  ring: MasterRing,
+): Promise<KeyObject> {
+  const { key } = await ring.find(row.masterKeyId)
+  return createSecretKey(unseal(key, row.wrapped, placeOf(merchantId, row.keyVersion)))
 }
 
 const placeOf = (merchantId: MerchantId, version: number): string => `data key ${merchantId} ${version}`

@@ -1,9 +1,10 @@
 /**
  * The master key: 32 bytes that wrap everything else and never lie in the database. In test it is made on the first
- * start and kept in the data folder; in live it must come from the configuration.
+ * start and kept in the data folder; in live it must come from the configuration. While it is being changed there are
+ * two, the newest first; which of them seals what is written beside what it seals.
  */
 import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import { mkdir, open, readFile } from 'node:fs/promises'
+import { mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 export class MasterKeyError extends Error {}
@@ -16,6 +17,8 @@ export interface MasterKey {
 
 const keyBytes = 32
 
+const makeKeyText = (): string => `${randomBytes(keyBytes).toString('base64')}\n`
+
 export function toMasterKey(text: string, origin: string): MasterKey {
   const bytes = Buffer.from(text.trim(), 'base64')
   if (bytes.length !== keyBytes) {
@@ -24,20 +27,94 @@ export function toMasterKey(text: string, origin: string): MasterKey {
   return { id: createHash('sha256').update(bytes).digest('hex').slice(0, 16), key: createSecretKey(bytes) }
 }
 
-export async function readMasterKey(path: string): Promise<MasterKey> {
-  return toMasterKey(await readFile(path, 'utf8'), `the master key file ${path}`)
+/** One key, or several with white space between. */
+export function toMasterKeys(text: string, origin: string): readonly [MasterKey, ...MasterKey[]] {
+  const [first = '', ...rest] = text.trim().split(/\s+/)
+  return [toMasterKey(first, origin), ...rest.map(word => toMasterKey(word, origin))]
 }
 
+export const readMasterKeys = async (path: string): Promise<readonly [MasterKey, ...MasterKey[]]> =>
+  toMasterKeys(await readFile(path, 'utf8'), `the master key file ${path}`)
+
+export interface MasterRing {
+  /** What a new installation is sealed with. */
+  newest(): Promise<MasterKey>
+  /** A key that is not known is looked for at the source once more: it may have been made since. */
+  find(id: string): Promise<MasterKey>
+}
+
+/** What was known stays known: a row that was read before a change may be opened after it. */
+export function createMasterRing(read: () => Promise<readonly [MasterKey, ...MasterKey[]]>): MasterRing {
+  const known = new Map<string, MasterKey>()
+  async function readAgain(): Promise<MasterKey> {
+    const keys = await read()
+    for (const key of keys) known.set(key.id, key)
+    return keys[0]
+  }
+  return {
+    newest: readAgain,
+    async find(id) {
+      const newest = known.has(id) ? undefined : await readAgain()
+      const found = known.get(id)
+      if (found) return found
+      throw new MasterKeyError(
+        `this database was sealed with the master key ${id}, but ${newest?.id} is configured; ` +
+          'use the data folder or the key it was created with',
+      )
+    },
+  }
+}
+
+export const toRing = (master: MasterKey | MasterRing): MasterRing =>
+  'find' in master ? master : createMasterRing(async () => [master])
+
 /** Test only. The file is created for its owner alone and never overwritten, whoever comes first. */
-export async function readOrMakeMasterKey(path: string): Promise<MasterKey> {
+export async function readOrMakeMasterKeys(path: string): Promise<readonly [MasterKey, ...MasterKey[]]> {
   await mkdir(dirname(path), { recursive: true })
   try {
     const file = await open(path, 'wx', 0o600)
-    await file.writeFile(`${randomBytes(keyBytes).toString('base64')}\n`)
+    await file.writeFile(makeKeyText())
     await file.sync()
     await file.close()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  return readMasterKey(path)
+  return readMasterKeys(path)
+}
+
+/** Puts a new key in front of those in the file. It is on the disk before anything can be sealed with it. */
+export async function addMasterKey(path: string): Promise<MasterKey> {
+  const text = makeKeyText()
+  const known = await readFile(path, 'utf8')
+  toMasterKeys(known, `the master key file ${path}`)
+  await replaceFile(path, text + known)
+  return toMasterKey(text, 'a new key')
+}
+
+/** Forgets every key of the file but this one. */
+export const keepMasterKey = (path: string, { key }: MasterKey): Promise<void> =>
+  replaceFile(path, `${key.export().toString('base64')}\n`)
+
+/**
+ * A reader sees the old content or the new, never half of it, and after a power cut one of both is there. The file stays
+ * that of its owner, who may not be the one that runs the command.
+ */
+async function replaceFile(path: string, content: string): Promise<void> {
+  const target = await realpath(path)
+  const { mode, uid, gid } = await stat(target)
+  const draft = `${target}.new`
+  // Left behind by somebody who was stopped in the middle: nothing was ever sealed with what is in it.
+  await rm(draft, { force: true })
+  const file = await open(draft, 'wx', 0o600)
+  try {
+    await file.writeFile(content)
+    await file.chown(uid, gid)
+    await file.chmod(mode & 0o777)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(draft, target)
+  const folder = await open(dirname(target))
+  await folder.sync().finally(() => folder.close())
 }

@@ -52,6 +52,9 @@ export const bookRules: Readonly<Record<string, string>> = {
   'a customer or merchant is waited for until an hour': `SELECT p.pay_id FROM payment p
     WHERE p.status = 'AUTHORIZE_REQUEST' AND NOT EXISTS
     (SELECT 1 FROM timer t WHERE t.pay_id = p.pay_id AND t.kind = 'EXPIRE')`,
+  'an intent is paid once': `SELECT details->>'paymentIntentId' AS intent FROM payment
+    WHERE status <> 'FAILED' AND details->>'paymentIntentId' IS NOT NULL
+    GROUP BY merchant_id, details->>'paymentIntentId' HAVING count(*) > 1`,
   'one live payment per transId': `SELECT trans_id FROM payment WHERE live GROUP BY merchant_id, trans_id
     HAVING count(*) > 1`,
   'operations are numbered without a gap': `SELECT pay_id FROM operation GROUP BY merchant_id, pay_id

@@ -4,7 +4,7 @@ import type { Connectors } from '#connectors/registry.ts'
 import { createGateway, type Gateway } from '#gateway.ts'
 import type { Clock, CrashPoint } from '#operations/engine.ts'
 import { createTestDatabase } from '#test/support/database.ts'
-import { toMasterKey } from '#vault/master-key.ts'
+import { type MasterRing, toMasterKey } from '#vault/master-key.ts'
 
 export interface TestGateway {
   /** The origin. */
@@ -52,6 +52,8 @@ export interface TestGatewayOptions {
   /** The same database by another way, for one that is started beside another gateway. */
   readonly throughUrl?: string
   readonly requestsPerSecond?: number
+  /** Keys of the test's own; one that is made for the database unless given. */
+  readonly masterKey?: MasterRing
 }
 
 const masterKeys = new Map<string, string>()
@@ -66,7 +68,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const gateway = await createGateway({
     environment: options.environment ?? 'test',
     databaseUrl: options.throughUrl ?? database.url,
-    masterKey: toMasterKey(keyText, 'the test key'),
+    masterKey: options.masterKey ?? toMasterKey(keyText, 'the test key'),
     logLevel: options.logLevel ?? 'info',
     logDestination: { write: line => void logged.push(line) },
     clock: options.clock,

@@ -1,19 +1,11 @@
 /** `POST /payments`: a payment by one given method. */
 import { checkShared } from '#endpoints/checks.ts'
-import { readAccount } from '#endpoints/payments/instruments.ts'
-import {
-  checkFit,
-  confirmsLater,
-  type PaymentBody,
-  readPaymentCard,
-  requireMethod,
-  toCommand,
-} from '#endpoints/payments/payment-command.ts'
+import { checkFit, composePayment, requireMethod } from '#endpoints/payments/payment-command.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { createPayment } from '#operations/create-payment.ts'
 import { merchantNow } from '#operations/engine.ts'
-import { type CreatePayment, createPayment as createPaymentSchema } from '#schemas/create-payment.ts'
+import { createPayment as createPaymentSchema } from '#schemas/create-payment.ts'
 import { failedResult, operationResult } from '#schemas/result.ts'
 
 export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSchema>({
@@ -121,22 +113,10 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
     },
   ],
   async handle({ body, merchant, key }, { engine, environment }) {
-    const { integrationType, type, ...objects } = body.paymentMethods
-    const method = requireMethod('paymentMethods.type', type, merchant)
+    const method = requireMethod('paymentMethods.type', body.paymentMethods.type, merchant)
     checkShared(body, environment)
     checkFit(body, method)
-    const command = toCommand(withoutMethods(body), {
-      merchant,
-      method,
-      integrationType,
-      object: objects[method.key as 'card'],
-      confirmsLater: confirmsLater(objects),
-      now: merchantNow(engine.clock, merchant),
-    })
-    const card = readPaymentCard(objects.card, body)
-    const account = readAccount(objects.directDebit?.account)
-    return perform(createPayment({ merchant, command, card, account, key }, engine))
+    const composed = composePayment(body, method, { merchant, now: merchantNow(engine.clock, merchant) })
+    return perform(createPayment({ merchant, ...composed, key }, engine))
   },
 })
-
-const withoutMethods = ({ paymentMethods: _, ...body }: CreatePayment): PaymentBody => body

@@ -1,5 +1,5 @@
 /** From the request's card or account to what the engine takes: numbers go into a Secret at once and stay there. */
-import type { AccountData, CardData } from '#connectors/contract.ts'
+import type { AccountData, CardData, WalletData } from '#connectors/contract.ts'
 import { Secret } from '#domain/secret.ts'
 
 interface SentCard {
@@ -23,3 +23,10 @@ export function readCard(sent: SentCard | undefined): CardData | undefined {
 export const readAccount = (
   sent: { readonly number: string; readonly accountHolderName: string } | undefined,
 ): AccountData | undefined => sent && { number: new Secret(sent.number), holderName: sent.accountHolderName }
+
+export const readWallet = (
+  sent: { readonly merchantIdentifierOfPublicKey?: string; readonly token?: string } | undefined,
+): WalletData | undefined =>
+  sent?.merchantIdentifierOfPublicKey === undefined || sent.token === undefined
+    ? undefined
+    : { merchantIdentifier: sent.merchantIdentifierOfPublicKey, payload: new Secret(sent.token) }

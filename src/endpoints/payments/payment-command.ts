@@ -2,7 +2,7 @@
 import type { CardData } from '#connectors/contract.ts'
 import { parseInstant } from '#domain/dates.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { readCard } from '#endpoints/payments/instruments.ts'
+import { readAccount, readCard } from '#endpoints/payments/instruments.ts'
 import { InvalidField } from '#http/ports.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
 import { defaultCapture, findMethod, findMisfit, methodTypes } from '#methods/catalogue.ts'
@@ -65,6 +65,25 @@ export function toCommand(body: PaymentBody, choice: Choice): CreateCommand {
   }
 }
 
+/** A request that names its method, as what the engine takes: the same for payments and confirmed intents. */
+export function composePayment(
+  { paymentMethods, ...body }: CreatePayment,
+  method: Method,
+  { merchant, now }: Pick<Choice, 'merchant' | 'now'>,
+) {
+  const { integrationType, type: _, ...objects } = paymentMethods
+  const command = toCommand(body, {
+    merchant,
+    method,
+    integrationType,
+    object: objects[method.key as 'card'],
+    confirmsLater: confirmsLater(objects),
+    now,
+  })
+  const account = readAccount(objects.directDebit?.account)
+  return { command, card: readPaymentCard(objects.card, body), account }
+}
+
 /** The merchant takes the second step itself: a card created for an order to come, or a wallet that says so. */
 export const confirmsLater = ({
   card,
@@ -75,7 +94,7 @@ export const confirmsLater = ({
 type SentCard = NonNullable<CreatePayment['paymentMethods']['card']>
 
 /** The card with what the merchant says about 3-D Secure; an order by post or telephone cannot be authenticated. */
-export function readPaymentCard(sent: SentCard | undefined, { channel }: PaymentBody): CardData | undefined {
+function readPaymentCard(sent: SentCard | undefined, { channel }: PaymentBody): CardData | undefined {
   const card = readCard(sent)
   if (!card || !sent) return undefined
   const { authenticationValue: _proof, ...imported } = sent.threeDsData ?? {}
@@ -92,7 +111,7 @@ export function readPaymentCard(sent: SentCard | undefined, { channel }: Payment
 /** 70 days: the contract's own limit; whoever has not paid by then starts anew. */
 const longestWaitMs = 70 * 24 * 60 * 60 * 1000
 
-function readExpiry(expirationTime: string | undefined, now: Date): Date | undefined {
+export function readExpiry(expirationTime: string | undefined, now: Date): Date | undefined {
   const instant = expirationTime === undefined ? undefined : parseInstant(expirationTime)
   if (instant === undefined) return undefined
   if (instant <= now.getTime() || instant > now.getTime() + longestWaitMs) {

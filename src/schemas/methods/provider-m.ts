@@ -1,5 +1,5 @@
 /** Provider M: a mobile wallet with a card behind it. */
-import { choice, closed, optional, text } from '#schemas/fields.ts'
+import { choice, closed, freeTextMax, optional, text } from '#schemas/fields.ts'
 
 /** The lengths of a card's holder and of a city elsewhere. */
 const holder = {
@@ -19,3 +19,19 @@ export const providerMRefund = closed(holder, {
   title: 'ProviderMRefund',
   description: 'Whose card gets the money back.',
 })
+
+/**
+ * 16 KiB: four times the largest payload of a wallet, certificates included. The text is passed on as it is, because it
+ * is signed or encrypted by the wallet.
+ */
+const payloadMax = 16_384
+
+export const providerMWallet = closed(
+  {
+    merchantIdentifierOfPublicKey: optional(
+      text(freeTextMax, 'Names the key that the payload was encrypted for.', { minLength: 1 }),
+    ),
+    token: optional(text(payloadMax, "The wallet's payload: JSON text of an object.", { sensitive: true })),
+  },
+  { title: 'ProviderMWallet', description: "What the wallet on the customer's phone hands over." },
+)

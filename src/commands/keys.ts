@@ -1,0 +1,113 @@
+/** `keys`: changes the key that seals cards and secrets. Not to be taken for `key`, which is about a merchant's API key. */
+import type { Command } from 'commander'
+import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
+import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
+import type { Config } from '#config.ts'
+import { openRotationStore } from '#storage/key-rotation.ts'
+import { renewDataKeys } from '#vault/renew-data-keys.ts'
+import { type Rotated, type RotationDeps, rotateKeyFile, rotateTo } from '#vault/rotate-master-key.ts'
+
+/** The file is known where the command has changed it itself. */
+type RotatedKeys = Rotated & { readonly file?: string }
+
+export function addKeysCommands(program: Command, readConfig: () => Config): void {
+  const keys = program.command('keys').summary('change the master key that seals cards and secrets')
+  keys.description(
+    'Changes the master key that seals cards and secrets, and the data keys below it. For the API key of a merchant see "tollgate key".',
+  )
+  keys
+    .command('rotate')
+    .description(
+      'Makes a new master key, wraps everything with it and retires the old one, while the server runs or not. ' +
+        'Run it again if it was stopped in the middle.',
+    )
+    .option('--json', 'print one line of JSON')
+    .action(async ({ json }: { json?: true }) => {
+      const config = readConfig()
+      const rotated = await withKeys(config, ({ database, deps }) =>
+        rotateWhereItLies(config, database.masterKeyFile, deps),
+      )
+      if (json) console.log(JSON.stringify(rotated))
+      else printRotated(rotated)
+      remind(rotated)
+    })
+  keys
+    .command('renew')
+    .description(
+      'Gives every merchant a new data key below the master key and seals its cards anew with it, while the server runs ' +
+        'or not. Old data keys stay, for backups and for what is sealed meanwhile.',
+    )
+    .option('--json', 'print one line of JSON')
+    .action(async ({ json }: { json?: true }) => {
+      const renewed = await withKeys(readConfig(), ({ database, deps }) =>
+        renewDataKeys(database.masterKey, deps),
+      )
+      if (json) console.log(JSON.stringify(renewed))
+      else console.log(`data keys made: ${renewed.dataKeys}\ncards sealed anew: ${renewed.cards}`)
+    })
+}
+
+/** Opens what every change of keys needs, and closes it. */
+async function withKeys<T>(
+  config: Config,
+  work: (opened: { database: OpenDatabase; deps: RotationDeps }) => Promise<T>,
+): Promise<T> {
+  for (const warning of config.warnings) console.error(`warning: ${warning}`)
+  const say = (line: string) => console.error(line)
+  const database = await openDatabase(config, { purpose: 'command', onProgress: say })
+  try {
+    const store = await openRotationStore(database.url)
+    if (!store) throw new CommandFault('keys are being changed by another process; wait for it')
+    try {
+      return await work({ database, deps: { store, onProgress: say } })
+    } finally {
+      await store.close()
+    }
+  } finally {
+    await database.close()
+  }
+}
+
+async function rotateWhereItLies(
+  { masterKeys }: Config,
+  file: string | undefined,
+  deps: RotationDeps,
+): Promise<RotatedKeys> {
+  if (file !== undefined) {
+    const rotated = await rotateKeyFile(file, deps).catch((error: unknown) => {
+      throw isUnwritable(error) ? unwritable(file, error) : error
+    })
+    return { ...rotated, file }
+  }
+  if (!masterKeys || masterKeys.length < 2) {
+    throw new UsageFault(
+      'TOLLGATE_MASTER_KEY cannot be changed from here: put a new key in front of the old one, with a space between, ' +
+        'start every server with both, and run this again',
+    )
+  }
+  return rotateTo(masterKeys, deps)
+}
+
+const isUnwritable = (error: unknown): boolean =>
+  ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'].includes(String((error as NodeJS.ErrnoException).code))
+
+const unwritable = (file: string, cause: unknown): CommandFault =>
+  new CommandFault(
+    `the master key file ${file} cannot be replaced (${describeReason(cause)}): put the new key in front of the old one ` +
+      'yourself and run this again, or, if it has both, remove the old one when this command has wrapped everything',
+    { cause },
+  )
+
+function printRotated({ masterKeyId, retired, rewrapped, file }: RotatedKeys): void {
+  console.log(`master key: ${masterKeyId}`)
+  console.log(`data keys wrapped: ${rewrapped}`)
+  if (file !== undefined) console.log(`retired: ${retired.join(', ') || 'none'}`)
+}
+
+/** For people, whatever the form of the result. */
+function remind({ file }: RotatedKeys): void {
+  if (file === undefined) console.error('Remove the other keys from TOLLGATE_MASTER_KEY now.')
+  console.error(
+    'Backups of the database from before need the old key: keep it with them, and back up the new one.',
+  )
+}

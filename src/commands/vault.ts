@@ -1,0 +1,62 @@
+/** `vault`: housekeeping of the card numbers that are kept. */
+import { type Command, InvalidArgumentError } from 'commander'
+import { openDatabase } from '#commands/open-database.ts'
+import type { Config } from '#config.ts'
+import { addDuration } from '#domain/duration.ts'
+import { type Purged, purgeVault } from '#storage/vault-purge.ts'
+
+/**
+ * 1 day: a running server may take a card for kept for an hour after it has seen it, and a shop that pays by pseudo
+ * number should hear of a purge before it happens, not by it.
+ */
+const shortestMs = 24 * 60 * 60 * 1000
+
+interface PurgeWords {
+  readonly unusedFor: string
+  readonly dryRun?: true
+  readonly json?: true
+}
+
+export function addVaultCommands(program: Command, readConfig: () => Config): void {
+  const vault = program.command('vault').summary('destroy card numbers that nobody needs any more')
+  vault.description('Housekeeping of the card numbers that are kept.')
+  vault
+    .command('purge')
+    .description(
+      'Destroys the numbers of cards that were not used for that long and that nothing else needs: no stored payment ' +
+        'method, no plan, no payment that is under way. Their pseudo numbers are unknown from then on; payments keep ' +
+        'their masked digits. There is no way back.',
+    )
+    .requiredOption(
+      '--unused-for <duration>',
+      'ISO 8601, a day at least: P400D is 400 days, P13M 13 months',
+      parseDuration,
+    )
+    .option('--dry-run', 'only count')
+    .option('--json', 'print one line of JSON')
+    .action(async ({ unusedFor, dryRun, json }: PurgeWords) => {
+      const purged = await purge(readConfig(), unusedFor, dryRun === true)
+      if (json) console.log(JSON.stringify({ unusedFor, dryRun: dryRun === true, ...purged }))
+      else if (dryRun) console.log(`cards that would be destroyed: ${purged.found}`)
+      else console.log(`cards destroyed: ${purged.destroyed}`)
+    })
+}
+
+async function purge(config: Config, unusedFor: string, dryRun: boolean): Promise<Purged> {
+  for (const warning of config.warnings) console.error(`warning: ${warning}`)
+  const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
+  try {
+    const onProgress = (destroyed: number, total: number) =>
+      console.error(`${destroyed} of ${total} cards destroyed`)
+    return await purgeVault(database.url, { unusedFor, dryRun, onProgress })
+  } finally {
+    await database.close()
+  }
+}
+
+function parseDuration(text: string): string {
+  const length = addDuration(0, text)
+  // The database reads the same notation, but wants a point before decimals.
+  if (length !== undefined && length >= shortestMs) return text.replace(',', '.')
+  throw new InvalidArgumentError('It must be an ISO 8601 duration of a day at least, such as P400D.')
+}

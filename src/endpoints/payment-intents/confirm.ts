@@ -1,0 +1,180 @@
+/** `POST /payment-intents/{id}/confirm`: what the app pays an intent with. */
+import Type from 'typebox'
+import { parseIntentId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { exampleIds, exampleSuccess } from '#endpoints/payments/follow-up.ts'
+import { checkFit, composePayment, requireMethod } from '#endpoints/payments/payment-command.ts'
+import { perform, type Services } from '#endpoints/services.ts'
+import { endpoint } from '#http/endpoint.ts'
+import { InvalidField, NotFound } from '#http/ports.ts'
+import type { Intent } from '#lifecycle/intent.ts'
+import type { Method } from '#methods/rows.ts'
+import { confirmIntent, type IntentConfirmation, intentTransId } from '#operations/confirm-intent.ts'
+import { merchantNow } from '#operations/engine.ts'
+import {
+  type ConfirmIntent,
+  confirmIntent as confirmIntentSchema,
+  failedIntent,
+  intentMembers,
+  intentResult,
+} from '#schemas/payment-intent.ts'
+
+const intentPath = Type.Object({
+  id: Type.String({ maxLength: 64, description: 'The id of the payment intent.' }),
+})
+
+export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSchema, typeof intentPath>({
+  verb: 'POST',
+  path: '/payment-intents/{id}/confirm',
+  operationId: 'confirmPaymentIntent',
+  summary: 'Confirm a payment intent',
+  description:
+    'Pays an intent with the given method: an ordinary payment with what the intent says. A decline answers 422 and ' +
+    'leaves the intent open for another try. A payment that is approved, under way or of unknown outcome holds the ' +
+    'intent: further confirmations are refused. Whoever prepared the intent is told of each result by a webhook.',
+  tag: 'Payment intents',
+  version: '2.0.0',
+  access: 'intent',
+  idempotent: true,
+  dialect: 'payment',
+  params: intentPath,
+  body: confirmIntentSchema,
+  answers: { 200: intentResult, 422: failedIntent },
+  examples: [
+    {
+      summary: 'By card',
+      after: ['createPaymentIntent'],
+      body: {
+        integrationType: 'DIRECT',
+        type: 'CARD',
+        card: { number: '4111111111111111', expiryDate: '203012', securityCode: '123' },
+      },
+      status: 200,
+      answer: {
+        ...exampleIds,
+        transId: 'app-order-1',
+        xId: '019a3f6b2c4e7a1b8c2d3e4f5a6b7c8d',
+        status: 'OK',
+        ...exampleSuccess,
+        paymentMethods: {
+          card: { providerResponseCode: '00', providerTransactionId: 'sim0c1f3a5b7d9e2468ace0' },
+        },
+        paymentIntentId: 'pi_8c1f0e5b7a924d36b0c8e2f4a6d19375',
+      },
+    },
+    {
+      summary: "By the phone's wallet",
+      after: ['createPaymentIntent'],
+      body: {
+        integrationType: 'DIRECT',
+        type: 'PROVIDERM',
+        providerM: {
+          merchantIdentifierOfPublicKey: 'merchant.example.shop',
+          token: '{"version":"EC_v1","data":"bG9yZW0gaXBzdW0="}',
+        },
+      },
+      status: 200,
+      answer: {
+        ...exampleIds,
+        transId: 'app-order-1',
+        xId: '019a3f6b2c4f7b2c9d3e4f5a6b7c8d9e',
+        status: 'OK',
+        ...exampleSuccess,
+        paymentIntentId: 'pi_8c1f0e5b7a924d36b0c8e2f4a6d19375',
+      },
+    },
+  ],
+  async handle({ body, params, merchant, key }, { engine }) {
+    const intentId = parseIntentId(params.id)
+    if (!intentId) throw new NotFound()
+    const method = requireMethod('type', body.type, merchant)
+    const now = merchantNow(engine.clock, merchant)
+    const compose = (intent: Intent) => composeIntent(intent, { body, method, merchant, now })
+    return perform(confirmIntent({ merchant, intentId, compose, key }, engine)).catch(renameField)
+  },
+})
+
+interface Confirmed {
+  readonly body: ConfirmIntent
+  readonly method: Method
+  readonly merchant: Merchant
+  readonly now: Date
+}
+
+/** The intent and its confirmation as the request that creates a payment, so that the same checks hold for both. */
+function composeIntent(
+  intent: Intent,
+  { body, method, merchant, now }: Confirmed,
+): ReturnType<IntentConfirmation['compose']> {
+  const { request } = intent
+  const { providerM: wallet } = body
+  const { expirationTime: _, amount, ...rest } = request
+  if (amount === undefined)
+    throw new InvalidField('amount', 'is not known of this payment intent; create one that has an amount')
+  checkAddresses(body, request)
+  checkMembers(body, method)
+  checkWallet(wallet)
+  const payment = { ...rest, transId: intentTransId(intent), amount, paymentMethods: { ...body } }
+  return ownFields(() => {
+    checkFit(payment, method)
+    const { command, card, account } = composePayment(payment, method, { merchant, now })
+    return {
+      command: {
+        ...command,
+        // The customer has as long as the intent lives.
+        expiresAt: intent.expiresAt,
+        details: { ...command.details, paymentIntentId: intent.intentId },
+      },
+      card,
+      account,
+      wallet: readWallet(wallet),
+    }
+  })
+}
+
+/** Whoever is sent to a page must have somewhere to come back to. */
+function checkAddresses({ integrationType }: ConfirmIntent, { urls }: Intent['request']): void {
+  if (integrationType !== 'HOSTED') return
+  const missing = (['return', 'cancel'] as const).find(name => urls?.[name] === undefined)
+  if (missing === undefined) return
+  const field = urls === undefined ? 'urls' : `urls.${missing}`
+  throw new InvalidField(
+    field,
+    'is not known of this payment intent; HOSTED needs urls.return and urls.cancel',
+  )
+}
+
+/** Where an object has members that are needed, it must be there itself. */
+function checkMembers(body: ConfirmIntent, method: Method): void {
+  const needed = intentMembers[method.key]?.needed ?? []
+  if (body.integrationType === 'DIRECT' && needed.length > 0 && !Object.hasOwn(body, method.key))
+    throw new InvalidField(method.key, `is required for ${method.type} and DIRECT`)
+}
+
+function checkWallet(wallet: ConfirmIntent['providerM']): void {
+  if (wallet?.token === undefined || isObjectText(wallet.token)) return
+  throw new InvalidField('providerM.token', 'must be JSON text of an object')
+}
+
+function isObjectText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
+}
+
+/** The confirmation has the method's fields at its top; the checks that it shares with payments know them one below. */
+function ownFields<T>(check: () => T): T {
+  try {
+    return check()
+  } catch (error) {
+    return renameField(error)
+  }
+}
+
+function renameField(error: unknown): never {
+  if (!(error instanceof InvalidField)) throw error
+  throw new InvalidField(error.field.replace(/^paymentMethods\./, ''), error.message)
+}

@@ -1,0 +1,82 @@
+/**
+ * Confirming a payment intent: an ordinary payment whose first commit also claims the intent, so that of many who try
+ * one succeeds. Who loses looks again: at a payment that holds the intent, or at one that has failed meanwhile.
+ */
+import type { IntentId, PayId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Refusal } from '#domain/response-codes.ts'
+import { decideIntentConfirm, type Intent } from '#lifecycle/intent.ts'
+import { answerRefusal, type OperationAnswer } from '#operations/answer.ts'
+import { type CreatePayment, createPayment } from '#operations/create-payment.ts'
+import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { type OperationKey, storeRefusal } from '#operations/key.ts'
+import { CommitRefused } from '#operations/payment-queue.ts'
+import type { Conflict } from '#storage/change.ts'
+
+export interface IntentConfirmation {
+  readonly merchant: Merchant
+  readonly intentId: IntentId
+  /** The payment that the intent and the request make together. Throws where they do not fit. */
+  readonly compose: (intent: Intent) => Pick<CreatePayment, 'command' | 'card' | 'account' | 'wallet'>
+  readonly key?: OperationKey
+}
+
+/** 50: each round that is lost is a payment that somebody else made from the intent and that failed at once. */
+const maximumRounds = 50
+
+/** Conflicts behind which another confirmation of the same intent may stand. */
+const raced: readonly Conflict[] = ['intent_taken', 'trans_id_taken']
+
+/** Undefined: the merchant has no such intent. */
+export async function confirmIntent(
+  request: IntentConfirmation,
+  engine: Engine,
+): Promise<OperationAnswer | undefined> {
+  const { merchant, intentId, compose, key } = request
+  /** Where the last round met a transId that is taken: the payment that the intent led to then. */
+  let met: { readonly payId?: PayId } | undefined
+  for (let round = 0; round < maximumRounds; round += 1) {
+    const intent = await engine.intents.find(merchant.merchantId, intentId)
+    if (!intent) return undefined
+    const payment = compose(intent)
+    const payId = intent.payment?.payId
+    const decision = decideIntentConfirm(intent, merchantNow(engine.clock, merchant))
+    if (!decision.accepted) return refuse(decision.refusal, intent, request, engine)
+    // Nobody has claimed the intent meanwhile, so the transId is held by a payment that has nothing to do with it.
+    if (met && met.payId === payId) return refuse('TRANS_ID_TAKEN', intent, request, engine)
+    try {
+      return await createPayment(
+        { ...payment, merchant, key, intent: { intentId, expectedPayId: payId } },
+        engine,
+      )
+    } catch (error) {
+      if (!(error instanceof CommitRefused) || !raced.includes(error.conflict)) throw error
+      met = error.conflict === 'trans_id_taken' ? { payId } : undefined
+    }
+  }
+  throw new Error(`intent ${intentId} was claimed ${maximumRounds} times under our hands`)
+}
+
+function refuse(
+  refusal: Refusal,
+  intent: Intent,
+  request: IntentConfirmation,
+  engine: Engine,
+): Promise<OperationAnswer> {
+  const { merchantId, intentId, payment } = intent
+  const { refNr, metadata } = intent.request
+  const answer = answerRefusal(refusal, {
+    // Names the payment that holds the intent, so that whoever lost its answer can look at it.
+    payId: refusal === 'CONFIRM_NOT_EXPECTED' ? payment?.payId : undefined,
+    merchantId,
+    transId: intentTransId(intent),
+    xId: newXId(engine),
+    refNr,
+    metadata,
+    paymentIntentId: intentId,
+  })
+  return storeRefusal(answer, request, engine)
+}
+
+/** An intent that names none lends its own id, which is as unique as a transId should be. */
+export const intentTransId = ({ request, intentId }: Intent): string => request.transId ?? intentId

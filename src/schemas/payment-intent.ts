@@ -1,0 +1,67 @@
+/**
+ * Payment intents: what the shop's server prepares, what the app confirms it with, and what both are told. An intent
+ * takes what a payment takes, less what only the shop's server could say at the moment of paying.
+ */
+import type { Static } from 'typebox'
+import { amount } from '#schemas/amount.ts'
+import { createPaymentMethods, demand, paymentDetails, refuse } from '#schemas/create-payment.ts'
+import { closed, closedBut, optional, when } from '#schemas/fields.ts'
+import { paymentIntentId, transId } from '#schemas/identifiers.ts'
+import { directMembers, otherObject } from '#schemas/method-objects.ts'
+import { providerMWallet } from '#schemas/methods/provider-m.ts'
+import { failedResult, operationResult } from '#schemas/result.ts'
+
+const { credentialOnFile: _, referencePayId: __, ...intentDetails } = paymentDetails
+
+export const createIntent = closed(
+  { transId: optional(transId), amount: optional(amount), ...intentDetails },
+  {
+    title: 'CreatePaymentIntent',
+    description: 'What the app is to pay. All may be left out; without an amount it cannot be confirmed.',
+  },
+)
+export type CreateIntent = Static<typeof createIntent>
+
+export const createdIntent = closed(
+  { id: paymentIntentId },
+  { title: 'CreatedPaymentIntent', description: 'The intent, for the app and for its access token.' },
+)
+
+/** As for a payment, and a wallet must hand over what it pays with. */
+export const intentMembers: typeof directMembers = {
+  ...directMembers,
+  providerM: {
+    needed: ['merchantIdentifierOfPublicKey', 'token'],
+    pageOnly: ['merchantIdentifierOfPublicKey', 'token'],
+  },
+}
+
+const memberRules = (rule: (members: (typeof intentMembers)[string]) => unknown) => ({
+  properties: Object.fromEntries(Object.entries(intentMembers).map(([key, members]) => [key, rule(members)])),
+})
+
+export const confirmIntent = closedBut(
+  { ...createPaymentMethods.properties, providerM: optional(providerMWallet) },
+  otherObject,
+  {
+    title: 'ConfirmPaymentIntent',
+    description: 'The method to pay with, and one object named by its key.',
+    ...when(
+      { properties: { integrationType: { const: 'DIRECT' } }, required: ['integrationType'] },
+      memberRules(members => demand(members.needed)),
+      memberRules(members => refuse(members.pageOnly)),
+    ),
+  },
+)
+export type ConfirmIntent = Static<typeof confirmIntent>
+
+export const intentResult = closed(
+  { ...operationResult.properties, paymentIntentId },
+  { title: 'PaymentIntentResult', description: 'A payment from an intent that is done or under way.' },
+)
+
+/** Without the id where a reused key was refused before the intent was looked at. */
+export const failedIntent = closed(
+  { ...failedResult.properties, paymentIntentId: optional(paymentIntentId) },
+  { title: 'FailedPaymentIntent', description: 'A confirmation that was refused or declined.' },
+)

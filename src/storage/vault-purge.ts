@@ -1,0 +1,121 @@
+/**
+ * Destroying numbers that nobody has needed for a long time: the sealed part is emptied, the row and its masked digits
+ * stay for the payments that show them. On a connection of its own, in small commits; whoever stops it loses nothing.
+ */
+import pg from 'pg'
+
+/** What lies sealed, and by which column others name it. */
+const holding = { table: 'vault_card', id: 'card_id' } as const
+
+export interface PurgeOptions {
+  /** An ISO 8601 duration, on each merchant's own clock. */
+  readonly unusedFor: string
+  readonly dryRun: boolean
+  /** 1,000: a commit of some milliseconds. */
+  readonly batch?: number
+  /** Told of the numbers destroyed so far, and of how many there are to be. */
+  readonly onProgress?: (destroyed: number, total: number) => void
+}
+
+export interface Purged {
+  readonly found: number
+  readonly destroyed: number
+}
+
+/** 10 s: a host that drops packets would otherwise keep us silent for minutes. */
+const connectTimeoutMs = 10_000
+
+/** 1 min: payments that began before we looked may be committed after; their ids are not older than this. */
+const marginMs = 60_000
+
+export async function purgeVault(databaseUrl: string, options: PurgeOptions): Promise<Purged> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: 'tollgate vault',
+  })
+  // What breaks is told by the statement that was running; without a listener it would also end the process.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    const since = firstPayId(Date.now() - marginMs)
+    const found = await findUnused(client, options.unusedFor)
+    if (options.dryRun) return { found, destroyed: 0 }
+    let destroyed = 0
+    for (let left = found; left > 0; ) {
+      const batch = await destroy(client, since, options.batch ?? 1_000)
+      destroyed += batch.destroyed
+      left -= batch.taken
+      options.onProgress?.(destroyed, found)
+    }
+    return { found, destroyed }
+  } finally {
+    await client.end()
+  }
+}
+
+/** A payment of late, or one that is under way: its confirmation will want the number. */
+const needs = (limit: string): string =>
+  `(p.updated_at >= ${limit}.until OR p.status IN ('AUTHORIZE_REQUEST', 'PENDING'))`
+
+/** One walk over all payments, because no index leads from a card to its payments: hot path before housekeeping. */
+async function findUnused(client: pg.Client, unusedFor: string): Promise<number> {
+  const { table, id } = holding
+  await client.query(`SET work_mem = '64MB'; SET statement_timeout = 0;
+    CREATE TEMP TABLE unused (merchant_id text NOT NULL, held_id uuid NOT NULL, until timestamptz NOT NULL)`)
+  const others = await findOthers(client)
+  const { rowCount } = await client.query(
+    `INSERT INTO unused SELECT v.merchant_id, v.${id}, c.until FROM ${table} v JOIN merchant m USING (merchant_id)
+     CROSS JOIN LATERAL (SELECT now() + m.clock_offset_ms * interval '1 millisecond' - $1::interval AS until) c
+     WHERE v.sealed IS NOT NULL AND v.created_at < c.until
+       AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.merchant_id = v.merchant_id AND p.${id} = v.${id}
+         AND ${needs('c')})
+       ${others
+         .map(
+           other => `AND NOT EXISTS (SELECT 1 FROM ${other} o
+         WHERE o.merchant_id = v.merchant_id AND o.${id} = v.${id})`,
+         )
+         .join(' ')}`,
+    [unusedFor],
+  )
+  return rowCount ?? 0
+}
+
+/**
+ * Whatever else names a number keeps it, stored methods above all. The schema is asked, not a list in this file: a table
+ * that somebody adds must not have to be remembered here for its numbers to be safe.
+ */
+async function findOthers(client: pg.Client): Promise<readonly string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT format('%I', c.table_name) AS name FROM information_schema.columns c
+     JOIN information_schema.tables t USING (table_schema, table_name)
+     WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE' AND c.column_name = $2
+       AND c.table_name NOT IN ($1, 'payment') ORDER BY 1`,
+    [holding.table, holding.id],
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** A payment that came since we looked keeps its number. */
+async function destroy(
+  client: pg.Client,
+  since: string,
+  limit: number,
+): Promise<{ taken: number; destroyed: number }> {
+  const { table, id } = holding
+  const { rows } = await client.query<{ taken: number; destroyed: number }>(
+    `WITH batch AS (DELETE FROM unused WHERE ctid IN (SELECT ctid FROM unused LIMIT $1) RETURNING *),
+       destroyed AS (UPDATE ${table} v SET sealed = NULL, destroyed_at = now() FROM batch b
+         WHERE v.merchant_id = b.merchant_id AND v.${id} = b.held_id AND v.sealed IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.merchant_id = v.merchant_id AND p.pay_id >= $2
+             AND p.${id} = v.${id} AND ${needs('b')})
+         RETURNING 1)
+     SELECT (SELECT count(*)::int FROM batch) AS taken, (SELECT count(*)::int FROM destroyed) AS destroyed`,
+    [limit, since],
+  )
+  return rows[0] ?? { taken: 0, destroyed: 0 }
+}
+
+/** The smallest id of a payment made at that time: a UUIDv7 begins with its milliseconds. */
+const firstPayId = (milliseconds: number): string =>
+  `${milliseconds.toString(16).padStart(12, '0')}${'0'.repeat(20)}`

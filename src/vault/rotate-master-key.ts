@@ -1,0 +1,99 @@
+/**
+ * Changing the master key while payments go on. The new key is on disk before anything is sealed with it, and the old one
+ * is forgotten after nothing is sealed with it any more; in between every row names its own key, so that whoever is
+ * stopped anywhere leaves everything readable, and whoever runs it again finishes it.
+ */
+import { strict as assert } from 'node:assert'
+import type { MerchantKey, RotationStore } from '#storage/key-rotation.ts'
+import { unwrapKey, unwrapRoot, wrapKey, wrapRoot } from '#vault/key-ring.ts'
+import {
+  addMasterKey,
+  createMasterRing,
+  keepMasterKey,
+  type MasterKey,
+  type MasterRing,
+  readMasterKeys,
+} from '#vault/master-key.ts'
+
+/** Named gaps between two writes, where tests let the process die. */
+export type RotationPoint = 'afterKey' | 'afterRoot' | 'afterBatch' | 'beforeRetire'
+
+export interface RotationDeps {
+  readonly store: RotationStore
+  readonly onProgress?: (line: string) => void
+  readonly testCrash?: (point: RotationPoint) => void | Promise<void>
+  /** 500: a statement of some milliseconds, whose row locks nobody notices. */
+  readonly batch?: number
+}
+
+export interface Rotated {
+  readonly masterKeyId: string
+  readonly retired: readonly string[]
+  readonly rewrapped: number
+  /** An earlier change was finished, or one that was prepared by hand: no new key was made. */
+  readonly finished: boolean
+}
+
+/** The key lies in a file that we may write: a new one is made, and the old one removed from it in the end. */
+export async function rotateKeyFile(file: string, deps: RotationDeps): Promise<Rotated> {
+  const before = await readMasterKeys(file)
+  const ring = createMasterRing(() => readMasterKeys(file))
+  // Proves that this is the right file before anything is written to it.
+  await unwrapRoot(await deps.store.readRoot(), ring)
+  const finished = before.length > 1
+  const target = finished ? before[0] : await addMasterKey(file)
+  if (!finished) deps.onProgress?.(`a new master key ${target.id} is in ${file}`)
+  await deps.testCrash?.('afterKey')
+  const rewrapped = await rewrapAll(target, ring, deps)
+  await deps.testCrash?.('beforeRetire')
+  await keepMasterKey(file, target)
+  const retired = before.filter(({ id }) => id !== target.id).map(({ id }) => id)
+  return { masterKeyId: target.id, retired, rewrapped, finished }
+}
+
+/** The keys come from where we cannot write, the new one in front: all is wrapped with it, and a person removes the rest. */
+export async function rotateTo(
+  keys: readonly [MasterKey, ...MasterKey[]],
+  deps: RotationDeps,
+): Promise<Rotated> {
+  const [target, ...others] = keys
+  const rewrapped = await rewrapAll(
+    target,
+    createMasterRing(async () => keys),
+    deps,
+  )
+  return { masterKeyId: target.id, retired: others.map(({ id }) => id), rewrapped, finished: true }
+}
+
+async function rewrapAll(target: MasterKey, ring: MasterRing, deps: RotationDeps): Promise<number> {
+  const { store, onProgress, testCrash, batch = 500 } = deps
+  // First of all, because from here on the store takes no new data key under the old master key.
+  const stored = await store.readRoot()
+  const root = await unwrapRoot(stored, ring)
+  if (!stored.startsWith(`${target.id}:`)) {
+    const replaced = await store.replaceRoot(stored, wrapRoot(target, root))
+    assert(replaced, 'the root secret was changed by somebody who did not hold the lock')
+  }
+  await testCrash?.('afterRoot')
+  let rewrapped = 0
+  for (;;) {
+    const others = await store.findOthers(target.id, batch)
+    if (others.length === 0) break
+    await store.rewrap(await Promise.all(others.map(from => rewrap(from, target, ring))))
+    rewrapped += others.length
+    onProgress?.(`${rewrapped} data keys wrapped`)
+    await testCrash?.('afterBatch')
+  }
+  return rewrapped
+}
+
+async function rewrap(
+  from: MerchantKey,
+  target: MasterKey,
+  ring: MasterRing,
+): Promise<{ from: MerchantKey; to: MerchantKey }> {
+  const { merchantId, keyVersion } = from
+  const bytes = (await unwrapKey(merchantId, from, ring)).export()
+  const wrapped = wrapKey(merchantId, { version: keyVersion, bytes }, target)
+  return { from, to: { ...wrapped, merchantId } }
+}

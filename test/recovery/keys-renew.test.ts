@@ -1,0 +1,138 @@
+/** New data keys and cards sealed anew while shops go on paying with pseudo numbers, each of which must be opened. */
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { MerchantId } from '#domain/ids.ts'
+import { openDatabase } from '#storage/database.ts'
+import { openRotationStore } from '#storage/key-rotation.ts'
+import { createVaultStore } from '#storage/vault-store.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+import { openShop, type Shop } from '#test/support/shop.ts'
+import { createKeyRing } from '#vault/key-ring.ts'
+import { createMasterRing, toMasterKey } from '#vault/master-key.ts'
+import { type RenewalDeps, renewDataKeys } from '#vault/renew-data-keys.ts'
+
+const masterKey = createMasterRing(async () => [toMasterKey(masterKeyText, 'the key of this test')])
+const masterKeyText = randomBytes(32).toString('base64')
+const numbers = ['4111111111111111', '5555555555554444', '378282246310005']
+
+let database: TestDatabase
+let warm: TestGateway
+let cold: TestGateway
+let shops: { shop: Shop; pseudoNumbers: string[] }[]
+beforeAll(async () => {
+  database = await createTestDatabase()
+  warm = await startTestGateway({ databaseUrl: database.url, masterKey })
+  cold = await startTestGateway({ databaseUrl: database.url, masterKey, beside: warm })
+  shops = await Promise.all([0, 1, 2].map(openPaidShop))
+})
+afterAll(async () => {
+  await cold.stop()
+  await warm.stop()
+  await database.drop()
+})
+
+async function openPaidShop() {
+  const shop = await openShop(warm)
+  const pseudoNumbers: string[] = []
+  for (const number of numbers) {
+    const { body } = await shop.create('CARD', { card: { number } })
+    pseudoNumbers.push((await shop.read(body.payId)).paymentMethods.card.pseudoCardNumber)
+  }
+  return { shop, pseudoNumbers }
+}
+
+const payBy = (at: TestGateway, { authorization }: Shop, number: string) =>
+  at.call('POST', '/payments', cardPayment({ card: { number, expiryDate: undefined } }), { authorization })
+
+async function payEverywhere(at: TestGateway): Promise<void> {
+  for (const { shop, pseudoNumbers } of shops)
+    for (const number of pseudoNumbers) expect((await payBy(at, shop, number)).body.status).toBe('OK')
+}
+
+async function renew(more: Partial<RenewalDeps> = {}) {
+  const store = await openRotationStore(database.url)
+  if (!store) throw new Error('somebody else holds the lock')
+  try {
+    return await renewDataKeys(masterKey, { store, batch: 2, ...more })
+  } finally {
+    await store.close()
+  }
+}
+
+const versions = async () =>
+  (
+    await queryRows<{ version: number }>(
+      database.url,
+      'SELECT DISTINCT key_version AS version FROM vault_card ORDER BY 1',
+    )
+  ).map(({ version }) => version)
+
+test('no payment fails, and every card is sealed with the new key of its merchant', async () => {
+  expect(await versions()).toEqual([1])
+  let stopped = false
+  const statuses: number[] = []
+  const clients = [warm, cold].flatMap(at =>
+    shops.map(async ({ shop, pseudoNumbers }) => {
+      for (let count = 0; !stopped; count++) {
+        const number = pseudoNumbers[count % pseudoNumbers.length] ?? ''
+        statuses.push((await payBy(at, shop, number)).status)
+      }
+    }),
+  )
+  const renewed = await renew()
+  stopped = true
+  await Promise.all(clients)
+  expect(renewed).toEqual({ dataKeys: 3, cards: 9 })
+  expect(await versions()).toEqual([2])
+  expect(statuses.length).toBeGreaterThan(0)
+  expect(statuses.filter(status => status !== 200)).toEqual([])
+  await payEverywhere(warm)
+  await payEverywhere(cold)
+})
+
+test('whoever is stopped in the middle leaves everything readable, and the next run goes on', async () => {
+  const died = new Error('killed')
+  const onProgress = (line: string) => {
+    if (line === '4 cards sealed anew') throw died
+  }
+  await expect(renew({ onProgress })).rejects.toBe(died)
+  expect(await versions()).toEqual([2, 3])
+  await payEverywhere(warm)
+  await payEverywhere(cold)
+  expect(await renew()).toEqual({ dataKeys: 3, cards: 9 })
+  expect(await versions()).toEqual([4])
+  await payEverywhere(cold)
+})
+
+test('a destroyed card stays destroyed', async () => {
+  await queryRows(
+    database.url,
+    `UPDATE vault_card SET sealed = NULL, destroyed_at = now() WHERE merchant_id = $1 AND pseudo_number = $2`,
+    [shops[0]?.shop.merchantId, shops[0]?.pseudoNumbers[0]],
+  )
+  expect(await renew()).toEqual({ dataKeys: 3, cards: 8 })
+  const [first] = shops
+  const gone = await payBy(warm, first?.shop as Shop, first?.pseudoNumbers[0] ?? '')
+  expect(gone.status).toBe(400)
+})
+
+test('a process that knows the older key takes the newer one after a minute', async () => {
+  const merchantId = shops[1]?.shop.merchantId as MerchantId
+  const opened = openDatabase(database.url, error => expect(error).toBeUndefined())
+  let now = 0
+  const ring = createKeyRing(masterKey, createVaultStore(opened), () => now)
+  const before = (await ring.current(merchantId)).version
+  await renew()
+  now = 59_999
+  expect((await ring.current(merchantId)).version).toBe(before)
+  now = 60_000
+  expect((await ring.current(merchantId)).version).toBe(before + 1)
+  // A card that somebody else sealed with a key made since is opened at once.
+  await renew()
+  expect((await ring.byVersion(merchantId, before + 2)).version).toBe(before + 2)
+  expect((await ring.byVersion(merchantId, 1)).version).toBe(1)
+  await expect(ring.byVersion(merchantId, before + 3)).rejects.toThrow('no data key of version')
+  await opened.close()
+})

@@ -1,0 +1,100 @@
+/**
+ * The wall between merchants: every endpoint that takes an id × every kind of id of another merchant × every credential.
+ * A stranger's id is answered as one that nobody has, byte by byte but for the trace.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { endpoints } from '#endpoints/index.ts'
+import { basic, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { askToken, confirmation, openIntents } from '#test/support/intents.ts'
+import { queryRows } from '#test/support/invariants.ts'
+import { openShop, type Shop } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let owner: Shop
+let stranger: Shop
+/** Ids of the owner, by kind, each beside one that nobody has. */
+let ids: Record<string, readonly [owned: string, unknown: string]>
+let credentials: Record<string, Record<string, string>>
+
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  owner = await openShop(gateway)
+  stranger = await openShop(gateway)
+  const intents = openIntents(owner, gateway)
+  const { body } = await intents.confirm(await intents.intent(), confirmation('CARD'))
+  ids = {
+    payId: [body.payId, '0'.repeat(32)],
+    xId: [body.xId, '0'.repeat(32)],
+    transId: [body.transId, 'nobody has this'],
+    'open intent': [await intents.intent(), `pi_${'0'.repeat(32)}`],
+    'paid intent': [body.paymentIntentId, `pi_${'0'.repeat(32)}`],
+  }
+  credentials = await signInAs(stranger)
+})
+afterAll(() => gateway.stop())
+
+async function signInAs(shop: Shop): Promise<typeof credentials> {
+  const { merchantId, apiKey } = shop
+  const form = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: merchantId,
+    client_secret: apiKey,
+  })
+  const { body: issued } = await gateway.call('POST', '/authorization/oauth/token', form.toString(), {
+    'content-type': 'application/x-www-form-urlencoded',
+  })
+  const id = await openIntents(shop, gateway).intent()
+  const { body: forIntent } = await askToken(gateway, { merchantId, apiKey, id })
+  return {
+    basic: { authorization: basic(merchantId, apiKey) },
+    client_credentials: { authorization: `Bearer ${issued.access_token}` },
+    payment_intents: { authorization: `Bearer ${forIntent.access_token}` },
+    'API key': { 'x-api-key': apiKey },
+    nothing: {},
+  }
+}
+
+const places = endpoints
+  .filter(({ path, access }) => path.includes('{') && access !== 'open')
+  .map(endpoint => ({ endpoint, id: endpoint.operationId }))
+
+async function ask(
+  path: string,
+  { verb, examples }: (typeof endpoints)[number],
+  headers: Record<string, string>,
+) {
+  const body = verb === 'GET' ? undefined : JSON.stringify(examples[0]?.body ?? {})
+  const query = new URLSearchParams(examples[0]?.query).toString()
+  const response = await fetch(`${gateway.url}/api/v2${path}${query && `?${query}`}`, {
+    method: verb,
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body }),
+  })
+  const { traceId: _, ...rest } = (await response.json()) as Record<string, unknown>
+  return { status: response.status, rest }
+}
+
+const countRows = async () =>
+  queryRows(
+    gateway.databaseUrl,
+    `SELECT (SELECT count(*) FROM payment) AS payments, (SELECT count(*) FROM operation) AS operations,
+       (SELECT count(*) FROM payment_intent WHERE pay_id IS NOT NULL) AS paid, (SELECT sum(version) FROM payment) AS versions`,
+  )
+
+describe.each(places)('$id', ({ endpoint }) => {
+  const kinds = ['payId', 'xId', 'transId', 'open intent', 'paid intent']
+  const signIns = ['basic', 'client_credentials', 'payment_intents', 'API key', 'nothing']
+  const cells = kinds.flatMap(kind => signIns.map(signIn => ({ kind, signIn })))
+
+  test.each(cells)('$kind of another merchant with $signIn', async ({ kind, signIn }) => {
+    const fill = (id: string) => endpoint.path.replace(/\{\w+\}/g, encodeURIComponent(id))
+    const before = await countRows()
+    const [owned, unknown] = ids[kind] ?? ['', '']
+    const answer = await ask(fill(owned), endpoint, credentials[signIn] ?? {})
+    expect(answer).toEqual(await ask(fill(unknown), endpoint, credentials[signIn] ?? {}))
+    const unsigned = signIn === 'nothing' || (signIn === 'API key' && endpoint.access !== 'customer')
+    expect(answer.status).toBe(unsigned ? 401 : signIn === 'payment_intents' ? 403 : 404)
+    expect(JSON.stringify(answer)).not.toContain(owner.merchantId)
+    expect(await countRows()).toEqual(before)
+  })
+})
