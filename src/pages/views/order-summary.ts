@@ -34,12 +34,10 @@ const linesMax = 50
 export function renderOrderSummary(frame: PageFrame, order: OrderSummary): Html {
   const { texts, locale } = frame.language
   const amount = formatMoney(order.amount, locale)
-  return html`<section class="order" aria-labelledby="order-title">
-<p class="due-label" id="order-title">${fill(texts.payTo, { merchant: frame.merchantName ?? '' })}</p>
+  return html`<p class="due-label">${fill(texts.payTo, { merchant: frame.merchantName ?? '' })}</p>
 <p class="due">${amount}</p>
 ${(order.descriptions ?? []).map(text => html`<p class="about" dir="auto">${text}</p>`)}
-${renderDetails(frame, order, amount)}
-</section>`
+${renderDetails(frame, order, amount)}`
 }
 
 function renderDetails(frame: PageFrame, order: OrderSummary, amount: string): Html | false {
