@@ -19,21 +19,20 @@ const strokes = {
   cash: '<rect x="2.5" y="6" width="19" height="12" rx="2"/><circle cx="12" cy="12" r="2.75"/><path d="M6 9.5h.01M18 14.5h.01"/>',
   later:
     '<rect x="3.5" y="5" width="17" height="15.5" rx="2.5"/><path d="M3.5 10h17M8 3v4m8-4v4m-7.5 8 2.5 2.5 4.5-4.5"/>',
-  gift: '<path d="M4 11.5h16V20H4zM3 7.5h18v4H3zM12 7.5V20M12 7.5S10.5 3.5 8 3.5 6.5 7.5 12 7.500zm0 0s1.5-4 4-4 1.5 4-4 4z"/>',
-  coin: '<circle cx="12" cy="12" r="8.5"/><path d="M9.5 8h4a2 2 0 0 1 0 4h-4zm0 4h4.500a2 2 0 0 1 0 4H9.500zM11 6.500V8m0 8v1.500M13 6.500V8m0 8v1.5"/>',
-  lock: '<rect x="5" y="10.5" width="14" height="9.5" rx="2.5"/><path d="M8 10.500V8a4 4 0 0 1 8 0v2.5"/>',
-  check: '<path d="m5 12.5 4.5 4.500L19 7.5"/>',
+  gift: '<path d="M4 11.5h16V20H4zM3 7.5h18v4H3zM12 7.5V20M12 7.5S10.5 3.5 8 3.5 6.5 7.5 12 7.5zm0 0s1.5-4 4-4 1.5 4-4 4z"/>',
+  coin: '<circle cx="12" cy="12" r="8.5"/><path d="M9.5 8h4a2 2 0 0 1 0 4h-4zm0 4h4.5a2 2 0 0 1 0 4H9.5zM11 6.5V8m0 8v1.5M13 6.5V8m0 8v1.5"/>',
+  lock: '<rect x="5" y="10.5" width="14" height="9.5" rx="2.5"/><path d="M8 10.5V8a4 4 0 0 1 8 0v2.5"/>',
+  check: '<path d="m5 12.5 4.5 4.5L19 7.5"/>',
   cross: '<path d="m6.5 6.5 11 11m0-11-11 11"/>',
-  clock: '<circle cx="12" cy="12" r="8.5"/><path d="M12 7v5.500l3.5 2"/>',
-  alert: '<circle cx="12" cy="12" r="9"/><path d="M12 7.500v5.500m0 3.250h.01"/>',
+  clock: '<circle cx="12" cy="12" r="8.5"/><path d="M12 7v5.5l3.5 2"/>',
+  alert: '<circle cx="12" cy="12" r="9"/><path d="M12 7.5v5.5m0 3.25h.01"/>',
   search: '<circle cx="10.5" cy="10.5" r="6"/><path d="m15 15 5 5"/>',
-  copy: '<rect x="8.5" y="8.5" width="11.5" height="11.5" rx="2.5"/><path d="M15.5 8.500V6a2 2 0 0 0-2-2H6a2 2 0 0 0-2 2v7.500a2 2 0 0 0 2 2h2.5"/>',
-  print: '<path d="M7 8V3.500h10V8M7 16.500H4.500v-8h15v8H17M7 13.500h10v7H7z"/>',
+  copy: '<rect x="8.5" y="8.5" width="11.5" height="11.5" rx="2.5"/><path d="M15.5 8.5V6a2 2 0 0 0-2-2H6a2 2 0 0 0-2 2v7.5a2 2 0 0 0 2 2h2.5"/>',
+  print: '<path d="M7 8V3.5h10V8M7 16.5H4.5v-8h15v8H17M7 13.5h10v7H7z"/>',
   arrow: '<path d="M19 12H5m0 0 6-6m-6 6 6 6"/>',
   chevron: '<path d="m6 9.5 6 6 6-6"/>',
-  shield: '<path d="M12 3 5 5.500v6c0 4.5 3 7.5 7 9.5 4-2 7-5 7-9.500v-6zM9 12l2.25 2.250L15.5 10"/>',
-  flask:
-    '<path d="M9.5 3.500h5M10.5 3.500v6L5 18a2 2 0 0 0 1.75 3h10.500A2 2 0 0 0 19 18l-5.5-8.500v-6M7.5 15h9"/>',
+  shield: '<path d="M12 3 5 5.5v6c0 4.5 3 7.5 7 9.5 4-2 7-5 7-9.5v-6zM9 12l2.25 2.25L15.5 10"/>',
+  flask: '<path d="M9.5 3.5h5M10.5 3.5v6L5 18a2 2 0 0 0 1.75 3h10.5A2 2 0 0 0 19 18l-5.5-8.5v-6M7.5 15h9"/>',
 } as const
 
 export type IconName = keyof typeof strokes
@@ -41,7 +40,7 @@ export type IconName = keyof typeof strokes
 /** Brands as the card number tells them (domain/card-numbers.ts): a coloured plate with a shape or a word. */
 const plates: Readonly<Record<string, string>> = {
   unknown:
-    '<rect class="plain" width="38" height="24" rx="4"/><path class="plain-line" d="M0 8.500h38M6 16.500h8" stroke-width="2"/>',
+    '<rect class="plain" width="38" height="24" rx="4"/><path class="plain-line" d="M0 8.5h38M6 16.5h8" stroke-width="2"/>',
   visa: word('#1f3fb0', 'VISA', '#fff'),
   mastercard:
     '<rect width="38" height="24" rx="4" fill="#23272f"/><circle cx="15.5" cy="12" r="6.5" fill="#e0463b"/><circle cx="22.5" cy="12" r="6.5" fill="#f5a63d" fill-opacity=".9"/>',
@@ -49,7 +48,7 @@ const plates: Readonly<Record<string, string>> = {
     '<rect width="38" height="24" rx="4" fill="#23272f"/><circle cx="15.5" cy="12" r="6.5" fill="#3b82d0"/><circle cx="22.5" cy="12" r="6.5" fill="#e0463b" fill-opacity=".9"/>',
   amex: word('#1670b8', 'AMEX', '#fff'),
   diners:
-    '<rect width="38" height="24" rx="4" fill="#2a5082"/><circle cx="19" cy="12" r="7" fill="#fff"/><path d="M16.5 7.500v9m5-9v9" stroke="#2a5082" stroke-width="2.5"/>',
+    '<rect width="38" height="24" rx="4" fill="#2a5082"/><circle cx="19" cy="12" r="7" fill="#fff"/><path d="M16.5 7.5v9m5-9v9" stroke="#2a5082" stroke-width="2.5"/>',
   jcb: word('#10704a', 'JCB', '#fff'),
   discover: word('#2b2f36', 'DISC', '#ffb066'),
   unionpay: word('#0c5f73', 'UP', '#fff'),

@@ -65,7 +65,8 @@ export function renderBrand({ merchantName, theme = {} }: PageFrame): Html {
 }
 
 const testBanner = ({ language, isTest }: PageFrame): Html | false =>
-  isTest && html`<p class="test" role="note">${icon('flask')}<span>${language.texts.testBanner}</span></p>`
+  isTest &&
+  html`<section class="test" aria-label="${language.texts.testBanner}">${icon('flask')}<span>${language.texts.testBanner}</span></section>`
 
 export function renderPage(frame: PageFrame, { title, main, aside }: PageContent): string {
   const { texts } = frame.language
@@ -73,7 +74,7 @@ export function renderPage(frame: PageFrame, { title, main, aside }: PageContent
   const body =
     aside === undefined
       ? html`<div class="single"><header>${renderBrand(frame)}</header><main id="main" class="sheet-box" tabindex="-1">${main}</main>${footer}</div>`
-      : html`<div class="split"><div class="side"><div class="side-in">${renderBrand(frame)}${aside}</div></div><div class="work"><div class="work-in"><main id="main" tabindex="-1">${main}</main>${footer}</div></div></div>`
+      : html`<div class="split"><aside class="side" aria-label="${texts.orderSummary}"><div class="side-in">${renderBrand(frame)}${aside}</div></aside><div class="work"><div class="work-in"><main id="main" tabindex="-1">${main}</main>${footer}</div></div></div>`
   return html`${head(frame, title)}
 <body>
 ${iconSheet}

@@ -3,7 +3,7 @@
  * left out. The result is the text of a style element whose hash goes into the content security policy.
  */
 import { createHash } from 'node:crypto'
-import { contrast, inkOn, makeReadable, parseColour, type Rgb, toHex } from '#pages/colour.ts'
+import { contrast, inkOn, makeReadable, parseColour, type Rgb, textContrast, toHex } from '#pages/colour.ts'
 
 /** Fonts that the customer's device already has: none is loaded, so none can follow the customer. */
 const fonts = {
@@ -45,18 +45,20 @@ const accentVariables = (accent: Rgb, surface: Rgb): string => {
   return `--accent:${toHex(readable)};--on-accent:${toHex(inkOn(readable))}`
 }
 
-function lightVariables({ accent, background, font }: Theme): string {
+function lightVariables({ accent, background }: Theme): string {
   const variables: string[] = []
   const behind = parseColour(background ?? '')
-  const carries = behind !== undefined && contrast(behind, muted) >= 4.5
+  const carries = behind !== undefined && contrast(behind, muted) >= textContrast
   if (behind !== undefined && carries) variables.push(`--tint:${toHex(behind)}`)
   const colour = parseColour(accent ?? '')
   if (colour !== undefined) {
     variables.push(accentVariables(colour, carries ? darker(behind, lightSurface) : lightSurface))
   }
-  if (font !== undefined && Object.hasOwn(fonts, font)) variables.push(`--font:${fonts[font]}`)
   return variables.join(';')
 }
+
+const fontVariable = ({ font }: Theme): string =>
+  font !== undefined && Object.hasOwn(fonts, font) ? `--font:${fonts[font]}` : ''
 
 const darker = (one: Rgb | undefined, other: Rgb): Rgb =>
   one !== undefined && contrast(one, [0, 0, 0]) < contrast(other, [0, 0, 0]) ? one : other
@@ -70,12 +72,18 @@ function darkVariables({ accent }: Theme): string {
 const rememberedMax = 1_000
 const remembered = new Map<string, ThemeStyle | undefined>()
 
+const rule = (condition: string, variables: string): string => {
+  if (variables === '') return ''
+  return condition === '' ? `:root{${variables}}` : `@media ${condition}{:root{${variables}}}`
+}
+
 function makeStyle(theme: Theme): ThemeStyle | undefined {
-  const light = lightVariables(theme)
-  const dark = darkVariables(theme)
-  if (light === '' && dark === '') return undefined
-  const atNight = dark === '' ? '' : `@media screen and (prefers-color-scheme:dark){:root{${dark}}}`
-  const css = `:root{${light}}${atNight}`
+  const css =
+    rule('', fontVariable(theme)) +
+    // Each mode has its own colours: those of one are not readable in the other. Paper is always light.
+    rule('print,(prefers-color-scheme:light)', lightVariables(theme)) +
+    rule('screen and (prefers-color-scheme:dark)', darkVariables(theme))
+  if (css === '') return undefined
   return { css, source: `'sha256-${createHash('sha256').update(css).digest('base64')}'` }
 }
 

@@ -55,7 +55,7 @@ function renderMandate({ language, merchantName }: PageFrame, form: DirectDebitF
   const creditor = form.creditorName ?? merchantName ?? ''
   const row = (label: string, value: string | undefined): Html | false =>
     value !== undefined && html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`
-  return html`<section class="mandate" aria-labelledby="mandate-title"><h3 id="mandate-title">${texts.mandate}</h3>
+  return html`<section class="mandate" aria-labelledby="mandate-title"><h2 id="mandate-title">${texts.mandate}</h2>
 <p>${fill(texts.mandateText, { creditor })}</p>
 <dl>${row(texts.merchant, creditor)}${row(texts.creditorId, form.creditorId)}${row(texts.mandateReference, form.mandateReference)}</dl></section>`
 }

@@ -34,12 +34,10 @@ const linesMax = 50
 export function renderOrderSummary(frame: PageFrame, order: OrderSummary): Html {
   const { texts, locale } = frame.language
   const amount = formatMoney(order.amount, locale)
-  return html`<section class="order" aria-labelledby="order-title">
-<p class="due-label" id="order-title">${fill(texts.payTo, { merchant: frame.merchantName ?? '' })}</p>
+  return html`<p class="due-label">${fill(texts.payTo, { merchant: frame.merchantName ?? '' })}</p>
 <p class="due">${amount}</p>
-${(order.descriptions ?? []).map(text => html`<p class="about" dir="auto">${text}</p>`)}
-${renderDetails(frame, order, amount)}
-</section>`
+${(order.descriptions ?? []).map(text => html`<p class="about"><bdi>${text}</bdi></p>`)}
+${renderDetails(frame, order, amount)}`
 }
 
 function renderDetails(frame: PageFrame, order: OrderSummary, amount: string): Html | false {
@@ -60,14 +58,14 @@ function renderLine({ language }: PageFrame, line: SummaryLine, currency: string
   const { name, quantity, quantityUnit, description, total } = line
   const count = quantity === undefined ? '' : formatCount(quantity, language.locale)
   return html`<li><span class="item-name"><bdi>${name}</bdi>${
-    description !== undefined && html`<small dir="auto">${description}</small>`
+    description !== undefined && html`<small><bdi>${description}</bdi></small>`
   }${
     quantity !== undefined &&
     quantity !== 1 &&
     html`<small>× ${count} <bdi>${quantityUnit ?? ''}</bdi></small>`
   }</span>${
     total !== undefined &&
-    html`<span class="item-sum">${formatMoney({ value: total, currency }, language.locale)}</span>`
+    html`<span class="item-sum"><bdi>${formatMoney({ value: total, currency }, language.locale)}</bdi></span>`
   }</li>`
 }
 
@@ -75,7 +73,7 @@ function renderSums({ language }: PageFrame, order: OrderSummary, amount: string
   const { texts, locale } = language
   const row = (label: string, value: number | undefined): Html | false =>
     value !== undefined &&
-    html`<div><dt>${label}</dt><dd>${formatMoney({ value, currency: order.amount.currency }, locale)}</dd></div>`
+    html`<div><dt>${label}</dt><dd><bdi>${formatMoney({ value, currency: order.amount.currency }, locale)}</bdi></dd></div>`
   return html`<dl class="sums">
 ${row(texts.subtotal, order.subtotal)}
 ${row(texts.discount, order.discount === undefined ? undefined : -order.discount)}

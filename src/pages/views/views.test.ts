@@ -112,12 +112,15 @@ describe.each(pages)('%s', (_, render) => {
     expect(text.match(/<script/g)).toHaveLength(1)
     expect(text).not.toMatch(/<img|onerror='|javascript:|data:text|\/\/evil/)
     // No handler, no style attribute, no style element without a theme.
-    expect(text).not.toMatch(/<[^>]*\s(on[a-z]+|style)=/i)
+    expect(text.replace(/"[^"]*"/g, '""')).not.toMatch(/<[^>]*\s(on[a-z]+|style)=/i)
     expect(text).not.toContain('<style')
   })
 
   test('says nothing about a merchant it does not know', () => {
-    expect(render({ ...frame, merchantName: undefined })).not.toMatch(/\{[a-z]+\}|undefined|\[object/i)
+    // `{count}` is for the script, which counts what a search finds.
+    expect(render({ ...frame, merchantName: undefined })).not.toMatch(
+      /\{(?!count)[a-z]+\}|undefined|\[object/i,
+    )
   })
 })
 
@@ -137,7 +140,9 @@ test('number and security code have no value to show', () => {
 
 test('a theme is named by the hash that the page holds', () => {
   const text = renderResult({ ...frame, theme: { accent: '#aa0000' } }, { kind: 'paid' })
-  expect(text).toMatch(/<style>:root\{--accent:#aa0000;--on-accent:#ffffff\}@media[^<]*<\/style>/)
+  expect(text).toMatch(
+    /<style>@media print,\(prefers-color-scheme:light\)\{:root\{--accent:#aa0000;[^<]*<\/style>/,
+  )
 })
 
 test('a QR code is drawn on paper with a quiet border', () => {

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { parseExpiry, readAccountForm, readCardForm } from '#pages/read-form.ts'
+import { en } from '#pages/texts/en.ts'
+
+const card = {
+  number: '4111 1111-1111 1111',
+  expiry: '12/29',
+  securityCode: '123',
+  cardholderName: ' Ada King ',
+}
+
+test('a card as it is typed', () => {
+  expect(readCardForm({ ...card, saveCard: 'yes' }, en, '202612')).toEqual({
+    entry: {
+      number: '4111111111111111',
+      expiryDate: '202912',
+      securityCode: '123',
+      cardholderName: 'Ada King',
+      isToBeSaved: true,
+    },
+  })
+})
+
+test('digits of other scripts are digits', () => {
+  const foreign = { ...card, number: '٤١١١ ١١١١ ١١١١ ١١١١', expiry: '۱۲/۲۹', securityCode: '１２３' }
+  expect(readCardForm(foreign, en, '202612').entry).toMatchObject({
+    number: '4111111111111111',
+    expiryDate: '202912',
+    securityCode: '123',
+  })
+})
+
+describe('mistakes', () => {
+  test.each([
+    ['number', '', en.cardNumberMissing],
+    ['number', undefined, en.cardNumberMissing],
+    ['number', '4111', en.cardNumberShort],
+    ['number', '4111111111111112', en.cardNumberWrong],
+    ['number', '4111111111111111x', en.cardNumberWrong],
+    ['number', '4'.repeat(5000), en.cardNumberWrong],
+    ['expiry', '', en.expiryMissing],
+    ['expiry', '13/29', en.expiryWrong],
+    ['expiry', '11/26', en.expiryPast],
+    ['securityCode', '', en.securityCodeMissing],
+    ['securityCode', '12', en.securityCodeWrong],
+    ['securityCode', '12a', en.securityCodeWrong],
+    ['cardholderName', '  ', en.cardholderNameMissing],
+    ['cardholderName', 'x', en.cardholderNameWrong],
+    ['cardholderName', 'x'.repeat(46), en.cardholderNameWrong],
+  ])('%s %s', (name, value, text) => {
+    expect(readCardForm({ ...card, [name]: value }, en, '202612')).toEqual({ errors: { [name]: text } })
+  })
+})
+
+test.each([
+  ['12/29', '202912'],
+  ['1/29', '202901'],
+  ['01/2029', '202901'],
+  ['0129', '202901'],
+  ['01 / 29', '202901'],
+  ['2029-01', '202901'],
+  ['00/29', undefined],
+  ['12/1999', undefined],
+  ['12', undefined],
+  ['12/29/30', undefined],
+])('expiry %s', (text, expected) => {
+  expect(parseExpiry(text)).toBe(expected)
+})
+
+const account = { iban: 'de89 3704 0044 0532 0130 00', accountHolder: 'Ada King', consent: 'yes' }
+
+test('an account as it is typed', () => {
+  expect(readAccountForm(account, en)).toEqual({
+    entry: { iban: 'DE89370400440532013000', accountHolder: 'Ada King' },
+  })
+})
+
+test.each([
+  ['iban', '', en.ibanMissing],
+  ['iban', 'DE00', en.ibanWrong],
+  ['accountHolder', '', en.accountHolderMissing],
+  ['accountHolder', 'x'.repeat(65), en.accountHolderWrong],
+  ['consent', undefined, en.consentMissing],
+])('%s %s', (name, value, text) => {
+  expect(readAccountForm({ ...account, [name]: value }, en)).toEqual({ errors: { [name]: text } })
+})

@@ -1,0 +1,132 @@
+/**
+ * From the fields of a posted form to values, or to the errors the customer is told. Says what an entry looks like, not
+ * whether it may pay. Values of card number and security code leave here for the vault and go nowhere else.
+ */
+import { isCardNumber } from '#domain/card-numbers.ts'
+import { isIban } from '#domain/iban.ts'
+import type { Texts } from '#pages/texts/en.ts'
+import type { FieldErrors } from '#pages/views/field.ts'
+
+export type FormFields = Readonly<Record<string, string | undefined>>
+
+export interface CardEntry {
+  /** Digits only. */
+  readonly number: string
+  /** YYYYMM. */
+  readonly expiryDate: string
+  readonly securityCode: string
+  readonly cardholderName: string
+  readonly isToBeSaved: boolean
+}
+
+export interface AccountEntry {
+  /** Electronic form: upper case and without spaces. */
+  readonly iban: string
+  readonly accountHolder: string
+}
+
+export type Reading<Entry> =
+  | { readonly entry: Entry; readonly errors?: undefined }
+  | { readonly entry?: undefined; readonly errors: FieldErrors }
+
+/** The digits of scripts that phones offer in Arabic, Persian and Hindi, and full-width ones. */
+const foreignDigits = /[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]/g
+const zeros = [0x660, 0x6f0, 0x966, 0xff10]
+
+const toPlainDigits = (text: string): string =>
+  text.replace(foreignDigits, digit => {
+    const code = digit.charCodeAt(0)
+    const zero = zeros.findLast(one => one <= code) ?? code
+    return String(code - zero)
+  })
+
+/** What people put between digits. Letters stay, so that they are found to be wrong instead of being dropped. */
+const withoutSeparators = (text: string): string =>
+  toPlainDigits(text).replace(/[\s.\-\u00a0\u2009\u202f]/g, '')
+
+/** 12/29, 12/2029, 12-29, 1229, 2029-12 as YYYYMM. Card dates lie in this century. */
+export function parseExpiry(text: string): string | undefined {
+  const plain = toPlainDigits(text).trim()
+  const turned = /^(20\d{2})-(\d{2})$/.exec(plain)
+  const match = turned ?? /^(\d{1,2})\s*[/.\- ]?\s*(\d{2}|20\d{2})$/.exec(plain)
+  if (match === null) return undefined
+  const [first = '', second = ''] = match.slice(1)
+  const [month, year] = turned === null ? [first, second] : [second, first]
+  const number = Number(month)
+  if (number < 1 || number > 12) return undefined
+  return `${year.length === 2 ? `20${year}` : year}${String(number).padStart(2, '0')}`
+}
+
+type Check = (value: string) => string | undefined
+
+const length = (value: string): number => [...value].length
+
+/** Runs each field's check on what was entered; only fields with a mistake are in the result. */
+function findErrors(fields: FormFields, checks: Readonly<Record<string, Check>>): FieldErrors {
+  const errors: Record<string, string> = {}
+  for (const [name, check] of Object.entries(checks)) {
+    const mistake = check(fields[name]?.trim() ?? '')
+    if (mistake !== undefined) errors[name] = mistake
+  }
+  return errors
+}
+
+const cardChecks = (texts: Texts, thisMonth: string): Readonly<Record<string, Check>> => ({
+  number: value => {
+    const number = withoutSeparators(value)
+    if (number === '') return texts.cardNumberMissing
+    if (/^\d{1,11}$/.test(number)) return texts.cardNumberShort
+    return isCardNumber(number) ? undefined : texts.cardNumberWrong
+  },
+  expiry: value => {
+    if (value === '') return texts.expiryMissing
+    const date = parseExpiry(value)
+    if (date === undefined) return texts.expiryWrong
+    return date < thisMonth ? texts.expiryPast : undefined
+  },
+  securityCode: value => {
+    if (value === '') return texts.securityCodeMissing
+    return /^\d{3,4}$/.test(withoutSeparators(value)) ? undefined : texts.securityCodeWrong
+  },
+  // 2 to 45: what the contract takes for a cardholder's name.
+  cardholderName: value => {
+    if (value === '') return texts.cardholderNameMissing
+    return length(value) < 2 || length(value) > 45 ? texts.cardholderNameWrong : undefined
+  },
+})
+
+/** `thisMonth` is YYYYMM by the merchant's clock. */
+export function readCardForm(fields: FormFields, texts: Texts, thisMonth: string): Reading<CardEntry> {
+  const errors = findErrors(fields, cardChecks(texts, thisMonth))
+  if (Object.keys(errors).length > 0) return { errors }
+  return {
+    entry: {
+      number: withoutSeparators(fields.number ?? ''),
+      expiryDate: parseExpiry(fields.expiry ?? '') ?? '',
+      securityCode: withoutSeparators(fields.securityCode ?? ''),
+      cardholderName: fields.cardholderName?.trim() ?? '',
+      isToBeSaved: fields.saveCard === 'yes',
+    },
+  }
+}
+
+const toIban = (text: string): string => text.replace(/[\s\-\u00a0\u202f]/g, '').toUpperCase()
+
+const accountChecks = (texts: Texts): Readonly<Record<string, Check>> => ({
+  // 2 to 64: what the contract takes for a name.
+  accountHolder: value => {
+    if (value === '') return texts.accountHolderMissing
+    return length(value) < 2 || length(value) > 64 ? texts.accountHolderWrong : undefined
+  },
+  iban: value => {
+    if (value === '') return texts.ibanMissing
+    return isIban(toIban(value)) ? undefined : texts.ibanWrong
+  },
+  consent: value => (value === 'yes' ? undefined : texts.consentMissing),
+})
+
+export function readAccountForm(fields: FormFields, texts: Texts): Reading<AccountEntry> {
+  const errors = findErrors(fields, accountChecks(texts))
+  if (Object.keys(errors).length > 0) return { errors }
+  return { entry: { iban: toIban(fields.iban ?? ''), accountHolder: fields.accountHolder?.trim() ?? '' } }
+}
