@@ -24,6 +24,8 @@ export interface PageDeps {
 
 export interface Hosted {
   readonly pageToken: string
+  /** Set on the page of a provider or issuer: the try and the method it is about. */
+  readonly step?: PageSubject['step']
   readonly merchant: Merchant
   readonly payment: Payment
   readonly now: Date
@@ -33,7 +35,7 @@ export interface Hosted {
 export async function openHosted(
   pageToken: string,
   { engine, findMerchant, pageTokens }: PageDeps,
-): Promise<(Hosted & { readonly step?: PageSubject['step'] }) | undefined> {
+): Promise<Hosted | undefined> {
   const subject = pageTokens.read(pageToken)
   const merchant = subject && (await findMerchant(subject.merchantId))
   const payment = subject && merchant && (await engine.payments.byPayId(subject.merchantId, subject.payId))

@@ -1,0 +1,181 @@
+/**
+ * What all pages share: their frame and headers, the page a payment is on right now, and where its customer goes next.
+ * Nothing here changes a payment.
+ */
+import type { PageAnswer, PageRequest } from '#http/page-routes.ts'
+import { lastOperation, openTry } from '#lifecycle/payment.ts'
+import { formOf } from '#methods/offer.ts'
+import { type Assets, loadAssets } from '#pages/assets.ts'
+import {
+  type Hosted,
+  isSession,
+  openHosted,
+  type PageDeps,
+  returnUrl,
+  stageOf,
+  urlsOf,
+} from '#pages/hosted.ts'
+import type { PageFrame } from '#pages/layout.ts'
+import { securityHeaders } from '#pages/security-headers.ts'
+import {
+  type FormState,
+  frameOf,
+  showDeadEnd,
+  showForm,
+  showInstructions,
+  showResult,
+  themeOf,
+} from '#pages/show.ts'
+import type { DeadEndKind } from '#pages/views/dead-end.ts'
+
+/** Where pages lie at the origin. */
+export const pagePath = '/pay/'
+export const stepPath = '/pay/step/'
+
+/** 410: it was here, and it is over. */
+const goneStatus = 410
+
+export interface Desk {
+  readonly assets: Assets
+  readonly isTest: boolean
+  frame(request: PageRequest, hosted?: Hosted): PageFrame
+  answer(status: number, html: string, hosted?: Hosted): PageAnswer
+  json(value: unknown): PageAnswer
+  seeOther(location: string): PageAnswer
+  deadEnd(request: PageRequest, kind: DeadEndKind, hosted?: Hosted): PageAnswer
+  /** The page as it stands. A form is shown again with what may be shown again of it. */
+  show(request: PageRequest, hosted: Hosted, state?: FormState): PageAnswer
+  /** On to the next step, back to the shop, or to our own result. */
+  goOn(request: PageRequest, hosted: Hosted): PageAnswer
+  /** The form with what is wrong about it; on to where the payment stands when there is no form any more. */
+  refuse(request: PageRequest, hosted: Hosted, state: FormState): PageAnswer
+  reopen(hosted: Hosted): Promise<Hosted>
+}
+
+export function createDesk(deps: PageDeps): Desk {
+  const assets = loadAssets()
+  const isTest = deps.environment === 'test'
+  const tls = deps.secure
+
+  const frame: Desk['frame'] = ({ headers }, hosted) =>
+    frameOf(hosted, { assets, isTest, acceptLanguage: headers['accept-language'] })
+
+  /** Forms may end at the shop's own addresses, which come from the stored payment, and nowhere else. */
+  const answer: Desk['answer'] = (status, html, hosted) => ({
+    status,
+    body: html,
+    headers: securityHeaders({
+      formActions: hosted && Object.values(urlsOf(hosted.payment)),
+      theme: hosted && themeOf(hosted),
+      frameAncestors: hosted?.merchant.frameOrigins,
+      tls,
+    }),
+  })
+
+  const seeOther: Desk['seeOther'] = location => ({
+    status: 303,
+    headers: { ...securityHeaders({ tls }), location },
+  })
+
+  const json: Desk['json'] = value => ({
+    status: 200,
+    contentType: 'application/json',
+    body: JSON.stringify(value),
+    headers: securityHeaders({ tls }),
+  })
+
+  const deadEnd: Desk['deadEnd'] = (request, kind, hosted) => {
+    const page = showDeadEnd(frame(request, hosted), kind, hosted?.payment)
+    return answer(page.status, page.html, hosted)
+  }
+
+  const show: Desk['show'] = (request, hosted, state) => {
+    const stage = stageOf(hosted)
+    switch (stage) {
+      case 'form':
+        return answer(
+          statusOf(state),
+          showForm(hosted, frame(request, hosted), baseOf(hosted), state),
+          hosted,
+        )
+      case 'step':
+        // Who comes back from a provider's page to a choice may choose anew; without a choice there is only the way on.
+        return isOpenForm(hosted)
+          ? answer(statusOf(state), showForm(hosted, frame(request, hosted), baseOf(hosted), state), hosted)
+          : seeOther(stepAddress(hosted, deps))
+      case 'instructions':
+        return answer(200, showInstructions(hosted, frame(request, hosted)), hosted)
+      case 'waiting':
+        return answer(200, showResult(hosted, frame(request, hosted), stage), hosted)
+      case 'paid':
+        return deadEnd(request, 'completed', hosted)
+      case 'expired':
+      case 'tooManyTries':
+        return deadEnd(request, stage, hosted)
+      case 'failed':
+      case 'cancelled':
+        return answer(goneStatus, showResult(hosted, frame(request, hosted), stage), hosted)
+    }
+  }
+
+  const goOn: Desk['goOn'] = (request, hosted) => {
+    const redirect = onward(hosted, deps)
+    return wantsJson(request) ? json({ redirect }) : seeOther(redirect)
+  }
+
+  return {
+    assets,
+    isTest,
+    frame,
+    answer,
+    json,
+    seeOther,
+    deadEnd,
+    show,
+    goOn,
+    refuse: (request, hosted, state) => {
+      if (!isOpenForm(hosted)) return goOn(request, hosted)
+      if (!wantsJson(request)) return show(request, hosted, state)
+      const { message, errors = {} } = state
+      // 200: the script reads what is wrong from the body, and browsers would report any other status as a fault.
+      return json({ message, errors, attempt: String(hosted.payment.version) })
+    },
+    reopen: async hosted => {
+      const found = await openHosted(hosted.pageToken, deps)
+      return found ?? hosted
+    },
+  }
+}
+
+export const baseOf = ({ pageToken }: Hosted): string => `${pagePath}${pageToken}`
+
+/** The page of a provider or issuer for exactly this try: should the customer choose anew, it is over. */
+function stepAddress({ payment }: Hosted, { pageTokens }: PageDeps): string {
+  const { merchantId, payId, method } = payment
+  const { xId } = openTry(payment) ?? lastOperation(payment)
+  return `${stepPath}${pageTokens.issue({ merchantId, payId, step: { xId, type: method.type } })}`
+}
+
+function onward(hosted: Hosted, deps: PageDeps): string {
+  const { payment } = hosted
+  const stage = stageOf(hosted)
+  if (stage === 'form' || stage === 'instructions') return baseOf(hosted)
+  // Whoever left the provider's page open has left it: the shop hears the result when there is one.
+  if (stage === 'step' && payment.status !== 'PENDING') return stepAddress(hosted, deps)
+  return returnUrl(payment) ?? `${baseOf(hosted)}/result`
+}
+
+/** 422: understood, but nothing was paid. */
+const statusOf = (state: FormState | undefined): number => (state?.errors || state?.message ? 422 : 200)
+
+/** Whether a form of this page may be sent now: also by a customer who came back from a provider's page to choose anew. */
+export function isOpenForm(hosted: Hosted): boolean {
+  const { payment } = hosted
+  if (payment.integrationType !== 'HOSTED' || payment.status !== 'AUTHORIZE_REQUEST') return false
+  const stage = stageOf(hosted)
+  const hasChoice = isSession(payment) || formOf(payment.method) !== 'none'
+  return stage === 'form' || (stage === 'step' && hasChoice)
+}
+
+export const wantsJson = ({ headers }: PageRequest): boolean =>
+  (headers.accept ?? '').includes('application/json')
