@@ -20,11 +20,15 @@ import { about } from '#http/reference/about.ts'
 import { referencePages } from '#http/reference/pages.ts'
 import { createHttpServer, type HttpServer } from '#http/server.ts'
 import { createTestClock } from '#operations/clock.ts'
+import { createCustomerBook } from '#operations/customer-book.ts'
 import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants.ts'
 import { createPaymentQueue } from '#operations/payment-queue.ts'
 import { formats } from '#schemas/formats.ts'
 import { createClockStore } from '#storage/clock.ts'
+import { createCustomerDeletion } from '#storage/customer-deletion.ts'
+import { createCustomerPages } from '#storage/customer-pages.ts'
+import { createCustomerReader } from '#storage/customers.ts'
 import { type Database, openDatabase, readDurability } from '#storage/database.ts'
 import { createGroupCommit } from '#storage/group-commit.ts'
 import { createInstallation, type Installation } from '#storage/installation.ts'
@@ -161,6 +165,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
           startLoop(() => timerWorker.runDue(), duePauseMs, onError),
           startLoop(() => settleWorker.recoverAbandoned(), abandonedPauseMs, onError),
           startLoop(() => keyReader.reap(), reapPauseMs, onError),
+          startLoop(() => engine.customers.destroyDoomed(), reapPauseMs, onError),
         ]
         return options.publicUrl ?? origin
       },
@@ -227,6 +232,7 @@ function createEngine({ database, keys, metrics, logger, clock, options, faults 
   const { commit } = createGroupCommit(database.writers, { onBatch: size => metrics.observeBatch(size) })
   const payments = createPaymentReader(database)
   const store = createVaultStore(database)
+  const customers = createCustomerReader(database)
   return {
     commit,
     payments,
@@ -236,6 +242,8 @@ function createEngine({ database, keys, metrics, logger, clock, options, faults 
       keyRing: createKeyRing(options.masterKey, store),
       store,
     }),
+    customers: { ...customers, ...createCustomerPages(database), ...createCustomerDeletion(database) },
+    customerBook: createCustomerBook({ customers, newId }),
     connectors: options.connectors ?? createConnectors(options.environment, faults),
     clock,
     newId,

@@ -1,5 +1,12 @@
 /** The whole API in one table. Read this first; each line is a file that says everything about one operation. */
 import { token } from '#endpoints/authorization/token.ts'
+import { deleteCustomerEndpoint } from '#endpoints/customers/delete.ts'
+import { deleteMethodEndpoint } from '#endpoints/customers/delete-method.ts'
+import { getCustomerEndpoint } from '#endpoints/customers/get.ts'
+import { getMethodEndpoint } from '#endpoints/customers/get-method.ts'
+import { listCustomersEndpoint } from '#endpoints/customers/list.ts'
+import { listMethodsEndpoint } from '#endpoints/customers/list-methods.ts'
+import { updateCustomerEndpoint } from '#endpoints/customers/update.ts'
 import { captureEndpoint } from '#endpoints/payments/capture.ts'
 import { confirmEndpoint } from '#endpoints/payments/confirm.ts'
 import { createPaymentEndpoint } from '#endpoints/payments/create.ts'
@@ -29,6 +36,14 @@ export const endpoints: readonly Endpoint<Services>[] = [
   updateEndpoint, //         PATCH  /payments/{id}
   getByPayIdEndpoint, //     GET    /payments/getByPayId/{id}
   getByTransIdEndpoint, //   GET    /payments/getByTransId/{id}
+
+  listCustomersEndpoint, //  GET    /customers
+  getCustomerEndpoint, //    GET    /customers/{id}
+  updateCustomerEndpoint, // PATCH  /customers/{id}
+  deleteCustomerEndpoint, // DELETE /customers/{id}
+  listMethodsEndpoint, //    GET    /customers/{id}/paymentMethods
+  getMethodEndpoint, //      GET    /customers/{customerId}/paymentMethods/{paymentMethodId}
+  deleteMethodEndpoint, //   DELETE /customers/{customerId}/paymentMethods/{paymentMethodId}
 
   // The levers of the test environment; live knows none of them.
   getClockEndpoint, //       GET    /test/clock

@@ -28,9 +28,15 @@ export function answerOperation(payment: Payment, xId: XId): OperationAnswer {
   const operation = findOperation(payment, xId)
   if (!operation) throw new Error(`payment ${payment.payId} has no operation ${xId}`)
   // Create and confirm speak of the payment: OK when the automatic capture went through as well.
-  const approves = operation.type === 'AUTHORIZATION' || operation.type === 'CONFIRM'
-  const status = approves ? payment.status : shownState(operation)
+  const status = approves(operation) ? payment.status : shownState(operation)
   return toAnswer(httpStatus(status), resultOf(payment, operation, status))
+}
+
+const approves = ({ type }: Operation): boolean => type === 'AUTHORIZATION' || type === 'CONFIRM'
+
+/** Who pays, with our id of the customer; a create tells the id alone, because the rest is what it was just told. */
+function withCustomerId({ customerId, details }: Payment, whole: boolean) {
+  return { gatewayCustomerId: customerId, ...(whole ? (details.customerInfo as object) : {}) }
 }
 
 /** The contract echoes metadata in every result but that of an incremental authorisation. */
@@ -50,6 +56,9 @@ function resultOf(payment: Payment, operation: Operation, status: string) {
     metadata: shownMetadata(operation.type, operation.details.metadata),
     paymentMethods: methodResult(payment, operation),
     ...(operation.type === 'CONFIRM' && status !== 'FAILED' ? { order, customerInfo } : {}),
+    ...(payment.customerId && approves(operation)
+      ? { customerInfo: withCustomerId(payment, operation.type === 'CONFIRM') }
+      : {}),
   }
 }
 
@@ -144,6 +153,7 @@ export function toRecord(payment: Payment) {
     captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),
     expirationTime: payment.expiresAt?.toISOString(),
     ...details,
+    ...(payment.customerId ? { customerInfo: withCustomerId(payment, true) } : {}),
     paymentMethods: toPaymentMethods(payment),
     metadata,
     operations: payment.operations.map(operation => toOperationEntry(payment, operation)),

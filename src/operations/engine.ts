@@ -2,6 +2,8 @@
 import type { Connectors } from '#connectors/registry.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import type { CustomerBook } from '#operations/customer-book.ts'
+import type { CustomerVault } from '#operations/customers.ts'
 import type { PaymentQueue } from '#operations/payment-queue.ts'
 import type { Change, Committed } from '#storage/change.ts'
 import type { PaymentReader } from '#storage/payments.ts'
@@ -12,6 +14,8 @@ export interface Engine {
   readonly payments: PaymentReader
   readonly queue: PaymentQueue
   readonly vault: CardVault
+  readonly customers: CustomerVault
+  readonly customerBook: CustomerBook
   readonly connectors: Connectors
   readonly clock: Clock
   readonly newId: () => string

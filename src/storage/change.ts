@@ -4,6 +4,7 @@
  */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Operation, Payment } from '#lifecycle/payment.ts'
+import type { CustomerUpdate, CustomerWrite } from '#storage/customer-change.ts'
 
 export interface CardRow {
   readonly merchantId: MerchantId
@@ -72,6 +73,10 @@ export interface Change {
   readonly key?: KeyRow
   readonly keyAnswer?: KeyAnswer
   readonly events?: readonly EventRow[]
+  /** The customer that an approved payment makes or finds again. */
+  readonly customer?: CustomerWrite
+  /** Written only while the stored version is still the expected one. */
+  readonly updateCustomer?: CustomerUpdate
   readonly setTimers?: readonly Timer[]
   readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
 }
@@ -89,7 +94,15 @@ export interface OperationWrite {
 }
 
 /** Why nothing of a change was written. Each is somebody else's success, so the caller looks again and decides anew. */
-export type Conflict = 'key_taken' | 'trans_id_taken' | 'version_changed' | 'pseudo_number_taken'
+export type Conflict =
+  | 'key_taken'
+  | 'trans_id_taken'
+  | 'version_changed'
+  | 'pseudo_number_taken'
+  /** Born, deleted or changed by somebody else in the meantime. */
+  | 'customer_changed'
+  /** The vault has destroyed the card's number. */
+  | 'card_gone'
 
 export type Committed =
   | { readonly committed: true }
