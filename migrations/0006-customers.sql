@@ -29,17 +29,20 @@ CREATE INDEX customer_by_age ON customer (merchant_id, created_at, customer_id);
 CREATE INDEX customer_by_email ON customer (merchant_id, lower(email));
 CREATE INDEX customer_by_phone ON customer (merchant_id, phone_number, ltrim(phone_country, '+'));
 
--- How many customers there are between two moments, so that any page of the list is found without counting all that
--- come before it. The block without a count is the open one: births join it, and a list counts it when asked. Sealing
--- gives it a count and opens the next. Nobody is ever born into a sealed block; deletions take from its count.
+-- Marks in the order of a merchant's customers: how many are older than a moment, so that any page of the list, and
+-- the number of all, is found without counting what lies before it. A block ends where the next one begins. Births join
+-- the one that is open, which a list counts when asked; sealing it opens the next. Nobody is ever born into a sealed
+-- block, and a deletion corrects the blocks that come after it.
 CREATE TABLE customer_block (
   merchant_id  text        NOT NULL,
-  -- The block holds those created from then on, up to the first moment of the next block.
   first_at     timestamptz NOT NULL,
-  count        integer     CHECK (count >= 0),
+  -- How many were created before first_at.
+  older        integer     NOT NULL CHECK (older >= 0),
+  open         boolean     NOT NULL,
   PRIMARY KEY (merchant_id, first_at)
 );
-CREATE UNIQUE INDEX customer_block_open ON customer_block (merchant_id) WHERE count IS NULL;
+CREATE INDEX customer_block_by_place ON customer_block (merchant_id, older, first_at);
+CREATE UNIQUE INDEX customer_block_open ON customer_block (merchant_id) WHERE open;
 
 -- What a customer may pay with again. A payment plan names customer_id and method_id of it; there is no foreign key
 -- from there to here, because a plan outlives the method it was made with.

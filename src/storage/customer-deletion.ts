@@ -68,7 +68,7 @@ async function deleteCustomer(
 ): Promise<Deleted> {
   // Whoever holds the open block alone is alone with the order of the merchant's customers: no birth, no sealing.
   const { rowCount: held } = await client.query(
-    'SELECT 1 FROM customer_block WHERE merchant_id = $1 AND count IS NULL FOR UPDATE',
+    'SELECT 1 FROM customer_block WHERE merchant_id = $1 AND open FOR UPDATE',
     [merchantId],
   )
   const { rows: customers } = await client.query(
@@ -84,8 +84,7 @@ async function deleteCustomer(
   )
   await client.query(
     `WITH gone AS (DELETE FROM customer WHERE merchant_id = $1 AND customer_id = $2 RETURNING created_at)
-     UPDATE customer_block b SET count = count - 1 FROM gone WHERE b.merchant_id = $1 AND b.count IS NOT NULL
-       AND b.first_at = (SELECT max(first_at) FROM customer_block WHERE merchant_id = $1 AND first_at <= gone.created_at)`,
+     UPDATE customer_block b SET older = older - 1 FROM gone WHERE b.merchant_id = $1 AND b.first_at > gone.created_at`,
     [merchantId, customerId],
   )
   const cardIds = rows.map(row => row.card_id)

@@ -1,6 +1,6 @@
 /**
- * Pages of a merchant's customers, the newest first. Without conditions any page is found by the counts of whole blocks
- * (see the table customer_block), so that the last page costs what the first one does. With conditions an index finds
+ * Pages of a merchant's customers, the newest first. Without conditions any page is found by the nearest of
+ * the marks in their order (see the table customer_block), so that the last page costs what the first one does. With conditions an index finds
  * the few that fit, and those are counted.
  */
 import type { PoolClient } from 'pg'
@@ -29,8 +29,8 @@ export interface CustomerPages {
   read(merchantId: MerchantId, page: number, conditions: CustomerConditions): Promise<CustomerPage>
 }
 
-/** 500: half of one is skipped and the open one counted for a page, which costs less than reading its twenty rows. */
-const blockSize = 500
+/** 250: about half of one is skipped for a page, and one to two are counted, which costs less than reading twenty rows. */
+const blockSize = 250
 
 /** Twice a block: sealing then always leaves a whole one open. */
 const openMax = 2 * blockSize
@@ -40,26 +40,20 @@ interface PageRow extends CustomerRow {
   readonly open_count: number
 }
 
-/** The page may reach into the next older blocks, so only its beginning is bound to the block that was found. */
+/** Places are counted from the oldest, because births would move all others; the page is those from low up to high. */
 const blockStatement = {
   name: 'customer_page',
-  text: `WITH block AS MATERIALIZED (
-      SELECT first_at, count IS NULL AS open, coalesce(count, (SELECT count(*) FROM customer c
-        WHERE c.merchant_id = $1 AND c.created_at >= b.first_at))::bigint AS count
-      FROM customer_block b WHERE b.merchant_id = $1),
-    placed AS MATERIALIZED (
-      SELECT count, lag(first_at) OVER newest_first AS until, sum(count) OVER newest_first - count AS before
-      FROM block WINDOW newest_first AS (ORDER BY first_at DESC)),
-    totals AS (
-      SELECT coalesce(sum(count), 0)::bigint AS total, coalesce(sum(count) FILTER (WHERE open), 0)::bigint AS open_count
-      FROM block)
-    SELECT totals.total, totals.open_count, ${customerColumns} FROM totals
-    LEFT JOIN (placed p CROSS JOIN LATERAL (
-        SELECT k.customer_id FROM customer k
-        WHERE k.merchant_id = $1 AND k.created_at < coalesce(p.until, 'infinity')
-        ORDER BY k.created_at DESC, k.customer_id DESC OFFSET $2::bigint - p.before LIMIT ${pageSize}) found
-      JOIN customer c ON c.merchant_id = $1 AND c.customer_id = found.customer_id)
-      ON p.before <= $2 AND p.before + p.count > $2
+  text: `WITH opened AS MATERIALIZED (
+      SELECT older, (SELECT count(*) FROM customer c WHERE c.merchant_id = $1 AND c.created_at >= b.first_at) AS count
+      FROM customer_block b WHERE b.merchant_id = $1 AND b.open),
+    page AS MATERIALIZED (
+      SELECT older + count AS total, count AS open_count, greatest(older + count - $2::bigint - ${pageSize}, 0) AS low,
+        greatest(older + count - $2::bigint, 0) AS high FROM opened)
+    SELECT page.total, page.open_count, ${customerColumns} FROM page LEFT JOIN LATERAL (
+      SELECT k.* FROM (SELECT first_at, older FROM customer_block WHERE merchant_id = $1 AND older <= page.low
+          ORDER BY older DESC, first_at DESC LIMIT 1) b
+      CROSS JOIN LATERAL (SELECT * FROM customer k WHERE k.merchant_id = $1 AND k.created_at >= b.first_at
+          ORDER BY k.created_at, k.customer_id OFFSET page.low - b.older LIMIT page.high - page.low) k) c ON true
     ORDER BY c.created_at DESC, c.customer_id DESC`,
 }
 
@@ -117,12 +111,12 @@ const toPage = (rows: readonly PageRow[]): CustomerPage => ({
   customers: rows.filter(row => row.customer_id !== null).map(toCustomer),
 })
 
-/** Gives counts to all of the open block but its newest part. Whoever is busy with it already will do it, or the next. */
+/** Parts all of the open block but its newest customers. Whoever is busy with it already will do it, or the next. */
 async function sealBlocks(merchantId: MerchantId, writers: Database['writers']): Promise<void> {
   await inTransaction(writers, async client => {
     // As text: a Date would lose what lies below the millisecond.
     const { rows } = await client.query<{ first_at: string }>(
-      `SELECT first_at::text FROM customer_block WHERE merchant_id = $1 AND count IS NULL FOR UPDATE SKIP LOCKED`,
+      `SELECT first_at::text FROM customer_block WHERE merchant_id = $1 AND open FOR UPDATE SKIP LOCKED`,
       [merchantId],
     )
     // Only now: the statement's view of the customers must be younger than the lock.
@@ -131,22 +125,20 @@ async function sealBlocks(merchantId: MerchantId, writers: Database['writers']):
 }
 
 /**
- * Customers of one moment are never parted: a block begins with the moment of every 500th, and that moment's others
- * belong to it as well. The last one that begins stays open.
+ * Customers of one moment are never parted: a block begins with the moment of every 250th, and that moment's others
+ * belong to it as well. Where all are of one moment there is nothing to part, and the block stays open as it is.
  */
 const sealText = `WITH numbered AS (
-    SELECT created_at, row_number() OVER (ORDER BY created_at, customer_id) AS number FROM customer
-    WHERE merchant_id = $1 AND created_at >= $2::timestamptz),
-  grouped AS (
-    SELECT max(CASE WHEN number % $3 = 1 AND number > 1 THEN created_at ELSE $2::timestamptz END) OVER (ORDER BY created_at) AS first_at
-    FROM numbered),
-  counted AS (
-    SELECT first_at, count(*) AS count, row_number() OVER (ORDER BY first_at DESC) AS age FROM grouped GROUP BY first_at),
+    SELECT created_at, row_number() OVER (ORDER BY created_at, customer_id) AS number,
+      rank() OVER (ORDER BY created_at) - 1 AS before
+    FROM customer WHERE merchant_id = $1 AND created_at >= $2::timestamptz),
+  begun AS (
+    SELECT DISTINCT created_at AS first_at, before FROM numbered WHERE number % $3 = 1 AND before > 0),
   sealed AS (
-    UPDATE customer_block b SET count = c.count FROM counted c
-    WHERE b.merchant_id = $1 AND b.first_at = $2 AND c.first_at = $2 AND c.age > 1 RETURNING 1)
-  INSERT INTO customer_block (merchant_id, first_at, count)
-  SELECT $1, first_at, CASE WHEN age > 1 THEN count END FROM counted CROSS JOIN sealed WHERE first_at <> $2`
+    UPDATE customer_block SET open = false
+    WHERE merchant_id = $1 AND first_at = $2::timestamptz AND EXISTS (SELECT 1 FROM begun) RETURNING older)
+  INSERT INTO customer_block (merchant_id, first_at, older, open)
+  SELECT $1, first_at, older + before, first_at = (SELECT max(first_at) FROM begun) FROM begun CROSS JOIN sealed`
 
 export async function inTransaction<T>(
   pool: Database['writers'],

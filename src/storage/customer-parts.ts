@@ -108,7 +108,7 @@ const locks: Partial<Record<CustomerPart, string>> = {
   // Shared by all births: only sealing the block and deleting a customer want it alone. Who waited for a sealing finds
   // the block closed and is refused.
   customer: `customer_open AS MATERIALIZED (SELECT i.c FROM customer_in i JOIN customer_block b
-    ON b.merchant_id = i.merchant_id AND b.count IS NULL AND b.first_at <= i.created_at FOR SHARE OF b)`,
+    ON b.merchant_id = i.merchant_id AND b.open AND b.first_at <= i.created_at FOR SHARE OF b)`,
   // A card that is new to its customer must not be destroyed while it is joined.
   method: `method_alive AS MATERIALIZED (SELECT i.c FROM method_in i JOIN vault_card v
     ON v.merchant_id = i.merchant_id AND v.card_id = i.card_id AND v.sealed IS NOT NULL AND v.doomed_at IS NULL
