@@ -35,6 +35,7 @@ import { createInstallation, type Installation } from '#storage/installation.ts'
 import { createKeyReader, type KeyReader } from '#storage/keys.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
 import { createPaymentReader } from '#storage/payments.ts'
+import { createStoredMethods } from '#storage/stored-methods.ts'
 import { createWorkFinder } from '#storage/unanswered.ts'
 import { createVaultStore } from '#storage/vault-store.ts'
 import { createCardVault } from '#vault/cards.ts'
@@ -244,6 +245,7 @@ function createEngine({ database, keys, metrics, logger, clock, options, faults 
     }),
     customers: { ...customers, ...createCustomerPages(database), ...createCustomerDeletion(database) },
     customerBook: createCustomerBook({ customers, newId }),
+    storedMethods: createStoredMethods(database, customers),
     connectors: options.connectors ?? createConnectors(options.environment, faults),
     clock,
     newId,

@@ -7,6 +7,7 @@ import type { CustomerVault } from '#operations/customers.ts'
 import type { PaymentQueue } from '#operations/payment-queue.ts'
 import type { Change, Committed } from '#storage/change.ts'
 import type { PaymentReader } from '#storage/payments.ts'
+import type { StoredMethods } from '#storage/stored-methods.ts'
 import type { CardVault } from '#vault/cards.ts'
 
 export interface Engine {
@@ -16,6 +17,7 @@ export interface Engine {
   readonly vault: CardVault
   readonly customers: CustomerVault
   readonly customerBook: CustomerBook
+  readonly storedMethods: StoredMethods
   readonly connectors: Connectors
   readonly clock: Clock
   readonly newId: () => string

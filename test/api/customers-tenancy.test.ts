@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
@@ -121,4 +122,15 @@ test('405 with what is allowed', async () => {
   const answer = await callAs('Basic', 'POST', `/customers/${strangersCustomerId}`)
   expect(answer.status).toBe(405)
   expect(answer.headers.get('allow')).toMatch(/GET/)
+})
+
+/** The last one: nothing works afterwards. */
+test('500 a fault of ours, as a problem that tells nothing', async () => {
+  await queryRows(gateway.databaseUrl, 'ALTER TABLE customer RENAME COLUMN email TO elsewhere')
+  for (const path of ['/customers?page=1', `/customers/${strangersCustomerId}`]) {
+    const answer = await callAs('Basic', 'GET', path)
+    expect(answer).toMatchObject({ status: 500, body: { status: 500, title: expect.any(String) } })
+    expect(answer.headers.get('content-type')).toBe('application/problem+json')
+    expect(answer.text).not.toMatch(/email|column|customer/i)
+  }
 })
