@@ -56,7 +56,9 @@ export async function measureCustomers(
 function populate({ gatewayUrl, merchantId }: Stage): Promise<string[]> {
   return withClient(gatewayUrl, async client => {
     await client.query(
-      'INSERT INTO customer_block (merchant_id, first_at, older, open) VALUES ($1, to_timestamp(0), 0, true) ON CONFLICT DO NOTHING',
+      `WITH block AS (INSERT INTO customer_block (merchant_id, first_at, older) VALUES ($1, to_timestamp(0), 0)
+         ON CONFLICT DO NOTHING)
+       INSERT INTO customer_order (merchant_id, open_at) VALUES ($1, to_timestamp(0)) ON CONFLICT DO NOTHING`,
       [merchantId],
     )
     await client.query(

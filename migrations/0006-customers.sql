@@ -30,19 +30,25 @@ CREATE INDEX customer_by_email ON customer (merchant_id, lower(email));
 CREATE INDEX customer_by_phone ON customer (merchant_id, phone_number, ltrim(phone_country, '+'));
 
 -- Marks in the order of a merchant's customers: how many are older than a moment, so that any page of the list, and
--- the number of all, is found without counting what lies before it. A block ends where the next one begins. Births join
--- the one that is open, which a list counts when asked; sealing it opens the next. Nobody is ever born into a sealed
--- block, and a deletion corrects the blocks that come after it.
+-- the number of all, is found without counting what lies before it. A block ends where the next one begins; the newest
+-- is open and counted when asked. A deletion corrects the marks that come after it.
 CREATE TABLE customer_block (
   merchant_id  text        NOT NULL,
   first_at     timestamptz NOT NULL,
   -- How many were created before first_at.
   older        integer     NOT NULL CHECK (older >= 0),
-  open         boolean     NOT NULL,
   PRIMARY KEY (merchant_id, first_at)
 );
 CREATE INDEX customer_block_by_place ON customer_block (merchant_id, older, first_at);
-CREATE UNIQUE INDEX customer_block_open ON customer_block (merchant_id) WHERE open;
+
+-- Where the open block begins. Births hold this row together and come after open_at; whoever parts the block or deletes
+-- a customer holds it alone. A table of its own, so that a plan made while all was empty finds it by its one key.
+CREATE TABLE customer_order (
+  merchant_id  text        NOT NULL,
+  open_at      timestamptz NOT NULL,
+  PRIMARY KEY (merchant_id),
+  FOREIGN KEY (merchant_id, open_at) REFERENCES customer_block (merchant_id, first_at)
+);
 
 -- What a customer may pay with again. A payment plan names customer_id and method_id of it; there is no foreign key
 -- from there to here, because a plan outlives the method it was made with.
@@ -60,11 +66,14 @@ CREATE TABLE stored_method (
   created_at        timestamptz NOT NULL,
   updated_at        timestamptz NOT NULL,
   last_used_at      timestamptz NOT NULL,
-  PRIMARY KEY (merchant_id, customer_id, method_id),
+  PRIMARY KEY (merchant_id, method_id),
   CONSTRAINT stored_method_has_customer FOREIGN KEY (merchant_id, customer_id)
     REFERENCES customer (merchant_id, customer_id)
 ) WITH (fillfactor = 85);
-CREATE UNIQUE INDEX stored_method_by_card ON stored_method (merchant_id, card_id, customer_id);
+-- The one index that leads to the cards of a customer. Who else keeps a card is asked by deletions only, and by an
+-- expression: a plan made while the table was empty must not take that way to one customer's card, or the other way round.
+CREATE UNIQUE INDEX stored_method_by_card ON stored_method (merchant_id, customer_id, card_id);
+CREATE INDEX stored_method_keepers ON stored_method (merchant_id, (card_id::text));
 
 -- The customer of an approved payment. It stays when the customer is deleted: it says who it was, not who is there.
 ALTER TABLE payment ADD COLUMN customer_id uuid;

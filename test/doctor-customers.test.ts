@@ -45,28 +45,29 @@ test('healthy as it was made', async () => {
 })
 
 /** An hour parts the late customer from the others. */
-const part = `UPDATE customer_block SET open = false;
-  INSERT INTO customer_block (merchant_id, first_at, older, open)
-  SELECT merchant_id, created_at - interval '1 minute', 2, true FROM customer WHERE merchant_customer_id = 'late'`
+const part = `INSERT INTO customer_block (merchant_id, first_at, older)
+  SELECT merchant_id, created_at - interval '1 minute', 2 FROM customer WHERE merchant_customer_id = 'late';
+  UPDATE customer_order SET open_at = (SELECT max(first_at) FROM customer_block)`
+
+const loosen = 'ALTER TABLE customer_order DROP CONSTRAINT customer_order_merchant_id_open_at_fkey'
 
 test.each<[string, string[], ...string[]]>([
   [part, []],
-  ['UPDATE customer_block SET older = 3 WHERE open', ['customer-places'], part],
+  ['UPDATE customer_block SET older = 3 WHERE older > 0', ['customer-places'], part],
   [
     `DELETE FROM customer WHERE merchant_customer_id = 'kept'`,
     ['customer-places'],
     part,
     `DELETE FROM stored_method`,
   ],
-  ['UPDATE customer_block SET open = false', ['customer-marks']],
+  ['DELETE FROM customer_order', ['customer-marks']],
   [
-    'UPDATE customer_block SET open = (older = 0)',
+    'UPDATE customer_order SET open_at = (SELECT min(first_at) FROM customer_block)',
     ['customer-marks'],
     part,
-    'DROP INDEX customer_block_open',
   ],
-  ['DELETE FROM customer_block', ['customer-marks']],
-  [`UPDATE customer_block SET first_at = now() + interval '1 day'`, ['customer-marks']],
+  ['DELETE FROM customer_block', ['customer-marks'], loosen],
+  [`UPDATE customer_block SET first_at = now() + interval '1 day'`, ['customer-marks'], loosen],
   [`UPDATE payment SET customer_id = NULL WHERE customer_id = ${customer('kept')}`, ['customer-has-payment']],
   [
     `UPDATE payment SET customer_id = gen_random_uuid() WHERE trans_id = 'declined'`,

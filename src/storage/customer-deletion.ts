@@ -24,7 +24,8 @@ const destroyedAtOnce = 1_000
 const isAwaited = `EXISTS (SELECT 1 FROM timer w JOIN payment p ON p.merchant_id = w.merchant_id AND p.pay_id = w.pay_id
   WHERE w.merchant_id = v.merchant_id AND w.kind = 'EXPIRE' AND p.card_id = v.card_id AND p.status = 'AUTHORIZE_REQUEST')`
 
-const isKept = `EXISTS (SELECT 1 FROM stored_method m WHERE m.merchant_id = v.merchant_id AND m.card_id = v.card_id)`
+const isKept = `EXISTS (SELECT 1 FROM stored_method m WHERE m.merchant_id = v.merchant_id
+  AND m.card_id::text = v.card_id::text)`
 
 export function createCustomerDeletion({ writers }: Database): CustomerDeletion {
   return {
@@ -66,18 +67,13 @@ async function deleteCustomer(
   merchantId: MerchantId,
   customerId: CustomerId,
 ): Promise<Deleted> {
-  // Whoever holds the open block alone is alone with the order of the merchant's customers: no birth, no sealing.
-  const { rowCount: held } = await client.query(
-    'SELECT 1 FROM customer_block WHERE merchant_id = $1 AND open FOR UPDATE',
-    [merchantId],
-  )
+  // Whoever holds this alone is alone with the order of the merchant's customers: no birth, no parting.
+  await client.query('SELECT 1 FROM customer_order WHERE merchant_id = $1 FOR UPDATE', [merchantId])
   const { rows: customers } = await client.query(
     'SELECT 1 FROM customer WHERE merchant_id = $1 AND customer_id = $2 FOR UPDATE',
     [merchantId, customerId],
   )
   if (customers.length === 0) return undefined
-  // It was sealed while we waited, and the next one was not yet to be seen.
-  if (held === 0) throw new Moved()
   const { rows } = await client.query<{ card_id: string }>(
     'DELETE FROM stored_method WHERE merchant_id = $1 AND customer_id = $2 RETURNING card_id',
     [merchantId, customerId],
@@ -112,8 +108,6 @@ async function forgetCards(
   return rows.map(row => row.card_id)
 }
 
-class Moved extends Error {}
-
 /** 5: each failure is somebody else's success, and those are few. */
 const maximumTries = 5
 
@@ -125,8 +119,7 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      const passing =
-        error instanceof Moved || serverGaveUp.includes(String((error as { code?: unknown }).code))
+      const passing = serverGaveUp.includes(String((error as { code?: unknown }).code))
       if (!passing || tried === maximumTries) throw error
     }
   }

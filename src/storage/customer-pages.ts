@@ -32,7 +32,7 @@ export interface CustomerPages {
 /** 250: about half of one is skipped for a page, and one to two are counted, which costs less than reading twenty rows. */
 const blockSize = 250
 
-/** Twice a block: sealing then always leaves a whole one open. */
+/** Twice a block: parting then always leaves a whole one open. */
 const openMax = 2 * blockSize
 
 interface PageRow extends CustomerRow {
@@ -44,8 +44,9 @@ interface PageRow extends CustomerRow {
 const blockStatement = {
   name: 'customer_page',
   text: `WITH opened AS MATERIALIZED (
-      SELECT older, (SELECT count(*) FROM customer c WHERE c.merchant_id = $1 AND c.created_at >= b.first_at) AS count
-      FROM customer_block b WHERE b.merchant_id = $1 AND b.open),
+      SELECT b.older, (SELECT count(*) FROM customer c WHERE c.merchant_id = $1 AND c.created_at >= o.open_at) AS count
+      FROM customer_order o JOIN customer_block b ON b.merchant_id = $1 AND b.first_at = o.open_at
+      WHERE o.merchant_id = $1),
     page AS MATERIALIZED (
       SELECT older + count AS total, count AS open_count, greatest(older + count - $2::bigint - ${pageSize}, 0) AS low,
         greatest(older + count - $2::bigint, 0) AS high FROM opened)
@@ -61,7 +62,7 @@ export function createCustomerPages({ readers, writers }: Database): CustomerPag
   async function readByBlocks(merchantId: MerchantId, skipped: number): Promise<CustomerPage> {
     const { rows } = await readers.query<PageRow>({ ...blockStatement, values: [merchantId, skipped] })
     const [first] = rows
-    if ((first?.open_count ?? 0) > openMax) await sealBlocks(merchantId, writers)
+    if ((first?.open_count ?? 0) > openMax) await partBlocks(merchantId, writers)
     return toPage(rows)
   }
 
@@ -112,15 +113,15 @@ const toPage = (rows: readonly PageRow[]): CustomerPage => ({
 })
 
 /** Parts all of the open block but its newest customers. Whoever is busy with it already will do it, or the next. */
-async function sealBlocks(merchantId: MerchantId, writers: Database['writers']): Promise<void> {
+async function partBlocks(merchantId: MerchantId, writers: Database['writers']): Promise<void> {
   await inTransaction(writers, async client => {
     // As text: a Date would lose what lies below the millisecond.
-    const { rows } = await client.query<{ first_at: string }>(
-      `SELECT first_at::text FROM customer_block WHERE merchant_id = $1 AND open FOR UPDATE SKIP LOCKED`,
+    const { rows } = await client.query<{ open_at: string }>(
+      'SELECT open_at::text FROM customer_order WHERE merchant_id = $1 FOR UPDATE SKIP LOCKED',
       [merchantId],
     )
     // Only now: the statement's view of the customers must be younger than the lock.
-    if (rows[0]) await client.query(sealText, [merchantId, rows[0].first_at, blockSize])
+    if (rows[0]) await client.query(partText, [merchantId, rows[0].open_at, blockSize])
   })
 }
 
@@ -128,17 +129,18 @@ async function sealBlocks(merchantId: MerchantId, writers: Database['writers']):
  * Customers of one moment are never parted: a block begins with the moment of every 250th, and that moment's others
  * belong to it as well. Where all are of one moment there is nothing to part, and the block stays open as it is.
  */
-const sealText = `WITH numbered AS (
+const partText = `WITH numbered AS (
     SELECT created_at, row_number() OVER (ORDER BY created_at, customer_id) AS number,
       rank() OVER (ORDER BY created_at) - 1 AS before
     FROM customer WHERE merchant_id = $1 AND created_at >= $2::timestamptz),
   begun AS (
     SELECT DISTINCT created_at AS first_at, before FROM numbered WHERE number % $3 = 1 AND before > 0),
-  sealed AS (
-    UPDATE customer_block SET open = false
-    WHERE merchant_id = $1 AND first_at = $2::timestamptz AND EXISTS (SELECT 1 FROM begun) RETURNING older)
-  INSERT INTO customer_block (merchant_id, first_at, older, open)
-  SELECT $1, first_at, older + before, first_at = (SELECT max(first_at) FROM begun) FROM begun CROSS JOIN sealed`
+  marked AS (
+    INSERT INTO customer_block (merchant_id, first_at, older)
+    SELECT $1, begun.first_at, b.older + begun.before FROM begun CROSS JOIN customer_block b
+    WHERE b.merchant_id = $1 AND b.first_at = $2::timestamptz RETURNING first_at)
+  UPDATE customer_order o SET open_at = newest.first_at FROM (SELECT max(first_at) AS first_at FROM marked) newest
+  WHERE o.merchant_id = $1 AND newest.first_at IS NOT NULL`
 
 export async function inTransaction<T>(
   pool: Database['writers'],

@@ -81,10 +81,10 @@ export const customerParts = {
     write:
       () => `INSERT INTO stored_method (merchant_id, customer_id, method_id, type, card_id, last4_digits, brand,
         expiry_date, card_holder_name, created_at, updated_at, last_used_at)
-      SELECT DISTINCT ON (merchant_id, card_id, customer_id) merchant_id, customer_id, method_id, type, card_id,
+      SELECT DISTINCT ON (merchant_id, customer_id, card_id) merchant_id, customer_id, method_id, type, card_id,
         last4_digits, brand, expiry_date, card_holder_name, used_at, used_at, used_at
-      FROM method_in i WHERE ${accepted} ORDER BY merchant_id, card_id, customer_id
-      ON CONFLICT (merchant_id, card_id, customer_id) DO NOTHING`,
+      FROM method_in i WHERE ${accepted} ORDER BY merchant_id, customer_id, card_id
+      ON CONFLICT (merchant_id, customer_id, card_id) DO NOTHING`,
   },
   methodUse: {
     columns: used,
@@ -105,10 +105,10 @@ const renews = `(t.expiry_date IS DISTINCT FROM coalesce(i.expiry_date, t.expiry
 
 /** What is locked before anything is decided. */
 const locks: Partial<Record<CustomerPart, string>> = {
-  // Shared by all births: only sealing the block and deleting a customer want it alone. Who waited for a sealing finds
-  // the block closed and is refused.
-  customer: `customer_open AS MATERIALIZED (SELECT i.c FROM customer_in i JOIN customer_block b
-    ON b.merchant_id = i.merchant_id AND b.open AND b.first_at <= i.created_at FOR SHARE OF b)`,
+  // Shared by all births: only parting the block and deleting a customer want it alone. Who waited for a parting and
+  // would now come before the open block is refused.
+  customer: `customer_open AS MATERIALIZED (SELECT i.c FROM customer_in i JOIN customer_order o
+    ON o.merchant_id = i.merchant_id AND o.open_at <= i.created_at FOR SHARE OF o)`,
   // A card that is new to its customer must not be destroyed while it is joined.
   method: `method_alive AS MATERIALIZED (SELECT i.c FROM method_in i JOIN vault_card v
     ON v.merchant_id = i.merchant_id AND v.card_id = i.card_id AND v.sealed IS NOT NULL AND v.doomed_at IS NULL

@@ -121,15 +121,17 @@ export function createCustomerReader({ readers, writers }: Database): CustomerRe
       const { rows } = await readers.query<{ customer_id: CustomerId | null; open_since: Date | null }>({
         name: 'customer_by_merchant_customer_id',
         text: `SELECT (SELECT customer_id FROM customer WHERE merchant_id = $1 AND merchant_customer_id = $2) AS customer_id,
-                 (SELECT date_trunc('milliseconds', first_at + interval '999 microseconds') FROM customer_block
-                  WHERE merchant_id = $1 AND open) AS open_since`,
+                 (SELECT date_trunc('milliseconds', open_at + interval '999 microseconds') FROM customer_order
+                  WHERE merchant_id = $1) AS open_since`,
         values: [merchantId, merchantCustomerId],
       })
       const { customer_id: customerId, open_since: openSince } = rows[0] ?? {}
       if (!openSince) {
         // The merchant's first customer is about to come; whoever else says so at this moment says the same.
         await writers.query(
-          'INSERT INTO customer_block (merchant_id, first_at, older, open) VALUES ($1, $2, 0, true) ON CONFLICT DO NOTHING',
+          `WITH block AS (INSERT INTO customer_block (merchant_id, first_at, older) VALUES ($1, $2, 0)
+             ON CONFLICT DO NOTHING)
+           INSERT INTO customer_order (merchant_id, open_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
           [merchantId, beginning],
         )
       }

@@ -28,8 +28,10 @@ export const customerChecks: readonly Check[] = [
       LEFT JOIN (SELECT merchant_id, min(first_at) AS first FROM customer_block GROUP BY merchant_id) b USING (merchant_id)
       WHERE b.first IS NULL OR b.first > c.oldest
       UNION ALL
-      SELECT b.merchant_id, ${none}, format('the newest mark, of %s, is not open', max(b.first_at)) AS detail
-      FROM customer_block b GROUP BY b.merchant_id HAVING max(b.first_at) IS DISTINCT FROM max(b.first_at) FILTER (WHERE b.open)`,
+      SELECT b.merchant_id, ${none}, format('the newest mark is of %s, the open one of %s', max(b.first_at), max(o.open_at))
+        AS detail
+      FROM customer_block b LEFT JOIN customer_order o USING (merchant_id) GROUP BY b.merchant_id
+      HAVING max(b.first_at) IS DISTINCT FROM max(o.open_at)`,
   },
   {
     name: 'customer-has-payment',

@@ -143,7 +143,8 @@ describe('conditions', () => {
 const populate = (merchantId: string, count: number, startAt: string) =>
   queryRows(
     gateway.databaseUrl,
-    `WITH block AS (INSERT INTO customer_block (merchant_id, first_at, older, open) VALUES ($1, to_timestamp(0), 0, true) ON CONFLICT DO NOTHING)
+    `WITH block AS (INSERT INTO customer_block (merchant_id, first_at, older) VALUES ($1, to_timestamp(0), 0) ON CONFLICT DO NOTHING),
+       opened AS (INSERT INTO customer_order VALUES ($1, to_timestamp(0)) ON CONFLICT DO NOTHING)
      INSERT INTO customer (merchant_id, customer_id, merchant_customer_id, email, last_used_at, created_at, updated_at, version)
      SELECT $1, gen_random_uuid(), 'bulk-' || n, 'bulk@example.com', at, at, at, 1
      FROM generate_series(1, $2::integer) n, LATERAL (SELECT $3::timestamptz + (n / 3) * interval '1 millisecond' AS at) t`,
@@ -154,8 +155,8 @@ const countOpen = async (merchantId: string) =>
   (
     await queryRows<{ count: string }>(
       gateway.databaseUrl,
-      `SELECT count(*) FROM customer c JOIN customer_block b USING (merchant_id)
-       WHERE merchant_id = $1 AND b.open AND c.created_at >= b.first_at`,
+      `SELECT count(*) FROM customer c JOIN customer_order o USING (merchant_id)
+       WHERE merchant_id = $1 AND c.created_at >= o.open_at`,
       [merchantId],
     )
   ).map(({ count }) => Number(count))
