@@ -22,12 +22,14 @@ CREATE TABLE customer (
   PRIMARY KEY (merchant_id, customer_id),
   CONSTRAINT customer_phone_is_whole CHECK ((phone_country IS NULL) = (phone_number IS NULL))
 ) WITH (fillfactor = 85);
-CREATE UNIQUE INDEX customer_by_merchant_customer_id ON customer (merchant_id, merchant_customer_id);
+-- While a table is empty every index that begins with merchant_id looks equally good, and a plan made then lasts. So
+-- only the primary key begins with it: the others begin with what they are for, or with an expression.
+CREATE UNIQUE INDEX customer_by_merchant_customer_id ON customer (merchant_customer_id, merchant_id);
 -- The order of lists, and the days they may be limited to.
-CREATE INDEX customer_by_age ON customer (merchant_id, created_at, customer_id);
+CREATE INDEX customer_by_age ON customer ((merchant_id || ''), created_at, customer_id);
 -- As lists look for them: letters of either case, a country with or without its plus sign.
-CREATE INDEX customer_by_email ON customer (merchant_id, lower(email));
-CREATE INDEX customer_by_phone ON customer (merchant_id, phone_number, ltrim(phone_country, '+'));
+CREATE INDEX customer_by_email ON customer (lower(email), merchant_id);
+CREATE INDEX customer_by_phone ON customer (phone_number, ltrim(phone_country, '+'), merchant_id);
 
 -- Marks in the order of a merchant's customers: how many are older than a moment, so that any page of the list, and
 -- the number of all, is found without counting what lies before it. A block ends where the next one begins; the newest
@@ -57,7 +59,7 @@ CREATE TABLE stored_method (
   customer_id       uuid        NOT NULL,
   method_id         uuid        NOT NULL,
   type              text        NOT NULL CHECK (char_length(type) <= 40),
-  -- The card in the vault. It is a keyed fingerprint, so that one card of one customer is one row.
+  -- The card in the vault: its keyed fingerprint.
   card_id           uuid        NOT NULL,
   last4_digits      text        NOT NULL CHECK (last4_digits ~ '^[0-9]{4}$'),
   brand             text        NOT NULL CHECK (char_length(brand) <= 64),
@@ -66,14 +68,14 @@ CREATE TABLE stored_method (
   created_at        timestamptz NOT NULL,
   updated_at        timestamptz NOT NULL,
   last_used_at      timestamptz NOT NULL,
-  PRIMARY KEY (merchant_id, method_id),
+  -- One card of a customer is one row.
+  PRIMARY KEY (merchant_id, customer_id, card_id),
   CONSTRAINT stored_method_has_customer FOREIGN KEY (merchant_id, customer_id)
     REFERENCES customer (merchant_id, customer_id)
 ) WITH (fillfactor = 85);
--- The one index that leads to the cards of a customer. Who else keeps a card is asked by deletions only, and by an
--- expression: a plan made while the table was empty must not take that way to one customer's card, or the other way round.
-CREATE UNIQUE INDEX stored_method_by_card ON stored_method (merchant_id, customer_id, card_id);
-CREATE INDEX stored_method_keepers ON stored_method (merchant_id, (card_id::text));
+CREATE UNIQUE INDEX stored_method_by_id ON stored_method (method_id, merchant_id);
+-- Who else keeps a card: asked by deletions, and by an expression so that nobody takes it for the way to one customer's.
+CREATE INDEX stored_method_keepers ON stored_method ((card_id::text), merchant_id);
 
 -- The customer of an approved payment. It stays when the customer is deleted: it says who it was, not who is there.
 ALTER TABLE payment ADD COLUMN customer_id uuid;
@@ -84,3 +86,7 @@ ALTER TABLE vault_card
   ADD COLUMN doomed_at timestamptz,
   ADD CONSTRAINT vault_card_doomed_or_destroyed CHECK (doomed_at IS NULL OR destroyed_at IS NULL);
 CREATE INDEX vault_card_doomed ON vault_card (merchant_id) WHERE doomed_at IS NOT NULL;
+
+-- For the same reason as above: the way to a card is its primary key.
+DROP INDEX vault_card_by_pseudo_number;
+CREATE UNIQUE INDEX vault_card_by_pseudo_number ON vault_card (pseudo_number, merchant_id);

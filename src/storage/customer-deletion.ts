@@ -24,8 +24,8 @@ const destroyedAtOnce = 1_000
 const isAwaited = `EXISTS (SELECT 1 FROM timer w JOIN payment p ON p.merchant_id = w.merchant_id AND p.pay_id = w.pay_id
   WHERE w.merchant_id = v.merchant_id AND w.kind = 'EXPIRE' AND p.card_id = v.card_id AND p.status = 'AUTHORIZE_REQUEST')`
 
-const isKept = `EXISTS (SELECT 1 FROM stored_method m WHERE m.merchant_id = v.merchant_id
-  AND m.card_id::text = v.card_id::text)`
+const isKept = `EXISTS (SELECT 1 FROM stored_method m WHERE m.card_id::text = v.card_id::text
+  AND m.merchant_id || '' = v.merchant_id)`
 
 export function createCustomerDeletion({ writers }: Database): CustomerDeletion {
   return {

@@ -59,9 +59,10 @@ export const customerParts = {
     // Whoever holds the row at this moment is a payment that dates it the same, or a change that comes first: either
     // way waiting would gain a few milliseconds of truth at the price of one payment at a time.
     write: () => `UPDATE customer t SET last_used_at = greatest(t.last_used_at, i.used_at)
-      FROM (SELECT k.merchant_id, k.customer_id, u.used_at FROM customer_use_in u JOIN customer k
-          ON k.merchant_id = u.merchant_id AND k.customer_id = u.customer_id
-        WHERE u.alone AND u.c NOT IN (SELECT c FROM refused) FOR NO KEY UPDATE OF k SKIP LOCKED) i
+      FROM (SELECT u.merchant_id, u.customer_id, u.used_at FROM customer_use_in u CROSS JOIN LATERAL (
+          SELECT 1 FROM customer k WHERE k.merchant_id = u.merchant_id AND k.customer_id = u.customer_id
+          FOR NO KEY UPDATE SKIP LOCKED) held
+        WHERE u.alone AND u.c NOT IN (SELECT c FROM refused)) i
       WHERE ${sameCustomer}`,
   },
   customerUpdate: {
@@ -103,24 +104,24 @@ type CustomerPart = keyof typeof customerParts
 const renews = `(t.expiry_date IS DISTINCT FROM coalesce(i.expiry_date, t.expiry_date)
   OR t.card_holder_name IS DISTINCT FROM coalesce(i.card_holder_name, t.card_holder_name))`
 
-/** What is locked before anything is decided. */
+/** What is locked before anything is decided. In a subquery each, so that every plan goes from the change to its row. */
 const locks: Partial<Record<CustomerPart, string>> = {
   // Shared by all births: only parting the block and deleting a customer want it alone. Who waited for a parting and
   // would now come before the open block is refused.
-  customer: `customer_open AS MATERIALIZED (SELECT i.c FROM customer_in i JOIN customer_order o
-    ON o.merchant_id = i.merchant_id AND o.open_at <= i.created_at FOR SHARE OF o)`,
+  customer: `customer_open AS MATERIALIZED (SELECT i.c FROM customer_in i CROSS JOIN LATERAL (SELECT 1 FROM customer_order o
+    WHERE o.merchant_id = i.merchant_id AND o.open_at <= i.created_at FOR SHARE) held)`,
   // A card that is new to its customer must not be destroyed while it is joined.
-  method: `method_alive AS MATERIALIZED (SELECT i.c FROM method_in i JOIN vault_card v
-    ON v.merchant_id = i.merchant_id AND v.card_id = i.card_id AND v.sealed IS NOT NULL AND v.doomed_at IS NULL
-    WHERE NOT EXISTS (SELECT 1 FROM stored_method t WHERE ${sameCard}) FOR SHARE OF v)`,
-  methodUse: `method_free AS MATERIALIZED (SELECT t.card_id, t.customer_id FROM method_use_in i JOIN stored_method t
-    ON ${sameCard} FOR NO KEY UPDATE OF t SKIP LOCKED)`,
+  method: `method_alive AS MATERIALIZED (SELECT i.c FROM method_in i CROSS JOIN LATERAL (SELECT 1 FROM vault_card v
+    WHERE v.merchant_id = i.merchant_id AND v.card_id = i.card_id AND v.sealed IS NOT NULL AND v.doomed_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM stored_method t WHERE ${sameCard}) FOR SHARE) held)`,
+  methodUse: `method_free AS MATERIALIZED (SELECT i.card_id, i.customer_id FROM method_use_in i CROSS JOIN LATERAL (
+    SELECT 1 FROM stored_method t WHERE ${sameCard} FOR NO KEY UPDATE SKIP LOCKED) held)`,
 }
 
 /** Who may not write, as rows of `c` and `why`. Unique index and foreign key are the last word. */
 const refusals: Partial<Record<CustomerPart, string>> = {
   customer: `SELECT i.c, 'customer_changed' AS why FROM customer_in i WHERE i.c NOT IN (SELECT c FROM customer_open)
-    OR EXISTS (SELECT 1 FROM customer t WHERE t.merchant_id = i.merchant_id
+    OR EXISTS (SELECT 1 FROM customer t WHERE t.merchant_id || '' = i.merchant_id
       AND t.merchant_customer_id = i.merchant_customer_id)
     OR EXISTS (SELECT 1 FROM customer_in t WHERE t.merchant_id = i.merchant_id
       AND t.merchant_customer_id = i.merchant_customer_id AND t.c < i.c)`,

@@ -120,7 +120,8 @@ export function createCustomerReader({ readers, writers }: Database): CustomerRe
     async byMerchantCustomerId(merchantId, merchantCustomerId) {
       const { rows } = await readers.query<{ customer_id: CustomerId | null; open_since: Date | null }>({
         name: 'customer_by_merchant_customer_id',
-        text: `SELECT (SELECT customer_id FROM customer WHERE merchant_id = $1 AND merchant_customer_id = $2) AS customer_id,
+        text: `SELECT (SELECT customer_id FROM customer WHERE merchant_id || '' = $1
+                  AND merchant_customer_id = $2) AS customer_id,
                  (SELECT date_trunc('milliseconds', open_at + interval '999 microseconds') FROM customer_order
                   WHERE merchant_id = $1) AS open_since`,
         values: [merchantId, merchantCustomerId],

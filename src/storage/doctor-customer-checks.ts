@@ -14,7 +14,7 @@ export const customerChecks: readonly Check[] = [
           ORDER BY b.first_at ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS found
         FROM (SELECT *, lead(first_at, 1, 'infinity') OVER (PARTITION BY merchant_id ORDER BY first_at) AS until
           FROM customer_block) b
-        CROSS JOIN LATERAL (SELECT count(*) FROM customer c WHERE c.merchant_id = b.merchant_id
+        CROSS JOIN LATERAL (SELECT count(*) FROM customer c WHERE c.merchant_id || '' = b.merchant_id
           AND c.created_at >= b.first_at AND c.created_at < b.until) n) counted
       WHERE found <> older`,
   },
