@@ -14,6 +14,8 @@ export interface GatewayRuns {
   captures(title: string, count: number): Promise<LoadResult & Costs>
   /** Reads those that were prepared last, over and over. */
   reads(title: string): Promise<LoadResult & Costs>
+  /** Reads these paths by turns. */
+  gets(title: string, paths: readonly string[], job?: Partial<LoadJob>): Promise<LoadResult & Costs>
   /** Throws when a single payment is missing or too many. */
   audit(): Promise<string>
 }
@@ -53,6 +55,8 @@ export function createGatewayRuns({ stage, gateway, load, watch, takeOrders, sec
       return result
     },
     reads: title => watch(title, () => ask({ kind: 'reads' }), describeLatency),
+    gets: (title, paths, job = {}) =>
+      watch(title, () => ask({ kind: 'gets', paths, ...job }), describeLatency),
     audit: () => withClient(gatewayUrl, client => auditBooks(client, merchantId, books)),
   }
 }

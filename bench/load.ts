@@ -10,6 +10,7 @@ import { answerJobs, meterOwnCores } from '#bench/peer.ts'
 import {
   amountOf,
   makeCaptureRequest,
+  makeGetRequest,
   makePaymentRequest,
   makeReadRequest,
   type Target,
@@ -18,7 +19,9 @@ import type { Measured } from '#bench/watch.ts'
 
 export interface LoadJob extends Target {
   /** prepare: MANUAL payments, which captures and reads then use. */
-  readonly kind: 'payments' | 'prepare' | 'captures' | 'reads'
+  readonly kind: 'payments' | 'prepare' | 'captures' | 'reads' | 'gets'
+  /** What `gets` reads, by turns. */
+  readonly paths?: readonly string[]
   readonly concurrency: number
   /** The number of the first order; every job has a range of its own. */
   readonly firstOrder: number
@@ -129,6 +132,7 @@ type MakeScript = (job: LoadJob, issued: { count: number }) => Script
 const scripts: Record<LoadJob['kind'], MakeScript> = {
   payments: (job, issued) => createScript(job, issued, 'AUTOMATIC'),
   prepare: (job, issued) => createScript(job, issued, 'MANUAL'),
+  gets: createGets,
 
   captures(job, issued) {
     const request = makeCaptureRequest(job)
@@ -165,6 +169,21 @@ const scripts: Record<LoadJob['kind'], MakeScript> = {
       },
     }
   },
+}
+
+function createGets(job: LoadJob, issued: { count: number }): Script {
+  const requests = (job.paths ?? []).map(path => makeGetRequest(path, job))
+  return {
+    next() {
+      if (job.count !== undefined && issued.count >= job.count) return undefined
+      issued.count += 1
+      return requests[issued.count % requests.length]
+    },
+    accept(answer) {
+      expectAnswer(answer, '"scope":"MERCHANT"')
+      return 0
+    },
+  }
 }
 
 function createScript(job: LoadJob, issued: { count: number }, captureType: 'AUTOMATIC' | 'MANUAL'): Script {

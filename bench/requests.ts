@@ -136,6 +136,10 @@ export function makeReadRequest(target: Target): ReadRequest {
   return { bytes, write: payId => void bytes.write(payId, place, 'latin1') }
 }
 
+/** One that needs no writing over. */
+export const makeGetRequest = (path: string, target: Target): Buffer =>
+  Buffer.from(head('GET', path, target), 'latin1')
+
 const digitsOf = (order: number): string => String(order).padStart(orderDigits, '0')
 
 /** 45…: no number of the simulator begins like this, so every one is approved. The last digit is Luhn's. */

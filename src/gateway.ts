@@ -20,6 +20,7 @@ import { about } from '#http/reference/about.ts'
 import { referencePages } from '#http/reference/pages.ts'
 import { createHttpServer, type HttpServer } from '#http/server.ts'
 import { createTestClock } from '#operations/clock.ts'
+import { createCustomerBook } from '#operations/customer-book.ts'
 import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants.ts'
 import { createPaymentQueue } from '#operations/payment-queue.ts'
@@ -27,6 +28,9 @@ import { pagePath } from '#pages/desk.ts'
 import { createPageRoutes } from '#pages/routes.ts'
 import { formats } from '#schemas/formats.ts'
 import { createClockStore } from '#storage/clock.ts'
+import { createCustomerDeletion } from '#storage/customer-deletion.ts'
+import { createCustomerPages } from '#storage/customer-pages.ts'
+import { createCustomerReader } from '#storage/customers.ts'
 import { type Database, openDatabase, readDurability } from '#storage/database.ts'
 import { createGroupCommit } from '#storage/group-commit.ts'
 import { createInstallation, type Installation } from '#storage/installation.ts'
@@ -34,6 +38,7 @@ import { createIntentReader } from '#storage/intents.ts'
 import { createKeyReader, type KeyReader } from '#storage/keys.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
 import { createPaymentReader } from '#storage/payments.ts'
+import { createStoredMethods } from '#storage/stored-methods.ts'
 import { createWorkFinder } from '#storage/unanswered.ts'
 import { createVaultStore } from '#storage/vault-store.ts'
 import { createCardVault } from '#vault/cards.ts'
@@ -180,6 +185,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
           startLoop(() => timerWorker.runDue(), duePauseMs, onError),
           startLoop(() => settleWorker.recoverAbandoned(), abandonedPauseMs, onError),
           startLoop(() => keyReader.reap(), reapPauseMs, onError),
+          startLoop(() => engine.customers.destroyDoomed(), reapPauseMs, onError),
         ]
         return origin
       },
@@ -247,6 +253,7 @@ function createEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
   const { commit } = createGroupCommit(database.writers, { onBatch: size => metrics.observeBatch(size) })
   const payments = createPaymentReader(database)
   const store = createVaultStore(database)
+  const customers = createCustomerReader(database)
   return {
     commit,
     payments,
@@ -257,6 +264,9 @@ function createEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
       keyRing: createKeyRing(options.masterKey, store),
       store,
     }),
+    customers: { ...customers, ...createCustomerPages(database), ...createCustomerDeletion(database) },
+    customerBook: createCustomerBook({ customers, newId }),
+    storedMethods: createStoredMethods(database, customers),
     connectors: options.connectors ?? createConnectors(options.environment, faults),
     clock,
     newId,

@@ -35,6 +35,8 @@ interface Hit {
 let gateway: TestGateway
 let payIds: string[]
 let intentIds: string[]
+/** A customer whose card is deleted by chance is soon paid for again. */
+let customers: { readonly customerId: string; readonly methodId: string }[]
 const agent = new Agent({ keepAlive: true, maxSockets: concurrency })
 beforeAll(async () => {
   gateway = await startTestGateway({ requestsPerSecond: 1_000_000, logLevel: 'warn' })
@@ -52,11 +54,38 @@ beforeAll(async () => {
     const request = made % 10 === 0 ? {} : { amount: { value: 1 + made, currency: 'EUR' } }
     intentIds.push((await gateway.call('POST', '/payment-intents', request)).body.id)
   }
+  customers = await Promise.all(Array.from({ length: 60 }, (_, index) => makeCustomer(index)))
 })
 afterAll(async () => {
   agent.destroy()
   await gateway.stop()
 })
+
+/** 60 of them: some deletions by chance leave enough for the other requests. */
+async function makeCustomer(index: number): Promise<(typeof customers)[number]> {
+  const customerInfo = { merchantCustomerId: `fuzz-${index}`, email: 'ada@example.com' }
+  const { body } = await gateway.call('POST', '/payments', cardPayment({ customerInfo }))
+  const customerId = body.customerInfo.gatewayCustomerId
+  const listed = await gateway.call('GET', `/customers/${customerId}/paymentMethods`)
+  return { customerId, methodId: listed.body.data[0].id }
+}
+
+function fillCustomerPath(path: string, random: Random): string {
+  const { customerId, methodId } = random.pick(customers)
+  const filled = path.replace('{paymentMethodId}', methodId).replace(/\{\w+\}/, customerId)
+  return random.chance(0.7) ? filled : fillPath(path, random)
+}
+
+function makeQuery({ query }: Endpoint, random: Random): string {
+  if (query === undefined || random.chance(0.1)) {
+    return random.chance(0.05)
+      ? random.pick(['?', '?a=1', '?id=%00', '?__proto__=1', '?a[b]=c&a[b]=d', `?${'q'.repeat(500)}=`])
+      : ''
+  }
+  const value = makeValue(query as never, random)
+  const spoilt = random.chance(0.4) ? spoil(value, random) : value
+  return `?${typeof spoilt === 'object' ? toForm(spoilt) : encodeLoosely(String(spoilt))}`
+}
 
 const strangePaths: readonly string[] = [
   '',
@@ -100,10 +129,9 @@ function aim(random: Random): Shot {
   const verb = random.chance(0.95)
     ? endpoint.verb
     : random.pick(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'])
-  const path = random.chance(0.97) ? fillPath(endpoint.path, random) : `/${random.pick(strangePaths)}`
-  const query = random.chance(0.05)
-    ? random.pick(['?', '?a=1', '?id=%00', '?__proto__=1', '?a[b]=c&a[b]=d', `?${'q'.repeat(500)}=`])
-    : ''
+  const fill = endpoint.access === 'customer' ? fillCustomerPath : fillPath
+  const path = random.chance(0.97) ? fill(endpoint.path, random) : `/${random.pick(strangePaths)}`
+  const query = makeQuery(endpoint, random)
   const headers: Record<string, string> = {
     'content-type': endpoint.accepts ?? 'application/json',
     // The token endpoint needs none, and its failures would count against this client.

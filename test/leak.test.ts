@@ -71,6 +71,12 @@ async function goWell(): Promise<void> {
   for (const more of [{}, { captureMethod: { type: 'MANUAL' } }, { simulationMode: '9998' }]) {
     results.push(await pay({ number: paid }, more))
   }
+  const customerInfo = { merchantCustomerId: 'leak', email: 'ada@example.com' }
+  const { body: kept } = await pay({ number: paid }, { customerInfo })
+  const customer = `/customers/${kept.customerInfo.gatewayCustomerId}`
+  for (const path of ['/customers?page=1', customer, `${customer}/paymentMethods`]) {
+    results.push(await gateway.call('GET', path))
+  }
   const { body } = await pay({ number: paid }, { captureMethod: { type: 'MANUAL' } })
   const capture = { transId: 'x', amount: { value: 1, currency: 'EUR' } }
   results.push(await gateway.call('POST', `/payments/${body.payId}/captures`, capture))
@@ -173,6 +179,11 @@ async function misaddress(): Promise<void> {
     `/payments/getByTransId/${misplaced.repeat(20)}`,
     `/payments/getByPayId/${misplaced}`,
     `/cards/${misplaced}`,
+    `/customers/${misplaced}`,
+    `/customers?page=${misplaced}`,
+    `/customers?page=1&phoneNumber=${misplaced}`,
+    `/customers?page=1&${misplaced}=1`,
+    `/customers/${misplaced}/paymentMethods/${misplaced}`,
     `/payments/${misplaced}`,
     `/payments/%ff${misplaced}`,
   ]

@@ -10,12 +10,22 @@ export type XId = string & { readonly __xId: true }
 
 /** `pi_` and 32 hex digits of chance. Unlike the others it is not a UUIDv7: it is also a secret of its kind. */
 export type IntentId = string & { readonly __intentId: true }
+/** As PayId: a customer of the vault. */
+export type CustomerId = string & { readonly __customerId: true }
+/** As PayId: one stored payment method of a customer. */
+export type StoredMethodId = string & { readonly __storedMethodId: true }
 
 const hexId = /^[0-9a-f]{32}$/
 
 /** An id that does not even look like ours is answered like an unknown one, so this returns undefined, not an error. */
 export const parsePayId = (text: string): PayId | undefined =>
   hexId.test(text) ? (text as PayId) : undefined
+
+export const parseCustomerId = (text: string): CustomerId | undefined =>
+  hexId.test(text) ? (text as CustomerId) : undefined
+
+export const parseStoredMethodId = (text: string): StoredMethodId | undefined =>
+  hexId.test(text) ? (text as StoredMethodId) : undefined
 
 export const parseXId = (text: string): XId | undefined => (hexId.test(text) ? (text as XId) : undefined)
 

@@ -1,5 +1,12 @@
 /** The whole API in one table. Read this first; each line is a file that says everything about one operation. */
 import { token } from '#endpoints/authorization/token.ts'
+import { deleteCustomerEndpoint } from '#endpoints/customers/delete.ts'
+import { deleteMethodEndpoint } from '#endpoints/customers/delete-method.ts'
+import { getCustomerEndpoint } from '#endpoints/customers/get.ts'
+import { getMethodEndpoint } from '#endpoints/customers/get-method.ts'
+import { listCustomersEndpoint } from '#endpoints/customers/list.ts'
+import { listStoredMethodsEndpoint } from '#endpoints/customers/list-methods.ts'
+import { updateCustomerEndpoint } from '#endpoints/customers/update.ts'
 import { confirmIntentEndpoint } from '#endpoints/payment-intents/confirm.ts'
 import { createIntentEndpoint } from '#endpoints/payment-intents/create.ts'
 import { listMethodsEndpoint } from '#endpoints/payment-methods/list.ts'
@@ -41,6 +48,13 @@ export const endpoints: readonly Endpoint<Services>[] = [
   listMethodsEndpoint, //    GET    /payment-methods
   createIntentEndpoint, //   POST   /payment-intents
   confirmIntentEndpoint, //  POST   /payment-intents/{id}/confirm
+  listCustomersEndpoint, //  GET    /customers
+  getCustomerEndpoint, //    GET    /customers/{id}
+  updateCustomerEndpoint, // PATCH  /customers/{id}
+  deleteCustomerEndpoint, // DELETE /customers/{id}
+  listStoredMethodsEndpoint, // GET /customers/{id}/paymentMethods
+  getMethodEndpoint, //      GET    /customers/{customerId}/paymentMethods/{paymentMethodId}
+  deleteMethodEndpoint, //   DELETE /customers/{customerId}/paymentMethods/{paymentMethodId}
 
   // The levers of the test environment; live knows none of them.
   testCatalogueEndpoint, //  GET    /test/catalogue

@@ -3,7 +3,7 @@
  * Sums come in pairs: a settled one (captured) and one that is sent but unanswered (capturing). Ceilings count both,
  * because a request without an answer may have moved money; spending counts only what is settled.
  */
-import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { CustomerId, MerchantId, PayId, XId } from '#domain/ids.ts'
 import { add, type Money, percentOf } from '#domain/money.ts'
 import { providerResultOutstanding } from '#domain/response-codes.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
@@ -138,6 +138,8 @@ export interface Payment {
   readonly awaits?: 'CUSTOMER' | 'CONFIRM'
   /** Masked card data and the vault's key to the rest. */
   readonly instrument?: Instrument
+  /** The customer of the vault, once the payment is approved and names one. */
+  readonly customerId?: CustomerId
   /** The request's other fields as they came, without card data. */
   readonly details: Readonly<Record<string, unknown>>
   readonly eventSequence: number

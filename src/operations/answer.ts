@@ -32,8 +32,7 @@ export function answerOperation(payment: Payment, xId: XId, page?: string): Oper
   const operation = findOperation(payment, xId)
   if (!operation) throw new Error(`payment ${payment.payId} has no operation ${xId}`)
   // Create and confirm speak of the payment: OK when the automatic capture went through as well.
-  const approves = operation.type === 'AUTHORIZATION' || operation.type === 'CONFIRM'
-  const status = approves ? payment.status : shownState(operation)
+  const status = approves(operation) ? payment.status : shownState(operation)
   const _links = page === undefined ? undefined : linkTo(page)
   return toAnswer(httpStatus(status), { ...resultOf(payment, { operation, status, page }), _links })
 }
@@ -70,6 +69,13 @@ interface Shown {
   readonly page?: string
 }
 
+const approves = ({ type }: Operation): boolean => type === 'AUTHORIZATION' || type === 'CONFIRM'
+
+/** Who pays, with our id of the customer; a create tells the id alone, because the rest is what it was just told. */
+function withCustomerId({ customerId, details }: Payment, whole: boolean) {
+  return { gatewayCustomerId: customerId, ...(whole ? (details.customerInfo as object) : {}) }
+}
+
 /** The contract echoes metadata in every result but that of an incremental authorisation. */
 export const shownMetadata = <T>(type: OperationType, metadata: T): T | undefined =>
   type === 'INCREMENTAL' ? undefined : metadata
@@ -88,6 +94,9 @@ function resultOf(payment: Payment, { operation, status, page }: Shown) {
     paymentMethods: methodResult(payment, operation, page),
     ...(operation.type === 'CONFIRM' && status !== 'FAILED' ? { order, customerInfo } : {}),
     paymentIntentId: operation.type === 'AUTHORIZATION' ? intentOf(payment) : undefined,
+    ...(payment.customerId && approves(operation)
+      ? { customerInfo: withCustomerId(payment, operation.type === 'CONFIRM') }
+      : {}),
   }
 }
 
@@ -200,6 +209,7 @@ export function toRecord(payment: Payment) {
     captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),
     expirationTime: payment.expiresAt?.toISOString(),
     ...details,
+    ...(payment.customerId ? { customerInfo: withCustomerId(payment, true) } : {}),
     paymentMethods: toPaymentMethods(payment),
     metadata,
     operations: payment.operations.map(operation => toOperationEntry(payment, operation)),

@@ -88,7 +88,10 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     // Whoever lost the race for an intent meets the winner's transId: the confirmation tells the two apart.
     if (committed.conflict === 'trans_id_taken' && !request.intent)
       return refuse(request, 'TRANS_ID_TAKEN', engine)
-    if (committed.conflict !== 'pseudo_number_taken') throw new CommitRefused(committed.conflict)
+    // The vault gave the card's number up since it was last seen: it is brought again, or is unknown by now.
+    if (committed.conflict === 'card_gone' && card)
+      engine.vault.forget(request.merchant.merchantId, card.cardId)
+    else if (committed.conflict !== 'pseudo_number_taken') throw new CommitRefused(committed.conflict)
   }
   throw new Error(`no free pseudo card number in ${maximumPseudoNumberTries} tries`)
 }

@@ -3,10 +3,13 @@ import type { Connectors } from '#connectors/registry.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Payment } from '#lifecycle/payment.ts'
+import type { CustomerBook } from '#operations/customer-book.ts'
+import type { CustomerVault } from '#operations/customers.ts'
 import type { PaymentQueue } from '#operations/payment-queue.ts'
 import type { Change, Committed } from '#storage/change.ts'
 import type { IntentReader } from '#storage/intents.ts'
 import type { PaymentReader } from '#storage/payments.ts'
+import type { StoredMethods } from '#storage/stored-methods.ts'
 import type { CardVault } from '#vault/cards.ts'
 
 export interface Engine {
@@ -15,6 +18,9 @@ export interface Engine {
   readonly intents: IntentReader
   readonly queue: PaymentQueue
   readonly vault: CardVault
+  readonly customers: CustomerVault
+  readonly customerBook: CustomerBook
+  readonly storedMethods: StoredMethods
   readonly connectors: Connectors
   readonly clock: Clock
   readonly newId: () => string

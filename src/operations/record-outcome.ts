@@ -19,6 +19,7 @@ import {
 } from '#lifecycle/payment.ts'
 import { dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
 import { answerOperation, type OperationAnswer } from '#operations/answer.ts'
+import { type Acquaintance, joinCustomer } from '#operations/customer-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { tell } from '#operations/event.ts'
 import type { Step } from '#operations/payment-queue.ts'
@@ -40,16 +41,18 @@ export interface OutcomeRecord {
 
 export async function recordOutcome(record: OutcomeRecord, engine: Engine): Promise<OperationAnswer> {
   const { merchant, payment, xId } = record
-  const answer = await engine.queue.update(
-    { merchantId: payment.merchantId, payId: payment.payId, known: payment },
-    stored => toStep(stored, record, engine),
+  const target = { merchantId: payment.merchantId, payId: payment.payId, known: payment }
+  const answer = await engine.customerBook.introduce(payment, acquaintance =>
+    engine.queue.update(target, stored => toStep(stored, { ...record, acquaintance }, engine)),
   )
   if (!answer)
     throw new Error(`payment ${payment.payId} of ${merchant.merchantId} vanished while ${xId} was under way`)
   return answer
 }
 
-function toStep(stored: Payment, record: OutcomeRecord, engine: Engine): Step<OperationAnswer> {
+type KnownRecord = OutcomeRecord & { readonly acquaintance: Acquaintance | undefined }
+
+function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<OperationAnswer> {
   const { merchant, xId, inquiry, unattended } = record
   const before = findOperation(stored, xId)
   // Somebody else, here or in another process, was faster: the first answer stands.
@@ -58,8 +61,9 @@ function toStep(stored: Payment, record: OutcomeRecord, engine: Engine): Step<Op
   const settled = settleAll(stored, xId, record.outcome, now)
   const touched = settled.operations.filter(operation => !stored.operations.includes(operation))
   const decided = touched.some(operation => !isUnanswered(operation))
+  const joined = joinCustomer(stored, settled, record.acquaintance, now)
   const told = tell(
-    settled,
+    joined.payment,
     {
       xId,
       owed:
@@ -75,6 +79,7 @@ function toStep(stored: Payment, record: OutcomeRecord, engine: Engine): Step<Op
     next: told.payment,
     alongside: {
       ...told.alongside,
+      ...joined.alongside,
       ...timerWrites(stored, settled, touched, record),
       // A retry of the request gets what the first call would have said.
       ...(before.key && before.state === 'SENT'

@@ -5,6 +5,7 @@
 import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import type { Instrument, Operation, Payment } from '#lifecycle/payment.ts'
+import type { CustomerUpdate, CustomerWrite } from '#storage/customer-change.ts'
 
 export interface CardRow {
   readonly merchantId: MerchantId
@@ -82,6 +83,10 @@ export interface Change {
   readonly key?: KeyRow
   readonly keyAnswer?: KeyAnswer
   readonly events?: readonly EventRow[]
+  /** The customer that an approved payment makes or finds again. */
+  readonly customer?: CustomerWrite
+  /** Written only while the stored version is still the expected one. */
+  readonly updateCustomer?: CustomerUpdate
   readonly setTimers?: readonly Timer[]
   readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
   readonly insertIntent?: Intent
@@ -110,6 +115,10 @@ export type Conflict =
   | 'version_changed'
   | 'pseudo_number_taken'
   | 'intent_taken'
+  /** Born, deleted or changed by somebody else in the meantime. */
+  | 'customer_changed'
+  /** The vault has destroyed the card's number. */
+  | 'card_gone'
 
 export type Committed =
   | { readonly committed: true }

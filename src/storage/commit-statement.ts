@@ -4,6 +4,13 @@
  * writes follow for the changes that pass, and unique indexes and CHECKs remain the last word.
  */
 
+import {
+  customerLocks,
+  customerParts,
+  customerRefusals,
+  customerUpdateGuard,
+} from '#storage/customer-parts.ts'
+
 /** Column name and type, in the order of the table. `c` (the change's number in its batch) is added to every part. */
 type Columns = readonly (readonly [name: string, type: string])[]
 
@@ -26,6 +33,7 @@ const paymentState: Columns = [
   ['closed_for_capture', 'boolean'],
   ['authorization_expires_at', 'timestamptz'],
   ['event_sequence', 'integer'],
+  ['customer_id', 'uuid'],
   ['updated_at', 'timestamptz'],
   ['version', 'integer'],
 ]
@@ -140,7 +148,7 @@ const parts = {
       ['sealed', 'bytea'],
       ['expiry_date', 'text'],
     ],
-    // The same card may arrive twice in one moment; the first row stands, unless it was destroyed meanwhile.
+    // The same card may arrive twice in one moment; the first row stands, unless it was destroyed meanwhile or is to be.
     // A pseudo number met by two cards is an error, and the second card gets another one.
     // One row per card and in the order of ids, so that two batches with the same cards wait instead of deadlocking.
     write: columns => {
@@ -148,8 +156,9 @@ const parts = {
       return `INSERT INTO vault_card (${names}) SELECT DISTINCT ON (merchant_id, card_id) ${names} FROM card_in
         WHERE c NOT IN (SELECT c FROM refused) ORDER BY merchant_id, card_id
         ON CONFLICT (merchant_id, card_id) DO UPDATE
-        SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL
-        WHERE vault_card.sealed IS NULL`
+        SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL, doomed_at = NULL,
+          expiry_date = excluded.expiry_date
+        WHERE vault_card.sealed IS NULL OR vault_card.doomed_at IS NOT NULL`
     },
   },
   operation: {
@@ -191,6 +200,7 @@ const parts = {
        DO UPDATE SET run_at = excluded.run_at, attempt = excluded.attempt, leased_until = NULL`,
     ),
   },
+  ...customerParts,
   timerDrop: {
     columns: timerKey,
     write: () =>
@@ -287,14 +297,21 @@ function guards(present: readonly Part[]): string[] {
   if (present.includes('payment')) {
     taken.push(`SELECT i.c, 'trans_id_taken' AS why FROM payment_in i WHERE i.live AND EXISTS (
       SELECT 1 FROM payment t WHERE t.merchant_id = i.merchant_id AND t.trans_id = i.trans_id AND t.live)`)
+    // A payment that does not bring its card relies on the vault; another process may have destroyed it since.
+    const brought = present.includes('card') ? 'AND i.c NOT IN (SELECT c FROM card_in)' : ''
+    taken.push(`SELECT i.c, 'card_gone' AS why FROM payment_in i WHERE i.card_id IS NOT NULL ${brought} AND NOT EXISTS (
+      SELECT 1 FROM vault_card t WHERE t.merchant_id = i.merchant_id AND t.card_id = i.card_id
+        AND t.sealed IS NOT NULL AND t.doomed_at IS NULL)`)
   }
+  taken.push(...customerRefusals(present))
   const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'
   const early = `taken AS MATERIALIZED (${taken.join(' UNION ALL ') || none})`
   const updates = (['settled', 'revised', 'chosen'] as const)
     .filter(part => present.includes(part))
     .map(updatePayment)
   if (present.includes('intentClaim')) updates.push(claimIntent())
-  return [early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
+  if (present.includes('customerUpdate')) updates.push(customerUpdateGuard)
+  return [...customerLocks(present), early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
 }
 
 interface GuardingUpdate {

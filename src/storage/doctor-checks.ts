@@ -3,6 +3,7 @@
  * break it. Sums and statuses are held against the operations, never against the code that wrote them.
  */
 
+import { customerChecks } from '#storage/doctor-customer-checks.ts'
 import { intentChecks } from '#storage/intent-checks.ts'
 import { vaultChecks } from '#storage/vault-checks.ts'
 
@@ -294,4 +295,5 @@ export const checks: readonly Check[] = [
   ...followUpChecks,
   ...intentChecks,
   ...vaultChecks,
+  ...customerChecks,
 ]

@@ -5,6 +5,7 @@
 import type { Pool } from 'pg'
 import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/change.ts'
 import { commitStatement, type Part, partNames } from '#storage/commit-statement.ts'
+import { fromCustomerUpdate, pushCustomer } from '#storage/customer-change.ts'
 import { fromIntent, fromIntentClaim } from '#storage/intents.ts'
 import {
   fromCard,
@@ -129,6 +130,11 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     keyAnswer: [],
     event: [],
     timer: [],
+    customer: [],
+    customerUse: [],
+    customerUpdate: [],
+    method: [],
+    methodUse: [],
     timerDrop: [],
     intent: [],
     intentClaim: [],
@@ -146,6 +152,8 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
       rows.answered.push(fromOperationState(operation, c))
     if (change.keyAnswer) rows.keyAnswer.push(fromKeyAnswer(change.keyAnswer, c))
     for (const event of change.events ?? []) rows.event.push(fromEvent(event, c))
+    if (change.customer) pushCustomer(rows, change.customer, c)
+    if (change.updateCustomer) rows.customerUpdate.push(fromCustomerUpdate(change.updateCustomer, c))
     for (const timer of change.setTimers ?? []) rows.timer.push(fromTimer(timer, c))
     for (const timer of change.dropTimers ?? []) rows.timerDrop.push(fromTimerKey(timer, c))
     if (change.insertIntent) rows.intent.push(fromIntent(change.insertIntent, c))
@@ -170,10 +178,15 @@ const conflictByConstraint: Record<string, Conflict> = {
   vault_card_by_pseudo_number: 'pseudo_number_taken',
   // Two processes gave the same place among the operations of one payment.
   operation_pkey: 'version_changed',
+  // Two payments brought the same new customer, or one came while its customer was deleted.
+  customer_by_merchant_customer_id: 'customer_changed',
+  stored_method_has_customer: 'customer_changed',
 }
 
 function conflictOf(error: unknown): Conflict | undefined {
   const { code, constraint } = error as { code?: string; constraint?: string }
   const uniqueViolation = '23505'
-  return code === uniqueViolation && constraint ? conflictByConstraint[constraint] : undefined
+  const foreignKeyViolation = '23503'
+  const isKnown = code === uniqueViolation || code === foreignKeyViolation
+  return isKnown && constraint ? conflictByConstraint[constraint] : undefined
 }

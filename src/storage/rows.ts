@@ -1,6 +1,6 @@
 /** Records ↔ rows. The only place that knows both spellings; a row that does not fit is an error, not a default. */
 import { strict as assert } from 'node:assert'
-import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { CustomerId, MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import type { Instrument, Operation, OperationDetails, Payment, Prepared } from '#lifecycle/payment.ts'
 import { capturePercent, isLive } from '#lifecycle/payment.ts'
@@ -33,6 +33,7 @@ export interface PaymentRow {
   awaits: Payment['awaits'] | null
   instrument: Instrument | null
   pseudo_number: string | null
+  customer_id: string | null
   details: Record<string, unknown>
   event_sequence: number
   created_at: Date
@@ -89,6 +90,7 @@ export function toPayment(row: PaymentRow): Payment {
     instrument: row.instrument
       ? { ...row.instrument, pseudoCardNumber: row.pseudo_number ?? undefined }
       : undefined,
+    customerId: (row.customer_id as CustomerId | null) ?? undefined,
     details: row.details,
     eventSequence: row.event_sequence,
     operations: row.operations.map(toOperation),
@@ -134,6 +136,7 @@ export const fromPaymentState = (payment: Payment, c: number) => ({
   closed_for_capture: payment.closedForCapture,
   authorization_expires_at: payment.authorizationExpiresAt,
   event_sequence: payment.eventSequence,
+  customer_id: payment.customerId,
   updated_at: payment.updatedAt,
   version: payment.version,
 })

@@ -32,6 +32,8 @@ export interface CardVault {
   ): Promise<AdmittedCard | undefined>
   /** Told after the row was committed, so that the next payment with this card need not write it again. */
   remember(card: AdmittedCard & { readonly merchantId: MerchantId }): void
+  /** Told after the card's number was destroyed, so that the next payment with it writes it again. */
+  forget(merchantId: MerchantId, cardId: string): void
   /** The number of a card that an earlier payment brought, for a step that comes later; undefined once destroyed. */
   reopen(merchantId: MerchantId, cardId: string): Promise<Secret<string> | undefined>
 }
@@ -103,6 +105,9 @@ export function createCardVault(deps: {
         if (oldest !== undefined) remembered.delete(oldest)
       }
       remembered.set(merchantId + cardId, nowMs() + rememberedMs)
+    },
+    forget(merchantId, cardId) {
+      remembered.delete(merchantId + cardId)
     },
     async reopen(merchantId, cardId) {
       const stored = await deps.store.findCardById(merchantId, cardId)

@@ -116,6 +116,7 @@ export interface CurlRequest {
 export function toRequest([program, ...words]: readonly string[]): CurlRequest {
   if (program !== 'curl') throw new Error(`${program} is not curl`)
   const headers: Record<string, string> = {}
+  let verb: string | undefined
   let body: string | undefined
   let url: string | undefined
   const rest = [...words]
@@ -126,6 +127,10 @@ export function toRequest([program, ...words]: readonly string[]): CurlRequest {
   }
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     if (word === '-s') continue
+    if (word === '-X') {
+      verb = take(word)
+      continue
+    }
     if (word === '-u') headers.authorization = `Basic ${Buffer.from(take(word)).toString('base64')}`
     else if (word === '-H') {
       const [name = '', value = ''] = take(word).split(/:\s*(.*)/s)
@@ -136,7 +141,8 @@ export function toRequest([program, ...words]: readonly string[]): CurlRequest {
     else url = word
   }
   if (url === undefined) throw new Error('the curl line has no address')
-  return { verb: body === undefined ? 'GET' : 'POST', url, headers, ...(body === undefined ? {} : { body }) }
+  verb ??= body === undefined ? 'GET' : 'POST'
+  return { verb, url, headers, ...(body === undefined ? {} : { body }) }
 }
 
 /**

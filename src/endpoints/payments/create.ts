@@ -111,6 +111,45 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
         responseDescription: 'The customer has a step to take.',
       },
     },
+    {
+      summary: 'A card that is kept for the customer',
+      body: {
+        transId: 'order-3001',
+        amount: { value: 4999, currency: 'EUR' },
+        paymentMethods: {
+          integrationType: 'DIRECT',
+          type: 'CARD',
+          card: { number: '4111111111111111', expiryDate: '203012', cardholderName: 'Ada Lovelace' },
+        },
+        customerInfo: {
+          merchantCustomerId: 'customer-4711',
+          firstName: 'Ada',
+          lastName: 'Lovelace',
+          email: 'ada@example.com',
+          phone: { countryCode: '+44', number: '2079460000' },
+        },
+        billingAddress: {
+          streetName: 'St James’s Square',
+          city: 'London',
+          postalCode: 'SW1Y 4JH',
+          country: 'GBR',
+        },
+      },
+      status: 200,
+      answer: {
+        payId: '019a3f6e33f49d2cb7031b2c3d4e5f60',
+        merchantId: 'mer_4f2a9c1d7b3e8a60',
+        transId: 'order-3001',
+        xId: '019a3f6e33f59e3dc8142c3d4e5f6071',
+        status: 'OK',
+        responseCode: '00000000',
+        responseDescription: 'Success.',
+        paymentMethods: {
+          card: { providerResponseCode: '00', providerTransactionId: 'sim1d2e3f4a5b6c7d8e9f01' },
+        },
+        customerInfo: { gatewayCustomerId: '019a3f6b2c5f7b2c9d3e4f5a6b7c8d9e' },
+      },
+    },
   ],
   async handle({ body, merchant, key }, { engine, environment }) {
     const method = requireMethod('paymentMethods.type', body.paymentMethods.type, merchant)

@@ -1,0 +1,31 @@
+/** `DELETE /customers/{id}`: a customer and all of its stored payment methods. */
+import { customerPath, requireCustomerId } from '#endpoints/customers/path.ts'
+import { bornBy, customerEndpoint, itemExample } from '#endpoints/customers/shared.ts'
+import { perform, type Services } from '#endpoints/services.ts'
+import { answer, endpoint } from '#http/endpoint.ts'
+import { deleteCustomer } from '#operations/customers.ts'
+import { deletion } from '#schemas/customer.ts'
+
+export const deleteCustomerEndpoint = endpoint<Services, undefined, typeof customerPath>({
+  ...customerEndpoint,
+  verb: 'DELETE',
+  path: '/customers/{id}',
+  operationId: 'deleteCustomer',
+  summary: 'Delete a customer',
+  description:
+    'The customer and its stored payment methods are gone for good. Card numbers that no other customer keeps are ' +
+    'destroyed, and their pseudo numbers are unknown from then on. Payments keep their masked data.',
+  params: customerPath,
+  answers: { 200: deletion },
+  examples: [
+    {
+      summary: 'The customer wants to be forgotten',
+      after: [bornBy],
+      params: { id: '{customerInfo.gatewayCustomerId}' },
+      status: 200,
+      answer: { id: itemExample.id, deleted: true },
+    },
+  ],
+  handle: async ({ params, merchant }, { engine }) =>
+    answer(200, await perform(deleteCustomer(merchant, requireCustomerId(params.id), engine))),
+})

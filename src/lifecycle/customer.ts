@@ -1,0 +1,108 @@
+/**
+ * Customers and what they may pay with again, as the rules see them: who is one, what an approved payment makes of
+ * one, and what a merchant may change about one. Nothing here waits or stores.
+ */
+import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
+import { lacksAuthorization, type Payment } from '#lifecycle/payment.ts'
+import type { CustomerAddress, CustomerPatch } from '#schemas/customer.ts'
+
+export interface Phone {
+  readonly countryCode: string
+  readonly number: string
+}
+
+/** What a merchant may know and change about a person. */
+export interface CustomerData {
+  readonly firstName?: string
+  readonly lastName?: string
+  readonly email: string
+  readonly phone?: Phone
+  readonly billingAddress?: CustomerAddress
+}
+
+export interface Customer extends CustomerData {
+  readonly merchantId: MerchantId
+  readonly customerId: CustomerId
+  readonly merchantCustomerId: string
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly lastUsedAt: Date
+  /** Raised by every change of the merchant's. */
+  readonly version: number
+}
+
+export interface StoredMethod {
+  readonly merchantId: MerchantId
+  readonly customerId: CustomerId
+  readonly methodId: StoredMethodId
+  readonly type: string
+  /** The vault's key to the card. */
+  readonly cardId: string
+  readonly pseudoCardNumber: string
+  readonly last4Digits: string
+  readonly brand: string
+  readonly expiryDate?: string
+  readonly cardHolderName?: string
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly lastUsedAt: Date
+}
+
+interface NamedCustomer extends CustomerData {
+  readonly merchantCustomerId?: string
+}
+
+/** The merchant's id of who pays; undefined where the request names nobody. */
+export function namedCustomer({ kind, details }: Payment): string | undefined {
+  const { customerInfo } = details as { customerInfo?: NamedCustomer }
+  const named = customerInfo?.merchantCustomerId
+  return kind === 'PAYMENT' && named !== undefined && named !== '' ? named : undefined
+}
+
+/** The payment has just succeeded, whichever way it took. */
+export const isApproval = (before: Payment, after: Payment): boolean =>
+  lacksAuthorization(before) && !lacksAuthorization(after)
+
+/** Who pays, as the payment that makes them known tells it. */
+export function customerDataOf({ details }: Payment): CustomerData | undefined {
+  const { customerInfo, billingAddress } = details as {
+    customerInfo?: NamedCustomer
+    billingAddress?: CustomerAddress
+  }
+  if (!customerInfo) return undefined
+  const { firstName, lastName, email, phone } = customerInfo
+  const { streetName, city, postalCode, state, country } = billingAddress ?? {}
+  const address = { streetName, city, postalCode, state, country }
+  const isKnown = Object.values(address).some(line => line !== undefined)
+  return { firstName, lastName, email, phone, billingAddress: isKnown ? address : undefined }
+}
+
+/** What is given replaces, null clears, what is left out stays. Inside an address the same holds for each line. */
+export function patchCustomer(customer: Customer, patch: CustomerPatch, now: Date): Customer {
+  const { firstName, lastName, email, phone, billingAddress } = patch
+  return {
+    ...customer,
+    firstName: merged(customer.firstName, firstName),
+    lastName: merged(customer.lastName, lastName),
+    email: email ?? customer.email,
+    phone: merged(customer.phone, phone),
+    billingAddress: patchAddress(customer.billingAddress, billingAddress),
+    updatedAt: now,
+    version: customer.version + 1,
+  }
+}
+
+const merged = <T>(old: T | undefined, given: T | null | undefined): T | undefined =>
+  given === undefined ? old : (given ?? undefined)
+
+function patchAddress(
+  old: CustomerAddress | undefined,
+  given: CustomerPatch['billingAddress'],
+): CustomerAddress | undefined {
+  if (given === undefined) return old
+  if (given === null) return undefined
+  const address = Object.fromEntries(
+    Object.entries({ ...old, ...given }).filter(([, line]) => line !== null && line !== undefined),
+  )
+  return Object.keys(address).length > 0 ? address : undefined
+}

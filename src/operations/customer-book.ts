@@ -1,0 +1,116 @@
+/**
+ * Who pays? An approved payment that names a customer finds it or makes it, in the commit that approves it. Who was
+ * found once is remembered; the commit itself says when that is no longer true, and then it is looked up again.
+ */
+import type { CustomerId, StoredMethodId } from '#domain/ids.ts'
+import { customerDataOf, isApproval, namedCustomer } from '#lifecycle/customer.ts'
+import type { Payment } from '#lifecycle/payment.ts'
+import { CommitRefused } from '#operations/payment-queue.ts'
+import type { Change } from '#storage/change.ts'
+import type { CustomerWrite, MethodWrite } from '#storage/customer-change.ts'
+import type { CustomerReader, KnownCustomer } from '#storage/customers.ts'
+
+/** What has been found out about the customer of a payment before its outcome is recorded. */
+export interface Acquaintance {
+  readonly merchantCustomerId: string
+  readonly customerId: CustomerId
+  readonly methodId: StoredMethodId
+  /** Given when the customer is new: nobody may be born before this moment. */
+  readonly bornAfter?: Date
+  /** The card's number has been destroyed meanwhile, so it cannot be stored. */
+  readonly withoutCard?: boolean
+}
+
+export interface CustomerBook {
+  /** Runs a step that may approve the payment; again, with what is true by then, when the customer has changed. */
+  introduce<T>(payment: Payment, step: (acquaintance: Acquaintance | undefined) => Promise<T>): Promise<T>
+}
+
+/** 20,000 ids are a few megabytes and cover the regular customers of a busy shop. */
+const rememberedMax = 20_000
+
+/** 50: of all payments that bring the same new customer in one moment, each round lets at least one through. */
+const maximumRounds = 50
+
+export function createCustomerBook(deps: {
+  customers: Pick<CustomerReader, 'byMerchantCustomerId'>
+  newId: () => string
+}): CustomerBook {
+  const remembered = new Map<string, CustomerId>()
+
+  function remember(name: string, customerId: CustomerId): void {
+    if (remembered.size >= rememberedMax) {
+      const [oldest] = remembered.keys()
+      if (oldest !== undefined) remembered.delete(oldest)
+    }
+    remembered.set(name, customerId)
+  }
+
+  async function meet({ merchantId }: Payment, merchantCustomerId: string): Promise<Acquaintance> {
+    const name = `${merchantId}\n${merchantCustomerId}`
+    const known = remembered.get(name)
+    const found: Partial<KnownCustomer> = known
+      ? { customerId: known }
+      : await deps.customers.byMerchantCustomerId(merchantId, merchantCustomerId)
+    const methodId = deps.newId() as StoredMethodId
+    if (found.customerId) {
+      remember(name, found.customerId)
+      return { merchantCustomerId, customerId: found.customerId, methodId }
+    }
+    return {
+      merchantCustomerId,
+      customerId: deps.newId() as CustomerId,
+      methodId,
+      bornAfter: found.openSince ?? new Date(0),
+    }
+  }
+
+  return {
+    async introduce(payment, step) {
+      const named = namedCustomer(payment)
+      if (named === undefined) return step(undefined)
+      let withoutCard = false
+      for (let round = 1; ; round += 1) {
+        const acquaintance = { ...(await meet(payment, named)), withoutCard }
+        try {
+          return await step(acquaintance)
+        } catch (error) {
+          const conflict = error instanceof CommitRefused ? error.conflict : undefined
+          if (conflict !== 'customer_changed' && conflict !== 'card_gone') throw error
+          if (round === maximumRounds) throw error
+          remembered.delete(`${payment.merchantId}\n${named}`)
+          withoutCard = withoutCard || conflict === 'card_gone'
+        }
+      }
+    },
+  }
+}
+
+/** The payment with its customer, and what is to be written for that; neither changes unless the payment was approved. */
+export function joinCustomer(
+  before: Payment,
+  after: Payment,
+  acquaintance: Acquaintance | undefined,
+  now: Date,
+): { readonly payment: Payment; readonly alongside: Pick<Change, 'customer'> } {
+  const data = customerDataOf(after)
+  if (!acquaintance || !data || after.customerId || !isApproval(before, after)) {
+    return { payment: after, alongside: {} }
+  }
+  const { customerId, merchantCustomerId, bornAfter } = acquaintance
+  const createdAt = bornAfter && new Date(Math.max(now.getTime(), bornAfter.getTime()))
+  const customer: CustomerWrite = {
+    merchantId: after.merchantId,
+    customerId,
+    birth: createdAt && { ...data, merchantCustomerId, createdAt },
+    method: acquaintance.withoutCard ? undefined : toMethod(after, acquaintance.methodId),
+    usedAt: createdAt ?? now,
+  }
+  return { payment: { ...after, customerId }, alongside: { customer } }
+}
+
+function toMethod({ method, instrument }: Payment, methodId: StoredMethodId): MethodWrite | undefined {
+  if (!instrument) return undefined
+  const { cardId, last4Digits, brand, expiryDate, cardHolderName } = instrument
+  return { methodId, type: method.type, cardId, last4Digits, brand, expiryDate, cardHolderName }
+}

@@ -1,0 +1,150 @@
+/**
+ * The SQL of a batch's customers: births, uses and changes. Payments of one busy customer must not wait for each other,
+ * so nothing here waits for a lock but what guards a birth or a new card against a deletion, and those locks are shared.
+ */
+
+type Columns = readonly (readonly [name: string, type: string])[]
+
+const key: Columns = [
+  ['merchant_id', 'text'],
+  ['customer_id', 'uuid'],
+]
+
+const data: Columns = [
+  ['first_name', 'text'],
+  ['last_name', 'text'],
+  ['email', 'text'],
+  ['phone_country', 'text'],
+  ['phone_number', 'text'],
+  ['billing_address', 'json'],
+]
+
+const used: Columns = [
+  ...key,
+  ['card_id', 'uuid'],
+  ['expiry_date', 'text'],
+  ['card_holder_name', 'text'],
+  ['used_at', 'timestamptz'],
+]
+
+const sameCustomer = 't.merchant_id = i.merchant_id AND t.customer_id = i.customer_id'
+const sameCard = `${sameCustomer} AND t.card_id = i.card_id`
+const accepted = 'i.c NOT IN (SELECT c FROM refused)'
+
+const names = (columns: Columns): string => columns.map(([name]) => name).join(', ')
+
+const customerColumns: Columns = [
+  ...key,
+  ['merchant_customer_id', 'text'],
+  ...data,
+  ['created_at', 'timestamptz'],
+]
+
+const methodColumns: Columns = [
+  ...used,
+  ['method_id', 'uuid'],
+  ['type', 'text'],
+  ['last4_digits', 'text'],
+  ['brand', 'text'],
+]
+
+export const customerParts = {
+  customer: {
+    columns: customerColumns,
+    write: () => `INSERT INTO customer (${names(customerColumns)}, updated_at, last_used_at, version)
+      SELECT ${names(customerColumns)}, created_at, created_at, 1 FROM customer_in i WHERE ${accepted}`,
+  },
+  customerUse: {
+    columns: [...key, ['used_at', 'timestamptz'], ['alone', 'boolean']],
+    // Whoever holds the row at this moment is a payment that dates it the same, or a change that comes first: either
+    // way waiting would gain a few milliseconds of truth at the price of one payment at a time.
+    write: () => `UPDATE customer t SET last_used_at = greatest(t.last_used_at, i.used_at)
+      FROM (SELECT u.merchant_id, u.customer_id, u.used_at FROM customer_use_in u CROSS JOIN LATERAL (
+          SELECT 1 FROM customer k WHERE k.merchant_id = u.merchant_id AND k.customer_id = u.customer_id
+          FOR NO KEY UPDATE SKIP LOCKED) held
+        WHERE u.alone AND u.c NOT IN (SELECT c FROM refused)) i
+      WHERE ${sameCustomer}`,
+  },
+  customerUpdate: {
+    columns: [
+      ...key,
+      ...data,
+      ['updated_at', 'timestamptz'],
+      ['version', 'integer'],
+      ['expected_version', 'integer'],
+    ],
+    // Written by its guard.
+    write: undefined,
+  },
+  method: {
+    columns: methodColumns,
+    // The same card may come twice in one moment; the first row stands.
+    write:
+      () => `INSERT INTO stored_method (merchant_id, customer_id, method_id, type, card_id, last4_digits, brand,
+        expiry_date, card_holder_name, created_at, updated_at, last_used_at)
+      SELECT DISTINCT ON (merchant_id, customer_id, card_id) merchant_id, customer_id, method_id, type, card_id,
+        last4_digits, brand, expiry_date, card_holder_name, used_at, used_at, used_at
+      FROM method_in i WHERE ${accepted} ORDER BY merchant_id, customer_id, card_id
+      ON CONFLICT (merchant_id, customer_id, card_id) DO NOTHING`,
+  },
+  methodUse: {
+    columns: used,
+    // A new expiry date is worth waiting for, a date of use is not.
+    write: () => `UPDATE stored_method t SET last_used_at = greatest(t.last_used_at, i.used_at),
+        expiry_date = coalesce(i.expiry_date, t.expiry_date),
+        card_holder_name = coalesce(i.card_holder_name, t.card_holder_name),
+        updated_at = CASE WHEN ${renews} THEN i.used_at ELSE t.updated_at END
+      FROM method_use_in i WHERE ${sameCard} AND ${accepted}
+        AND (${renews} OR (t.card_id, t.customer_id) IN (SELECT card_id, customer_id FROM method_free))`,
+  },
+} satisfies Record<string, { columns: Columns; write: (() => string) | undefined }>
+
+type CustomerPart = keyof typeof customerParts
+
+const renews = `(t.expiry_date IS DISTINCT FROM coalesce(i.expiry_date, t.expiry_date)
+  OR t.card_holder_name IS DISTINCT FROM coalesce(i.card_holder_name, t.card_holder_name))`
+
+/** What is locked before anything is decided. In a subquery each, so that every plan goes from the change to its row. */
+const locks: Partial<Record<CustomerPart, string>> = {
+  // Shared by all births: only parting the block and deleting a customer want it alone. Who waited for a parting and
+  // would now come before the open block is refused.
+  customer: `customer_open AS MATERIALIZED (SELECT i.c FROM customer_in i CROSS JOIN LATERAL (SELECT 1 FROM customer_order o
+    WHERE o.merchant_id = i.merchant_id AND o.open_at <= i.created_at FOR SHARE) held)`,
+  // A card that is new to its customer must not be destroyed while it is joined.
+  method: `method_alive AS MATERIALIZED (SELECT i.c FROM method_in i CROSS JOIN LATERAL (SELECT 1 FROM vault_card v
+    WHERE v.merchant_id = i.merchant_id AND v.card_id = i.card_id AND v.sealed IS NOT NULL AND v.doomed_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM stored_method t WHERE ${sameCard}) FOR SHARE) held)`,
+  methodUse: `method_free AS MATERIALIZED (SELECT i.card_id, i.customer_id FROM method_use_in i CROSS JOIN LATERAL (
+    SELECT 1 FROM stored_method t WHERE ${sameCard} FOR NO KEY UPDATE SKIP LOCKED) held)`,
+}
+
+/** Who may not write, as rows of `c` and `why`. Unique index and foreign key are the last word. */
+const refusals: Partial<Record<CustomerPart, string>> = {
+  customer: `SELECT i.c, 'customer_changed' AS why FROM customer_in i WHERE i.c NOT IN (SELECT c FROM customer_open)
+    OR EXISTS (SELECT 1 FROM customer t WHERE t.merchant_id || '' = i.merchant_id
+      AND t.merchant_customer_id = i.merchant_customer_id)
+    OR EXISTS (SELECT 1 FROM customer_in t WHERE t.merchant_id = i.merchant_id
+      AND t.merchant_customer_id = i.merchant_customer_id AND t.c < i.c)`,
+  customerUse: `SELECT i.c, 'customer_changed' AS why FROM customer_use_in i WHERE NOT EXISTS (
+    SELECT 1 FROM customer t WHERE ${sameCustomer})`,
+  method: `SELECT i.c, 'card_gone' AS why FROM method_in i WHERE i.c NOT IN (SELECT c FROM method_alive)
+    AND NOT EXISTS (SELECT 1 FROM stored_method t WHERE ${sameCard})`,
+}
+
+const pick = (texts: Partial<Record<CustomerPart, string>>, present: readonly string[]): string[] =>
+  Object.entries(texts).flatMap(([part, text]) => (present.includes(part) ? [text] : []))
+
+export const customerLocks = (present: readonly string[]): string[] => pick(locks, present)
+
+export const customerRefusals = (present: readonly string[]): string[] => pick(refusals, present)
+
+/** The merchant's own change: like that of a payment it is guarded by its version, and the update is the guard. */
+export const customerUpdateGuard = {
+  input: 'customer_update_in',
+  updated: 'customer_updated',
+  why: 'customer_changed',
+  cte: `customer_updated AS (UPDATE customer t
+      SET ${data.map(([name]) => `${name} = i.${name}`).join(', ')}, updated_at = i.updated_at, version = i.version
+      FROM customer_update_in i
+      WHERE ${sameCustomer} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
+}

@@ -1,0 +1,57 @@
+/** What others need of stored methods: the cards a known customer may choose from, and a card that got a new number. */
+import type { MerchantId } from '#domain/ids.ts'
+import type { StoredMethod } from '#lifecycle/customer.ts'
+import type { CustomerReader } from '#storage/customers.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface CardReplacement {
+  readonly merchantId: MerchantId
+  /** The card as it is stored now. */
+  readonly cardId: string
+  /** The card that takes its place, whose row the vault already has; the same one when only its expiry date is new. */
+  readonly next: {
+    readonly cardId: string
+    readonly last4Digits: string
+    readonly brand: string
+    readonly expiryDate?: string
+  }
+  /** In the merchant's time. */
+  readonly now: Date
+}
+
+export interface StoredMethods {
+  /** One stored method, with the vault's key to its card and its pseudo number. */
+  find: CustomerReader['findMethod']
+  /** The cards of whoever the merchant knows by this id; empty for nobody. */
+  listRemembered(merchantId: MerchantId, merchantCustomerId: string): Promise<readonly StoredMethod[]>
+  /** Puts another card in the place of one, for every customer of the merchant who keeps it. Returns for how many. */
+  replaceCard(replacement: CardReplacement): Promise<number>
+}
+
+export function createStoredMethods(
+  { writers }: Database,
+  customers: Pick<CustomerReader, 'findMethod' | 'listMethods' | 'byMerchantCustomerId'>,
+): StoredMethods {
+  return {
+    find: customers.findMethod,
+
+    async listRemembered(merchantId, merchantCustomerId) {
+      const { customerId } = await customers.byMerchantCustomerId(merchantId, merchantCustomerId)
+      return (customerId && (await customers.listMethods(merchantId, customerId))) ?? []
+    },
+
+    async replaceCard({ merchantId, cardId, next, now }) {
+      // Who keeps both cards already keeps the old one as it is: two rows must not become the same card.
+      const { rowCount } = await writers.query(
+        `UPDATE stored_method m SET card_id = v.card_id, last4_digits = $4, brand = $5,
+           expiry_date = coalesce($6, m.expiry_date), updated_at = $7
+         FROM (SELECT card_id FROM vault_card WHERE merchant_id = $1 AND card_id = $3 AND sealed IS NOT NULL
+           AND doomed_at IS NULL FOR SHARE) v
+         WHERE m.merchant_id = $1 AND m.card_id = $2 AND ($2::uuid = $3::uuid OR NOT EXISTS (SELECT 1 FROM stored_method o
+           WHERE o.merchant_id = $1 AND o.customer_id = m.customer_id AND o.card_id = $3))`,
+        [merchantId, cardId, next.cardId, next.last4Digits, next.brand, next.expiryDate, now],
+      )
+      return rowCount ?? 0
+    },
+  }
+}

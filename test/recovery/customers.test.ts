@@ -1,0 +1,49 @@
+/** A process dies in each gap of a payment that brings a new customer: whoever settles it makes the customer, once. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { examine } from '#storage/doctor.ts'
+import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
+import { createTestClock, secondMs } from '#test/support/clock.ts'
+import { type Crash, crashNames, createCrash } from '#test/support/crash.ts'
+import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { findBrokenRules } from '#test/support/invariants.ts'
+
+const clock = createTestClock()
+let acquirer: Acquirer
+let crash: Crash
+let dying: TestGateway
+let heir: TestGateway
+beforeAll(async () => {
+  acquirer = createAcquirer()
+  crash = createCrash()
+  const { connectors } = acquirer
+  dying = await startTestGateway({ clock, connectors, testCrash: crash.testCrash })
+  heir = await startTestGateway({ clock, connectors, beside: dying })
+})
+afterAll(async () => {
+  expect(await findBrokenRules(heir.databaseUrl)).toEqual({})
+  expect((await examine(heir.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  await heir.stop()
+  await dying.stop()
+})
+
+test.each(crashNames)('%s', async point => {
+  const merchantCustomerId = `dies ${point}`
+  const body = cardPayment({ customerInfo: { merchantCustomerId, email: 'ada@example.com' } })
+  const request = { verb: 'POST', path: '/payments', body, headers: { 'idempotency-key': `crash-${point}` } }
+  const list = `/customers?page=1&merchantCustomerId=${encodeURIComponent(merchantCustomerId)}`
+  const count = async () => (await heir.call('GET', list)).body.totalNumberOfItems
+  expect(await crash.die(point, dying, request)).toBeUndefined()
+  // The customer comes with the approval, not before and not after.
+  expect(await count()).toBe(point === 'afterSettle' ? 1 : 0)
+  await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
+  clock.move(10 * secondMs)
+  await heir.gateway.timerWorker.runDue()
+  const { status, body: answered } = await heir.send(request)
+  const isApproved = point !== 'afterRecord'
+  expect(status).toBe(isApproved ? 200 : 422)
+  expect(await count()).toBe(isApproved ? 1 : 0)
+  if (!isApproved) return
+  const { gatewayCustomerId } = answered.customerInfo
+  const methods = await heir.call('GET', `/customers/${gatewayCustomerId}/paymentMethods`)
+  expect(methods.body.data).toMatchObject([{ last4Digits: '1111' }])
+})
