@@ -24,6 +24,7 @@ import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants.ts'
 import { createPaymentQueue } from '#operations/payment-queue.ts'
 import { formats } from '#schemas/formats.ts'
+import { createAccountStore } from '#storage/account-store.ts'
 import { createClockStore } from '#storage/clock.ts'
 import { type Database, openDatabase, readDurability } from '#storage/database.ts'
 import { createGroupCommit } from '#storage/group-commit.ts'
@@ -31,8 +32,10 @@ import { createInstallation, type Installation } from '#storage/installation.ts'
 import { createKeyReader, type KeyReader } from '#storage/keys.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
 import { createPaymentReader } from '#storage/payments.ts'
+import { createQuoteStore } from '#storage/quotes.ts'
 import { createWorkFinder } from '#storage/unanswered.ts'
 import { createVaultStore } from '#storage/vault-store.ts'
+import { createAccountVault } from '#vault/accounts.ts'
 import { createCardVault } from '#vault/cards.ts'
 import { createKeyRing, type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
 import type { MasterKey } from '#vault/master-key.ts'
@@ -227,15 +230,22 @@ function createEngine({ database, keys, metrics, logger, clock, options, faults 
   const { commit } = createGroupCommit(database.writers, { onBatch: size => metrics.observeBatch(size) })
   const payments = createPaymentReader(database)
   const store = createVaultStore(database)
+  const keyRing = createKeyRing(options.masterKey, store)
   return {
     commit,
     payments,
     queue: createPaymentQueue({ commit, payments, waitMs: clock.waitMs }),
     vault: createCardVault({
       fingerprintKey: keys.fingerprint,
-      keyRing: createKeyRing(options.masterKey, store),
+      keyRing,
       store,
     }),
+    accounts: createAccountVault({
+      fingerprintKey: keys.fingerprint,
+      keyRing,
+      store: createAccountStore(database),
+    }),
+    quotes: createQuoteStore(database),
     connectors: options.connectors ?? createConnectors(options.environment, faults),
     clock,
     newId,

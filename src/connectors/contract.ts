@@ -22,7 +22,32 @@ export interface AccountData {
   /** IBAN */
   readonly number: Secret<string>
   readonly holderName: string
+  /** BIC */
+  readonly code?: string
+  readonly bankName?: string
+  readonly mandateId?: string
+  /** DD.MM.YYYY */
+  readonly dateOfSignature?: string
 }
+
+/** The cardholder pays in its own currency: what was promised to it. The acquirer settles with the merchant as ever. */
+export interface ConversionTerms {
+  readonly quoteId: string
+  readonly cardholderAmount: Money
+  readonly exchangeRate: string
+  readonly markupPercentage: string
+}
+
+/** A card that the schemes are asked about: has it got a new number or date? */
+export interface CardQuestion {
+  readonly number: Secret<string>
+  readonly expiryDate?: string
+}
+
+export type CardUpdate =
+  | { readonly status: 'CARD_UPDATED'; readonly number: Secret<string>; readonly expiryDate?: string }
+  | { readonly status: 'EXPIRY_UPDATED'; readonly expiryDate: string }
+  | { readonly status: 'NO_CHANGE' | 'CARD_CLOSED' | 'CONTACT_CARDHOLDER' | 'NOT_FOUND' | 'FAILED' }
 
 export interface OperationRequest {
   readonly operation: OperationType
@@ -45,6 +70,7 @@ export interface OperationRequest {
 export interface AuthorizationRequest extends OperationRequest {
   readonly card?: CardData
   readonly account?: AccountData
+  readonly conversion?: ConversionTerms
   /** Set when the authorisation is to be captured in the same message, under a reference of its own. */
   readonly captureReference?: XId
 }
@@ -93,6 +119,11 @@ export interface Connector {
   readonly increment?: FollowUp
   /** Money out without a payment behind it. */
   readonly credit?: (request: AuthorizationRequest) => Promise<Outcome>
+  /** Asks the schemes about many cards at once; one answer each, in the order of the questions. Moves no money. */
+  readonly updateCards?: (
+    merchantId: MerchantId,
+    cards: readonly CardQuestion[],
+  ) => Promise<readonly CardUpdate[]>
   /** Mandatory: what became of this reference? `unreached` means surely not received. */
   inquire(inquiry: Inquiry): Promise<Outcome>
 }

@@ -3,7 +3,7 @@ import type { FaultBook } from '#connectors/simulator/faults.ts'
 import type { IssueToken } from '#http/issue-token.ts'
 import { InvalidField, KeyTaken, NotFound, Unavailable } from '#http/ports.ts'
 import type { TestClock } from '#operations/clock.ts'
-import { UnknownPseudoNumber } from '#operations/create-payment.ts'
+import { UnknownPseudoAccount, UnknownPseudoNumber } from '#operations/create-payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { MethodMisfit } from '#operations/follow-up.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
@@ -42,6 +42,8 @@ function translate(error: unknown): unknown {
   if (error instanceof MethodMisfit) return new InvalidField(error.field, error.message)
   if (error instanceof UnknownPseudoNumber)
     return new InvalidField('paymentMethods.card.number', error.message)
+  if (error instanceof UnknownPseudoAccount)
+    return new InvalidField('paymentMethods.directDebit.account.number', error.message)
   if (error instanceof CommitUnknown || isConnectionLost(error)) {
     return new Unavailable('the database cannot be reached', { retryAfterSeconds, cause: error })
   }

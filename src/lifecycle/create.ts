@@ -3,6 +3,7 @@ import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import { customerActionOutstanding, providerResultOutstanding } from '#domain/response-codes.ts'
 import {
+  type AccountInstrument,
   type Instrument,
   type KeyReference,
   noSums,
@@ -37,6 +38,7 @@ export interface NewPayment {
   /** Given when the method captures with the authorisation. */
   readonly captureXId?: XId
   readonly instrument?: Instrument
+  readonly account?: AccountInstrument
   readonly prepared: Prepared
   readonly key?: KeyReference
   /** For methods whose confirm must bring it back. */
@@ -66,7 +68,8 @@ export function firstStep(command: CreateCommand): 'provider' | 'customer' | 'co
 
 /** Asked at once, a payment is PENDING from its first record on: until the answer, money may be on the move. */
 export function openPayment(birth: NewPayment): Payment {
-  const { command, kind, payId, xId, captureXId, instrument, prepared, key, clientToken, now } = birth
+  const { command, kind, payId, xId, captureXId, instrument, account, prepared, key, clientToken, now } =
+    birth
   const step = kind === 'CREDIT' ? 'provider' : firstStep(command)
   const asked = step === 'provider'
   const first: Operation = {
@@ -106,6 +109,7 @@ export function openPayment(birth: NewPayment): Payment {
     captureMethod: command.captureMethod,
     closedForCapture: false,
     instrument,
+    account,
     details: command.details,
     eventSequence: 0,
     operations: [first],

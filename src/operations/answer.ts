@@ -156,6 +156,23 @@ function toCaptureMethod({ captureMethod: { type, delayedHours } }: Payment) {
   return { type, delayed: delayedHours === undefined ? undefined : { delayedHours } }
 }
 
+/** The account with its bank, and beside it the mandate that allows to debit it. */
+function toAccountFields({ account }: Payment) {
+  if (!account) return {}
+  const { last4Digits, pseudoAccountNumber, accountHolderName, code, bankName } = account
+  return {
+    account: {
+      last4Digits,
+      pseudoBankAccountNumber: pseudoAccountNumber,
+      accountHolderName,
+      code,
+      bankName,
+    },
+    mandateId: account.mandateId,
+    dateOfSignature: account.dateOfSignature,
+  }
+}
+
 function toPaymentMethods(payment: Payment) {
   const { method, instrument } = payment
   const { provider } = payment.kind === 'CREDIT' ? lastOperation(payment) : approvingOperation(payment)
@@ -169,6 +186,8 @@ function toPaymentMethods(payment: Payment) {
       brand: instrument?.brand,
       expiryDate: instrument?.expiryDate,
       cardHolderName: instrument?.cardHolderName,
+      dcc: instrument?.dcc,
+      ...toAccountFields(payment),
       schemeReferenceId: provider?.schemeReferenceId,
       providerTransactionId: provider?.transactionId,
     },

@@ -3,17 +3,25 @@ import type { AccountData, CardData, Connector } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Refusal } from '#domain/response-codes.ts'
 import { type CreateCommand, openPayment } from '#lifecycle/create.ts'
-import type { Instrument, Payment, PaymentKind } from '#lifecycle/payment.ts'
+import type {
+  AccountInstrument,
+  CardholderOffer,
+  Instrument,
+  Payment,
+  PaymentKind,
+} from '#lifecycle/payment.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/answer.ts'
 import { type Authorization, authorize } from '#operations/authorize.ts'
 import { callForOutcome } from '#operations/call-provider.ts'
 import { type Engine, merchantNow, newPayId, newXId } from '#operations/engine.ts'
+import { type Honoured, honourQuote, type OfferReply } from '#operations/honour-quote.ts'
 import { keyReference, keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payment-queue.ts'
 import { recordOutcome } from '#operations/record-outcome.ts'
 import { timerAt } from '#operations/timer.ts'
 import { type Change, type Committed, CommitUnknown, type Timer } from '#storage/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
+import type { AdmittedAccount } from '#vault/accounts.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
 export interface CreatePayment {
@@ -21,6 +29,8 @@ export interface CreatePayment {
   readonly command: CreateCommand
   readonly card?: CardData
   readonly account?: AccountData
+  /** The cardholder's answer to an offer to pay in its own currency. */
+  readonly offer?: OfferReply
   readonly key?: OperationKey
   /** CREDIT pays out to the card or account without a payment behind it. */
   readonly kind?: PaymentKind
@@ -28,6 +38,9 @@ export interface CreatePayment {
 
 /** The pseudo card number is not one of this merchant's: the caller names the field. */
 export class UnknownPseudoNumber extends Error {}
+
+/** The same for a pseudo bank account number. */
+export class UnknownPseudoAccount extends Error {}
 
 /** 5: two cards meeting on one of 10^12 pseudo numbers is a rarity; five times in a row is a broken generator. */
 const maximumPseudoNumberTries = 5
@@ -38,7 +51,10 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     return refuse(request, 'NO_CONNECTOR', engine)
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
     const card = await admitCard(request, attempt, engine)
-    const begun = begin(request, card, connector, engine)
+    const account = await admitAccount(request, attempt, engine)
+    const honoured = await readOffer(request, card, engine)
+    if (honoured && !honoured.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
+    const begun = begin(request, { card, account, honoured }, connector, engine)
     const { payment } = begun
     const answer =
       payment.status === 'AUTHORIZE_REQUEST' ? answerOperation(payment, begun.message.reference) : undefined
@@ -51,6 +67,12 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     const committed = await insertOnce(
       {
         card: card?.row,
+        account: account?.row,
+        useQuote: honoured?.conversion && {
+          merchantId: payment.merchantId,
+          quoteId: honoured.conversion.quoteId,
+          payId: payment.payId,
+        },
         insertPayment: payment,
         insertOperations: payment.operations.map(operation => ({ payment, operation })),
         // Nobody else will answer for a payment that waits for its customer: the key is answered with its birth.
@@ -67,9 +89,10 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
       return request.kind === 'CREDIT' ? payOut(begun, engine) : authorize(begun, engine)
     }
     if (committed.conflict === 'trans_id_taken') return refuse(request, 'TRANS_ID_TAKEN', engine)
+    if (committed.conflict === 'quote_taken') return refuse(request, 'QUOTE_NOT_USABLE', engine)
     if (committed.conflict !== 'pseudo_number_taken') throw new CommitRefused(committed.conflict)
   }
-  throw new Error(`no free pseudo card number in ${maximumPseudoNumberTries} tries`)
+  throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
 }
 
 /**
@@ -109,9 +132,36 @@ async function admitCard(
   return admitted
 }
 
+async function admitAccount(
+  request: CreatePayment,
+  attempt: number,
+  engine: Engine,
+): Promise<AdmittedAccount | undefined> {
+  if (!request.account) return undefined
+  const admitted = await engine.accounts.admit(request.merchant.merchantId, request.account.number, {
+    attempt,
+  })
+  if (!admitted) throw new UnknownPseudoAccount('the pseudo bank account number is not known')
+  return admitted
+}
+
+async function readOffer(
+  { offer, merchant, command: { amount } }: CreatePayment,
+  card: AdmittedCard | undefined,
+  engine: Engine,
+): Promise<Honoured | undefined> {
+  return offer && card ? honourQuote(offer, { merchant, amount, card }, engine) : undefined
+}
+
+interface Admitted {
+  readonly card?: AdmittedCard
+  readonly account?: AdmittedAccount
+  readonly honoured?: Extract<Honoured, { usable: true }>
+}
+
 function begin(
   request: CreatePayment,
-  card: AdmittedCard | undefined,
+  { card, account, honoured }: Admitted,
   connector: Connector,
   engine: Engine,
 ): Authorization {
@@ -131,7 +181,8 @@ function begin(
     simulationMode: command.simulationMode,
     at: now,
     card: card && { ...request.card, number: card.number, expiryDate: card.expiryDate },
-    account: request.account,
+    account: account && request.account && { ...request.account, number: account.number },
+    conversion: honoured?.conversion,
     captureReference: captureXId,
   }
   const prepared = connector.prepare(question)
@@ -141,7 +192,8 @@ function begin(
     payId,
     xId,
     captureXId,
-    instrument: card && toInstrument(card, request.card?.cardholderName),
+    instrument: card && toInstrument(card, request.card?.cardholderName, honoured?.offer),
+    account: account && request.account && toAccountInstrument(account, request.account),
     prepared,
     key: keyReference(request.key),
     clientToken: command.method.clientTokenMinutes !== undefined ? engine.newId() : undefined,
@@ -150,13 +202,31 @@ function begin(
   return { merchant, payment, connector, message: { ...question, prepared } }
 }
 
-const toInstrument = (card: AdmittedCard, cardHolderName: string | undefined): Instrument => ({
+const toInstrument = (
+  card: AdmittedCard,
+  cardHolderName: string | undefined,
+  dcc: CardholderOffer | undefined,
+): Instrument => ({
   cardId: card.cardId,
   first6Digits: card.first6Digits,
   last4Digits: card.last4Digits,
   brand: card.brand,
   expiryDate: card.expiryDate,
   cardHolderName,
+  dcc,
+})
+
+const toAccountInstrument = (
+  { accountId, last4Digits }: AdmittedAccount,
+  { holderName, code, bankName, mandateId, dateOfSignature }: AccountData,
+): AccountInstrument => ({
+  accountId,
+  last4Digits,
+  accountHolderName: holderName,
+  code,
+  bankName,
+  mandateId,
+  dateOfSignature,
 })
 
 function expiryTimer(payment: Payment, merchant: Merchant): readonly Timer[] | undefined {

@@ -5,6 +5,8 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { PaymentQueue } from '#operations/payment-queue.ts'
 import type { Change, Committed } from '#storage/change.ts'
 import type { PaymentReader } from '#storage/payments.ts'
+import type { QuoteReader } from '#storage/quotes.ts'
+import type { AccountVault } from '#vault/accounts.ts'
 import type { CardVault } from '#vault/cards.ts'
 
 export interface Engine {
@@ -12,6 +14,8 @@ export interface Engine {
   readonly payments: PaymentReader
   readonly queue: PaymentQueue
   readonly vault: CardVault
+  readonly accounts: AccountVault
+  readonly quotes: QuoteReader
   readonly connectors: Connectors
   readonly clock: Clock
   readonly newId: () => string

@@ -4,6 +4,7 @@
  */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Operation, Payment } from '#lifecycle/payment.ts'
+import type { Quote } from '#storage/quotes.ts'
 
 export interface CardRow {
   readonly merchantId: MerchantId
@@ -12,6 +13,21 @@ export interface CardRow {
   readonly keyVersion: number
   readonly sealed: Buffer
   readonly expiryDate?: string
+}
+
+export interface AccountRow {
+  readonly merchantId: MerchantId
+  readonly accountId: string
+  readonly pseudoNumber: string
+  readonly keyVersion: number
+  readonly sealed: Buffer
+}
+
+/** A quote that this change's payment takes; refused when another payment was faster. */
+export interface QuoteUse {
+  readonly merchantId: MerchantId
+  readonly quoteId: string
+  readonly payId: PayId
 }
 
 export interface KeyRow {
@@ -64,6 +80,9 @@ export interface Timer {
 
 export interface Change {
   readonly card?: CardRow
+  readonly account?: AccountRow
+  readonly useQuote?: QuoteUse
+  readonly insertQuote?: Quote
   readonly insertPayment?: Payment
   /** Written only while the stored version is still `expectedVersion`. */
   readonly updatePayment?: PaymentUpdate
@@ -89,7 +108,12 @@ export interface OperationWrite {
 }
 
 /** Why nothing of a change was written. Each is somebody else's success, so the caller looks again and decides anew. */
-export type Conflict = 'key_taken' | 'trans_id_taken' | 'version_changed' | 'pseudo_number_taken'
+export type Conflict =
+  | 'key_taken'
+  | 'trans_id_taken'
+  | 'version_changed'
+  | 'pseudo_number_taken'
+  | 'quote_taken'
 
 export type Committed =
   | { readonly committed: true }

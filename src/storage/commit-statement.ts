@@ -41,6 +41,8 @@ const paymentTerms: Columns = [
   ['expires_at', 'timestamptz'],
   ['awaits', 'text'],
   ['details', 'json'],
+  ['order_reference', 'text'],
+  ['invoice_id', 'text'],
 ]
 
 /** Written once. */
@@ -51,6 +53,8 @@ const paymentBirth: Columns = [
   ['capture_percent', 'smallint'],
   ['card_id', 'uuid'],
   ['instrument', 'json'],
+  ['account_id', 'uuid'],
+  ['account', 'json'],
   ['created_at', 'timestamptz'],
 ]
 
@@ -88,6 +92,11 @@ const keyAnswer: Columns = [
   ['answer_body', 'text'],
 ]
 
+const quoteKey: Columns = [
+  ['merchant_id', 'text'],
+  ['quote_id', 'uuid'],
+]
+
 const timerKey: Columns = [...paymentKey, ['x_id', 'uuid'], ['kind', 'text']]
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
@@ -121,18 +130,37 @@ const parts = {
       ['sealed', 'bytea'],
       ['expiry_date', 'text'],
     ],
-    // The same card may arrive twice in one moment; the first row stands, unless it was destroyed meanwhile.
-    // A pseudo number met by two cards is an error, and the second card gets another one.
-    // One row per card and in the order of ids, so that two batches with the same cards wait instead of deadlocking.
-    write: columns => {
-      const names = columns.map(([name]) => name).join(', ')
-      return `INSERT INTO vault_card (${names}) SELECT DISTINCT ON (merchant_id, card_id) ${names} FROM card_in
-        WHERE c NOT IN (SELECT c FROM refused) ORDER BY merchant_id, card_id
-        ON CONFLICT (merchant_id, card_id) DO UPDATE
-        SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL
-        WHERE vault_card.sealed IS NULL`
-    },
+    write: keepIn('vault_card', 'card', 'card_id'),
   },
+  account: {
+    columns: [
+      ['merchant_id', 'text'],
+      ['account_id', 'uuid'],
+      ['pseudo_number', 'text'],
+      ['key_version', 'integer'],
+      ['sealed', 'bytea'],
+    ],
+    write: keepIn('vault_account', 'account', 'account_id'),
+  },
+  quoted: {
+    columns: [
+      ...quoteKey,
+      ['bin', 'text'],
+      ['merchant_value', 'bigint'],
+      ['merchant_currency', 'text'],
+      ['cardholder_value', 'bigint'],
+      ['cardholder_currency', 'text'],
+      ['exchange_rate', 'text'],
+      ['markup_percentage', 'text'],
+      ['rate_source', 'text'],
+      ['trans_id', 'text'],
+      ['quoted_at', 'timestamptz'],
+      ['expires_at', 'timestamptz'],
+    ],
+    write: insertInto('dcc_quote', 'quoted'),
+  },
+  // Written by its guard.
+  quote: { columns: [...quoteKey, ['pay_id', 'uuid']], write: undefined },
   operation: {
     columns: [...operationKey, ...operationState, ...operationBirth],
     write: insertInto('operation', 'operation'),
@@ -187,6 +215,22 @@ function insertInto(table: string, part: string, conflict = ''): (columns: Colum
     const names = columns.map(([name]) => name).join(', ')
     return `INSERT INTO ${table} (${names}) SELECT ${names} FROM ${inputName(part)}
       WHERE c NOT IN (SELECT c FROM refused) ${conflict}`
+  }
+}
+
+/**
+ * The same card or account may arrive twice in one moment; the first row stands, unless it was destroyed meanwhile.
+ * A pseudo number met by two of them is an error, and the second one gets another. One row per id and in the order of
+ * ids, so that two batches with the same ones wait instead of deadlocking.
+ */
+function keepIn(table: string, part: string, id: string): (columns: Columns) => string {
+  return columns => {
+    const names = columns.map(([name]) => name).join(', ')
+    return `INSERT INTO ${table} (${names}) SELECT DISTINCT ON (merchant_id, ${id}) ${names} FROM ${inputName(part)}
+      WHERE c NOT IN (SELECT c FROM refused) ORDER BY merchant_id, ${id}
+      ON CONFLICT (merchant_id, ${id}) DO UPDATE
+      SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL
+      WHERE ${table}.sealed IS NULL`
   }
 }
 
@@ -257,17 +301,34 @@ function guards(present: readonly Part[]): string[] {
   }
   const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'
   const early = `taken AS MATERIALIZED (${taken.join(' UNION ALL ') || none})`
-  const updates = (['settled', 'revised'] as const).filter(part => present.includes(part)).map(updatePayment)
+  const updates = [
+    ...(['settled', 'revised'] as const).filter(part => present.includes(part)).map(updatePayment),
+    ...(present.includes('quote') ? [takeQuote()] : []),
+  ]
   return [early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
 }
 
-interface PaymentUpdate {
+interface GuardingUpdate {
   readonly cte: string
   readonly input: string
   readonly updated: string
+  /** What it means when the row was not updated. */
+  readonly why: string
 }
 
-function updatePayment(part: 'settled' | 'revised'): PaymentUpdate {
+/**
+ * A quote is used by one payment. As with a payment's version, the row that is locked and looked at again is the truth.
+ * A change that takes a quote gives birth to a payment and updates none, so the two kinds of guard never meet in one.
+ */
+function takeQuote(): GuardingUpdate {
+  const input = inputName('quote')
+  const updated = 'quote_updated'
+  const cte = `${updated} AS (UPDATE dcc_quote t SET pay_id = i.pay_id FROM ${input} i
+      WHERE ${match(quoteKey)} AND t.pay_id IS NULL AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`
+  return { cte, input, updated, why: 'quote_taken' }
+}
+
+function updatePayment(part: 'settled' | 'revised'): GuardingUpdate {
   const input = inputName(part)
   const updated = `${part}_updated`
   const columns = part === 'settled' ? paymentState : [...paymentState, ...paymentTerms]
@@ -275,14 +336,14 @@ function updatePayment(part: 'settled' | 'revised'): PaymentUpdate {
   const cte = `${updated} AS (UPDATE payment t SET ${set} FROM ${input} i
       WHERE ${match(paymentKey)} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken)
       RETURNING i.c)`
-  return { cte, input, updated }
+  return { cte, input, updated, why: 'version_changed' }
 }
 
-const refusedBy = (updates: readonly PaymentUpdate[]): string =>
+const refusedBy = (updates: readonly GuardingUpdate[]): string =>
   `refused AS MATERIALIZED (${[
     'SELECT c, why FROM taken',
     ...updates.map(
-      ({ input, updated }) => `SELECT i.c, 'version_changed' FROM ${input} i
+      ({ input, updated, why }) => `SELECT i.c, '${why}' FROM ${input} i
       WHERE i.c NOT IN (SELECT c FROM ${updated}) AND i.c NOT IN (SELECT c FROM taken)`,
     ),
   ].join(' UNION ALL ')})`

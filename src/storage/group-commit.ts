@@ -6,6 +6,7 @@ import type { Pool } from 'pg'
 import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/change.ts'
 import { commitStatement, type Part, partNames } from '#storage/commit-statement.ts'
 import {
+  fromAccount,
   fromCard,
   fromEvent,
   fromKey,
@@ -15,6 +16,8 @@ import {
   fromPayment,
   fromPaymentState,
   fromPaymentTerms,
+  fromQuote,
+  fromQuoteUse,
   fromTimer,
   fromTimerKey,
 } from '#storage/rows.ts'
@@ -119,6 +122,9 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     settled: [],
     revised: [],
     card: [],
+    account: [],
+    quoted: [],
+    quote: [],
     operation: [],
     answered: [],
     keyAnswer: [],
@@ -135,6 +141,9 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
       rows[revised ? 'revised' : 'settled'].push({ ...row, expected_version: expectedVersion })
     }
     if (change.card) rows.card.push(fromCard(change.card, c))
+    if (change.account) rows.account.push(fromAccount(change.account, c))
+    if (change.insertQuote) rows.quoted.push(fromQuote(change.insertQuote, c))
+    if (change.useQuote) rows.quote.push(fromQuoteUse(change.useQuote, c))
     for (const operation of change.insertOperations ?? []) rows.operation.push(fromOperation(operation, c))
     for (const operation of change.updateOperations ?? [])
       rows.answered.push(fromOperationState(operation, c))
@@ -160,6 +169,7 @@ const conflictByConstraint: Record<string, Conflict> = {
   idempotency_key_pkey: 'key_taken',
   payment_live_by_trans_id: 'trans_id_taken',
   vault_card_by_pseudo_number: 'pseudo_number_taken',
+  vault_account_by_pseudo_number: 'pseudo_number_taken',
   // Two processes gave the same place among the operations of one payment.
   operation_pkey: 'version_changed',
 }

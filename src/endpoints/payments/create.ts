@@ -130,7 +130,8 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
           merchant,
           command,
           card: readCard(body.paymentMethods.card),
-          account: readAccount(body.paymentMethods.directDebit?.account),
+          account: readAccount(body.paymentMethods.directDebit),
+          offer: body.paymentMethods.card?.dcc,
           key,
         },
         engine,
@@ -152,6 +153,10 @@ function requireMethod(type: string): Method {
 function checkFit(body: CreatePayment, method: Method): void {
   const misfit = findMisfit(method, body)
   if (misfit) throw new InvalidField(misfit.field, misfit.error)
+  // A quote is made for a card, and a page does not know it yet.
+  if (body.paymentMethods.card?.dcc && body.paymentMethods.card.number === undefined) {
+    throw new InvalidField('paymentMethods.card.dcc', 'goes with a card number in the same request only')
+  }
 }
 
 /** What is kept of the request; the method's object stays out, because that is where card data is. */
