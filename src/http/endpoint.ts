@@ -22,6 +22,11 @@ export interface Answer {
   readonly status: number
   readonly json: string
   readonly headers?: Readonly<Record<string, string>>
+  /**
+   * For answers too long to be held at once: what follows the text, piece by piece. Never under a key, whose answer is
+   * stored as one text. When a piece cannot be made the connection is cut, so that nobody takes a part for the whole.
+   */
+  readonly rest?: AsyncIterable<string>
 }
 
 export const answer = (status: number, body: unknown, headers?: Record<string, string>): Answer => ({

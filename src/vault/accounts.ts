@@ -27,6 +27,8 @@ export interface AccountVault {
     number: Secret<string>,
     options?: { attempt?: number },
   ): Promise<AdmittedAccount | undefined>
+  /** What stands for an account that was kept before, destroyed or not. */
+  findPseudoNumber(merchantId: MerchantId, accountId: string): Promise<string | undefined>
   /** The IBAN that an earlier payment brought, for a step that comes later; undefined once destroyed. */
   reopen(merchantId: MerchantId, accountId: string): Promise<Secret<string> | undefined>
 }
@@ -69,6 +71,9 @@ export function createAccountVault(deps: {
         sealed: seal(key, Buffer.from(number), placeOf(merchantId, accountId, version)),
       }
       return { accountId, number: secret, ...maskIban(number), row }
+    },
+    async findPseudoNumber(merchantId, accountId) {
+      return (await deps.store.findAccountById(merchantId, accountId))?.pseudoNumber
     },
     async reopen(merchantId, accountId) {
       const number = await open(merchantId, await deps.store.findAccountById(merchantId, accountId))

@@ -10,6 +10,7 @@ import type {
   FollowUpRequest,
   OperationRequest,
 } from '#connectors/contract.ts'
+import { updateCard } from '#connectors/simulator/card-updates.ts'
 import { createFaultBook, type FaultBook } from '#connectors/simulator/faults.ts'
 import { type Asked, toProviderFacts } from '#connectors/simulator/provider-facts.ts'
 import { scenarioOf } from '#connectors/simulator/test-numbers.ts'
@@ -77,6 +78,7 @@ export function createSimulator({ onMessage, faults = createFaultBook() }: Simul
     reverse: followUp,
     refund: followUp,
     increment: followUp,
+    updateCards: async (_, cards) => cards.map(updateCard),
     credit: request => receive(request, textOf(request.prepared.decline)),
 
     async inquire(inquiry) {
