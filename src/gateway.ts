@@ -23,6 +23,8 @@ import { createTestClock } from '#operations/clock.ts'
 import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants.ts'
 import { createPaymentQueue } from '#operations/payment-queue.ts'
+import { createReferences } from '#operations/references.ts'
+import type { StoredMethods } from '#operations/stored-methods.ts'
 import { formats } from '#schemas/formats.ts'
 import { createAccountStore } from '#storage/account-store.ts'
 import { createClockStore } from '#storage/clock.ts'
@@ -59,6 +61,10 @@ export interface GatewayOptions {
   readonly clock?: Clock
   readonly connectors?: Connectors
   readonly testCrash?: CrashPoint
+  /** Two decimals: what a quote in the cardholder's currency has on top of the published rate. 3.00 unless given. */
+  readonly dccMarkup?: string
+  /** Customers' stored cards, for the account updater; none unless given. */
+  readonly storedMethods?: StoredMethods
 }
 
 export interface Gateway {
@@ -118,6 +124,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)
+    const quotes = createQuoteStore(database)
     const changes = new Set<(merchantId: string) => void>()
     const testClock = createTestClock({
       clock,
@@ -164,6 +171,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
           startLoop(() => timerWorker.runDue(), duePauseMs, onError),
           startLoop(() => settleWorker.recoverAbandoned(), abandonedPauseMs, onError),
           startLoop(() => keyReader.reap(), reapPauseMs, onError),
+          startLoop(() => quotes.reap(), reapPauseMs, onError),
         ]
         return options.publicUrl ?? origin
       },
@@ -308,7 +316,13 @@ async function createServer(
     accessTokens,
     failedTokenRequests: createFailedLogins({ nowMs }),
   })
-  const services: Services = { environment, engine, issueToken, testTools }
+  const services: Services = {
+    environment,
+    engine,
+    issueToken,
+    testTools,
+    references: createReferences(database, options),
+  }
   // In live the levers of the test environment do not exist: their paths are unknown ones.
   const served = endpoints.filter(({ testOnly }) => environment === 'test' || !testOnly)
   // Only the address is not known before the port is open, so the pages are made when first asked for.

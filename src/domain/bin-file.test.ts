@@ -53,7 +53,11 @@ test.each([
       dccEligible: false,
     },
   ],
-  ['\ufeffBIN,Scheme', '0012345,test', expect.objectContaining({ span: { first: 12345000, last: 12345999 } })],
+  [
+    '\ufeffBIN,Scheme',
+    '0012345,test',
+    expect.objectContaining({ span: { first: 12345000, last: 12345999 } }),
+  ],
 ])('%s', (heading, line, expected) => {
   expect(read(heading, line)).toEqual(expected)
 })

@@ -67,12 +67,14 @@ export function readBinLine(line: string, columns: BinColumns): BinRange {
 /** Six to eight digits, and both ends of the same length. */
 function readSpan(first: string, last: string) {
   const end = last === '' ? first : last
-  if (!/^[0-9]{6,8}$/.test(first)) throw new BinFileError(`the range begins with "${cut(first)}", not 6 to 8 digits`)
+  if (!/^[0-9]{6,8}$/.test(first))
+    throw new BinFileError(`the range begins with "${cut(first)}", not 6 to 8 digits`)
   if (!/^[0-9]{6,8}$/.test(end) || end.length !== first.length) {
     throw new BinFileError(`the range ends with "${cut(end)}", not as many digits as ${first} has`)
   }
   const span = toSpan(first, end)
-  if (span.first > span.last) throw new BinFileError(`the range ends with ${end}, before it begins with ${first}`)
+  if (span.first > span.last)
+    throw new BinFileError(`the range ends with ${end}, before it begins with ${first}`)
   return span
 }
 
@@ -107,7 +109,8 @@ function readCountry(text: string): string | undefined {
 
 function readCurrency(text: string, country: string | undefined): string | undefined {
   if (text === '') return country && currencyOfCountry(country)
-  if (!isActiveCurrency(text)) throw new BinFileError(`the currency is "${cut(text)}", not a code of ISO 4217`)
+  if (!isActiveCurrency(text))
+    throw new BinFileError(`the currency is "${cut(text)}", not a code of ISO 4217`)
   return text
 }
 

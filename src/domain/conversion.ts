@@ -44,7 +44,9 @@ export function exchangeRate({ from, to }: RatePair, markupPercentage: string): 
   const dividend =
     perTo.digits * tenTo(perFrom.scale) * (100n * tenTo(markup.scale) + markup.digits) * tenTo(rateScale)
   const divisor = perFrom.digits * tenTo(perTo.scale) * 100n * tenTo(markup.scale)
-  const millionths = divide(dividend, divisor).toString().padStart(rateScale + 1, '0')
+  const millionths = divide(dividend, divisor)
+    .toString()
+    .padStart(rateScale + 1, '0')
   return `${millionths.slice(0, -rateScale)}.${millionths.slice(-rateScale)}`
 }
 

@@ -23,7 +23,10 @@ test.each([
   ['XML of many days, the newest first', xml(friday + thursday)],
   ['XML of many days, the newest last', xml(thursday + friday)],
   ['CSV of one day, as published', 'Date, USD, JPY, \n13 November 2026, 1.1634, 179.79, \n'],
-  ['CSV of many days', 'Date,USD,JPY,BGN,\r\n2026-11-13,1.1634,179.79,N/A,\r\n2026-11-12,1.16,180,1.9558,\r\n'],
+  [
+    'CSV of many days',
+    'Date,USD,JPY,BGN,\r\n2026-11-13,1.1634,179.79,N/A,\r\n2026-11-12,1.16,180,1.9558,\r\n',
+  ],
 ])('%s', (_, text) => {
   expect(parseEcbRates(text)).toEqual(expected)
 })

@@ -18,7 +18,10 @@ export class RateFileError extends Error {}
 
 export function parseEcbRates(text: string): DailyRates {
   const days = text.trimStart().startsWith('<') ? parseXml(text) : parseCsv(text)
-  const newest = days.reduce((best, day) => (best === undefined || day.date > best.date ? day : best), days[0])
+  const newest = days.reduce(
+    (best, day) => (best === undefined || day.date > best.date ? day : best),
+    days[0],
+  )
   if (newest === undefined || newest.rates.size === 0) throw new RateFileError('the file holds no rates')
   return newest
 }
@@ -92,7 +95,8 @@ function checkDate(text: string): string {
 
 /** Currencies that have left the list since are skipped: nobody can be quoted in them. */
 function addRate(day: { date: string; rates: Map<string, string> }, currency: string, rate: string): void {
-  if (!/^[A-Z]{3}$/.test(currency)) throw new RateFileError(`${currency || 'an empty heading'} is not a currency`)
+  if (!/^[A-Z]{3}$/.test(currency))
+    throw new RateFileError(`${currency || 'an empty heading'} is not a currency`)
   if (!isRate(rate)) throw new RateFileError(`${currency} of ${day.date} has the rate ${rate}`)
   if (day.rates.has(currency)) throw new RateFileError(`${day.date} has ${currency} twice`)
   if (isActiveCurrency(currency)) day.rates.set(currency, rate)

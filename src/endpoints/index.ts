@@ -10,6 +10,11 @@ import { incrementalEndpoint } from '#endpoints/payments/increment.ts'
 import { refundEndpoint } from '#endpoints/payments/refund.ts'
 import { reversalEndpoint } from '#endpoints/payments/reverse.ts'
 import { updateEndpoint } from '#endpoints/payments/update.ts'
+import { accountUpdaterEndpoint } from '#endpoints/services/account-updater.ts'
+import { binLookupEndpoint } from '#endpoints/services/bin-lookup.ts'
+import { dccQuoteEndpoint } from '#endpoints/services/dcc-quote.ts'
+import { duplicationCheckEndpoint } from '#endpoints/services/duplication-check.ts'
+import { tokenizeEndpoint } from '#endpoints/services/tokenize.ts'
 import type { Services } from '#endpoints/services.ts'
 import { getClockEndpoint, moveClockEndpoint } from '#endpoints/test/clock.ts'
 import { customerActionEndpoint } from '#endpoints/test/customer-action.ts'
@@ -29,6 +34,12 @@ export const endpoints: readonly Endpoint<Services>[] = [
   updateEndpoint, //         PATCH  /payments/{id}
   getByPayIdEndpoint, //     GET    /payments/getByPayId/{id}
   getByTransIdEndpoint, //   GET    /payments/getByTransId/{id}
+
+  duplicationCheckEndpoint, // POST  /services/duplicationCheck
+  accountUpdaterEndpoint, // POST   /services/accountUpdater
+  binLookupEndpoint, //      POST   /services/binLookup
+  dccQuoteEndpoint, //       POST   /services/dccQuote
+  tokenizeEndpoint, //       POST   /services/tokenService
 
   // The levers of the test environment; live knows none of them.
   getClockEndpoint, //       GET    /test/clock

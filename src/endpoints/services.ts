@@ -7,6 +7,7 @@ import { UnknownPseudoAccount, UnknownPseudoNumber } from '#operations/create-pa
 import type { Engine } from '#operations/engine.ts'
 import { MethodMisfit } from '#operations/follow-up.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
+import type { References } from '#operations/references.ts'
 import { CommitUnknown } from '#storage/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
 
@@ -15,6 +16,7 @@ export interface Services {
   readonly engine: Engine
   readonly issueToken: IssueToken
   readonly testTools: TestTools
+  readonly references: References
 }
 
 /** The levers of the test environment. */

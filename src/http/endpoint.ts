@@ -86,6 +86,8 @@ export interface Endpoint<Services = never> {
   readonly idempotent: boolean
   /** Exists in the test environment only. */
   readonly testOnly?: true
+  /** Searches for what the body names and answers 404 where there is nothing. */
+  readonly looksUp?: true
   readonly dialect: Dialect
   readonly params?: TSchema
   readonly query?: TSchema

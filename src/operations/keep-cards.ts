@@ -16,7 +16,8 @@ export async function keepCards(
   const fresh = admitted.filter(({ row }) => row !== undefined)
   const rows = fresh.flatMap(({ row }) => (row ? [row] : []))
   // Two cards have met on one pseudo number: one by one, so that only the second gets another.
-  if (!(await cards.keep(rows))) for (const card of fresh) await keepOne({ merchantId, card }, { cards, vault })
+  if (!(await cards.keep(rows)))
+    for (const card of fresh) await keepOne({ merchantId, card }, { cards, vault })
   return cards.read(
     merchantId,
     admitted.map(({ cardId }) => cardId),

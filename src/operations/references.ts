@@ -1,10 +1,13 @@
 /** What the services look things up in, and how stored data and that of the test environment are joined. */
+import { testRanges } from '#connectors/simulator/test-bins.ts'
+import { testRateSource, testRates } from '#connectors/simulator/test-rates.ts'
 import { type BinRange, type BinSpan, findNarrowest, widthOf } from '#domain/bin-ranges.ts'
-import type { StoredMethods } from '#operations/stored-methods.ts'
-import type { BinReader } from '#storage/bins.ts'
-import type { CardBook } from '#storage/card-book.ts'
-import type { DuplicateFinder } from '#storage/duplicates.ts'
-import type { FoundRates, RateReader } from '#storage/rates.ts'
+import { noStoredMethods, type StoredMethods } from '#operations/stored-methods.ts'
+import { type BinReader, createBinReader } from '#storage/bins.ts'
+import { type CardBook, createCardBook } from '#storage/card-book.ts'
+import type { Database } from '#storage/database.ts'
+import { createDuplicateFinder, type DuplicateFinder } from '#storage/duplicates.ts'
+import { createRateReader, type FoundRates, type RateReader } from '#storage/rates.ts'
 
 export interface References {
   readonly bins: BinReader
@@ -16,8 +19,34 @@ export interface References {
   readonly markupPercentage: string
 }
 
+/** 3.00 %: what the contract's example shows. */
+const usualMarkup = '3.00'
+
+/** In test the built-in ranges and rates stand behind what was imported; live knows only what was imported. */
+export function createReferences(
+  database: Database,
+  options: {
+    readonly environment: 'test' | 'live'
+    readonly dccMarkup?: string
+    readonly storedMethods?: StoredMethods
+  },
+): References {
+  const { environment, dccMarkup = usualMarkup, storedMethods = noStoredMethods } = options
+  const bins = createBinReader(database)
+  const rates = createRateReader(database)
+  const isTest = environment === 'test'
+  return {
+    bins: isTest ? joinBins(bins, testRanges) : bins,
+    rates: isTest ? joinRates(rates, { rates: testRates, source: testRateSource }) : rates,
+    duplicates: createDuplicateFinder(database),
+    cards: createCardBook(database),
+    storedMethods,
+    markupPercentage: dccMarkup,
+  }
+}
+
 /** Imported ranges and built-in ones: the narrower answers, and of two equal ones the imported. */
-export const joinBins = (imported: BinReader, builtIn: readonly BinRange[]): BinReader => ({
+const joinBins = (imported: BinReader, builtIn: readonly BinRange[]): BinReader => ({
   async find(span: BinSpan) {
     const found = await imported.find(span)
     const own = findNarrowest(builtIn, span)
@@ -27,6 +56,6 @@ export const joinBins = (imported: BinReader, builtIn: readonly BinRange[]): Bin
 })
 
 /** The built-in rates hold until the first import. */
-export const joinRates = (imported: RateReader, builtIn: FoundRates): RateReader => ({
+const joinRates = (imported: RateReader, builtIn: FoundRates): RateReader => ({
   find: async currencies => (await imported.find(currencies)) ?? builtIn,
 })

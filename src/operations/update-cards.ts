@@ -35,8 +35,7 @@ export interface UpdateResult {
   readonly brand?: string
 }
 
-export type UpdateNeeds = Pick<References, 'cards' | 'storedMethods'> &
-  Pick<Engine, 'vault' | 'onAlarm'>
+export type UpdateNeeds = Pick<References, 'cards' | 'storedMethods'> & Pick<Engine, 'vault' | 'onAlarm'>
 
 export interface UpdateRun {
   readonly merchant: Merchant
@@ -120,7 +119,8 @@ async function askFor(
     expiryDate: card.expiryDate ?? kept.expiryDate,
   }))
   try {
-    const answers = questions.length > 0 ? await within(askTimeoutMs, ask(merchant.merchantId, questions)) : []
+    const answers =
+      questions.length > 0 ? await within(askTimeoutMs, ask(merchant.merchantId, questions)) : []
     if (answers.length === questions.length) return answers
     onAlarm({
       code: 'ANSWER_MISMATCH',

@@ -16,10 +16,18 @@ const successor = '4000000000003253'
 const successorExpiry = '203512'
 
 export const updatedCards: readonly UpdatedCard[] = [
-  { number: replaced, outcome: 'CARD_UPDATED', description: `Replaced by ${successor}, valid to ${successorExpiry}` },
+  {
+    number: replaced,
+    outcome: 'CARD_UPDATED',
+    description: `Replaced by ${successor}, valid to ${successorExpiry}`,
+  },
   { number: '4000000000003238', outcome: 'CARD_CLOSED', description: 'The account was closed' },
   { number: renewed, outcome: 'EXPIRY_UPDATED', description: 'The same number, five years longer' },
-  { number: '4000000000003261', outcome: 'CONTACT_CARDHOLDER', description: 'The issuer tells only the cardholder' },
+  {
+    number: '4000000000003261',
+    outcome: 'CONTACT_CARDHOLDER',
+    description: 'The issuer tells only the cardholder',
+  },
   { number: '4000000000003279', outcome: 'NOT_FOUND', description: 'The issuer does not take part' },
 ]
 
