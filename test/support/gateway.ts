@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Connectors } from '#connectors/registry.ts'
 import { createGateway, type Gateway } from '#gateway.ts'
 import type { Clock, CrashPoint } from '#operations/engine.ts'
+import type { StoredMethods } from '#operations/stored-methods.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
@@ -52,6 +53,7 @@ export interface TestGatewayOptions {
   /** The same database by another way, for one that is started beside another gateway. */
   readonly throughUrl?: string
   readonly requestsPerSecond?: number
+  readonly storedMethods?: StoredMethods
 }
 
 const masterKeys = new Map<string, string>()
@@ -72,6 +74,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     clock: options.clock,
     connectors: options.connectors,
     testCrash: options.testCrash,
+    storedMethods: options.storedMethods,
   })
   const { merchantId, apiKey } = beside ?? (await gateway.merchants.create('Test shop'))
   if (options.requestsPerSecond) {
