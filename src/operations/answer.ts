@@ -188,7 +188,8 @@ function toPaymentMethods(payment: Payment) {
       cardHolderName: instrument?.cardHolderName,
       dcc: instrument?.dcc,
       ...toAccountFields(payment),
-      schemeReferenceId: provider?.schemeReferenceId,
+      // Only cards have a scheme.
+      schemeReferenceId: instrument && provider?.schemeReferenceId,
       providerTransactionId: provider?.transactionId,
     },
   }
