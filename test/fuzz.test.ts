@@ -121,6 +121,13 @@ function makeBody(endpoint: Endpoint, random: Random): Buffer | undefined {
 
 /** Chance alone would never find a bin that is known, or a number with right check digits. */
 const withKnownNumbers: Readonly<Record<string, (random: Random) => object>> = {
+  creditWithoutReference: random => ({
+    transId: `fuzz-credit-${random.below(1_000_000)}`,
+    amount: { value: 1 + random.below(5000), currency: 'EUR' },
+    paymentMethods: {
+      directDebit: { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },
+    },
+  }),
   lookUpBin: random => ({ bin: random.pick(testBins).bin }),
   quoteConversion: random => ({ bin: random.pick(testBins).bin }),
   exchangeNumber: random =>
