@@ -14,6 +14,10 @@ export interface GatewayRuns {
   captures(title: string, count: number): Promise<LoadResult & Costs>
   /** Reads those that were prepared last, over and over. */
   reads(title: string): Promise<LoadResult & Costs>
+  /** Card ranges of the list that bins.ts imports, over and over. */
+  lookUps(title: string): Promise<LoadResult & Costs>
+  /** Cards that came into the vault without a payment. */
+  enterCards(count: number): void
   /** Throws when a single payment is missing or too many. */
   audit(): Promise<string>
 }
@@ -53,6 +57,10 @@ export function createGatewayRuns({ stage, gateway, load, watch, takeOrders, sec
       return result
     },
     reads: title => watch(title, () => ask({ kind: 'reads' }), describeLatency),
+    lookUps: title => watch(title, () => ask({ kind: 'lookUps' }), describeLatency),
+    enterCards(count) {
+      books.cards += count
+    },
     audit: () => withClient(gatewayUrl, client => auditBooks(client, merchantId, books)),
   }
 }

@@ -4,11 +4,13 @@
  * which a request should have started. Every answer is checked; one that is not as expected ends the run.
  */
 import { type Arrivals, makeArrivals } from '#bench/arrivals.ts'
+import { binCount, firstBin } from '#bench/bins.ts'
 import { type Answer, type Caller, openCaller } from '#bench/caller.ts'
 import { percentileOf } from '#bench/figures.ts'
 import { answerJobs, meterOwnCores } from '#bench/peer.ts'
 import {
   amountOf,
+  makeBinRequest,
   makeCaptureRequest,
   makePaymentRequest,
   makeReadRequest,
@@ -18,7 +20,7 @@ import type { Measured } from '#bench/watch.ts'
 
 export interface LoadJob extends Target {
   /** prepare: MANUAL payments, which captures and reads then use. */
-  readonly kind: 'payments' | 'prepare' | 'captures' | 'reads'
+  readonly kind: 'payments' | 'prepare' | 'captures' | 'reads' | 'lookUps'
   readonly concurrency: number
   /** The number of the first order; every job has a range of its own. */
   readonly firstOrder: number
@@ -165,7 +167,25 @@ const scripts: Record<LoadJob['kind'], MakeScript> = {
       },
     }
   },
+
+  lookUps(job, issued) {
+    const request = makeBinRequest(job, String(firstBin))
+    return {
+      next() {
+        issued.count += 1
+        request.write(firstBin + ((issued.count * binStep) % binCount))
+        return request.bytes
+      },
+      accept(answer) {
+        expectAnswer(answer, '"brand":"visa"')
+        return 0
+      },
+    }
+  },
 }
+
+/** A step through the list that comes to every range before it comes to one again. */
+const binStep = 100_003
 
 function createScript(job: LoadJob, issued: { count: number }, captureType: 'AUTOMATIC' | 'MANUAL'): Script {
   const request = makePaymentRequest(job, captureType)

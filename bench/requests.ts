@@ -136,6 +136,13 @@ export function makeReadRequest(target: Target): ReadRequest {
   return { bytes, write: payId => void bytes.write(payId, place, 'latin1') }
 }
 
+/** Eight digits of a list; see bins.ts. */
+export function makeBinRequest(target: Target, example: string): Request & { write(bin: number): void } {
+  const bytes = post('/services/binLookup', { bin: example }, target)
+  const place = bytes.indexOf(example)
+  return { bytes, write: bin => void bytes.write(String(bin), place, 'latin1') }
+}
+
 const digitsOf = (order: number): string => String(order).padStart(orderDigits, '0')
 
 /** 45…: no number of the simulator begins like this, so every one is approved. The last digit is Luhn's. */
