@@ -21,9 +21,9 @@ import { referencePages } from '#http/reference/pages.ts'
 import { createHttpServer, type HttpServer } from '#http/server.ts'
 import { createTestClock } from '#operations/clock.ts'
 import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
+import { createLookUps } from '#operations/look-ups.ts'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants.ts'
 import { createPaymentQueue } from '#operations/payment-queue.ts'
-import { createReferences } from '#operations/references.ts'
 import type { StoredMethods } from '#operations/stored-methods.ts'
 import { formats } from '#schemas/formats.ts'
 import { createAccountStore } from '#storage/account-store.ts'
@@ -321,7 +321,7 @@ async function createServer(
     engine,
     issueToken,
     testTools,
-    references: createReferences(database, options),
+    lookUps: createLookUps(database, options),
   }
   // In live the levers of the test environment do not exist: their paths are unknown ones.
   const served = endpoints.filter(({ testOnly }) => environment === 'test' || !testOnly)

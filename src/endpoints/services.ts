@@ -6,8 +6,8 @@ import type { TestClock } from '#operations/clock.ts'
 import { UnknownPseudoAccount, UnknownPseudoNumber } from '#operations/create-payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { MethodMisfit } from '#operations/follow-up.ts'
+import type { LookUps } from '#operations/look-ups.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
-import type { References } from '#operations/references.ts'
 import { CommitUnknown } from '#storage/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
 
@@ -16,7 +16,7 @@ export interface Services {
   readonly engine: Engine
   readonly issueToken: IssueToken
   readonly testTools: TestTools
-  readonly references: References
+  readonly lookUps: LookUps
 }
 
 /** The levers of the test environment. */

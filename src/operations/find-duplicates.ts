@@ -3,7 +3,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
 import { orderPaid, orderPending, orderSeveral, success } from '#domain/response-codes.ts'
 import { type Clock, merchantNow } from '#operations/engine.ts'
-import type { References } from '#operations/references.ts'
+import type { LookUps } from '#operations/look-ups.ts'
 import type { PaymentOfOrder } from '#storage/duplicates.ts'
 
 export interface DuplicateSearch {
@@ -22,7 +22,7 @@ const hourMs = 60 * 60 * 1000
 
 export async function findDuplicates(
   { merchant, order, amount, lookbackHours }: DuplicateSearch,
-  { duplicates, clock }: Pick<References, 'duplicates'> & { readonly clock: Clock },
+  { duplicates, clock }: Pick<LookUps, 'duplicates'> & { readonly clock: Clock },
 ): Promise<Duplicates> {
   const since = new Date(merchantNow(clock, merchant).getTime() - lookbackHours * hourMs)
   const payments = await duplicates.find({ merchantId: merchant.merchantId, ...order, amount, since })

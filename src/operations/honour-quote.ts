@@ -1,5 +1,6 @@
 /** A payment that names a quote: may it use it, and on which terms? Whether nobody was faster is decided by the commit. */
 import type { ConversionTerms } from '#connectors/contract.ts'
+import { convert } from '#domain/conversion.ts'
 import { parseXId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
@@ -36,6 +37,15 @@ export async function honourQuote(
   const { cardholderAmount, exchangeRate, markupPercentage, rateSource } = quote
   const conversion = { quoteId: quote.quoteId, cardholderAmount, exchangeRate, markupPercentage }
   return { usable: true, offer: { ...conversion, accepted: true, rateSource }, conversion }
+}
+
+/** The terms of an accepted offer for a step that comes later, perhaps over a lower amount: the same rate. */
+export function convertAgain(offer: CardholderOffer | undefined, amount: Money): ConversionTerms | undefined {
+  const { quoteId, cardholderAmount: promised, exchangeRate, markupPercentage } = offer ?? {}
+  if (quoteId === undefined || !promised || exchangeRate === undefined || markupPercentage === undefined)
+    return undefined
+  const cardholderAmount = convert(amount, exchangeRate, promised.currency)
+  return cardholderAmount && { quoteId, cardholderAmount, exchangeRate, markupPercentage }
 }
 
 function fits(

@@ -1,11 +1,11 @@
 /** Many cards into the vault at once, and what stands for each of them. */
 import type { Merchant } from '#domain/merchant.ts'
 import type { Engine } from '#operations/engine.ts'
-import type { References } from '#operations/references.ts'
+import type { LookUps } from '#operations/look-ups.ts'
 import type { KeptCard } from '#storage/card-book.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
-type Needs = Pick<References, 'cards'> & Pick<Engine, 'vault'>
+type Needs = Pick<LookUps, 'cards'> & Pick<Engine, 'vault'>
 
 /** By card id. */
 export async function keepCards(

@@ -5,7 +5,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
 import type { Engine } from '#operations/engine.ts'
 import { merchantNow } from '#operations/engine.ts'
-import type { References } from '#operations/references.ts'
+import type { LookUps } from '#operations/look-ups.ts'
 import type { Quote } from '#storage/quotes.ts'
 
 export interface QuoteRequest {
@@ -25,7 +25,7 @@ export type Quoted =
 /** 10 minutes: the contract's. */
 const validMs = 10 * 60 * 1000
 
-type Needs = Pick<References, 'bins' | 'rates' | 'markupPercentage'> & Pick<Engine, 'clock' | 'newId'>
+type Needs = Pick<LookUps, 'bins' | 'rates' | 'markupPercentage'> & Pick<Engine, 'clock' | 'newId'>
 
 export async function quoteConversion(request: QuoteRequest, needs: Needs): Promise<Quoted> {
   const quotedAt = merchantNow(needs.clock, request.merchant)

@@ -11,8 +11,8 @@ import type { Secret } from '#domain/secret.ts'
 import type { OperationAnswer } from '#operations/answer.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
+import type { LookUps } from '#operations/look-ups.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
-import type { References } from '#operations/references.ts'
 import type { Change } from '#storage/change.ts'
 
 export interface TokenRequest {
@@ -34,7 +34,7 @@ export interface PseudoNumber {
 /** Writes the answer for what was found; it is stored under the key in the commit that keeps the number. */
 export type Tell = (found: PseudoNumber | Refusal) => OperationAnswer
 
-type Needs = Pick<References, 'cards'> & Pick<Engine, 'vault' | 'accounts' | 'commit' | 'clock'>
+type Needs = Pick<LookUps, 'cards'> & Pick<Engine, 'vault' | 'accounts' | 'commit' | 'clock'>
 
 /** What the vault makes of the number: what is to be written, if anything, and what stands for it. */
 interface Admission {

@@ -7,7 +7,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { Secret } from '#domain/secret.ts'
 import type { Engine } from '#operations/engine.ts'
 import { keepCards } from '#operations/keep-cards.ts'
-import type { References } from '#operations/references.ts'
+import type { LookUps } from '#operations/look-ups.ts'
 import type { KeptCard } from '#storage/card-book.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
@@ -35,7 +35,7 @@ export interface UpdateResult {
   readonly brand?: string
 }
 
-export type UpdateNeeds = Pick<References, 'cards' | 'storedMethods'> & Pick<Engine, 'vault' | 'onAlarm'>
+export type UpdateNeeds = Pick<LookUps, 'cards' | 'storedMethods'> & Pick<Engine, 'vault' | 'onAlarm'>
 
 export interface UpdateRun {
   readonly merchant: Merchant

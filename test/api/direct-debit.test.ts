@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { paymentRecord } from '#schemas/payment-record.ts'
+import { compileCheck } from '#test/support/check-schema.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
@@ -41,6 +43,7 @@ test('200 the record shows the account masked, its bank and the mandate', async 
     providerTransactionId: expect.any(String),
   })
   expect(record.text).not.toContain(iban.slice(4, -4))
+  expect(compileCheck(paymentRecord)(record.body)).toEqual([])
 })
 
 test('200 the account lies in the vault once, however often it pays', async () => {

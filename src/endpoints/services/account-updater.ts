@@ -6,7 +6,7 @@ import { perform, type Services } from '#endpoints/services.ts'
 import { type Answer, endpoint } from '#http/endpoint.ts'
 import { refusedAnswer } from '#http/refused.ts'
 import { findMethodByKey } from '#methods/catalogue.ts'
-import { storeRefusal } from '#operations/key.ts'
+import { storeAnswer } from '#operations/key.ts'
 import { type AskedCard, type UpdateResult, updateCards } from '#operations/update-cards.ts'
 import { type AccountUpdate, accountUpdate, accountUpdates } from '#schemas/services/account-updater.ts'
 
@@ -56,20 +56,20 @@ export const accountUpdaterEndpoint = endpoint<Services, typeof accountUpdate>({
       },
     },
   ],
-  async handle({ body, merchant, key, traceId }, { engine, references }) {
+  async handle({ body, merchant, key, traceId }, { engine, lookUps }) {
     const method = findMethodByKey('card')
     const connector = method && engine.connectors.find(method)
     const ask = connector?.updateCards
     if (!ask) {
       const code = refusalCodes[connector ? 'METHOD_LACKS_OPERATION' : 'NO_CONNECTOR']
-      return perform(storeRefusal(refusedAnswer(code, traceId), { merchant, key }, engine))
+      return perform(storeAnswer(refusedAnswer(code, traceId), { merchant, key }, engine))
     }
     const run = { merchant, cards: body.cards.map(toAsked), ask }
-    const slices = updateCards(run, { ...references, ...engine })
+    const slices = updateCards(run, { ...lookUps, ...engine })
     const pieces = write(body.transId, slices)
     if (!key) return openAnswer(pieces)
     const json = await perform(collect(pieces))
-    return perform(storeRefusal({ status: 200, json }, { merchant, key }, engine))
+    return perform(storeAnswer({ status: 200, json }, { merchant, key }, engine))
   },
 })
 

@@ -36,7 +36,7 @@ export const binLookupEndpoint = endpoint<Services, typeof binQuestion>({
   ],
   async handle(call, services) {
     const { bin } = call.body
-    const { span: _, ...facts } = await perform(services.references.bins.find(toSpan(bin)))
+    const { span: _, ...facts } = await perform(services.lookUps.bins.find(toSpan(bin)))
     return keep({ bin, ...facts }, call, services)
   },
 })

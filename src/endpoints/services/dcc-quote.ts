@@ -47,8 +47,8 @@ export const dccQuoteEndpoint = endpoint<Services, typeof quoteQuestion>({
       },
     },
   ],
-  async handle({ body, merchant, key }, { engine, references }) {
-    const quoted = await perform(quoteConversion({ merchant, ...body }, { ...references, ...engine }))
+  async handle({ body, merchant, key }, { engine, lookUps }) {
+    const quoted = await perform(quoteConversion({ merchant, ...body }, { ...lookUps, ...engine }))
     return perform(storeQuote({ quoted, answer: answer(200, show(quoted, body)), merchant, key }, engine))
   },
 })

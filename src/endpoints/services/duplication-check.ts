@@ -36,9 +36,9 @@ export const duplicationCheckEndpoint = endpoint<Services, typeof duplicationChe
   async handle(call, services) {
     const { body, merchant } = call
     const { order, amount, lookbackHours = usualLookbackHours } = body
-    const { engine, references } = services
+    const { engine, lookUps } = services
     const found = await perform(
-      findDuplicates({ merchant, order, amount, lookbackHours }, { ...references, clock: engine.clock }),
+      findDuplicates({ merchant, order, amount, lookbackHours }, { ...lookUps, clock: engine.clock }),
     )
     return keep(
       {

@@ -4,7 +4,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { describe, success } from '#domain/response-codes.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { type Answer, answer, type IdempotencyKey } from '#http/endpoint.ts'
-import { storeRefusal } from '#operations/key.ts'
+import { storeAnswer } from '#operations/key.ts'
 
 export const serviceCall = {
   verb: 'POST',
@@ -27,4 +27,4 @@ export const keep = (
   body: unknown,
   { merchant, key }: { merchant: Merchant; key: IdempotencyKey | undefined },
   { engine }: Services,
-): Promise<Answer> => perform(storeRefusal(answer(200, body), { merchant, key }, engine))
+): Promise<Answer> => perform(storeAnswer(answer(200, body), { merchant, key }, engine))

@@ -58,7 +58,7 @@ export const tokenizeEndpoint = endpoint<Services, typeof tokenQuestion>({
       },
     },
   ],
-  async handle({ body, merchant, key, traceId }, { engine, references }) {
+  async handle({ body, merchant, key, traceId }, { engine, lookUps }) {
     const { type, number, expiryDate } = body
     const tell = (found: PseudoNumber | Refusal): Answer => {
       if (typeof found === 'string') return refusedAnswer(refusalCodes[found], traceId)
@@ -72,6 +72,6 @@ export const tokenizeEndpoint = endpoint<Services, typeof tokenQuestion>({
       })
     }
     const request = { merchant, kind: type, number: new Secret(number), expiryDate, key }
-    return perform(tokenize(request, tell, { ...references, ...engine }))
+    return perform(tokenize(request, tell, { ...lookUps, ...engine }))
   },
 })

@@ -202,6 +202,21 @@ describe('a payment', () => {
     expect(await pay(id)).toMatchObject({ status: 200 })
   })
 
+  test.each([
+    [4999, 4377],
+    [2500, 2189],
+  ])('200 confirmed later with %d: the acquirer hears %d at the same rate', async (value, expected) => {
+    const id = await quoteId()
+    const ordered = await pay(id, { card: { dcc: { quoteId: id, accepted: true }, eventToken: 'ORDER' } })
+    expect(ordered).toMatchObject({ status: 200, body: { status: 'AUTHORIZE_REQUEST' } })
+    expect(await shop.act(ordered.body.payId, 'confirms', value)).toMatchObject({ status: 200 })
+    expect(told).toMatchObject({
+      quoteId: id,
+      cardholderAmount: { value: expected, currency: 'GBP' },
+      exchangeRate: '0.875500',
+    })
+  })
+
   test("expires in the merchant's time", async () => {
     const [early, late] = [await quoteId(), await quoteId()]
     await shop.advance('PT9M30S')

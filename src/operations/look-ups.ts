@@ -9,7 +9,7 @@ import type { Database } from '#storage/database.ts'
 import { createDuplicateFinder, type DuplicateFinder } from '#storage/duplicates.ts'
 import { createRateReader, type FoundRates, type RateReader } from '#storage/rates.ts'
 
-export interface References {
+export interface LookUps {
   readonly bins: BinReader
   readonly rates: RateReader
   readonly duplicates: DuplicateFinder
@@ -23,14 +23,14 @@ export interface References {
 const usualMarkup = '3.00'
 
 /** In test the built-in ranges and rates stand behind what was imported; live knows only what was imported. */
-export function createReferences(
+export function createLookUps(
   database: Database,
   options: {
     readonly environment: 'test' | 'live'
     readonly dccMarkup?: string
     readonly storedMethods?: StoredMethods
   },
-): References {
+): LookUps {
   const { environment, dccMarkup = usualMarkup, storedMethods = noStoredMethods } = options
   const bins = createBinReader(database)
   const rates = createRateReader(database)
