@@ -86,6 +86,19 @@ describe('refused', () => {
   })
 })
 
+test('a card number in the wrong file is not repeated', () => {
+  const tell = (line: string) => {
+    try {
+      read(own, line)
+    } catch (error) {
+      return String(error)
+    }
+    return ''
+  }
+  expect(tell('4111111111111111,,visa,,,,,,,')).toContain('"411111******1111"')
+  expect(tell('411111,,visa,,,,,4111111111111111,,')).toContain('"411111******1111"')
+})
+
 describe('the narrowest range that holds all of the question answers', () => {
   const range = (brand: string, first: string, last?: string) => ({
     span: toSpan(first, last),

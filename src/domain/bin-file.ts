@@ -3,6 +3,7 @@
  * name their columns differently, so several names are known for each. What does not fit is refused by its column.
  */
 import { type BinRange, type CardSource, cardSources, toSpan } from '#domain/bin-ranges.ts'
+import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import { findCountryByAlpha2, findCountryByAlpha3 } from '#domain/countries.ts'
 import { currencyOfCountry } from '#domain/country-currencies.ts'
 import { splitCsvLine } from '#domain/csv.ts'
@@ -127,5 +128,5 @@ function readFlag(text: string, otherwise: boolean): boolean {
   throw new BinFileError(`dccEligible is "${cut(text)}", not true or false`)
 }
 
-/** 40 characters: enough to find the place; a card list should hold nothing secret, but nobody knows what was given. */
-const cut = (text: string): string => text.slice(0, 40)
+/** 40 characters: enough to find the place. Whoever gives the wrong file may give one with card numbers in it. */
+const cut = (text: string): string => scrubCardNumbers(text).slice(0, 40)

@@ -35,6 +35,10 @@ test('a currency that has left the list is skipped', () => {
   expect([...parseEcbRates(xml(thursday)).rates.keys()]).toEqual(['USD'])
 })
 
+test('a card number in the wrong file is not repeated', () => {
+  expect(() => parseEcbRates('Date, USD\n4111111111111111, 1')).toThrow(/^411111\*{6}1111 is not a day$/)
+})
+
 describe('refused', () => {
   test.each([
     ['nothing', ''],

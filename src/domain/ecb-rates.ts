@@ -2,6 +2,7 @@
  * The reference rates of the European Central Bank as published every working day: the XML file, and the CSV file. Both
  * may hold one day or many; the newest counts. Whatever does not look as it should is refused by name.
  */
+import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import { isRate } from '#domain/conversion.ts'
 import { isActiveCurrency } from '#domain/currencies.ts'
 import { isDate } from '#domain/dates.ts'
@@ -35,7 +36,7 @@ function parseXml(text: string): DailyRates[] {
     if (currency === undefined && rate === undefined) continue
     const day = days.at(-1)
     if (day === undefined || currency === undefined || rate === undefined) {
-      throw new RateFileError(`${tag} is no rate of a day`)
+      throw new RateFileError(`${cut(tag)} is no rate of a day`)
     }
     addRate(day, currency, rate)
   }
@@ -89,15 +90,18 @@ function toIsoDate(text: string): string {
 }
 
 function checkDate(text: string): string {
-  if (!isDate(text)) throw new RateFileError(`${text} is not a day`)
+  if (!isDate(text)) throw new RateFileError(`${cut(text)} is not a day`)
   return text
 }
 
 /** Currencies that have left the list since are skipped: nobody can be quoted in them. */
 function addRate(day: { date: string; rates: Map<string, string> }, currency: string, rate: string): void {
   if (!/^[A-Z]{3}$/.test(currency))
-    throw new RateFileError(`${currency || 'an empty heading'} is not a currency`)
-  if (!isRate(rate)) throw new RateFileError(`${currency} of ${day.date} has the rate ${rate}`)
+    throw new RateFileError(`${cut(currency) || 'an empty heading'} is not a currency`)
+  if (!isRate(rate)) throw new RateFileError(`${currency} of ${day.date} has the rate ${cut(rate)}`)
   if (day.rates.has(currency)) throw new RateFileError(`${day.date} has ${currency} twice`)
   if (isActiveCurrency(currency)) day.rates.set(currency, rate)
 }
+
+/** As for card lists: what is repeated is short, and holds no card number even if the file is the wrong one. */
+const cut = (text: string): string => scrubCardNumbers(text).slice(0, 40)

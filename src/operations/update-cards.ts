@@ -3,6 +3,7 @@
  * slice is done before its results are given out, so the whole may be as long as it likes. Repeating it does no harm.
  */
 import type { CardUpdate, Connector } from '#connectors/contract.ts'
+import { isPseudoCardNumber } from '#domain/card-numbers.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Secret } from '#domain/secret.ts'
 import type { Engine } from '#operations/engine.ts'
@@ -88,11 +89,12 @@ const withKept = (card: AdmittedCard, kept: ReadonlyMap<string, KeptCard>): Know
   return row && { card, kept: row }
 }
 
-/** A pseudo number that is not the merchant's is repeated as it was sent; it stands for nothing. */
-const unknown = (card: AskedCard): UpdateResult => ({
-  pseudoCardNumber: card.number?.reveal(),
-  updateStatus: 'NOT_FOUND',
-})
+/** A pseudo number that is not the merchant's is repeated as it was sent; it stands for nothing. A card number never is. */
+function unknown(card: AskedCard): UpdateResult {
+  const number = card.number?.reveal()
+  const pseudoCardNumber = number !== undefined && isPseudoCardNumber(number) ? number : undefined
+  return { pseudoCardNumber, updateStatus: 'NOT_FOUND' }
+}
 
 async function admit(
   asked: AskedCard,
