@@ -3,7 +3,9 @@ import type { ConversionTerms } from '#connectors/contract.ts'
 import { simulatedBy } from '#connectors/registry.ts'
 import { createSimulator } from '#connectors/simulator/simulator.ts'
 import { parseEcbRates } from '#domain/ecb-rates.ts'
+import type { MerchantId } from '#domain/ids.ts'
 import { openDatabase } from '#storage/database.ts'
+import { createQuoteStore } from '#storage/quotes.ts'
 import { replaceRates } from '#storage/rates.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openShop, refused, type Shop } from '#test/support/shop.ts'
@@ -283,6 +285,25 @@ describe('a payment', () => {
     expect(first.status).toBe(200)
     expect((await shop.call('POST', '/payments', body, headers)).text).toBe(first.text)
   })
+})
+
+test('quotes that nobody took are cleared away a day after their end, used ones stay', async () => {
+  const database = openDatabase(gateway.databaseUrl, () => undefined)
+  const quotes = createQuoteStore(database)
+  const merchantId = shop.merchantId as MerchantId
+  const [used, unused] = [await quoteId(), await quoteId()]
+  await pay(used)
+  const left = async () => [
+    (await quotes.find(merchantId, used)) !== undefined,
+    (await quotes.find(merchantId, unused)) !== undefined,
+  ]
+  await shop.advance('PT24H')
+  await quotes.reap()
+  expect(await left()).toEqual([true, true])
+  await shop.advance('PT11M')
+  expect(await quotes.reap()).toBeGreaterThan(0)
+  expect(await left()).toEqual([true, false])
+  await database.close()
 })
 
 test('imported rates take the place of the built-in ones, all at once', async () => {
