@@ -37,7 +37,7 @@ describe('the rate has six decimals, the markup in it, and is rounded half up', 
     ['1', '0.0000005', '0.00', '0.000001'],
     ['1', '0.0000004999', '0.00', '0.000000'],
     ['1', '1', '2.50', '1.025000'],
-  ])('from %s to %s with %s %%: %s', (from, to, markup, expected) => {
+  ])('from %s to %s with a markup of %s: %s', (from, to, markup, expected) => {
     expect(exchangeRate({ from, to }, markup)).toBe(expected)
   })
 })
