@@ -16,6 +16,10 @@ export interface GatewayRuns {
   reads(title: string): Promise<LoadResult & Costs>
   /** Reads these paths by turns. */
   gets(title: string, paths: readonly string[], job?: Partial<LoadJob>): Promise<LoadResult & Costs>
+  /** Card ranges of the list that bins.ts imports, over and over. */
+  lookUps(title: string): Promise<LoadResult & Costs>
+  /** Cards that came into the vault without a payment. */
+  enterCards(count: number): void
   /** Throws when a single payment is missing or too many. */
   audit(): Promise<string>
 }
@@ -57,6 +61,10 @@ export function createGatewayRuns({ stage, gateway, load, watch, takeOrders, sec
     reads: title => watch(title, () => ask({ kind: 'reads' }), describeLatency),
     gets: (title, paths, job = {}) =>
       watch(title, () => ask({ kind: 'gets', paths, ...job }), describeLatency),
+    lookUps: title => watch(title, () => ask({ kind: 'lookUps' }), describeLatency),
+    enterCards(count) {
+      books.cards += count
+    },
     audit: () => withClient(gatewayUrl, client => auditBooks(client, merchantId, books)),
   }
 }

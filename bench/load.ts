@@ -4,11 +4,13 @@
  * which a request should have started. Every answer is checked; one that is not as expected ends the run.
  */
 import { type Arrivals, makeArrivals } from '#bench/arrivals.ts'
+import { binCount, firstBin } from '#bench/bins.ts'
 import { type Answer, type Caller, openCaller } from '#bench/caller.ts'
 import { percentileOf } from '#bench/figures.ts'
 import { answerJobs, meterOwnCores } from '#bench/peer.ts'
 import {
   amountOf,
+  makeBinRequest,
   makeCaptureRequest,
   makeGetRequest,
   makePaymentRequest,
@@ -19,7 +21,7 @@ import type { Measured } from '#bench/watch.ts'
 
 export interface LoadJob extends Target {
   /** prepare: MANUAL payments, which captures and reads then use. */
-  readonly kind: 'payments' | 'prepare' | 'captures' | 'reads' | 'gets'
+  readonly kind: 'payments' | 'prepare' | 'captures' | 'reads' | 'gets' | 'lookUps'
   /** What `gets` reads, by turns. */
   readonly paths?: readonly string[]
   readonly concurrency: number
@@ -169,6 +171,21 @@ const scripts: Record<LoadJob['kind'], MakeScript> = {
       },
     }
   },
+
+  lookUps(job, issued) {
+    const request = makeBinRequest(job, String(firstBin))
+    return {
+      next() {
+        issued.count += 1
+        request.write(firstBin + ((issued.count * binStep) % binCount))
+        return request.bytes
+      },
+      accept(answer) {
+        expectAnswer(answer, '"brand":"visa"')
+        return 0
+      },
+    }
+  },
 }
 
 function createGets(job: LoadJob, issued: { count: number }): Script {
@@ -185,6 +202,8 @@ function createGets(job: LoadJob, issued: { count: number }): Script {
     },
   }
 }
+/** A step through the list that comes to every range before it comes to one again. */
+const binStep = 100_003
 
 function createScript(job: LoadJob, issued: { count: number }, captureType: 'AUTOMATIC' | 'MANUAL'): Script {
   const request = makePaymentRequest(job, captureType)

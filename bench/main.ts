@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util'
 import type { BareJob } from '#bench/bare-loop.ts'
 import { readCaptureTransactions, readPaymentTransactions } from '#bench/bare-rows.ts'
 import { type BareRuns, bareConnections, createBareRuns } from '#bench/bare-runs.ts'
+import { measureBins } from '#bench/bins.ts'
 import { measureCustomers } from '#bench/customers.ts'
 import {
   type Line,
@@ -28,14 +29,14 @@ import { type Memory, readMemory } from '#bench/resources.ts'
 import { openStage, type Stage, withClient } from '#bench/stage.ts'
 import { type Costs, createWatch, type Measured, numberOrders } from '#bench/watch.ts'
 
-const partNames = ['a', 'b', 'c', 'captures', 'reads', 'customers', 'start'] as const
+const partNames = ['a', 'b', 'c', 'captures', 'reads', 'customers', 'bins', 'start'] as const
 type Part = (typeof partNames)[number]
 
 const help = `npm run bench -- [options]
   --seconds N    length of each measurement (5)
   --rounds N     how often each is repeated, in turns (3)
   --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, reads, customers,
-                 start; may be given several times (all)
+                 bins (look-ups and account updater), start; may be given several times (all)
   --profile DIR  have the gateway write a profile of its processor time there (slows it down)`
 
 /** The issue's: at least as fast as pgbench, and 2.2 times the driver loop. */
@@ -145,6 +146,7 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
     if (parts.has('b')) await measureLatency(bench, rates, lines)
     if (parts.has('captures') || parts.has('reads')) await measureOthers(bench, lines)
     if (parts.has('customers')) await measureCustomers(bench, lines)
+    if (parts.has('bins')) lines.push(...(await measureBins({ ...bench, say })))
     if (parts.has('c')) lines.push(...describeMemory(idle, readMemory(gateway.pid)))
     say(
       `books of the gateway: ${await bench.through.audit()}; all that was acknowledged is there, all sums hold`,

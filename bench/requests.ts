@@ -139,6 +139,12 @@ export function makeReadRequest(target: Target): ReadRequest {
 /** One that needs no writing over. */
 export const makeGetRequest = (path: string, target: Target): Buffer =>
   Buffer.from(head('GET', path, target), 'latin1')
+/** Eight digits of a list; see bins.ts. */
+export function makeBinRequest(target: Target, example: string): Request & { write(bin: number): void } {
+  const bytes = post('/services/binLookup', { bin: example }, target)
+  const place = bytes.indexOf(example)
+  return { bytes, write: bin => void bytes.write(String(bin), place, 'latin1') }
+}
 
 const digitsOf = (order: number): string => String(order).padStart(orderDigits, '0')
 

@@ -28,6 +28,8 @@ export interface Config {
   /** An origin, without a path. */
   readonly publicUrl?: string
   readonly logLevel: (typeof logLevels)[number]
+  /** Percent with two decimals; the gateway's own unless set. */
+  readonly dccMarkup?: string
   /** The npm script that runs us, where one does: npm's end then is ours, and hints are written for npm. */
   readonly npmScript?: string
   /** What is odd but hinders nothing. */
@@ -87,6 +89,11 @@ export const variables: readonly Variable[] = [
     default: 'from HOST and PORT',
   },
   { name: 'TOLLGATE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent', default: 'info' },
+  {
+    name: 'TOLLGATE_DCC_MARKUP',
+    meaning: 'percent on top of the published rate when a cardholder is quoted its own currency, 0 to 20',
+    default: '3.00',
+  },
 ]
 
 /** The API reference asks its readers to set these for its curl commands; they are not meant for the gateway. */
@@ -130,6 +137,7 @@ export function readConfig(
     trustedProxy: choose('TOLLGATE_TRUSTED_PROXY', ['true', 'false'], 'false') === 'true',
     publicUrl: readPublicUrl(reader),
     logLevel: choose('TOLLGATE_LOG_LEVEL', logLevels, 'info'),
+    dccMarkup: readMarkup(reader),
     npmScript: text('npm_lifecycle_event') && text('npm_lifecycle_script'),
     warnings: Object.freeze(findUnknown(env)),
   }
@@ -287,6 +295,18 @@ function readPublicUrl({ text, fault }: Reader): string | undefined {
   // Credentials in it, refused with all else that is no origin, would be shown by repeating them.
   const shown = value.includes('@') ? '' : ` is "${value}", but`
   fault(`TOLLGATE_PUBLIC_URL${shown} must be an origin such as https://pay.example.com, without a path`)
+  return undefined
+}
+
+/** 20 %: beyond it a zero too many is likelier than an offer that a cardholder takes. */
+const markupMax = 20
+
+function readMarkup({ text, fault }: Reader): string | undefined {
+  const value = text('TOLLGATE_DCC_MARKUP')
+  if (value === undefined) return undefined
+  const [, whole = '', fraction = ''] = /^([0-9]{1,2})(?:\.([0-9]{1,2}))?$/.exec(value) ?? []
+  if (whole !== '' && Number(value) <= markupMax) return `${Number(whole)}.${fraction.padEnd(2, '0')}`
+  fault(`TOLLGATE_DCC_MARKUP is "${value}", but must be a percentage from 0 to ${markupMax} such as 3.00`)
   return undefined
 }
 

@@ -22,11 +22,14 @@ import { createHttpServer, type HttpServer } from '#http/server.ts'
 import { createTestClock } from '#operations/clock.ts'
 import { createCustomerBook } from '#operations/customer-book.ts'
 import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
+import { createLookUps } from '#operations/look-ups.ts'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants.ts'
 import { createPaymentQueue } from '#operations/payment-queue.ts'
+import { type StoredMethods, storedMethodsOf } from '#operations/stored-methods.ts'
 import { pagePath } from '#pages/desk.ts'
 import { createPageRoutes } from '#pages/routes.ts'
 import { formats } from '#schemas/formats.ts'
+import { createAccountStore } from '#storage/account-store.ts'
 import { createClockStore } from '#storage/clock.ts'
 import { createCustomerDeletion } from '#storage/customer-deletion.ts'
 import { createCustomerPages } from '#storage/customer-pages.ts'
@@ -38,9 +41,11 @@ import { createIntentReader } from '#storage/intents.ts'
 import { createKeyReader, type KeyReader } from '#storage/keys.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
 import { createPaymentReader } from '#storage/payments.ts'
+import { createQuoteStore } from '#storage/quotes.ts'
 import { createStoredMethods } from '#storage/stored-methods.ts'
 import { createWorkFinder } from '#storage/unanswered.ts'
 import { createVaultStore } from '#storage/vault-store.ts'
+import { createAccountVault } from '#vault/accounts.ts'
 import { createCardVault } from '#vault/cards.ts'
 import { createKeyRing, type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
 import type { MasterKey, MasterRing } from '#vault/master-key.ts'
@@ -66,6 +71,10 @@ export interface GatewayOptions {
   readonly clock?: Clock
   readonly connectors?: Connectors
   readonly testCrash?: CrashPoint
+  /** Two decimals: what a quote in the cardholder's currency has on top of the published rate. 3.00 unless given. */
+  readonly dccMarkup?: string
+  /** Customers' stored cards, for the account updater; none unless given. */
+  readonly storedMethods?: StoredMethods
 }
 
 export interface Gateway {
@@ -137,6 +146,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)
+    const quotes = createQuoteStore(database)
     const changes = new Set<(merchantId: string) => void>()
     const testClock = createTestClock({
       clock,
@@ -186,6 +196,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
           startLoop(() => settleWorker.recoverAbandoned(), abandonedPauseMs, onError),
           startLoop(() => keyReader.reap(), reapPauseMs, onError),
           startLoop(() => engine.customers.destroyDoomed(), reapPauseMs, onError),
+          startLoop(() => quotes.reap(), reapPauseMs, onError),
         ]
         return origin
       },
@@ -254,6 +265,7 @@ function createEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
   const payments = createPaymentReader(database)
   const store = createVaultStore(database)
   const customers = createCustomerReader(database)
+  const keyRing = createKeyRing(options.masterKey, store)
   return {
     commit,
     payments,
@@ -261,12 +273,18 @@ function createEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
     queue: createPaymentQueue({ commit, payments, waitMs: clock.waitMs }),
     vault: createCardVault({
       fingerprintKey: keys.fingerprint,
-      keyRing: createKeyRing(options.masterKey, store),
+      keyRing,
       store,
     }),
     customers: { ...customers, ...createCustomerPages(database), ...createCustomerDeletion(database) },
     customerBook: createCustomerBook({ customers, newId }),
     storedMethods: createStoredMethods(database, customers),
+    accounts: createAccountVault({
+      fingerprintKey: keys.fingerprint,
+      keyRing,
+      store: createAccountStore(database),
+    }),
+    quotes: createQuoteStore(database),
     connectors: options.connectors ?? createConnectors(options.environment, faults),
     clock,
     newId,
@@ -332,7 +350,16 @@ async function createServer(
     failedTokenRequests: createFailedLogins({ nowMs }),
     findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
   })
-  const services: Services = { environment, engine, issueToken, testTools }
+  const services: Services = {
+    environment,
+    engine,
+    issueToken,
+    testTools,
+    lookUps: createLookUps(database, {
+      ...options,
+      storedMethods: options.storedMethods ?? storedMethodsOf(engine.storedMethods),
+    }),
+  }
   // In live the levers of the test environment do not exist: their paths are unknown ones.
   const served = endpoints.filter(({ testOnly }) => environment === 'test' || !testOnly)
   // Only the address is not known before the port is open, so the pages are made when first asked for.

@@ -241,6 +241,14 @@ describe('finds what was broken, and nothing else', () => {
       `DELETE FROM vault_card WHERE card_id = (SELECT card_id FROM payment WHERE trans_id = 'other card')`,
       ['card-in-vault'],
     ],
+    [`UPDATE payment SET account_id = gen_random_uuid() WHERE trans_id = 'other card'`, ['account-in-vault']],
+    [
+      `INSERT INTO dcc_quote (merchant_id, quote_id, bin, merchant_value, merchant_currency, cardholder_value,
+         cardholder_currency, exchange_rate, markup_percentage, rate_source, pay_id, quoted_at, expires_at)
+       SELECT merchant_id, gen_random_uuid(), '411111', 1, 'EUR', 1, 'USD', '1.000000', '3.00', 'ECB',
+         gen_random_uuid(), now(), now() + interval '10 minutes' FROM payment LIMIT 1`,
+      ['quote-of-its-payment'],
+    ],
   ])('%s: %j', async (damage, expected, ...before) => {
     const copy = await createTestDatabase(database.url)
     try {

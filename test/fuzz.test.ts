@@ -5,6 +5,7 @@
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { testBins } from '#connectors/simulator/test-bins.ts'
 import { endpoints } from '#endpoints/index.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
@@ -148,10 +149,36 @@ function makeBody(endpoint: Endpoint, random: Random): Buffer | undefined {
   if (endpoint.operationId === 'createPayment' && random.chance(0.6)) value = withCard(value, random)
   if (endpoint.operationId === 'confirmPaymentIntent' && random.chance(0.6))
     value = cardPayment().paymentMethods
+  const known = withKnownNumbers[endpoint.operationId]
+  if (known && random.chance(0.6)) value = { ...(value as object), ...known(random) }
   const isForm = endpoint.accepts === 'application/x-www-form-urlencoded'
   for (let spoilt = random.pick([0, 1, 1, 1, 2, 4]); spoilt > 0; spoilt--) value = spoil(value, random)
   const text = isForm ? toForm(value) : (JSON.stringify(value) ?? '')
   return random.chance(0.12) ? spoilText(text, random) : Buffer.from(text)
+}
+
+/** Chance alone would never find a bin that is known, or a number with right check digits. */
+const withKnownNumbers: Readonly<Record<string, (random: Random) => object>> = {
+  creditWithoutReference: random => ({
+    transId: `fuzz-credit-${random.below(1_000_000)}`,
+    amount: { value: 1 + random.below(5000), currency: 'EUR' },
+    paymentMethods: {
+      directDebit: { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },
+    },
+  }),
+  lookUpBin: random => ({ bin: random.pick(testBins).bin }),
+  quoteConversion: random => ({ bin: random.pick(testBins).bin }),
+  exchangeNumber: random =>
+    random.pick([
+      { type: 'CARD', number: '4111111111111111', cardholderName: 'Ada Lovelace' },
+      { type: 'CARD', number: '4111111111111112', cardholderName: 'Ada Lovelace' },
+      { type: 'IBAN', number: 'DE89370400440532013000', expiryDate: undefined, cardholderName: undefined },
+    ]),
+  updateAccounts: random => ({
+    cards: Array.from({ length: 1 + random.below(3) }, () => ({
+      number: random.pick(['4111111111111111', '4000000000003220', '4000000000003246', '0123456789012345']),
+    })),
+  }),
 }
 
 /** Chance alone would hardly ever hit the one type of method that goes with its object. */

@@ -32,6 +32,18 @@ const faulty = '3530111333300000'
 /** The one that a merchant writes into its own fields. */
 const written = '30569309025904'
 const cards = [paid, declined, misplaced, faulty, written]
+/** Only asked about; they pay nothing. */
+const exchanged = '5200828282828210'
+const updated = '6200000000000005'
+/** Public examples of IBANs: one that pays, one that is declined, one that is only exchanged, one that is misplaced. */
+const accounts = [
+  'GB82WEST12345698765432',
+  'FR1420041010050500013M02606',
+  'NL91ABNA0417164300',
+  'ES9121000418450200051332',
+] as const
+const [debited, refusedAccount, exchangedAccount, misplacedAccount] = accounts
+const allCards = [...cards, exchanged, updated]
 const securityCode = '7391'
 /** As a word of its own: four digits inside a longer number or an id are chance. */
 const bareCode = new RegExp(`(?<![0-9A-Fa-f])${securityCode}(?![0-9A-Fa-f])`)
@@ -229,6 +241,65 @@ async function breakDown(): Promise<void> {
   results.push(lost)
 }
 
+const debit = (number: unknown, more: object = {}) =>
+  gateway.call('POST', '/payments', {
+    ...cardPayment(),
+    paymentMethods: {
+      integrationType: 'DIRECT',
+      type: 'DIRECTDEBIT',
+      directDebit: { account: { number, accountHolderName: 'Ada Lovelace' } },
+    },
+    ...more,
+  })
+
+/** Accounts and the services: the numbers go in, pseudo numbers come out. */
+async function useAccounts(): Promise<void> {
+  const paidOut = { transId: 'leak-credit', amount: { value: 1, currency: 'EUR' } }
+  const paymentMethods = { directDebit: { account: { number: debited, accountHolderName: 'Ada' } } }
+  const direct = await debit(debited)
+  expect(direct).toMatchObject({ status: 200 })
+  results.push(
+    direct,
+    await debit(refusedAccount, { simulationMode: '0351' }),
+    await gateway.call('GET', `/payments/getByPayId/${direct.body.payId}`),
+    await gateway.call('POST', '/payments/refunds', { ...paidOut, paymentMethods }),
+  )
+  const exchanges = [
+    { type: 'CARD', number: exchanged, expiryDate: '203012' },
+    { type: 'IBAN', number: exchangedAccount },
+  ]
+  for (const body of exchanges) {
+    const answer = await gateway.call('POST', '/services/tokenService', body, {
+      'idempotency-key': body.type,
+    })
+    expect(answer.status).toBe(200)
+    results.push(answer)
+  }
+  const update = { transId: 'leak-update', cards: [{ number: updated }, { number: paid }] }
+  for (const headers of [undefined, { 'idempotency-key': 'leak-update' }]) {
+    const answer = await gateway.call('POST', '/services/accountUpdater', update, headers)
+    expect(answer.body.cards).toHaveLength(2)
+    results.push(answer)
+  }
+  errors.push(
+    await debit(`${misplacedAccount}0`),
+    await debit([misplacedAccount]),
+    await debit(misplacedAccount, { refNr: Number(misplaced) }),
+    await gateway.call('POST', '/services/tokenService', { type: 'IBAN', number: `${misplacedAccount} ` }),
+    await gateway.call('POST', '/services/tokenService', { type: 'CARD', number: misplacedAccount }),
+    await gateway.call('POST', '/services/tokenService', {
+      type: 'CARD',
+      number: `${misplaced.slice(0, -1)}5`,
+    }),
+    await gateway.call('POST', '/services/binLookup', { bin: misplaced }),
+    await gateway.call('POST', '/services/dccQuote', { bin: misplaced }),
+    await gateway.call('POST', '/services/accountUpdater', {
+      transId: 't',
+      cards: [{ number: Number(misplaced) }],
+    }),
+  )
+}
+
 /** A merchant's own words. */
 async function writeDown(): Promise<void> {
   const more = { transId: written, refNr: written, metadata: { card: written } }
@@ -254,12 +325,20 @@ beforeAll(async () => {
   await misplace()
   await misaddress()
   await breakDown()
+  await useAccounts()
   await writeDown()
   await queryRows(database.url, 'CHECKPOINT')
   await gateway.stop()
   await database.stop()
 })
 afterAll(cleanUpAll)
+
+/** All of it, and without the four characters that may be shown. */
+const accountNeedles = (): Needle[] =>
+  accounts.flatMap(iban => [
+    ...formsOfText(iban, iban),
+    ...formsOfText(`the body of ${iban}`, iban.slice(4, -4)),
+  ])
 
 const cardNeedles = (numbers: readonly string[]): Needle[] => numbers.flatMap(formsOfCard)
 
@@ -284,7 +363,8 @@ describe('logs', () => {
 
   test('hold no card number, no security code and no key in any form', () => {
     const text = gateway.logged.join('')
-    expect(findNeedles(Buffer.from(text), [...cardNeedles(cards), ...keyNeedles()])).toEqual([])
+    const needles = [...cardNeedles(allCards), ...accountNeedles(), ...keyNeedles()]
+    expect(findNeedles(Buffer.from(text), needles)).toEqual([])
     expect(text).not.toMatch(bareCode)
     expect(text).not.toContain(basic(gateway.merchantId, gateway.apiKey).slice('Basic '.length))
   })
@@ -294,14 +374,16 @@ describe('answers', () => {
   test('that say no repeat no card number and no security code', () => {
     expect(errors.length).toBeGreaterThan(60)
     for (const { text } of errors) {
-      expect(findNeedles(Buffer.from(text), [...cardNeedles(cards), ...keyNeedles()]), text).toEqual([])
+      const needles = [...cardNeedles(allCards), ...accountNeedles(), ...keyNeedles()]
+      expect(findNeedles(Buffer.from(text), needles), text).toEqual([])
       expect(text).not.toMatch(bareCode)
     }
   })
 
   test('about payments show a card masked only', () => {
     for (const { text } of results) {
-      expect(findNeedles(Buffer.from(text), cardNeedles(cards)), text).toEqual([])
+      const needles = [...cardNeedles(allCards), ...accountNeedles()]
+      expect(findNeedles(Buffer.from(text), needles), text).toEqual([])
       expect(text).not.toMatch(bareCode)
     }
   })
@@ -323,7 +405,8 @@ describe('files of the database', () => {
 
   test('hold no card number, no security code and no key in any form', () => {
     const needles = [
-      ...cardNeedles(cards.filter(number => number !== written)),
+      ...cardNeedles(allCards.filter(number => number !== written)),
+      ...accountNeedles(),
       ...keyNeedles(),
       { name: 'the security code', bytes: Buffer.from(`"${securityCode}"`) },
       { name: 'the name of the security code', bytes: Buffer.from('securityCode') },

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { describeFault, toExitCode } from '#commands/faults.ts'
+import { addImportCommands } from '#commands/import.ts'
 import { addKeysCommands } from '#commands/keys.ts'
 import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
 import { openDatabase } from '#commands/open-database.ts'
@@ -49,6 +50,7 @@ function buildProgram(readConfig: () => Config): Command {
   addKeyCommands(program, readConfig)
   addKeysCommands(program, readConfig)
   addVaultCommands(program, readConfig)
+  addImportCommands(program, readConfig)
   return program
 }
 

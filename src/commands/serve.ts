@@ -66,7 +66,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   // The code is loaded while the database starts: both take about as long.
   const [database, { createGateway, GatewayError }] = await Promise.all([opening, import('#gateway.ts')])
   if (lifetime.isEnding()) return
-  const { environment, host, port, tls, trustedProxy, publicUrl, logLevel } = config
+  const { environment, host, port, tls, trustedProxy, publicUrl, logLevel, dccMarkup } = config
   const gateway = await createGateway({
     environment,
     databaseUrl: database.url,
@@ -76,6 +76,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
     trustedProxy,
     publicUrl,
     logLevel,
+    dccMarkup,
   }).catch((error: unknown) => {
     throw error instanceof GatewayError ? new CommandFault(error.message, { cause: error }) : error
   })

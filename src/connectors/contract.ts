@@ -32,6 +32,12 @@ export interface AccountData {
   /** IBAN */
   readonly number: Secret<string>
   readonly holderName: string
+  /** BIC */
+  readonly code?: string
+  readonly bankName?: string
+  readonly mandateId?: string
+  /** DD.MM.YYYY */
+  readonly dateOfSignature?: string
 }
 
 /** What the wallet on the customer's phone hands over. Passed on as it came, never stored. */
@@ -41,6 +47,25 @@ export interface WalletData {
   /** JSON text of an object. */
   readonly payload: Secret<string>
 }
+
+/** The cardholder pays in its own currency: what was promised to it. The acquirer settles with the merchant as ever. */
+export interface ConversionTerms {
+  readonly quoteId: string
+  readonly cardholderAmount: Money
+  readonly exchangeRate: string
+  readonly markupPercentage: string
+}
+
+/** A card that the schemes are asked about: has it got a new number or date? */
+export interface CardQuestion {
+  readonly number: Secret<string>
+  readonly expiryDate?: string
+}
+
+export type CardUpdate =
+  | { readonly status: 'CARD_UPDATED'; readonly number: Secret<string>; readonly expiryDate?: string }
+  | { readonly status: 'EXPIRY_UPDATED'; readonly expiryDate: string }
+  | { readonly status: 'NO_CHANGE' | 'CARD_CLOSED' | 'CONTACT_CARDHOLDER' | 'NOT_FOUND' | 'FAILED' }
 
 export interface OperationRequest {
   readonly operation: OperationType
@@ -64,6 +89,7 @@ export interface AuthorizationRequest extends OperationRequest {
   readonly card?: CardData
   readonly account?: AccountData
   readonly wallet?: WalletData
+  readonly conversion?: ConversionTerms
   /** Set when the authorisation is to be captured in the same message, under a reference of its own. */
   readonly captureReference?: XId
   /** The customer is on a page of ours, and can be sent on to one of the provider. */
@@ -120,6 +146,11 @@ export interface Connector {
   readonly increment?: FollowUp
   /** Money out without a payment behind it. */
   readonly credit?: (request: AuthorizationRequest) => Promise<Outcome>
+  /** Asks the schemes about many cards at once; one answer each, in the order of the questions. Moves no money. */
+  readonly updateCards?: (
+    merchantId: MerchantId,
+    cards: readonly CardQuestion[],
+  ) => Promise<readonly CardUpdate[]>
   /** Mandatory: what became of this reference? `unreached` means surely not received. */
   inquire(inquiry: Inquiry): Promise<Outcome>
 }

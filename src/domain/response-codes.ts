@@ -27,6 +27,10 @@ export const customerActionOutstanding = '60000100'
 export const providerResultOutstanding = '60000200'
 export const challengeOutstanding = '70000200'
 export const internalFault = '40000001'
+/** What a search for duplicates found. */
+export const orderPaid = '28001550'
+export const orderPending = '28001551'
+export const orderSeveral = '28001552'
 export const connectionFault = '40000405'
 
 /** Why we say no, before or without asking a provider. Lifecycle decides the order; this is only the list. */
@@ -47,6 +51,9 @@ export type Refusal =
   | 'SEQUENCE'
   | 'TRANS_ID_TAKEN'
   | 'KEY_REUSED'
+  | 'NUMBER_INVALID'
+  | 'NUMBER_UNKNOWN'
+  | 'QUOTE_NOT_USABLE'
 
 export const refusalCodes: Readonly<Record<Refusal, string>> = {
   TRANS_ID_TAKEN: '20170001',
@@ -65,6 +72,9 @@ export const refusalCodes: Readonly<Record<Refusal, string>> = {
   NOT_UPDATABLE: '20200011',
   NO_CONNECTOR: '20200012',
   SEQUENCE: '20200013',
+  NUMBER_INVALID: '20120001',
+  NUMBER_UNKNOWN: '20120002',
+  QUOTE_NOT_USABLE: '28000001',
 }
 
 /** The codes that do not depend on the method, in the order in which they are published. */
@@ -73,6 +83,8 @@ const fixed: readonly ResponseCode[] = [
   row(customerActionOutstanding, 'The customer has a step to take.', 'send the customer on'),
   row(providerResultOutstanding, 'The result of the provider is outstanding.', 'wait'),
   row(challengeOutstanding, 'The customer has a 3-D Secure challenge to pass.', 'send the customer on'),
+  row('20120001', 'The card number or IBAN has wrong check digits.', 'correct the request'),
+  row('20120002', 'The pseudo number is not one of yours.', 'correct the request'),
   row('20170001', 'Another live payment already has this transId.', 'correct the request'),
   row('20170002', 'The Idempotency-Key was used before with another body.', 'correct the request'),
   row('20180001', 'The client token is older than 60 minutes.', 'stop'),

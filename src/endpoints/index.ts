@@ -22,6 +22,11 @@ import { refundEndpoint } from '#endpoints/payments/refund.ts'
 import { reversalEndpoint } from '#endpoints/payments/reverse.ts'
 import { sessionEndpoint } from '#endpoints/payments/session.ts'
 import { updateEndpoint } from '#endpoints/payments/update.ts'
+import { accountUpdaterEndpoint } from '#endpoints/services/account-updater.ts'
+import { binLookupEndpoint } from '#endpoints/services/bin-lookup.ts'
+import { dccQuoteEndpoint } from '#endpoints/services/dcc-quote.ts'
+import { duplicationCheckEndpoint } from '#endpoints/services/duplication-check.ts'
+import { tokenizeEndpoint } from '#endpoints/services/tokenize.ts'
 import type { Services } from '#endpoints/services.ts'
 import { testCatalogueEndpoint } from '#endpoints/test/catalogue.ts'
 import { getClockEndpoint, moveClockEndpoint } from '#endpoints/test/clock.ts'
@@ -55,6 +60,11 @@ export const endpoints: readonly Endpoint<Services>[] = [
   listStoredMethodsEndpoint, // GET /customers/{id}/paymentMethods
   getMethodEndpoint, //      GET    /customers/{customerId}/paymentMethods/{paymentMethodId}
   deleteMethodEndpoint, //   DELETE /customers/{customerId}/paymentMethods/{paymentMethodId}
+  duplicationCheckEndpoint, // POST  /services/duplicationCheck
+  accountUpdaterEndpoint, // POST   /services/accountUpdater
+  binLookupEndpoint, //      POST   /services/binLookup
+  dccQuoteEndpoint, //       POST   /services/dccQuote
+  tokenizeEndpoint, //       POST   /services/tokenService
 
   // The levers of the test environment; live knows none of them.
   testCatalogueEndpoint, //  GET    /test/catalogue

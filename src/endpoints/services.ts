@@ -3,9 +3,14 @@ import type { FaultBook } from '#connectors/simulator/faults.ts'
 import type { IssueToken } from '#http/issue-token.ts'
 import { InvalidField, KeyTaken, NotFound, Unavailable } from '#http/ports.ts'
 import type { TestClock } from '#operations/clock.ts'
-import { ReturnAddressMissing, UnknownPseudoNumber } from '#operations/create-payment.ts'
+import {
+  ReturnAddressMissing,
+  UnknownPseudoAccount,
+  UnknownPseudoNumber,
+} from '#operations/create-payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { MethodMisfit } from '#operations/follow-up.ts'
+import type { LookUps } from '#operations/look-ups.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
 import { CommitUnknown } from '#storage/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
@@ -15,6 +20,7 @@ export interface Services {
   readonly engine: Engine
   readonly issueToken: IssueToken
   readonly testTools: TestTools
+  readonly lookUps: LookUps
 }
 
 /** The levers of the test environment. */
@@ -43,6 +49,8 @@ function translate(error: unknown): unknown {
   if (error instanceof ReturnAddressMissing) return new InvalidField('urls', error.message)
   if (error instanceof UnknownPseudoNumber)
     return new InvalidField('paymentMethods.card.number', error.message)
+  if (error instanceof UnknownPseudoAccount)
+    return new InvalidField('paymentMethods.directDebit.account.number', error.message)
   if (error instanceof CommitUnknown || isConnectionLost(error)) {
     return new Unavailable('the database cannot be reached', { retryAfterSeconds, cause: error })
   }

@@ -22,6 +22,11 @@ export interface Answer {
   readonly status: number
   readonly json: string
   readonly headers?: Readonly<Record<string, string>>
+  /**
+   * For answers too long to be held at once: what follows the text, piece by piece. Never under a key, whose answer is
+   * stored as one text. When a piece cannot be made the connection is cut, so that nobody takes a part for the whole.
+   */
+  readonly rest?: AsyncIterable<string>
 }
 
 export const answer = (status: number, body: unknown, headers?: Record<string, string>): Answer => ({
@@ -81,6 +86,8 @@ export interface Endpoint<Services = never> {
   readonly idempotent: boolean
   /** Exists in the test environment only. */
   readonly testOnly?: true
+  /** Searches for what the body names and answers 404 where there is nothing. */
+  readonly looksUp?: true
   readonly dialect: Dialect
   readonly params?: TSchema
   readonly query?: TSchema

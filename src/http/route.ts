@@ -21,7 +21,7 @@ import {
   refuseNotFound,
   refuseUnavailable,
 } from '#http/refusal.ts'
-import { type Sender, sendAnswer, sendRefusal } from '#http/send.ts'
+import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/send.ts'
 import type { Check, Validation } from '#http/validation.ts'
 
 /** What all routes share. */
@@ -197,6 +197,30 @@ export function toRefusal(error: unknown, request: FastifyRequest, logger: Logge
   return refuseFault()
 }
 
+/** Where errors are problem details, so is a refusal that a handler wrote: also when it is read back under its key. */
+const problemDialects: readonly string[] = ['customer', 'service']
+
+const asProblem = (answered: Answer): Answer => ({
+  ...answered,
+  headers: { ...answered.headers, 'content-type': 'application/problem+json' },
+})
+
+/** Its beginning has left already, so a fault can only be logged; the cut connection tells the caller. */
+async function pour(
+  reply: FastifyReply,
+  answered: Answer,
+  { sender, logger }: Pick<Rooms<never>, 'sender' | 'logger'>,
+): Promise<FastifyReply> {
+  try {
+    return await pourAnswer(reply, answered, sender)
+  } catch (error) {
+    // Whoever goes away in the middle has its reasons.
+    if ((error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE') return reply
+    toRefusal(error, reply.request, logger)
+    return reply
+  }
+}
+
 export function createHandler<Services>(prepared: Prepared, rooms: Rooms<Services>) {
   const { dialect } = prepared.endpoint
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -206,8 +230,9 @@ export function createHandler<Services>(prepared: Prepared, rooms: Rooms<Service
     } catch (error) {
       outcome = toRefusal(error, request, rooms.logger)
     }
-    return outcome instanceof Refusal
-      ? sendRefusal(reply, { dialect, refusal: outcome }, rooms.sender)
-      : sendAnswer(reply, outcome, rooms.sender)
+    if (outcome instanceof Refusal) return sendRefusal(reply, { dialect, refusal: outcome }, rooms.sender)
+    if (outcome.rest) return pour(reply, outcome, rooms)
+    const isProblem = outcome.status >= 400 && problemDialects.includes(dialect)
+    return sendAnswer(reply, isProblem ? asProblem(outcome) : outcome, rooms.sender)
   }
 }

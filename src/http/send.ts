@@ -1,4 +1,6 @@
 /** Puts an answer or a refusal on the wire, with the headers that every answer of this server carries. */
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { FastifyReply } from 'fastify'
 import type { Caller } from '#http/authentication.ts'
 import { renderRefusal } from '#http/dialects.ts'
@@ -110,6 +112,27 @@ export const sendAnswer = (reply: FastifyReply, answer: Answer, sender: Sender):
 
 /** For those who bring all headers that matter: pages for people, and the files they load. */
 export const sendBytes = send
+
+/** As sendAnswer, for an answer that comes in pieces. Rejects when a piece could not be made or nobody took it. */
+export async function pourAnswer(reply: FastifyReply, answer: Answer, sender: Sender): Promise<FastifyReply> {
+  const { json, rest = [], status, headers } = answer
+  async function* pieces() {
+    yield json
+    yield* rest
+  }
+  const { quota, trace } = reply.request
+  reply.hijack()
+  reply.raw.writeHead(status, {
+    ...sender.api,
+    'content-type': 'application/json',
+    traceparent: trace.traceparent,
+    ...(quota ? { 'ratelimit-policy': quota.policy, ratelimit: quota.state } : {}),
+    ...headers,
+    ...(sender.isDraining() ? { connection: 'close' } : {}),
+  })
+  await pipeline(Readable.from(pieces(), { objectMode: false }), reply.raw)
+  return reply
+}
 
 export interface Spoken {
   readonly dialect: Dialect

@@ -8,6 +8,7 @@ import {
 } from '#domain/response-codes.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import {
+  type AccountInstrument,
   type Instrument,
   type KeyReference,
   noSums,
@@ -44,6 +45,7 @@ export interface NewPayment {
   /** Given when the method captures with the authorisation. */
   readonly captureXId?: XId
   readonly instrument?: Instrument
+  readonly account?: AccountInstrument
   readonly prepared: Prepared
   /** What the customer needs to know for its step, told by the provider beforehand. */
   readonly provider?: ProviderFacts
@@ -91,7 +93,8 @@ export const stepCode = ({ step }: Prepared): string =>
 
 /** Asked at once, a payment is PENDING from its first record on: until the answer, money may be on the move. */
 export function openPayment(birth: NewPayment): Payment {
-  const { command, kind, payId, xId, captureXId, instrument, prepared, key, clientToken, now } = birth
+  const { command, kind, payId, xId, captureXId, instrument, account, prepared, key, clientToken, now } =
+    birth
   const step = kind === 'CREDIT' ? 'provider' : firstStep(command, prepared)
   const asked = step === 'provider'
   const first: Operation = {
@@ -132,6 +135,7 @@ export function openPayment(birth: NewPayment): Payment {
     captureMethod: command.captureMethod,
     closedForCapture: false,
     instrument,
+    account,
     details: command.methodFields
       ? { ...command.details, methodFields: command.methodFields }
       : command.details,

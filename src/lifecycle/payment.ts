@@ -140,6 +140,8 @@ export interface Payment {
   readonly instrument?: Instrument
   /** The customer of the vault, once the payment is approved and names one. */
   readonly customerId?: CustomerId
+  /** Masked account data, the mandate, and the vault's key to the number. */
+  readonly account?: AccountInstrument
   /** The request's other fields as they came, without card data. */
   readonly details: Readonly<Record<string, unknown>>
   readonly eventSequence: number
@@ -159,6 +161,30 @@ export interface Instrument {
   readonly cardHolderName?: string
   /** Known of payments that were read back, not of those just made. */
   readonly pseudoCardNumber?: string
+  /** An offer to pay in the cardholder's currency, and what became of it. */
+  readonly dcc?: CardholderOffer
+}
+
+export interface CardholderOffer {
+  readonly quoteId: string
+  readonly accepted: boolean
+  /** The terms, once accepted. */
+  readonly cardholderAmount?: Money
+  readonly exchangeRate?: string
+  readonly markupPercentage?: string
+  readonly rateSource?: string
+}
+
+export interface AccountInstrument {
+  readonly accountId: string
+  readonly last4Digits: string
+  readonly accountHolderName: string
+  readonly code?: string
+  readonly bankName?: string
+  readonly mandateId?: string
+  readonly dateOfSignature?: string
+  /** As of cards: known of payments that were read back. */
+  readonly pseudoAccountNumber?: string
 }
 
 /** A live payment holds its transId; a failed or reversed one gives it back. */

@@ -222,6 +222,23 @@ function toCaptureMethod({ captureMethod: { type, delayedHours } }: Payment) {
   return { type, delayed: delayedHours === undefined ? undefined : { delayedHours } }
 }
 
+/** The account with its bank, and beside it the mandate that allows to debit it. */
+function toAccountFields({ account }: Payment) {
+  if (!account) return {}
+  const { last4Digits, pseudoAccountNumber, accountHolderName, code, bankName } = account
+  return {
+    account: {
+      last4Digits,
+      pseudoBankAccountNumber: pseudoAccountNumber,
+      accountHolderName,
+      code,
+      bankName,
+    },
+    mandateId: account.mandateId,
+    dateOfSignature: account.dateOfSignature,
+  }
+}
+
 /** Nothing while the customer has not chosen a method. */
 function toPaymentMethods(payment: Payment) {
   const { method, instrument, details } = payment
@@ -242,7 +259,10 @@ function toPaymentMethods(payment: Payment) {
       brand: instrument?.brand,
       expiryDate: instrument?.expiryDate,
       cardHolderName: instrument?.cardHolderName,
-      schemeReferenceId: provider?.schemeReferenceId,
+      dcc: instrument?.dcc,
+      ...toAccountFields(payment),
+      // Only cards have a scheme.
+      schemeReferenceId: instrument && provider?.schemeReferenceId,
       providerTransactionId: provider?.transactionId,
     },
   }

@@ -8,6 +8,7 @@ import { answerOperation, answerRefusal, type OperationAnswer } from '#operation
 import { authorize } from '#operations/authorize.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { checkObjects, type FollowUp } from '#operations/follow-up.ts'
+import { convertAgain } from '#operations/honour-quote.ts'
 import { keyReference, keyRow } from '#operations/key.ts'
 import type { Step } from '#operations/payment-queue.ts'
 import { reopenCard } from '#operations/reopen-card.ts'
@@ -68,6 +69,7 @@ function begin(
     amount: command.amount,
     simulationMode: command.simulationMode,
     at: now,
+    conversion: convertAgain(payment.instrument?.dcc, command.amount),
     captureReference: captureMethod.type === 'AUTOMATIC' ? captureXId : undefined,
   }
   // The first commit was done although its answer was lost: only the call is left, unless it was settled meanwhile.

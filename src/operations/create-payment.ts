@@ -4,6 +4,8 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { Refusal } from '#domain/response-codes.ts'
 import { type CreateCommand, openPayment } from '#lifecycle/create.ts'
 import {
+  type AccountInstrument,
+  type CardholderOffer,
   type Instrument,
   lastOperation,
   type Payment,
@@ -14,12 +16,14 @@ import { answerOperation, answerRefusal, type OperationAnswer } from '#operation
 import { type Authorization, authorize } from '#operations/authorize.ts'
 import { callForOutcome } from '#operations/call-provider.ts'
 import { type Engine, merchantNow, newPayId, newXId } from '#operations/engine.ts'
+import { type Honoured, honourQuote, type OfferReply } from '#operations/honour-quote.ts'
 import { keyReference, keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payment-queue.ts'
 import { recordOutcome } from '#operations/record-outcome.ts'
 import { expiryTimer } from '#operations/timer.ts'
 import { type Change, type Committed, CommitUnknown, type IntentClaim } from '#storage/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
+import type { AdmittedAccount } from '#vault/accounts.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
 export interface CreatePayment {
@@ -28,6 +32,8 @@ export interface CreatePayment {
   readonly card?: CardData
   readonly account?: AccountData
   readonly wallet?: WalletData
+  /** The cardholder's answer to an offer to pay in its own currency. */
+  readonly offer?: OfferReply
   readonly key?: OperationKey
   /** CREDIT pays out to the card or account without a payment behind it. */
   readonly kind?: PaymentKind
@@ -43,6 +49,9 @@ export class ReturnAddressMissing extends Error {}
 /** The pseudo card number is not one of this merchant's: the caller names the field. */
 export class UnknownPseudoNumber extends Error {}
 
+/** The same for a pseudo bank account number. */
+export class UnknownPseudoAccount extends Error {}
+
 /** 5: two cards meeting on one of 10^12 pseudo numbers is a rarity; five times in a row is a broken generator. */
 export const maximumPseudoNumberTries = 5
 
@@ -52,7 +61,10 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     return refuse(request, 'NO_CONNECTOR', engine)
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
     const card = await admitCard(request, attempt, engine)
-    const begun = begin(request, card, connector, engine)
+    const account = await admitAccount(request, attempt, engine)
+    const honoured = await readOffer(request, card, engine)
+    if (honoured && !honoured.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
+    const begun = begin(request, { card, account, honoured }, connector, engine)
     const { payment } = begun
     const answer =
       payment.status === 'AUTHORIZE_REQUEST' ? answerWaiting(payment, request, engine) : undefined
@@ -65,6 +77,12 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     const committed = await insertOnce(
       {
         card: card?.row,
+        account: account?.row,
+        useQuote: honoured?.conversion && {
+          merchantId: payment.merchantId,
+          quoteId: honoured.conversion.quoteId,
+          payId: payment.payId,
+        },
         insertPayment: payment,
         insertOperations: payment.operations.map(operation => ({ payment, operation })),
         // Nobody else will answer for a payment that waits for its customer: the key is answered with its birth.
@@ -88,12 +106,13 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     // Whoever lost the race for an intent meets the winner's transId: the confirmation tells the two apart.
     if (committed.conflict === 'trans_id_taken' && !request.intent)
       return refuse(request, 'TRANS_ID_TAKEN', engine)
+    if (committed.conflict === 'quote_taken') return refuse(request, 'QUOTE_NOT_USABLE', engine)
     // The vault gave the card's number up since it was last seen: it is brought again, or is unknown by now.
     if (committed.conflict === 'card_gone' && card)
       engine.vault.forget(request.merchant.merchantId, card.cardId)
     else if (committed.conflict !== 'pseudo_number_taken') throw new CommitRefused(committed.conflict)
   }
-  throw new Error(`no free pseudo card number in ${maximumPseudoNumberTries} tries`)
+  throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
 }
 
 /** The customer goes to a page of ours, whatever the step; a payment that only waits for its confirm has none. */
@@ -141,9 +160,36 @@ export async function admitCard(
   return admitted
 }
 
+async function admitAccount(
+  request: CreatePayment,
+  attempt: number,
+  engine: Engine,
+): Promise<AdmittedAccount | undefined> {
+  if (!request.account) return undefined
+  const admitted = await engine.accounts.admit(request.merchant.merchantId, request.account.number, {
+    attempt,
+  })
+  if (!admitted) throw new UnknownPseudoAccount('the pseudo bank account number is not known')
+  return admitted
+}
+
+async function readOffer(
+  { offer, merchant, command: { amount } }: CreatePayment,
+  card: AdmittedCard | undefined,
+  engine: Engine,
+): Promise<Honoured | undefined> {
+  return offer && card ? honourQuote(offer, { merchant, amount, card }, engine) : undefined
+}
+
+interface Admitted {
+  readonly card?: AdmittedCard
+  readonly account?: AdmittedAccount
+  readonly honoured?: Extract<Honoured, { usable: true }>
+}
+
 function begin(
   request: CreatePayment,
-  card: AdmittedCard | undefined,
+  { card, account, honoured }: Admitted,
   connector: Connector,
   engine: Engine,
 ): Authorization {
@@ -163,8 +209,9 @@ function begin(
     simulationMode: command.simulationMode,
     at: now,
     card: card && { ...request.card, number: card.number, expiryDate: card.expiryDate },
-    account: request.account,
+    account: account && request.account && { ...request.account, number: account.number },
     wallet: request.wallet,
+    conversion: honoured?.conversion,
     captureReference: captureXId,
     hosted: command.integrationType === 'HOSTED',
     methodFields: command.methodFields,
@@ -177,7 +224,8 @@ function begin(
     payId,
     xId,
     captureXId,
-    instrument: card && toInstrument(card, request.card?.cardholderName),
+    instrument: card && toInstrument(card, request.card?.cardholderName, honoured?.offer),
+    account: account && request.account && toAccountInstrument(account, request.account),
     prepared,
     provider: prepared.step && connector.instruct?.(message),
     key: keyReference(request.key),
@@ -204,13 +252,31 @@ function prepareFirst(
   return prepared
 }
 
-export const toInstrument = (card: AdmittedCard, cardHolderName: string | undefined): Instrument => ({
+export const toInstrument = (
+  card: AdmittedCard,
+  cardHolderName: string | undefined,
+  dcc?: CardholderOffer,
+): Instrument => ({
   cardId: card.cardId,
   first6Digits: card.first6Digits,
   last4Digits: card.last4Digits,
   brand: card.brand,
   expiryDate: card.expiryDate,
   cardHolderName,
+  dcc,
+})
+
+const toAccountInstrument = (
+  { accountId, last4Digits }: AdmittedAccount,
+  { holderName, code, bankName, mandateId, dateOfSignature }: AccountData,
+): AccountInstrument => ({
+  accountId,
+  last4Digits,
+  accountHolderName: holderName,
+  code,
+  bankName,
+  mandateId,
+  dateOfSignature,
 })
 
 async function payOut(

@@ -9,7 +9,9 @@ import type { PaymentQueue } from '#operations/payment-queue.ts'
 import type { Change, Committed } from '#storage/change.ts'
 import type { IntentReader } from '#storage/intents.ts'
 import type { PaymentReader } from '#storage/payments.ts'
+import type { QuoteReader } from '#storage/quotes.ts'
 import type { StoredMethods } from '#storage/stored-methods.ts'
+import type { AccountVault } from '#vault/accounts.ts'
 import type { CardVault } from '#vault/cards.ts'
 
 export interface Engine {
@@ -21,6 +23,8 @@ export interface Engine {
   readonly customers: CustomerVault
   readonly customerBook: CustomerBook
   readonly storedMethods: StoredMethods
+  readonly accounts: AccountVault
+  readonly quotes: QuoteReader
   readonly connectors: Connectors
   readonly clock: Clock
   readonly newId: () => string

@@ -22,8 +22,8 @@ export function keyRow(
   return key && { ...key, merchantId: merchant.merchantId, payId, xId, answer, createdAt: now }
 }
 
-/** A refusal writes nothing but its key, so that a repeated request hears the same no. */
-export async function storeRefusal(
+/** For answers that come with nothing else to write: stored under their key, so that a repeated request hears the same. */
+export async function storeAnswer(
   answer: OperationAnswer,
   { key, merchant }: { key?: OperationKey; merchant: Merchant },
   engine: Pick<Engine, 'commit' | 'clock'>,
@@ -34,3 +34,6 @@ export async function storeRefusal(
   if (!committed.committed) throw new CommitRefused(committed.conflict)
   return answer
 }
+
+/** A refusal writes nothing but its key. */
+export const storeRefusal = storeAnswer

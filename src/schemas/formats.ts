@@ -8,6 +8,7 @@ import { isActiveCurrency } from '#domain/currencies.ts'
 import { isDate, isDottedDate, isExpiryDate, isInstant } from '#domain/dates.ts'
 import { isDuration } from '#domain/duration.ts'
 import { isIban } from '#domain/iban.ts'
+import { isPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
 import { isEmail, isLanguageTag, isPrintable, isWebAddress } from '#domain/text.ts'
 
 export interface Format {
@@ -45,6 +46,11 @@ export const formats: Readonly<Record<string, Format>> = {
     allowed: 'a card number of 12 to 19 digits with a right check digit, or a pseudo card number',
   },
   iban: { check: isIban, allowed: 'an IBAN with right check digits, in upper case and without spaces' },
+  'account-number': {
+    check: text => isIban(text) || isPseudoAccountNumber(text),
+    allowed:
+      'an IBAN with right check digits, in upper case and without spaces, or a pseudo bank account number',
+  },
   'expiry-date': { check: isExpiryDate, allowed: 'a year and month such as 203012' },
   bcp47: { check: isLanguageTag, allowed: 'a BCP 47 language tag such as de or en-GB' },
   printable: { check: isPrintable, allowed: 'text without control characters' },

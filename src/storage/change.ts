@@ -6,6 +6,7 @@ import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import type { Instrument, Operation, Payment } from '#lifecycle/payment.ts'
 import type { CustomerUpdate, CustomerWrite } from '#storage/customer-change.ts'
+import type { Quote } from '#storage/quotes.ts'
 
 export interface CardRow {
   readonly merchantId: MerchantId
@@ -14,6 +15,21 @@ export interface CardRow {
   readonly keyVersion: number
   readonly sealed: Buffer
   readonly expiryDate?: string
+}
+
+export interface AccountRow {
+  readonly merchantId: MerchantId
+  readonly accountId: string
+  readonly pseudoNumber: string
+  readonly keyVersion: number
+  readonly sealed: Buffer
+}
+
+/** A quote that this change's payment takes; refused when another payment was faster. */
+export interface QuoteUse {
+  readonly merchantId: MerchantId
+  readonly quoteId: string
+  readonly payId: PayId
 }
 
 export interface KeyRow {
@@ -75,6 +91,9 @@ export interface IntentClaim {
 
 export interface Change {
   readonly card?: CardRow
+  readonly account?: AccountRow
+  readonly useQuote?: QuoteUse
+  readonly insertQuote?: Quote
   readonly insertPayment?: Payment
   /** Written only while the stored version is still `expectedVersion`. */
   readonly updatePayment?: PaymentUpdate
@@ -119,6 +138,7 @@ export type Conflict =
   | 'customer_changed'
   /** The vault has destroyed the card's number. */
   | 'card_gone'
+  | 'quote_taken'
 
 export type Committed =
   | { readonly committed: true }

@@ -49,6 +49,8 @@ const paymentTerms: Columns = [
   ['expires_at', 'timestamptz'],
   ['awaits', 'text'],
   ['details', 'json'],
+  ['order_reference', 'text'],
+  ['invoice_id', 'text'],
 ]
 
 /** What a customer on a page of ours chooses; for all other payments it is known at birth. */
@@ -57,6 +59,8 @@ const paymentChoice: Columns = [
   ['capture_percent', 'smallint'],
   ['card_id', 'uuid'],
   ['instrument', 'json'],
+  ['account_id', 'uuid'],
+  ['account', 'json'],
 ]
 
 /** Written once. */
@@ -105,6 +109,11 @@ const intentKey: Columns = [
   ['intent_id', 'text'],
 ]
 
+const quoteKey: Columns = [
+  ['merchant_id', 'text'],
+  ['quote_id', 'uuid'],
+]
+
 const timerKey: Columns = [...paymentKey, ['x_id', 'uuid'], ['kind', 'text']]
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
@@ -148,19 +157,41 @@ const parts = {
       ['sealed', 'bytea'],
       ['expiry_date', 'text'],
     ],
-    // The same card may arrive twice in one moment; the first row stands, unless it was destroyed meanwhile or is to be.
-    // A pseudo number met by two cards is an error, and the second card gets another one.
-    // One row per card and in the order of ids, so that two batches with the same cards wait instead of deadlocking.
-    write: columns => {
-      const names = columns.map(([name]) => name).join(', ')
-      return `INSERT INTO vault_card (${names}) SELECT DISTINCT ON (merchant_id, card_id) ${names} FROM card_in
-        WHERE c NOT IN (SELECT c FROM refused) ORDER BY merchant_id, card_id
-        ON CONFLICT (merchant_id, card_id) DO UPDATE
-        SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL, doomed_at = NULL,
-          expiry_date = excluded.expiry_date
-        WHERE vault_card.sealed IS NULL OR vault_card.doomed_at IS NOT NULL`
-    },
+    // A number that is about to be destroyed is kept after all when its card pays again.
+    write: keepIn('vault_card', 'card', 'card_id', {
+      set: ', doomed_at = NULL, expiry_date = excluded.expiry_date',
+      or: ' OR vault_card.doomed_at IS NOT NULL',
+    }),
   },
+  account: {
+    columns: [
+      ['merchant_id', 'text'],
+      ['account_id', 'uuid'],
+      ['pseudo_number', 'text'],
+      ['key_version', 'integer'],
+      ['sealed', 'bytea'],
+    ],
+    write: keepIn('vault_account', 'account', 'account_id'),
+  },
+  quoted: {
+    columns: [
+      ...quoteKey,
+      ['bin', 'text'],
+      ['merchant_value', 'bigint'],
+      ['merchant_currency', 'text'],
+      ['cardholder_value', 'bigint'],
+      ['cardholder_currency', 'text'],
+      ['exchange_rate', 'text'],
+      ['markup_percentage', 'text'],
+      ['rate_source', 'text'],
+      ['trans_id', 'text'],
+      ['quoted_at', 'timestamptz'],
+      ['expires_at', 'timestamptz'],
+    ],
+    write: insertInto('dcc_quote', 'quoted'),
+  },
+  // Written by its guard.
+  quote: { columns: [...quoteKey, ['pay_id', 'uuid']], write: undefined },
   operation: {
     columns: [...operationKey, ...operationState, ...operationBirth],
     write: insertInto('operation', 'operation'),
@@ -229,6 +260,27 @@ function insertInto(table: string, part: string, conflict = ''): (columns: Colum
     const names = columns.map(([name]) => name).join(', ')
     return `INSERT INTO ${table} (${names}) SELECT ${names} FROM ${inputName(part)}
       WHERE c NOT IN (SELECT c FROM refused) ${conflict}`
+  }
+}
+
+/**
+ * The same card or account may arrive twice in one moment; the first row stands, unless it was destroyed meanwhile.
+ * A pseudo number met by two of them is an error, and the second one gets another. One row per id and in the order of
+ * ids, so that two batches with the same ones wait instead of deadlocking.
+ */
+function keepIn(
+  table: string,
+  part: string,
+  id: string,
+  card = { set: '', or: '' },
+): (columns: Columns) => string {
+  return columns => {
+    const names = columns.map(([name]) => name).join(', ')
+    return `INSERT INTO ${table} (${names}) SELECT DISTINCT ON (merchant_id, ${id}) ${names} FROM ${inputName(part)}
+      WHERE c NOT IN (SELECT c FROM refused) ORDER BY merchant_id, ${id}
+      ON CONFLICT (merchant_id, ${id}) DO UPDATE
+      SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL${card.set}
+      WHERE ${table}.sealed IS NULL${card.or}`
   }
 }
 
@@ -310,6 +362,7 @@ function guards(present: readonly Part[]): string[] {
     .filter(part => present.includes(part))
     .map(updatePayment)
   if (present.includes('intentClaim')) updates.push(claimIntent())
+  if (present.includes('quote')) updates.push(takeQuote())
   if (present.includes('customerUpdate')) updates.push(customerUpdateGuard)
   return [...customerLocks(present), early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
 }
@@ -320,6 +373,18 @@ interface GuardingUpdate {
   readonly updated: string
   /** What is wrong where the update did not happen. */
   readonly why: string
+}
+
+/**
+ * A quote is used by one payment. As with a payment's version, the row that is locked and looked at again is the truth.
+ * A change that takes a quote gives birth to a payment and updates none, so the two kinds of guard never meet in one.
+ */
+function takeQuote(): GuardingUpdate {
+  const input = inputName('quote')
+  const updated = 'quote_updated'
+  const cte = `${updated} AS (UPDATE dcc_quote t SET pay_id = i.pay_id FROM ${input} i
+      WHERE ${match(quoteKey)} AND t.pay_id IS NULL AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`
+  return { cte, input, updated, why: 'quote_taken' }
 }
 
 const updatedColumns = {

@@ -279,6 +279,20 @@ const followUpChecks: readonly Check[] = [
         AND o.x_id = t.x_id)`,
   },
   {
+    name: 'account-in-vault',
+    sentence: 'A payment by bank account leads to its row in the vault.',
+    broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id, 'the vault knows nothing of its account' AS detail
+      FROM payment p WHERE p.account_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_account v
+        WHERE v.merchant_id = p.merchant_id AND v.account_id = p.account_id)`,
+  },
+  {
+    name: 'quote-of-its-payment',
+    sentence: 'A quote that was used leads to its payment.',
+    broken: `SELECT q.merchant_id, q.pay_id, NULL::uuid AS x_id, 'the payment of its quote is not there' AS detail
+      FROM dcc_quote q WHERE q.pay_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payment p
+        WHERE p.merchant_id = q.merchant_id AND p.pay_id = q.pay_id)`,
+  },
+  {
     name: 'card-in-vault',
     sentence: 'A payment by card leads to its row in the vault.',
     broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id, 'the vault knows nothing of its card' AS detail

@@ -8,6 +8,7 @@ import { commitStatement, type Part, partNames } from '#storage/commit-statement
 import { fromCustomerUpdate, pushCustomer } from '#storage/customer-change.ts'
 import { fromIntent, fromIntentClaim } from '#storage/intents.ts'
 import {
+  fromAccount,
   fromCard,
   fromEvent,
   fromKey,
@@ -18,6 +19,8 @@ import {
   fromPaymentChoice,
   fromPaymentState,
   fromPaymentTerms,
+  fromQuote,
+  fromQuoteUse,
   fromTimer,
   fromTimerKey,
 } from '#storage/rows.ts'
@@ -125,6 +128,9 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     revised: [],
     chosen: [],
     card: [],
+    account: [],
+    quoted: [],
+    quote: [],
     operation: [],
     answered: [],
     keyAnswer: [],
@@ -147,6 +153,9 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
       rows[extent].push({ ...rowsByExtent[extent](payment, c), expected_version: expectedVersion })
     }
     if (change.card) rows.card.push(fromCard(change.card, c))
+    if (change.account) rows.account.push(fromAccount(change.account, c))
+    if (change.insertQuote) rows.quoted.push(fromQuote(change.insertQuote, c))
+    if (change.useQuote) rows.quote.push(fromQuoteUse(change.useQuote, c))
     for (const operation of change.insertOperations ?? []) rows.operation.push(fromOperation(operation, c))
     for (const operation of change.updateOperations ?? [])
       rows.answered.push(fromOperationState(operation, c))
@@ -176,6 +185,7 @@ const conflictByConstraint: Record<string, Conflict> = {
   idempotency_key_pkey: 'key_taken',
   payment_live_by_trans_id: 'trans_id_taken',
   vault_card_by_pseudo_number: 'pseudo_number_taken',
+  vault_account_by_pseudo_number: 'pseudo_number_taken',
   // Two processes gave the same place among the operations of one payment.
   operation_pkey: 'version_changed',
   // Two payments brought the same new customer, or one came while its customer was deleted.

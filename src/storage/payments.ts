@@ -12,7 +12,8 @@ export interface PaymentReader {
 
 const columns = `p.merchant_id, p.pay_id, p.kind, p.trans_id, p.ref_nr, p.method, p.integration_type, p.status, p.currency, p.amount,
   p.authorized, p.capturing, p.captured, p.reversing, p.reversed, p.refunding, p.refunded, p.capture_method,
-  p.delayed_hours, p.closed_for_capture, p.authorization_expires_at, p.expires_at, p.awaits, p.instrument, v.pseudo_number, p.customer_id, p.details, p.event_sequence,
+  p.delayed_hours, p.closed_for_capture, p.authorization_expires_at, p.expires_at, p.awaits, p.instrument, v.pseudo_number,
+  p.account, a.pseudo_number AS account_pseudo_number, p.customer_id, p.details, p.event_sequence,
   p.created_at, p.updated_at, p.version,
   (SELECT json_agg(json_build_object('x_id', o.x_id, 'sequence', o.sequence, 'type', o.type, 'state', o.state,
      'amount', o.amount, 'trans_id', o.trans_id, 'ref_nr', o.ref_nr, 'response_code', o.response_code,
@@ -20,7 +21,8 @@ const columns = `p.merchant_id, p.pay_id, p.kind, p.trans_id, p.ref_nr, p.method
      'created_at', o.created_at, 'updated_at', o.updated_at) ORDER BY o.sequence)
    FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id) AS operations`
 
-const tables = 'payment p LEFT JOIN vault_card v ON v.merchant_id = p.merchant_id AND v.card_id = p.card_id'
+const tables = `payment p LEFT JOIN vault_card v ON v.merchant_id = p.merchant_id AND v.card_id = p.card_id
+  LEFT JOIN vault_account a ON a.merchant_id = p.merchant_id AND a.account_id = p.account_id`
 
 const byPayIdStatement = {
   name: 'payment_by_pay_id',

@@ -2,10 +2,27 @@
 import { strict as assert } from 'node:assert'
 import type { CustomerId, MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
-import type { Instrument, Operation, OperationDetails, Payment, Prepared } from '#lifecycle/payment.ts'
+import type {
+  AccountInstrument,
+  Instrument,
+  Operation,
+  OperationDetails,
+  Payment,
+  Prepared,
+} from '#lifecycle/payment.ts'
 import { capturePercent, isLive } from '#lifecycle/payment.ts'
 import { findStoredMethod } from '#methods/catalogue.ts'
-import type { CardRow, EventRow, KeyAnswer, KeyRow, OperationWrite, Timer } from '#storage/change.ts'
+import type {
+  AccountRow,
+  CardRow,
+  EventRow,
+  KeyAnswer,
+  KeyRow,
+  OperationWrite,
+  QuoteUse,
+  Timer,
+} from '#storage/change.ts'
+import type { Quote } from '#storage/quotes.ts'
 
 export interface PaymentRow {
   merchant_id: string
@@ -34,6 +51,8 @@ export interface PaymentRow {
   instrument: Instrument | null
   pseudo_number: string | null
   customer_id: string | null
+  account: AccountInstrument | null
+  account_pseudo_number: string | null
   details: Record<string, unknown>
   event_sequence: number
   created_at: Date
@@ -91,6 +110,9 @@ export function toPayment(row: PaymentRow): Payment {
       ? { ...row.instrument, pseudoCardNumber: row.pseudo_number ?? undefined }
       : undefined,
     customerId: (row.customer_id as CustomerId | null) ?? undefined,
+    account: row.account
+      ? { ...row.account, pseudoAccountNumber: row.account_pseudo_number ?? undefined }
+      : undefined,
     details: row.details,
     eventSequence: row.event_sequence,
     operations: row.operations.map(toOperation),
@@ -152,7 +174,14 @@ export const fromPaymentTerms = (payment: Payment, c: number) => ({
   expires_at: payment.expiresAt,
   awaits: payment.awaits,
   details: payment.details,
+  ...orderReferences(payment.details),
 })
+
+/** What a search for duplicates looks for, beside the details that hold it. */
+function orderReferences({ order }: Payment['details']) {
+  const { merchantReference, invoiceId } = (order ?? {}) as { merchantReference?: string; invoiceId?: string }
+  return { order_reference: merchantReference, invoice_id: invoiceId }
+}
 
 export const fromPaymentChoice = (payment: Payment, c: number) => ({
   ...fromPaymentTerms(payment, c),
@@ -160,6 +189,8 @@ export const fromPaymentChoice = (payment: Payment, c: number) => ({
   capture_percent: capturePercent(payment),
   card_id: payment.instrument?.cardId,
   instrument: payment.instrument,
+  account_id: payment.account?.accountId,
+  account: payment.account,
 })
 
 export const fromPayment = (payment: Payment, c: number) => ({
@@ -201,6 +232,39 @@ export const fromCard = (card: CardRow, c: number) => ({
   key_version: card.keyVersion,
   sealed: `\\x${card.sealed.toString('hex')}`,
   expiry_date: card.expiryDate,
+})
+
+export const fromAccount = (account: AccountRow, c: number) => ({
+  c,
+  merchant_id: account.merchantId,
+  account_id: account.accountId,
+  pseudo_number: account.pseudoNumber,
+  key_version: account.keyVersion,
+  sealed: `\\x${account.sealed.toString('hex')}`,
+})
+
+export const fromQuote = (quote: Quote, c: number) => ({
+  c,
+  merchant_id: quote.merchantId,
+  quote_id: quote.quoteId,
+  bin: quote.bin,
+  merchant_value: quote.merchantAmount.value,
+  merchant_currency: quote.merchantAmount.currency,
+  cardholder_value: quote.cardholderAmount.value,
+  cardholder_currency: quote.cardholderAmount.currency,
+  exchange_rate: quote.exchangeRate,
+  markup_percentage: quote.markupPercentage,
+  rate_source: quote.rateSource,
+  trans_id: quote.transId,
+  quoted_at: quote.quotedAt,
+  expires_at: quote.expiresAt,
+})
+
+export const fromQuoteUse = (use: QuoteUse, c: number) => ({
+  c,
+  merchant_id: use.merchantId,
+  quote_id: use.quoteId,
+  pay_id: use.payId,
 })
 
 export const fromKeyAnswer = (key: KeyAnswer, c: number) => ({

@@ -38,6 +38,24 @@ test.each(servedTypes)('20200012 %s has no connector', async type => {
   expect(await shop.create(type)).toMatchObject(refused('20200012'))
 })
 
+test.each([
+  ['404', 'binLookup', { bin: '411111' }, { status: 404 }],
+  [
+    '200 no offer',
+    'dccQuote',
+    { bin: '411111', amount: { value: 100, currency: 'EUR' } },
+    { status: 200, body: { eligible: false, reason: 'NON_ELIGIBLE_CARD' } },
+  ],
+  [
+    '422 20200012',
+    'accountUpdater',
+    { transId: 't', cards: [{ number: '4111111111111111' }] },
+    { status: 422, body: { status: 422, responseCode: '20200012' } },
+  ],
+])('%s %s knows only what was imported or configured', async (_, name, body, expected) => {
+  expect(await shop.call('POST', `/services/${name}`, body)).toMatchObject(expected)
+})
+
 test('20200012 a credit, too', async () => {
   const paymentMethods = {
     directDebit: { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },

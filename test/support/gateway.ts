@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Connectors } from '#connectors/registry.ts'
 import { createGateway, type Gateway } from '#gateway.ts'
 import type { Clock, CrashPoint } from '#operations/engine.ts'
+import type { StoredMethods } from '#operations/stored-methods.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import { type MasterRing, toMasterKey } from '#vault/master-key.ts'
 
@@ -54,6 +55,7 @@ export interface TestGatewayOptions {
   readonly requestsPerSecond?: number
   /** Keys of the test's own; one that is made for the database unless given. */
   readonly masterKey?: MasterRing
+  readonly storedMethods?: StoredMethods
 }
 
 const masterKeys = new Map<string, string>()
@@ -74,6 +76,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     clock: options.clock,
     connectors: options.connectors,
     testCrash: options.testCrash,
+    storedMethods: options.storedMethods,
   })
   const { merchantId, apiKey } = beside ?? (await gateway.merchants.create('Test shop'))
   if (options.requestsPerSecond) {

@@ -16,6 +16,7 @@ const formatSamples: Readonly<Record<string, readonly string[]>> = {
   alpha2: ['DE', 'US'],
   numeric3: ['276', '840'],
   'card-number': ['4111111111111111', '4000000000000002', '4000000000000101', '0123456789012345'],
+  'account-number': ['DE89370400440532013000', 'DE62370400440532013001', 'ZZ00BBBBBBBBBBBBBB3000'],
   'expiry-date': ['203012', '199901'],
   bcp47: ['de', 'en-GB'],
   printable: ['plain', 'ü€😀', ' '],

@@ -4,6 +4,8 @@
  */
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { brandCards } from '#connectors/simulator/brand-numbers.ts'
+import { updatedCards } from '#connectors/simulator/card-updates.ts'
+import { testBins } from '#connectors/simulator/test-bins.ts'
 import { testAccounts, testCards } from '#connectors/simulator/test-numbers.ts'
 import { detectBrand } from '#domain/card-brands.ts'
 import { listProviderCodes, listResponseCodes, providerText } from '#domain/response-codes.ts'
@@ -12,10 +14,11 @@ import type { TestCatalogue } from '#schemas/test-catalogue.ts'
 type Card = TestCatalogue['cards'][number]
 
 /** What the account updater knows about cards; for a payment they are cards like any other. */
-const updaterCards = [
-  { number: '4000000000003220', outcome: 'approved', description: 'The account updater has a new number' },
-  { number: '4000000000003238', outcome: 'approved', description: 'The account updater reports it closed' },
-]
+const updaterCards = updatedCards.map(({ number, description }) => ({
+  number,
+  outcome: 'approved',
+  description,
+}))
 
 const toCard = ({ number, outcome, description }: Omit<Card, 'brand'>): Card => ({
   number,
@@ -47,11 +50,10 @@ const listModes = (): TestCatalogue['simulationModes'] => [
   { mode: 'nnnn', outcome: 'declined', description: 'Any other four digits decline with 2MMMnnnn' },
 ]
 
-/** `bins` are those that the BIN look-up of the test environment knows. */
-export const buildTestCatalogue = (bins: TestCatalogue['bins'] = []): TestCatalogue => ({
+export const buildTestCatalogue = (): TestCatalogue => ({
   cards: listCards(),
   accounts: testAccounts.map(({ number, outcome, description }) => ({ number, outcome, description })),
   simulationModes: listModes(),
   responseCodes: [...listResponseCodes()],
-  bins,
+  bins: testBins.map(({ coBrands = [], ...bin }) => ({ ...bin, coBrands: [...coBrands] })),
 })

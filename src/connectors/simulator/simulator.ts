@@ -12,6 +12,7 @@ import type {
   ThreeDsRequest,
 } from '#connectors/contract.ts'
 import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
+import { updateCard } from '#connectors/simulator/card-updates.ts'
 import { createFaultBook, type FaultBook } from '#connectors/simulator/faults.ts'
 import { type Asked, eciOf, toInstructions, toProviderFacts } from '#connectors/simulator/provider-facts.ts'
 import { scenarioOf } from '#connectors/simulator/test-numbers.ts'
@@ -88,6 +89,7 @@ export function createSimulator({ onMessage, faults = createFaultBook() }: Simul
     reverse: followUp,
     refund: followUp,
     increment: followUp,
+    updateCards: async (_, cards) => cards.map(updateCard),
     credit: request => receive(request, textOf(request.prepared.decline)),
 
     async inquire(inquiry) {

@@ -69,7 +69,7 @@ export const creditEndpoint = endpoint<Services, typeof creditRequest>({
           merchant,
           command,
           card: readCard(card),
-          account: readAccount(directDebit?.account),
+          account: readAccount(directDebit),
           key,
           kind: 'CREDIT',
         },

@@ -20,9 +20,30 @@ export function readCard(sent: SentCard | undefined): CardData | undefined {
   }
 }
 
-export const readAccount = (
-  sent: { readonly number: string; readonly accountHolderName: string } | undefined,
-): AccountData | undefined => sent && { number: new Secret(sent.number), holderName: sent.accountHolderName }
+interface SentDebit {
+  readonly account?: {
+    readonly number: string
+    readonly accountHolderName: string
+    readonly code?: string
+    readonly bankName?: string
+  }
+  readonly mandateId?: string
+  readonly dateOfSignature?: string
+}
+
+export function readAccount(sent: SentDebit | undefined): AccountData | undefined {
+  if (sent?.account === undefined) return undefined
+  const { number, accountHolderName, code, bankName } = sent.account
+  const { mandateId, dateOfSignature } = sent
+  return {
+    number: new Secret(number),
+    holderName: accountHolderName,
+    code,
+    bankName,
+    mandateId,
+    dateOfSignature,
+  }
+}
 
 export const readWallet = (
   sent: { readonly merchantIdentifierOfPublicKey?: string; readonly token?: string } | undefined,

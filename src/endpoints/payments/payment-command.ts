@@ -25,6 +25,10 @@ export function requireMethod(field: string, type: string, { methods }: Merchant
 export function checkFit(body: CreatePayment, method: Method): void {
   const misfit = findMisfit(method, body)
   if (misfit) throw new InvalidField(misfit.field, misfit.error)
+  // A quote is made for a card, and a page does not know it yet.
+  if (body.paymentMethods.card?.dcc && body.paymentMethods.card.number === undefined) {
+    throw new InvalidField('paymentMethods.card.dcc', 'goes with a card number in the same request only')
+  }
 }
 
 /** The fields that every request for a payment has, whether or not it names its method. */
@@ -80,8 +84,8 @@ export function composePayment(
     confirmsLater: confirmsLater(objects),
     now,
   })
-  const account = readAccount(objects.directDebit?.account)
-  return { command, card: readPaymentCard(objects.card, body), account }
+  const account = readAccount(objects.directDebit)
+  return { command, card: readPaymentCard(objects.card, body), account, offer: objects.card?.dcc }
 }
 
 /** The merchant takes the second step itself: a card created for an order to come, or a wallet that says so. */

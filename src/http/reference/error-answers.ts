@@ -148,7 +148,10 @@ const spoken: Readonly<Record<Dialect, Readonly<Record<number, Described>>>> = {
  */
 const refusesWithProblem: readonly Dialect[] = ['customer', 'service']
 
-type AskedEndpoint = Pick<Endpoint, 'dialect' | 'idempotent' | 'access' | 'path' | 'body' | 'answers'>
+type AskedEndpoint = Pick<
+  Endpoint,
+  'dialect' | 'idempotent' | 'access' | 'path' | 'body' | 'answers' | 'looksUp'
+>
 
 function possibleStatuses(endpoint: AskedEndpoint): number[] {
   const { access, body, dialect, idempotent, path } = endpoint
@@ -156,7 +159,7 @@ function possibleStatuses(endpoint: AskedEndpoint): number[] {
     [400, true],
     [401, access !== 'open' || dialect === 'token'],
     [403, access !== 'open' || dialect === 'token'],
-    [404, path.includes('{')],
+    [404, path.includes('{') || endpoint.looksUp === true],
     [409, idempotent],
     [413, body !== undefined],
     [415, body !== undefined],

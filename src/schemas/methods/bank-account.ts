@@ -12,7 +12,11 @@ const code = optional(
 
 export const bankAccount = closed(
   {
-    number: formatted('iban', 'IBAN in upper case and without spaces.', { sensitive: true }),
+    number: formatted(
+      'account-number',
+      'IBAN in upper case and without spaces, or pseudo bank account number.',
+      { sensitive: true },
+    ),
     code,
     bankName,
     accountHolderName: text(nameMax, 'Name of the holder.', {
@@ -28,6 +32,7 @@ export const bankAccount = closed(
 export const bankAccountRecord = closed(
   {
     last4Digits: optional(text(4, 'Last four characters of the IBAN.')),
+    pseudoBankAccountNumber: optional(text(22, 'Number that stands for the account at this merchant.')),
     code,
     bankName,
     accountHolderName: optional(text(nameMax, 'Name of the holder.')),

@@ -1,6 +1,7 @@
 /** The card within requests, answers and records. A full number and a security code appear in requests only. */
 import Type, { type Static } from 'typebox'
 import { nameMax } from '#schemas/address.ts'
+import { plainAmount } from '#schemas/amount.ts'
 import { choice, closed, flag, formatted, optional, text, when } from '#schemas/fields.ts'
 
 const number = formatted('card-number', 'Card number or pseudo card number.', { sensitive: true })
@@ -78,6 +79,17 @@ const dcc = closed(
     accepted: flag('Whether the cardholder took the offer.'),
   },
   { title: 'Dcc', description: "Payment in the cardholder's own currency." },
+)
+
+const dccRecord = closed(
+  {
+    ...dcc.properties,
+    cardholderAmount: optional(plainAmount),
+    exchangeRate: optional(text(32, "Units of the cardholder's currency for one of the merchant's.")),
+    markupPercentage: optional(text(8, 'What the rate holds on top of the published one, in percent.')),
+    rateSource: optional(text(32, 'Who published the rate.')),
+  },
+  { title: 'DccRecord', description: 'The offer, and its terms where the cardholder took it.' },
 )
 
 /**
@@ -225,7 +237,7 @@ export const cardRecord = closed(
         description: 'Result of 3-D Secure without its proof.',
       }),
     ),
-    dcc: optional(dcc),
+    dcc: optional(dccRecord),
     ...cardReturnFailure.properties,
   },
   { title: 'CardRecord', description: 'The card that was used, masked.' },

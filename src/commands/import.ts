@@ -1,0 +1,133 @@
+/** `bins import` and `rates import`: reference data from files that others publish. Both replace all there was, or nothing. */
+import { createReadStream } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { type Command, Option } from 'commander'
+import { CommandFault, describeReason } from '#commands/faults.ts'
+import { openDatabase } from '#commands/open-database.ts'
+import type { Config } from '#config.ts'
+import { BinFileError, readBinHeading, readBinLine } from '#domain/bin-file.ts'
+import type { BinRange } from '#domain/bin-ranges.ts'
+import { parseEcbRates, RateFileError } from '#domain/ecb-rates.ts'
+import { RepeatedRange, replaceBins } from '#storage/bins.ts'
+import { type Database, openDatabase as openPools } from '#storage/database.ts'
+import { replaceRates } from '#storage/rates.ts'
+
+const jsonOption = () => new Option('--json', 'print one line of JSON')
+
+export function addImportCommands(program: Command, readConfig: () => Config): void {
+  const bins = program.command('bins').summary('import card ranges')
+  bins.description('Card ranges, for the BIN lookup and quotes of all merchants of this environment.')
+  bins
+    .command('import')
+    .argument('<file>', 'CSV whose first line names the columns; see docs/services.md')
+    .description(
+      'Puts the ranges of the file in place of all imported before. A file with a fault changes nothing.',
+    )
+    .addOption(jsonOption())
+    .action((file: string, { json }: { json?: true }) => importBins(readConfig(), file, json === true))
+
+  const rates = program.command('rates').summary('import exchange rates')
+  rates.description('Exchange rates, for quotes to all merchants of this environment.')
+  rates
+    .command('import')
+    .argument('<file>', 'the daily reference rates of the European Central Bank, XML or CSV')
+    .description(
+      "Puts the file's newest day in place of all imported before. Quotes already made keep their rate.",
+    )
+    .addOption(jsonOption())
+    .action((file: string, { json }: { json?: true }) => importRates(readConfig(), file, json === true))
+}
+
+async function importBins(config: Config, file: string, json: boolean): Promise<void> {
+  const { size } = await lookAt(file)
+  const count = await withPools(config, async pools => {
+    const reading = { bytes: 0 }
+    const onProgress = (done: number) =>
+      console.error(
+        `${done} ranges, ${Math.floor((100 * Math.min(reading.bytes, size)) / Math.max(1, size))} %`,
+      )
+    try {
+      return await replaceBins(pools, readRanges(file, reading), onProgress)
+    } catch (error) {
+      throw error instanceof RepeatedRange ? new CommandFault(`${file}: ${error.message}`) : error
+    }
+  })
+  if (json) console.log(JSON.stringify({ ranges: count }))
+  else console.log(`${count} ranges are in force.`)
+}
+
+/** Line by line, however long the file is. Every fault names its line. */
+async function* readRanges(file: string, reading: { bytes: number }): AsyncGenerator<BinRange> {
+  const input = createReadStream(file, 'utf8')
+  input.on('data', chunk => {
+    reading.bytes += Buffer.byteLength(chunk)
+  })
+  let number = 0
+  let columns: ReturnType<typeof readBinHeading> | undefined
+  let found = 0
+  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    number += 1
+    if (line.trim() === '') continue
+    try {
+      if (columns === undefined) columns = readBinHeading(line)
+      else {
+        found += 1
+        yield readBinLine(line, columns)
+      }
+    } catch (error) {
+      throw error instanceof BinFileError
+        ? new CommandFault(`${file}, line ${number}: ${error.message}`, { cause: error })
+        : error
+    }
+  }
+  if (found === 0) throw new CommandFault(`${file} holds no ranges`)
+}
+
+/** 8 MB: the file of all days since 1999 has less than two. */
+const rateFileBytesMax = 8_000_000
+
+async function importRates(config: Config, file: string, json: boolean): Promise<void> {
+  const { size } = await lookAt(file)
+  if (size > rateFileBytesMax) throw new CommandFault(`${file} is too large to be a file of rates`)
+  const daily = parseRates(file, await readFile(file, 'utf8'))
+  await withPools(config, pools => replaceRates(pools, daily, 'ECB'))
+  const { date, rates } = daily
+  if (json) console.log(JSON.stringify({ date, rates: rates.size }))
+  else console.log(`${rates.size} rates of ${date} are in force.`)
+}
+
+function parseRates(file: string, text: string): ReturnType<typeof parseEcbRates> {
+  try {
+    return parseEcbRates(text)
+  } catch (error) {
+    throw error instanceof RateFileError
+      ? new CommandFault(`${file}: ${error.message}`, { cause: error })
+      : error
+  }
+}
+
+async function lookAt(file: string): Promise<{ size: number }> {
+  try {
+    const found = await stat(file)
+    if (found.isFile()) return found
+  } catch (error) {
+    throw new CommandFault(`${file} cannot be read: ${describeReason(error)}`, { cause: error })
+  }
+  throw new CommandFault(`${file} is not a file`)
+}
+
+async function withPools<T>(config: Config, work: (pools: Database) => Promise<T>): Promise<T> {
+  for (const warning of config.warnings) console.error(`warning: ${warning}`)
+  const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
+  try {
+    const pools = openPools(database.url, error => console.error(`tollgate: ${describeReason(error)}`))
+    try {
+      return await work(pools)
+    } finally {
+      await pools.close()
+    }
+  } finally {
+    await database.close()
+  }
+}

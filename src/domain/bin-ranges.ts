@@ -1,0 +1,55 @@
+/**
+ * Ranges of card numbers by their first digits: what is known of the cards in one, and which one answers a question.
+ * A range is written with ten digits, the length of the longest question, whatever its own length.
+ */
+
+export type CardSource = 'CREDIT' | 'DEBIT' | 'PREPAID' | 'CHARGE'
+export const cardSources: readonly CardSource[] = ['CREDIT', 'DEBIT', 'PREPAID', 'CHARGE']
+
+export interface BinFacts {
+  readonly brand: string
+  /** Other brands on the same card, between which the customer may choose. */
+  readonly coBrands: readonly string[]
+  readonly product?: string
+  readonly source?: CardSource
+  readonly issuer?: string
+  /** ISO 3166-1 alpha-3 */
+  readonly country?: string
+  readonly currency?: string
+  readonly dccEligible: boolean
+}
+
+export interface BinRange extends BinFacts {
+  readonly span: BinSpan
+}
+
+/** Both ends included, ten digits each. */
+export interface BinSpan {
+  readonly first: number
+  readonly last: number
+}
+
+/** Ten digits: what the contract takes at most. As numbers they are far below 2^53. */
+const binDigits = 10
+
+/** All cards that begin with these digits. */
+export const toSpan = (bin: string, last = bin): BinSpan => ({
+  first: Number(bin.padEnd(binDigits, '0')),
+  last: Number(last.padEnd(binDigits, '9')),
+})
+
+export const widthOf = ({ first, last }: BinSpan): number => last - first + 1
+
+/** A range answers when it holds every card that the question may mean: half a range would be half a truth. */
+export const holds = (range: BinSpan, asked: BinSpan): boolean =>
+  range.first <= asked.first && asked.last <= range.last
+
+/** The narrowest of those that hold all of it. */
+export function findNarrowest(ranges: readonly BinRange[], asked: BinSpan): BinRange | undefined {
+  let best: BinRange | undefined
+  for (const range of ranges) {
+    if (!holds(range.span, asked)) continue
+    if (best === undefined || widthOf(range.span) < widthOf(best.span)) best = range
+  }
+  return best
+}

@@ -1,0 +1,45 @@
+/** One line of a CSV file (RFC 4180) into its cells. Lines within cells are not taken: a file is read line by line. */
+
+const quote = '"'
+
+/** Undefined for a line whose quotes do not add up. */
+export function splitCsvLine(line: string): string[] | undefined {
+  const cells: string[] = []
+  let at = 0
+  for (;;) {
+    const cell = line[at] === quote ? readQuoted(line, at) : readBare(line, at)
+    if (cell === undefined) return undefined
+    cells.push(cell.text)
+    if (cell.end === line.length) return cells
+    at = cell.end + 1
+  }
+}
+
+interface Cell {
+  readonly text: string
+  /** Where the next comma stands, or the end of the line. */
+  readonly end: number
+}
+
+function readBare(line: string, start: number): Cell | undefined {
+  const comma = line.indexOf(',', start)
+  const end = comma === -1 ? line.length : comma
+  const text = line.slice(start, end)
+  return text.includes(quote) ? undefined : { text: text.trim(), end }
+}
+
+/** A quote within quotes is written twice. */
+function readQuoted(line: string, start: number): Cell | undefined {
+  let text = ''
+  for (let at = start + 1; at < line.length; at++) {
+    if (line[at] !== quote) text += line[at]
+    else if (line[at + 1] === quote) {
+      text += quote
+      at++
+    } else {
+      const end = at + 1
+      return end === line.length || line[end] === ',' ? { text: text.trim(), end } : undefined
+    }
+  }
+  return undefined
+}

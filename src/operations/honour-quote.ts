@@ -1,0 +1,62 @@
+/** A payment that names a quote: may it use it, and on which terms? Whether nobody was faster is decided by the commit. */
+import type { ConversionTerms } from '#connectors/contract.ts'
+import { convert } from '#domain/conversion.ts'
+import { parseXId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Money } from '#domain/money.ts'
+import type { CardholderOffer } from '#lifecycle/payment.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import type { StoredQuote } from '#storage/quotes.ts'
+import type { AdmittedCard } from '#vault/cards.ts'
+
+/** What the request says of an offer. */
+export interface OfferReply {
+  readonly quoteId: string
+  readonly accepted: boolean
+}
+
+export type Honoured =
+  | { readonly usable: false }
+  | { readonly usable: true; readonly offer: CardholderOffer; readonly conversion?: ConversionTerms }
+
+/**
+ * An accepted quote must be this merchant's, unexpired, unused, and made for this amount and this card. One that the
+ * cardholder turned down must only exist: it costs nobody anything and stays free.
+ */
+export async function honourQuote(
+  reply: OfferReply,
+  paying: { merchant: Merchant; amount: Money; card: AdmittedCard },
+  engine: Pick<Engine, 'quotes' | 'clock'>,
+): Promise<Honoured> {
+  const { merchant } = paying
+  const quoteId = parseXId(reply.quoteId)
+  const quote = quoteId && (await engine.quotes.find(merchant.merchantId, quoteId))
+  if (!quote) return { usable: false }
+  if (!reply.accepted) return { usable: true, offer: { quoteId: quote.quoteId, accepted: false } }
+  if (!fits(quote, { ...paying, now: merchantNow(engine.clock, merchant) })) return { usable: false }
+  const { cardholderAmount, exchangeRate, markupPercentage, rateSource } = quote
+  const conversion = { quoteId: quote.quoteId, cardholderAmount, exchangeRate, markupPercentage }
+  return { usable: true, offer: { ...conversion, accepted: true, rateSource }, conversion }
+}
+
+/** The terms of an accepted offer for a step that comes later, perhaps over a lower amount: the same rate. */
+export function convertAgain(offer: CardholderOffer | undefined, amount: Money): ConversionTerms | undefined {
+  const { quoteId, cardholderAmount: promised, exchangeRate, markupPercentage } = offer ?? {}
+  if (quoteId === undefined || !promised || exchangeRate === undefined || markupPercentage === undefined)
+    return undefined
+  const cardholderAmount = convert(amount, exchangeRate, promised.currency)
+  return cardholderAmount && { quoteId, cardholderAmount, exchangeRate, markupPercentage }
+}
+
+function fits(
+  { payId, expiresAt, merchantAmount, bin }: StoredQuote,
+  { amount, card, now }: { amount: Money; card: AdmittedCard; now: Date },
+): boolean {
+  return (
+    payId === undefined &&
+    now.getTime() < expiresAt.getTime() &&
+    merchantAmount.value === amount.value &&
+    merchantAmount.currency === amount.currency &&
+    card.number.reveal().startsWith(bin)
+  )
+}

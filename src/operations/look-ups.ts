@@ -1,0 +1,61 @@
+/** What the services look things up in, and how stored data and that of the test environment are joined. */
+import { testRanges } from '#connectors/simulator/test-bins.ts'
+import { testRateSource, testRates } from '#connectors/simulator/test-rates.ts'
+import { type BinRange, type BinSpan, findNarrowest, widthOf } from '#domain/bin-ranges.ts'
+import type { StoredMethods } from '#operations/stored-methods.ts'
+import { type BinReader, createBinReader } from '#storage/bins.ts'
+import { type CardBook, createCardBook } from '#storage/card-book.ts'
+import type { Database } from '#storage/database.ts'
+import { createDuplicateFinder, type DuplicateFinder } from '#storage/duplicates.ts'
+import { createRateReader, type FoundRates, type RateReader } from '#storage/rates.ts'
+
+export interface LookUps {
+  readonly bins: BinReader
+  readonly rates: RateReader
+  readonly duplicates: DuplicateFinder
+  readonly cards: CardBook
+  readonly storedMethods: StoredMethods
+  /** Two decimals; what a quote has on top of the published rate. */
+  readonly markupPercentage: string
+}
+
+/** 3.00 %: what the contract's example shows. */
+const usualMarkup = '3.00'
+
+/** In test the built-in ranges and rates stand behind what was imported; live knows only what was imported. */
+export function createLookUps(
+  database: Database,
+  options: {
+    readonly environment: 'test' | 'live'
+    readonly dccMarkup?: string
+    readonly storedMethods: StoredMethods
+  },
+): LookUps {
+  const { environment, dccMarkup = usualMarkup, storedMethods } = options
+  const bins = createBinReader(database)
+  const rates = createRateReader(database)
+  const isTest = environment === 'test'
+  return {
+    bins: isTest ? joinBins(bins, testRanges) : bins,
+    rates: isTest ? joinRates(rates, { rates: testRates, source: testRateSource }) : rates,
+    duplicates: createDuplicateFinder(database),
+    cards: createCardBook(database),
+    storedMethods,
+    markupPercentage: dccMarkup,
+  }
+}
+
+/** Imported ranges and built-in ones: the narrower answers, and of two equal ones the imported. */
+const joinBins = (imported: BinReader, builtIn: readonly BinRange[]): BinReader => ({
+  async find(span: BinSpan) {
+    const found = await imported.find(span)
+    const own = findNarrowest(builtIn, span)
+    if (found && own) return widthOf(own.span) < widthOf(found.span) ? own : found
+    return found ?? own
+  },
+})
+
+/** The built-in rates hold until the first import. */
+const joinRates = (imported: RateReader, builtIn: FoundRates): RateReader => ({
+  find: async currencies => (await imported.find(currencies)) ?? builtIn,
+})

@@ -1,0 +1,52 @@
+/** Exchange rates against the euro, as published: reading two of them, and replacing all. They belong to no merchant. */
+import type { DailyRates } from '#domain/ecb-rates.ts'
+import type { Database } from '#storage/database.ts'
+
+/** Units of each currency for one euro, as decimal texts. */
+export interface FoundRates {
+  readonly rates: ReadonlyMap<string, string>
+  readonly source: string
+}
+
+export interface RateReader {
+  /** Those of the currencies that are known; undefined when none at all was ever imported. */
+  find(currencies: readonly string[]): Promise<FoundRates | undefined>
+}
+
+/** The euro is what the others are measured in; it is stored with them so that no caller has to know. */
+const base = 'EUR'
+
+export function createRateReader({ readers }: Database): RateReader {
+  return {
+    async find(currencies) {
+      const { rows } = await readers.query<{ currency: string; per_euro: string; source: string }>({
+        name: 'exchange_rate',
+        text: 'SELECT currency, per_euro, source FROM exchange_rate WHERE currency = ANY($1)',
+        values: [[base, ...currencies]],
+      })
+      const [first] = rows
+      return first && { rates: new Map(rows.map(row => [row.currency, row.per_euro])), source: first.source }
+    },
+  }
+}
+
+/** All or nothing; quotes already made keep the rate they were made with. */
+export async function replaceRates(
+  { writers }: Database,
+  { date, rates }: DailyRates,
+  source: string,
+): Promise<void> {
+  const all = [...new Map([...rates, [base, '1']])].map(([currency, perEuro]) => ({
+    currency,
+    per_euro: perEuro,
+  }))
+  await writers.query(
+    `WITH given AS (SELECT * FROM json_to_recordset($1::json) AS r(currency text, per_euro text)),
+       gone AS (DELETE FROM exchange_rate WHERE currency NOT IN (SELECT currency FROM given))
+     INSERT INTO exchange_rate (currency, per_euro, source, published)
+     SELECT currency, per_euro, $2, $3::date FROM given
+     ON CONFLICT (currency) DO UPDATE
+     SET per_euro = excluded.per_euro, source = excluded.source, published = excluded.published`,
+    [JSON.stringify(all), source, date],
+  )
+}

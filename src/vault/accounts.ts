@@ -1,0 +1,86 @@
+/**
+ * Bank accounts in, masked accounts and pseudo numbers out: the same care as for cards (see cards.ts), under the same
+ * data keys. An IBAN exists in clear only inside a Secret on its way to the provider.
+ */
+import { createHmac, type KeyObject } from 'node:crypto'
+import { maskIban } from '#domain/iban.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import { isPseudoAccountNumber, toPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
+import { Secret } from '#domain/secret.ts'
+import type { AccountStore, SealedAccount } from '#storage/account-store.ts'
+import type { AccountRow } from '#storage/change.ts'
+import type { KeyRing } from '#vault/key-ring.ts'
+import { seal, unseal } from '#vault/sealing.ts'
+
+export interface AdmittedAccount {
+  readonly accountId: string
+  readonly number: Secret<string>
+  readonly last4Digits: string
+  /** To be written with the payment; absent for a pseudo number, whose account the vault holds already. */
+  readonly row?: AccountRow
+}
+
+export interface AccountVault {
+  /** Takes an IBAN, or a pseudo bank account number of this merchant; undefined when the latter is not known. */
+  admit(
+    merchantId: MerchantId,
+    number: Secret<string>,
+    options?: { attempt?: number },
+  ): Promise<AdmittedAccount | undefined>
+  /** What stands for an account that was kept before, destroyed or not. */
+  findPseudoNumber(merchantId: MerchantId, accountId: string): Promise<string | undefined>
+  /** The IBAN that an earlier payment brought, for a step that comes later; undefined once destroyed. */
+  reopen(merchantId: MerchantId, accountId: string): Promise<Secret<string> | undefined>
+}
+
+export function createAccountVault(deps: {
+  fingerprintKey: KeyObject
+  keyRing: KeyRing
+  store: AccountStore
+}): AccountVault {
+  async function open(
+    merchantId: MerchantId,
+    stored: SealedAccount | undefined,
+  ): Promise<string | undefined> {
+    if (!stored?.sealed) return undefined
+    const { key } = await deps.keyRing.byVersion(merchantId, stored.keyVersion)
+    return unseal(key, stored.sealed, placeOf(merchantId, stored.accountId, stored.keyVersion)).toString()
+  }
+
+  return {
+    async admit(merchantId, secret, { attempt = 0 } = {}) {
+      const number = secret.reveal()
+      if (isPseudoAccountNumber(number)) {
+        const stored = await deps.store.findAccount(merchantId, number)
+        const iban = await open(merchantId, stored)
+        return stored && iban !== undefined
+          ? { accountId: stored.accountId, number: new Secret(iban), ...maskIban(iban) }
+          : undefined
+      }
+      // A word in front keeps the fingerprints of accounts and of cards apart, whatever the numbers look like.
+      const digest = createHmac('sha256', deps.fingerprintKey)
+        .update(`account\0${merchantId}\0${number}`)
+        .digest()
+      const accountId = digest.toString('hex', 0, 16)
+      const { version, key } = await deps.keyRing.current(merchantId)
+      const row: AccountRow = {
+        merchantId,
+        accountId,
+        pseudoNumber: toPseudoAccountNumber(digest, attempt, number.slice(-4)),
+        keyVersion: version,
+        sealed: seal(key, Buffer.from(number), placeOf(merchantId, accountId, version)),
+      }
+      return { accountId, number: secret, ...maskIban(number), row }
+    },
+    async findPseudoNumber(merchantId, accountId) {
+      return (await deps.store.findAccountById(merchantId, accountId))?.pseudoNumber
+    },
+    async reopen(merchantId, accountId) {
+      const number = await open(merchantId, await deps.store.findAccountById(merchantId, accountId))
+      return number === undefined ? undefined : new Secret(number)
+    },
+  }
+}
+
+const placeOf = (merchantId: MerchantId, accountId: string, keyVersion: number): string =>
+  `account ${merchantId} ${accountId} ${keyVersion}`

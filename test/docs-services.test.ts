@@ -1,0 +1,57 @@
+/** docs/services.md cannot lie: its examples are executed, its tables compared with what is there. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { updatedCards } from '#connectors/simulator/card-updates.ts'
+import { readBinHeading } from '#domain/bin-file.ts'
+import { endpoints } from '#endpoints/index.ts'
+import { createExampleRunner, listExamples } from '#test/support/doc-examples.ts'
+import { readDocument, readTables } from '#test/support/docs.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+
+const document = readDocument('docs/services.md')
+const examples = listExamples(document)
+
+let gateway: TestGateway
+let run: ReturnType<typeof createExampleRunner>
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  run = createExampleRunner(gateway)
+})
+afterAll(() => gateway.stop())
+
+test('every service has an example', () => {
+  const paths = endpoints.filter(({ tag }) => tag === 'Services').map(({ path }) => path)
+  expect(paths).toHaveLength(5)
+  const without = paths.filter(path => !examples.some(({ fence }) => fence.content.includes(path)))
+  expect(without).toEqual([])
+})
+
+/** In their order: a later one speaks of what an earlier one made. */
+test.each(examples)('line $line', async example => {
+  expect(await run(example)).toEqual([])
+})
+
+test('its table of calls is that of the endpoints', () => {
+  const shown = readTables(document, 'call').map(([call = '']) => /^\[(\w+)\]/.exec(call)?.[1])
+  const served = endpoints.filter(({ tag }) => tag === 'Services').map(({ path }) => path.split('/').at(-1))
+  expect(shown).toEqual(served)
+})
+
+test('its test numbers are those of the simulator', () => {
+  const shown = readTables(document, 'test number').map(([number, says = '']) => ({ number, says }))
+  expect(shown.at(-1)).toMatchObject({ number: 'any other', says: 'NO_CHANGE' })
+  expect(shown.slice(0, -1).map(({ number }) => number)).toEqual(updatedCards.map(({ number }) => number))
+  const wrong = updatedCards.filter(({ outcome }, index) => !shown[index]?.says.startsWith(outcome))
+  expect(wrong).toEqual([])
+})
+
+test('the columns it names are those that an import knows', () => {
+  const rows = readTables(document, 'column')
+  expect(rows).toHaveLength(10)
+  for (const [column = '', others = ''] of rows) {
+    for (const name of [column, ...others.split(', ').filter(Boolean)]) {
+      const columns = readBinHeading([...new Set(['first', 'brand', name])].join(','))
+      const known = (columns as Record<string, number>)[column]
+      expect(known, `${name} is not read as ${column}`).toBeGreaterThanOrEqual(0)
+    }
+  }
+})
