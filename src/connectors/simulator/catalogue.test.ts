@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { brandCards } from '#connectors/simulator/brand-numbers.ts'
 import { buildTestCatalogue } from '#connectors/simulator/catalogue.ts'
+import { testBins } from '#connectors/simulator/test-bins.ts'
 import { scenarioOf, testCards } from '#connectors/simulator/test-numbers.ts'
 import { cardBrands, detectBrand, listCoBadges, unknownBrand } from '#domain/card-brands.ts'
 import { isCardNumber } from '#domain/card-numbers.ts'
@@ -81,9 +82,8 @@ test('modes are four digits each and every decline has one', () => {
   expect(modes).toEqual(expect.arrayContaining(['0000', '0305', '0351', '0402', '0703', 'nnnn']))
 })
 
-test('response codes are those of the table, and BINs those that are handed in', () => {
+test('response codes are those of the table, and BINs those of the look-up', () => {
   expect(catalogue.responseCodes).toEqual(listResponseCodes())
-  expect(catalogue.bins).toEqual([])
-  const bins = [{ bin: '40000000', brand: 'visa' }]
-  expect(buildTestCatalogue(bins).bins).toBe(bins)
+  expect(catalogue.bins.map(({ bin }) => bin)).toEqual(testBins.map(({ bin }) => bin))
+  expect(catalogue.bins).toContainEqual(expect.objectContaining({ brand: 'visa', dccEligible: true }))
 })
