@@ -19,13 +19,17 @@ import { createFailedLogins } from '#http/rate-limit.ts'
 import { about } from '#http/reference/about.ts'
 import { referencePages } from '#http/reference/pages.ts'
 import { createHttpServer, type HttpServer } from '#http/server.ts'
+import { announceEvents } from '#operations/announce-events.ts'
 import { createTestClock } from '#operations/clock.ts'
 import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants.ts'
 import { createPaymentQueue } from '#operations/payment-queue.ts'
+import { openWebhookSecret } from '#operations/webhook-secret.ts'
 import { formats } from '#schemas/formats.ts'
 import { createClockStore } from '#storage/clock.ts'
 import { type Database, openDatabase, readDurability } from '#storage/database.ts'
+import { createDeliveryStore, type DeliveryStore } from '#storage/deliveries.ts'
+import { createEventStore } from '#storage/events.ts'
 import { createGroupCommit } from '#storage/group-commit.ts'
 import { createInstallation, type Installation } from '#storage/installation.ts'
 import { createKeyReader, type KeyReader } from '#storage/keys.ts'
@@ -36,6 +40,9 @@ import { createVaultStore } from '#storage/vault-store.ts'
 import { createCardVault } from '#vault/cards.ts'
 import { createKeyRing, type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
 import type { MasterKey } from '#vault/master-key.ts'
+import { addressPolicies } from '#webhooks/addresses.ts'
+import { createSender, type Sender } from '#webhooks/send.ts'
+import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
 import { type Loop, startLoop } from '#workers/loop.ts'
 import { createSettleWorker, type SettleWorker } from '#workers/settle.ts'
 import { createTimerWorker, type TimerWorker } from '#workers/timers.ts'
@@ -56,6 +63,7 @@ export interface GatewayOptions {
   readonly clock?: Clock
   readonly connectors?: Connectors
   readonly testCrash?: CrashPoint
+  readonly sender?: Sender
 }
 
 export interface Gateway {
@@ -63,6 +71,7 @@ export interface Gateway {
   readonly engine: Engine
   readonly settleWorker: SettleWorker
   readonly timerWorker: TimerWorker
+  readonly deliveryWorker: DeliveryWorker
   /** Settings of the database that would let an acknowledged payment vanish; always empty in live. */
   readonly weakDurability: readonly string[]
   /** Opens the port and starts the workers. Resolves with the origin. */
@@ -82,6 +91,9 @@ const abandonedPauseMs = 30_000
 
 /** 10 min: keys live for 30 days; a few minutes more harm nobody. */
 const reapPauseMs = 600_000
+
+/** 10 s: often enough for a graph of how far deliveries lag behind. */
+const lagPauseMs = 10_000
 
 /** 10 s of the 15 s a stop may take; the rest is for the workers and the database. */
 const drainMs = 10_000
@@ -109,7 +121,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const keys = await openDerivedKeys(options.masterKey, installation)
     const merchants = createMerchantStore(database)
     const faults = createFaultBook()
-    const engine = createEngine({ database, keys, metrics, logger, clock, options, faults })
+    const deliveryStore = createDeliveryStore(database)
+    const deliveryWorker = createDeliveries({ keys, logger, clock, options }, deliveryStore)
+    const onEvents = (): void => deliveryWorker.wake()
+    const engine = createEngine({ database, keys, metrics, logger, clock, options, faults, onEvents })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
@@ -120,7 +135,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       clock,
       store: createClockStore(database),
       findMerchant,
-      runDue: merchantId => timerWorker.runDue(merchantId),
+      runDue: async merchantId =>
+        (await timerWorker.runDue(merchantId)) + (await deliveryWorker.runDue(merchantId)),
       reapKeys: merchantId => keyReader.reap(merchantId),
       onChange: merchantId => {
         for (const listener of changes) listener(merchantId)
@@ -128,6 +144,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     })
     const server = await createServer({
       faults,
+      onEvents,
       keyReader,
       testTools: { clock: testClock, faults },
       database,
@@ -147,6 +164,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       engine,
       settleWorker,
       timerWorker,
+      deliveryWorker,
       weakDurability: weak,
       async listen() {
         // Whoever is alone on the database owns everything that was sent before; nothing new has been sent yet.
@@ -157,16 +175,25 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         const onError = (err: unknown): void =>
           logger.error({ err, worker: 'settle' }, 'a worker failed; it goes on')
         if (alone) void settleWorker.recover(startedAt).catch(onError)
+        if (alone) await deliveryWorker.recover()
+        onEvents()
         loops = [
           startLoop(() => timerWorker.runDue(), duePauseMs, onError),
           startLoop(() => settleWorker.recoverAbandoned(), abandonedPauseMs, onError),
           startLoop(() => keyReader.reap(), reapPauseMs, onError),
+          startLoop(async () => onEvents(), duePauseMs, onError),
+          startLoop(
+            async () => metrics.setWebhookLag(await deliveryStore.readLagSeconds(new Date(clock.nowMs()))),
+            lagPauseMs,
+            onError,
+          ),
         ]
         return options.publicUrl ?? origin
       },
       async close() {
         await server.drain(drainMs)
         await Promise.all(loops.map(loop => loop.stop()))
+        await deliveryWorker.stop()
         await work.close()
         await database.close()
         logger.flush()
@@ -221,10 +248,27 @@ interface Parts {
   readonly clock: Clock
   readonly options: GatewayOptions
   readonly faults: FaultBook
+  /** Told when a commit held events. */
+  readonly onEvents: () => void
 }
 
-function createEngine({ database, keys, metrics, logger, clock, options, faults }: Parts): Engine {
-  const { commit } = createGroupCommit(database.writers, { onBatch: size => metrics.observeBatch(size) })
+function createDeliveries(
+  { keys, logger, clock, options }: Pick<Parts, 'keys' | 'logger' | 'clock' | 'options'>,
+  store: DeliveryStore,
+): DeliveryWorker {
+  return createDeliveryWorker({
+    store,
+    sender: options.sender ?? createSender({ policy: addressPolicies[options.environment] }),
+    openSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, merchantId, sealed),
+    clock,
+    chance: Math.random,
+    onError: err => logger.error({ err, worker: 'deliver' }, 'a delivery failed on our side; it comes back'),
+  })
+}
+
+function createEngine({ database, keys, metrics, logger, clock, options, faults, onEvents }: Parts): Engine {
+  const group = createGroupCommit(database.writers, { onBatch: size => metrics.observeBatch(size) })
+  const commit = announceEvents(group.commit, onEvents)
   const payments = createPaymentReader(database)
   const store = createVaultStore(database)
   return {
@@ -298,7 +342,8 @@ async function createServer(
     accessTokens,
     failedTokenRequests: createFailedLogins({ nowMs }),
   })
-  const services: Services = { environment, engine, issueToken, testTools }
+  const events = { store: createEventStore(database), onEvents: parts.onEvents }
+  const services: Services = { environment, engine, issueToken, testTools, events }
   // In live the levers of the test environment do not exist: their paths are unknown ones.
   const served = endpoints.filter(({ testOnly }) => environment === 'test' || !testOnly)
   // Only the address is not known before the port is open, so the pages are made when first asked for.

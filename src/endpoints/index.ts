@@ -1,5 +1,8 @@
 /** The whole API in one table. Read this first; each line is a file that says everything about one operation. */
 import { token } from '#endpoints/authorization/token.ts'
+import { getEventEndpoint } from '#endpoints/events/get.ts'
+import { listEventsEndpoint } from '#endpoints/events/list.ts'
+import { replayEventEndpoint } from '#endpoints/events/replay.ts'
 import { captureEndpoint } from '#endpoints/payments/capture.ts'
 import { confirmEndpoint } from '#endpoints/payments/confirm.ts'
 import { createPaymentEndpoint } from '#endpoints/payments/create.ts'
@@ -29,6 +32,10 @@ export const endpoints: readonly Endpoint<Services>[] = [
   updateEndpoint, //         PATCH  /payments/{id}
   getByPayIdEndpoint, //     GET    /payments/getByPayId/{id}
   getByTransIdEndpoint, //   GET    /payments/getByTransId/{id}
+
+  listEventsEndpoint, //     GET    /events
+  getEventEndpoint, //       GET    /events/{id}
+  replayEventEndpoint, //    POST   /events/{id}/replays
 
   // The levers of the test environment; live knows none of them.
   getClockEndpoint, //       GET    /test/clock

@@ -9,12 +9,14 @@ import { MethodMisfit } from '#operations/follow-up.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
 import { CommitUnknown } from '#storage/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
+import type { EventStore } from '#storage/events.ts'
 
 export interface Services {
   readonly environment: 'test' | 'live'
   readonly engine: Engine
   readonly issueToken: IssueToken
   readonly testTools: TestTools
+  readonly events: { readonly store: EventStore; readonly onEvents: () => void }
 }
 
 /** The levers of the test environment. */

@@ -47,6 +47,8 @@ export interface EventRow {
   readonly eventId: string
   readonly xId: XId
   readonly body: unknown
+  /** The payment's own address for events; the merchant's unless given. */
+  readonly url?: string
   readonly createdAt: Date
 }
 

@@ -159,9 +159,16 @@ const parts = {
       ['event_id', 'uuid'],
       ['x_id', 'uuid'],
       ['body', 'json'],
+      ['url', 'text'],
       ['created_at', 'timestamptz'],
     ],
-    write: insertInto('event', 'event'),
+    // Due at once: the merchant's time of the event, as real time.
+    write: columns => {
+      const names = columns.map(([name]) => name).join(', ')
+      return `INSERT INTO event (${names}, due_at) SELECT ${names}, created_at - coalesce((SELECT clock_offset_ms
+          FROM merchant m WHERE m.merchant_id = i.merchant_id), 0) * interval '1 millisecond'
+        FROM event_in i WHERE c NOT IN (SELECT c FROM refused)`
+    },
   },
   timer: {
     columns: [...timerKey, ['run_at', 'timestamptz'], ['attempt', 'integer']],

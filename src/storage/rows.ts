@@ -228,6 +228,7 @@ export const fromEvent = (event: EventRow, c: number) => ({
   event_id: event.eventId,
   x_id: event.xId,
   body: event.body,
+  url: event.url,
   created_at: event.createdAt,
 })
 

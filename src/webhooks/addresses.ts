@@ -1,0 +1,59 @@
+/**
+ * Which addresses a webhook may be sent to. Decided on the address a connection would really go to, never on a name:
+ * every way of writing one has become the same number by then. What is not known to be public is refused.
+ */
+import ipaddr from 'ipaddr.js'
+
+export interface AddressPolicy {
+  readonly httpsOnly: boolean
+  readonly loopback: boolean
+  /** For the developer's own machine, where nobody else chooses the address. */
+  readonly anywhere?: true
+}
+
+export const addressPolicies = {
+  live: { httpsOnly: true, loopback: false },
+  test: { httpsOnly: false, loopback: true },
+} as const satisfies Record<'test' | 'live', AddressPolicy>
+
+/** Handed out today by the registries; all else of IPv6 is either local, embedded or not in use. */
+const globalUnicast = ipaddr.parseCIDR('2000::/3')
+
+/** Parts of the global range that are not simply hosts: each with what it would lead to. */
+const detours = [
+  // Teredo, benchmarks, ORCHID and whatever else the IETF keeps for protocols.
+  '2001::/23',
+  '2001:db8::/32',
+  // 6to4: an IPv4 address in the middle.
+  '2002::/16',
+  '3fff::/20',
+  // The old 6bone.
+  '3ffe::/16',
+].map(range => ipaddr.parseCIDR(range))
+
+/** Undefined when the address may be connected to, else why not. */
+export function refuseAddress(address: string, policy: AddressPolicy): string | undefined {
+  if (policy.anywhere) return undefined
+  if (!ipaddr.isValid(address)) return `${address} is no address`
+  // `process` turns a mapped address (::ffff:127.0.0.1) into the IPv4 address that it is.
+  const parsed = ipaddr.process(address)
+  const range = parsed.range()
+  if (range === 'loopback' && policy.loopback) return undefined
+  const open = parsed.kind() === 'ipv4' ? range === 'unicast' : isGlobal(parsed as ipaddr.IPv6)
+  return open ? undefined : `${address} is not a public address (${range})`
+}
+
+function isGlobal(address: ipaddr.IPv6): boolean {
+  if (!address.match(globalUnicast) || detours.some(range => address.match(range))) return false
+  // ISATAP: an IPv4 address behind 0:5efe or 200:5efe.
+  const { parts } = address
+  return !(parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200))
+}
+
+/** Undefined when the address is one that may be asked at all, else why not. */
+export function refuseUrl(url: URL, policy: AddressPolicy): string | undefined {
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return `${url.protocol} is not spoken here`
+  if (policy.httpsOnly && url.protocol !== 'https:') return 'only https addresses are called in live'
+  if (url.username !== '' || url.password !== '') return 'an address must not hold credentials'
+  return undefined
+}
