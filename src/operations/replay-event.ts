@@ -1,7 +1,6 @@
 /** Sending an event again because its merchant asks for it: the same id and body, at once, whatever became of it before. */
 import type { Merchant } from '#domain/merchant.ts'
-import type { Engine } from '#operations/engine.ts'
-import { merchantNow } from '#operations/engine.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
 import type { StoredAnswer } from '#storage/change.ts'
@@ -26,15 +25,15 @@ export async function replayEvent(
   { engine, store, onEvents }: ReplayDeps,
 ): Promise<StoredAnswer | undefined> {
   const { merchantId } = merchant
-  const found = await store.requeue(merchantId, eventId, new Date(engine.clock.nowMs()))
-  const event = found ? await store.find(merchantId, eventId) : undefined
+  const event = await store.find(merchantId, eventId)
   if (!event) return undefined
-  const answer = show(event)
-  // After the deed: a crash in between sends the event twice, which receivers must be ready for anyway. The other way
-  // round it would not be sent at all.
-  const row = keyRow(key, { merchant, answer, now: merchantNow(engine.clock, merchant) })
-  const committed = row && (await engine.commit({ key: row }))
+  const { payId, sequence } = event
+  const answer = show({ ...event, status: 'PENDING', url: event.ownUrl ?? merchant.webhookUrl })
+  const committed = await engine.commit({
+    key: keyRow(key, { merchant, answer, now: merchantNow(engine.clock, merchant) }),
+    replays: [{ merchantId, payId, sequence, dueAt: new Date(engine.clock.nowMs()) }],
+  })
+  if (!committed.committed) throw new CommitRefused(committed.conflict)
   onEvents()
-  if (committed?.committed === false) throw new CommitRefused(committed.conflict)
   return answer
 }

@@ -52,6 +52,14 @@ export interface EventRow {
   readonly createdAt: Date
 }
 
+export interface ReplayRow {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly sequence: number
+  /** Real time. */
+  readonly dueAt: Date
+}
+
 /** INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request. */
 export type TimerKind = 'INQUIRY' | 'CAPTURE' | 'LAPSE' | 'EXPIRE'
 
@@ -74,6 +82,8 @@ export interface Change {
   readonly key?: KeyRow
   readonly keyAnswer?: KeyAnswer
   readonly events?: readonly EventRow[]
+  /** Events that are to be sent again at once, as if for the first time. */
+  readonly replays?: readonly ReplayRow[]
   readonly setTimers?: readonly Timer[]
   readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
 }

@@ -170,6 +170,13 @@ const parts = {
         FROM event_in i WHERE c NOT IN (SELECT c FROM refused)`
     },
   },
+  replay: {
+    columns: [...paymentKey, ['sequence', 'integer'], ['due_at', 'timestamptz']],
+    // A new round: an attempt of the old one that is still under way decides nothing any more.
+    write: () => `UPDATE event t SET status = 'PENDING', due_at = i.due_at, leased_until = NULL, tries = 0,
+        round = t.round + 1 FROM replay_in i
+      WHERE ${match(paymentKey)} AND t.sequence = i.sequence AND i.c NOT IN (SELECT c FROM refused)`,
+  },
   timer: {
     columns: [...timerKey, ['run_at', 'timestamptz'], ['attempt', 'integer']],
     write: insertInto(

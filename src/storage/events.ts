@@ -1,4 +1,4 @@
-/** Events as their merchant sees them: found, listed, and sent again. How they are delivered is in deliveries.ts. */
+/** Events as their merchant sees them, found and listed. How they are delivered is in deliveries.ts. */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 
@@ -18,6 +18,8 @@ export interface StoredEvent {
   readonly status: EventStatus
   /** Where it goes, or where it went last. */
   readonly url?: string
+  /** The address that the payment named. */
+  readonly ownUrl?: string
   readonly createdAt: Date
   readonly body: unknown
   readonly attempts: readonly StoredAttempt[]
@@ -36,8 +38,6 @@ export interface EventStore {
     filter: EventFilter,
     range: { readonly offset: number; readonly limit: number },
   ): Promise<{ readonly total: number; readonly events: readonly StoredEvent[] }>
-  /** Makes it due at once, whatever became of it before. False when the merchant has no such event. */
-  requeue(merchantId: MerchantId, eventId: string, now: Date): Promise<boolean>
 }
 
 interface EventRow {
@@ -46,12 +46,14 @@ interface EventRow {
   sequence: number
   status: EventStatus
   url: string | null
+  ownUrl: string | null
   createdAt: Date
   body: unknown
   attempts: { at: string; status: number | null; durationMs: number; answer: string }[]
 }
 
 const selection = `e.event_id AS id, e.pay_id AS "payId", e.sequence, e.status, e.created_at AS "createdAt", e.body,
+  e.url AS "ownUrl",
   coalesce(e.url, CASE e.status WHEN 'PENDING' THEN m.webhook_url ELSE e.sent_to END) AS url,
   coalesce((SELECT json_agg(json_build_object('at', a.at, 'status', a.status, 'durationMs', a.duration_ms,
       'answer', a.answer) ORDER BY a.number)
@@ -62,9 +64,10 @@ const joined = 'FROM event e JOIN merchant m ON m.merchant_id = e.merchant_id'
 
 const filtered = `e.merchant_id = $1 AND ($2::uuid IS NULL OR e.pay_id = $2) AND ($3::text IS NULL OR e.status = $3)`
 
-const toEvent = ({ url, attempts, ...row }: EventRow): StoredEvent => ({
+const toEvent = ({ url, ownUrl, attempts, ...row }: EventRow): StoredEvent => ({
   ...row,
   ...(url === null ? {} : { url }),
+  ...(ownUrl === null ? {} : { ownUrl }),
   attempts: attempts.map(({ at, status, durationMs, answer }) => ({
     at: new Date(at),
     ...(status === null ? {} : { status }),
@@ -73,7 +76,7 @@ const toEvent = ({ url, attempts, ...row }: EventRow): StoredEvent => ({
   })),
 })
 
-export function createEventStore({ readers, writers }: Database): EventStore {
+export function createEventStore({ readers }: Database): EventStore {
   return {
     async find(merchantId, eventId) {
       const { rows } = await readers.query<EventRow>({
@@ -95,17 +98,6 @@ export function createEventStore({ readers, writers }: Database): EventStore {
         ),
       ])
       return { total: counted[0]?.total ?? 0, events: rows.map(toEvent) }
-    },
-
-    async requeue(merchantId, eventId, now) {
-      // A new round: an attempt of the old one that is still under way decides nothing any more.
-      const { rowCount } = await writers.query({
-        name: 'requeue_event',
-        text: `UPDATE event SET status = 'PENDING', due_at = $3, leased_until = NULL, tries = 0, round = round + 1
-          WHERE merchant_id = $1 AND event_id = $2`,
-        values: [merchantId, eventId, now],
-      })
-      return rowCount === 1
     },
   }
 }

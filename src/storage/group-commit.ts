@@ -15,6 +15,7 @@ import {
   fromPayment,
   fromPaymentState,
   fromPaymentTerms,
+  fromReplay,
   fromTimer,
   fromTimerKey,
 } from '#storage/rows.ts'
@@ -123,6 +124,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     answered: [],
     keyAnswer: [],
     event: [],
+    replay: [],
     timer: [],
     timerDrop: [],
   }
@@ -140,6 +142,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
       rows.answered.push(fromOperationState(operation, c))
     if (change.keyAnswer) rows.keyAnswer.push(fromKeyAnswer(change.keyAnswer, c))
     for (const event of change.events ?? []) rows.event.push(fromEvent(event, c))
+    for (const replay of change.replays ?? []) rows.replay.push(fromReplay(replay, c))
     for (const timer of change.setTimers ?? []) rows.timer.push(fromTimer(timer, c))
     for (const timer of change.dropTimers ?? []) rows.timerDrop.push(fromTimerKey(timer, c))
   }

@@ -5,7 +5,15 @@ import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import type { Instrument, Operation, OperationDetails, Payment, Prepared } from '#lifecycle/payment.ts'
 import { capturePercent, isLive } from '#lifecycle/payment.ts'
 import { findMethod } from '#methods/catalogue.ts'
-import type { CardRow, EventRow, KeyAnswer, KeyRow, OperationWrite, Timer } from '#storage/change.ts'
+import type {
+  CardRow,
+  EventRow,
+  KeyAnswer,
+  KeyRow,
+  OperationWrite,
+  ReplayRow,
+  Timer,
+} from '#storage/change.ts'
 
 export interface PaymentRow {
   merchant_id: string
@@ -230,6 +238,14 @@ export const fromEvent = (event: EventRow, c: number) => ({
   body: event.body,
   url: event.url,
   created_at: event.createdAt,
+})
+
+export const fromReplay = (replay: ReplayRow, c: number) => ({
+  c,
+  merchant_id: replay.merchantId,
+  pay_id: replay.payId,
+  sequence: replay.sequence,
+  due_at: replay.dueAt,
 })
 
 export const fromTimerKey = (timer: Omit<Timer, 'runAt' | 'attempt'>, c: number) => ({

@@ -34,13 +34,21 @@ const detours = [
 /** Undefined when the address may be connected to, else why not. */
 export function refuseAddress(address: string, policy: AddressPolicy): string | undefined {
   if (policy.anywhere) return undefined
-  if (!ipaddr.isValid(address)) return `${address} is no address`
+  const written = canonize(address)
+  if (!ipaddr.isValid(written)) return `${address} is no address`
   // `process` turns a mapped address (::ffff:127.0.0.1) into the IPv4 address that it is.
-  const parsed = ipaddr.process(address)
+  const parsed = ipaddr.process(written)
   const range = parsed.range()
   if (range === 'loopback' && policy.loopback) return undefined
   const open = parsed.kind() === 'ipv4' ? range === 'unicast' : isGlobal(parsed as ipaddr.IPv6)
   return open ? undefined : `${address} is not a public address (${range})`
+}
+
+/** One way of writing for each address: ::127.0.0.1, say, is not a mapped address, though it may be read as one. */
+function canonize(address: string): string {
+  if (!address.includes(':')) return address
+  const url = `http://[${address}]/`
+  return URL.canParse(url) ? new URL(url).hostname.slice(1, -1) : ''
 }
 
 function isGlobal(address: ipaddr.IPv6): boolean {

@@ -243,7 +243,8 @@ describe('retries', () => {
     })
     const [{ answer }] = (await eventOf(await raise())).attempts
     expect(answer).toMatch(/^oops /)
-    expect(answer).not.toMatch(/4111111111111111|\u0000/)
+    expect(answer).not.toContain('4111111111111111')
+    expect(answer).not.toContain('\u0000')
     expect(answer.length).toBeLessThanOrEqual(1024)
   })
 
