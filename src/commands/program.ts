@@ -6,6 +6,7 @@ import { describeFault, toExitCode } from '#commands/faults.ts'
 import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { serve } from '#commands/serve.ts'
+import { addWebhookCommands } from '#commands/webhooks.ts'
 import { type Config, config, showsStacks, variables } from '#config.ts'
 
 /** Never throws: a failure has been told on standard error, and the number is for the shell. */
@@ -45,6 +46,7 @@ function buildProgram(readConfig: () => Config): Command {
   addDoctorCommand(program, readConfig)
   addMerchantCommands(program, readConfig)
   addKeyCommands(program, readConfig)
+  addWebhookCommands(program, readConfig)
   return program
 }
 
@@ -65,6 +67,9 @@ const examples = `Examples:
   npm run --silent tollgate -- merchant list
   npm run --silent tollgate -- merchant set mer_… --webhook-url https://shop.example/hook
   npm run --silent tollgate -- key rotate mer_… --overlap-hours 24
+  npm run --silent tollgate -- listen --forward-to http://localhost:3000/webhooks
+  npm run --silent tollgate -- trigger payment.settled
+  npm run --silent tollgate -- events replay --since PT2H
   npm run --silent tollgate -- doctor                         look over all data`
 
 const exits = 'Exit codes: 0 done, 1 something failed, 2 wrong usage or configuration.'

@@ -96,15 +96,24 @@ const claimStatement = `WITH RECURSIVE lane AS (
         AND NOT (${isHeldBack})
       ORDER BY e.due_at LIMIT coalesce((SELECT k.free FROM known k WHERE k.merchant_id = l.merchant_id
         AND k.receiver = l.receiver), $4)) d
-    ORDER BY d.due_at LIMIT $5)
-  UPDATE event t SET leased_until = $1::timestamptz + $2 * interval '1 millisecond' FROM ready r, merchant m
+    ORDER BY d.due_at LIMIT $5
+  ), mine AS MATERIALIZED (
+    SELECT t.merchant_id, t.pay_id, t.sequence FROM ready r JOIN event t USING (merchant_id, pay_id, sequence)
+    WHERE t.due_at <= $1 AND ${isFree('t')} FOR UPDATE OF t SKIP LOCKED)
+  UPDATE event t SET leased_until = $1::timestamptz + $2 * interval '1 millisecond' FROM mine r, merchant m
   WHERE t.merchant_id = r.merchant_id AND t.pay_id = r.pay_id AND t.sequence = r.sequence
-    AND m.merchant_id = t.merchant_id AND t.due_at <= $1 AND ${isFree('t')}
+    AND m.merchant_id = t.merchant_id
   RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.sequence, t.event_id AS "eventId", t.receiver,
     t.body::text, coalesce(t.url, m.webhook_url) AS url, m.webhook_kind AS kind, t.due_at AS "dueAt", t.tries, t.round,
     m.clock_offset_ms AS "clockOffsetMs",
     ARRAY(SELECT encode(s.sealed, 'base64') FROM webhook_secret s WHERE s.merchant_id = t.merchant_id
       AND (s.expires_at IS NULL OR s.expires_at > $1) ORDER BY s.created_at DESC) AS secrets`
+
+/**
+ * Whoever writes several events at once, and waits for others to do so, locks them in this order first: two that wait for
+ * each other would both lose. Claims wait for nobody.
+ */
+export const lockOrder = 'ORDER BY t.merchant_id, t.pay_id, t.sequence FOR UPDATE OF t'
 
 const key = 't.merchant_id = i.merchant_id AND t.pay_id = i.pay_id AND t.sequence = i.sequence'
 
@@ -118,12 +127,13 @@ const decides = `t.round = i.round AND (t.status = 'PENDING' OR i.verdict = 'DEL
 const recordStatement = `WITH i AS MATERIALIZED (SELECT * FROM json_to_recordset($1::json) AS r(merchant_id text, pay_id uuid,
       sequence integer, round integer, at timestamptz, status smallint, duration_ms integer, answer text, verdict text,
       next_at timestamptz, url text)),
+  locked AS MATERIALIZED (SELECT t.event_id FROM i JOIN event t ON ${key} ${lockOrder}),
   written AS (UPDATE event t SET attempts = t.attempts + 1, leased_until = NULL, sent_to = coalesce(i.url, t.sent_to),
       tries = CASE WHEN t.round = i.round THEN t.tries + 1 ELSE t.tries END,
       status = CASE WHEN ${decides} THEN i.verdict ELSE t.status END,
       due_at = CASE WHEN ${decides} THEN i.next_at - (SELECT clock_offset_ms FROM merchant m
         WHERE m.merchant_id = i.merchant_id) * interval '1 millisecond' ELSE t.due_at END
-    FROM i WHERE ${key}
+    FROM i WHERE ${key} AND (SELECT count(*) FROM locked) > 0
     RETURNING t.merchant_id, t.pay_id, t.sequence, t.attempts, i.at, i.status, i.duration_ms, i.answer)
   INSERT INTO event_attempt (merchant_id, pay_id, sequence, number, at, status, duration_ms, answer)
     SELECT * FROM written`
@@ -152,15 +162,20 @@ export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
     async release(deliveries) {
       await deliverers.query({
         name: 'release_deliveries',
-        text: `UPDATE event t SET leased_until = NULL FROM json_to_recordset($1::json)
-          AS i(merchant_id text, pay_id uuid, sequence integer) WHERE ${key}`,
+        text: `WITH i AS MATERIALIZED (SELECT * FROM json_to_recordset($1::json)
+            AS r(merchant_id text, pay_id uuid, sequence integer)),
+          locked AS MATERIALIZED (SELECT t.event_id FROM i JOIN event t ON ${key} ${lockOrder})
+          UPDATE event t SET leased_until = NULL FROM i WHERE ${key} AND (SELECT count(*) FROM locked) > 0`,
         values: [JSON.stringify(deliveries.map(toKey))],
       })
     },
 
     async releaseAll() {
       await deliverers.query(
-        'UPDATE event SET leased_until = NULL WHERE due_at IS NOT NULL AND leased_until IS NOT NULL',
+        `WITH locked AS MATERIALIZED (SELECT t.event_id FROM event t
+            WHERE t.due_at IS NOT NULL AND t.leased_until IS NOT NULL ${lockOrder})
+         UPDATE event SET leased_until = NULL
+         WHERE due_at IS NOT NULL AND leased_until IS NOT NULL AND (SELECT count(*) FROM locked) > 0`,
       )
     },
 
