@@ -3,6 +3,8 @@
  * break it. Sums and statuses are held against the operations, never against the code that wrote them.
  */
 
+import { eventChecks } from '#storage/doctor-event-checks.ts'
+
 export interface Check {
   readonly name: string
   readonly sentence: string
@@ -287,4 +289,5 @@ export const checks: readonly Check[] = [
   ...operationChecks,
   ...keyChecks,
   ...followUpChecks,
+  ...eventChecks,
 ]

@@ -74,7 +74,6 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
       onError(error)
     } finally {
       lanes.leave(delivery, arrived)
-      underWay.delete(delivery.eventId)
     }
   }
 
@@ -118,15 +117,22 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
       laneFree: laneStart,
       merchantId,
     })
-    return claimed
-      .filter(({ eventId }) => !underWay.has(eventId))
-      .map(delivery => {
-        const done = deliver(delivery)
-        underWay.set(delivery.eventId, { delivery, done })
+    return claimed.map(start)
+  }
+
+  function start(delivery: Delivery): Promise<void> {
+    const { eventId } = delivery
+    // Its last attempt is written but not quite put away: the next one follows it.
+    const before = underWay.get(eventId)?.done ?? Promise.resolve()
+    const done: Promise<void> = before
+      .then(() => deliver(delivery))
+      .finally(() => {
+        if (underWay.get(eventId)?.done === done) underWay.delete(eventId)
         // Its place is free, and a later event of its payment may have waited for it.
-        void done.then(wake)
-        return done
+        wake()
       })
+    underWay.set(eventId, { delivery, done })
+    return done
   }
 
   function wake(): void {

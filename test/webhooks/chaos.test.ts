@@ -31,7 +31,7 @@ const paymentsInAll = 250
 const eventsPerPayment = eventsInAll / paymentsInAll
 const failing = 0.3
 
-/** 9: an event that failed so often arrives with the tenth attempt, its last; chance must not decide the test. */
+/** 8: after so many an event is taken, before its tenth and last attempt; chance must not decide the test. */
 const failuresMax = 8
 
 const seed = 20_261_115
@@ -49,10 +49,13 @@ afterAll(() => {
 })
 
 async function hear(child: ChildProcess, word: FromChild): Promise<void> {
+  const waiting = new AbortController()
+  const { signal } = waiting
   const [said] = await Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(() => ['ended instead']),
+    once(child, 'message', { signal }),
+    once(child, 'exit', { signal }).then(() => ['ended instead']),
   ])
+  waiting.abort()
   if (said !== word) throw new Error(`the gateway was to say ${word}, but ${said}`)
 }
 
@@ -103,7 +106,6 @@ async function writeEvents(databaseUrl: string, payments: readonly [MerchantId, 
 }
 
 test(`${eventsInAll} events, ${failing * 100} % failures, ${kills} times kill -9 (seed ${seed})`, async () => {
-  const t0 = performance.now()
   const database = await createTestDatabase()
   const shops = new Map<string, Shop>()
   const taken = new Map<string, Set<number>>()
@@ -181,7 +183,6 @@ test(`${eventsInAll} events, ${failing * 100} % failures, ${kills} times kill -9
     // What failed before is due again.
     await advance(hourMs)
     await tell(child, { databaseUrl: database.url, masterKey }, 'started')
-    console.log(killed, receiver.heard.length, performance.now() - t0)
     await receiver.reached(receiver.heard.length + 30 + random.below(100))
     const exited = once(child, 'exit')
     child.kill('SIGKILL')
@@ -197,7 +198,6 @@ test(`${eventsInAll} events, ${failing * 100} % failures, ${kills} times kill -9
   while ((await pending()) > 0) {
     await advance(25 * hourMs)
     await tell(child, 'settle', 'settled')
-    console.log('settled', receiver.heard.length, performance.now() - t0)
   }
   const exited = once(child, 'exit')
   child.disconnect()
