@@ -57,7 +57,6 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   let again = false
 
   async function deliver(delivery: Delivery): Promise<void> {
-    lanes.enter(delivery)
     let arrived = false
     try {
       // In the merchant's time. Where its test clock was moved, an attempt happens when it was due: a jump of days then
@@ -122,6 +121,7 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
 
   function start(delivery: Delivery): Promise<void> {
     const { eventId } = delivery
+    lanes.enter(delivery)
     // Its last attempt is written but not quite put away: the next one follows it.
     const before = underWay.get(eventId)?.done ?? Promise.resolve()
     const done: Promise<void> = before
