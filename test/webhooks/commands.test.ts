@@ -140,17 +140,17 @@ describe('listen', () => {
   })
 
   test.each<[string, Record<string, string>, RegExp]>([
-    [
-      'no gateway',
-      { TOLLGATE_API: 'http://127.0.0.1:1/api/v2' },
-      /no gateway answers at .* \(ECONNREFUSED\); start it/,
-    ],
+    ['no gateway', { TOLLGATE_API: 'closed' }, /no gateway answers at .* \(ECONNREFUSED\); start it/],
     ['the wrong key', { TOLLGATE_KEY: 'wrong' }, /does not know these credentials/],
     ['the wrong address', { TOLLGATE_API: 'x' }, /no gateway answers at x/],
   ])('1 and a sentence for %s', async (_, change, sentence) => {
+    const closed = await startReceiver()
+    await closed.close()
+    const api = change.TOLLGATE_API === 'closed' ? { TOLLGATE_API: closed.url } : {}
     const { code, stderr } = await tollgate(['listen', '--forward-to', 'http://localhost:1/'], {
       ...env(),
       ...change,
+      ...api,
     })
     expect(code).toBe(1)
     expect(stderr).toMatch(sentence)
