@@ -4,6 +4,7 @@
  */
 import { randomUUIDv7 } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { spreadOf } from '#bench/figures.ts'
 import { answerJobs } from '#bench/peer.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { createGateway, type Gateway } from '#gateway.ts'
@@ -30,13 +31,15 @@ export interface GatewayWebhookJob {
 
 export interface GatewayWebhookResult {
   readonly perSecond: number
+  /** Median time of both commits of a payment. */
+  readonly commitMs?: number
   /** When each event was committed, by id, in milliseconds since 1970. */
   readonly committed: Readonly<Record<string, number>>
 }
 
 answerJobs<GatewayWebhookJob, GatewayWebhookResult>(async job => {
   if (job.kind === 'deliver') return { perSecond: await deliver(job), committed: {} }
-  if (job.kind === 'commits') return { perSecond: await measureCommits(job), committed: {} }
+  if (job.kind === 'commits') return { ...(await measureCommits(job)), committed: {} }
   return { perSecond: 0, committed: await commitOneByOne(job) }
 })
 
@@ -119,22 +122,26 @@ async function commitPayment(
 }
 
 /** Both commits of each payment, the second with an event or without. Nothing is delivered meanwhile. */
-async function measureCommits(job: GatewayWebhookJob): Promise<number> {
+async function measureCommits(job: GatewayWebhookJob): Promise<{ perSecond: number; commitMs: number }> {
   const database = openDatabase(job.databaseUrl, error => console.error(error))
   try {
     const sample = await readSample(job, createPaymentReader(database))
     const group = createGroupCommit(database.writers)
     let left = job.count
+    const times: number[] = []
     const begun = performance.now()
     await Promise.all(
       Array.from({ length: job.concurrency }, async () => {
         while (left > 0) {
           left -= 1
+          const started = performance.now()
           await commitPayment(group, sample, job)
+          times.push(performance.now() - started)
         }
       }),
     )
-    return job.count / ((performance.now() - begun) / 1000)
+    const perSecond = job.count / ((performance.now() - begun) / 1000)
+    return { perSecond, commitMs: spreadOf(times).median }
   } finally {
     await database.close()
   }
