@@ -1,6 +1,6 @@
 /** An event in the words of the API, and the example that the reference shows of it. */
 import Type from 'typebox'
-import { exampleIds, exampleSuccess } from '#endpoints/payments/follow-up.ts'
+import { exampleIds } from '#endpoints/payments/follow-up.ts'
 import { NotFound } from '#http/ports.ts'
 import type { EventRecord } from '#schemas/event.ts'
 import type { StoredEvent } from '#storage/events.ts'
@@ -33,17 +33,24 @@ export const eventExample = {
   payId: exampleIds.payId,
   sequence: 1,
   status: 'FAILED',
-  creationDate: '2026-11-15T12:00:10.000Z',
+  creationDate: '2026-11-16T12:00:00.000Z',
   body: {
     payId: exampleIds.payId,
-    transId: 'order-1001',
-    status: 'OK',
-    ...exampleSuccess,
+    transId: 'order-2001',
+    status: 'FAILED',
+    responseCode: '21000402',
+    responseDescription: 'Timed out or expired.',
     amount: { value: 4999, currency: 'EUR' },
     paymentMethods: [{ type: 'CARD' }],
     creationDate: '2026-11-15T12:00:00.000Z',
     sequence: 1,
     xId,
   },
-  attempts: [{ at: '2026-11-15T12:00:10.004Z', durationMs: 0, answer: 'not sent: no address' }],
+  attempts: [
+    {
+      at: '2026-11-16T12:00:00.000Z',
+      durationMs: 0,
+      answer: 'not sent: neither the payment nor the merchant names an address',
+    },
+  ],
 }
