@@ -128,7 +128,8 @@ const recordStatement = `WITH i AS MATERIALIZED (SELECT * FROM json_to_recordset
       sequence integer, round integer, at timestamptz, status smallint, duration_ms integer, answer text, verdict text,
       next_at timestamptz, url text)),
   locked AS MATERIALIZED (SELECT t.event_id FROM i JOIN event t ON ${key} ${lockOrder}),
-  written AS (UPDATE event t SET attempts = t.attempts + 1, leased_until = NULL, sent_to = coalesce(i.url, t.sent_to),
+  written AS (UPDATE event t SET attempts = t.attempts + 1, sent_to = coalesce(i.url, t.sent_to),
+      leased_until = CASE WHEN t.round = i.round THEN NULL ELSE t.leased_until END,
       tries = CASE WHEN t.round = i.round THEN t.tries + 1 ELSE t.tries END,
       status = CASE WHEN ${decides} THEN i.verdict ELSE t.status END,
       due_at = CASE WHEN ${decides} THEN i.next_at - (SELECT clock_offset_ms FROM merchant m

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { addressPolicies, refuseAddress, refuseUrl } from '#webhooks/addresses.ts'
+import { refuseAddress } from '#webhooks/addresses.ts'
+import { addressPolicies, refuseUrl } from '#webhooks/policies.ts'
 
 const open = [
   '1.1.1.1',

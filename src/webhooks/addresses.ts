@@ -3,18 +3,7 @@
  * every way of writing one has become the same number by then. What is not known to be public is refused.
  */
 import ipaddr from 'ipaddr.js'
-
-export interface AddressPolicy {
-  readonly httpsOnly: boolean
-  readonly loopback: boolean
-  /** For the developer's own machine, where nobody else chooses the address. */
-  readonly anywhere?: true
-}
-
-export const addressPolicies = {
-  live: { httpsOnly: true, loopback: false },
-  test: { httpsOnly: false, loopback: true },
-} as const satisfies Record<'test' | 'live', AddressPolicy>
+import type { AddressPolicy } from '#webhooks/policies.ts'
 
 /** Handed out today by the registries; all else of IPv6 is either local, embedded or not in use. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3')
@@ -56,12 +45,4 @@ function isGlobal(address: ipaddr.IPv6): boolean {
   // ISATAP: an IPv4 address behind 0:5efe or 200:5efe.
   const { parts } = address
   return !(parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200))
-}
-
-/** Undefined when the address is one that may be asked at all, else why not. */
-export function refuseUrl(url: URL, policy: AddressPolicy): string | undefined {
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return `${url.protocol} is not spoken here`
-  if (policy.httpsOnly && url.protocol !== 'https:') return 'only https addresses are called in live'
-  if (url.username !== '' || url.password !== '') return 'an address must not hold credentials'
-  return undefined
 }

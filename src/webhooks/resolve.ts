@@ -4,10 +4,8 @@
  */
 import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
-import { type AddressPolicy, refuseAddress } from '#webhooks/addresses.ts'
-
-/** The address may not be called. The message is shown to the merchant. */
-export class AddressRefused extends Error {}
+import { refuseAddress } from '#webhooks/addresses.ts'
+import { type AddressPolicy, AddressRefused } from '#webhooks/policies.ts'
 
 /** All addresses of a name; rejects when it has none. */
 export type Resolve = (name: string) => Promise<readonly string[]>

@@ -2,11 +2,10 @@
  * One attempt to hand a message to a receiver: one POST, one time limit for all of it, no redirects, and an answer that
  * is read up to a bound and thrown away but for its first bytes. Whatever happens becomes a value.
  */
-import { isIP } from 'node:net'
-import type { Agent, buildConnector as BuildConnector, Dispatcher } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
-import { type AddressPolicy, refuseAddress, refuseUrl } from '#webhooks/addresses.ts'
-import { AddressRefused, createResolve, guardLookup, type Resolve } from '#webhooks/resolve.ts'
+import { type AddressPolicy, AddressRefused, refuseUrl } from '#webhooks/policies.ts'
+import type { Resolve } from '#webhooks/resolve.ts'
 
 export interface Message {
   readonly url: string
@@ -47,38 +46,19 @@ const standardLimits: Limits = {
   bodyMs: 2_000,
 }
 
-/** 10 s: a host that drops packets must not take the whole attempt, so that the merchant reads why. */
-const connectMs = 10_000
-
 /** 64 KiB: far above any acknowledgement. More is cut off together with its connection. */
 const answerBytesMax = 65_536
 
 /** 1,000 bytes: enough for an error message, and it fits its column whatever the encoding. */
 const keptBytes = 1_000
 
-/** 4 s of silence: most servers close an idle connection after 5, and a message sent into that moment would be lost. */
-const keepAliveMs = 4_000
-
 export function createSender(options: SenderOptions): Sender {
   const { policy } = options
   const limits = { ...standardLimits, ...options.limits }
-  const lookup = guardLookup(options.resolve ?? createResolve(), policy)
   let opening: Promise<Agent> | undefined
   // Loaded with the first message: it takes a quarter of an idle gateway's memory.
   const open = (): Promise<Agent> => {
-    opening ??= import('undici').then(({ Agent, buildConnector }) => {
-      const connect = guardConnect(
-        buildConnector({ lookup, timeout: connectMs, allowH2: false, autoSelectFamily: true }),
-        policy,
-      )
-      return new Agent({
-        connect,
-        allowH2: false,
-        keepAliveTimeout: keepAliveMs,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      })
-    })
+    opening ??= import('#webhooks/connect.ts').then(({ openAgent }) => openAgent(options))
     return opening
   }
   return {
@@ -92,16 +72,6 @@ export function createSender(options: SenderOptions): Sender {
     async close() {
       await (await opening)?.destroy()
     },
-  }
-}
-
-/** An address written as a number is never looked up, so it is judged here; names are judged by the look-up. */
-function guardConnect(connect: BuildConnector.connector, policy: AddressPolicy): BuildConnector.connector {
-  return (options, callback) => {
-    const host = options.hostname.replace(/^\[|\]$/g, '')
-    const refusal = isIP(host) === 0 ? undefined : refuseAddress(host, policy)
-    if (refusal) process.nextTick(callback, new AddressRefused(refusal), null)
-    else connect(options, callback)
   }
 }
 

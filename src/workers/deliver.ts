@@ -120,18 +120,19 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   }
 
   function start(delivery: Delivery): Promise<void> {
-    const { eventId } = delivery
+    // A replay is a delivery of its own: it does not wait for an attempt that hangs.
+    const name = `${delivery.eventId} ${delivery.round}`
     lanes.enter(delivery)
     // Its last attempt is written but not quite put away: the next one follows it.
-    const before = underWay.get(eventId)?.done ?? Promise.resolve()
+    const before = underWay.get(name)?.done ?? Promise.resolve()
     const done: Promise<void> = before
       .then(() => deliver(delivery))
       .finally(() => {
-        if (underWay.get(eventId)?.done === done) underWay.delete(eventId)
+        if (underWay.get(name)?.done === done) underWay.delete(name)
         // Its place is free, and a later event of its payment may have waited for it.
         wake()
       })
-    underWay.set(eventId, { delivery, done })
+    underWay.set(name, { delivery, done })
     return done
   }
 

@@ -9,7 +9,7 @@ import { createDeliveryStore } from '#storage/deliveries.ts'
 import { createInstallation } from '#storage/installation.ts'
 import { openDerivedKeys } from '#vault/key-ring.ts'
 import { toMasterKey } from '#vault/master-key.ts'
-import { addressPolicies } from '#webhooks/addresses.ts'
+import { addressPolicies } from '#webhooks/policies.ts'
 import { createSender } from '#webhooks/send.ts'
 import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
 

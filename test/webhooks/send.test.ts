@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { makeCertificate } from '#test/support/certificate.ts'
 import { startReceiver } from '#test/support/receiver.ts'
-import { addressPolicies } from '#webhooks/addresses.ts'
+import { addressPolicies } from '#webhooks/policies.ts'
 import { createSender, type Limits } from '#webhooks/send.ts'
 
 const open: (() => unknown)[] = []

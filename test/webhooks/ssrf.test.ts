@@ -7,7 +7,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startReceiver } from '#test/support/receiver.ts'
-import { type AddressPolicy, addressPolicies } from '#webhooks/addresses.ts'
+import { type AddressPolicy, addressPolicies } from '#webhooks/policies.ts'
 import { createSender, type Sender } from '#webhooks/send.ts'
 
 let connections = 0
