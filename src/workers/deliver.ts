@@ -182,15 +182,33 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
 const noAddress =
   'not sent: neither the payment (urls.webhook) nor the merchant (tollgate merchant set … --webhook-url) names an address'
 
+interface Waiting {
+  readonly attempt: Attempt
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
 /** Attempts that end while others are being written share the next commit. Resolves when the attempt is written. */
 function createRecorder(store: DeliveryStore): (attempt: Attempt) => Promise<void> {
-  let waiting: { attempt: Attempt; resolve: () => void; reject: (error: unknown) => void }[] = []
+  let waiting: Waiting[] = []
   let writing = false
+
+  /** One statement writes an event once: a replay's attempt and the one it overtook go one after the other. */
+  function takeBatch(): Waiting[] {
+    const taken = new Map<string, Waiting>()
+    const rest: Waiting[] = []
+    for (const one of waiting) {
+      const { eventId } = one.attempt.delivery
+      if (taken.size < recordMax && !taken.has(eventId)) taken.set(eventId, one)
+      else rest.push(one)
+    }
+    waiting = rest
+    return [...taken.values()]
+  }
 
   async function write(): Promise<void> {
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, recordMax)
-      waiting = waiting.slice(recordMax)
+      const batch = takeBatch()
       try {
         await store.record(batch.map(({ attempt }) => attempt))
         for (const { resolve } of batch) resolve()
