@@ -128,6 +128,8 @@ describe.each(['express', 'fastify', 'next', 'node'])('%s', name => {
     ).toMatchObject({
       status: 204,
     })
+    // Both have been handed on: what is printed from now on is a mistake.
+    await waitUntil(() => printed.split('\n').length > 2, 10_000)
   })
 
   test.each<[string, () => Message]>([
