@@ -166,6 +166,8 @@ const withKnownNumbers: Readonly<Record<string, (random: Random) => object>> = {
       directDebit: { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },
     },
   }),
+  createSession: random => fittingPage(random),
+  createLink: random => fittingPage(random),
   lookUpBin: random => ({ bin: random.pick(testBins).bin }),
   quoteConversion: random => ({ bin: random.pick(testBins).bin }),
   exchangeNumber: random =>
@@ -180,6 +182,16 @@ const withKnownNumbers: Readonly<Record<string, (random: Random) => object>> = {
     })),
   }),
 }
+
+/** A page on which something can be paid: random methods, countries and dates hardly ever leave any. */
+const fittingPage = (random: Random): object => ({
+  transId: `fuzz-page-${random.below(1_000_000)}`,
+  amount: { value: 1 + random.below(5000), currency: 'EUR' },
+  allowedPaymentMethod: undefined,
+  expirationTime: undefined,
+  billingAddress: undefined,
+  shipping: undefined,
+})
 
 /** Chance alone would hardly ever hit the one type of method that goes with its object. */
 function withCard(value: unknown, random: Random): unknown {
