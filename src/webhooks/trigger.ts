@@ -8,7 +8,10 @@ import type { EventPage, ShownEvent } from '#webhooks/listen.ts'
 
 interface Scenario {
   readonly meaning: string
-  readonly card: { readonly number: string; readonly eventToken?: string }
+  /** Absent: the customer pays on our page. */
+  readonly card?: { readonly number: string; readonly eventToken?: string }
+  /** What the customer does on the page. */
+  readonly action?: 'approve' | 'cancel'
   readonly more?: object
   /** What the payment may take; then the customer has not come back. */
   readonly expiresAfterMs?: number
@@ -20,6 +23,16 @@ const approved = '4111111111111111'
 const delayed = { captureMethod: { type: 'DELAYED', delayed: { delayedHours: 1 } } }
 
 export const scenarios: Readonly<Record<string, Scenario>> = {
+  'payment.completed': {
+    meaning: 'a customer pays on the hosted page',
+    action: 'approve',
+    advance: 'PT1S',
+  },
+  'payment.cancelled': {
+    meaning: 'a customer turns back on the hosted page',
+    action: 'cancel',
+    advance: 'PT1S',
+  },
   'payment.settled': {
     meaning: 'the answer of the provider was lost and is found by asking again',
     card: { number: '4000000000000101' },
@@ -51,6 +64,9 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   },
 }
 
+/** Where a customer with a browser would come back to. */
+const shop = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
+
 export interface Triggered {
   readonly payId: string
   readonly advance: string
@@ -73,14 +89,18 @@ export async function triggerEvent(
     ...(scenario.expiresAfterMs === undefined
       ? {}
       : { expirationTime: new Date(Date.parse(now) + scenario.expiresAfterMs).toISOString() }),
-    ...(webhook === undefined ? {} : { urls: { webhook } }),
-    paymentMethods: {
-      integrationType: 'DIRECT',
-      type: 'CARD',
-      // Three years ahead of the merchant's own clock.
-      card: { ...scenario.card, expiryDate: `${new Date(now).getUTCFullYear() + 3}12` },
-    },
+    urls: { ...shop, webhook },
+    paymentMethods: scenario.card
+      ? {
+          integrationType: 'DIRECT',
+          type: 'CARD',
+          // Three years ahead of the merchant's own clock.
+          card: { ...scenario.card, expiryDate: `${new Date(now).getUTCFullYear() + 3}12` },
+        }
+      : { integrationType: 'HOSTED', type: 'CARD' },
   })
+  if (scenario.action)
+    await client.post(`/test/payments/${payId}/customer-action`, { action: scenario.action })
   say(`payment ${payId} is ${status}; moving the clock by ${scenario.advance}: ${scenario.meaning} …`)
   const moved = await client.post<{ now: string }>('/test/clock', { advance: scenario.advance })
   const { data } = await client.get<EventPage>(`/events?payId=${payId}`)

@@ -39,6 +39,8 @@ const env = () => ({
 
 describe('trigger', () => {
   const statuses: Record<string, string> = {
+    'payment.completed': 'OK 00000000',
+    'payment.cancelled': 'FAILED 21000703',
     'payment.settled': 'OK 00000000',
     'payment.expired': 'FAILED 21000402',
     'capture.completed': 'OK 00000000',
@@ -65,7 +67,7 @@ describe('trigger', () => {
   test('2 for an event nobody knows, with those that are known', async () => {
     const { code, stderr } = await tollgate(['trigger', 'payment.exploded'], env())
     expect(code).toBe(2)
-    expect(stderr).toContain('It must be one of payment.settled, ')
+    expect(stderr).toContain('It must be one of payment.completed, ')
   })
 })
 
