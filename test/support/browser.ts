@@ -58,10 +58,13 @@ const safeEverywhere = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gp
 export async function launchBrowser(): Promise<Browser | string> {
   const found = await findChromium()
   if (typeof found === 'string') return found
-  return chromium.launch({
-    executablePath: found.executablePath,
-    args: [...safeEverywhere],
-    headless: true,
-    ...(found.env ? { env: { ...process.env, ...found.env } as Record<string, string> } : {}),
-  })
+  const { executablePath, env } = found
+  const options = { executablePath, args: [...safeEverywhere], headless: true }
+  if (!env) return chromium.launch(options)
+  try {
+    return await chromium.launch({ ...options, env: { ...process.env, ...env } as Record<string, string> })
+  } catch (error) {
+    // A browser that was found must work; one that only might fit this machine need not.
+    return `the Chromium from npm does not start on this machine: ${String(error).split('\n')[0]}`
+  }
 }
