@@ -33,6 +33,13 @@ export function toProviderFacts(asked: Asked, detail: string | undefined): Provi
   }
 }
 
+/** What the bank says that sends a debit back, with a transaction id of its own. */
+export function toReturnFacts(asked: Asked, detail: string): ProviderFacts {
+  const { reference, amount } = asked
+  const transactionId = `sim${hash('sha256', `return ${reference}`, 'hex').slice(0, 20)}`
+  return { echo: { reference, amount }, transactionId, responseCode: detail.slice(-2) }
+}
+
 /** What the customer of a voucher or a transfer is told, before anything is paid. */
 export function toInstructions(asked: Asked): ProviderFacts {
   const { reference, amount, method, prepared } = asked
