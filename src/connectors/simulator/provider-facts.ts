@@ -5,7 +5,7 @@ import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numb
 import { providerText } from '#domain/response-codes.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
-export type Asked = Pick<Inquiry, 'operation' | 'reference' | 'amount' | 'method' | 'prepared'>
+export type Asked = Pick<Inquiry, 'operation' | 'payId' | 'reference' | 'amount' | 'method' | 'prepared'>
 
 export function toProviderFacts(asked: Asked, detail: string | undefined): ProviderFacts {
   const { reference, amount, method } = asked
@@ -141,10 +141,15 @@ const fieldsByKey: Readonly<Record<string, (context: FieldContext) => Record<str
       : {}),
     ...(approved ? {} : { providerDeclineCategory: declineCategory }),
   }),
-  providerZ: ({ digest, approved }) => ({
-    providerStatus: approved ? 'Completed' : 'Declined',
-    chargeId: `S01-${digits(digest, 0, 7)}-${digits(digest, 8, 7)}-C${digits(digest, 16, 6)}`,
-    refundId: `S01-${digits(digest, 0, 7)}-${digits(digest, 8, 7)}-R${digits(digest, 16, 6)}`,
-    chargePermissionId: `S01-${digits(digest, 0, 7)}-${digits(digest, 8, 7)}`,
-  }),
+  providerZ: ({ asked: { payId }, digest, approved }) => {
+    // One permission for the whole payment, and every charge or refund under it.
+    const permission = hash('sha256', payId, 'buffer')
+    const chargePermissionId = `S01-${digits(permission, 0, 7)}-${digits(permission, 8, 7)}`
+    return {
+      providerStatus: approved ? 'Completed' : 'Declined',
+      chargePermissionId,
+      chargeId: `${chargePermissionId}-C${digits(digest, 16, 6)}`,
+      refundId: `${chargePermissionId}-R${digits(digest, 16, 6)}`,
+    }
+  },
 }

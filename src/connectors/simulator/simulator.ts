@@ -182,6 +182,7 @@ function firstScenario({ card, account, at, methodFields }: PrepareRequest): Sce
 
 /** What the number was bound to do later; a confirm is the approval itself and does what the first step would have. */
 function followUpScenario(operation: OperationType, approval: Prepared): Scenario {
+  const { transferType } = approval
   switch (operation) {
     case 'AUTHORIZATION':
     case 'CONFIRM': {
@@ -190,11 +191,11 @@ function followUpScenario(operation: OperationType, approval: Prepared): Scenari
       return { ...scenario, decline: byAmount ? undefined : decline }
     }
     case 'CAPTURE':
-      return { decline: textOf(approval.laterCapture), laterReturn: approval.laterReturn }
+      return { transferType, decline: textOf(approval.laterCapture), laterReturn: approval.laterReturn }
     case 'REFUND':
-      return { decline: textOf(approval.laterRefund) }
+      return { transferType, decline: textOf(approval.laterRefund) }
     default:
-      return {}
+      return { transferType }
   }
 }
 
