@@ -165,24 +165,6 @@ describe.each(through)('over %s', (_, gatesOf) => {
       )
     }
   })
-
-  test('a note of the merchant’s while the customer pays loses nothing of the card', async () => {
-    for (let round = 0; round < 20; round += 1) {
-      const { payId, page } = await create('CARD')
-      const form = await openPage(page)
-      const gates = gatesOf()
-      await Promise.all([
-        sendForm(shownBy(form, gates[0]), cardEntries('4111111111111111')),
-        ...Array.from({ length: 4 }, (_, index) =>
-          at(gates, index).call('PATCH', `/payments/${payId}`, { refNr: `note-${index}` }, signedIn()),
-        ),
-      ])
-      const record = await shop.read(payId)
-      // A note that came first has made the form out of date.
-      if (record.status === 'AUTHORIZE_REQUEST') continue
-      expect(record.paymentMethods.card).toMatchObject({ last4Digits: '1111' })
-    }
-  })
 })
 
 test('a customer who approves late, after the deadline and before its timer, has no effect', async () => {

@@ -1,5 +1,8 @@
 /** Tries on a page, one after another: what each leaves behind for the next, and what a merchant's change does to them. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { MerchantId, PayId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { updatePayment } from '#operations/update.ts'
 import { examine } from '#storage/doctor.ts'
 import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -17,6 +20,14 @@ afterAll(async () => {
   expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
   await gateway.stop()
 })
+
+const merchantOfTest: Omit<Merchant, 'merchantId'> = {
+  name: 'Shop',
+  disabled: false,
+  webhookKind: 'ENHANCED',
+  requestsPerSecond: 1_000,
+  clockOffsetMs: 0,
+}
 
 let orders = 0
 const amount = (value: number, currency = 'EUR') => ({ amount: { value, currency } })
@@ -147,6 +158,32 @@ test('a form of an amount that is shown no more has no effect', async () => {
   expect((await shop.read(payId)).amount.authorizedValue).toBe(0)
   await sendForm(await openPage(page), cardEntries('4111111111111111'))
   expect((await shop.read(payId)).amount.capturedValue).toBe(9900)
+})
+
+test('a note of the merchant’s that was begun before a try and ends after it loses nothing of the card', async () => {
+  const { payId, page } = await create('CARD')
+  const form = await openPage(page)
+  const { engine } = gateway.gateway
+  const payments = {
+    ...engine.payments,
+    byPayId: async (...subject: Parameters<typeof engine.payments.byPayId>) => {
+      const found = await engine.payments.byPayId(...subject)
+      // Between the look and the write.
+      await sendForm(form, cardEntries('4111111111111111'))
+      return found
+    },
+  }
+  const merchantId = shop.merchantId as MerchantId
+  const merchant = { ...merchantOfTest, merchantId }
+  const update = { merchant, payId: payId as PayId, command: { refNr: 'note' } }
+  expect((await updatePayment(update, { ...engine, payments }))?.status).toBe(200)
+  expect(await shop.read(payId)).toMatchObject({
+    status: 'OK',
+    refNr: 'note',
+    paymentMethods: {
+      card: { last4Digits: '1111', pseudoCardNumber: expect.stringMatching(/^0\d{12}111$/) },
+    },
+  })
 })
 
 test('422 20200011 the amount of a payment that its customer has left open at the provider', async () => {
