@@ -25,19 +25,34 @@ import { createGatewayRuns, type GatewayRuns } from '#bench/gateway-runs.ts'
 import type { LoadJob, LoadResult } from '#bench/load.ts'
 import { type Peer, startPeer } from '#bench/peer.ts'
 import { findPgbench, writePgbenchScript } from '#bench/pgbench.ts'
+import { measureRace } from '#bench/race.ts'
+import { measureRefunds } from '#bench/refunds.ts'
 import { type Memory, readMemory } from '#bench/resources.ts'
 import { openStage, type Stage, withClient } from '#bench/stage.ts'
 import { type Costs, createWatch, type Measured, numberOrders } from '#bench/watch.ts'
 import { measureWebhooks } from '#bench/webhooks.ts'
 
-const partNames = ['a', 'b', 'c', 'captures', 'reads', 'customers', 'bins', 'webhooks', 'start'] as const
+const partNames = [
+  'a',
+  'b',
+  'c',
+  'captures',
+  'refunds',
+  'race',
+  'reads',
+  'customers',
+  'bins',
+  'webhooks',
+  'start',
+] as const
 type Part = (typeof partNames)[number]
 
 const help = `npm run bench -- [options]
   --seconds N    length of each measurement (5)
   --rounds N     how often each is repeated, in turns (3)
-  --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, reads, customers,
-                 bins (look-ups and account updater), webhooks, start; may be given several times (all)
+  --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, refunds, race,
+                 reads, customers, bins (look-ups and account updater), webhooks, start; may be given several times
+                 (all)
   --profile DIR  have the gateway write a profile of its processor time there (slows it down)`
 
 /** The issue's: at least as fast as pgbench, and 2.2 times the driver loop. */
@@ -158,6 +173,8 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
     const rates = parts.has('a') ? await measurePayments(bench, lines) : await loadOnly(bench)
     if (parts.has('b')) await measureLatency(bench, rates, lines)
     if (parts.has('captures') || parts.has('reads')) await measureOthers(bench, lines)
+    if (parts.has('refunds')) await measureRefunds(bench, lines)
+    if (parts.has('race')) await measureRace(bench, lines)
     if (parts.has('customers')) await measureCustomers(bench, lines)
     if (parts.has('bins')) lines.push(...(await measureBins({ ...bench, say })))
     if (parts.has('c')) lines.push(...describeMemory(idle, readMemory(gateway.pid)))

@@ -80,6 +80,8 @@ export interface GatewayOptions {
   readonly testCrash?: CrashPoint
   /** Two decimals: what a quote in the cardholder's currency has on top of the published rate. 3.00 unless given. */
   readonly dccMarkup?: string
+  /** How long the simulator takes to answer; 0 unless given. There is none in live. */
+  readonly simulatorLatencyMs?: number
   /** Customers' stored cards, for the account updater; none unless given. */
   readonly storedMethods?: StoredMethods
   readonly sender?: Sender
@@ -330,7 +332,9 @@ function createEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
       store: createAccountStore(database),
     }),
     quotes: createQuoteStore(database),
-    connectors: options.connectors ?? createConnectors(options.environment, faults),
+    connectors:
+      options.connectors ??
+      createConnectors(options.environment, { faults, latencyMs: options.simulatorLatencyMs }),
     clock,
     newId,
     pageAddress,

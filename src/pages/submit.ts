@@ -1,8 +1,8 @@
 /** One submitted form: read, tried once, and answered by where the payment stands then. */
 import type { PageAnswer, PageRequest } from '#http/page-routes.ts'
-import { countDeclines } from '#lifecycle/attempt.ts'
+import { countDeclines, offerFor } from '#lifecycle/attempt.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
-import { formOf, offeredMethods } from '#methods/offer.ts'
+import { formOf } from '#methods/offer.ts'
 import { attemptPayment } from '#operations/attempt.ts'
 import { explainDecline } from '#pages/decline-text.ts'
 import { type Desk, isOpenForm } from '#pages/desk.ts'
@@ -23,7 +23,7 @@ export async function submitForm(
   const { merchant, payment, now } = hosted
   const entered = request.form ?? {}
   const { texts } = desk.frame(request, hosted).language
-  const method = offeredMethods(payment, merchant.methods).find(({ type }) => type === entered.type)
+  const method = offerFor(payment, merchant.methods).find(({ type }) => type === entered.type)
   if (!method) return desk.refuse(request, hosted, { message: texts.pageOutdated, entered })
   const { entry, errors } = readEntries(formOf(method), entered, { texts, now })
   if (errors) return desk.refuse(request, hosted, { errors, entered, chosen: method.type })

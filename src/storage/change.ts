@@ -4,7 +4,7 @@
  */
 import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Intent } from '#lifecycle/intent.ts'
-import type { Instrument, Operation, Payment } from '#lifecycle/payment.ts'
+import type { AccountInstrument, Instrument, Operation, Payment } from '#lifecycle/payment.ts'
 import type { CustomerUpdate, CustomerWrite } from '#storage/customer-change.ts'
 import type { Quote } from '#storage/quotes.ts'
 
@@ -78,8 +78,11 @@ export interface ReplayRow {
   readonly dueAt: Date
 }
 
-/** INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request. */
-export type TimerKind = 'INQUIRY' | 'CAPTURE' | 'LAPSE' | 'EXPIRE'
+/**
+ * INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request.
+ * RETURN: look whether a captured debit was sent back.
+ */
+export type TimerKind = 'INQUIRY' | 'CAPTURE' | 'LAPSE' | 'EXPIRE' | 'RETURN'
 
 export interface Timer {
   readonly merchantId: MerchantId
@@ -184,7 +187,11 @@ export function writesBetween(
 }
 
 function extentOf(before: Payment, after: Payment): PaymentUpdate['extent'] {
-  if (before.method !== after.method || isOtherCard(before.instrument, after.instrument)) return 'chosen'
+  const chosen =
+    before.method !== after.method ||
+    isOtherCard(before.instrument, after.instrument) ||
+    isOtherAccount(before.account, after.account)
+  if (chosen) return 'chosen'
   return isRevised(before, after) ? 'revised' : 'settled'
 }
 
@@ -192,6 +199,11 @@ const isOtherCard = (before: Instrument | undefined, after: Instrument | undefin
   before?.cardId !== after?.cardId ||
   before?.expiryDate !== after?.expiryDate ||
   before?.cardHolderName !== after?.cardHolderName
+
+const isOtherAccount = (
+  before: AccountInstrument | undefined,
+  after: AccountInstrument | undefined,
+): boolean => before?.accountId !== after?.accountId || before?.accountHolderName !== after?.accountHolderName
 
 const isRevised = (before: Payment, after: Payment): boolean =>
   before.transId !== after.transId ||
