@@ -16,7 +16,12 @@ import {
 } from '#lifecycle/payment.ts'
 import type { Method } from '#methods/rows.ts'
 import { type Authorization, authorize } from '#operations/authorize.ts'
-import { admitCard, maximumPseudoNumberTries, toInstrument } from '#operations/create-payment.ts'
+import {
+  admitCard,
+  credentialUse,
+  maximumPseudoNumberTries,
+  toInstrument,
+} from '#operations/create-payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { CommitRefused, type Step } from '#operations/payment-queue.ts'
 import { expiryTimer } from '#operations/timer.ts'
@@ -143,6 +148,7 @@ export function toQuestion(
     amount: payment.amount,
     at: now,
     hosted: payment.integrationType === 'HOSTED',
+    credentialOnFile: credentialUse(payment),
     methodFields: payment.details.methodFields as Record<string, unknown> | undefined,
   }
 }

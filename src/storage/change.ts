@@ -6,6 +6,15 @@ import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import type { Instrument, Operation, Payment } from '#lifecycle/payment.ts'
 import type { CustomerUpdate, CustomerWrite } from '#storage/customer-change.ts'
+import type {
+  PlanBirth,
+  PlanGuard,
+  PlanProgress,
+  PlanResult,
+  PlanStart,
+  PlanTurnStart,
+  PlanUpdate,
+} from '#storage/plan-change.ts'
 import type { Quote } from '#storage/quotes.ts'
 
 export interface CardRow {
@@ -68,8 +77,11 @@ export interface EventRow {
   readonly createdAt: Date
 }
 
-/** INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request. */
-export type TimerKind = 'INQUIRY' | 'CAPTURE' | 'LAPSE' | 'EXPIRE'
+/**
+ * INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request.
+ * PLAN: the next charge of a payment plan, or its end; it stands under the plan's initial payment.
+ */
+export type TimerKind = 'INQUIRY' | 'CAPTURE' | 'LAPSE' | 'EXPIRE' | 'PLAN'
 
 export interface Timer {
   readonly merchantId: MerchantId
@@ -110,6 +122,17 @@ export interface Change {
   readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
   readonly insertIntent?: Intent
   readonly claimIntent?: IntentClaim
+  readonly insertPlan?: PlanBirth
+  /** The initial payment was approved. */
+  readonly startPlan?: PlanStart
+  /** Written only while the plan may be charged. */
+  readonly chargePlan?: PlanGuard
+  /** Written only while the plan is as it was seen: of all who want to charge it for a day, one does. */
+  readonly beginTurn?: PlanTurnStart
+  readonly endTurn?: PlanResult
+  readonly movePlan?: PlanProgress
+  /** Written only while the stored version is still the expected one. */
+  readonly updatePlan?: PlanUpdate
 }
 
 export interface PaymentUpdate {
@@ -139,6 +162,8 @@ export type Conflict =
   /** The vault has destroyed the card's number. */
   | 'card_gone'
   | 'quote_taken'
+  /** Cancelled, suspended or charged by somebody else in the meantime. */
+  | 'plan_changed'
 
 export type Committed =
   | { readonly committed: true }
