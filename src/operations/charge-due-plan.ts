@@ -20,7 +20,7 @@ export async function runPlan({ timer, merchant, at }: DueTimer, engine: Engine)
   const move = found ? decideMove(found.plan, at) : { kind: 'rest' as const }
   switch (move.kind) {
     case 'rest':
-      await engine.commit({ dropTimers: [timer] })
+      await rest(found?.plan, { timer, merchant, at }, engine)
       return
     case 'wait':
       await engine.commit({ setTimers: [timerAt(timer, move.until, merchant)] })
@@ -68,6 +68,16 @@ const transIds = ({ planId }: Plan, { automatic: { dueDate, tries } }: Automatic
   `${planId}-${dueDate.replaceAll('-', '')}-${tries + 1}`,
   `${planId}-${engine.newId().slice(-20)}`,
 ]
+
+/**
+ * Nothing to do. Whoever settles the charge of a plan that is alive sets this same timer, so it is only dropped while the
+ * plan is as it was seen; a plan that has ended has no further use for it.
+ */
+async function rest(plan: Plan | undefined, due: Omit<Due, 'turn'>, engine: Engine): Promise<void> {
+  const holdPlan = plan?.status === 'ACTIVE' ? { ...plan, expectedVersion: plan.version } : undefined
+  const { committed } = await engine.commit({ holdPlan, dropTimers: [due.timer] })
+  if (!committed) await lookAgain(due, engine)
+}
 
 /** Of several who see the end one writes it; the others look again. */
 async function end(

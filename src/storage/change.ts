@@ -9,6 +9,7 @@ import type { CustomerUpdate, CustomerWrite } from '#storage/customer-change.ts'
 import type {
   PlanBirth,
   PlanGuard,
+  PlanHold,
   PlanProgress,
   PlanResult,
   PlanStart,
@@ -130,6 +131,8 @@ export interface Change {
   /** Written only while the plan is as it was seen: of all who want to charge it for a day, one does. */
   readonly beginTurn?: PlanTurnStart
   readonly endTurn?: PlanResult
+  /** Written only while the plan is as it was seen, and nobody changes it meanwhile. */
+  readonly holdPlan?: PlanHold
   readonly movePlan?: PlanProgress
   /** Written only while the stored version is still the expected one. */
   readonly updatePlan?: PlanUpdate

@@ -152,6 +152,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     planResult: [],
     planProgress: [],
     planUpdate: [],
+    planHold: [],
   }
   for (const [c, change] of changes.entries()) {
     if (change.key) rows.key.push(fromKey(change.key, c))

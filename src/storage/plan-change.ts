@@ -28,6 +28,10 @@ export interface PlanStart extends PlanKey {
 
 export interface PlanGuard extends PlanKey {}
 
+export interface PlanHold extends PlanKey {
+  readonly expectedVersion: number
+}
+
 export interface PlanTurnStart extends PlanKey {
   readonly payId: PayId
   readonly expectedVersion: number
@@ -123,6 +127,7 @@ interface PlanRows {
   readonly planResult: unknown[]
   readonly planProgress: unknown[]
   readonly planUpdate: unknown[]
+  readonly planHold: unknown[]
 }
 
 export function pushPlan(rows: PlanRows, change: Change, c: number): void {
@@ -132,5 +137,9 @@ export function pushPlan(rows: PlanRows, change: Change, c: number): void {
   if (change.beginTurn) rows.planTurn.push(fromTurnStart(change.beginTurn, c))
   if (change.endTurn) rows.planResult.push(fromResult(change.endTurn, c))
   if (change.movePlan) rows.planProgress.push(fromProgress(change.movePlan, c))
+  if (change.holdPlan) {
+    const { expectedVersion } = change.holdPlan
+    rows.planHold.push({ ...keyOf(change.holdPlan, c), expected_version: expectedVersion })
+  }
   if (change.updatePlan) rows.planUpdate.push(fromUpdate(change.updatePlan, c))
 }

@@ -66,6 +66,8 @@ export const planParts = {
     columns: [...key, ['pay_id', 'uuid'], ['expected_version', 'integer'], ['updated_at', 'timestamptz']],
     write: undefined,
   },
+  // Only a guard.
+  planHold: { columns: [...key, ['expected_version', 'integer']], write: undefined },
   planResult: {
     columns: [
       ...key,
@@ -125,6 +127,14 @@ const guards = {
         version = t.version + 1 FROM plan_turn_in i
       WHERE ${samePlan} AND t.version = i.expected_version AND t.status = 'ACTIVE' AND t.charging_pay_id IS NULL
         AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
+  },
+  // Nothing changes, but the row is locked: whoever settles a charge of the plan comes wholly before or after.
+  planHold: {
+    input: 'plan_hold_in',
+    updated: 'plan_held',
+    why: 'plan_changed',
+    cte: `plan_held AS (UPDATE payment_plan t SET version = t.version FROM plan_hold_in i
+      WHERE ${samePlan} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
   },
   // An end: the card is let go of, so that nothing keeps its number for the plan's sake.
   planUpdate: {
