@@ -1,5 +1,7 @@
 /** Two processes at the same plans: every due day is charged once, and what ends a plan ends it for both. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import { runPlan } from '#operations/charge-due-plan.ts'
 import { examine } from '#storage/doctor.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, dayMs } from '#test/support/clock.ts'
@@ -57,21 +59,29 @@ test('thirty plans, three days at once, four workers in two processes', async ()
   expect(charged).toHaveLength(90)
 })
 
-test('a timer that two have seen charges once', async () => {
-  const [planId = ''] = await begin(1)
-  const { initialPayId } = await readPlan(shop, planId)
+test('timers that several have seen charge once, and none is lost', async () => {
+  const planIds = await begin(10)
+  const plans = await Promise.all(planIds.map(planId => readPlan(shop, planId)))
   clock.move(dayMs)
-  const merchant = { merchantId: shop.merchantId, clockOffsetMs: 0 }
-  const due = {
-    timer: { merchantId: shop.merchantId, payId: initialPayId, xId: planId, kind: 'PLAN', attempt: 0 },
-    merchant,
-    at: new Date(clock.nowMs()),
+  const at = new Date(clock.nowMs())
+  const merchantId = shop.merchantId as MerchantId
+  const merchant = (await left.gateway.merchants.list()).find(({ merchantId: id }) => id === merchantId)
+  if (!merchant) throw new Error('the shop is not there')
+  const run = (
+    { paymentPlanId, initialPayId }: { paymentPlanId: XId; initialPayId: PayId },
+    on: TestGateway,
+  ) => {
+    const timer = { merchantId, payId: initialPayId, xId: paymentPlanId, kind: 'PLAN' as const, attempt: 0 }
+    return runPlan({ timer, merchant, at }, on.gateway.engine)
   }
-  const { runPlan } = await import('#operations/charge-due-plan.ts')
-  await Promise.all([left, right, left, right].map(({ gateway }) => runPlan(due as never, gateway.engine)))
+  const often = Array.from({ length: 6 }, (_, index) => (index % 2 ? left : right))
+  await Promise.all(plans.flatMap(plan => often.map(on => run(plan, on))))
   await runBoth()
-  expect(await listPayments(shop, planId)).toHaveLength(2)
-  expect((await readPlan(shop, planId)).numberOfPayments).toBe(2)
+  for (const planId of planIds) expect((await readPlan(shop, planId)).numberOfPayments).toBe(2)
+  // Nobody has dropped the timer of the next day.
+  clock.move(dayMs)
+  await runBoth()
+  for (const planId of planIds) expect((await readPlan(shop, planId)).numberOfPayments).toBe(3)
 })
 
 test('cancelling while it is charged: one of the two comes first, and nothing follows', async () => {

@@ -1,4 +1,5 @@
 /** `POST /payment-plans/unscheduled-mit`: a payment without its customer, outside of any schedule. */
+import { isPseudoCardNumber } from '#domain/card-numbers.ts'
 import { parseCustomerId, parseStoredMethodId } from '#domain/ids.ts'
 import {
   bornBy,
@@ -10,7 +11,7 @@ import {
 import { readCard } from '#endpoints/payments/instruments.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { NotFound } from '#http/ports.ts'
+import { InvalidField, NotFound } from '#http/ports.ts'
 import { findMethodByKey } from '#methods/catalogue.ts'
 import type { OperationAnswer } from '#operations/answer.ts'
 import { chargeCardOnFile, chargeStoredMethod, type OnFileCharge } from '#operations/charge-on-file.ts'
@@ -76,6 +77,9 @@ function chargeWhatIsNamed(
   const method = findMethodByKey(objectKey)
   const card = readCard(paymentMethods?.card)
   if (method && card) {
+    // A number with right check digits stands for itself; those who hold real numbers make an ordinary payment.
+    if (!isPseudoCardNumber(card.number.reveal()))
+      throw new InvalidField('paymentMethods.card.number', 'must be a pseudo card number')
     const { schemeReferenceId } = paymentMethods?.card ?? {}
     return chargeCardOnFile({ ...charge, card, method, schemeReferenceId }, engine)
   }
