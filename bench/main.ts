@@ -28,15 +28,16 @@ import { findPgbench, writePgbenchScript } from '#bench/pgbench.ts'
 import { type Memory, readMemory } from '#bench/resources.ts'
 import { openStage, type Stage, withClient } from '#bench/stage.ts'
 import { type Costs, createWatch, type Measured, numberOrders } from '#bench/watch.ts'
+import { measureWebhooks } from '#bench/webhooks.ts'
 
-const partNames = ['a', 'b', 'c', 'captures', 'reads', 'customers', 'bins', 'start'] as const
+const partNames = ['a', 'b', 'c', 'captures', 'reads', 'customers', 'bins', 'webhooks', 'start'] as const
 type Part = (typeof partNames)[number]
 
 const help = `npm run bench -- [options]
   --seconds N    length of each measurement (5)
   --rounds N     how often each is repeated, in turns (3)
   --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, reads, customers,
-                 bins (look-ups and account updater), start; may be given several times (all)
+                 bins (look-ups and account updater), webhooks, start; may be given several times (all)
   --profile DIR  have the gateway write a profile of its processor time there (slows it down)`
 
 /** The issue's: at least as fast as pgbench, and 2.2 times the driver loop. */
@@ -105,6 +106,18 @@ async function main(options: Options): Promise<void> {
   }
   try {
     const lines = await measureGateway(options, { stage, load, bare, pgbench })
+    if (options.parts.has('webhooks')) {
+      const { seconds, rounds } = options
+      lines.push(
+        ...(await measureWebhooks({
+          seconds,
+          rounds,
+          stage,
+          payId: await findSample(stage, 'AUTOMATIC'),
+          say,
+        })),
+      )
+    }
     if (options.parts.has('start')) lines.push(...(await measureStarts(options, stage)))
     say(`\n${renderTable(lines)}`)
   } finally {
@@ -173,7 +186,7 @@ async function begin({ through, gateway }: Bench): Promise<Memory> {
   return idle
 }
 
-const findSample = ({ stage }: Bench, captureMethod: string): Promise<string> =>
+const findSample = (stage: Stage, captureMethod: string): Promise<string> =>
   withClient(stage.gatewayUrl, async client => {
     const text = `SELECT pay_id FROM payment WHERE capture_method = $1 AND status = 'OK' ORDER BY created_at LIMIT 1`
     const { rows } = await client.query<{ pay_id: string }>(text, [captureMethod])
@@ -185,7 +198,7 @@ type Run = Measured & Costs
 
 async function measurePayments(bench: Bench, lines: Line[]): Promise<number[]> {
   const { stage, through, bare, rounds, pgbench } = bench
-  const sample = await findSample(bench, 'AUTOMATIC')
+  const sample = await findSample(stage, 'AUTOMATIC')
   const transactions = await withClient(stage.gatewayUrl, client => readPaymentTransactions(client, sample))
   const script = `${await stage.makeFolder('pgbench')}/payment.sql`
   await writePgbenchScript(script, transactions)
@@ -277,7 +290,7 @@ const preparedPerSecond = 1_000
 async function measureOthers(bench: Bench, lines: Line[]): Promise<void> {
   const { stage, through, bare, rounds, parts, seconds } = bench
   const count = preparedPerSecond * seconds
-  const sample = await findSample(bench, 'MANUAL')
+  const sample = await findSample(stage, 'MANUAL')
   const transactions = await withClient(stage.gatewayUrl, client => readCaptureTransactions(client, sample))
   const [gateway, driver, reads]: number[][] = [[], [], []]
   for (let round = 1; round <= rounds; round += 1) {

@@ -14,6 +14,7 @@ import type { LookUps } from '#operations/look-ups.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
 import { CommitUnknown } from '#storage/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
+import type { EventStore } from '#storage/events.ts'
 
 export interface Services {
   readonly environment: 'test' | 'live'
@@ -21,6 +22,7 @@ export interface Services {
   readonly issueToken: IssueToken
   readonly testTools: TestTools
   readonly lookUps: LookUps
+  readonly events: { readonly store: EventStore; readonly onEvents: () => void }
 }
 
 /** The levers of the test environment. */

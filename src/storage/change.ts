@@ -75,7 +75,17 @@ export interface EventRow {
   readonly eventId: string
   readonly xId: XId
   readonly body: unknown
+  /** The payment's own address for events; the merchant's unless given. */
+  readonly url?: string
   readonly createdAt: Date
+}
+
+export interface ReplayRow {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly sequence: number
+  /** Real time. */
+  readonly dueAt: Date
 }
 
 /**
@@ -119,6 +129,8 @@ export interface Change {
   readonly customer?: CustomerWrite
   /** Written only while the stored version is still the expected one. */
   readonly updateCustomer?: CustomerUpdate
+  /** Events that are to be sent again at once, as if for the first time. */
+  readonly replays?: readonly ReplayRow[]
   readonly setTimers?: readonly Timer[]
   readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
   readonly insertIntent?: Intent
