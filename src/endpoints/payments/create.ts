@@ -160,7 +160,7 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
           type: 'CARD',
           card: { number: '4111111111111111', expiryDate: '203012', cardholderName: 'Ada Lovelace' },
         },
-        customerInfo: { merchantCustomerId: 'customer-4712', email: 'ada@example.com' },
+        customerInfo: { merchantCustomerId: 'customer-4712', email: 'charles@example.com' },
         credentialOnFile: {
           type: 'RECURRING',
           initialPayment: true,
