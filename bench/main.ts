@@ -25,6 +25,7 @@ import { createGatewayRuns, type GatewayRuns } from '#bench/gateway-runs.ts'
 import type { LoadJob, LoadResult } from '#bench/load.ts'
 import { type Peer, startPeer } from '#bench/peer.ts'
 import { findPgbench, writePgbenchScript } from '#bench/pgbench.ts'
+import { measurePlans } from '#bench/plans.ts'
 import { measureRace } from '#bench/race.ts'
 import { measureRefunds } from '#bench/refunds.ts'
 import { type Memory, readMemory } from '#bench/resources.ts'
@@ -42,6 +43,7 @@ const partNames = [
   'reads',
   'customers',
   'bins',
+  'plans',
   'webhooks',
   'start',
 ] as const
@@ -51,8 +53,8 @@ const help = `npm run bench -- [options]
   --seconds N    length of each measurement (5)
   --rounds N     how often each is repeated, in turns (3)
   --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, refunds, race,
-                 reads, customers, bins (look-ups and account updater), webhooks, start; may be given several times
-                 (all)
+                 reads, customers, bins (look-ups and account updater), plans, webhooks, start; may be given several
+                 times (all)
   --profile DIR  have the gateway write a profile of its processor time there (slows it down)`
 
 /** The issue's: at least as fast as pgbench, and 2.2 times the driver loop. */
@@ -176,6 +178,7 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
     if (parts.has('refunds')) await measureRefunds(bench, lines)
     if (parts.has('race')) await measureRace(bench, lines)
     if (parts.has('customers')) await measureCustomers(bench, lines)
+    if (parts.has('plans')) lines.push(...(await measurePlans({ ...bench, say })))
     if (parts.has('bins')) lines.push(...(await measureBins({ ...bench, say })))
     if (parts.has('c')) lines.push(...describeMemory(idle, readMemory(gateway.pid)))
     say(

@@ -45,6 +45,7 @@ import { createIntentReader } from '#storage/intents.ts'
 import { createKeyReader, type KeyReader } from '#storage/keys.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
 import { createPaymentReader } from '#storage/payments.ts'
+import { createPlanReader } from '#storage/plans.ts'
 import { createQuoteStore } from '#storage/quotes.ts'
 import { createStoredMethods } from '#storage/stored-methods.ts'
 import { createWorkFinder } from '#storage/unanswered.ts'
@@ -215,7 +216,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         if (alone) await deliveryWorker.recover()
         onEvents()
         loops = [
-          startLoop(() => timerWorker.runDue(), duePauseMs, onError),
+          startLoop(() => timerWorker.runAllDue(), duePauseMs, onError),
           startLoop(() => settleWorker.recoverAbandoned(), abandonedPauseMs, onError),
           startLoop(() => keyReader.reap(), reapPauseMs, onError),
           startLoop(() => engine.customers.destroyDoomed(), reapPauseMs, onError),
@@ -332,6 +333,7 @@ function createEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
       store: createAccountStore(database),
     }),
     quotes: createQuoteStore(database),
+    plans: createPlanReader(database),
     connectors:
       options.connectors ??
       createConnectors(options.environment, { faults, latencyMs: options.simulatorLatencyMs }),

@@ -10,6 +10,7 @@ import {
   customerRefusals,
   customerUpdateGuard,
 } from '#storage/customer-parts.ts'
+import { planGuards, planParts, planRefusals } from '#storage/plan-parts.ts'
 
 /** Column name and type, in the order of the table. `c` (the change's number in its batch) is added to every part. */
 type Columns = readonly (readonly [name: string, type: string])[]
@@ -67,6 +68,7 @@ const paymentChoice: Columns = [
 const paymentBirth: Columns = [
   ['kind', 'text'],
   ['integration_type', 'text'],
+  ['plan_id', 'uuid'],
   ['created_at', 'timestamptz'],
 ]
 
@@ -264,6 +266,7 @@ const parts = {
     columns: [...intentKey, ['pay_id', 'uuid'], ['expected_pay_id', 'uuid']],
     write: undefined,
   },
+  ...planParts,
 } satisfies Record<string, { columns: Columns; write: ((columns: Columns) => string) | undefined }>
 
 export type Part = keyof typeof parts
@@ -369,7 +372,7 @@ function guards(present: readonly Part[]): string[] {
       SELECT 1 FROM vault_card t WHERE t.merchant_id = i.merchant_id AND t.card_id = i.card_id
         AND t.sealed IS NOT NULL AND t.doomed_at IS NULL)`)
   }
-  taken.push(...customerRefusals(present))
+  taken.push(...customerRefusals(present), ...planRefusals(present))
   const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'
   const early = `taken AS MATERIALIZED (${taken.join(' UNION ALL ') || none})`
   const updates = (['settled', 'revised', 'chosen'] as const)
@@ -378,6 +381,7 @@ function guards(present: readonly Part[]): string[] {
   if (present.includes('intentClaim')) updates.push(claimIntent())
   if (present.includes('quote')) updates.push(takeQuote())
   if (present.includes('customerUpdate')) updates.push(customerUpdateGuard)
+  updates.push(...planGuards(present))
   return [...customerLocks(present), early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
 }
 
