@@ -7,6 +7,7 @@ import { providerResultOutstanding, unreachedCode } from '#domain/response-codes
 import { customerDeadline, stepCode } from '#lifecycle/create.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import {
+  type AccountInstrument,
   awaitsCustomer,
   type Instrument,
   lastOperation,
@@ -47,6 +48,9 @@ export const acceptsTry = (payment: Payment, now: Date): boolean =>
 export interface Try {
   readonly method: Method
   readonly instrument?: Instrument
+  readonly account?: AccountInstrument
+  /** Whether the card may be kept for the customer's next payment; undefined where nobody was asked. */
+  readonly keepsCard?: boolean
   /** For a try that follows a failed one. */
   readonly xId: XId
   readonly captureXId: XId
@@ -58,7 +62,7 @@ export interface Try {
 
 /** The payment with this try begun: waiting for the customer's step, for the merchant's confirm, or for the provider. */
 export function recordTry(payment: Payment, begun: Try): Payment {
-  const { method, instrument, prepared, provider, now } = begun
+  const { method, instrument, account, prepared, provider, now } = begun
   const waiting = openTry(payment) ?? followingTry(payment, begun)
   const waits = prepared.step !== undefined || waiting.details.confirmsLater === true
   const operation: Operation = {
@@ -75,6 +79,8 @@ export function recordTry(payment: Payment, begun: Try): Payment {
     ...payment,
     method,
     instrument,
+    account,
+    details: withConsent(payment, begun),
     captureMethod: captureBy(method, payment),
     status: waits ? 'AUTHORIZE_REQUEST' : 'PENDING',
     awaits: prepared.step !== undefined ? 'CUSTOMER' : waits ? 'CONFIRM' : undefined,
@@ -86,6 +92,10 @@ export function recordTry(payment: Payment, begun: Try): Payment {
     version: payment.version + 1,
   }
 }
+
+/** The customer's last word about keeping its card counts: it may have changed its mind between two tries. */
+const withConsent = ({ details }: Payment, { keepsCard }: Try): Payment['details'] =>
+  keepsCard === undefined || keepsCard === details.keepCard ? details : { ...details, keepCard: keepsCard }
 
 /** What was asked for where the method has it; AUTOMATIC is what nobody asked for in particular. */
 const captureBy = (method: Method, { captureMethod }: Payment): Payment['captureMethod'] =>

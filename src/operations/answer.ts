@@ -187,6 +187,7 @@ export function toRecord(payment: Payment) {
     methodFields: _fields,
     linkId: _link,
     session: _session,
+    keepCard: _keepCard,
     ...details
   } = payment.details as Record<string, unknown> & { amount?: object }
   return {

@@ -16,10 +16,17 @@ import {
 } from '#lifecycle/payment.ts'
 import type { Method } from '#methods/rows.ts'
 import { type Authorization, authorize } from '#operations/authorize.ts'
-import { admitCard, maximumPseudoNumberTries, toInstrument } from '#operations/create-payment.ts'
+import {
+  admitAccount,
+  admitCard,
+  maximumPseudoNumberTries,
+  toAccountInstrument,
+  toInstrument,
+} from '#operations/create-payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { CommitRefused, type Step } from '#operations/payment-queue.ts'
 import { expiryTimer } from '#operations/timer.ts'
+import type { AdmittedAccount } from '#vault/accounts.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
 export interface Attempt {
@@ -28,6 +35,8 @@ export interface Attempt {
   readonly method: Method
   readonly card?: CardData
   readonly account?: AccountData
+  /** Whether the card may be kept for the customer's next payment; undefined where nobody was asked. */
+  readonly keepsCard?: boolean
   /** The version of the payment that the customer saw: a form of an earlier one has no effect. */
   readonly seenVersion: number
   /** What a simulated customer decides beforehand, or that it dawdles at this step. */
@@ -60,28 +69,33 @@ async function record(attempt: Attempt, connector: Connector, engine: Engine): P
   const ids = { xId: newXId(engine), captureXId: newXId(engine) }
   for (let round = 0; round < maximumPseudoNumberTries; round += 1) {
     const card = await admitCard(attempt, round, engine)
+    const kept = await admitAccount(attempt, round, engine)
     try {
       const begun = await engine.queue.update({ merchantId, payId: attempt.payId }, payment =>
-        begin(payment, { ...attempt, ...ids, admitted: card, connector }, engine),
+        begin(payment, { ...attempt, ...ids, admitted: card, kept, connector }, engine),
       )
       if (card?.row && begun && !begun.stale) engine.vault.remember({ ...card, merchantId })
       return begun
     } catch (error) {
-      if (!(error instanceof CommitRefused) || error.conflict !== 'pseudo_number_taken') throw error
+      if (!(error instanceof CommitRefused)) throw error
+      // The vault gave the card's number up since it was last seen: it is brought again, or is unknown by now.
+      if (error.conflict === 'card_gone' && card) engine.vault.forget(merchantId, card.cardId)
+      else if (error.conflict !== 'pseudo_number_taken') throw error
     }
   }
-  throw new Error(`no free pseudo card number in ${maximumPseudoNumberTries} tries`)
+  throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
 }
 
 type Beginning = Attempt & {
   readonly xId: ReturnType<typeof newXId>
   readonly captureXId: ReturnType<typeof newXId>
   readonly admitted: AdmittedCard | undefined
+  readonly kept: AdmittedAccount | undefined
   readonly connector: Connector
 }
 
 function begin(payment: Payment, beginning: Beginning, engine: Engine): Step<Begun> {
-  const { merchant, method, connector, admitted, card, seenVersion } = beginning
+  const { merchant, method, connector, admitted, kept, card, account, seenVersion } = beginning
   const now = merchantNow(engine.clock, merchant)
   // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
   const recorded = payment.operations.find(({ prepared }) => prepared.attempt === beginning.xId)
@@ -91,17 +105,25 @@ function begin(payment: Payment, beginning: Beginning, engine: Engine): Step<Beg
     ...toQuestion(payment, { method, reference: openTry(payment)?.xId ?? beginning.xId, now }),
     simulationMode: beginning.simulationMode ?? firstMode(payment),
     card: cardOf(card, admitted),
-    account: beginning.account,
+    account,
   }
   const said = connector.prepare(question)
   const prepared = { ...said, step: beginning.step ?? said.step, attempt: beginning.xId }
   const provider = prepared.step && connector.instruct?.({ ...question, prepared })
   const instrument = admitted && toInstrument(admitted, card?.cardholderName)
-  const next = recordTry(payment, { ...beginning, instrument, prepared, provider, now })
+  const next = recordTry(payment, {
+    ...beginning,
+    instrument,
+    account: kept && account && toAccountInstrument(kept, account),
+    prepared,
+    provider,
+    now,
+  })
   return {
     next,
     alongside: {
       ...(admitted?.row ? { card: admitted.row } : {}),
+      ...(kept?.row ? { account: kept.row } : {}),
       ...(next.status === 'AUTHORIZE_REQUEST' ? { setTimers: expiryTimer(next, merchant) } : {}),
     },
     result: next.status === 'PENDING' ? toSending(next, beginning, lastOperation(next)) : {},

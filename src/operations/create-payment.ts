@@ -160,10 +160,10 @@ export async function admitCard(
   return admitted
 }
 
-async function admitAccount(
-  request: CreatePayment,
+export async function admitAccount(
+  request: Pick<CreatePayment, 'merchant' | 'account'>,
   attempt: number,
-  engine: Engine,
+  engine: Pick<Engine, 'accounts'>,
 ): Promise<AdmittedAccount | undefined> {
   if (!request.account) return undefined
   const admitted = await engine.accounts.admit(request.merchant.merchantId, request.account.number, {
@@ -266,7 +266,7 @@ export const toInstrument = (
   dcc,
 })
 
-const toAccountInstrument = (
+export const toAccountInstrument = (
   { accountId, last4Digits }: AdmittedAccount,
   { holderName, code, bankName, mandateId, dateOfSignature }: AccountData,
 ): AccountInstrument => ({

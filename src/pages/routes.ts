@@ -27,7 +27,7 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     verb,
     path,
     handle,
-    fail: request => desk.deadEnd(request, 'error'),
+    fail: (request, fault) => desk.fail(request, fault, path),
   })
   const own = (handle: Handle) => withHosted(handle, desk, deps)
   const step = (handle: Handle) => withStep(handle, desk, deps)

@@ -4,7 +4,7 @@
  */
 import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Intent } from '#lifecycle/intent.ts'
-import type { Instrument, Operation, Payment } from '#lifecycle/payment.ts'
+import type { AccountInstrument, Instrument, Operation, Payment } from '#lifecycle/payment.ts'
 import type { CustomerUpdate, CustomerWrite } from '#storage/customer-change.ts'
 import type { Quote } from '#storage/quotes.ts'
 
@@ -173,6 +173,7 @@ export function writesBetween(
 
 function extentOf(before: Payment, after: Payment): PaymentUpdate['extent'] {
   if (before.method !== after.method || isOtherCard(before.instrument, after.instrument)) return 'chosen'
+  if (isOtherAccount(before.account, after.account)) return 'chosen'
   return isRevised(before, after) ? 'revised' : 'settled'
 }
 
@@ -180,6 +181,11 @@ const isOtherCard = (before: Instrument | undefined, after: Instrument | undefin
   before?.cardId !== after?.cardId ||
   before?.expiryDate !== after?.expiryDate ||
   before?.cardHolderName !== after?.cardHolderName
+
+const isOtherAccount = (
+  before: AccountInstrument | undefined,
+  after: AccountInstrument | undefined,
+): boolean => before?.accountId !== after?.accountId || before?.accountHolderName !== after?.accountHolderName
 
 const isRevised = (before: Payment, after: Payment): boolean =>
   before.transId !== after.transId ||
