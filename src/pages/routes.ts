@@ -2,6 +2,7 @@
  * The pages of customers as a table of routes. Whatever a customer sends, the answer is a page that says where the payment
  * stands: back button, reload, a second tab and a form sent twice are all just another look at it.
  */
+import { accepts } from '#http/accept-encoding.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '#http/page-routes.ts'
 import { openTry } from '#lifecycle/payment.ts'
 import { type CustomerAction, takeCustomerStep } from '#operations/customer-action.ts'
@@ -63,6 +64,8 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
       step((request, hosted) => act(request, hosted, request.form?.action, { desk, deps })),
     ),
     page('GET', `${assetFolder}/{file}`, async request => sendAsset(request, desk)),
+    // Addresses that were cut or mangled on their way also deserve a page.
+    page('GET', `${pagePath}*`, async request => desk.deadEnd(request, 'unknown')),
     page('GET', '/.well-known/payment-page-inventory.json', async () => sendInventory(desk.assets)),
   ]
 }
@@ -82,7 +85,8 @@ function withHosted(handle: Handle, desk: Desk, deps: PageDeps): PageRoute['hand
 function withStep(handle: Handle, desk: Desk, deps: PageDeps): PageRoute['handle'] {
   return async request => {
     const hosted = desk.isTest ? await openHosted(request.params.pageToken ?? '', deps) : undefined
-    if (!hosted?.step || isForeign(request)) return desk.deadEnd(request, 'unknown')
+    if (!hosted?.step) return desk.deadEnd(request, 'unknown')
+    if (isForeign(request)) return { ...desk.deadEnd(request, 'unknown'), status: 403 }
     const { merchantId, payId, method } = hosted.payment
     const isShown = openTry(hosted.payment)?.xId === hosted.step.xId && method.type === hosted.step.type
     // From here on the customer is on the payment's own pages again.
@@ -139,8 +143,7 @@ const codings = [
 function sendAsset(request: PageRequest, desk: Desk): PageAnswer {
   const asset = desk.assets.byUrl.get(`${assetFolder}/${request.params.file}`)
   if (!asset) return desk.deadEnd(request, 'unknown')
-  const accepted = request.headers['accept-encoding'] ?? ''
-  const coding = codings.find(([name]) => new RegExp(`\\b${name}\\b`).test(accepted))
+  const coding = codings.find(([name]) => accepts(request.headers['accept-encoding'], name))
   return {
     status: 200,
     contentType: asset.contentType,
