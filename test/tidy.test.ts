@@ -88,7 +88,17 @@ const mayImport: Record<string, readonly string[]> = {
     'pages',
     'workers',
   ],
-  commands: ['domain', 'schemas', 'storage', 'vault', 'operations', 'config.ts', 'gateway.ts'],
+  commands: [
+    'domain',
+    'schemas',
+    'methods',
+    'pages',
+    'storage',
+    'vault',
+    'operations',
+    'config.ts',
+    'gateway.ts',
+  ],
   'main.ts': ['commands', 'config.ts', 'gateway.ts'],
 }
 

@@ -350,11 +350,10 @@ function guards(present: readonly Part[]): string[] {
     taken.push(`SELECT i.c, 'trans_id_taken' AS why FROM payment_in i WHERE i.live AND EXISTS (
       SELECT 1 FROM payment t WHERE t.merchant_id = i.merchant_id AND t.trans_id = i.trans_id AND t.live)`)
   }
-  for (const part of ['payment', 'chosen'] as const) {
-    if (!present.includes(part)) continue
-    // A payment that does not bring its card relies on the vault; another process may have destroyed it since.
-    const brought = present.includes('card') ? 'AND i.c NOT IN (SELECT c FROM card_in)' : ''
-    taken.push(`SELECT i.c, 'card_gone' AS why FROM ${inputName(part)} i WHERE i.card_id IS NOT NULL ${brought} AND NOT EXISTS (
+  // A payment that does not bring its card relies on the vault; another process may have destroyed it since.
+  const brought = present.includes('card') ? 'AND i.c NOT IN (SELECT c FROM card_in)' : ''
+  for (const part of (['payment', 'chosen'] as const).filter(one => present.includes(one))) {
+    taken.push(`SELECT i.c, 'card_gone' AS why FROM ${part}_in i WHERE i.card_id IS NOT NULL ${brought} AND NOT EXISTS (
       SELECT 1 FROM vault_card t WHERE t.merchant_id = i.merchant_id AND t.card_id = i.card_id
         AND t.sealed IS NOT NULL AND t.doomed_at IS NULL)`)
   }
