@@ -25,6 +25,7 @@ import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
 import { createLookUps } from '#operations/look-ups.ts'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants.ts'
 import { createPaymentQueue } from '#operations/payment-queue.ts'
+import { rememberMerchants } from '#operations/remembered-merchants.ts'
 import { type StoredMethods, storedMethodsOf } from '#operations/stored-methods.ts'
 import { pagePath } from '#pages/desk.ts'
 import { createPageRoutes } from '#pages/routes.ts'
@@ -385,7 +386,7 @@ async function createServer(
     pageRoutes: createPageRoutes({
       engine,
       environment,
-      findMerchant: findMerchantIn(merchants),
+      findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
       pageTokens: parts.pageTokens,
       secure: options.tls !== undefined || options.trustedProxy === true,
     }),

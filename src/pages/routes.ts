@@ -7,7 +7,7 @@ import type { PageAnswer, PageRequest, PageRoute } from '#http/page-routes.ts'
 import { openTry } from '#lifecycle/payment.ts'
 import { type CustomerAction, takeCustomerStep } from '#operations/customer-action.ts'
 import { type Assets, assetCacheControl, assetFolder, describeInventory } from '#pages/assets.ts'
-import { baseOf, createDesk, type Desk, pagePath, stepPath } from '#pages/desk.ts'
+import { baseOf, createDesk, type Desk, isOpenForm, pagePath, stepPath } from '#pages/desk.ts'
 import { type Hosted, openHosted, type PageDeps, stageOf } from '#pages/hosted.ts'
 import { createLimits } from '#pages/limits.ts'
 import { showResult, showStep } from '#pages/show.ts'
@@ -75,6 +75,8 @@ function withHosted(handle: Handle, desk: Desk, deps: PageDeps): PageRoute['hand
   return async request => {
     const hosted = await openHosted(request.params.pageToken ?? '', deps)
     if (!hosted || hosted.step) return desk.deadEnd(request, 'unknown')
+    // Who may not take payments by its API may not take them by its pages either.
+    if (hosted.merchant.disabled && isOpenForm(hosted)) return desk.deadEnd(request, 'unavailable', hosted)
     if (!isForeign(request)) return handle(request, hosted)
     const message = desk.frame(request, hosted).language.texts.pageOutdated
     return { ...desk.show(request, hosted, { message }), status: 403 }

@@ -116,6 +116,17 @@ describe('headers', () => {
   })
 })
 
+test('503 a merchant that was disabled takes no payments on its pages, until it is enabled again', async () => {
+  const { payId, href } = await shop.session()
+  const { attempt } = await get(href)
+  await gateway.gateway.merchants.set(shop.merchantId, { disabled: true })
+  expect((await get(href)).status).toBe(503)
+  expect((await post(href, { ...card, attempt })).status).toBe(503)
+  await gateway.gateway.merchants.set(shop.merchantId, { disabled: false })
+  expect(await shop.tries(payId)).toEqual(untouched)
+  expect((await post(href, { ...card, attempt })).status).toBe(303)
+})
+
 describe('addresses', () => {
   test('404 for one that was changed by a single character, wherever', async () => {
     const { payId, href } = await shop.session()
