@@ -18,8 +18,9 @@ export interface Transactions {
   readonly constants: Readonly<Record<string, string>>
 }
 
+/** Transactions on payments that are there already. */
 export interface BareCaptures extends Transactions {
-  /** Authorised payments for the orders from $1 to $2, made by the server in one go. */
+  /** Payments for the orders from $1 to $2, made by the server in one go. */
   readonly prepare: readonly string[]
 }
 
@@ -36,6 +37,7 @@ const payId = idOf('order', '1')
 const authorizationId = idOf('order', '2')
 const captureId = idOf('order', '3')
 const cardId = idOf('card', '4')
+const refundId = idOf('order', '5')
 const transId = `'order-' || :order::text`
 
 /** Columns that the gateway's second commit writes, changed or not. */
@@ -133,6 +135,7 @@ interface Sample {
   readonly card: Row
   readonly authorization: Row
   readonly capture: Row
+  readonly refund?: Row
 }
 
 export async function readPaymentTransactions(
@@ -208,6 +211,39 @@ export async function readCaptureTransactions(
   return { first, second, constants: writer.constants, prepare }
 }
 
+/** From a MANUAL payment that was captured in full and then refunded in full. */
+export async function readRefundTransactions(
+  client: pg.Client,
+  payIdOfSample: string,
+): Promise<BareCaptures> {
+  const { payment, authorization, capture, refund } = await readSample(client, payIdOfSample)
+  if (!refund) throw new Error('the sample payment was not refunded')
+  const writer = new Writer()
+  writer.constants.merchant = String(payment.merchant_id)
+  const amount = writer.value('payment', payment, 'refunded', {})
+  const reserved = { ...paymentValues, refunding: amount, refunded: '0', version: '5' }
+  const settled = { ...paymentValues, version: '6' }
+  const first = [
+    writer.update('payment', writer.state('payment', payment, paymentState, reserved), 'version = 4'),
+    writer.insert('operation', 'refund', refund, { ...operationValues(refundId), ...unanswered }),
+  ]
+  const second = [
+    writer.update('payment', writer.state('payment', payment, paymentState, settled), 'version = 5'),
+    writer.update(
+      'operation',
+      writer.state('refund', refund, operationState, operationValues(refundId)),
+      'sequence = 3',
+    ),
+  ]
+  const captured = { ...paymentValues, card_id: null, refunded: '0', version: '4' }
+  const prepare = [
+    toSeries(writer.insert('payment', 'payment', payment, captured)),
+    toSeries(writer.insert('operation', 'authorization', authorization, operationValues(authorizationId))),
+    toSeries(writer.insert('operation', 'capture', capture, operationValues(captureId))),
+  ]
+  return { first, second, constants: writer.constants, prepare }
+}
+
 /** One row per order of a range instead of one. */
 const toSeries = (insert: string): string =>
   `${insert
@@ -223,13 +259,15 @@ async function readSample(client: pg.Client, payIdOfSample: string): Promise<Sam
     return (await client.query<Row>({ text: sql, values: [payIdOfSample], types })).rows
   }
   const [payment] = await read('SELECT * FROM payment WHERE pay_id = $1')
-  const [authorization, capture] = await read('SELECT * FROM operation WHERE pay_id = $1 ORDER BY sequence')
+  const [authorization, capture, refund] = await read(
+    'SELECT * FROM operation WHERE pay_id = $1 ORDER BY sequence',
+  )
   const [card] = await read(
     'SELECT c.* FROM vault_card c JOIN payment p USING (merchant_id, card_id) WHERE p.pay_id = $1',
   )
   if (!payment || !authorization || !capture || !card)
     throw new Error('the sample payment is not stored as expected')
-  return { payment, authorization, capture, card }
+  return { payment, authorization, capture, refund, card }
 }
 
 export interface Statement {

@@ -20,6 +20,7 @@ export const bareConnections = 16
 export interface BareRuns {
   driverPayments(title: string, transactions: Transactions): Promise<Measured & Costs>
   driverCaptures(title: string, transactions: BareCaptures, count: number): Promise<Measured & Costs>
+  driverRefunds(title: string, transactions: BareCaptures, count: number): Promise<Measured & Costs>
   pgbenchPayments(
     title: string,
     options: Pick<PgbenchOptions, 'script' | 'transactions' | 'clients'>,
@@ -67,6 +68,15 @@ export function createBareRuns({ stage, bare, watch, takeOrders, seconds }: Part
       enter(books.captures, result)
       return result
     },
+    async driverRefunds(title, transactions, count) {
+      const firstOrder = takeOrders()
+      const made = await prepare(databaseUrl, transactions, { firstOrder, count })
+      enter(books.manual, made)
+      enter(books.captures, made)
+      const result = await watch(title, () => loop(transactions, { count, firstOrder, warmUpMs: 0 }))
+      enter(books.refunds, result)
+      return result
+    },
     async pgbenchPayments(title, options) {
       const run = (runSeconds: number) =>
         runPgbench({ ...options, databaseUrl, seconds: runSeconds, firstOrder: takeOrders() })
@@ -84,7 +94,7 @@ interface Range {
   readonly count: number
 }
 
-/** Authorised payments for a range of orders. */
+/** Payments for a range of orders. */
 async function prepare(
   url: string,
   { prepare: statements, constants }: BareCaptures,

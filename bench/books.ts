@@ -17,6 +17,11 @@ export interface Books {
   readonly manual: Entry
   /** Of manual ones, each in full. */
   readonly captures: Entry
+  /** Of captured ones, each in full. */
+  readonly refunds: Entry
+  /** Payments on which many captures of 1 raced, and those captures that were taken. */
+  readonly raced: Entry
+  readonly raceCaptures: Entry
   /** How many of the payments brought a card that nobody had seen before. */
   cards: number
 }
@@ -25,6 +30,9 @@ export const openBooks = (): Books => ({
   automatic: { count: 0, amount: 0 },
   manual: { count: 0, amount: 0 },
   captures: { count: 0, amount: 0 },
+  refunds: { count: 0, amount: 0 },
+  raced: { count: 0, amount: 0 },
+  raceCaptures: { count: 0, amount: 0 },
   cards: 0,
 })
 
@@ -37,10 +45,10 @@ export function enter(
 }
 
 export async function auditBooks(client: pg.Client, merchantId: string, books: Books): Promise<string> {
-  const { automatic, manual, captures, cards } = books
+  const { automatic, manual, captures, refunds, raced, raceCaptures, cards } = books
   const open = { count: manual.count - captures.count, amount: manual.amount - captures.amount }
-  const closed = { count: automatic.count + captures.count, amount: automatic.amount + captures.amount }
-  const all = { count: closed.count + open.count, amount: closed.amount + open.amount }
+  const closed = plus(automatic, captures)
+  const all = plus(plus(closed, open), raced)
   const sum = (table: string, condition: string, amount = 'amount') =>
     readEntry(
       client,
@@ -49,19 +57,29 @@ export async function auditBooks(client: pg.Client, merchantId: string, books: B
     )
 
   assert.deepEqual(await sum('payment', 'true'), all, 'payments')
-  assert.deepEqual(await sum('payment', `status = 'OK'`, 'captured'), closed, 'captured payments')
+  const captured = { count: closed.count + raced.count, amount: closed.amount + raceCaptures.amount }
+  assert.deepEqual(await sum('payment', `status = 'OK'`, 'captured'), captured, 'captured payments')
+  assert.deepEqual(await sum('payment', 'refunded > 0', 'refunded'), refunds, 'refunded payments')
   assert.deepEqual(await sum('payment', `status = 'AUTHORIZED'`, 'authorized'), open, 'authorised payments')
   assert.deepEqual(
-    await sum('payment', 'true', 'capturing'),
+    await sum('payment', 'true', 'capturing + refunding'),
     { count: all.count, amount: 0 },
-    'open captures',
+    'open captures and refunds',
   )
   assert.deepEqual(await sum('operation', `type = 'AUTHORIZATION' AND state IN ('OK', 'AUTHORIZED')`), all)
-  assert.deepEqual(await sum('operation', `type = 'CAPTURE' AND state = 'OK'`), closed, 'captures')
-  assert.equal((await sum('operation', 'true')).count, all.count + closed.count, 'operations')
+  const taken = plus(closed, raceCaptures)
+  assert.deepEqual(await sum('operation', `type = 'CAPTURE' AND state = 'OK'`), taken, 'captures')
+  assert.deepEqual(await sum('operation', `type = 'REFUND' AND state = 'OK'`), refunds, 'refunds')
+  const operations = all.count + taken.count + refunds.count
+  assert.equal((await sum('operation', 'true')).count, operations, 'operations')
   assert.equal((await sum('vault_card', 'true', '0')).count, cards, 'cards')
   return `${all.count.toLocaleString('en-GB')} payments, ${closed.count.toLocaleString('en-GB')} captured`
 }
+
+const plus = (one: Entry, other: Entry): Entry => ({
+  count: one.count + other.count,
+  amount: one.amount + other.amount,
+})
 
 async function readEntry(client: pg.Client, text: string, merchantId: string): Promise<Entry> {
   const { rows } = await client.query<{ count: string; sum: string | null }>(text, [merchantId])

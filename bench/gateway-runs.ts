@@ -12,6 +12,10 @@ export interface GatewayRuns {
   prepare(count: number): Promise<void>
   /** Captures those that were prepared last. */
   captures(title: string, count: number): Promise<LoadResult & Costs>
+  /** Refunds those that were captured last. */
+  refunds(title: string, count: number): Promise<LoadResult & Costs>
+  /** So many captures of 1 at once on one payment, which is made for it. */
+  race(title: string, count: number): Promise<LoadResult & Costs>
   /** Reads those that were prepared last, over and over. */
   reads(title: string): Promise<LoadResult & Costs>
   /** Reads these paths by turns. */
@@ -56,6 +60,20 @@ export function createGatewayRuns({ stage, gateway, load, watch, takeOrders, sec
     async captures(title, count) {
       const result = await watch(title, () => ask({ kind: 'captures', count, warmUpMs: 0 }), describeLatency)
       enter(books.captures, result)
+      return result
+    },
+    async refunds(title, count) {
+      const result = await watch(title, () => ask({ kind: 'refunds', count, warmUpMs: 0 }), describeLatency)
+      enter(books.refunds, result)
+      return result
+    },
+    async race(title, count) {
+      const made = await ask({ kind: 'prepare', count: 1, warmUpMs: 0 })
+      enter(books.raced, made)
+      books.cards += made.acknowledged
+      const result = await watch(title, () => ask({ kind: 'race', count, warmUpMs: 0 }), describeLatency)
+      // Of 1 each: what was taken is also how many were.
+      enter(books.raceCaptures, { acknowledged: result.amount, amount: result.amount })
       return result
     },
     reads: title => watch(title, () => ask({ kind: 'reads' }), describeLatency),

@@ -11,17 +11,18 @@ import { answerJobs, meterOwnCores } from '#bench/peer.ts'
 import {
   amountOf,
   makeBinRequest,
-  makeCaptureRequest,
+  makeFollowUpRequest,
   makeGetRequest,
   makePaymentRequest,
   makeReadRequest,
+  makeSmallCapture,
   type Target,
 } from '#bench/requests.ts'
 import type { Measured } from '#bench/watch.ts'
 
 export interface LoadJob extends Target {
-  /** prepare: MANUAL payments, which captures and reads then use. */
-  readonly kind: 'payments' | 'prepare' | 'captures' | 'reads' | 'gets' | 'lookUps'
+  /** prepare: MANUAL payments, which captures, refunds, race and reads then use. */
+  readonly kind: 'payments' | 'prepare' | 'captures' | 'refunds' | 'race' | 'reads' | 'gets' | 'lookUps'
   /** What `gets` reads, by turns. */
   readonly paths?: readonly string[]
   readonly concurrency: number
@@ -136,24 +137,9 @@ const scripts: Record<LoadJob['kind'], MakeScript> = {
   prepare: (job, issued) => createScript(job, issued, 'MANUAL'),
   gets: createGets,
 
-  captures(job, issued) {
-    const request = makeCaptureRequest(job)
-    let order = 0
-    return {
-      next() {
-        const payment = prepared[issued.count]
-        if (!payment) return undefined
-        issued.count += 1
-        order = payment.order
-        request.write(payment.payId, order)
-        return request.bytes
-      },
-      accept(answer) {
-        expectAnswer(answer, '"status":"OK"')
-        return amountOf(order)
-      },
-    }
-  },
+  captures: (job, issued) => createFollowUps(job, issued, 'captures'),
+  refunds: (job, issued) => createFollowUps(job, issued, 'refunds'),
+  race: createRace,
 
   reads(job, issued) {
     const request = makeReadRequest(job)
@@ -186,6 +172,43 @@ const scripts: Record<LoadJob['kind'], MakeScript> = {
       },
     }
   },
+}
+
+/** One of each payment that was prepared. */
+function createFollowUps(job: LoadJob, issued: { count: number }, operation: 'captures' | 'refunds'): Script {
+  const request = makeFollowUpRequest(job, operation)
+  let order = 0
+  return {
+    next() {
+      const payment = prepared[issued.count]
+      if (!payment) return undefined
+      issued.count += 1
+      order = payment.order
+      request.write(payment.payId, order)
+      return request.bytes
+    },
+    accept(answer) {
+      expectAnswer(answer, '"status":"OK"')
+      return amountOf(order)
+    },
+  }
+}
+
+/** All on the first payment that was prepared, until it is closed and after that. */
+function createRace(job: LoadJob, issued: { count: number }): Script {
+  const request = makeSmallCapture(job, prepared[0]?.payId ?? '')
+  return {
+    next() {
+      if (issued.count >= (job.count ?? 0)) return undefined
+      issued.count += 1
+      return request
+    },
+    accept(answer) {
+      if (answer.status === 422 && answer.body.includes('"responseCode":"20200006"')) return 0
+      expectAnswer(answer, '"status":"OK"')
+      return 1
+    },
+  }
 }
 
 function createGets(job: LoadJob, issued: { count: number }): Script {

@@ -26,18 +26,35 @@ import type { LoadJob, LoadResult } from '#bench/load.ts'
 import { measurePages } from '#bench/pages.ts'
 import { type Peer, startPeer } from '#bench/peer.ts'
 import { findPgbench, writePgbenchScript } from '#bench/pgbench.ts'
+import { measureRace } from '#bench/race.ts'
+import { measureRefunds } from '#bench/refunds.ts'
 import { type Memory, readMemory } from '#bench/resources.ts'
 import { openStage, type Stage, withClient } from '#bench/stage.ts'
 import { type Costs, createWatch, type Measured, numberOrders } from '#bench/watch.ts'
+import { measureWebhooks } from '#bench/webhooks.ts'
 
-const partNames = ['a', 'b', 'c', 'captures', 'reads', 'customers', 'bins', 'pages', 'start'] as const
+const partNames = [
+  'a',
+  'b',
+  'c',
+  'captures',
+  'refunds',
+  'race',
+  'reads',
+  'customers',
+  'bins',
+  'webhooks',
+  'pages',
+  'start',
+] as const
 type Part = (typeof partNames)[number]
 
 const help = `npm run bench -- [options]
   --seconds N    length of each measurement (5)
   --rounds N     how often each is repeated, in turns (3)
-  --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, reads, customers,
-                 bins (look-ups and account updater), pages (the checkout), start; may be given several times (all)
+  --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, refunds, race,
+                 reads, customers, bins (look-ups and account updater), webhooks, pages (the checkout), start; may be
+                 given several times (all)
   --profile DIR  have the gateway write a profile of its processor time there (slows it down)`
 
 /** The issue's: at least as fast as pgbench, and 2.2 times the driver loop. */
@@ -106,6 +123,18 @@ async function main(options: Options): Promise<void> {
   }
   try {
     const lines = await measureGateway(options, { stage, load, bare, pgbench })
+    if (options.parts.has('webhooks')) {
+      const { seconds, rounds } = options
+      lines.push(
+        ...(await measureWebhooks({
+          seconds,
+          rounds,
+          stage,
+          payId: await findSample(stage, 'AUTOMATIC'),
+          say,
+        })),
+      )
+    }
     if (options.parts.has('start')) lines.push(...(await measureStarts(options, stage)))
     say(`\n${renderTable(lines)}`)
   } finally {
@@ -146,6 +175,8 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
     const rates = parts.has('a') ? await measurePayments(bench, lines) : await loadOnly(bench)
     if (parts.has('b')) await measureLatency(bench, rates, lines)
     if (parts.has('captures') || parts.has('reads')) await measureOthers(bench, lines)
+    if (parts.has('refunds')) await measureRefunds(bench, lines)
+    if (parts.has('race')) await measureRace(bench, lines)
     if (parts.has('customers')) await measureCustomers(bench, lines)
     if (parts.has('bins')) lines.push(...(await measureBins({ ...bench, say })))
     if (parts.has('pages')) lines.push(...(await measurePages({ ...bench, say })))
@@ -175,7 +206,7 @@ async function begin({ through, gateway }: Bench): Promise<Memory> {
   return idle
 }
 
-const findSample = ({ stage }: Bench, captureMethod: string): Promise<string> =>
+const findSample = (stage: Stage, captureMethod: string): Promise<string> =>
   withClient(stage.gatewayUrl, async client => {
     const text = `SELECT pay_id FROM payment WHERE capture_method = $1 AND status = 'OK' ORDER BY created_at LIMIT 1`
     const { rows } = await client.query<{ pay_id: string }>(text, [captureMethod])
@@ -187,7 +218,7 @@ type Run = Measured & Costs
 
 async function measurePayments(bench: Bench, lines: Line[]): Promise<number[]> {
   const { stage, through, bare, rounds, pgbench } = bench
-  const sample = await findSample(bench, 'AUTOMATIC')
+  const sample = await findSample(stage, 'AUTOMATIC')
   const transactions = await withClient(stage.gatewayUrl, client => readPaymentTransactions(client, sample))
   const script = `${await stage.makeFolder('pgbench')}/payment.sql`
   await writePgbenchScript(script, transactions)
@@ -279,7 +310,7 @@ const preparedPerSecond = 1_000
 async function measureOthers(bench: Bench, lines: Line[]): Promise<void> {
   const { stage, through, bare, rounds, parts, seconds } = bench
   const count = preparedPerSecond * seconds
-  const sample = await findSample(bench, 'MANUAL')
+  const sample = await findSample(stage, 'MANUAL')
   const transactions = await withClient(stage.gatewayUrl, client => readCaptureTransactions(client, sample))
   const [gateway, driver, reads]: number[][] = [[], [], []]
   for (let round = 1; round <= rounds; round += 1) {

@@ -81,7 +81,6 @@ const paymentBody = (captureType: string) => ({
     postalCode: '20095',
   },
   customerInfo: {
-    merchantCustomerId: 'customer-4711',
     firstName: 'Ada',
     lastName: 'Lovelace',
     email: 'ada@shop.example',
@@ -107,14 +106,15 @@ export function makePaymentRequest(target: Target, captureType: 'AUTOMATIC' | 'M
   }
 }
 
-export function makeCaptureRequest(target: Target): CaptureRequest {
+/** Of the whole amount of its order. */
+export function makeFollowUpRequest(target: Target, operation: 'captures' | 'refunds'): CaptureRequest {
   const body = {
     transId: `order-${orderMark}`,
     refNr: 'parcel-1',
     amount: { value: amountMark, currency: 'EUR' },
     metadata: { parcel: 'p-1' },
   }
-  const bytes = post(`/payments/${payIdMark}/captures`, body, target)
+  const bytes = post(`/payments/${payIdMark}/${operation}`, body, target)
   const places = {
     payId: bytes.indexOf(payIdMark),
     order: bytes.indexOf(orderMark),
@@ -129,6 +129,10 @@ export function makeCaptureRequest(target: Target): CaptureRequest {
     },
   }
 }
+
+/** The smallest capture there is, always of the same payment. */
+export const makeSmallCapture = (target: Target, payId: string): Buffer =>
+  post(`/payments/${payId}/captures`, { transId: 'small', amount: { value: 1, currency: 'EUR' } }, target)
 
 export function makeReadRequest(target: Target): ReadRequest {
   const bytes = Buffer.from(head('GET', `/payments/getByPayId/${payIdMark}`, target), 'latin1')

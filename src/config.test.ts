@@ -43,6 +43,7 @@ test('nothing set is the test environment on loopback', () => {
     dataDirectory: resolve('.tollgate'),
     trustedProxy: false,
     logLevel: 'info',
+    simulatorLatencyMs: 0,
     warnings: [],
   })
   expect(Object.isFrozen(read({}))).toBe(true)
@@ -57,6 +58,8 @@ test.each<[Record<string, string>, Partial<Config>]>([
   [{ TOLLGATE_DCC_MARKUP: '2.5' }, { dccMarkup: '2.50' }],
   [{ TOLLGATE_DCC_MARKUP: '0' }, { dccMarkup: '0.00' }],
   [{ TOLLGATE_DCC_MARKUP: '20.00' }, { dccMarkup: '20.00' }],
+  [{ TOLLGATE_SIMULATOR_LATENCY_MS: '250' }, { simulatorLatencyMs: 250 }],
+  [{ TOLLGATE_SIMULATOR_LATENCY_MS: '10000' }, { simulatorLatencyMs: 10_000 }],
   [{ HOST: 'localhost' }, { host: 'localhost' }],
   [{ HOST: '127.3.2.1' }, { host: '127.3.2.1' }],
   [{ HOST: '::1' }, { host: '::1' }],
@@ -81,6 +84,12 @@ test.each([
   [{ PORT: '65536' }, 'PORT is "65536", but must be a whole number from 0 to 65535'],
   [{ PORT: '80a' }, 'PORT is "80a"'],
   [{ TOLLGATE_DCC_MARKUP: '20.01' }, 'TOLLGATE_DCC_MARKUP is "20.01", but must be a percentage from 0 to 20'],
+  [
+    { TOLLGATE_SIMULATOR_LATENCY_MS: '10001' },
+    'TOLLGATE_SIMULATOR_LATENCY_MS is "10001", but must be a whole number from 0 to 10000',
+  ],
+  [{ TOLLGATE_SIMULATOR_LATENCY_MS: '1.5' }, 'TOLLGATE_SIMULATOR_LATENCY_MS is "1.5"'],
+  [{ TOLLGATE_SIMULATOR_LATENCY_MS: '-1' }, 'TOLLGATE_SIMULATOR_LATENCY_MS is "-1"'],
   [{ TOLLGATE_DCC_MARKUP: '-1' }, 'TOLLGATE_DCC_MARKUP is "-1"'],
   [{ TOLLGATE_DCC_MARKUP: '1.005' }, 'TOLLGATE_DCC_MARKUP is "1.005"'],
   [{ TOLLGATE_DCC_MARKUP: '3 %' }, 'TOLLGATE_DCC_MARKUP is "3 %"'],

@@ -30,6 +30,8 @@ export interface Config {
   readonly logLevel: (typeof logLevels)[number]
   /** Percent with two decimals; the gateway's own unless set. */
   readonly dccMarkup?: string
+  /** 0 unless set; always 0 in live. */
+  readonly simulatorLatencyMs: number
   /** The npm script that runs us, where one does: npm's end then is ours, and hints are written for npm. */
   readonly npmScript?: string
   /** What is odd but hinders nothing. */
@@ -94,6 +96,11 @@ export const variables: readonly Variable[] = [
     meaning: 'percent on top of the published rate when a cardholder is quoted its own currency, 0 to 20',
     default: '3.00',
   },
+  {
+    name: 'TOLLGATE_SIMULATOR_LATENCY_MS',
+    meaning: 'milliseconds that the simulated providers take to answer, 0 to 10000; test only',
+    default: '0',
+  },
 ]
 
 /** The API reference asks its readers to set these for its curl commands; they are not meant for the gateway. */
@@ -138,6 +145,7 @@ export function readConfig(
     publicUrl: readPublicUrl(reader),
     logLevel: choose('TOLLGATE_LOG_LEVEL', logLevels, 'info'),
     dccMarkup: readMarkup(reader),
+    simulatorLatencyMs: readLatency(reader, environment),
     npmScript: text('npm_lifecycle_event') && text('npm_lifecycle_script'),
     warnings: Object.freeze(findUnknown(env)),
   }
@@ -308,6 +316,20 @@ function readMarkup({ text, fault }: Reader): string | undefined {
   if (whole !== '' && Number(value) <= markupMax) return `${Number(whole)}.${fraction.padEnd(2, '0')}`
   fault(`TOLLGATE_DCC_MARKUP is "${value}", but must be a percentage from 0 to ${markupMax} such as 3.00`)
   return undefined
+}
+
+/** 10 s: half of what we wait for a provider, so that a slow one is still answered. */
+const latencyMaxMs = 10_000
+
+function readLatency({ text, fault }: Reader, environment: string): number {
+  const value = text('TOLLGATE_SIMULATOR_LATENCY_MS') ?? '0'
+  const latencyMs = /^\d{1,5}$/.test(value) ? Number(value) : Number.POSITIVE_INFINITY
+  if (latencyMs > latencyMaxMs) {
+    fault(`TOLLGATE_SIMULATOR_LATENCY_MS is "${value}", but must be a whole number from 0 to ${latencyMaxMs}`)
+  } else if (latencyMs > 0 && environment === 'live') {
+    fault('TOLLGATE_SIMULATOR_LATENCY_MS is set, but the live environment has no simulator: leave it out')
+  }
+  return latencyMs
 }
 
 function findUnknown(env: Environment): readonly string[] {

@@ -19,6 +19,7 @@ import { createFailedLogins } from '#http/rate-limit.ts'
 import { about } from '#http/reference/about.ts'
 import { referencePages } from '#http/reference/pages.ts'
 import { createHttpServer, type HttpServer } from '#http/server.ts'
+import { announceEvents } from '#operations/announce-events.ts'
 import { createTestClock } from '#operations/clock.ts'
 import { createCustomerBook } from '#operations/customer-book.ts'
 import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
@@ -27,6 +28,7 @@ import { createMerchantAdministration, type MerchantAdministration } from '#oper
 import { createPaymentQueue } from '#operations/payment-queue.ts'
 import { rememberMerchants } from '#operations/remembered-merchants.ts'
 import { type StoredMethods, storedMethodsOf } from '#operations/stored-methods.ts'
+import { openWebhookSecret } from '#operations/webhook-secret.ts'
 import { pagePath } from '#pages/desk.ts'
 import { createPageRoutes } from '#pages/routes.ts'
 import { formats } from '#schemas/formats.ts'
@@ -36,6 +38,8 @@ import { createCustomerDeletion } from '#storage/customer-deletion.ts'
 import { createCustomerPages } from '#storage/customer-pages.ts'
 import { createCustomerReader } from '#storage/customers.ts'
 import { type Database, openDatabase, readDurability } from '#storage/database.ts'
+import { createDeliveryStore, type DeliveryStore } from '#storage/deliveries.ts'
+import { createEventStore } from '#storage/events.ts'
 import { createGroupCommit } from '#storage/group-commit.ts'
 import { createInstallation, type Installation } from '#storage/installation.ts'
 import { createIntentReader } from '#storage/intents.ts'
@@ -51,6 +55,9 @@ import { createCardVault } from '#vault/cards.ts'
 import { createKeyRing, type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
 import type { MasterKey, MasterRing } from '#vault/master-key.ts'
 import { createPageTokens, type PageTokens } from '#vault/page-token.ts'
+import { addressPolicies } from '#webhooks/policies.ts'
+import { createSender, type Sender } from '#webhooks/send.ts'
+import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
 import { type Loop, startLoop } from '#workers/loop.ts'
 import { createSettleWorker, type SettleWorker } from '#workers/settle.ts'
 import { createTimerWorker, type TimerWorker } from '#workers/timers.ts'
@@ -74,8 +81,11 @@ export interface GatewayOptions {
   readonly testCrash?: CrashPoint
   /** Two decimals: what a quote in the cardholder's currency has on top of the published rate. 3.00 unless given. */
   readonly dccMarkup?: string
+  /** How long the simulator takes to answer; 0 unless given. There is none in live. */
+  readonly simulatorLatencyMs?: number
   /** Customers' stored cards, for the account updater; none unless given. */
   readonly storedMethods?: StoredMethods
+  readonly sender?: Sender
 }
 
 export interface Gateway {
@@ -83,6 +93,7 @@ export interface Gateway {
   readonly engine: Engine
   readonly settleWorker: SettleWorker
   readonly timerWorker: TimerWorker
+  readonly deliveryWorker: DeliveryWorker
   /** Settings of the database that would let an acknowledged payment vanish; always empty in live. */
   readonly weakDurability: readonly string[]
   /** Opens the port and starts the workers. Resolves with the origin. */
@@ -102,6 +113,9 @@ const abandonedPauseMs = 30_000
 
 /** 10 min: keys live for 30 days; a few minutes more harm nobody. */
 const reapPauseMs = 600_000
+
+/** 10 s: often enough for a graph of how far deliveries lag behind. */
+const lagPauseMs = 10_000
 
 /** 10 s of the 15 s a stop may take; the rest is for the workers and the database. */
 const drainMs = 10_000
@@ -130,6 +144,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const merchants = createMerchantStore(database)
     const faults = createFaultBook()
     const pageTokens = createPageTokens(keys.pageToken)
+    const deliveryStore = createDeliveryStore(database)
+    const deliveryWorker = createDeliveries({ keys, logger, clock, options }, deliveryStore)
+    const onEvents = (): void => deliveryWorker.wake()
     // Only known once the port is open; nothing that needs it can happen before.
     let origin = options.publicUrl ?? ''
     const engine = createEngine({
@@ -140,6 +157,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       clock,
       options,
       faults,
+      onEvents,
       pageAddress: payment => `${origin}${pagePath}${pageTokens.issue(payment)}`,
     })
     const work = createWorkFinder(database)
@@ -153,7 +171,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       clock,
       store: createClockStore(database),
       findMerchant,
-      runDue: merchantId => timerWorker.runDue(merchantId),
+      runDue: async merchantId =>
+        (await timerWorker.runDue(merchantId)) + (await deliveryWorker.runDue(merchantId)),
       reapKeys: merchantId => keyReader.reap(merchantId),
       onChange: merchantId => {
         for (const listener of changes) listener(merchantId)
@@ -161,6 +180,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     })
     const server = await createServer({
       faults,
+      onEvents,
       keyReader,
       testTools: { clock: testClock, faults },
       database,
@@ -181,6 +201,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       engine,
       settleWorker,
       timerWorker,
+      deliveryWorker,
       weakDurability: weak,
       async listen() {
         // Whoever is alone on the database owns everything that was sent before; nothing new has been sent yet.
@@ -192,18 +213,27 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         const onError = (err: unknown): void =>
           logger.error({ err, worker: 'settle' }, 'a worker failed; it goes on')
         if (alone) void settleWorker.recover(startedAt).catch(onError)
+        if (alone) await deliveryWorker.recover()
+        onEvents()
         loops = [
           startLoop(() => timerWorker.runDue(), duePauseMs, onError),
           startLoop(() => settleWorker.recoverAbandoned(), abandonedPauseMs, onError),
           startLoop(() => keyReader.reap(), reapPauseMs, onError),
           startLoop(() => engine.customers.destroyDoomed(), reapPauseMs, onError),
           startLoop(() => quotes.reap(), reapPauseMs, onError),
+          startLoop(async () => onEvents(), duePauseMs, onError),
+          startLoop(
+            async () => metrics.setWebhookLag(await deliveryStore.readLagSeconds(new Date(clock.nowMs()))),
+            lagPauseMs,
+            onError,
+          ),
         ]
         return origin
       },
       async close() {
         await server.drain(drainMs)
         await Promise.all(loops.map(loop => loop.stop()))
+        await deliveryWorker.stop()
         await work.close()
         await database.close()
         logger.flush()
@@ -258,11 +288,28 @@ interface Parts {
   readonly clock: Clock
   readonly options: GatewayOptions
   readonly faults: FaultBook
+  /** Told when a commit held events. */
+  readonly onEvents: () => void
+}
+
+function createDeliveries(
+  { keys, logger, clock, options }: Pick<Parts, 'keys' | 'logger' | 'clock' | 'options'>,
+  store: DeliveryStore,
+): DeliveryWorker {
+  return createDeliveryWorker({
+    store,
+    sender: options.sender ?? createSender({ policy: addressPolicies[options.environment] }),
+    openSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, merchantId, sealed),
+    clock,
+    chance: Math.random,
+    onError: err => logger.error({ err, worker: 'deliver' }, 'a delivery failed on our side; it comes back'),
+  })
 }
 
 function createEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
-  const { database, metrics, logger, clock, options, faults, keys, pageAddress } = parts
-  const { commit } = createGroupCommit(database.writers, { onBatch: size => metrics.observeBatch(size) })
+  const { database, metrics, logger, clock, options, faults, keys, pageAddress, onEvents } = parts
+  const group = createGroupCommit(database.writers, { onBatch: size => metrics.observeBatch(size) })
+  const commit = announceEvents(group.commit, onEvents)
   const payments = createPaymentReader(database)
   const store = createVaultStore(database)
   const customers = createCustomerReader(database)
@@ -286,7 +333,9 @@ function createEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
       store: createAccountStore(database),
     }),
     quotes: createQuoteStore(database),
-    connectors: options.connectors ?? createConnectors(options.environment, faults),
+    connectors:
+      options.connectors ??
+      createConnectors(options.environment, { faults, latencyMs: options.simulatorLatencyMs }),
     clock,
     newId,
     pageAddress,
@@ -351,11 +400,13 @@ async function createServer(
     failedTokenRequests: createFailedLogins({ nowMs }),
     findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
   })
+  const events = { store: createEventStore(database), onEvents: parts.onEvents }
   const services: Services = {
     environment,
     engine,
     issueToken,
     testTools,
+    events,
     lookUps: createLookUps(database, {
       ...options,
       storedMethods: options.storedMethods ?? storedMethodsOf(engine.storedMethods),

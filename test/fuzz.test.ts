@@ -36,6 +36,7 @@ interface Hit {
 let gateway: TestGateway
 let payIds: string[]
 let intentIds: string[]
+let eventIds: string[]
 /** A customer whose card is deleted by chance is soon paid for again. */
 let customers: { readonly customerId: string; readonly methodId: string }[]
 const agent = new Agent({ keepAlive: true, maxSockets: concurrency })
@@ -56,11 +57,22 @@ beforeAll(async () => {
     intentIds.push((await gateway.call('POST', '/payment-intents', request)).body.id)
   }
   customers = await Promise.all(Array.from({ length: 60 }, (_, index) => makeCustomer(index)))
+  eventIds = await makeEvents()
 })
 afterAll(async () => {
   agent.destroy()
   await gateway.stop()
 })
+
+/** A page that its customer turns its back on tells the merchant so. */
+async function makeEvents(): Promise<string[]> {
+  const urls = { return: 'https://shop.example/', cancel: 'https://shop.example/' }
+  const request = { transId: 'fuzz-event', amount: { value: 1, currency: 'EUR' }, urls }
+  const { body } = await gateway.call('POST', '/payments/sessions', request)
+  await gateway.call('POST', `/test/payments/${body.payId}/customer-action`, { action: 'cancel' })
+  const { data } = (await gateway.call('GET', '/events?page=1')).body
+  return data.map(({ id }: { id: string }) => id)
+}
 
 /** 60 of them: some deletions by chance leave enough for the other requests. */
 async function makeCustomer(index: number): Promise<(typeof customers)[number]> {
@@ -100,11 +112,14 @@ const strangePaths: readonly string[] = [
   "'--",
 ]
 
+const idsOf = (path: string): readonly string[] => {
+  if (path.startsWith('/events')) return eventIds
+  return path.startsWith('/payment-intents') ? intentIds : payIds
+}
+
 function fillPath(path: string, random: Random): string {
   return path.replace(/\{\w+\}/g, () =>
-    random.chance(0.7)
-      ? random.pick(path.startsWith('/payment-intents') ? intentIds : payIds)
-      : random.pick([...strangePaths, '0'.repeat(32), 'fuzz-1']),
+    random.chance(0.7) ? random.pick(idsOf(path)) : random.pick([...strangePaths, '0'.repeat(32), 'fuzz-1']),
   )
 }
 
@@ -166,6 +181,8 @@ const withKnownNumbers: Readonly<Record<string, (random: Random) => object>> = {
       directDebit: { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },
     },
   }),
+  createSession: random => fittingPage(random),
+  createLink: random => fittingPage(random),
   lookUpBin: random => ({ bin: random.pick(testBins).bin }),
   quoteConversion: random => ({ bin: random.pick(testBins).bin }),
   exchangeNumber: random =>
@@ -180,6 +197,23 @@ const withKnownNumbers: Readonly<Record<string, (random: Random) => object>> = {
     })),
   }),
 }
+
+/** A page on which something can be paid: random methods, countries and dates hardly ever leave any. */
+const fittingPage = (random: Random): object => ({
+  // Few, so that some are taken.
+  transId: `fuzz-page-${random.below(2)}`,
+  amount: { value: 1 + random.below(5000), currency: 'EUR' },
+  allowedPaymentMethod: undefined,
+  expirationTime: undefined,
+  billingAddress: undefined,
+  shipping: undefined,
+  browserInfo: undefined,
+  captureMethod: undefined,
+  credentialOnFile: undefined,
+  fraudData: undefined,
+  metadata: undefined,
+  order: undefined,
+})
 
 /** Chance alone would hardly ever hit the one type of method that goes with its object. */
 function withCard(value: unknown, random: Random): unknown {

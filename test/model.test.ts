@@ -9,8 +9,11 @@ import { startTestGateway, type TestAnswer, type TestGateway } from '#test/suppo
 import { findBrokenRules } from '#test/support/invariants.ts'
 import {
   type Asked,
+  act,
   type BookedPayment,
   book,
+  bookHosted,
+  type CustomerAction,
   captureNumbers,
   elapse,
   type Luck,
@@ -20,8 +23,9 @@ import {
   refundable,
   status,
   sums,
+  tries,
 } from '#test/support/reference-books.ts'
-import { currency, type FollowUpName, methodPayment, openShop, type Shop } from '#test/support/shop.ts'
+import { currency, type FollowUpName, methodPayment, openShop, type Shop, urls } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {
@@ -38,6 +42,14 @@ const types = {
   DIRECTDEBIT: { prefix: '2300', days: 30, raises: false, capturesOften: false },
 } satisfies Record<string, MethodFacts>
 type Type = keyof typeof types
+
+const hostedTypes = {
+  CARD: types.CARD,
+  DIRECTDEBIT: types.DIRECTDEBIT,
+  PROVIDERT: { prefix: '2500', days: 30, raises: true, capturesOften: true },
+  PROVIDERZ: { prefix: '2400', days: 30, raises: false, capturesOften: false },
+} satisfies Record<string, MethodFacts>
+type HostedType = keyof typeof hostedTypes
 
 interface Books {
   readonly payments: BookedPayment[]
@@ -80,6 +92,8 @@ async function compare(payment: BookedPayment, shop: Shop): Promise<void> {
     status: status(payment),
     ...sums(payment),
   })
+  const authorizations = record.operations.filter(({ type }: { type: string }) => type === 'AUTHORIZATION')
+  expect(authorizations.map((entry: { responseCode: string }) => entry.responseCode)).toEqual(tries(payment))
 }
 
 type Command = fc.AsyncCommand<Books, Shop>
@@ -131,6 +145,91 @@ class Create implements Command {
   }
 
   toString = () => `create ${JSON.stringify(this.chosen)}`
+}
+
+interface HostedCreation {
+  readonly type: HostedType
+  readonly capture: 'AUTOMATIC' | 'MANUAL'
+  readonly amount: number
+}
+
+class CreateHosted implements Command {
+  readonly chosen: HostedCreation
+
+  constructor(chosen: HostedCreation) {
+    this.chosen = chosen
+  }
+
+  check = () => true
+
+  async run(books: Books, shop: Shop): Promise<void> {
+    const { type, capture, amount } = this.chosen
+    const transId = `hosted-${books.payments.length}-${++books.requests}`
+    const { body } = await shop.call('POST', '/payments', {
+      transId,
+      amount: { value: amount, currency },
+      captureMethod: { type: capture },
+      urls,
+      paymentMethods: { integrationType: 'HOSTED', type },
+    })
+    expect(body).toMatchObject({ status: 'AUTHORIZE_REQUEST', responseCode: '60000100' })
+    const facts = hostedTypes[type]
+    const birth = { facts, capture, delayedHours: 0, amount, transId, payId: body.payId }
+    const payment = bookHosted(birth, books.now)
+    books.payments.push(payment)
+    await compare(payment, shop)
+  }
+
+  toString = () => `create hosted ${JSON.stringify(this.chosen)}`
+}
+
+interface Visit {
+  readonly which: number
+  readonly action: CustomerAction
+  readonly luck: Luck
+  /** How often in a row. */
+  readonly times: number
+}
+
+/** What becomes of a decline by the customer, whatever luck it has on its way. */
+const declineLucks: Readonly<Record<Luck, Luck>> = {
+  approved: 'declined',
+  declined: 'declined',
+  'lost twice': 'declined',
+  unheard: 'unheard decline',
+  'unheard decline': 'unheard decline',
+  lost: 'lost',
+}
+
+class ActAsCustomer implements Command {
+  readonly chosen: Visit
+
+  constructor(chosen: Visit) {
+    this.chosen = chosen
+  }
+
+  check = (books: Readonly<Books>) => books.payments.some(({ hosted }) => hosted !== undefined)
+
+  async run(books: Books, shop: Shop): Promise<void> {
+    const { which, action, times } = this.chosen
+    const hosted = books.payments.filter(payment => payment.hosted !== undefined)
+    const payment = hosted.at(-1 - (which % hosted.length))
+    if (!payment) return
+    const asks = action === 'approve' || action === 'decline'
+    // A customer who approves cannot be declined by anybody else here.
+    const luck = asks && !isDecline(this.chosen.luck) ? this.chosen.luck : 'approved'
+    for (let n = 0; n < times; n += 1) {
+      const fault = faults[luck]
+      if (fault) await shop.call('POST', '/test/faults', { operation: 'AUTHORIZATION', ...fault })
+      await shop.customer(payment.payId, action)
+      if (fault) await shop.call('DELETE', '/test/faults')
+      const heard = action === 'decline' ? declineLucks[luck] : luck
+      act(payment, action, { amount: 0, at: books.now, luck: heard })
+      await compare(payment, shop)
+    }
+  }
+
+  toString = () => `customer ${JSON.stringify(this.chosen)}`
 }
 
 interface Step {
@@ -254,6 +353,17 @@ const creation = fc.record({
   twice: fc.integer({ min: 0, max: 4 }).map(n => n === 0),
   reuse: fc.option(fc.nat(9), { nil: undefined, freq: 4 }),
 })
+const hostedCreation = fc.record({
+  type: fc.constantFrom<HostedType>('CARD', 'DIRECTDEBIT', 'PROVIDERT', 'PROVIDERZ'),
+  capture: fc.constantFrom<HostedCreation['capture']>('MANUAL', 'AUTOMATIC'),
+  amount: fc.integer({ min: 1, max: 2000 }),
+})
+const visit = fc.record({
+  which: fc.constantFrom(0, 0, 0, 1, 2),
+  action: fc.constantFrom<CustomerAction>('approve', 'decline', 'decline', 'pending', 'cancel'),
+  luck,
+  times: fc.constantFrom(1, 1, 1, 1, 7),
+})
 const step = fc.record({
   kind: fc.constantFrom<Step['kind']>('CAPTURE', 'CAPTURE', 'REVERSAL', 'REFUND', 'REFUND', 'INCREMENTAL'),
   which: fc.constantFrom(0, 0, 0, 0, 1, 1, 2, 5),
@@ -270,16 +380,30 @@ const hour = 3_600
 const history = fc.commands(
   [
     creation.map(chosen => new Create(chosen)),
+    hostedCreation.map(chosen => new CreateHosted(chosen)),
+    visit.map(chosen => new ActAsCustomer(chosen)),
+    visit.map(chosen => new ActAsCustomer(chosen)),
     ...Array.from({ length: 6 }, () => step.map(chosen => new Operate(chosen))),
     fc
       .tuple(
-        fc.constantFrom(5, 10, 60, hour, 2 * hour, 31 * hour, 72 * hour, 7 * 24 * hour, 30 * 24 * hour),
+        fc.constantFrom(
+          5,
+          10,
+          60,
+          hour,
+          2 * hour,
+          23 * hour,
+          31 * hour,
+          72 * hour,
+          7 * 24 * hour,
+          30 * 24 * hour,
+        ),
         fc.constantFrom<Advance['luck']>('approved', 'approved', 'declined', 'unheard'),
       )
       .map(([seconds, chosen]) => new Advance(seconds, chosen)),
   ],
-  // 80 at most: long enough for several payments to be captured, refunded and to lapse.
-  { maxCommands: 80, size: 'max' },
+  // 100 at most: long enough for several payments to be captured, refunded and to lapse.
+  { maxCommands: 100, size: 'max' },
 )
 
 test.each([1, 2, 3])('the gateway and the books agree, seed %d', async seed => {

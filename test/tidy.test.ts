@@ -96,6 +96,7 @@ const mayImport: Record<string, readonly string[]> = {
     'storage',
     'vault',
     'operations',
+    'webhooks',
     'config.ts',
     'gateway.ts',
   ],

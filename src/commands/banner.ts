@@ -51,10 +51,21 @@ function listFirstSteps(baseUrl: string, demo: DemoMerchant, { origin, year }: B
       card: { number: '4111111111111111', expiryDate: `${year + 3}12`, securityCode: '123' },
     },
   }).replace('TRANS_ID', `first-'$(date +%s)'`)
+  const page = JSON.stringify({
+    transId: 'TRANS_ID',
+    amount: { value: 4999, currency: 'EUR' },
+    order: { description: 'One felt hat' },
+    // The customer comes back to a page that is there: the reference.
+    urls: { return: `${origin}/docs`, cancel: `${origin}/docs` },
+  }).replace('TRANS_ID', `page-'$(date +%s)'`)
   return [
     'Your first payment; paste this into another terminal:',
     '',
     `curl -s -w '\\n' ${login} -H 'Content-Type: application/json' -d '${body}' ${baseUrl}/payments`,
+    '',
+    'A checkout page for your browser; open the href of the answer:',
+    '',
+    `curl -s -w '\\n' ${login} -H 'Content-Type: application/json' -d '${page}' ${baseUrl}/payments/sessions`,
     '',
     'Then:',
     `  look at it:            curl -s -w '\\n' ${login} ${baseUrl}/payments/getByPayId/<payId of the answer>`,

@@ -31,10 +31,20 @@ export async function keepDemoKey(directory: string, merchantId: string, apiKey:
   if (kept?.merchantId === merchantId) await writeDemoMerchant(directory, { ...kept, apiKey })
 }
 
+/** The same for its webhook secret. */
+export async function keepDemoSecret(
+  directory: string,
+  merchantId: string,
+  webhookSecret: string,
+): Promise<void> {
+  const kept = await readDemoMerchant(directory)
+  if (kept?.merchantId === merchantId) await writeDemoMerchant(directory, { ...kept, webhookSecret })
+}
+
 const demoFile = (directory: string): string => join(directory, 'demo.json')
 
 /** Undefined when there is none, or something else stands in the file: it is ours to replace. */
-async function readDemoMerchant(directory: string): Promise<DemoMerchant | undefined> {
+export async function readDemoMerchant(directory: string): Promise<DemoMerchant | undefined> {
   let content: string
   try {
     content = await readFile(demoFile(directory), 'utf8')

@@ -9,6 +9,7 @@ import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { serve } from '#commands/serve.ts'
 import { addVaultCommands } from '#commands/vault.ts'
+import { addWebhookCommands } from '#commands/webhooks.ts'
 import { type Config, config, showsStacks, variables } from '#config.ts'
 
 /** Never throws: a failure has been told on standard error, and the number is for the shell. */
@@ -51,6 +52,7 @@ function buildProgram(readConfig: () => Config): Command {
   addKeysCommands(program, readConfig)
   addVaultCommands(program, readConfig)
   addImportCommands(program, readConfig)
+  addWebhookCommands(program, readConfig)
   return program
 }
 
@@ -73,6 +75,9 @@ const examples = `Examples:
   npm run --silent tollgate -- key rotate mer_… --overlap-hours 24
   npm run --silent tollgate -- keys rotate                    a new master key for cards and secrets
   npm run --silent tollgate -- vault purge --unused-for P400D --dry-run
+  npm run --silent tollgate -- listen --forward-to http://localhost:3000/webhooks
+  npm run --silent tollgate -- trigger payment.settled
+  npm run --silent tollgate -- events replay --since PT2H
   npm run --silent tollgate -- doctor                         look over all data`
 
 const exits = 'Exit codes: 0 done, 1 something failed, 2 wrong usage or configuration.'

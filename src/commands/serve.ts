@@ -67,6 +67,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   const [database, { createGateway, GatewayError }] = await Promise.all([opening, import('#gateway.ts')])
   if (lifetime.isEnding()) return
   const { environment, host, port, tls, trustedProxy, publicUrl, logLevel, dccMarkup } = config
+  const { simulatorLatencyMs } = config
   const gateway = await createGateway({
     environment,
     databaseUrl: database.url,
@@ -77,6 +78,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
     publicUrl,
     logLevel,
     dccMarkup,
+    simulatorLatencyMs,
   }).catch((error: unknown) => {
     throw error instanceof GatewayError ? new CommandFault(error.message, { cause: error }) : error
   })

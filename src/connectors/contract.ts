@@ -122,6 +122,13 @@ export interface Inquiry {
   readonly prepared: Prepared
 }
 
+/** Money that was collected and has gone back without the merchant's doing. */
+export interface DebitReturn {
+  /** The last four digits of the response code that tells why. */
+  readonly detail: string
+  readonly provider: ProviderFacts
+}
+
 type FollowUp = (request: FollowUpRequest) => Promise<Outcome>
 
 export interface Connector {
@@ -151,6 +158,10 @@ export interface Connector {
     merchantId: MerchantId,
     cards: readonly CardQuestion[],
   ) => Promise<readonly CardUpdate[]>
+  /** How long after a capture to look whether the customer's bank has sent it back; undefined: it will not. */
+  readonly returnCheckMs?: (capture: Inquiry) => number | undefined
+  /** What the customer's bank said when it sent the capture back; undefined: it has not. */
+  readonly findReturn?: (capture: Inquiry) => Promise<DebitReturn | undefined>
   /** Mandatory: what became of this reference? `unreached` means surely not received. */
   inquire(inquiry: Inquiry): Promise<Outcome>
 }

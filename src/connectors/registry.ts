@@ -9,8 +9,11 @@ export interface Connectors {
   find(method: Method): Connector | undefined
 }
 
-export function createConnectors(environment: 'test' | 'live', faults: FaultBook): Connectors {
-  return environment === 'test' ? simulatedBy(createSimulator({ faults })) : { find: () => undefined }
+export function createConnectors(
+  environment: 'test' | 'live',
+  simulation: { readonly faults: FaultBook; readonly latencyMs?: number },
+): Connectors {
+  return environment === 'test' ? simulatedBy(createSimulator(simulation)) : { find: () => undefined }
 }
 
 export const simulatedBy = (simulator: Connector): Connectors => ({ find: () => simulator })

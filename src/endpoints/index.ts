@@ -7,6 +7,9 @@ import { getMethodEndpoint } from '#endpoints/customers/get-method.ts'
 import { listCustomersEndpoint } from '#endpoints/customers/list.ts'
 import { listStoredMethodsEndpoint } from '#endpoints/customers/list-methods.ts'
 import { updateCustomerEndpoint } from '#endpoints/customers/update.ts'
+import { getEventEndpoint } from '#endpoints/events/get.ts'
+import { listEventsEndpoint } from '#endpoints/events/list.ts'
+import { replayEventEndpoint } from '#endpoints/events/replay.ts'
 import { confirmIntentEndpoint } from '#endpoints/payment-intents/confirm.ts'
 import { createIntentEndpoint } from '#endpoints/payment-intents/create.ts'
 import { listMethodsEndpoint } from '#endpoints/payment-methods/list.ts'
@@ -65,6 +68,9 @@ export const endpoints: readonly Endpoint<Services>[] = [
   binLookupEndpoint, //      POST   /services/binLookup
   dccQuoteEndpoint, //       POST   /services/dccQuote
   tokenizeEndpoint, //       POST   /services/tokenService
+  listEventsEndpoint, //     GET    /events
+  getEventEndpoint, //       GET    /events/{id}
+  replayEventEndpoint, //    POST   /events/{id}/replays
 
   // The levers of the test environment; live knows none of them.
   testCatalogueEndpoint, //  GET    /test/catalogue

@@ -13,6 +13,7 @@ import { MethodMisfit } from '#operations/follow-up.ts'
 import type { LookUps } from '#operations/look-ups.ts'
 import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
+import type { EventStore } from '#storage/events.ts'
 
 export interface Services {
   readonly environment: 'test' | 'live'
@@ -20,6 +21,7 @@ export interface Services {
   readonly issueToken: IssueToken
   readonly testTools: TestTools
   readonly lookUps: LookUps
+  readonly events: { readonly store: EventStore; readonly onEvents: () => void }
 }
 
 /** The levers of the test environment. */

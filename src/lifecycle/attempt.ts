@@ -17,6 +17,7 @@ import {
   type Prepared,
 } from '#lifecycle/payment.ts'
 import { defaultCapture } from '#methods/catalogue.ts'
+import { offeredMethods } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 
 /** 10: enough for any honest mistake, and too few to find out which of many stolen cards work. */
@@ -35,7 +36,8 @@ export const mayTryAgain = (payment: Payment, now: Date): boolean =>
   isInTime(payment, now) &&
   countDeclines(payment) < maximumTries
 
-const isInTime = ({ expiresAt }: Payment, now: Date): boolean =>
+/** The end of the customer's time may have come without its timer having run yet. */
+export const isInTime = ({ expiresAt }: Payment, now: Date): boolean =>
   expiresAt === undefined || expiresAt.getTime() > now.getTime()
 
 /** Whether the customer may try now. A try whose answer is outstanding must end first. */
@@ -98,8 +100,25 @@ const withConsent = ({ details }: Payment, { keepsCard }: Try): Payment['details
   keepsCard === undefined || keepsCard === details.keepCard ? details : { ...details, keepCard: keepsCard }
 
 /** What was asked for where the method has it; AUTOMATIC is what nobody asked for in particular. */
-const captureBy = (method: Method, { captureMethod }: Payment): Payment['captureMethod'] =>
-  method.capture.includes(captureMethod.type) ? captureMethod : { type: defaultCapture(method) }
+function captureBy(method: Method, payment: Payment): Payment['captureMethod'] {
+  const asked = askedCapture(payment)
+  return method.capture.includes(asked.type) ? asked : { type: defaultCapture(method) }
+}
+
+/** Whether a try by this method captures in the same message. */
+export const capturesWith = (payment: Payment, method: Method): boolean =>
+  captureBy(method, payment).type === 'AUTOMATIC'
+
+/**
+ * How the merchant wanted the payment captured. A method that was tried before may have known another way only; the
+ * reference for a capture with the authorisation, drawn at the payment's birth, tells that AUTOMATIC was asked for.
+ */
+export const askedCapture = ({ operations, captureMethod }: Payment): Payment['captureMethod'] =>
+  operations[0]?.details.captureXId === undefined ? captureMethod : { type: 'AUTOMATIC' }
+
+/** The methods that the customer may try next, those of the merchant's choice unless it has none. */
+export const offerFor = (payment: Payment, chosen?: readonly string[]): readonly Method[] =>
+  offeredMethods({ ...payment, captureMethod: askedCapture(payment) }, chosen)
 
 /** A voucher needs more time than a screen; a deadline that the merchant has set stays. */
 function deadlineOf({ details, expiresAt }: Payment, { method, prepared, now }: Try): Date | undefined {

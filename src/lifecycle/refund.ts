@@ -46,7 +46,8 @@ export function findRefundedCapture(
   return captured.find(({ provider }) => provider?.transactionId === captureTransactionId)
 }
 
-function restOf(payment: Payment, capture: Operation): number {
+/** What of a capture has not been given back, certainly or possibly. */
+export function restOf(payment: Payment, capture: Operation): number {
   const given = payment.operations
     .filter(
       ({ type, state, details }) =>

@@ -5,7 +5,7 @@
 import type { AccountData, CardData, Connector } from '#connectors/contract.ts'
 import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { acceptsTry, recordTry } from '#lifecycle/attempt.ts'
+import { acceptsTry, capturesWith, recordTry } from '#lifecycle/attempt.ts'
 import {
   type CustomerStep,
   lastOperation,
@@ -95,7 +95,7 @@ type Beginning = Attempt & {
 }
 
 function begin(payment: Payment, beginning: Beginning, engine: Engine): Step<Begun> {
-  const { merchant, method, connector, admitted, kept, card, account, seenVersion } = beginning
+  const { merchant, method, connector, admitted, kept, card, seenVersion } = beginning
   const now = merchantNow(engine.clock, merchant)
   // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
   const recorded = payment.operations.find(({ prepared }) => prepared.attempt === beginning.xId)
@@ -104,21 +104,18 @@ function begin(payment: Payment, beginning: Beginning, engine: Engine): Step<Beg
   const question = {
     ...toQuestion(payment, { method, reference: openTry(payment)?.xId ?? beginning.xId, now }),
     simulationMode: beginning.simulationMode ?? firstMode(payment),
+    captureReference: capturesWith(payment, method)
+      ? (openTry(payment)?.details.captureXId ?? beginning.captureXId)
+      : undefined,
     card: cardOf(card, admitted),
-    account,
+    account: accountOf(beginning),
   }
   const said = connector.prepare(question)
   const prepared = { ...said, step: beginning.step ?? said.step, attempt: beginning.xId }
   const provider = prepared.step && connector.instruct?.({ ...question, prepared })
   const instrument = admitted && toInstrument(admitted, card?.cardholderName)
-  const next = recordTry(payment, {
-    ...beginning,
-    instrument,
-    account: kept && account && toAccountInstrument(kept, account),
-    prepared,
-    provider,
-    now,
-  })
+  const account = kept && beginning.account && toAccountInstrument(kept, beginning.account)
+  const next = recordTry(payment, { ...beginning, instrument, account, prepared, provider, now })
   return {
     next,
     alongside: {
@@ -131,12 +128,12 @@ function begin(payment: Payment, beginning: Beginning, engine: Engine): Step<Beg
 }
 
 function toSending(payment: Payment, beginning: Beginning, { xId, prepared }: Operation): Begun {
-  const { merchant, method, connector, admitted, card, account } = beginning
+  const { merchant, method, connector, admitted, card } = beginning
   const message = {
     ...toQuestion(payment, { method, reference: xId, now: sentAt(lastOperation(payment)) }),
     prepared,
     card: cardOf(card, admitted),
-    account,
+    account: accountOf(beginning),
     captureReference: captureReference(payment),
   }
   return { send: { merchant, payment, connector, message, unattended: true } }
@@ -144,6 +141,9 @@ function toSending(payment: Payment, beginning: Beginning, { xId, prepared }: Op
 
 const cardOf = (card: CardData | undefined, admitted: AdmittedCard | undefined): CardData | undefined =>
   card && admitted && { ...card, number: admitted.number, expiryDate: admitted.expiryDate }
+
+const accountOf = ({ account, kept }: Beginning): AccountData | undefined =>
+  account && kept && { ...account, number: kept.number }
 
 /** What the merchant asked the simulator to do, in the request that made the payment. */
 const firstMode = ({ operations }: Payment): string | undefined => operations[0]?.details.simulationMode

@@ -4,10 +4,11 @@
  */
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import type { Money } from '#domain/money.ts'
 import { customerActionOutstanding, providerResultOutstanding } from '#domain/response-codes.ts'
+import { isInTime, offerFor } from '#lifecycle/attempt.ts'
 import { cancelRequest } from '#lifecycle/expiry.ts'
 import { awaitsCustomer, lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
-import { offeredMethods } from '#methods/offer.ts'
 import { attemptPayment, captureReference, toQuestion } from '#operations/attempt.ts'
 import { type Authorization, authorize } from '#operations/authorize.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
@@ -21,8 +22,8 @@ export interface CustomerStep {
   readonly merchant: Merchant
   readonly payId: PayId
   readonly action: CustomerAction
-  /** The try and the method whose page was shown; any unless given. */
-  readonly shown?: { readonly xId: XId; readonly type: string }
+  /** The try, the method and the amount that were shown; any unless given. */
+  readonly shown?: { readonly xId: XId; readonly type: string; readonly amount?: Money }
 }
 
 /** 05, do not honour: what a provider says when its customer declines. */
@@ -67,7 +68,7 @@ const needsForm = (payment: Payment): boolean =>
 
 async function fillInForm(payment: Payment, step: CustomerStep, engine: Engine): Promise<void> {
   const { merchant, payId, action } = step
-  const [method] = offeredMethods(payment, merchant.methods)
+  const [method] = offerFor(payment, merchant.methods)
   if (!method) return
   const instrument = engine.connectors.find(method)?.testInstrument?.(method)
   const decided = action === 'decline' ? { simulationMode: declinedByCustomer } : {}
@@ -92,8 +93,8 @@ function begin(
   const sent = payment.operations.find(({ prepared }) => prepared.decision === ending)
   if (sent) return sent.state === 'SENT' ? { result: toSending(payment, merchant, engine) } : found
   const waiting = openTry(payment)
-  const isShown = !shown || (shown.xId === waiting?.xId && shown.type === payment.method.type)
-  if (!awaitsCustomer(payment) || !isShown) return found
+  // Past its deadline nobody can pay any more, and the timer that says so may not have run yet.
+  if (!awaitsCustomer(payment) || !isShown(shown, payment) || !isInTime(payment, now)) return found
   if (action === 'cancel') {
     const cancelled = cancelRequest(payment, { now, xId: ending })
     if (!cancelled) return found
@@ -106,6 +107,15 @@ function begin(
     return { next: handOver(payment, waiting, now), ...found }
   }
   return send(payment, { waiting, merchant, ending, declines: action === 'decline' }, engine)
+}
+
+/** Whether the customer has seen what it decides about: another try, method or amount is another question. */
+function isShown(shown: CustomerStep['shown'], payment: Payment): boolean {
+  if (!shown) return true
+  const { xId, type, amount = payment.amount } = shown
+  const { value, currency } = payment.amount
+  const isAmount = amount.value === value && amount.currency === currency
+  return isAmount && xId === openTry(payment)?.xId && type === payment.method.type
 }
 
 /** The provider has not heard from the customer yet; until the deadline the customer may still come back. */
@@ -140,7 +150,10 @@ function send(payment: Payment, sending: Sending, engine: Engine): Step<Result> 
   const connector = engine.connectors.find(payment.method)
   if (!connector) return { result: { found: true } }
   const { step: _, ...approval } = waiting.prepared
-  const question = toQuestion(payment, { method: payment.method, reference: waiting.xId, now })
+  const question = {
+    ...toQuestion(payment, { method: payment.method, reference: waiting.xId, now }),
+    captureReference: captureReference(payment),
+  }
   const simulationMode = declines ? declinedByCustomer : undefined
   const prepared = {
     ...connector.prepare({ ...question, simulationMode }, approval),

@@ -13,6 +13,19 @@ export function tell(
   if (!owed) return { payment, alongside: {} }
   const raised = raiseEvent(payment, xId)
   const { merchantId, payId } = payment
-  const event = { ...raised.event, merchantId, payId, eventId: newId(), createdAt: now }
+  const event = {
+    ...raised.event,
+    merchantId,
+    payId,
+    eventId: newId(),
+    url: webhookOf(payment),
+    createdAt: now,
+  }
   return { payment: raised.payment, alongside: { events: [event] } }
+}
+
+/** The address that the payment was created with. */
+function webhookOf({ details }: Payment): string | undefined {
+  const urls = details.urls as { readonly webhook?: unknown } | undefined
+  return typeof urls?.webhook === 'string' ? urls.webhook : undefined
 }

@@ -2,8 +2,8 @@
 import { type KeyObject, randomBytes } from 'node:crypto'
 import { hashApiKey } from '#domain/api-key.ts'
 import type { MerchantId } from '#domain/ids.ts'
+import { makeWebhookSecret } from '#operations/webhook-secret.ts'
 import type { MerchantSettings, MerchantStore } from '#storage/merchants.ts'
-import { seal } from '#vault/sealing.ts'
 
 export interface MerchantAdministration {
   create(name: string): Promise<{ merchantId: MerchantId; apiKey: string; webhookSecret: string }>
@@ -11,6 +11,8 @@ export interface MerchantAdministration {
   set(merchantId: string, settings: MerchantSettings): Promise<boolean>
   /** The old keys stay valid for the overlap, so that a shop can change over without an outage. */
   rotateKey(merchantId: string, overlapHours: number): Promise<string | undefined>
+  /** For the overlap every message carries a signature of the old secret, too. */
+  rotateWebhookSecret(merchantId: string, overlapHours: number): Promise<string | undefined>
 }
 
 export interface MerchantDeps {
@@ -31,16 +33,16 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
     async create(name) {
       const merchantId = `mer_${randomBytes(8).toString('hex')}` as MerchantId
       const apiKey = newApiKey()
-      const secret = randomBytes(secretBytes)
+      const secret = makeWebhookSecret(deps.webhookSecretKey, merchantId)
       await deps.store.insert({
         merchantId,
         name,
         keyId: deps.newId(),
         keyHash: hashApiKey(deps.apiKeyPepper, apiKey),
         secretId: deps.newId(),
-        sealedSecret: seal(deps.webhookSecretKey, secret, `webhook secret ${merchantId}`),
+        sealedSecret: secret.sealed,
       })
-      return { merchantId, apiKey, webhookSecret: `whsec_${secret.toString('base64')}` }
+      return { merchantId, apiKey, webhookSecret: secret.shown }
     },
     list: () => deps.store.list(),
     async set(merchantId, settings) {
@@ -54,6 +56,13 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
       const found = await deps.store.rotateKey({ merchantId, keyId: deps.newId(), keyHash, overlapHours })
       deps.onChange(merchantId)
       return found ? apiKey : undefined
+    },
+    async rotateWebhookSecret(merchantId, overlapHours) {
+      const { shown, sealed } = makeWebhookSecret(deps.webhookSecretKey, merchantId as MerchantId)
+      const secretId = deps.newId()
+      return (await deps.store.rotateSecret({ merchantId, secretId, sealed, overlapHours }))
+        ? shown
+        : undefined
     },
   }
 }

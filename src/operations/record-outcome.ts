@@ -20,6 +20,7 @@ import {
 import { dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
 import { answerOperation, type OperationAnswer } from '#operations/answer.ts'
 import { type Acquaintance, joinCustomer } from '#operations/customer-book.ts'
+import { returnTimers } from '#operations/debit-return.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { tell } from '#operations/event.ts'
 import type { Step } from '#operations/payment-queue.ts'
@@ -80,7 +81,10 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
     alongside: {
       ...told.alongside,
       ...joined.alongside,
-      ...timerWrites(stored, settled, touched, record),
+      ...withTimers(
+        timerWrites(stored, settled, touched, record),
+        returnTimers({ payment: settled, touched, merchant }, engine),
+      ),
       // A retry of the request gets what the first call would have said.
       ...(before.key && before.state === 'SENT'
         ? { keyAnswer: { merchantId: stored.merchantId, ...before.key, answer } }
@@ -100,6 +104,9 @@ function settleAll(payment: Payment, xId: XId, outcome: AuthorizationOutcome | O
     ? settleAutomaticCapture(authorized, xId, outcome.capture, now)
     : authorized
 }
+
+const withTimers = (writes: Pick<Change, 'setTimers' | 'dropTimers'>, more: readonly Timer[]) =>
+  more.length > 0 ? { ...writes, setTimers: [...(writes.setTimers ?? []), ...more] } : writes
 
 /** Undecided operations get their next inquiry; an approval starts the clocks of its capture and its end. */
 function timerWrites(

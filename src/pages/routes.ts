@@ -2,6 +2,7 @@
  * The pages of customers as a table of routes. Whatever a customer sends, the answer is a page that says where the payment
  * stands: back button, reload, a second tab and a form sent twice are all just another look at it.
  */
+import type { Money } from '#domain/money.ts'
 import { accepts } from '#http/accept-encoding.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '#http/page-routes.ts'
 import { openTry } from '#lifecycle/payment.ts'
@@ -116,12 +117,19 @@ async function act(
   action: string | undefined,
   { desk, deps }: { readonly desk: Desk; readonly deps: PageDeps },
 ): Promise<PageAnswer> {
-  const { merchant, payment, step: shown } = hosted
+  const { merchant, payment, step: page } = hosted
+  const shown = page && { ...page, amount: readShown(request.form?.shown) }
   if (action !== undefined && actions.includes(action)) {
     const step = { merchant, payId: payment.payId, action: action as CustomerAction, shown }
     await takeCustomerStep(step, deps.engine)
   }
   return desk.goOn(request, await desk.reopen(hosted))
+}
+
+/** The amount that the page showed, as it wrote it; a caller that does not say which has seen none. */
+function readShown(text: string | undefined): Money | undefined {
+  const [value, currency] = text?.split(' ') ?? []
+  return currency === undefined ? undefined : { value: Number(value), currency }
 }
 
 /** How it ended, for customers who have no shop to go back to. */

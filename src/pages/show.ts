@@ -3,9 +3,10 @@
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { testCards } from '#connectors/simulator/test-numbers.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
+import { offerFor } from '#lifecycle/attempt.ts'
 import { namedCustomer } from '#lifecycle/customer.ts'
 import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
-import { formOf, offeredMethods } from '#methods/offer.ts'
+import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 import type { Assets } from '#pages/assets.ts'
 import { explainDecline } from '#pages/decline-text.ts'
@@ -63,7 +64,7 @@ export function showForm(hosted: Hosted, frame: PageFrame, base: string, state: 
     last.state === 'FAILED' ? explainDecline(last.responseCode, frame.language.texts) : undefined
   return renderCheckout(frame, {
     order: orderOf(payment),
-    methods: optionsOf(offeredMethods(payment, merchant.methods), hosted, frame, state),
+    methods: optionsOf(offerFor(payment, merchant.methods), hosted, frame, state),
     chosen: state.chosen ?? payment.method.type,
     action: base,
     hidden: [{ name: 'attempt', value: String(payment.version) }],
@@ -170,9 +171,13 @@ export function showInstructions({ payment }: Hosted, frame: PageFrame): string 
   })
 }
 
+/** The amount as a page of the test environment sends it back. */
+export const shownAmount = ({ amount }: Payment): string => `${amount.value} ${amount.currency}`
+
 /** The page of a provider or issuer, played by the test environment. */
 export function showStep({ payment }: Hosted, frame: PageFrame, action: string): string {
-  const step = { amount: payment.amount, action, hidden: [] }
+  // What the customer agrees to is what this page shows: should the merchant change it meanwhile, the page is shown anew.
+  const step = { amount: payment.amount, action, hidden: [{ name: 'shown', value: shownAmount(payment) }] }
   const { instrument } = payment
   return openTry(payment)?.prepared.step === 'challenge' && instrument
     ? renderChallenge(frame, {

@@ -1,8 +1,8 @@
 /** One submitted form: read, tried once, and answered by where the payment stands then. */
 import type { PageAnswer, PageRequest } from '#http/page-routes.ts'
-import { countDeclines } from '#lifecycle/attempt.ts'
+import { countDeclines, offerFor } from '#lifecycle/attempt.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
-import { formOf, offeredMethods } from '#methods/offer.ts'
+import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 import { type AttemptResult, attemptPayment } from '#operations/attempt.ts'
 import { UnknownPseudoNumber } from '#operations/create-payment.ts'
@@ -26,7 +26,7 @@ export async function submitForm(
   const entered = request.form ?? {}
   const { texts } = desk.frame(request, hosted).language
   const outdated = { title: texts.errorSummary, message: texts.pageOutdated, entered }
-  const method = offeredMethods(payment, merchant.methods).find(({ type }) => type === entered.type)
+  const method = offerFor(payment, merchant.methods).find(({ type }) => type === entered.type)
   if (!method) return desk.refuse(request, hosted, outdated)
   const reading = readEntries(formOf(method), entered, { texts, hosted })
   if (reading === notRemembered) return desk.refuse(request, hosted, { ...outdated, chosen: method.type })

@@ -27,6 +27,11 @@ const testAccount = closed(
   { title: 'TestAccount', description: 'An account with a meaning. Any other right IBAN approves.' },
 )
 
+const testAmount = closed(
+  { value: Type.Integer({ description: "In the currency's smallest unit." }), outcome, description },
+  { title: 'TestAmount', description: 'An amount with a meaning: an operation of exactly this amount.' },
+)
+
 const testMode = closed(
   {
     mode: text(4, 'Four digits; `nnnn` for all others.', { pattern: '^([0-9]{4}|nnnn)$' }),
@@ -76,6 +81,7 @@ export const testCatalogue = closed(
   {
     cards: Type.Array(testCard, { description: 'Card numbers with a meaning.' }),
     accounts: Type.Array(testAccount, { description: 'IBANs with a meaning.' }),
+    amounts: Type.Array(testAmount, { description: 'Amounts with a meaning, in any currency.' }),
     simulationModes: Type.Array(testMode, { description: 'What `simulationMode` may say.' }),
     responseCodes: Type.Array(listedCode, { description: 'Every response code there is.' }),
     bins: Type.Array(testBin, { description: 'Leading digits that the BIN look-up knows.' }),

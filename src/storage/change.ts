@@ -65,11 +65,24 @@ export interface EventRow {
   readonly eventId: string
   readonly xId: XId
   readonly body: unknown
+  /** The payment's own address for events; the merchant's unless given. */
+  readonly url?: string
   readonly createdAt: Date
 }
 
-/** INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request. */
-export type TimerKind = 'INQUIRY' | 'CAPTURE' | 'LAPSE' | 'EXPIRE'
+export interface ReplayRow {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly sequence: number
+  /** Real time. */
+  readonly dueAt: Date
+}
+
+/**
+ * INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request.
+ * RETURN: look whether a captured debit was sent back.
+ */
+export type TimerKind = 'INQUIRY' | 'CAPTURE' | 'LAPSE' | 'EXPIRE' | 'RETURN'
 
 export interface Timer {
   readonly merchantId: MerchantId
@@ -106,6 +119,8 @@ export interface Change {
   readonly customer?: CustomerWrite
   /** Written only while the stored version is still the expected one. */
   readonly updateCustomer?: CustomerUpdate
+  /** Events that are to be sent again at once, as if for the first time. */
+  readonly replays?: readonly ReplayRow[]
   readonly setTimers?: readonly Timer[]
   readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
   readonly insertIntent?: Intent
@@ -172,8 +187,11 @@ export function writesBetween(
 }
 
 function extentOf(before: Payment, after: Payment): PaymentUpdate['extent'] {
-  if (before.method !== after.method || isOtherCard(before.instrument, after.instrument)) return 'chosen'
-  if (isOtherAccount(before.account, after.account)) return 'chosen'
+  const chosen =
+    before.method !== after.method ||
+    isOtherCard(before.instrument, after.instrument) ||
+    isOtherAccount(before.account, after.account)
+  if (chosen) return 'chosen'
   return isRevised(before, after) ? 'revised' : 'settled'
 }
 

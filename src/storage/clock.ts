@@ -1,11 +1,12 @@
 /** Moving a merchant's test clock: its offset, and the real time of everything that waits for it, in one commit. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
+import { isHeldBack, lockOrder } from '#storage/deliveries.ts'
 
 export interface ClockStore {
   /** Only forward. */
   advance(merchantId: MerchantId, byMs: number): Promise<void>
-  /** Whether a timer of the merchant is due, leased or not. */
+  /** Whether a timer or an event of the merchant is due, leased or not. */
   hasDue(merchantId: MerchantId, now: Date): Promise<boolean>
 }
 
@@ -13,14 +14,22 @@ export function createClockStore({ writers }: Database): ClockStore {
   return {
     async advance(merchantId, byMs) {
       await writers.query(
-        `WITH moved AS (UPDATE timer SET run_at = run_at - $2 * interval '1 millisecond' WHERE merchant_id = $1)
+        `WITH moved AS (UPDATE timer SET run_at = run_at - $2 * interval '1 millisecond' WHERE merchant_id = $1),
+           locked AS MATERIALIZED (SELECT t.event_id FROM event t
+             WHERE t.merchant_id = $1 AND t.due_at IS NOT NULL ${lockOrder}),
+           events AS (UPDATE event SET due_at = due_at - $2 * interval '1 millisecond'
+             WHERE merchant_id = $1 AND due_at IS NOT NULL AND (SELECT count(*) FROM locked) > 0),
+           secrets AS (UPDATE webhook_secret SET expires_at = expires_at - $2 * interval '1 millisecond'
+             WHERE merchant_id = $1 AND expires_at IS NOT NULL)
          UPDATE merchant SET clock_offset_ms = clock_offset_ms + $2 WHERE merchant_id = $1`,
         [merchantId, byMs],
       )
     },
     async hasDue(merchantId, now) {
       const { rows } = await writers.query(
-        'SELECT 1 FROM timer WHERE merchant_id = $1 AND run_at <= $2 LIMIT 1',
+        `SELECT 1 FROM timer WHERE merchant_id = $1 AND run_at <= $2
+         UNION ALL
+         SELECT 1 FROM event e WHERE merchant_id = $1 AND due_at <= $2 AND NOT (${isHeldBack}) LIMIT 1`,
         [merchantId, now],
       )
       return rows.length > 0

@@ -218,9 +218,23 @@ const parts = {
       ['event_id', 'uuid'],
       ['x_id', 'uuid'],
       ['body', 'json'],
+      ['url', 'text'],
       ['created_at', 'timestamptz'],
     ],
-    write: insertInto('event', 'event'),
+    // Due at once: the merchant's time of the event, as real time.
+    write: columns => {
+      const names = columns.map(([name]) => name).join(', ')
+      return `INSERT INTO event (${names}, due_at) SELECT ${names}, created_at - coalesce((SELECT clock_offset_ms
+          FROM merchant m WHERE m.merchant_id = i.merchant_id), 0) * interval '1 millisecond'
+        FROM event_in i WHERE c NOT IN (SELECT c FROM refused)`
+    },
+  },
+  replay: {
+    columns: [...paymentKey, ['sequence', 'integer'], ['due_at', 'timestamptz']],
+    // A new round: an attempt of the old one that is still under way decides nothing any more.
+    write: () => `UPDATE event t SET status = 'PENDING', due_at = i.due_at, leased_until = NULL, tries = 0,
+        round = t.round + 1 FROM replay_in i
+      WHERE ${match(paymentKey)} AND t.sequence = i.sequence AND i.c NOT IN (SELECT c FROM refused)`,
   },
   timer: {
     columns: [...timerKey, ['run_at', 'timestamptz'], ['attempt', 'integer']],

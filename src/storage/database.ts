@@ -8,6 +8,8 @@ export interface Database {
   readonly url: string
   readonly writers: pg.Pool
   readonly readers: pg.Pool
+  /** Claims and records deliveries, so that webhooks never take a writer's turn. */
+  readonly deliverers: pg.Pool
   /** Throws when the database does not answer. */
   ping(): Promise<void>
   close(): Promise<void>
@@ -18,6 +20,9 @@ export const writerConnections = 4
 
 /** 6: reads are short; more connections than this wait for the same two cores. */
 const readerConnections = 6
+
+/** 2: one claims while the other records. */
+const delivererConnections = 2
 
 /**
  * The batch statements join a handful of rows to big tables by primary key. A plan made while a table was still
@@ -58,16 +63,18 @@ export function openDatabase(url: string, onError: (error: Error) => void): Data
   }
   const writers = pool(writerConnections, `${writerOptions} ${limits}`)
   const readers = pool(readerConnections, limits)
+  const deliverers = pool(delivererConnections, `${writerOptions} ${limits}`)
   return {
     url,
     writers,
     readers,
+    deliverers,
     async ping() {
       await readers.query('SELECT 1')
     },
     async close() {
       closing = true
-      await Promise.all([writers.end(), readers.end()])
+      await Promise.all([writers.end(), readers.end(), deliverers.end()])
     },
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import { customerChecks } from '#storage/doctor-customer-checks.ts'
+import { eventChecks } from '#storage/doctor-event-checks.ts'
 import { intentChecks } from '#storage/intent-checks.ts'
 import { vaultChecks } from '#storage/vault-checks.ts'
 
@@ -310,4 +311,5 @@ export const checks: readonly Check[] = [
   ...intentChecks,
   ...vaultChecks,
   ...customerChecks,
+  ...eventChecks,
 ]

@@ -21,6 +21,7 @@ import {
   fromPaymentTerms,
   fromQuote,
   fromQuoteUse,
+  fromReplay,
   fromTimer,
   fromTimerKey,
 } from '#storage/rows.ts'
@@ -135,6 +136,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     answered: [],
     keyAnswer: [],
     event: [],
+    replay: [],
     timer: [],
     customer: [],
     customerUse: [],
@@ -163,6 +165,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     for (const event of change.events ?? []) rows.event.push(fromEvent(event, c))
     if (change.customer) pushCustomer(rows, change.customer, c)
     if (change.updateCustomer) rows.customerUpdate.push(fromCustomerUpdate(change.updateCustomer, c))
+    for (const replay of change.replays ?? []) rows.replay.push(fromReplay(replay, c))
     for (const timer of change.setTimers ?? []) rows.timer.push(fromTimer(timer, c))
     for (const timer of change.dropTimers ?? []) rows.timerDrop.push(fromTimerKey(timer, c))
     if (change.insertIntent) rows.intent.push(fromIntent(change.insertIntent, c))

@@ -39,6 +39,13 @@ export interface MerchantStore {
     keyHash: string
     overlapHours: number
   }): Promise<boolean>
+  /** Adds a signing secret and lets the others end after the overlap. */
+  rotateSecret(rotation: {
+    merchantId: string
+    secretId: string
+    sealed: Buffer
+    overlapHours: number
+  }): Promise<boolean>
 }
 
 interface MerchantRow {
@@ -145,6 +152,17 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
                          FROM m WHERE k.merchant_id = m.merchant_id)
          INSERT INTO api_key (merchant_id, key_id, key_hash) SELECT merchant_id, $2, $3 FROM m`,
         [merchantId, keyId, keyHash, overlapHours],
+      )
+      return rowCount === 1
+    },
+
+    async rotateSecret({ merchantId, secretId, sealed, overlapHours }) {
+      const { rowCount } = await writers.query(
+        `WITH m AS (SELECT merchant_id FROM merchant WHERE merchant_id = $1),
+              ending AS (UPDATE webhook_secret s SET expires_at = least(s.expires_at, now() + $4 * interval '1 hour')
+                         FROM m WHERE s.merchant_id = m.merchant_id)
+         INSERT INTO webhook_secret (merchant_id, secret_id, sealed) SELECT merchant_id, $2, $3 FROM m`,
+        [merchantId, secretId, sealed, overlapHours],
       )
       return rowCount === 1
     },

@@ -20,6 +20,7 @@ import type {
   KeyRow,
   OperationWrite,
   QuoteUse,
+  ReplayRow,
   Timer,
 } from '#storage/change.ts'
 import type { Quote } from '#storage/quotes.ts'
@@ -299,7 +300,16 @@ export const fromEvent = (event: EventRow, c: number) => ({
   event_id: event.eventId,
   x_id: event.xId,
   body: event.body,
+  url: event.url,
   created_at: event.createdAt,
+})
+
+export const fromReplay = (replay: ReplayRow, c: number) => ({
+  c,
+  merchant_id: replay.merchantId,
+  pay_id: replay.payId,
+  sequence: replay.sequence,
+  due_at: replay.dueAt,
 })
 
 export const fromTimerKey = (timer: Omit<Timer, 'runAt' | 'attempt'>, c: number) => ({

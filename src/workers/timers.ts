@@ -1,9 +1,10 @@
 /**
- * Runs what is due: inquiries, delayed captures, lapses, expiries. Timers of one payment run in the order of their times,
+ * Runs what is due: inquiries, delayed captures, lapses, expiries, returns. Timers of one payment run in the order of their times,
  * those of different payments side by side; a failure is reported, and its timer comes back after the lease.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { returnDebit } from '#operations/debit-return.ts'
 import { captureDelayed } from '#operations/delayed-capture.ts'
 import type { Engine } from '#operations/engine.ts'
 import { expirePayment, lapseAuthorization } from '#operations/expire.ts'
@@ -18,6 +19,7 @@ const work: Record<TimerKind, (due: DueTimer, engine: Engine) => Promise<unknown
   CAPTURE: captureDelayed,
   LAPSE: lapseAuthorization,
   EXPIRE: expirePayment,
+  RETURN: returnDebit,
 }
 
 export interface TimerWorker {

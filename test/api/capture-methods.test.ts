@@ -202,6 +202,36 @@ const results: [ServedType, object, object][] = [
     { providerR: { providerResponseCode: '00' } },
     { providerR: { providerResponseCode: '14', providerResponseText: expect.any(String) } },
   ],
+  ['PROVIDERP', { providerP: { providerResponseCode: '00' } }, { providerP: { providerResponseCode: '14' } }],
+  [
+    'PROVIDERT',
+    {
+      providerT: {
+        authorizationExpiry: expect.stringMatching(/^\d{4}-.*Z$/),
+        paymentReference: expect.stringMatching(/^T\d+$/),
+        providerTransactionId: expect.stringMatching(/^sim/),
+      },
+    },
+    {
+      providerT: {
+        providerDeclineCategory: expect.any(String),
+        providerResponseCode: '14',
+        providerResponseText: expect.any(String),
+      },
+    },
+  ],
+  [
+    'PROVIDERZ',
+    { providerZ: { providerResponseCode: '00', providerStatus: 'Completed', chargeId: expect.any(String) } },
+    {
+      providerZ: {
+        providerResponseCode: '14',
+        providerResponseText: expect.any(String),
+        providerStatus: 'Declined',
+        chargeId: expect.any(String),
+      },
+    },
+  ],
 ]
 
 test.each(results)('%s shows what the provider said, and why it said no', async (type, good, bad) => {
@@ -216,6 +246,8 @@ test.each([
   ['CARD', { providerK: { completeType: 'YES' } }, 'providerK'],
   ['PROVIDERK', { card: { finishAuth: true } }, 'card'],
   ['PROVIDERM', { providerM: {}, card: {} }, 'card'],
+  ['PROVIDERP', { providerK: { completeType: 'YES' } }, 'providerK'],
+  ['PROVIDERZ', { providerP: { completeType: true } }, 'providerP'],
 ] as const)('400 %s takes no object of another method', async (type, objects, key) => {
   const payId = await shop.authorize(type)
   expect(await shop.act(payId, 'captures', 100, methods(objects))).toMatchObject({

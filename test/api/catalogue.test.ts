@@ -18,7 +18,14 @@ interface Listed {
 test('200 it has all its parts', async () => {
   const { status, body } = await gateway.call('GET', '/test/catalogue')
   expect(status).toBe(200)
-  expect(Object.keys(body)).toEqual(['cards', 'accounts', 'simulationModes', 'responseCodes', 'bins'])
+  expect(Object.keys(body)).toEqual([
+    'cards',
+    'accounts',
+    'amounts',
+    'simulationModes',
+    'responseCodes',
+    'bins',
+  ])
   expect(body.cards[0]).toEqual(
     expect.objectContaining({
       number: expect.any(String),
@@ -68,6 +75,31 @@ test('200 every card does what the catalogue says, and its payment has that bran
   }
   expect(plain.length).toBeGreaterThan(20)
   expect(wrong).toEqual([])
+})
+
+test('422 every amount declines with its own code, whichever operation has it, but not one beside it', async () => {
+  const { amounts } = (await gateway.call('GET', '/test/catalogue')).body as {
+    amounts: { value: number; outcome: string }[]
+  }
+  const post = (path: string, value: number, body: object) =>
+    gateway.call('POST', path, { ...body, amount: { value, currency: 'EUR' } })
+  const pay = (value: number, type: string, more: object = {}) =>
+    post('/payments', value, { ...methodPayment('CARD'), captureMethod: { type }, ...more })
+  expect(amounts).toHaveLength(18)
+  for (const { value, outcome } of amounts) {
+    expect(read(await pay(value, 'AUTOMATIC'))).toBe(outcome)
+    expect(read(await pay(value, 'MANUAL', { simulationMode: '0000' }))).toBe('approved')
+  }
+  expect(read(await pay(99_990_300, 'AUTOMATIC'))).toBe('approved')
+  expect(read(await pay(99_990_400, 'AUTOMATIC'))).toBe('approved')
+  const { payId } = (await pay(200_000_000, 'MANUAL')).body
+  const follow = (path: string, value: number) =>
+    post(`/payments/${payId}/${path}`, value, { transId: 'step' })
+  for (const path of ['incrementals', 'reversals', 'captures'])
+    expect(read(await follow(path, 99_990_361))).toBe('declined 61')
+  expect(read(await follow('captures', 200_000_000))).toBe('approved')
+  expect(read(await follow('refunds', 99_990_361))).toBe('declined 61')
+  expect(read(await follow('refunds', 99_990_360))).toBe('approved')
 })
 
 test('422 every simulation mode declines with its own digits, but 0000', async () => {

@@ -234,6 +234,22 @@ describe('an AUTOMATIC payment', () => {
     expect(await shop.events(body.payId)).toMatchObject([{ xId: body.xId, status: 'OK' }])
   })
 
+  // Each line: a fault of captures, and what the payment is at once and after its inquiry.
+  test.each([
+    ['decline', 1, 'AUTHORIZED', 'AUTHORIZED'],
+    ['lost_answer', 1, 'AUTHORIZED', 'OK'],
+    ['error', 1, 'AUTHORIZED', 'OK'],
+    ['lost_request', 2, 'OK', 'OK'],
+    ['lost_request', 3, 'AUTHORIZED', 'AUTHORIZED'],
+  ])('a fault %s × %i of captures strikes its capture, too', async (fault, times, now, later) => {
+    await shop.fail({ operation: 'CAPTURE', fault, times })
+    const { body, status } = await shop.create('CARD')
+    expect([status, body.status]).toEqual([200, now])
+    expect((await shop.call('GET', '/test/faults')).body).toEqual({ faults: [] })
+    await shop.advance('PT10S')
+    expect((await shop.read(body.payId)).status).toBe(later)
+  })
+
   test('the card that never arrives', async () => {
     expect(await shop.create('CARD', { card: { number: '4000000000000259' } })).toMatchObject(
       refused('21000391'),

@@ -12,7 +12,7 @@ import {
   walletConfirmation,
 } from '#test/support/intents.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
-import { declinePrefix, openShop, refused, type Shop, servedTypes } from '#test/support/shop.ts'
+import { declinePrefix, directTypes, openShop, refused, type Shop, servedTypes } from '#test/support/shop.ts'
 
 const clock = createTestClock()
 let gateway: TestGateway
@@ -182,7 +182,7 @@ describe('the access token of an intent', () => {
 })
 
 describe('confirming', () => {
-  test.each(servedTypes)('200 %s, as the payment by that method would be', async type => {
+  test.each(directTypes)('200 %s, as the payment by that method would be', async type => {
     const id = await intents.intent({
       refNr: 'r-1',
       metadata: { basket: 'b' },

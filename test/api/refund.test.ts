@@ -12,6 +12,7 @@ import {
   type ServedType,
   type Shop,
   servedTypes,
+  toldByApproval,
 } from '#test/support/shop.ts'
 
 let gateway: TestGateway
@@ -40,6 +41,30 @@ const fields: Record<ServedType, object> = {
   PROVIDERM: { providerM: { providerResponseCode: '00' } },
   // The contract has a number here, and text everywhere else.
   PROVIDERR: { providerR: { providerResponseCode: 0 } },
+  PROVIDERP: {
+    providerP: {
+      providerResponseCode: '00',
+      // Of 400, at 2.9 %.
+      grossRefundAmount: 400,
+      feeRefundAmount: 11,
+      netRefundAmount: 389,
+    },
+  },
+  PROVIDERT: {
+    providerT: {
+      authorizationExpiry: expect.stringMatching(/^\d{4}-.*Z$/),
+      paymentReference: expect.stringMatching(/^T\d+$/),
+      providerTransactionId: expect.stringMatching(/^sim/),
+    },
+  },
+  PROVIDERZ: {
+    providerZ: {
+      providerResponseCode: '00',
+      providerStatus: 'Completed',
+      chargeId: expect.stringMatching(/^S01-\d{7}-\d{7}-C\d{6}$/),
+      refundId: expect.stringMatching(/^S01-\d{7}-\d{7}-R\d{6}$/),
+    },
+  },
 }
 
 const refundedOf = async (payId: string) => (await shop.read(payId)).amount.refundedValue
@@ -65,7 +90,9 @@ describe.each(servedTypes)('%s', type => {
     expect(declined).toMatchObject(refused(`${declinePrefix[type]}0313`))
     expect(Object.values(declined.body.paymentMethods)[0]).toMatchObject({
       providerResponseCode: type === 'PROVIDERR' ? 13 : '13',
-      providerResponseText: 'Invalid amount',
+      ...(type === 'PROVIDERP'
+        ? { providerDeclineCategory: expect.any(String) }
+        : { providerResponseText: 'Invalid amount' }),
     })
     expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
     expect(await shop.act(payId, 'refunds', 1000)).toMatchObject(done('OK'))
@@ -81,7 +108,8 @@ describe.each(servedTypes)('%s', type => {
     expect(await shop.act(payId, 'refunds', 300)).toMatchObject(done('OK'))
     await shop.advance('PT10S')
     expect(await refundedOf(payId)).toBe(1000)
-    expect(await shop.events(payId)).toMatchObject([{ xId: unheard.body.xId, status: 'OK' }])
+    const told = (await shop.events(payId)).slice(toldByApproval(type))
+    expect(told).toMatchObject([{ xId: unheard.body.xId, status: 'OK' }])
   })
 
   test('sent again twice when it does not arrive, FAILED and free after three times', async () => {
@@ -213,6 +241,7 @@ describe('what each method takes', () => {
     ['PROVIDERM', { providerM: { textfield1: 'Ada Lovelace', textfield2: 'London' } }],
     ['PROVIDERR', { providerR: { refundType: 'RETURN', invoiceNumber: 'i-1' } }],
     ['PROVIDERK', { providerK: {} }],
+    ['PROVIDERZ', { providerZ: { simulationCode: 'Refund:Declined' } }],
   ] as const)('200 %s %j', async (type, paymentMethods) => {
     const payId = await shop.sell(type)
     const more = { paymentMethods, order: { description: 'Shoes' }, statementDescriptor: 'SHOES' }

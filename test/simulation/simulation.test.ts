@@ -7,7 +7,7 @@ import { simulate } from '#test/simulation/world.ts'
 
 /** 20 short lives: about a second each. For a long night raise either number. */
 const seeds = Array.from({ length: 20 }, (_, index) => index + 1)
-const steps = 40
+const steps = 50
 
 test.each(seeds)('seed %i', async seed => {
   const { findings, brokenRules, diary } = await simulate(seed, steps)

@@ -7,9 +7,15 @@ import { type AuditedRequest, type Auditor, createAuditor, type Inspection } fro
 import { createTestClock, secondMs, type TestClock } from '#test/support/clock.ts'
 import { type Crash, crashNames, createCrash } from '#test/support/crash.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
-import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import {
+  startTestGateway,
+  type TestAnswer,
+  type TestGateway,
+  type TestRequest,
+} from '#test/support/gateway.ts'
 import { countEvents, findBrokenRules } from '#test/support/invariants.ts'
 import { createRandom, type Random } from '#test/support/random.ts'
+import { urls } from '#test/support/shop.ts'
 
 interface World {
   readonly random: Random
@@ -20,6 +26,8 @@ interface World {
   readonly database: TestDatabase
   /** What was done, for whoever has to understand a failure. */
   readonly diary: string[]
+  /** Payments that wait, or waited, for a customer. */
+  readonly visits: string[]
   gateway: TestGateway
   requests: number
 }
@@ -68,6 +76,7 @@ async function createWorld(seed: number): Promise<World> {
     auditor,
     database,
     diary: [],
+    visits: [],
     gateway,
     requests: 0,
   }
@@ -81,6 +90,12 @@ const deeds: readonly Deed[] = [
   createOne,
   createOne,
   createAgain,
+  createHosted,
+  createHosted,
+  visit,
+  visit,
+  visit,
+  visitInTabs,
   captureOne,
   captureOne,
   captureOne,
@@ -96,6 +111,31 @@ const deeds: readonly Deed[] = [
 
 async function createOne(world: World): Promise<void> {
   await perform(world, prepareCreate(world))
+}
+
+async function createHosted(world: World): Promise<void> {
+  const request = prepareHosted(world)
+  const { body } = await perform(world, request)
+  world.visits.push(body.payId)
+}
+
+/** A customer of some page comes and does something; whether it had anything to do is the gateway's to know. */
+async function visit(world: World): Promise<void> {
+  const request = prepareVisit(world)
+  if (!request) return
+  const answer = await world.gateway.send(request)
+  world.diary.push(
+    `  ${request.path} ${JSON.stringify(request.body)} → ${answer.status} ${answer.body.status}`,
+  )
+  if (answer.status !== 200) throw new Error(answer.text)
+}
+
+async function visitInTabs(world: World): Promise<void> {
+  const first = prepareVisit(world)
+  if (!first) return
+  const all = Array.from({ length: 4 }, () => ({ ...first, body: { action: pickAction(world) } }))
+  world.diary.push(`  ${first.path} ${JSON.stringify(all.map(({ body }) => body.action))}`)
+  await Promise.all(all.map(request => world.gateway.send(request)))
 }
 
 /** With a transId that some earlier payment has or had. */
@@ -141,6 +181,7 @@ async function fallSilent({ acquirer, random }: World): Promise<void> {
 /** An operation dies at one of the gaps, its process with it, and another one takes over. */
 async function die(world: World): Promise<void> {
   const { random, crash, auditor, acquirer } = world
+  if (random.chance(0.3)) return dieVisiting(world)
   const request = random.chance(0.5)
     ? prepareCreate(world)
     : (prepareCapture(world, undefined, true) ?? prepareCreate(world))
@@ -157,6 +198,18 @@ async function die(world: World): Promise<void> {
   world.diary.push(`  ${acquirer.inquiries() - before} inquiries`)
 }
 
+/** The same for a customer's visit, of which no merchant waits for an answer. */
+async function dieVisiting(world: World): Promise<void> {
+  const request = prepareVisit(world)
+  if (!request) return
+  const point = world.random.pick(crashNames)
+  await world.crash.die(point, world.gateway, request)
+  world.diary.push(`  ${point} ${request.path} ${JSON.stringify(request.body)}`)
+  world.acquirer.heal()
+  await restart(world)
+  await world.gateway.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
+}
+
 async function restart(world: World): Promise<void> {
   const old = world.gateway
   world.gateway = await startTestGateway({
@@ -169,10 +222,11 @@ async function restart(world: World): Promise<void> {
   await old.stop()
 }
 
-async function perform(world: World, request: AuditedRequest): Promise<void> {
+async function perform(world: World, request: AuditedRequest): Promise<TestAnswer> {
   const answer = await world.gateway.send({ verb: 'POST', ...request })
   world.diary.push(`  ${request.path} ${JSON.stringify(request.body)} → ${answer.status} ${answer.text}`)
   world.auditor.hear(request, answer)
+  return answer
 }
 
 const faults: readonly Fault[] = ['lost_answer', 'lost_request', 'throws']
@@ -202,6 +256,36 @@ function prepareCreate(world: World, transId?: string): AuditedRequest {
       paymentMethods: { integrationType: 'DIRECT', type: 'CARD', card: { number, expiryDate: '203012' } },
       ...chooseLuck(world, 'AUTHORIZATION'),
     },
+  }
+}
+
+function prepareHosted(world: World): AuditedRequest {
+  const { random } = world
+  const { name, headers } = nameRequest(world)
+  return {
+    path: '/payments',
+    headers,
+    body: {
+      transId: name,
+      amount: { value: 1 + random.below(2000), currency: 'EUR' },
+      captureMethod: { type: random.chance(0.3) ? 'AUTOMATIC' : 'MANUAL' },
+      urls,
+      paymentMethods: { integrationType: 'HOSTED', type: random.pick(['CARD', 'PROVIDERT', 'PROVIDERZ']) },
+    },
+  }
+}
+
+const pickAction = ({ random }: World): string =>
+  random.pick(['approve', 'approve', 'decline', 'decline', 'pending', 'cancel'])
+
+function prepareVisit(world: World): TestRequest | undefined {
+  if (world.visits.length === 0) return undefined
+  const payId = world.random.pick(world.visits)
+  if (world.random.chance(0.2)) world.acquirer.failNext('AUTHORIZATION', world.random.pick(faults))
+  return {
+    verb: 'POST',
+    path: `/test/payments/${payId}/customer-action`,
+    body: { action: pickAction(world) },
   }
 }
 

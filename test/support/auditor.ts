@@ -74,6 +74,8 @@ const keyOf = (request: AuditedRequest): string | undefined => {
 const transIdOf = (request: AuditedRequest): string => (request.body as { transId: string }).transId
 const amountOf = (request: AuditedRequest): number =>
   (request.body as { amount: { value: number } }).amount.value
+/** Whether what was told is the last word: an unknown outcome and a customer's step are not. */
+const isDecided = ({ status }: Told): boolean => status !== 'PENDING' && status !== 'AUTHORIZE_REQUEST'
 const isRefusal = (told: Told): boolean => told.responseCode.startsWith('20')
 
 export function createAuditor(ledger: readonly LedgerLine[]): Auditor {
@@ -167,10 +169,13 @@ export function createAuditor(ledger: readonly LedgerLine[]): Auditor {
     const operation = records.get(told.payId ?? '')?.operations.find(({ xId }) => xId === told.xId)
     if (!operation) return find(`${told.xId} was acknowledged and is gone`)
     const wasFailed = told.status === 'FAILED'
-    if (told.status !== 'PENDING' && wasFailed !== (operation.status === 'FAILED')) {
+    if (isDecided(told) && wasFailed !== (operation.status === 'FAILED')) {
       find(`${told.xId} was ${told.status} and is ${operation.status}`)
     }
     if (operation.amount.value !== amountOf(request)) find(`${told.xId} has another amount`)
+    // How a customer's visit ends is told under the try it ended with.
+    if (told.status === 'AUTHORIZE_REQUEST')
+      return auditVisit(records.get(told.payId ?? ''), inspection, find)
     const events = await inspection.countEvents(told.xId)
     if (events !== (entry.owedEvent ? 1 : 0)) find(`${told.xId} ${told.status} has ${events} events`)
   }
@@ -192,9 +197,10 @@ export function createAuditor(ledger: readonly LedgerLine[]): Auditor {
     const operation = record?.operations.find(({ xId }) => xId === told.xId)
     if (!operation) return find(`${told.xId} is answered and is nowhere`)
     const failed = operation.status === 'FAILED'
-    if (told.status !== 'PENDING' && failed !== (told.status === 'FAILED')) {
+    if (isDecided(told) && failed !== (told.status === 'FAILED')) {
       find(`${told.xId} is answered ${told.status} and is ${operation.status}`)
     }
+    if (told.status === 'AUTHORIZE_REQUEST') return auditVisit(record, inspection, find)
     if (entry.owedEvent && (await inspection.countEvents(told.xId)) !== 1) find(`${told.xId} was never told`)
   }
 
@@ -210,6 +216,21 @@ export function createAuditor(ledger: readonly LedgerLine[]): Auditor {
       return entries.flatMap(({ request, answer }) => (answer && keyOf(request) ? [request] : []))
     },
   }
+}
+
+/** The merchant hears once of what became of a page, however many tries it took, and the tries end with an approval. */
+async function auditVisit(
+  record: AuditedRecord | undefined,
+  { countEvents }: Inspection,
+  find: (text: string) => void,
+): Promise<void> {
+  if (!record) return
+  const tries = record.operations.filter(({ type }) => type === 'AUTHORIZATION')
+  const events = await Promise.all(tries.map(({ xId }) => countEvents(xId)))
+  const told = events.reduce((sum, count) => sum + count, 0)
+  if (told !== 1) find(`${record.payId} was told of ${told} times`)
+  const early = tries.slice(0, -1).filter(({ status }) => status !== 'FAILED')
+  if (early.length > 0) find(`${record.payId} was tried again after an approval`)
 }
 
 /** Sums and operations against the ledger, line by line. */

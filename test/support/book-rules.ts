@@ -39,7 +39,9 @@ export const bookRules: Readonly<Record<string, string>> = {
     AND amount > 0 AND ((status = 'OK') <> (captured > 0)
     OR (status = 'REVERSED') <> (authorized > 0 AND captured = 0 AND capturing = 0 AND reversed >= authorized)
     OR (status IN ('AUTHORIZE_REQUEST', 'PENDING', 'FAILED') AND authorized > 0))`,
-  'what is undecided waits for an inquiry': `SELECT o.x_id FROM operation o WHERE o.state = 'PENDING' AND NOT EXISTS
+  // What a customer has left open at the provider's was never sent: it waits for the customer, and for the deadline.
+  'what is undecided waits for an inquiry': `SELECT o.x_id FROM operation o JOIN payment p ON p.pay_id = o.pay_id
+    WHERE o.state = 'PENDING' AND p.awaits IS DISTINCT FROM 'CUSTOMER' AND NOT EXISTS
     (SELECT 1 FROM timer t WHERE t.x_id = o.x_id AND t.pay_id = o.pay_id AND t.kind = 'INQUIRY')`,
   'what is decided waits for none': `SELECT t.x_id FROM timer t JOIN operation o ON o.x_id = t.x_id
     AND o.pay_id = t.pay_id WHERE t.kind = 'INQUIRY' AND o.state NOT IN ('SENT', 'PENDING')`,
@@ -50,7 +52,7 @@ export const bookRules: Readonly<Record<string, string>> = {
     AND p.capturing + p.reversing = 0
     AND NOT EXISTS (SELECT 1 FROM timer t WHERE t.pay_id = p.pay_id AND t.kind = 'CAPTURE')`,
   'a customer or merchant is waited for until an hour': `SELECT p.pay_id FROM payment p
-    WHERE p.status = 'AUTHORIZE_REQUEST' AND NOT EXISTS
+    WHERE (p.status = 'AUTHORIZE_REQUEST' OR p.awaits IS NOT NULL AND p.status = 'PENDING') AND NOT EXISTS
     (SELECT 1 FROM timer t WHERE t.pay_id = p.pay_id AND t.kind = 'EXPIRE')`,
   'an intent is paid once': `SELECT details->>'paymentIntentId' AS intent FROM payment
     WHERE status <> 'FAILED' AND details->>'paymentIntentId' IS NOT NULL

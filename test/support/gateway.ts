@@ -60,6 +60,9 @@ export interface TestGatewayOptions {
 
 const masterKeys = new Map<string, string>()
 
+/** For tests that start a gateway on the same database in a process of its own. */
+export const masterKeyOf = (databaseUrl: string): string => masterKeys.get(databaseUrl) ?? ''
+
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { beside } = options
   const givenUrl = options.databaseUrl ?? beside?.databaseUrl

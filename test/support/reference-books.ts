@@ -23,6 +23,8 @@ interface Entry {
   state: 'unknown' | 'done' | 'failed'
   /** What an inquiry will find. */
   readonly truth: boolean
+  /** What the merchant reads of it. */
+  code?: string
   readonly days?: number
   readonly final?: boolean
   /** Of a refund: the capture it gives back. */
@@ -36,11 +38,21 @@ export interface BookedPayment {
   readonly amount: number
   readonly transId: string
   readonly payId: string
+  /** Paid on a page: until when, and how it ended if it did so unpaid. */
+  readonly hosted?: Hosted
   readonly entries: Entry[]
   /** When the approval was heard. */
   approvedAt?: number
   /** Released by time, not by a reversal. */
   lapsed: number
+}
+
+interface Hosted {
+  readonly deadline: number
+  /** The customer has left the provider's page open. */
+  leftOpen: boolean
+  /** The last four digits of the end: expired, cancelled, or tried too often. */
+  ended?: string
 }
 
 export interface Asked {
@@ -77,15 +89,33 @@ export const open = (payment: BookedPayment): number =>
 export const captureNumbers = (payment: BookedPayment): number => of(payment, 'CAPTURE', 'done').length
 
 export function status(payment: BookedPayment): string {
-  const [approval] = payment.entries
-  if (approval?.state === 'unknown') return 'PENDING'
-  if (approval?.state === 'failed') return 'FAILED'
+  if (of(payment, 'AUTHORIZATION', 'done').length === 0) return undecided(payment)
   const { authorizedValue, capturedValue, reversedValue } = sums(payment)
   if (capturedValue > 0) return 'OK'
   if (reversedValue === authorizedValue) return 'REVERSED'
   const isToCome =
     payment.capture === 'DELAYED' && !afterItsHour(payment).some(({ state }) => state === 'failed')
   return isToCome ? 'CAPTURE_REQUEST' : 'AUTHORIZED'
+}
+
+/** A request for money fails with its provider's no; on a page the customer may try again until it is over. */
+function undecided(payment: BookedPayment): string {
+  const isUnknown = of(payment, 'AUTHORIZATION', 'unknown').length > 0
+  if (!payment.hosted) return isUnknown ? 'PENDING' : 'FAILED'
+  if (payment.hosted.ended !== undefined) return 'FAILED'
+  return isUnknown || payment.hosted.leftOpen ? 'PENDING' : 'AUTHORIZE_REQUEST'
+}
+
+/** What the merchant reads of the tries, in order, and of the step that is outstanding. */
+export function tries(payment: BookedPayment): string[] {
+  const codes = payment.entries.filter(({ kind }) => kind === 'AUTHORIZATION').map(({ code = '' }) => code)
+  const { hosted, facts } = payment
+  if (!hosted || of(payment, 'AUTHORIZATION', 'done', 'unknown').length > 0) return codes
+  // Tried too often, or declined past the deadline, it ends with its last try.
+  if (hosted.ended === 'tried') return codes
+  if (hosted.ended !== undefined) return [...codes, `${facts.prefix}${hosted.ended}`]
+  if (hosted.leftOpen) return [...codes, '60000200']
+  return codes.length === 0 ? ['60000100'] : codes
 }
 
 const hourOf = ({ approvedAt, delayedHours }: BookedPayment): number =>
@@ -106,7 +136,7 @@ function refusal(payment: BookedPayment, kind: Kind, asked: Asked): string | und
   const state = status(payment)
   if (kind === 'REFUND') return refundRefusal(payment, asked)
   if (kind === 'INCREMENTAL' && !payment.facts.raises) return '20200009'
-  if (state === 'PENDING' || state === 'FAILED') return '20200001'
+  if (/^(AUTHORIZE_REQUEST|PENDING|FAILED)$/.test(state)) return '20200001'
   const taken = counted(payment, 'CAPTURE')
   if (asked.at >= expiry(payment) && taken < authorizedValue) return '20200007'
   if (state === 'REVERSED') return '20200008'
@@ -162,15 +192,47 @@ export function operate(payment: BookedPayment, kind: Kind, asked: Asked): strin
   return answer(payment, state, luck)
 }
 
-export function book(
-  birth: Omit<BookedPayment, 'entries' | 'lapsed' | 'approvedAt'>,
-  { at, luck }: Asked,
-): { payment: BookedPayment; code: string } {
+type Birth = Omit<BookedPayment, 'entries' | 'lapsed' | 'approvedAt' | 'hosted'>
+
+export function book(birth: Birth, asked: Asked): { payment: BookedPayment; code: string } {
   const payment: BookedPayment = { ...birth, entries: [], lapsed: 0 }
+  return { payment, code: attempt(payment, asked) }
+}
+
+/** A payment that waits for its customer, for a day. */
+export const bookHosted = (birth: Birth, at: number): BookedPayment => ({
+  ...birth,
+  hosted: { deadline: at + dayMs, leftOpen: false },
+  entries: [],
+  lapsed: 0,
+})
+
+function attempt(payment: BookedPayment, { at, luck }: Pick<Asked, 'at' | 'luck'>): string {
   const state = heard[luck]
-  payment.entries.push({ kind: 'AUTHORIZATION', amount: birth.amount, at, state, truth: isTaken(luck) })
+  const code = answer(payment, state, luck)
+  const { amount } = payment
+  payment.entries.push({ kind: 'AUTHORIZATION', amount, at, state, truth: isTaken(luck), code })
   if (state === 'done') approve(payment, at)
-  return { payment, code: answer(payment, state, luck) }
+  if (state === 'failed') endIfOver(payment, at)
+  return code
+}
+
+export type CustomerAction = 'approve' | 'decline' | 'cancel' | 'pending'
+
+/** What a customer does on its page; nothing where it has nothing to do. */
+export function act(payment: BookedPayment, action: CustomerAction, { at, luck }: Asked): void {
+  const { hosted } = payment
+  const waits = status(payment) === 'AUTHORIZE_REQUEST' || hosted?.leftOpen === true
+  if (!hosted || !waits || hosted.ended !== undefined) return
+  if (action === 'cancel') hosted.ended = '0703'
+  hosted.leftOpen = action === 'pending'
+  if (action === 'approve' || action === 'decline') attempt(payment, { at, luck })
+}
+
+/** Ten declines, or one that is known after the deadline, are the end. What never arrived is nobody's decline. */
+function endIfOver({ hosted, entries, facts }: BookedPayment, at: number): void {
+  const declines = entries.filter(({ state, code }) => state === 'failed' && code !== `${facts.prefix}0391`)
+  if (hosted && (declines.length >= 10 || at >= hosted.deadline)) hosted.ended = 'tried'
 }
 
 function approve(payment: BookedPayment, at: number): void {
@@ -197,15 +259,29 @@ function findDue(payment: BookedPayment, luck: Luck): Due[] {
   const inquiries = payment.entries
     .filter(({ state }) => state === 'unknown')
     .map(entry => ({ at: entry.at + inquiryMs, happen: () => settle(payment, entry) }))
-  return [...inquiries, ...findDelayed(payment, luck), ...findLapse(payment)]
+  return [...inquiries, ...findDelayed(payment, luck), ...findLapse(payment), ...findDeadline(payment)]
 }
 
 function settle(payment: BookedPayment, entry: Entry): void {
   const wasReversed = status(payment) === 'REVERSED'
   entry.state = entry.truth ? 'done' : 'failed'
+  entry.code = entry.truth ? '00000000' : `${payment.facts.prefix}0305`
+  if (entry.kind === 'AUTHORIZATION' && !entry.truth) endIfOver(payment, entry.at + inquiryMs)
   if (entry.kind === 'AUTHORIZATION' && entry.truth) approve(payment, entry.at + inquiryMs)
   // A raise of what is over is released with it.
   if (entry.kind === 'INCREMENTAL' && entry.truth && wasReversed) payment.lapsed += entry.amount
+}
+
+/** A customer who has not paid by then does not pay any more; an answer that is outstanding is waited for. */
+function findDeadline(payment: BookedPayment): Due[] {
+  const { hosted } = payment
+  if (!hosted || hosted.ended !== undefined) return []
+  if (of(payment, 'AUTHORIZATION', 'done', 'unknown').length > 0) return []
+  const end = () => {
+    hosted.leftOpen = false
+    hosted.ended = '0402'
+  }
+  return [{ at: hosted.deadline, happen: end }]
 }
 
 /** Held back while it would be refused: what is unknown now may turn out not to have happened. */

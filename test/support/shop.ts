@@ -5,7 +5,11 @@
 import { basic, cardPayment, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
-export type ServedType = 'CARD' | 'DIRECTDEBIT' | 'PROVIDERK' | 'PROVIDERM' | 'PROVIDERR'
+/** Paid in one request of the merchant's, or in two. */
+export type DirectType = 'CARD' | 'DIRECTDEBIT' | 'PROVIDERK' | 'PROVIDERM' | 'PROVIDERR'
+/** Paid on a page only. */
+export type HostedType = 'PROVIDERP' | 'PROVIDERT' | 'PROVIDERZ'
+export type ServedType = DirectType | HostedType
 
 /** What is sent to /payments/{id}/…; the last one is a PATCH of the payment itself. */
 export type FollowUpName = 'confirms' | 'captures' | 'reversals' | 'refunds' | 'incrementals'
@@ -17,7 +21,10 @@ export interface Shop {
   readonly authorization: string
   call(verb: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>
   create(type: ServedType, change?: Change, headers?: Record<string, string>): Promise<TestAnswer>
-  /** Creates, confirms where the method needs it, and returns the payId. MANUAL unless the change says otherwise. */
+  /**
+   * Creates, confirms or lets the customer approve where the method needs it, and returns the payId. MANUAL unless the
+   * change says otherwise.
+   */
   authorize(type: ServedType, change?: Change): Promise<string>
   /** As authorize, then captures all of it. */
   sell(type: ServedType, change?: Change): Promise<string>
@@ -28,6 +35,9 @@ export interface Shop {
     more?: object,
     headers?: Record<string, string>,
   ): Promise<TestAnswer>
+  /** What the customer does on its page; returns the record. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read records and check what they read.
+  customer(payId: string, action: 'approve' | 'decline' | 'cancel' | 'pending'): Promise<any>
   // biome-ignore lint/suspicious/noExplicitAny: tests read records and check what they read.
   read(payId: string): Promise<any>
   /** Moves the merchant's test clock and returns its new time. */
@@ -48,7 +58,7 @@ export type Change = Parameters<typeof cardPayment>[0]
 
 export const currency = 'EUR'
 
-const objects: Readonly<Record<Exclude<ServedType, 'CARD'>, readonly [key: string, object: object]>> = {
+const objects: Readonly<Record<Exclude<DirectType, 'CARD'>, readonly [key: string, object: object]>> = {
   DIRECTDEBIT: [
     'directDebit',
     { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },
@@ -65,13 +75,27 @@ export const declinePrefix: Readonly<Record<ServedType, string>> = {
   PROVIDERK: '2500',
   PROVIDERM: '2400',
   PROVIDERR: '2500',
+  PROVIDERP: '2400',
+  PROVIDERT: '2500',
+  PROVIDERZ: '2400',
 }
 
 export const servedTypes = Object.keys(declinePrefix) as ServedType[]
 
+const hostedTypes: readonly ServedType[] = ['PROVIDERP', 'PROVIDERT', 'PROVIDERZ']
+export const isHostedOnly = (type: ServedType): type is HostedType => hostedTypes.includes(type)
+export const directTypes = servedTypes.filter(type => !isHostedOnly(type))
+
+/** How often a merchant has been told by the time its payment is approved: nobody waits for what happens on a page. */
+export const toldByApproval = (type: ServedType): number => (isHostedOnly(type) ? 1 : 0)
+
+export const urls = { return: 'https://shop.example/return', cancel: 'https://shop.example/cancel' }
+
 /** A payment by that method which is approved unless the changes say otherwise. */
 export function methodPayment(type: ServedType, change: Change = {}): Record<string, unknown> {
   if (type === 'CARD') return cardPayment(change)
+  if (isHostedOnly(type))
+    return { ...cardPayment(), urls, paymentMethods: { integrationType: 'HOSTED', type }, ...change }
   const [key, object] = objects[type]
   return {
     ...cardPayment(),
@@ -97,10 +121,20 @@ export async function openShop(gateway: TestGateway): Promise<Shop> {
       headers,
     )
 
+  const customer: Shop['customer'] = async (payId, action) => {
+    const { status, body, text } = await call('POST', `/test/payments/${payId}/customer-action`, { action })
+    if (status !== 200) throw new Error(text)
+    return body
+  }
+
   async function authorize(type: ServedType, change?: Change): Promise<string> {
     const request = methodPayment(type, { captureMethod: { type: 'MANUAL' }, ...change })
     const { body } = await call('POST', '/payments', request)
     if (body.status !== 'AUTHORIZE_REQUEST') return body.payId
+    if (body._links) {
+      await customer(body.payId, 'approve')
+      return body.payId
+    }
     const { amount } = request as { amount: { value: number } }
     await act(body.payId, 'confirms', amount.value, { amount, ...tokenOf(body) })
     return body.payId
@@ -120,6 +154,7 @@ export async function openShop(gateway: TestGateway): Promise<Shop> {
       return payId
     },
     act,
+    customer,
     read: async payId => (await call('GET', `/payments/getByPayId/${payId}`)).body,
     async advance(duration) {
       const { status, body, text } = await call('POST', '/test/clock', { advance: duration })

@@ -5,6 +5,7 @@
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { brandCards } from '#connectors/simulator/brand-numbers.ts'
 import { updatedCards } from '#connectors/simulator/card-updates.ts'
+import { testAmounts } from '#connectors/simulator/test-amounts.ts'
 import { testBins } from '#connectors/simulator/test-bins.ts'
 import { testAccounts, testCards } from '#connectors/simulator/test-numbers.ts'
 import { detectBrand } from '#domain/card-brands.ts'
@@ -53,6 +54,7 @@ const listModes = (): TestCatalogue['simulationModes'] => [
 export const buildTestCatalogue = (): TestCatalogue => ({
   cards: listCards(),
   accounts: testAccounts.map(({ number, outcome, description }) => ({ number, outcome, description })),
+  amounts: testAmounts.map(({ value, outcome, description }) => ({ value, outcome, description })),
   simulationModes: listModes(),
   responseCodes: [...listResponseCodes()],
   bins: testBins.map(({ coBrands = [], ...bin }) => ({ ...bin, coBrands: [...coBrands] })),

@@ -5,7 +5,7 @@ import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numb
 import { providerText } from '#domain/response-codes.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
-export type Asked = Pick<Inquiry, 'operation' | 'reference' | 'amount' | 'method' | 'prepared'>
+export type Asked = Pick<Inquiry, 'operation' | 'payId' | 'reference' | 'amount' | 'method' | 'prepared'>
 
 export function toProviderFacts(asked: Asked, detail: string | undefined): ProviderFacts {
   const { reference, amount, method } = asked
@@ -31,6 +31,13 @@ export function toProviderFacts(asked: Asked, detail: string | undefined): Provi
       : {}),
     ...(Object.keys(fields).length > 0 ? { fields } : {}),
   }
+}
+
+/** What the bank says that sends a debit back, with a transaction id of its own. */
+export function toReturnFacts(asked: Asked, detail: string): ProviderFacts {
+  const { reference, amount } = asked
+  const transactionId = `sim${hash('sha256', `return ${reference}`, 'hex').slice(0, 20)}`
+  return { echo: { reference, amount }, transactionId, responseCode: detail.slice(-2) }
 }
 
 /** What the customer of a voucher or a transfer is told, before anything is paid. */
@@ -134,10 +141,15 @@ const fieldsByKey: Readonly<Record<string, (context: FieldContext) => Record<str
       : {}),
     ...(approved ? {} : { providerDeclineCategory: declineCategory }),
   }),
-  providerZ: ({ digest, approved }) => ({
-    providerStatus: approved ? 'Completed' : 'Declined',
-    chargeId: `S01-${digits(digest, 0, 7)}-${digits(digest, 8, 7)}-C${digits(digest, 16, 6)}`,
-    refundId: `S01-${digits(digest, 0, 7)}-${digits(digest, 8, 7)}-R${digits(digest, 16, 6)}`,
-    chargePermissionId: `S01-${digits(digest, 0, 7)}-${digits(digest, 8, 7)}`,
-  }),
+  providerZ: ({ asked: { payId }, digest, approved }) => {
+    // One permission for the whole payment, and every charge or refund under it.
+    const permission = hash('sha256', payId, 'buffer')
+    const chargePermissionId = `S01-${digits(permission, 0, 7)}-${digits(permission, 8, 7)}`
+    return {
+      providerStatus: approved ? 'Completed' : 'Declined',
+      chargePermissionId,
+      chargeId: `${chargePermissionId}-C${digits(digest, 16, 6)}`,
+      refundId: `${chargePermissionId}-R${digits(digest, 16, 6)}`,
+    }
+  },
 }

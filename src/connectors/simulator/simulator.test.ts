@@ -244,6 +244,36 @@ describe('faults', () => {
     }
   })
 
+  // Each line: the fault of captures, how often; what the capture in the message comes to, and what an inquiry says.
+  test.each<[FaultRule['fault'], number, string, string]>([
+    ['decline', 1, '0305', '0305'],
+    ['delay', 1, 'approved', 'approved'],
+    ['lost_answer', 1, 'unknown', 'approved'],
+    ['error', 1, 'unknown', 'approved'],
+    ['lost_request', 2, 'approved', 'approved'],
+    ['lost_request', 3, 'unreached', 'unreached'],
+  ])('%s × %i of captures strikes one in the same message: %s', async (fault, times, heard, asked) => {
+    const { simulator, faults } = broken()
+    faults.add(merchantId, { operation: 'CAPTURE', fault, times })
+    const captureReference = xIdOf(6)
+    const question = ask('AUTHORIZATION', { captureReference, ...card('4111111111111111') })
+    const { authorization, capture, prepared } = await authorize(simulator, question)
+    expect([said(authorization), said(capture)]).toEqual(['approved', heard])
+    const later = ask('CAPTURE', { reference: captureReference })
+    expect(said(await inquire(simulator, later, prepared))).toBe(asked)
+    expect(faults.list(merchantId)).toEqual([])
+    // A capture by hand afterwards is another one.
+    expect(said((await followUp(simulator, 'CAPTURE', { approval: prepared })).outcome)).toBe('approved')
+  })
+
+  test('a decline of the payment leaves the fault of captures for another time', async () => {
+    const { simulator, faults } = broken()
+    faults.add(merchantId, { operation: 'CAPTURE', fault: 'decline', times: 1 })
+    const question = ask('AUTHORIZATION', { captureReference: xIdOf(6), simulationMode: '0305' })
+    expect(said((await authorize(simulator, question)).authorization)).toBe('0305')
+    expect(faults.list(merchantId)).toHaveLength(1)
+  })
+
   test('a decline by its own code', async () => {
     const { simulator } = broken({ fault: 'decline', code: '61', times: 1 })
     expect(said((await followUp(simulator, 'CAPTURE', { approval: {} })).outcome)).toBe('0361')

@@ -7,14 +7,20 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type {
   AuthorizationRequest,
   Connector,
-  FollowUpRequest,
   OperationRequest,
   ThreeDsRequest,
 } from '#connectors/contract.ts'
 import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
 import { updateCard } from '#connectors/simulator/card-updates.ts'
 import { createFaultBook, type FaultBook } from '#connectors/simulator/faults.ts'
-import { type Asked, eciOf, toInstructions, toProviderFacts } from '#connectors/simulator/provider-facts.ts'
+import {
+  type Asked,
+  eciOf,
+  toInstructions,
+  toProviderFacts,
+  toReturnFacts,
+} from '#connectors/simulator/provider-facts.ts'
+import { declineByAmount } from '#connectors/simulator/test-amounts.ts'
 import { scenarioOf } from '#connectors/simulator/test-numbers.ts'
 import { detectBrand } from '#domain/card-brands.ts'
 import { hasExpired } from '#domain/dates.ts'
@@ -36,12 +42,19 @@ export interface SimulatorOptions {
   /** Hears of every message that arrives, before it is answered. */
   readonly onMessage?: (message: SimulatorMessage) => void
   readonly faults?: FaultBook
+  /** How long it takes to answer anything; 0 unless given. */
+  readonly latencyMs?: number
 }
 
 /** An operation is sent three times at most; this many lost ones are all of them. */
 const allSends = 3
 
-export function createSimulator({ onMessage, faults = createFaultBook() }: SimulatorOptions = {}): Connector {
+/** Two days: a bank sends back what it cannot collect within a few working days. */
+const returnAfterMs = 2 * 24 * 60 * 60 * 1000
+
+export function createSimulator(options: SimulatorOptions = {}): Connector {
+  const { onMessage, faults = createFaultBook(), latencyMs = 0 } = options
+
   /** Decides, lets the ledger know, and gives back what we get to hear of it. */
   async function receive(request: OperationRequest, detail: string | undefined): Promise<Outcome> {
     const { prepared, send } = request
@@ -53,8 +66,13 @@ export function createSimulator({ onMessage, faults = createFaultBook() }: Simul
     return prepared.lostAnswer ? { kind: 'unknown' } : outcome
   }
 
-  const followUp = (request: FollowUpRequest): Promise<Outcome> =>
-    receive(request, textOf(request.prepared.decline))
+  /** Once for each message, however much is asked in it. */
+  const travel = async (): Promise<void> => void (latencyMs > 0 && (await delay(latencyMs)))
+
+  async function single(request: OperationRequest): Promise<Outcome> {
+    await travel()
+    return receive(request, textOf(request.prepared.decline))
+  }
 
   return {
     name: 'simulator',
@@ -64,11 +82,15 @@ export function createSimulator({ onMessage, faults = createFaultBook() }: Simul
     prepare(request, approval) {
       const scenario = approval ? followUpScenario(request.operation, approval) : firstScenario(request)
       const step = approval ? undefined : stepBefore(request, scenario)
-      return withoutGaps({
+      const decided: Scenario = {
         ...scenario,
+        ...(step || scenario.decline !== undefined ? {} : amountScenario(request)),
         ...modeScenario(request.simulationMode),
+      }
+      return withoutGaps({
+        ...decided,
         // What waits for the customer is not sent yet, so nothing of it can be lost.
-        ...(step ? { step } : drawFault(request, faults)),
+        ...(step ? { step } : drawFaults({ ...request, declines: decided.decline !== undefined }, faults)),
       })
     },
 
@@ -77,25 +99,33 @@ export function createSimulator({ onMessage, faults = createFaultBook() }: Simul
     testInstrument: method => simulatedCustomers[formOf(method)],
 
     async authorize(request: AuthorizationRequest) {
-      const authorization = await receive(request, textOf(request.prepared.decline))
+      const authorization = await single(request)
       const { captureReference, prepared } = request
       const approved = authorization.kind !== 'unreached' && prepared.decline === undefined
       if (!captureReference || !approved) return { authorization }
-      const capture: OperationRequest = { ...request, operation: 'CAPTURE', reference: captureReference }
-      return { authorization, capture: await receive(capture, textOf(request.prepared.laterCapture)) }
+      return { authorization, capture: await receive(...toCapture(request, captureReference)) }
     },
 
-    capture: followUp,
-    reverse: followUp,
-    refund: followUp,
-    increment: followUp,
+    capture: single,
+    reverse: single,
+    refund: single,
+    increment: single,
     updateCards: async (_, cards) => cards.map(updateCard),
-    credit: request => receive(request, textOf(request.prepared.decline)),
+    credit: single,
 
     async inquire(inquiry) {
-      if (Number(inquiry.prepared.lostSends ?? 0) >= allSends) return { kind: 'unreached' }
-      const { decline, laterCapture } = inquiry.prepared
-      return decide(inquiry, textOf(inquiry.operation === 'CAPTURE' ? (decline ?? laterCapture) : decline))
+      await travel()
+      const { operation, prepared } = inquiry
+      const { decline, lostSends } = operation === 'CAPTURE' ? captureScenario(prepared) : prepared
+      if (Number(lostSends ?? 0) >= allSends) return { kind: 'unreached' }
+      return decide(inquiry, textOf(decline))
+    },
+
+    returnCheckMs: ({ prepared }) => (prepared.laterReturn === undefined ? undefined : returnAfterMs),
+
+    async findReturn(inquiry) {
+      const detail = textOf(inquiry.prepared.laterReturn)
+      return detail === undefined ? undefined : { detail, provider: toReturnFacts(inquiry, detail) }
     },
   }
 }
@@ -152,18 +182,20 @@ function firstScenario({ card, account, at, methodFields }: PrepareRequest): Sce
 
 /** What the number was bound to do later; a confirm is the approval itself and does what the first step would have. */
 function followUpScenario(operation: OperationType, approval: Prepared): Scenario {
+  const { transferType } = approval
   switch (operation) {
     case 'AUTHORIZATION':
     case 'CONFIRM': {
-      const { step: _step, sentAtMs: _sentAt, ...scenario } = approval
-      return scenario
+      const { step: _step, sentAtMs: _sentAt, byAmount, decline, ...scenario } = approval
+      // The amount may be another one by now.
+      return { ...scenario, decline: byAmount ? undefined : decline }
     }
     case 'CAPTURE':
-      return { decline: textOf(approval.laterCapture) }
+      return { transferType, decline: textOf(approval.laterCapture), laterReturn: approval.laterReturn }
     case 'REFUND':
-      return { decline: textOf(approval.laterRefund) }
+      return { transferType, decline: textOf(approval.laterRefund) }
     default:
-      return {}
+      return { transferType }
   }
 }
 
@@ -176,6 +208,53 @@ function modeScenario(simulationMode: string | undefined): Scenario {
     laterCapture: undefined,
     lostAnswer: undefined,
     lostSends: undefined,
+  }
+}
+
+const amountScenario = ({ amount }: PrepareRequest): Scenario => {
+  const decline = declineByAmount(amount.value)
+  return decline === undefined ? {} : { decline, byAmount: true }
+}
+
+/** The second half of a message that authorises and captures: what was drawn for it, else what the number says. */
+function captureScenario({
+  decline,
+  capture,
+  laterCapture,
+  lostSends,
+  captureLostSends,
+}: Prepared): Scenario {
+  return { decline: decline ?? capture ?? laterCapture, lostSends: captureLostSends ?? lostSends }
+}
+
+function toCapture(
+  request: AuthorizationRequest,
+  reference: OperationRequest['reference'],
+): [request: OperationRequest, detail: string | undefined] {
+  const { lostAnswer, captureLostAnswer, captureDelayMs, captureLostSends } = request.prepared
+  const prepared: Prepared = withoutGaps({
+    lostAnswer: lostAnswer ?? captureLostAnswer,
+    delayMs: captureDelayMs,
+    // The message itself has arrived; the capture in it is lost for good or not at all.
+    lostSends: Number(captureLostSends ?? 0) >= allSends ? allSends : undefined,
+  })
+  const detail = textOf(captureScenario(request.prepared).decline)
+  return [{ ...request, operation: 'CAPTURE', reference, prepared }, detail]
+}
+
+/** A message that captures as well meets what was ordered for captures, unless it comes to no capture. */
+function drawFaults(request: PrepareRequest & { readonly declines: boolean }, faults: FaultBook): Scenario {
+  const own = drawFault(request, faults)
+  const confirmsLater = request.method.flow === 'multi_step' && request.operation === 'AUTHORIZATION'
+  const ends = request.declines || own.decline !== undefined || Number(own.lostSends ?? 0) >= allSends
+  if (!request.captureReference || ends || (confirmsLater && !request.hosted)) return own
+  const { decline, delayMs, lostAnswer, lostSends } = drawFault({ ...request, operation: 'CAPTURE' }, faults)
+  return {
+    ...own,
+    capture: decline,
+    captureDelayMs: delayMs,
+    captureLostAnswer: lostAnswer,
+    captureLostSends: lostSends,
   }
 }
 

@@ -7,6 +7,8 @@ export interface Scenario {
   readonly decline?: string
   readonly laterCapture?: string
   readonly laterRefund?: string
+  /** Why the customer's bank sends a debit back after it was captured. */
+  readonly laterReturn?: string
   /** What 3-D Secure makes of the card. */
   readonly threeDs?: ThreeDsBehaviour
   /** `lost_answer`: done, but we never hear. `lost_request`: never arrives. */
@@ -64,6 +66,12 @@ export const testCards: readonly TestNumber[] = [
 export const testAccounts: readonly TestNumber[] = [
   { number: 'DE89370400440532013000', scenario: {}, outcome: 'approved', description: 'Approves everything' },
   declines('DE62370400440532013001', '51', 'Insufficient funds'),
+  {
+    number: 'DE35370400440532013002',
+    scenario: { laterReturn: '0351' },
+    outcome: 'approved, returned after 2 days',
+    description: 'Captured, and sent back by the bank two days later: insufficient funds',
+  },
 ]
 
 const byNumber: ReadonlyMap<string, Scenario> = new Map(

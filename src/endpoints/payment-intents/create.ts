@@ -6,6 +6,7 @@ import { endpoint } from '#http/endpoint.ts'
 import { createIntent } from '#operations/create-intent.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { createdIntent, createIntent as createIntentSchema } from '#schemas/payment-intent.ts'
+import { failedResult } from '#schemas/result.ts'
 
 export const createIntentEndpoint = endpoint<Services, typeof createIntentSchema>({
   verb: 'POST',
@@ -22,7 +23,7 @@ export const createIntentEndpoint = endpoint<Services, typeof createIntentSchema
   idempotent: true,
   dialect: 'payment',
   body: createIntentSchema,
-  answers: { 201: createdIntent },
+  answers: { 201: createdIntent, 422: failedResult },
   examples: [
     {
       summary: 'An order of an app',

@@ -13,7 +13,7 @@ export const testCatalogueEndpoint = endpoint<Services>({
   operationId: 'getTestCatalogue',
   summary: 'List what can be tested',
   description:
-    'The card numbers, accounts and simulation modes that have a meaning, all response codes with advice, and the ' +
+    'The card numbers, accounts, amounts and simulation modes that have a meaning, all response codes with advice, and the ' +
     'BINs that the look-up knows. Any other valid number is approved.',
   tag: 'Test',
   version: '2.5.0',
@@ -39,6 +39,7 @@ export const testCatalogueEndpoint = endpoint<Services>({
         accounts: [
           { number: 'DE89370400440532013000', outcome: 'approved', description: 'Approves everything' },
         ],
+        amounts: [{ value: 99990351, outcome: 'declined 51', description: 'Insufficient funds' }],
         simulationModes: [
           { mode: '0000', outcome: 'approved', description: 'Approves, whatever the card or account says' },
         ],

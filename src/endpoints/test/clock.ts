@@ -37,7 +37,7 @@ export const moveClockEndpoint = endpoint<Services, typeof clockRequest>({
   summary: 'Move the test clock forward',
   description:
     'Moves by a duration or to an instant, never back. The answer comes when everything that became due has run: ' +
-    'delayed captures, expiries, inquiries of unknown outcomes, retention of keys.',
+    'delayed captures, expiries, inquiries of unknown outcomes, deliveries of events, retention of keys.',
   body: clockRequest,
   examples: [
     {
@@ -45,6 +45,12 @@ export const moveClockEndpoint = endpoint<Services, typeof clockRequest>({
       body: { advance: 'PT1H' },
       status: 200,
       answer: { now: '2026-11-15T13:00:00.000Z' },
+    },
+    {
+      summary: 'Eight days later',
+      body: { advance: 'P8D' },
+      status: 200,
+      answer: { now: '2026-11-23T12:00:00.000Z' },
     },
   ],
   async handle({ body, merchant }, { engine, testTools }) {

@@ -187,6 +187,7 @@ describe('stored payment methods', () => {
             last4Digits: '3253',
             brand: 'visa',
             expiryDate: '203512',
+            now: expect.any(Date),
           },
         },
         {
@@ -198,6 +199,7 @@ describe('stored payment methods', () => {
             last4Digits: '3246',
             brand: 'visa',
             expiryDate: '203201',
+            now: expect.any(Date),
           },
         },
       ]),

@@ -1,0 +1,56 @@
+/** Which gateway and which merchant a developer's command speaks for: what is named, else the demo merchant next door. */
+import { type Command, Option } from 'commander'
+import { readDemoMerchant } from '#commands/demo-merchant.ts'
+import { UsageFault } from '#commands/faults.ts'
+import type { Config } from '#config.ts'
+import { createGatewayClient, type GatewayClient } from '#webhooks/gateway-client.ts'
+
+export interface CredentialOptions {
+  readonly api?: string
+  readonly merchant?: string
+  readonly key?: string
+}
+
+export const addCredentialOptions = (command: Command): Command =>
+  command
+    .addOption(
+      new Option('--api <url>', 'base URL of the running gateway (default: this installation’s)').env(
+        'TOLLGATE_API',
+      ),
+    )
+    .addOption(
+      new Option('--merchant <id>', 'merchant id (default: the demo merchant)').env('TOLLGATE_MERCHANT'),
+    )
+    .addOption(new Option('--key <key>', 'its API key').env('TOLLGATE_KEY'))
+
+export interface Signed {
+  readonly client: GatewayClient
+  readonly merchantId: string
+  readonly apiKey: string
+  /** Known for the demo merchant only. */
+  readonly webhookSecret?: string
+}
+
+export async function signIn(options: CredentialOptions, config: Config): Promise<Signed> {
+  const { merchantId, apiKey, webhookSecret } = await findCredentials(options, config)
+  const baseUrl = (options.api ?? guessBaseUrl(config)).replace(/\/$/, '')
+  return { client: createGatewayClient({ baseUrl, merchantId, apiKey }), merchantId, apiKey, webhookSecret }
+}
+
+async function findCredentials({ merchant, key }: CredentialOptions, { dataDirectory }: Config) {
+  const demo = await readDemoMerchant(dataDirectory)
+  if (merchant === undefined && key === undefined && demo) return demo
+  if (merchant !== undefined && merchant === demo?.merchantId && (key === undefined || key === demo.apiKey))
+    return demo
+  if (merchant === undefined || key === undefined) {
+    throw new UsageFault('--merchant and --key must be given: there is no demo merchant in the data folder')
+  }
+  return { merchantId: merchant, apiKey: key, webhookSecret: undefined }
+}
+
+function guessBaseUrl({ publicUrl, host, port, tls }: Config): string {
+  // What listens on all addresses is reached on the nearest.
+  const reachable =
+    host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return `${publicUrl ?? `${tls ? 'https' : 'http'}://${reachable}:${port}`}/api/v2`
+}

@@ -1,0 +1,239 @@
+/** `listen`, `events replay`, `trigger` and `webhook-secret rotate`: a developer's window on webhooks. */
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { addCredentialOptions, type CredentialOptions, signIn } from '#commands/credentials.ts'
+import { keepDemoSecret } from '#commands/demo-merchant.ts'
+import { CommandFault } from '#commands/faults.ts'
+import { watchLifetime } from '#commands/lifetime.ts'
+import { withMerchants } from '#commands/open-database.ts'
+import type { Config } from '#config.ts'
+import { parseInstant } from '#domain/dates.ts'
+import { addDuration } from '#domain/duration.ts'
+import { isWebAddress } from '#domain/text.ts'
+import { ClientFault, type GatewayClient } from '#webhooks/gateway-client.ts'
+import { deriveSecret, listenForEvents, type ShownEvent } from '#webhooks/listen.ts'
+import { replaySince } from '#webhooks/replay-since.ts'
+import { createSender } from '#webhooks/send.ts'
+import { readSecret, showSecret } from '#webhooks/sign.ts'
+import { scenarios, triggerEvent } from '#webhooks/trigger.ts'
+
+/** 720 hours: 30 days, as for keys. */
+const overlapHoursMax = 720
+
+const say = (line: string): void => console.log(line)
+
+export function addWebhookCommands(program: Command, readConfig: () => Config): void {
+  addListen(program, readConfig)
+  addReplay(program, readConfig)
+  addTrigger(program, readConfig)
+  addSecretRotation(program, readConfig)
+}
+
+interface ListenOptions extends CredentialOptions {
+  readonly forwardTo: string
+  readonly secret?: Buffer
+  readonly count?: number
+}
+
+function addListen(program: Command, readConfig: () => Config): void {
+  const command = program
+    .command('listen')
+    .description(
+      'Forwards new events of a merchant to an address of yours, such as one on localhost, signed like real ones, and ' +
+        'shows what it answers. Runs until Ctrl-C.',
+    )
+    .requiredOption('--forward-to <url>', 'where your shop listens', parseUrl)
+    .option(
+      '--secret <whsec>',
+      'sign with this secret (default: one that stays the same for the API key)',
+      parseSecret,
+    )
+    .option('--count <n>', 'end after so many events', parseCount)
+  addCredentialOptions(command).action((options: ListenOptions) =>
+    explainFaults(listen(options, readConfig())),
+  )
+}
+
+async function listen({ forwardTo, count, ...options }: ListenOptions, config: Config): Promise<void> {
+  const { client, merchantId, apiKey, webhookSecret } = await signIn(options, config)
+  const secret = options.secret ?? readSecret(webhookSecret ?? '') ?? deriveSecret(apiKey)
+  const lifetime = watchLifetime({ watched: process, nowMs: () => performance.now(), every: () => () => {} })
+  // The developer's own machine: nobody else chooses this address.
+  const sender = createSender({ policy: { httpsOnly: false, loopback: true, anywhere: true } })
+  say(`listening for events of ${merchantId} at ${client.baseUrl}`)
+  say(`forwarding to: ${forwardTo}`)
+  say(`webhook secret: ${showSecret(secret)}`)
+  try {
+    const forwarded = await listenForEvents(
+      { forwardTo, secret, count },
+      {
+        client,
+        sender,
+        say,
+        nowMs: Date.now,
+        isEnding: lifetime.isEnding,
+        pause: milliseconds => waitOr(lifetime.ended, milliseconds),
+      },
+    )
+    say(`${forwarded} forwarded.`)
+  } finally {
+    lifetime.release()
+    await sender.close()
+  }
+}
+
+async function waitOr(ended: Promise<unknown>, milliseconds: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, milliseconds)
+  await Promise.race([promise, ended])
+  clearTimeout(timer)
+}
+
+interface ReplayOptions extends CredentialOptions {
+  readonly since: string
+  readonly status?: string
+}
+
+function addReplay(program: Command, readConfig: () => Config): void {
+  const events = program.command('events').summary('send events again')
+  events.description('Sends events again that a receiver missed.')
+  const command = events
+    .command('replay')
+    .description('Sends all events since a time again, the oldest first, under their old ids.')
+    .requiredOption('--since <time>', 'how long ago (PT2H, P1D) or a date (2026-11-15T08:00:00Z)', parseSince)
+    .addOption(new Option('--status <status>', 'only those').choices(['PENDING', 'DELIVERED', 'FAILED']))
+  addCredentialOptions(command).action((options: ReplayOptions) =>
+    explainFaults(replay(options, readConfig())),
+  )
+}
+
+async function replay({ since, status, ...options }: ReplayOptions, config: Config): Promise<void> {
+  const { client } = await signIn(options, config)
+  const sinceMs = toInstant(since, await readNow(client))
+  const count = await replaySince({ sinceMs, status }, { client, say: line => console.error(line) })
+  say(count === 0 ? 'There is nothing to send again.' : `${count} sent again.`)
+}
+
+/** The merchant's clock; live has none and takes real time. */
+async function readNow(client: GatewayClient): Promise<number> {
+  try {
+    return Date.parse((await client.get<{ now: string }>('/test/clock')).now)
+  } catch (error) {
+    if (error instanceof ClientFault && error.status === 404) return Date.now()
+    throw error
+  }
+}
+
+function toInstant(since: string, nowMs: number): number {
+  const later = addDuration(nowMs, since)
+  return later === undefined ? (parseInstant(toDateTime(since)) ?? Number.NaN) : nowMs - (later - nowMs)
+}
+
+const toDateTime = (text: string): string => (/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
+
+function addTrigger(program: Command, readConfig: () => Config): void {
+  const names = Object.keys(scenarios)
+  const width = Math.max(...names.map(name => name.length))
+  const list = names.map(name => `  ${name.padEnd(width)}  ${scenarios[name]?.meaning}`)
+  const command = program
+    .command('trigger')
+    .argument('<event>', 'which one; see below', parseScenario)
+    .description(
+      'Makes an event happen in the test environment: a real test payment, and a move of the test clock.',
+    )
+    .option('--webhook-url <url>', 'where it is to go instead of the merchant’s own address', parseUrl)
+    .addHelpText('after', `\nEvents:\n${list.join('\n')}`)
+  addCredentialOptions(command).action(
+    (name: string, { webhookUrl, ...options }: CredentialOptions & { webhookUrl?: string }) =>
+      explainFaults(trigger({ name, webhook: webhookUrl }, options, readConfig())),
+  )
+}
+
+async function trigger(
+  wanted: { name: string; webhook?: string },
+  options: CredentialOptions,
+  config: Config,
+): Promise<void> {
+  const { client } = await signIn(options, config)
+  const triggered = await triggerEvent(wanted, { client, say: line => console.error(line), nowMs: Date.now })
+  say(`payId: ${triggered.payId}`)
+  for (const event of triggered.events) say(`event: ${describeEvent(event)}`)
+  console.error(`The merchant’s clock now says ${triggered.now}.`)
+}
+
+function describeEvent({ id, sequence, status, url, body, attempts }: ShownEvent): string {
+  const last = attempts.at(-1)
+  const heard = last ? `, last answer ${last.status ?? 'none'} ${last.answer}`.trimEnd() : ''
+  return `${id} (sequence ${sequence}, payment ${body.status} ${body.responseCode}) ${status} ${url ?? ''}${heard}`
+}
+
+function addSecretRotation(program: Command, readConfig: () => Config): void {
+  const secret = program.command('webhook-secret').summary("change a merchant's webhook secret")
+  secret.description("Changes merchants' webhook secrets.")
+  secret
+    .command('rotate')
+    .argument('<id>', 'merchant id')
+    .description('Makes a new secret. For the overlap every webhook carries a signature of the old one, too.')
+    .addOption(
+      new Option('--overlap-hours <hours>', 'how long the old secret signs along; 0 ends it now')
+        .argParser(parseHours)
+        .default(24),
+    )
+    .addOption(new Option('--json', 'print one line of JSON'))
+    .action(async (id: string, { overlapHours, json }: { overlapHours: number; json?: true }) => {
+      const config = readConfig()
+      const webhookSecret = await withMerchants(config, async merchants => {
+        const made = await merchants.rotateWebhookSecret(id, overlapHours)
+        if (made === undefined) {
+          throw new CommandFault(`there is no merchant "${id}"; "tollgate merchant list" shows all`)
+        }
+        await keepDemoSecret(config.dataDirectory, id, made)
+        return made
+      })
+      if (json) return say(JSON.stringify({ merchantId: id, webhookSecret, overlapHours }))
+      say(`merchant id: ${id}`)
+      say(`webhook secret: ${webhookSecret}`)
+      console.error(`Keep the secret now: it is not shown again. The old one ends in ${overlapHours} hours.`)
+    })
+}
+
+/** What the gateway says no to is told in one sentence, like every other fault of a command. */
+async function explainFaults(work: Promise<void>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    throw error instanceof ClientFault ? new CommandFault(error.message, { cause: error }) : error
+  }
+}
+
+function parseUrl(text: string): string {
+  if (isWebAddress(text)) return text
+  throw new InvalidArgumentError('It must be an http or https address without credentials in it.')
+}
+
+function parseSecret(text: string): Buffer {
+  const secret = readSecret(text)
+  if (secret) return secret
+  throw new InvalidArgumentError('It must be whsec_ and 24 to 64 bytes in base64.')
+}
+
+function parseSince(text: string): string {
+  if (Number.isFinite(toInstant(text, 0))) return text
+  throw new InvalidArgumentError('It must be an ISO 8601 duration such as PT2H, or a date.')
+}
+
+function parseScenario(text: string): string {
+  if (text in scenarios) return text
+  throw new InvalidArgumentError(`It must be one of ${Object.keys(scenarios).join(', ')}.`)
+}
+
+const parseWhole =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+  }
+
+const parseHours = parseWhole(0, overlapHoursMax)
+/** A million: nobody waits for more. */
+const parseCount = parseWhole(1, 1_000_000)

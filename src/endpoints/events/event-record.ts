@@ -1,0 +1,56 @@
+/** An event in the words of the API, and the example that the reference shows of it. */
+import Type from 'typebox'
+import { exampleIds } from '#endpoints/payments/follow-up.ts'
+import { NotFound } from '#http/ports.ts'
+import type { EventRecord } from '#schemas/event.ts'
+import type { StoredEvent } from '#storage/events.ts'
+
+export const eventPath = Type.Object({
+  id: Type.String({ maxLength: 64, description: 'The id of the event.' }),
+})
+
+/** Whatever does not look like an id of ours is not found, like one that nobody has. */
+export function requireEventId({ id }: { readonly id: string }): string {
+  if (!/^[0-9a-f]{32}$/.test(id)) throw new NotFound()
+  return id
+}
+
+export const toEventRecord = ({ createdAt, attempts, body, ...event }: StoredEvent): EventRecord => ({
+  id: event.id,
+  payId: event.payId,
+  sequence: event.sequence,
+  status: event.status,
+  url: event.url,
+  creationDate: createdAt.toISOString(),
+  body: body as Record<string, unknown>,
+  attempts: attempts.map(attempt => ({ ...attempt, at: attempt.at.toISOString() })),
+})
+
+const xId = '019a3f6ba0117d3f90415263748596a7'
+
+export const eventExample = {
+  id: '019a3f6d1e2f7a3b8c4d5e6f70819203',
+  payId: exampleIds.payId,
+  sequence: 1,
+  status: 'FAILED',
+  creationDate: '2026-11-16T12:00:00.000Z',
+  body: {
+    payId: exampleIds.payId,
+    transId: 'order-2001',
+    status: 'FAILED',
+    responseCode: '21000402',
+    responseDescription: 'Timed out or expired.',
+    amount: { value: 4999, currency: 'EUR' },
+    paymentMethods: [{ type: 'CARD' }],
+    creationDate: '2026-11-15T12:00:00.000Z',
+    sequence: 1,
+    xId,
+  },
+  attempts: [
+    {
+      at: '2026-11-16T12:00:00.000Z',
+      durationMs: 0,
+      answer: 'not sent: neither the payment nor the merchant names an address',
+    },
+  ],
+}

@@ -1,0 +1,52 @@
+/**
+ * A bank sends back what was captured: money goes without the merchant's doing, so no guard can refuse it. What is left of
+ * the capture is then refunded, and the payment shows it as a refund whose response code tells why.
+ */
+import type { XId } from '#domain/ids.ts'
+import { add } from '#domain/money.ts'
+import { simulatedCode } from '#domain/response-codes.ts'
+import type { ProviderFacts } from '#lifecycle/outcome.ts'
+import { findOperation, lastOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { restOf } from '#lifecycle/refund.ts'
+
+export interface Returned {
+  /** The capture that is sent back. */
+  readonly capture: XId
+  /** The reference of the refund it becomes. */
+  readonly xId: XId
+  /** The last four digits of the response code. */
+  readonly detail: string
+  readonly provider: ProviderFacts
+  readonly now: Date
+}
+
+/** Undefined: nothing of that capture is left; the merchant has given it back already, or may have. */
+export function returnCapture(payment: Payment, returned: Returned): Payment | undefined {
+  const { xId, detail, provider, now } = returned
+  const capture = findOperation(payment, returned.capture)
+  const amount = capture?.state === 'OK' ? restOf(payment, capture) : 0
+  if (!capture || amount === 0) return undefined
+  const operation: Operation = {
+    xId,
+    sequence: lastOperation(payment).sequence + 1,
+    type: 'REFUND',
+    // The money has moved, so the refund is done; the code is the bank's reason.
+    state: 'OK',
+    amount,
+    transId: capture.transId,
+    refNr: capture.refNr,
+    responseCode: simulatedCode(payment.method.family, detail),
+    prepared: {},
+    provider,
+    details: { refundOf: capture.xId },
+    createdAt: now,
+    updatedAt: now,
+  }
+  return {
+    ...payment,
+    sums: { ...payment.sums, refunded: add(payment.sums.refunded, amount) },
+    operations: [...payment.operations, operation],
+    updatedAt: now,
+    version: payment.version + 1,
+  }
+}

@@ -1,0 +1,61 @@
+/** Events as the API shows them: what the merchant was told, where, and how each attempt went. */
+import Type, { type Static } from 'typebox'
+import { choice, closed, formatted, optional, text, url, whole } from '#schemas/fields.ts'
+import { ownId, payId } from '#schemas/identifiers.ts'
+
+const eventStatus = choice(
+  ['PENDING', 'DELIVERED', 'FAILED'],
+  'PENDING is tried by itself, DELIVERED was taken with a 2xx, FAILED is sent again by a replay only.',
+)
+
+const eventAttempt = closed(
+  {
+    at: formatted('date-time', "When, in the merchant's time."),
+    status: optional(whole(100, 999, 'The HTTP status; absent when no answer came.')),
+    durationMs: whole(0, 86_400_000, 'How long it took.'),
+    answer: text(1024, 'The first bytes of the answer, or why there is none.'),
+  },
+  { title: 'EventAttempt', description: 'One try to deliver the event.' },
+)
+
+/** 10,000: ten of its own and as many for each replay; nobody replays a thousand times. */
+const attemptsMax = 10_000
+
+export const eventRecord = closed(
+  {
+    id: ownId('Id of the event; every attempt carries it as webhook-id.'),
+    payId,
+    sequence: whole(1, 2_147_483_647, 'Number of the event among those of its payment, from 1.'),
+    status: eventStatus,
+    url: optional(url('Where it goes, or where it went last; absent when there is no address.')),
+    creationDate: formatted('date-time', 'When it was written, together with what it tells of.'),
+    body: Type.Object({}, { description: 'What an enhanced webhook carries.', additionalProperties: true }),
+    attempts: Type.Array(eventAttempt, { maxItems: attemptsMax, description: 'The oldest first.' }),
+  },
+  { title: 'Event', description: 'A notice about a payment and how it was delivered.' },
+)
+export type EventRecord = Static<typeof eventRecord>
+
+export const eventsPageSize = 20
+
+export const eventList = closed(
+  {
+    totalNumberOfPages: whole(0, 2_147_483_647, 'How many pages there are.'),
+    totalNumberOfItems: whole(0, 2_147_483_647, 'How many events there are.'),
+    page: whole(1, 2_147_483_647, 'This page.'),
+    pageSize: whole(eventsPageSize, eventsPageSize, 'How many events a page holds at most.'),
+    data: Type.Array(eventRecord, { maxItems: eventsPageSize, description: 'The newest first.' }),
+  },
+  { title: 'EventList', description: 'One page of events.' },
+)
+export type EventList = Static<typeof eventList>
+
+export const eventQuery = closed(
+  {
+    page: optional(text(9, 'Which page, from 1; the first unless given.', { pattern: '^[1-9][0-9]{0,8}$' })),
+    payId: optional(ownId('Only events of this payment.')),
+    status: optional(eventStatus),
+  },
+  { title: 'EventQuery', description: 'Which events to list.' },
+)
+export type EventQuery = Static<typeof eventQuery>

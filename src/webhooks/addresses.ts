@@ -1,0 +1,48 @@
+/**
+ * Which addresses a webhook may be sent to. Decided on the address a connection would really go to, never on a name:
+ * every way of writing one has become the same number by then. What is not known to be public is refused.
+ */
+import ipaddr from 'ipaddr.js'
+import type { AddressPolicy } from '#webhooks/policies.ts'
+
+/** Handed out today by the registries; all else of IPv6 is either local, embedded or not in use. */
+const globalUnicast = ipaddr.parseCIDR('2000::/3')
+
+/** Parts of the global range that are not simply hosts: each with what it would lead to. */
+const detours = [
+  // Teredo, benchmarks, ORCHID and whatever else the IETF keeps for protocols.
+  '2001::/23',
+  '2001:db8::/32',
+  // 6to4: an IPv4 address in the middle.
+  '2002::/16',
+  '3fff::/20',
+  // The old 6bone.
+  '3ffe::/16',
+].map(range => ipaddr.parseCIDR(range))
+
+/** Undefined when the address may be connected to, else why not. */
+export function refuseAddress(address: string, policy: AddressPolicy): string | undefined {
+  if (policy.anywhere) return undefined
+  const written = canonize(address)
+  if (!ipaddr.isValid(written)) return `${address} is no address`
+  // `process` turns a mapped address (::ffff:127.0.0.1) into the IPv4 address that it is.
+  const parsed = ipaddr.process(written)
+  const range = parsed.range()
+  if (range === 'loopback' && policy.loopback) return undefined
+  const open = parsed.kind() === 'ipv4' ? range === 'unicast' : isGlobal(parsed as ipaddr.IPv6)
+  return open ? undefined : `${address} is not a public address (${range})`
+}
+
+/** One way of writing for each address: ::127.0.0.1, say, is not a mapped address, though it may be read as one. */
+function canonize(address: string): string {
+  if (!address.includes(':')) return address
+  const url = `http://[${address}]/`
+  return URL.canParse(url) ? new URL(url).hostname.slice(1, -1) : ''
+}
+
+function isGlobal(address: ipaddr.IPv6): boolean {
+  if (!address.match(globalUnicast) || detours.some(range => address.match(range))) return false
+  // ISATAP: an IPv4 address behind 0:5efe or 200:5efe.
+  const { parts } = address
+  return !(parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200))
+}

@@ -1,0 +1,82 @@
+/** Speaks to a running gateway over its API, for commands that help developers. Faults become sentences for people. */
+import { setTimeout as delay } from 'node:timers/promises'
+
+export interface GatewayClient {
+  readonly baseUrl: string
+  get<T>(path: string): Promise<T>
+  post<T>(path: string, body?: unknown): Promise<T>
+}
+
+/** The gateway said no, or did not answer. The message says what to do. */
+export class ClientFault extends Error {
+  readonly status: number | undefined
+
+  constructor(message: string, options: { status?: number; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.status = options.status
+  }
+}
+
+export interface ClientOptions {
+  /** With /api/v2. */
+  readonly baseUrl: string
+  readonly merchantId: string
+  readonly apiKey: string
+}
+
+/** 120 s: moving a test clock waits for every delivery that became due. */
+const patienceMs = 120_000
+
+/** 5: whoever is told to slow down that often has another problem. */
+const triesMax = 5
+
+export function createGatewayClient({ baseUrl, merchantId, apiKey }: ClientOptions): GatewayClient {
+  const authorization = `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
+
+  async function send(verb: string, path: string, body: unknown): Promise<Response> {
+    try {
+      return await fetch(`${baseUrl}${path}`, {
+        method: verb,
+        headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(patienceMs),
+      })
+    } catch (error) {
+      const { cause = error } = error as Error
+      const reason = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message
+      throw new ClientFault(
+        `no gateway answers at ${baseUrl} (${reason}); start it with npm start, or name its address with --api`,
+        { cause: error },
+      )
+    }
+  }
+
+  async function call<T>(verb: string, path: string, body?: unknown): Promise<T> {
+    for (let tried = 1; ; tried += 1) {
+      const response = await send(verb, path, body)
+      if (response.ok) return (await response.json()) as T
+      if (response.status === 429 && tried < triesMax) {
+        await delay(Number(response.headers.get('retry-after') ?? 1) * 1_000)
+        continue
+      }
+      throw await toFault(response, `${verb} ${path}`, merchantId)
+    }
+  }
+
+  return {
+    baseUrl,
+    get: path => call('GET', path),
+    post: (path, body) => call('POST', path, body),
+  }
+}
+
+async function toFault(response: Response, request: string, merchantId: string): Promise<ClientFault> {
+  const { status } = response
+  const told = (await response.text()).slice(0, 500)
+  const sentences: Readonly<Record<number, string>> = {
+    401: `the gateway does not know these credentials of ${merchantId}; give --merchant and --key of one of its merchants`,
+    403: `the merchant ${merchantId} is disabled`,
+    404: `the gateway has no ${request}; is it the right address, and a test environment?`,
+  }
+  return new ClientFault(sentences[status] ?? `${request} was answered ${status}: ${told}`, { status })
+}

@@ -1,0 +1,24 @@
+/** Which addresses may be called in which environment, as far as the address itself tells; see addresses.ts for the rest. */
+
+export interface AddressPolicy {
+  readonly httpsOnly: boolean
+  readonly loopback: boolean
+  /** For the developer's own machine, where nobody else chooses the address. */
+  readonly anywhere?: true
+}
+
+export const addressPolicies = {
+  live: { httpsOnly: true, loopback: false },
+  test: { httpsOnly: false, loopback: true },
+} as const satisfies Record<'test' | 'live', AddressPolicy>
+
+/** The address may not be called. The message is shown to the merchant. */
+export class AddressRefused extends Error {}
+
+/** Undefined when the address is one that may be asked at all, else why not. */
+export function refuseUrl(url: URL, policy: AddressPolicy): string | undefined {
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return `${url.protocol} is not spoken here`
+  if (policy.httpsOnly && url.protocol !== 'https:') return 'only https addresses are called in live'
+  if (url.username !== '' || url.password !== '') return 'an address must not hold credentials'
+  return undefined
+}

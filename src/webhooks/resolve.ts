@@ -1,0 +1,49 @@
+/**
+ * Names to addresses, asked once per connection. Every address of the answer is judged before any is used, and the
+ * connection is made to those very addresses: there is no second look-up that could say something else.
+ */
+import { Resolver } from 'node:dns/promises'
+import type { LookupFunction } from 'node:net'
+import { refuseAddress } from '#webhooks/addresses.ts'
+import { type AddressPolicy, AddressRefused } from '#webhooks/policies.ts'
+
+/** All addresses of a name; rejects when it has none. */
+export type Resolve = (name: string) => Promise<readonly string[]>
+
+/** 3 s, twice: half of an attempt's time at most. */
+const resolverOptions = { timeout: 3_000, tries: 2 }
+
+/**
+ * Asks name servers itself. The system's own look-up would block one of four threads that the whole process shares: four
+ * merchants with a name server that does not answer would hold up everybody.
+ */
+export function createResolve(): Resolve {
+  const resolver = new Resolver(resolverOptions)
+  return async name => {
+    const plain = name.replace(/\.$/, '').toLowerCase()
+    // RFC 6761: this name never leaves the machine.
+    if (plain === 'localhost' || plain.endsWith('.localhost')) return ['127.0.0.1', '::1']
+    const answers = await Promise.allSettled([resolver.resolve4(plain), resolver.resolve6(plain)])
+    const found = answers.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []))
+    if (found.length > 0) return found
+    const failed = answers.find(answer => answer.status === 'rejected')
+    throw new Error(`the name ${name} has no address`, { cause: failed?.reason })
+  }
+}
+
+/** In the shape that a socket asks for names. One forbidden address among several spoils all of them. */
+export function guardLookup(resolve: Resolve, policy: AddressPolicy): LookupFunction {
+  return (name, options, callback) => {
+    resolve(name).then(
+      addresses => {
+        const refusal = addresses.map(address => refuseAddress(address, policy)).find(Boolean)
+        if (refusal) return callback(new AddressRefused(`${name}: ${refusal}`), '')
+        const found = addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
+        const [first] = found
+        if (!first) return callback(new Error(`the name ${name} has no address`), '')
+        return options.all ? callback(null, found) : callback(null, first.address, first.family)
+      },
+      (error: Error) => callback(error, ''),
+    )
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * When an event is sent again, and when that ends. Pure: time is handed in as text or numbers, chance as a number.
+ */
+
+const secondMs = 1_000
+const minuteMs = 60 * secondMs
+const hourMs = 60 * minuteMs
+
+/** The contract's pauses after the first, second, … attempt: 75.6 hours in all. */
+export const pausesMs: readonly number[] = [
+  5 * secondMs,
+  5 * minuteMs,
+  30 * minuteMs,
+  2 * hourMs,
+  5 * hourMs,
+  10 * hourMs,
+  14 * hourMs,
+  20 * hourMs,
+  24 * hourMs,
+]
+
+/** 10 %: enough that a receiver which comes back is not met by everybody in the same second. */
+const jitter = 0.1
+
+/** 24 h, the longest pause of ours: a receiver may slow us down, but not put us off for ever. */
+const retryAfterMaxMs = 24 * hourMs
+
+/** Says that the address is gone for good. */
+const gone = 410
+
+export interface Attempted {
+  /** Undefined when there was no answer. */
+  readonly status: number | undefined
+  /** The header as it came. */
+  readonly retryAfter: string | undefined
+  /** How many attempts there were in this round, this one included. */
+  readonly tries: number
+}
+
+export type Verdict =
+  | { readonly status: 'DELIVERED' | 'FAILED' }
+  | { readonly status: 'PENDING'; readonly pauseMs: number }
+
+export const isTaken = (status: number | undefined): boolean =>
+  status !== undefined && status >= 200 && status < 300
+
+/** `chance` lies between 0 and 1; `nowMs` is real time, because that is what a date in an answer means. */
+export function decideNext(
+  { status, retryAfter, tries }: Attempted,
+  { chance, nowMs }: { chance: number; nowMs: number },
+): Verdict {
+  if (isTaken(status)) return { status: 'DELIVERED' }
+  const pauseMs = pausesMs[tries - 1]
+  if (status === gone || pauseMs === undefined) return { status: 'FAILED' }
+  const jittered = Math.round(pauseMs * (1 + jitter * (2 * chance - 1)))
+  // A wish for less than our own pause changes nothing: the header says how long to wait at least.
+  return { status: 'PENDING', pauseMs: Math.max(jittered, readRetryAfter(retryAfter, nowMs)) }
+}
+
+/** Seconds or an HTTP date; 0 for anything else. */
+export function readRetryAfter(header: string | undefined, nowMs: number): number {
+  const text = header?.trim() ?? ''
+  const seconds = /^[0-9]{1,10}$/.test(text)
+  // An HTTP date begins with the name of a day; Date.parse alone would read nearly anything as a date.
+  const date = /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) - nowMs : Number.NaN
+  const waitMs = seconds ? Number(text) * secondMs : date
+  return Number.isFinite(waitMs) ? Math.min(Math.max(waitMs, 0), retryAfterMaxMs) : 0
+}

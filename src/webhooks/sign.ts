@@ -1,0 +1,30 @@
+/**
+ * Signatures as the Standard Webhooks specification has them: HMAC-SHA256 over id, time and body. While a secret
+ * rotates there is one signature for each secret that is still good, so that either proves the message.
+ */
+import { createHmac } from 'node:crypto'
+
+export interface Signed {
+  readonly id: string
+  /** Real time in seconds: a receiver refuses what is minutes old, and it has no test clock. */
+  readonly timestamp: number
+  readonly body: string
+}
+
+/** The value of the header `webhook-signature`; the newest secret comes first. */
+export function signMessage({ id, timestamp, body }: Signed, secrets: readonly Uint8Array[]): string {
+  const text = `${id}.${timestamp}.${body}`
+  return secrets.map(secret => `v1,${createHmac('sha256', secret).update(text).digest('base64')}`).join(' ')
+}
+
+const prefix = 'whsec_'
+
+export const showSecret = (secret: Uint8Array): string => `${prefix}${Buffer.from(secret).toString('base64')}`
+
+/** 24 to 64 bytes: what the specification allows. Undefined for what is no secret. */
+export function readSecret(text: string): Buffer | undefined {
+  const encoded = text.startsWith(prefix) ? text.slice(prefix.length) : ''
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return undefined
+  const secret = Buffer.from(encoded, 'base64')
+  return secret.length >= 24 && secret.length <= 64 ? secret : undefined
+}

@@ -1,0 +1,246 @@
+/**
+ * Sends what is due to its receivers and writes down what they said. It is woken by every commit that holds an event and
+ * looks around by itself for retries and for what other processes left. A claim is a lease: what dies here comes back.
+ */
+import type { MerchantId } from '#domain/ids.ts'
+import type { Clock } from '#operations/engine.ts'
+import type { Attempt, Delivery, DeliveryStore } from '#storage/deliveries.ts'
+import { buildMessage } from '#webhooks/message.ts'
+import { decideNext } from '#webhooks/schedule.ts'
+import type { Sender, Sent } from '#webhooks/send.ts'
+import { createLanes, laneStart } from '#workers/lanes.ts'
+
+export interface DeliveryWorker {
+  /** Something may be due. Never throws. */
+  wake(): void
+  /** Runs one round of what is due now, for one merchant or for all, and returns how much that was. */
+  runDue(merchantId?: MerchantId): Promise<number>
+  /** At the start of a process that is alone: takes over what a dead one had claimed. */
+  recover(): Promise<void>
+  /** Lets what is under way end for a moment, gives the rest back. */
+  stop(): Promise<void>
+}
+
+export interface DeliveryDeps {
+  readonly store: DeliveryStore
+  readonly sender: Sender
+  readonly openSecret: (merchantId: MerchantId, sealed: Buffer) => Uint8Array
+  readonly clock: Clock
+  /** From 0 to 1. */
+  readonly chance: () => number
+  readonly onError: (error: unknown) => void
+}
+
+/** 30 s: an attempt of 15 s and its record fit in twice; after a crash an event is visible again that soon. */
+const leaseMs = 30_000
+
+/** 1,024 messages under way in all: sockets and memory for that many are there on the smallest machine. */
+const inFlightMax = 1_024
+
+/** 128 attempts share a commit at most, like payments do. */
+const recordMax = 128
+
+/** 2 s of the few that a stop may take: what has no answer by then is sent again by the next process. */
+const stopPatienceMs = 2_000
+
+/** 1,000 secrets are kept open; unsealing one takes some microseconds. */
+const openSecretsMax = 1_000
+
+export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
+  const { store, sender, clock, onError } = deps
+  const lanes = createLanes()
+  const underWay = new Map<string, { delivery: Delivery; done: Promise<void> }>()
+  const record = createRecorder(store)
+  const secretsOf = createSecretCache(deps.openSecret)
+  let stopped = false
+  let pumping = false
+  let again = false
+
+  async function deliver(delivery: Delivery): Promise<void> {
+    let arrived = false
+    try {
+      // In the merchant's time. Where its test clock was moved, an attempt happens when it was due: a jump of days then
+      // runs the whole schedule. In real time a late attempt is late, so that an outage of ours burns no retries.
+      const { clockOffsetMs, dueAt } = delivery
+      const at = clockOffsetMs > 0 ? dueAt.getTime() + clockOffsetMs : clock.nowMs()
+      const sent = await send(delivery)
+      arrived = sent.status !== undefined
+      // Cut off by our own stop: not an attempt of the receiver's making.
+      if (stopped && !arrived) return
+      await record(conclude(delivery, sent, at))
+    } catch (error) {
+      // The lease brings it back.
+      onError(error)
+    } finally {
+      lanes.leave(delivery, arrived)
+    }
+  }
+
+  async function send(delivery: Delivery): Promise<Sent> {
+    const { url } = delivery
+    if (url === null) return { status: undefined, answer: noAddress, retryAfter: undefined, durationMs: 0 }
+    return sender.send(
+      buildMessage({ ...delivery, url }, { secrets: secretsOf(delivery), nowMs: clock.nowMs() }),
+    )
+  }
+
+  function conclude(delivery: Delivery, sent: Sent, at: number): Attempt {
+    const { status, durationMs, answer, retryAfter } = sent
+    const attempted = { status, retryAfter, tries: delivery.tries + 1 }
+    // Nobody is going to hear it, however often it is tried.
+    const verdict =
+      delivery.url === null
+        ? ({ status: 'FAILED' } as const)
+        : decideNext(attempted, { chance: deps.chance(), nowMs: clock.nowMs() })
+    return {
+      delivery,
+      at: new Date(at),
+      status,
+      durationMs,
+      answer,
+      verdict: verdict.status,
+      ...(verdict.status === 'PENDING' ? { nextAt: new Date(at + verdict.pauseMs) } : {}),
+    }
+  }
+
+  /** Claims what fits and starts it. */
+  async function claim(merchantId?: MerchantId): Promise<readonly Promise<void>[]> {
+    const limit = inFlightMax - underWay.size
+    if (stopped || limit <= 0) return []
+    const now = new Date(clock.nowMs())
+    const claimed = await store.claim({
+      now,
+      leaseMs,
+      limit,
+      lanes: lanes.list(),
+      laneFree: laneStart,
+      merchantId,
+    })
+    return claimed.map(start)
+  }
+
+  function start(delivery: Delivery): Promise<void> {
+    // A replay is a delivery of its own: it does not wait for an attempt that hangs.
+    const name = `${delivery.eventId} ${delivery.round}`
+    lanes.enter(delivery)
+    // Its last attempt is written but not quite put away: the next one follows it.
+    const before = underWay.get(name)?.done ?? Promise.resolve()
+    const done: Promise<void> = before
+      .then(() => deliver(delivery))
+      .finally(() => {
+        if (underWay.get(name)?.done === done) underWay.delete(name)
+        // Its place is free, and a later event of its payment may have waited for it.
+        wake()
+      })
+    underWay.set(name, { delivery, done })
+    return done
+  }
+
+  function wake(): void {
+    again = true
+    if (pumping || stopped) return
+    pumping = true
+    void pump()
+  }
+
+  async function pump(): Promise<void> {
+    try {
+      while (again && !stopped) {
+        again = false
+        await claim()
+      }
+    } catch (error) {
+      onError(error)
+    } finally {
+      pumping = false
+    }
+  }
+
+  return {
+    wake,
+    async runDue(merchantId) {
+      const started = await claim(merchantId)
+      await Promise.all(started)
+      return started.length
+    },
+    recover: () => store.releaseAll(),
+    async stop() {
+      stopped = true
+      const rest = [...underWay.values()]
+      const patience = Promise.withResolvers<void>()
+      const timer = setTimeout(patience.resolve, stopPatienceMs)
+      await Promise.race([Promise.all(rest.map(({ done }) => done)), patience.promise])
+      clearTimeout(timer)
+      const left = [...underWay.values()].map(({ delivery }) => delivery)
+      await sender.close()
+      await Promise.all(rest.map(({ done }) => done))
+      if (left.length > 0) await store.release(left)
+    },
+  }
+}
+
+const noAddress =
+  'not sent: neither the payment (urls.webhook) nor the merchant (tollgate merchant set … --webhook-url) names an address'
+
+interface Waiting {
+  readonly attempt: Attempt
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Attempts that end while others are being written share the next commit. Resolves when the attempt is written. */
+function createRecorder(store: DeliveryStore): (attempt: Attempt) => Promise<void> {
+  let waiting: Waiting[] = []
+  let writing = false
+
+  /** One statement writes an event once: a replay's attempt and the one it overtook go one after the other. */
+  function takeBatch(): Waiting[] {
+    const taken = new Map<string, Waiting>()
+    const rest: Waiting[] = []
+    for (const one of waiting) {
+      const { eventId } = one.attempt.delivery
+      if (taken.size < recordMax && !taken.has(eventId)) taken.set(eventId, one)
+      else rest.push(one)
+    }
+    waiting = rest
+    return [...taken.values()]
+  }
+
+  async function write(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = takeBatch()
+      try {
+        await store.record(batch.map(({ attempt }) => attempt))
+        for (const { resolve } of batch) resolve()
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    writing = false
+  }
+
+  return attempt =>
+    new Promise((resolve, reject) => {
+      waiting.push({ attempt, resolve, reject })
+      if (writing) return
+      writing = true
+      // Not at once: what ends in the same turn goes along.
+      setImmediate(() => void write())
+    })
+}
+
+/** The sealed bytes name the secret, so a rotation is seen with the next claim. */
+function createSecretCache(
+  openSecret: DeliveryDeps['openSecret'],
+): (delivery: Delivery) => readonly Uint8Array[] {
+  const open = new Map<string, Uint8Array>()
+  return ({ merchantId, secrets }) =>
+    secrets.map(sealed => {
+      const known = open.get(sealed)
+      if (known) return known
+      const secret = openSecret(merchantId, Buffer.from(sealed, 'base64'))
+      if (open.size >= openSecretsMax) open.clear()
+      open.set(sealed, secret)
+      return secret
+    })
+}

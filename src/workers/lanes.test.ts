@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import type { MerchantId } from '#domain/ids.ts'
+import { createLanes, laneStart } from '#workers/lanes.ts'
+
+const lane = { merchantId: 'mer_1' as MerchantId, receiver: 'https://shop.example' }
+const other = { ...lane, receiver: '' }
+
+test('an unused lane is not worth a word', () => {
+  const lanes = createLanes()
+  expect(lanes.list()).toEqual([])
+  lanes.enter(lane)
+  expect(lanes.list()).toEqual([{ ...lane, free: laneStart - 1 }])
+})
+
+test('widens by one with each that arrives, up to 64', () => {
+  const lanes = createLanes()
+  for (let count = 0; count < 100; count += 1) {
+    lanes.enter(lane)
+    lanes.leave(lane, true)
+  }
+  expect(lanes.list()).toEqual([{ ...lane, free: 64 }])
+})
+
+test('halves with each that does not, down to one, and recovers', () => {
+  const lanes = createLanes()
+  for (let count = 0; count < laneStart; count += 1) lanes.enter(lane)
+  const free = []
+  for (let count = 0; count < laneStart; count += 1) {
+    lanes.leave(lane, false)
+    free.push(lanes.list()[0]?.free)
+  }
+  // 8 places, 7 of them taken: 4 places; 6 taken: 2; 5 taken: 1; and so on, until the one place is free.
+  expect(free).toEqual([0, 0, 0, 0, 0, 0, 0, 1])
+  lanes.enter(lane)
+  lanes.leave(lane, true)
+  expect(lanes.list()).toEqual([{ ...lane, free: 2 }])
+})
+
+test('lanes do not know of each other', () => {
+  const lanes = createLanes()
+  lanes.enter(lane)
+  lanes.leave(lane, false)
+  lanes.enter(other)
+  expect(lanes.list()).toEqual([
+    { ...lane, free: laneStart / 2 },
+    { ...other, free: laneStart - 1 },
+  ])
+})

@@ -1,0 +1,64 @@
+/**
+ * How many messages may be on their way to one receiver at a time. A lane opens narrow, widens with every message that
+ * arrives and halves with every one that does not: a receiver that hangs soon holds one place, whatever waits for it.
+ */
+import type { Lane } from '#storage/deliveries.ts'
+
+export interface Lanes {
+  enter(lane: Lane): void
+  leave(lane: Lane, arrived: boolean): void
+  /** Lanes whose room differs from that of one that has never been used. */
+  list(): (Lane & { readonly free: number })[]
+}
+
+/** 8: a receiver nobody knows yet gets a few at once. */
+export const laneStart = 8
+
+/** 64: beyond this a receiver is not faster, only busier. */
+const laneMax = 64
+
+/** 10,000 receivers are remembered; the rest begin anew, which is only a little rude. */
+const rememberedMax = 10_000
+
+interface State {
+  readonly lane: Lane
+  inFlight: number
+  limit: number
+}
+
+export function createLanes(): Lanes {
+  const states = new Map<string, State>()
+  const stateOf = (lane: Lane): State => {
+    const name = `${lane.merchantId} ${lane.receiver}`
+    const known = states.get(name)
+    if (known) return known
+    const { merchantId, receiver } = lane
+    const made = { lane: { merchantId, receiver }, inFlight: 0, limit: laneStart }
+    states.set(name, made)
+    return made
+  }
+
+  function forgetIdle(): void {
+    if (states.size <= rememberedMax) return
+    for (const [name, { inFlight }] of states) {
+      if (inFlight === 0) states.delete(name)
+      if (states.size <= rememberedMax) return
+    }
+  }
+
+  return {
+    enter(lane) {
+      stateOf(lane).inFlight += 1
+      forgetIdle()
+    },
+    leave(lane, arrived) {
+      const state = stateOf(lane)
+      state.inFlight -= 1
+      state.limit = arrived ? Math.min(state.limit + 1, laneMax) : Math.max(state.limit >> 1, 1)
+    },
+    list: () =>
+      [...states.values()]
+        .filter(({ inFlight, limit }) => inFlight > 0 || limit !== laneStart)
+        .map(({ lane, inFlight, limit }) => ({ ...lane, free: Math.max(limit - inFlight, 0) })),
+  }
+}

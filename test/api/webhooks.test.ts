@@ -1,0 +1,448 @@
+/** Webhooks as a merchant lives with them: what arrives, when it comes again, and what the API tells about it. */
+import { Webhook } from 'standardwebhooks'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
+import { type Receiver, startReceiver } from '#test/support/receiver.ts'
+import { openShop, type Shop } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let shop: Shop
+let receiver: Receiver
+beforeAll(async () => {
+  gateway = await startTestGateway()
+})
+beforeEach(async () => {
+  shop = await openShop(gateway)
+  receiver = await startReceiver()
+})
+afterEach(() => receiver.close())
+afterAll(async () => {
+  expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})
+  await gateway.stop()
+})
+
+const hook = () => ({ urls: { webhook: `${receiver.url}/hook` } })
+const lostAnswer = { card: { number: '4000000000000101' } }
+
+/** A payment whose outcome is unknown at first; the clock is moved to the inquiry that settles it. */
+async function raise(more: object = hook()): Promise<string> {
+  const { body } = await shop.create('CARD', { ...lostAnswer, ...more })
+  await shop.advance('PT11S')
+  return body.payId
+}
+
+const eventsOf = async (payId: string) => (await shop.call('GET', `/events?payId=${payId}`)).body.data
+const eventOf = async (payId: string) => (await eventsOf(payId))[0]
+
+describe('an event', () => {
+  test('arrives with the enhanced body and a signature that others can verify', async () => {
+    const created = await gateway.gateway.merchants.create('Signed')
+    const payId = await raise()
+    const [heard] = receiver.heard
+    expect(receiver.heard).toHaveLength(1)
+    const record = await shop.read(payId)
+    expect(heard?.body).toEqual({
+      payId,
+      transId: record.transId,
+      status: 'OK',
+      responseCode: '00000000',
+      responseDescription: expect.any(String),
+      amount: { value: 1000, currency: 'EUR' },
+      paymentMethods: [{ type: 'CARD' }],
+      creationDate: record.creationDate,
+      sequence: 1,
+      xId: record.operations[0].xId,
+    })
+    const event = await eventOf(payId)
+    expect(heard?.headers['webhook-id']).toBe(event.id)
+    // Another merchant's secret does not fit.
+    expect(() => new Webhook(created.webhookSecret).verify(heard?.raw ?? '', plain(heard?.headers))).toThrow()
+  })
+
+  test('is verified by an independent implementation with the secret that was shown', async () => {
+    const { merchantId, webhookSecret, apiKey } = await gateway.gateway.merchants.create('Signed')
+    const authorization = `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
+    shop = { ...shop, merchantId, call: (v, p, b, h) => gateway.call(v, p, b, { authorization, ...h }) }
+    const { body } = await shop.call('POST', '/payments', {
+      transId: 'signed',
+      amount: { value: 1000, currency: 'EUR' },
+      paymentMethods: {
+        integrationType: 'DIRECT',
+        type: 'CARD',
+        card: { number: '4000000000000101', expiryDate: '203012' },
+      },
+      ...hook(),
+    })
+    await shop.call('POST', '/test/clock', { advance: 'PT11S' })
+    const verify = (secret: string, index = 0) =>
+      new Webhook(secret).verify(receiver.heard[index]?.raw ?? '', plain(receiver.heard[index]?.headers))
+    expect(verify(webhookSecret)).toMatchObject({ payId: body.payId })
+
+    // While the secret rotates either one proves the message; a day later only the new one does.
+    const next = (await gateway.gateway.merchants.rotateWebhookSecret(merchantId, 24)) ?? ''
+    const id = receiver.heard[0]?.headers['webhook-id']
+    await shop.call('POST', `/events/${id}/replays`)
+    await receiver.reached(2)
+    expect(verify(webhookSecret, 1)).toEqual(verify(next, 1))
+    expect(receiver.heard[1]?.headers['webhook-signature']).toMatch(/^v1,\S{44} v1,\S{44}$/)
+    await shop.call('POST', '/test/clock', { advance: 'PT25H' })
+    await shop.call('POST', `/events/${id}/replays`)
+    await receiver.reached(3)
+    expect(verify(next, 2)).toMatchObject({ payId: body.payId })
+    expect(() => verify(webhookSecret, 2)).toThrow()
+  })
+
+  test('carries real time, whatever the test clock says', async () => {
+    await shop.advance('P30D')
+    await raise()
+    const seconds = Number(receiver.heard[0]?.headers['webhook-timestamp'])
+    expect(Math.abs(seconds - Date.now() / 1000)).toBeLessThan(60)
+  })
+
+  test('goes to the merchant’s own address when the payment names none', async () => {
+    await gateway.gateway.merchants.set(shop.merchantId, { webhookUrl: `${receiver.url}/own?shop=1` })
+    const payId = await raise({})
+    expect(receiver.heard.map(({ path }) => path)).toEqual(['/own?shop=1'])
+    expect(await eventOf(payId)).toMatchObject({ status: 'DELIVERED', url: `${receiver.url}/own?shop=1` })
+  })
+
+  test('is only the payId, unsigned, for a merchant of the basic kind', async () => {
+    await gateway.gateway.merchants.set(shop.merchantId, { webhookKind: 'BASIC' })
+    const payId = await raise()
+    expect(receiver.heard.map(({ raw }) => raw)).toEqual([JSON.stringify({ payId })])
+    expect(receiver.heard[0]?.headers).not.toHaveProperty('webhook-signature')
+  })
+
+  test('without any address fails at once and says why', async () => {
+    const payId = await raise({})
+    const event = await eventOf(payId)
+    expect(event).toMatchObject({
+      status: 'FAILED',
+      attempts: [{ answer: expect.stringContaining('address') }],
+    })
+    expect(event).not.toHaveProperty('url')
+    expect(event.attempts[0]).not.toHaveProperty('status')
+  })
+
+  test('is sent for delayed captures, lapses and expiries', async () => {
+    const later = { captureMethod: { type: 'DELAYED', delayed: { delayedHours: 2 } } }
+    const captured = (await shop.create('CARD', { ...later, ...hook() })).body.payId
+    const lapsed = await shop.authorize('CARD', hook())
+    const expired = (await shop.create('CARD', { card: { eventToken: 'ORDER' }, ...hook() })).body.payId
+    await shop.advance('P8D')
+    const told = receiver.heard.map(({ body }) => [body.payId, body.status])
+    expect(told).toHaveLength(3)
+    expect(told).toEqual(
+      expect.arrayContaining([
+        [captured, 'OK'],
+        [lapsed, 'REVERSED'],
+        [expired, 'FAILED'],
+      ]),
+    )
+  })
+})
+
+/** What the verifier takes: every header once, as text. */
+const plain = (headers: Record<string, unknown> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+
+describe('retries', () => {
+  const pausesInSeconds = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
+
+  test('come after the pauses of the contract, by the merchant’s clock, and then it has failed', async () => {
+    receiver.behave(() => 500)
+    const payId = await raise()
+    expect(receiver.heard).toHaveLength(1)
+    const moveTo = (instantMs: number) =>
+      shop.call('POST', '/test/clock', { now: new Date(instantMs).toISOString() })
+    for (const [index, seconds] of pausesInSeconds.entries()) {
+      const last = Date.parse((await eventOf(payId)).attempts.at(-1).at)
+      // 10 % either way: not before nine tenths, certainly after eleven.
+      await moveTo(last + seconds * 900 - 1_000)
+      expect(receiver.heard).toHaveLength(index + 1)
+      await moveTo(last + seconds * 1_100 + 1_000)
+      expect(receiver.heard).toHaveLength(index + 2)
+    }
+    const event = await eventOf(payId)
+    expect(event).toMatchObject({ status: 'FAILED' })
+    expect(event.attempts.map(({ status }: { status: number }) => status)).toEqual(Array(10).fill(500))
+    await shop.advance('P30D')
+    expect(receiver.heard).toHaveLength(10)
+    expect(new Set(receiver.heard.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([event.id]))
+    expect(new Set(receiver.heard.map(({ raw }) => raw)).size).toBe(1)
+  })
+
+  test('all run in one jump of the clock, each dated when it was due', async () => {
+    receiver.behave(() => 500)
+    const payId = await raise()
+    await shop.advance('P4D')
+    const { attempts, status } = await eventOf(payId)
+    expect([status, attempts.length]).toEqual(['FAILED', 10])
+    const gaps = attempts
+      .slice(1)
+      .map(
+        ({ at }: { at: string }, index: number) => (Date.parse(at) - Date.parse(attempts[index].at)) / 1000,
+      )
+    for (const [index, gap] of gaps.entries()) {
+      expect(gap).toBeGreaterThanOrEqual((pausesInSeconds[index] ?? 0) * 0.9)
+      expect(gap).toBeLessThanOrEqual((pausesInSeconds[index] ?? 0) * 1.1)
+    }
+  })
+
+  test.each([200, 201, 204, 299])('end with a %i', async status => {
+    receiver.behave(() => (receiver.heard.length === 1 ? 503 : status))
+    const payId = await raise()
+    expect(await eventOf(payId)).toMatchObject({ status: 'PENDING', attempts: [{ status: 503 }] })
+    await shop.advance('PT6S')
+    expect(await eventOf(payId)).toMatchObject({ status: 'DELIVERED', attempts: [{}, { status }] })
+    await shop.advance('P5D')
+    expect(receiver.heard).toHaveLength(2)
+  })
+
+  test('stop at a 410', async () => {
+    receiver.behave(() => 410)
+    const payId = await raise()
+    await shop.advance('P5D')
+    expect(receiver.heard).toHaveLength(1)
+    expect(await eventOf(payId)).toMatchObject({ status: 'FAILED', attempts: [{ status: 410 }] })
+  })
+
+  test.each(['120', 'date'])('wait for Retry-After: %s', async kind => {
+    receiver.behave((_, response) => {
+      const value = kind === 'date' ? new Date(Date.now() + 120_000).toUTCString() : kind
+      response.writeHead(429, { 'retry-after': value }).end()
+      return undefined
+    })
+    await raise()
+    await shop.advance('PT100S')
+    expect(receiver.heard).toHaveLength(1)
+    await shop.advance('PT21S')
+    expect(receiver.heard).toHaveLength(2)
+  })
+
+  test('redirects are not followed', async () => {
+    const other = await startReceiver()
+    receiver.behave((_, response) => {
+      response.writeHead(307, { location: `${other.url}/elsewhere` }).end('moved')
+      return undefined
+    })
+    const payId = await raise()
+    expect(await eventOf(payId)).toMatchObject({
+      status: 'PENDING',
+      attempts: [{ status: 307, answer: 'moved' }],
+    })
+    expect(other.heard).toEqual([])
+    await other.close()
+  })
+
+  test('the first bytes of the answer are kept, without card numbers and zero bytes', async () => {
+    receiver.behave((_, response) => {
+      response.writeHead(500).end(`oops 4111111111111111 \u0000 ${'x'.repeat(100_000)}`)
+      return undefined
+    })
+    const [{ answer }] = (await eventOf(await raise())).attempts
+    expect(answer).toMatch(/^oops /)
+    expect(answer).not.toContain('4111111111111111')
+    expect(answer).not.toContain('\u0000')
+    expect(answer.length).toBeLessThanOrEqual(1024)
+  })
+
+  test('a receiver that is not there gives an attempt without a status', async () => {
+    const gone = await startReceiver()
+    await gone.close()
+    const payId = await raise({ urls: { webhook: gone.url } })
+    const [attempt] = (await eventOf(payId)).attempts
+    expect(attempt).toMatchObject({ answer: expect.stringMatching(/^no answer: /) })
+    expect(attempt).not.toHaveProperty('status')
+  })
+})
+
+describe('order', () => {
+  /** Settled after ten seconds, lapsed after a week: two events. */
+  const twice = { ...lostAnswer, captureMethod: { type: 'MANUAL' } }
+
+  test('events of one payment come in the order of their numbers', async () => {
+    const payId = (await shop.create('CARD', { ...twice, ...hook() })).body.payId
+    await shop.advance('P8D')
+    expect(receiver.heard.map(({ body }) => [body.payId, body.sequence, body.status])).toEqual([
+      [payId, 1, 'AUTHORIZED'],
+      [payId, 2, 'REVERSED'],
+    ])
+  })
+
+  test('a later one waits while the earlier one is tried again, and passes after three attempts', async () => {
+    receiver.behave(({ body }) => (body.sequence === 1 ? 500 : 204))
+    const payId = (await shop.create('CARD', { ...twice, ...hook() })).body.payId
+    await shop.advance('PT11S')
+    // The second event is there at once: the shop's authorisation is made to end now.
+    await queryRows(
+      gateway.databaseUrl,
+      `UPDATE payment SET authorization_expires_at = created_at WHERE pay_id = $1`,
+      [payId],
+    )
+    await queryRows(gateway.databaseUrl, `UPDATE timer SET run_at = now() WHERE pay_id = $1`, [payId])
+    const numbers = () => receiver.heard.map(({ body }) => body.sequence)
+    await shop.advance('PT1S')
+    expect((await eventsOf(payId)).map(({ sequence }: { sequence: number }) => sequence)).toEqual([2, 1])
+    expect(numbers()).toEqual([1])
+    await shop.advance('PT5S')
+    expect(numbers()).toEqual([1, 1])
+    await shop.advance('PT6M')
+    expect(numbers()).toEqual([1, 1, 1, 2])
+  })
+})
+
+describe('GET /events', () => {
+  test('200 the newest first, by twenties, by payment and by status', async () => {
+    const delivered = await raise()
+    const many = await Promise.all(
+      Array.from({ length: 21 }, async () => (await shop.create('CARD', lostAnswer)).body.payId),
+    )
+    await shop.advance('PT11S')
+    const list = async (query: string) => (await shop.call('GET', `/events${query}`)).body
+    const first = await list('')
+    expect(first).toMatchObject({ totalNumberOfPages: 2, totalNumberOfItems: 22, page: 1, pageSize: 20 })
+    expect(first.data).toHaveLength(20)
+    const second = await list('?page=2')
+    expect(second.data).toHaveLength(2)
+    expect(second.data[1]).toMatchObject({ payId: delivered, status: 'DELIVERED' })
+    const ids = [...first.data, ...second.data].map(({ id }: { id: string }) => id)
+    expect(ids).toEqual(ids.toSorted().reverse())
+    expect((await list('?page=3')).data).toEqual([])
+    expect((await list(`?status=DELIVERED`)).data).toMatchObject([{ payId: delivered }])
+    expect((await list(`?status=FAILED&payId=${many[3]}`)).data).toMatchObject([{ payId: many[3] }])
+    expect((await list(`?status=PENDING`)).totalNumberOfItems).toBe(0)
+  })
+
+  test.each([
+    'page=0',
+    'page=x',
+    'page=-1',
+    'status=LOST',
+    'payId=1',
+    'since=yesterday',
+    'page=1&pageSize=5',
+  ])('400 %s', async query => {
+    const { status, body, headers } = await shop.call('GET', `/events?${query}`)
+    expect([status, headers.get('content-type')]).toEqual([400, 'application/problem+json'])
+    expect(Object.keys(body.errors)).toHaveLength(1)
+  })
+
+  test('401 without credentials', async () => {
+    const answer = await shop.call('GET', '/events', undefined, { authorization: 'Basic eDp5' })
+    expect(answer.status).toBe(401)
+  })
+})
+
+describe('GET /events/{id}', () => {
+  test('200 with every attempt, and nothing more than the contract names', async () => {
+    const payId = await raise()
+    const { id } = await eventOf(payId)
+    const { status, body } = await shop.call('GET', `/events/${id}`)
+    expect(status).toBe(200)
+    expect(Object.keys(body)).toEqual([
+      'id',
+      'payId',
+      'sequence',
+      'status',
+      'url',
+      'creationDate',
+      'body',
+      'attempts',
+    ])
+    expect(body.body).toEqual(receiver.heard[0]?.body)
+    expect(body.attempts).toEqual([
+      { at: expect.any(String), status: 204, durationMs: expect.any(Number), answer: '' },
+    ])
+  })
+
+  test('404 another merchant’s, and the same for one that never was', async () => {
+    const { id } = await eventOf(await raise())
+    const neighbour = await openShop(gateway)
+    for (const path of [`/events/${id}`, `/events/${id}/replays`]) {
+      const verb = path.endsWith('replays') ? 'POST' : 'GET'
+      const foreign = await neighbour.call(verb, path)
+      const unknown = await neighbour.call(verb, path.replace(id, '0'.repeat(32)))
+      const odd = await neighbour.call(verb, path.replace(id, 'no-id'))
+      expect([foreign.status, unknown.status, odd.status]).toEqual([404, 404, 404])
+      const bare = ({ traceId: _, ...rest }: Record<string, unknown>) => rest
+      expect(bare(foreign.body)).toEqual(bare(unknown.body))
+    }
+    expect(receiver.heard).toHaveLength(1)
+  })
+})
+
+describe('POST /events/{id}/replays', () => {
+  test('200 sends a delivered one again, under the same id', async () => {
+    const { id } = await eventOf(await raise())
+    const { status, body } = await shop.call('POST', `/events/${id}/replays`)
+    expect([status, body.id, body.status]).toEqual([200, id, 'PENDING'])
+    await shop.advance('PT0S')
+    expect(receiver.heard.map(({ headers }) => headers['webhook-id'])).toEqual([id, id])
+    expect((await shop.call('GET', `/events/${id}`)).body).toMatchObject({
+      status: 'DELIVERED',
+      attempts: [{ status: 204 }, { status: 204 }],
+    })
+  })
+
+  test('200 revives a failed one, with a schedule of its own', async () => {
+    receiver.behave(() => 410)
+    const { id } = await eventOf(await raise())
+    receiver.behave(() => 500)
+    await shop.call('POST', `/events/${id}/replays`)
+    await shop.advance('PT0S')
+    await shop.advance('PT6S')
+    expect(receiver.heard).toHaveLength(3)
+    receiver.behave(() => 204)
+    await shop.advance('PT6M')
+    expect((await shop.call('GET', `/events/${id}`)).body).toMatchObject({
+      status: 'DELIVERED',
+      attempts: [410, 500, 500, 204].map(status => ({ status })),
+    })
+  })
+
+  test('200 finds the address that was given meanwhile', async () => {
+    const { id } = await eventOf(await raise({}))
+    await gateway.gateway.merchants.set(shop.merchantId, { webhookUrl: receiver.url })
+    await shop.call('POST', `/events/${id}/replays`)
+    await receiver.reached(1)
+    expect(receiver.heard[0]?.headers['webhook-id']).toBe(id)
+  })
+
+  test('200 once for one Idempotency-Key', async () => {
+    const { id } = await eventOf(await raise())
+    const key = { 'idempotency-key': 'again' }
+    const first = await shop.call('POST', `/events/${id}/replays`, undefined, key)
+    const second = await shop.call('POST', `/events/${id}/replays`, undefined, key)
+    expect([second.text, second.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
+    await shop.advance('PT0S')
+    expect(receiver.heard).toHaveLength(2)
+  })
+
+  test('400 a body that nobody asked for', async () => {
+    const { id } = await eventOf(await raise())
+    expect((await shop.call('POST', `/events/${id}/replays`, { force: true })).status).toBe(400)
+  })
+
+  test('while an attempt hangs, a replay still gets its own', async () => {
+    let held: (() => void) | undefined
+    receiver.behave((_, response) => {
+      if (held) return 204
+      held = () => response.writeHead(500).end()
+      return undefined
+    })
+    const { body } = await shop.create('CARD', { ...lostAnswer, ...hook() })
+    const moving = shop.advance('PT11S')
+    await receiver.reached(1)
+    const { id } = await eventOf(body.payId)
+    await shop.call('POST', `/events/${id}/replays`)
+    held?.()
+    await moving
+    await receiver.reached(2)
+    await shop.advance('PT0S')
+    const event = (await shop.call('GET', `/events/${id}`)).body
+    expect(event.status).toBe('DELIVERED')
+    expect(event.attempts.map(({ status }: { status: number }) => status).sort()).toEqual([204, 500])
+  })
+})

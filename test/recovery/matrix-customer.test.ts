@@ -1,0 +1,237 @@
+/**
+ * The customer's step dies at every gap between two writes, with every kind of luck at the provider: a form on our page, the
+ * provider's page, a challenge, a voucher that is paid. Another process finds what was left; the books are the provider's,
+ * and whoever was not approved may try again where there is a page to try on.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { examine } from '#storage/doctor.ts'
+import { type Acquirer, createAcquirer, type Fault } from '#test/support/acquirer.ts'
+import { createTestClock, secondMs } from '#test/support/clock.ts'
+import { type Crash, type CrashName, crashNames, createCrash } from '#test/support/crash.ts'
+import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
+import {
+  startTestGateway,
+  type TestAnswer,
+  type TestGateway,
+  type TestRequest,
+} from '#test/support/gateway.ts'
+import { findBrokenRules } from '#test/support/invariants.ts'
+import { openShop, type Shop, urls } from '#test/support/shop.ts'
+
+const dyingClock = createTestClock()
+const heirClock = createTestClock()
+let acquirer: Acquirer
+let crash: Crash
+let dying: TestGateway
+let heir: TestGateway
+let shop: Shop
+beforeAll(async () => {
+  acquirer = createAcquirer()
+  crash = createCrash()
+  const { connectors } = acquirer
+  dying = await startTestGateway({ clock: dyingClock, connectors, testCrash: crash.testCrash })
+  heir = await startTestGateway({ clock: heirClock, connectors, beside: dying })
+  shop = await openShop(heir)
+})
+afterAll(async () => {
+  expect(await findBrokenRules(heir.databaseUrl)).toEqual({})
+  expect((await examine(heir.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  await heir.stop()
+  await dying.stop()
+})
+
+const lucks = ['approved', 'declined', 'lost answer', 'never arrives'] as const
+type Luck = (typeof lucks)[number]
+const faultOf: Partial<Record<Luck, Fault>> = {
+  'lost answer': 'lost_answer',
+  'never arrives': 'lost_request',
+}
+
+interface Created {
+  readonly payId: string
+  readonly page: string
+}
+
+type Step = (signal: AbortSignal | undefined) => Promise<unknown>
+
+interface Row {
+  readonly name: string
+  readonly create: () => Promise<Created>
+  /** Goes up to the step that dies, and says what it is. */
+  readonly prepare: (created: Created, declined: boolean) => Promise<Step>
+  /** Whether the customer may try again after a failure. */
+  readonly again: boolean
+}
+
+let orders = 0
+
+async function create(type: string, more: object = {}, integrationType = 'HOSTED'): Promise<Created> {
+  orders += 1
+  const { body } = await shop.call('POST', '/payments', {
+    transId: `customer-${orders}`,
+    amount: { value: 1000, currency: 'EUR' },
+    urls,
+    paymentMethods: { integrationType, type },
+    ...more,
+  })
+  return { payId: body.payId, page: body._links.redirect.href }
+}
+
+const challenged = '4000002760003184'
+
+/** The page as the process that is to die shows it. */
+const openDying = (page: string) => openPage(page.replace(heir.url, dying.url))
+
+const fillIn: Row['prepare'] = async ({ page }, declined) => {
+  const form = await openDying(page)
+  const number = declined ? '4000000000009995' : '4111111111111111'
+  return signal => sendForm(form, cardEntries(number), signal)
+}
+
+const decide: Row['prepare'] = async ({ page }, declined) => {
+  const step = await openDying(page)
+  return signal => sendForm(step, { action: declined ? 'decline' : 'approve' }, signal)
+}
+
+const actHeadless: Row['prepare'] =
+  async ({ payId }, declined) =>
+  signal =>
+    dying.send({
+      verb: 'POST',
+      path: `/test/payments/${payId}/customer-action`,
+      body: { action: declined ? 'decline' : 'approve' },
+      headers: { authorization: shop.authorization },
+      signal,
+    })
+
+const rows: readonly Row[] = [
+  { name: 'a form on our page', create: () => create('CARD'), prepare: fillIn, again: true },
+  { name: 'the page of a provider', create: () => create('PROVIDERP'), prepare: decide, again: true },
+  {
+    name: 'a challenge after a form',
+    create: async () => {
+      const created = await create('CARD')
+      await sendForm(await openPage(created.page), cardEntries(challenged))
+      return created
+    },
+    prepare: async (created, declined) => {
+      // A customer who comes back to the form may choose anew; the challenge has an address of its own.
+      const form = await openDying(created.page)
+      const response = await fetch(form.url, {
+        method: 'POST',
+        body: new URLSearchParams({ ...form.hidden, ...cardEntries(challenged) }),
+      })
+      const step = { url: response.url, hidden: {} }
+      await response.text()
+      return signal => sendForm(step, { action: declined ? 'decline' : 'approve' }, signal)
+    },
+    again: true,
+  },
+  {
+    name: 'a challenge of a DIRECT card',
+    create: () =>
+      create('CARD', {
+        paymentMethods: {
+          integrationType: 'DIRECT',
+          type: 'CARD',
+          card: { number: challenged, expiryDate: '203012' },
+        },
+      }),
+    prepare: decide,
+    again: false,
+  },
+  {
+    name: 'a form without a browser',
+    create: () => create('DIRECTDEBIT'),
+    prepare: actHeadless,
+    again: true,
+  },
+  {
+    name: 'a voucher that is paid',
+    create: () => create('BOLETO', { amount: { value: 1000, currency: 'BRL' } }, 'DIRECT'),
+    prepare: actHeadless,
+    again: false,
+  },
+]
+
+const isApproved = (point: CrashName, luck: Luck): boolean =>
+  point !== 'afterRecord' && (luck === 'approved' || luck === 'lost answer')
+
+async function inherit(): Promise<void> {
+  acquirer.heal()
+  await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
+  for (const clock of [dyingClock, heirClock]) clock.move(10 * secondMs)
+  while ((await heir.gateway.timerWorker.runDue()) > 0);
+}
+
+const messagesOf = (payId: string) => acquirer.ledger.filter(message => message.payId === payId)
+const approvedSum = (payId: string, type: string): number =>
+  messagesOf(payId)
+    .filter(({ operation, approved }) => operation === type && approved)
+    .reduce((sum, { amount }) => sum + amount, 0)
+
+interface Sums {
+  readonly amount: { readonly authorizedValue: number; readonly capturedValue: number }
+  readonly operations: readonly { readonly status: string }[]
+}
+
+/** The books are the acquirer's, and it was asked for nothing twice. */
+function expectBooksOf(payId: string, { amount, operations }: Sums): void {
+  expect(amount).toMatchObject({
+    authorizedValue: approvedSum(payId, 'AUTHORIZATION'),
+    capturedValue: approvedSum(payId, 'CAPTURE'),
+  })
+  const sent = messagesOf(payId).map(({ reference }) => reference)
+  expect(new Set(sent).size).toBe(sent.length)
+  expect(operations.filter(({ status }) => status === 'PENDING')).toEqual([])
+}
+
+const cells = rows.flatMap(row => crashNames.flatMap(point => lucks.map(luck => ({ ...row, point, luck }))))
+
+describe.each(cells)('$name dies $point, $luck', ({ point, luck, create: begin, prepare, again }) => {
+  test('is settled once, as the acquirer has it, and told once when it is over', async () => {
+    const created = await begin()
+    const { payId } = created
+    const step = await prepare(created, luck === 'declined')
+    const fault = faultOf[luck]
+    if (fault) acquirer.failNext('AUTHORIZATION', fault)
+    const send = async ({ signal }: TestRequest): Promise<TestAnswer> => {
+      throw new Error(`it should have died, but was answered: ${JSON.stringify(await step(signal))}`)
+    }
+    expect(await crash.die(point, { send }, { verb: 'POST', path: '' })).toBeUndefined()
+    await inherit()
+
+    const approved = isApproved(point, luck)
+    const record = await shop.read(payId)
+    expectBooksOf(payId, record)
+    expect(record.status).toBe(approved ? 'OK' : again ? 'AUTHORIZE_REQUEST' : 'FAILED')
+    expect(record.amount.capturedValue).toBe(approved ? 1000 : 0)
+    const told = approved || !again ? [{ status: record.status, sequence: 1 }] : []
+    expect(await shop.events(payId)).toMatchObject(told)
+
+    // The customer comes back and does it again: paid is paid, and what failed can be made good.
+    const messages = messagesOf(payId).length
+    const after = await shop.customer(payId, 'approve')
+    expectBooksOf(payId, after)
+    const paid = approved || again
+    expect(after.status).toBe(paid ? 'OK' : 'FAILED')
+    expect(messagesOf(payId).length - messages).toBe(again && !approved ? 2 : 0)
+    expect(await shop.events(payId)).toHaveLength(1)
+  })
+})
+
+describe.each(rows)('$name of which only the answer to the capture is lost', ({ create: begin, prepare }) => {
+  test.each(crashNames)('dies %s: both halves are settled', async point => {
+    const created = await begin()
+    const step = await prepare(created, false)
+    acquirer.failNext('AUTHORIZATION', 'lost_capture_answer')
+    const send = async ({ signal }: TestRequest): Promise<TestAnswer> => {
+      throw new Error(`it should have died, but was answered: ${JSON.stringify(await step(signal))}`)
+    }
+    expect(await crash.die(point, { send }, { verb: 'POST', path: '' })).toBeUndefined()
+    await inherit()
+    const record = await shop.read(created.payId)
+    expectBooksOf(created.payId, record)
+    expect(record.amount.capturedValue).toBe(point === 'afterRecord' ? 0 : 1000)
+  })
+})

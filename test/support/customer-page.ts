@@ -1,0 +1,37 @@
+/** A customer with a browser that knows forms and nothing else: opens a page, fills it in, sends it. */
+
+export interface OpenPage {
+  /** Where its form goes. */
+  readonly url: string
+  /** What the page wants sent back with the form. */
+  readonly hidden: Readonly<Record<string, string>>
+  readonly html: string
+}
+
+/** Follows to wherever the payment stands: the form, the provider's page, the challenge. */
+export async function openPage(url: string): Promise<OpenPage> {
+  const response = await fetch(url)
+  const html = await response.text()
+  const inputs = html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)
+  const hidden = Object.fromEntries([...inputs].map(([, name, value]) => [name, value]))
+  return { url: response.url, hidden, html }
+}
+
+export async function sendForm(
+  { url, hidden }: Pick<OpenPage, 'url' | 'hidden'>,
+  fields: Readonly<Record<string, string>>,
+  signal?: AbortSignal,
+): Promise<number> {
+  const body = new URLSearchParams({ ...hidden, ...fields })
+  const response = await fetch(url, { method: 'POST', body, redirect: 'manual', signal })
+  await response.text()
+  return response.status
+}
+
+export const cardEntries = (number: string): Record<string, string> => ({
+  type: 'CARD',
+  number,
+  expiry: '12/30',
+  securityCode: '123',
+  cardholderName: 'Ada Lovelace',
+})

@@ -1,0 +1,55 @@
+/**
+ * The half of a gateway that delivers events, in a process of its own, to be killed. It loads, says so, and starts when
+ * told the database and the key; "settle" makes it run what is due until nothing is.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { openWebhookSecret } from '#operations/webhook-secret.ts'
+import { openDatabase } from '#storage/database.ts'
+import { createDeliveryStore } from '#storage/deliveries.ts'
+import { createInstallation } from '#storage/installation.ts'
+import { openDerivedKeys } from '#vault/key-ring.ts'
+import { toMasterKey } from '#vault/master-key.ts'
+import { addressPolicies } from '#webhooks/policies.ts'
+import { createSender } from '#webhooks/send.ts'
+import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
+
+export type ToChild = { readonly databaseUrl: string; readonly masterKey: string } | 'settle'
+export type FromChild = 'loaded' | 'started' | 'settled'
+
+const say = (word: FromChild): void => void process.send?.(word)
+
+let worker: DeliveryWorker | undefined
+
+async function start(databaseUrl: string, masterKey: string): Promise<void> {
+  const database = openDatabase(databaseUrl, error => console.error(error))
+  const keys = await openDerivedKeys(
+    toMasterKey(masterKey, 'the key of the test'),
+    createInstallation(database),
+  )
+  worker = createDeliveryWorker({
+    store: createDeliveryStore(database),
+    sender: createSender({ policy: addressPolicies.test }),
+    openSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, merchantId, sealed),
+    clock: { nowMs: Date.now, waitMs: delay },
+    chance: Math.random,
+    onError: error => console.error(error),
+  })
+  await worker.recover()
+  worker.wake()
+  say('started')
+}
+
+async function settle(): Promise<void> {
+  while (worker && (await worker.runDue()) > 0);
+  say('settled')
+}
+
+process.on('message', (message: ToChild) => {
+  const work = message === 'settle' ? settle() : start(message.databaseUrl, message.masterKey)
+  work.catch(error => {
+    console.error(error)
+    process.exit(1)
+  })
+})
+process.once('disconnect', () => process.exit(0))
+say('loaded')

@@ -1,0 +1,146 @@
+/** The Node examples of docs/webhooks.md, each run as a program of its own and sent real webhooks. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitUntil } from '#storage/embedded/processes.ts'
+import { listFences, projectRoot, readDocument } from '#test/support/docs.ts'
+import { buildMessage } from '#webhooks/message.ts'
+import { addressPolicies } from '#webhooks/policies.ts'
+import { createSender, type Message } from '#webhooks/send.ts'
+import { readSecret, showSecret } from '#webhooks/sign.ts'
+
+const document = readDocument('docs/webhooks.md')
+const fences = listFences(document).filter(({ info }) => info.startsWith('js '))
+const secret = Buffer.alloc(32, 5)
+const webhookSecret = showSecret(secret)
+
+/** In the project, so that its packages are found. */
+const folder = mkdtempSync(join(projectRoot, 'test', '.examples-'))
+const sender = createSender({ policy: addressPolicies.test })
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await sender.close()
+})
+
+test('there is one for each of the four', () => {
+  expect(fences.map(({ info }) => info)).toEqual(['js express', 'js fastify', 'js next', 'js node'])
+})
+
+test.each(['python', 'php', 'java', 'go'])(
+  '%s is there, too, and looks at time, id, body and all signatures',
+  name => {
+    const content = listFences(document).find(({ info }) => info === name)?.content ?? ''
+    for (const part of [/webhook.id/i, /webhook.timestamp/i, /webhook.signature/i, /300|5\*time/, /v1,/]) {
+      expect(content).toMatch(part)
+    }
+  },
+)
+
+/** A folder with the example, whatever it imports, and a `handle` that prints what it is handed. */
+function writeExample(name: string, port: number): string {
+  const content = fences.find(({ info }) => info === `js ${name}`)?.content ?? ''
+  const stub = pathToFileURL(join(projectRoot, 'test/support/express-stub.ts')).href
+  const file = join(folder, `${name}.js`)
+  writeFileSync(file, content.replace("'express'", `'${stub}'`).replace('3000', String(port)))
+  writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
+  writeFileSync(
+    join(folder, 'orders.js'),
+    'export const handle = (event, id) => console.log(JSON.stringify({ id, event }))',
+  )
+  return file
+}
+
+async function findPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** What Next does around a route: a Request in, a Response out. */
+const nextHost = (file: string, port: number) => `
+  import { createServer } from 'node:http'
+  import { buffer } from 'node:stream/consumers'
+  import { POST } from '${pathToFileURL(file).href}'
+  createServer(async (request, response) => {
+    const init = { method: 'POST', headers: request.headers, body: await buffer(request) }
+    const answer = await POST(new Request('http://localhost' + request.url, init))
+    response.writeHead(answer.status).end()
+  }).listen(${port})`
+
+describe.each(['express', 'fastify', 'next', 'node'])('%s', name => {
+  let child: ChildProcess
+  let url: string
+  let printed = ''
+  beforeAll(async () => {
+    const port = await findPort()
+    let file = writeExample(name, port)
+    if (name === 'next') {
+      writeFileSync(join(folder, 'host.js'), nextHost(file, port))
+      file = join(folder, 'host.js')
+    }
+    child = spawn(process.execPath, [file], { env: { ...process.env, WEBHOOK_SECRET: webhookSecret } })
+    Readable.prototype.setEncoding.call(child.stdout, 'utf8').on('data', chunk => {
+      printed += chunk
+    })
+    url = `http://localhost:${port}/webhooks`
+    let listening = false
+    const knock = () => {
+      const socket = connect(port, 'localhost')
+      socket.on('connect', () => {
+        listening = true
+        socket.destroy()
+      })
+      socket.on('error', () => undefined)
+      return listening
+    }
+    await waitUntil(knock, 30_000)
+  })
+  afterAll(async () => {
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  })
+
+  const message = (by: Uint8Array[] = [secret], nowMs = Date.now()): Message =>
+    buildMessage(
+      { eventId: 'e1', payId: 'p1', body: '{"payId":"p1","note":"\\u00fc  ü"}', kind: 'ENHANCED', url },
+      { secrets: by, nowMs },
+    )
+
+  test('takes a genuine one', async () => {
+    expect(await sender.send(message())).toMatchObject({ status: 204 })
+    await waitUntil(() => printed.includes('\n'), 10_000)
+    expect(JSON.parse(printed)).toEqual({ id: 'e1', event: { payId: 'p1', note: 'ü  ü' } })
+  })
+
+  test('takes one that is signed by the old secret and by this one', async () => {
+    expect(
+      await sender.send(message([Buffer.alloc(32, 9), readSecret(webhookSecret) ?? secret])),
+    ).toMatchObject({
+      status: 204,
+    })
+    // Both have been handed on: what is printed from now on is a mistake.
+    await waitUntil(() => printed.split('\n').length > 2, 10_000)
+  })
+
+  test.each<[string, () => Message]>([
+    ['signed by another', () => message([Buffer.alloc(32, 9)])],
+    ['of yesterday', () => message([secret], Date.now() - 86_400_000)],
+    ['with another body', () => ({ ...message(), body: '{"payId":"p2"}' })],
+    ['with another id', () => ({ ...message(), headers: { ...message().headers, 'webhook-id': 'e2' } })],
+    ['without a signature', () => ({ ...message(), headers: { 'content-type': 'application/json' } })],
+  ])('refuses one %s', async (_, make) => {
+    const before = printed
+    expect(await sender.send(make())).toMatchObject({ status: 401 })
+    expect(printed).toBe(before)
+  })
+})
