@@ -56,6 +56,9 @@ test('while no server runs, a merchant is created, listed, changed and keeps its
     webhookKind: 'ENHANCED',
     webhookUrl: null,
     requestsPerSecond: 1000,
+    methods: null,
+    theme: null,
+    frameOrigins: null,
     createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
   }
   expect(await list()).toContainEqual(fresh)
@@ -75,6 +78,30 @@ test('while no server runs, a merchant is created, listed, changed and keeps its
   expect(JSON.parse(set.stdout)).toEqual(changed)
   const reset = await run('merchant', 'set', merchantId, '--webhook-url', 'none', '--enable', '--json')
   expect(JSON.parse(reset.stdout)).toEqual({ ...changed, disabled: false, webhookUrl: null })
+})
+
+test("a merchant's pages: what is named changes, the rest stays, none takes it back", async () => {
+  const { merchantId } = await createMerchant('Painter')
+  const set = async (words: string) =>
+    JSON.parse((await run('merchant', 'set', merchantId, ...words.split(' '), '--json')).stdout)
+  const look = '--theme-accent #0B5FFF --theme-font serif --theme-logo https://cdn.example/a.svg'
+  expect(
+    await set(`--methods CARD,IDEAL,CARD ${look} --frame-origins https://a.example,http://localhost:3000`),
+  ).toMatchObject({
+    methods: ['CARD', 'IDEAL'],
+    theme: { accent: '#0b5fff', font: 'serif', logoUrl: 'https://cdn.example/a.svg' },
+    frameOrigins: ['https://a.example', 'http://localhost:3000'],
+  })
+  const partly = await set('--theme-font none --theme-background #fff8ee')
+  expect(partly.theme).toEqual({
+    accent: '#0b5fff',
+    logoUrl: 'https://cdn.example/a.svg',
+    background: '#fff8ee',
+  })
+  expect(partly.methods).toEqual(['CARD', 'IDEAL'])
+  const bare =
+    '--theme-accent none --theme-background none --theme-logo none --methods none --frame-origins none'
+  expect(await set(bare)).toMatchObject({ methods: null, theme: null, frameOrigins: null })
 })
 
 test('for people there are lines and tables, and secrets only once', async () => {
@@ -172,6 +199,14 @@ test.each([
     'It must be a whole number from 1 to 1000000.',
   ],
   [['merchant', 'set', 'mer_x', '--enable', '--disable'], 'cannot be used with option'],
+  [['merchant', 'set', 'mer_x', '--methods', 'CARD,IDEALE'], 'IDEAL'],
+  [['merchant', 'set', 'mer_x', '--methods', ','], 'It must name at least one method, or none.'],
+  [['merchant', 'set', 'mer_x', '--theme-accent', 'red'], 'It must be a colour such as #0b5fff, or none.'],
+  [['merchant', 'set', 'mer_x', '--theme-background', '#336699'], 'It must be light enough'],
+  [['merchant', 'set', 'mer_x', '--theme-logo', 'http://cdn.example/a.svg'], 'It must be an https address'],
+  [['merchant', 'set', 'mer_x', '--theme-font', 'Comic'], 'It must be one of system, humanist'],
+  [['merchant', 'set', 'mer_x', '--frame-origins', 'https://a.example/path'], 'without a path, or none.'],
+  [['merchant', 'set', 'mer_x', '--frame-origins', 'http://a.example'], 'without a path, or none.'],
   [['key', 'rotate', 'mer_x', '--overlap-hours', '721'], 'It must be a whole number from 0 to 720.'],
 ])('%j is wrong usage: exit code 2, one sentence', async (words, sentence) => {
   const { code, stdout, stderr } = await run(...words)

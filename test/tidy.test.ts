@@ -88,7 +88,18 @@ const mayImport: Record<string, readonly string[]> = {
     'pages',
     'workers',
   ],
-  commands: ['domain', 'schemas', 'storage', 'vault', 'operations', 'webhooks', 'config.ts', 'gateway.ts'],
+  commands: [
+    'domain',
+    'schemas',
+    'methods',
+    'pages',
+    'storage',
+    'vault',
+    'operations',
+    'webhooks',
+    'config.ts',
+    'gateway.ts',
+  ],
   'main.ts': ['commands', 'config.ts', 'gateway.ts'],
 }
 

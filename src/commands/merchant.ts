@@ -4,10 +4,12 @@ import { listCredentials } from '#commands/banner.ts'
 import { keepDemoKey } from '#commands/demo-merchant.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { withMerchants } from '#commands/open-database.ts'
+import { addPageOptions, type PageOptions, toPageChange } from '#commands/page-settings.ts'
 import type { Config } from '#config.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
 import { isPrintable, isWebAddress } from '#domain/text.ts'
 import type { MerchantAdministration } from '#operations/merchants.ts'
+import type { MerchantSettings } from '#storage/merchants.ts'
 
 type ListedMerchant = Awaited<ReturnType<MerchantAdministration['list']>>[number]
 
@@ -55,7 +57,7 @@ export function addMerchantCommands(program: Command, readConfig: () => Config):
   addSetCommand(merchant, readConfig)
 }
 
-interface SetOptions {
+interface SetOptions extends PageOptions {
   readonly name?: string
   readonly webhookKind?: WebhookKind
   readonly webhookUrl?: string
@@ -66,7 +68,7 @@ interface SetOptions {
 }
 
 function addSetCommand(merchant: Command, readConfig: () => Config): void {
-  merchant
+  const set = merchant
     .command('set')
     .argument('<id>', 'merchant id')
     .description('Changes what is named and leaves the rest. A running server follows within seconds.')
@@ -85,28 +87,39 @@ function addSetCommand(merchant: Command, readConfig: () => Config): void {
     .option('--requests-per-second <n>', 'more are answered 429', parseWhole(1, requestsPerSecondMax))
     .addOption(new Option('--disable', 'answer its requests with 403').conflicts('enable'))
     .addOption(new Option('--enable', 'take its requests again'))
+  addPageOptions(set)
     .addOption(jsonOption())
-    .action(async (id: string, { json, disable, enable, webhookUrl, ...settings }: SetOptions) => {
-      const disabled = disable ? true : enable ? false : undefined
-      const change = {
-        ...settings,
-        ...(disabled === undefined ? {} : { disabled }),
-        ...(webhookUrl === undefined ? {} : { webhookUrl: webhookUrl === noUrl ? null : webhookUrl }),
-      }
-      if (Object.keys(change).length === 0) {
-        throw new UsageFault('nothing to set; see "tollgate merchant set --help" for what can be set')
-      }
-      const config = readConfig()
-      if (config.environment === 'live' && change.webhookUrl?.startsWith('http:')) {
-        throw new UsageFault('--webhook-url must begin with https:// in the live environment')
-      }
-      const changed = await withMerchants(config, async merchants => {
-        if (!(await merchants.set(id, change))) throw noSuchMerchant(id)
-        return (await merchants.list()).filter(({ merchantId }) => merchantId === id)
-      })
-      if (json) for (const merchant of changed) printJson(toJson(merchant))
-      else printTable(changed)
-    })
+    .action((id: string, options: SetOptions) => changeMerchant(id, options, readConfig()))
+}
+
+async function changeMerchant(id: string, { json, ...options }: SetOptions, config: Config): Promise<void> {
+  if (Object.keys(options).length === 0) {
+    throw new UsageFault('nothing to set; see "tollgate merchant set --help" for what can be set')
+  }
+  if (config.environment === 'live' && options.webhookUrl?.startsWith('http:')) {
+    throw new UsageFault('--webhook-url must begin with https:// in the live environment')
+  }
+  const changed = await withMerchants(config, async merchants => {
+    const find = async () => (await merchants.list()).filter(({ merchantId }) => merchantId === id)
+    const [current] = await find()
+    if (!current || !(await merchants.set(id, toChange(options, current.theme)))) throw noSuchMerchant(id)
+    return find()
+  })
+  if (json) for (const merchant of changed) printJson(toJson(merchant))
+  else printTable(changed)
+}
+
+function toChange(options: Omit<SetOptions, 'json'>, theme: ListedMerchant['theme']): MerchantSettings {
+  const { name, webhookKind, webhookUrl, requestsPerSecond, disable, enable } = options
+  const disabled = disable ? true : enable ? false : undefined
+  return {
+    name,
+    webhookKind,
+    requestsPerSecond,
+    disabled,
+    ...(webhookUrl === undefined ? {} : { webhookUrl: webhookUrl === noUrl ? null : webhookUrl }),
+    ...toPageChange(options, theme),
+  }
 }
 
 export function addKeyCommands(program: Command, readConfig: () => Config): void {
@@ -170,6 +183,9 @@ const toJson = (merchant: ListedMerchant) => ({
   webhookKind: merchant.webhookKind,
   webhookUrl: merchant.webhookUrl ?? null,
   requestsPerSecond: merchant.requestsPerSecond,
+  methods: merchant.methods ?? null,
+  theme: merchant.theme ?? null,
+  frameOrigins: merchant.frameOrigins ?? null,
   createdAt: merchant.createdAt.toISOString(),
 })
 

@@ -11,9 +11,8 @@ import {
 import type { Engine } from '#operations/engine.ts'
 import { MethodMisfit } from '#operations/follow-up.ts'
 import type { LookUps } from '#operations/look-ups.ts'
+import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
-import { CommitUnknown } from '#storage/change.ts'
-import { isConnectionLost } from '#storage/database.ts'
 import type { EventStore } from '#storage/events.ts'
 
 export interface Services {
@@ -30,9 +29,6 @@ export interface TestTools {
   readonly clock: TestClock
   readonly faults: FaultBook
 }
-
-/** 2 s: an embedded database is back by then, and a client that waits longer loses nothing. */
-const retryAfterSeconds = 2
 
 /** Runs an operation; undefined from it means that the merchant has no such object. */
 export async function perform<T>(operation: Promise<T | undefined>): Promise<T> {
@@ -53,7 +49,7 @@ function translate(error: unknown): unknown {
     return new InvalidField('paymentMethods.card.number', error.message)
   if (error instanceof UnknownPseudoAccount)
     return new InvalidField('paymentMethods.directDebit.account.number', error.message)
-  if (error instanceof CommitUnknown || isConnectionLost(error)) {
+  if (isDatabaseLost(error)) {
     return new Unavailable('the database cannot be reached', { retryAfterSeconds, cause: error })
   }
   return error

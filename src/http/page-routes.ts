@@ -2,7 +2,9 @@
  * Pages for people at the origin: data like endpoints, but they speak HTML, read forms and need no credentials. What a page
  * says is made elsewhere; here it is only read from and written to the wire. Knows no payment words.
  */
+import { gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { accepts } from '#http/accept-encoding.ts'
 import { readForm } from '#http/form.ts'
 import type { Logger } from '#http/log.ts'
 import { Refusal } from '#http/refusal.ts'
@@ -55,16 +57,25 @@ export function addPageRoutes(
         method: route.verb,
         url: route.path.replace(/\{(\w+)\}/g, ':$1'),
         bodyLimit: formBytesMax,
-        handler: (request, reply) => answerPage(route, request, reply, { sender, logger }),
+        handler: (request, reply) => answerPage(route, { request, reply }, { sender, logger }),
+        // What could not even be read is a form that makes no sense: the page is shown as it stands.
+        errorHandler: (error, request, reply) =>
+          answerPage(route, { request, reply, status: error.statusCode }, { sender, logger }),
       })
     }
   })
 }
 
+interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  /** Said instead of the page's own. */
+  readonly status?: number | undefined
+}
+
 async function answerPage(
   route: PageRoute,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { request, reply, status: given }: Exchange,
   { sender, logger }: { readonly sender: Sender; readonly logger: Logger },
 ): Promise<FastifyReply> {
   const asked = readRequest(request)
@@ -75,8 +86,32 @@ async function answerPage(
     logger.error({ err, traceId: request.trace.traceId }, 'a page failed')
     answer = route.fail(asked, err)
   }
-  const { status, contentType = 'text/html; charset=utf-8', body = '', headers } = answer
-  return sendBytes(reply, { status, contentType, body, base: sender.security, more: headers }, sender)
+  const { contentType = htmlType, headers, status } = answer
+  const packed = pack(answer, asked)
+  const more = { ...headers, ...packed.headers }
+  const sending = { status: given ?? status, contentType, body: packed.body, base: sender.security, more }
+  return sendBytes(reply, sending, sender)
+}
+
+const htmlType = 'text/html; charset=utf-8'
+
+/** 1,400 bytes fit into one packet, compressed or not. */
+const packedMin = 1_400
+
+/** The lowest level: a tenth larger than the best, in a fifth of the time. Nothing secret stands beside foreign text here. */
+const packing = { level: 1 } as const
+
+/** Pages are written anew each time and packed as they go; files come packed. */
+function pack(
+  { body = '', contentType = htmlType }: PageAnswer,
+  { headers }: PageRequest,
+): Required<Pick<PageAnswer, 'body' | 'headers'>> {
+  if (contentType !== htmlType || typeof body !== 'string' || body.length < packedMin)
+    return { body, headers: {} }
+  const vary = 'accept-encoding'
+  return accepts(headers['accept-encoding'], 'gzip')
+    ? { body: gzipSync(body, packing), headers: { vary, 'content-encoding': 'gzip' } }
+    : { body, headers: { vary } }
 }
 
 function readRequest(request: FastifyRequest): PageRequest {

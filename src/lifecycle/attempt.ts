@@ -51,6 +51,8 @@ export interface Try {
   readonly method: Method
   readonly instrument?: Instrument
   readonly account?: AccountInstrument
+  /** Whether the card may be kept for the customer's next payment; undefined where nobody was asked. */
+  readonly keepsCard?: boolean
   /** For a try that follows a failed one. */
   readonly xId: XId
   readonly captureXId: XId
@@ -80,6 +82,7 @@ export function recordTry(payment: Payment, begun: Try): Payment {
     method,
     instrument,
     account,
+    details: withConsent(payment, begun),
     captureMethod: captureBy(method, payment),
     status: waits ? 'AUTHORIZE_REQUEST' : 'PENDING',
     awaits: prepared.step !== undefined ? 'CUSTOMER' : waits ? 'CONFIRM' : undefined,
@@ -91,6 +94,10 @@ export function recordTry(payment: Payment, begun: Try): Payment {
     version: payment.version + 1,
   }
 }
+
+/** The customer's last word about keeping its card counts: it may have changed its mind between two tries. */
+const withConsent = ({ details }: Payment, { keepsCard }: Try): Payment['details'] =>
+  keepsCard === undefined || keepsCard === details.keepCard ? details : { ...details, keepCard: keepsCard }
 
 /** What was asked for where the method has it; AUTOMATIC is what nobody asked for in particular. */
 function captureBy(method: Method, payment: Payment): Payment['captureMethod'] {

@@ -63,6 +63,9 @@ export function namedCustomer({ kind, details }: Payment): string | undefined {
 export const isApproval = (before: Payment, after: Payment): boolean =>
   lacksAuthorization(before) && !lacksAuthorization(after)
 
+/** A customer on a page of ours says whether its card is kept; elsewhere the merchant did, by naming the customer. */
+export const keepsCard = ({ details }: Payment): boolean => details.keepCard !== false
+
 /** Who pays, as the payment that makes them known tells it. */
 export function customerDataOf({ details }: Payment): CustomerData | undefined {
   const { customerInfo, billingAddress } = details as {

@@ -189,6 +189,7 @@ export function toRecord(payment: Payment) {
     linkId: _link,
     session: _session,
     planTurn: _turn,
+    keepCard: _keepCard,
     ...details
   } = payment.details as Record<string, unknown> & { amount?: object }
   return {

@@ -36,6 +36,8 @@ export interface Attempt {
   readonly method: Method
   readonly card?: CardData
   readonly account?: AccountData
+  /** Whether the card may be kept for the customer's next payment; undefined where nobody was asked. */
+  readonly keepsCard?: boolean
   /** The version of the payment that the customer saw: a form of an earlier one has no effect. */
   readonly seenVersion: number
   /** What a simulated customer decides beforehand, or that it dawdles at this step. */
@@ -77,7 +79,7 @@ async function record(attempt: Attempt, connector: Connector, engine: Engine): P
       return begun
     } catch (error) {
       if (!(error instanceof CommitRefused)) throw error
-      // The vault gave the card's number up since it was last seen: it is brought again.
+      // The vault gave the card's number up since it was last seen: it is brought again, or is unknown by now.
       if (error.conflict === 'card_gone' && card) engine.vault.forget(merchantId, card.cardId)
       else if (error.conflict !== 'pseudo_number_taken') throw error
     }

@@ -14,7 +14,7 @@ import { type Authorization, authorize } from '#operations/authorize.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { tell } from '#operations/event.ts'
 import type { Step } from '#operations/payment-queue.ts'
-import { reopenCard } from '#operations/reopen-card.ts'
+import { reopenAccount, reopenCard } from '#operations/reopen-card.ts'
 
 export type CustomerAction = 'approve' | 'decline' | 'cancel' | 'pending'
 
@@ -42,8 +42,9 @@ export async function takeCustomerStep(step: CustomerStep, engine: Engine): Prom
   const { authorization } = result
   // The number lies in the vault since the form was sent; its security code was never kept.
   const card = await reopenCard(authorization.payment, engine)
+  const account = await reopenAccount(authorization.payment, engine)
   await engine.testCrash('afterRecord')
-  await authorize({ ...authorization, message: { ...authorization.message, card } }, engine)
+  await authorize({ ...authorization, message: { ...authorization.message, card, account } }, engine)
   return result
 }
 

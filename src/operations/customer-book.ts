@@ -3,7 +3,7 @@
  * found once is remembered; the commit itself says when that is no longer true, and then it is looked up again.
  */
 import type { CustomerId, StoredMethodId } from '#domain/ids.ts'
-import { customerDataOf, isApproval, namedCustomer } from '#lifecycle/customer.ts'
+import { customerDataOf, isApproval, keepsCard, namedCustomer } from '#lifecycle/customer.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
 import type { Change } from '#storage/change.ts'
@@ -109,8 +109,9 @@ export function joinCustomer(
   return { payment: { ...after, customerId }, alongside: { customer } }
 }
 
-function toMethod({ method, instrument }: Payment, methodId: StoredMethodId): MethodWrite | undefined {
-  if (!instrument) return undefined
+function toMethod(payment: Payment, methodId: StoredMethodId): MethodWrite | undefined {
+  const { method, instrument } = payment
+  if (!instrument || !keepsCard(payment)) return undefined
   const { cardId, last4Digits, brand, expiryDate, cardHolderName } = instrument
   return { methodId, type: method.type, cardId, last4Digits, brand, expiryDate, cardHolderName }
 }

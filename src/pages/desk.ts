@@ -5,6 +5,7 @@
 import type { PageAnswer, PageRequest } from '#http/page-routes.ts'
 import { lastOperation, openTry } from '#lifecycle/payment.ts'
 import { formOf } from '#methods/offer.ts'
+import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
 import { type Assets, loadAssets } from '#pages/assets.ts'
 import {
   type Hosted,
@@ -43,6 +44,8 @@ export interface Desk {
   json(value: unknown): PageAnswer
   seeOther(location: string): PageAnswer
   deadEnd(request: PageRequest, kind: DeadEndKind, hosted?: Hosted): PageAnswer
+  /** What broke, in words: something on our side, or a database that will be back. `path` is the route's. */
+  fail(request: PageRequest, fault: unknown, path: string): PageAnswer
   /** The page as it stands. A form is shown again with what may be shown again of it. */
   show(request: PageRequest, hosted: Hosted, state?: FormState): PageAnswer
   /** On to the next step, back to the shop, or to our own result. */
@@ -89,6 +92,18 @@ export function createDesk(deps: PageDeps): Desk {
     return answer(page.status, page.html, hosted)
   }
 
+  const fail: Desk['fail'] = (request, fault, path) => {
+    const isPassing = isDatabaseLost(fault)
+    const kind = isPassing ? 'unavailable' : 'error'
+    const retryUrl = path.replace('{pageToken}', request.params.pageToken ?? '').replace(/\/cancel$/, '')
+    const page = showDeadEnd(frame(request), kind, undefined, retryUrl)
+    const { headers, ...rest } = answer(page.status, page.html)
+    return {
+      ...rest,
+      headers: { ...headers, ...(isPassing ? { 'retry-after': `${retryAfterSeconds}` } : {}) },
+    }
+  }
+
   const show: Desk['show'] = (request, hosted, state) => {
     const stage = stageOf(hosted)
     switch (stage) {
@@ -131,14 +146,15 @@ export function createDesk(deps: PageDeps): Desk {
     json,
     seeOther,
     deadEnd,
+    fail,
     show,
     goOn,
     refuse: (request, hosted, state) => {
       if (!isOpenForm(hosted)) return goOn(request, hosted)
       if (!wantsJson(request)) return show(request, hosted, state)
-      const { message, errors = {} } = state
+      const { title, message, errors = {} } = state
       // 200: the script reads what is wrong from the body, and browsers would report any other status as a fault.
-      return json({ message, errors, attempt: String(hosted.payment.version) })
+      return json({ title, message, errors, attempt: String(hosted.payment.version) })
     },
     reopen: async hosted => {
       const found = await openHosted(hosted.pageToken, deps)
@@ -159,7 +175,8 @@ function stepAddress({ payment }: Hosted, { pageTokens }: PageDeps): string {
 function onward(hosted: Hosted, deps: PageDeps): string {
   const { payment } = hosted
   const stage = stageOf(hosted)
-  if (stage === 'form' || stage === 'instructions') return baseOf(hosted)
+  // Who may not try any more is told so before going back.
+  if (stage === 'form' || stage === 'instructions' || stage === 'tooManyTries') return baseOf(hosted)
   // Whoever left the provider's page open has left it: the shop hears the result when there is one.
   if (stage === 'step' && payment.status !== 'PENDING') return stepAddress(hosted, deps)
   return returnUrl(payment) ?? `${baseOf(hosted)}/result`

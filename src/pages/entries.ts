@@ -2,29 +2,33 @@
 import type { AccountData, CardData } from '#connectors/contract.ts'
 import { Secret } from '#domain/secret.ts'
 import type { MethodForm } from '#methods/offer.ts'
+import { type Hosted, isKeptAnyway, mandateOf } from '#pages/hosted.ts'
 import { type FormFields, type Reading, readAccountForm, readCardForm } from '#pages/read-form.ts'
 import type { Texts } from '#pages/texts/en.ts'
 
 export interface FilledIn {
   readonly card?: CardData
   readonly account?: AccountData
+  /** Given where the customer was asked, or where it is part of what the merchant asked for. */
   readonly keepsCard?: boolean
 }
 
+/** A page that shows no such card any more: it was deleted meanwhile, or the field was made up. */
+export const notRemembered = Symbol('not remembered')
+
 export interface ReadingContext {
   readonly texts: Texts
-  /** The merchant's time: cards expire by it. */
-  readonly now: Date
+  readonly hosted: Hosted
 }
 
 export function readEntries(
   form: MethodForm,
   fields: FormFields,
   context: ReadingContext,
-): Reading<FilledIn> {
+): Reading<FilledIn> | typeof notRemembered {
   switch (form) {
     case 'card':
-      return readCard(fields, context)
+      return fields.remembered ? readRemembered(fields.remembered, context) : readCard(fields, context)
     case 'account':
       return readAccount(fields, context)
     case 'none':
@@ -32,7 +36,17 @@ export function readEntries(
   }
 }
 
-function readCard(fields: FormFields, { texts, now }: ReadingContext): Reading<FilledIn> {
+/** The vault knows the number by its pseudo number; the security code was never kept and is not asked for again. */
+function readRemembered(id: string, { hosted }: ReadingContext): Reading<FilledIn> | typeof notRemembered {
+  const stored = hosted.remembered.find(({ methodId }) => methodId === id)
+  if (!stored) return notRemembered
+  const { pseudoCardNumber, expiryDate, cardHolderName } = stored
+  const card = { number: new Secret(pseudoCardNumber), expiryDate, cardholderName: cardHolderName }
+  return { entry: { card, keepsCard: true } }
+}
+
+function readCard(fields: FormFields, { texts, hosted }: ReadingContext): Reading<FilledIn> {
+  const { now, payment } = hosted
   const thisMonth = now.toISOString().slice(0, 7).replace('-', '')
   const { entry, errors } = readCardForm(fields, texts, thisMonth)
   if (errors) return { errors }
@@ -43,11 +57,12 @@ function readCard(fields: FormFields, { texts, now }: ReadingContext): Reading<F
     cardholderName,
     securityCode: new Secret(securityCode),
   }
-  return { entry: { card, keepsCard: isToBeSaved } }
+  return { entry: { card, keepsCard: isKeptAnyway(payment) || isToBeSaved } }
 }
 
-function readAccount(fields: FormFields, { texts }: ReadingContext): Reading<FilledIn> {
+function readAccount(fields: FormFields, { texts, hosted }: ReadingContext): Reading<FilledIn> {
   const { entry, errors } = readAccountForm(fields, texts)
   if (errors) return { errors }
-  return { entry: { account: { number: new Secret(entry.iban), holderName: entry.accountHolder } } }
+  const account = { number: new Secret(entry.iban), holderName: entry.accountHolder }
+  return { entry: { account: { ...account, ...mandateOf(hosted) } } }
 }

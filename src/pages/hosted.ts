@@ -1,6 +1,7 @@
 /** A payment as its customer's pages see it: found by the address of the page, and which page it is on right now. */
 import type { Merchant } from '#domain/merchant.ts'
 import { countDeclines, maximumTries } from '#lifecycle/attempt.ts'
+import { namedCustomer, type StoredMethod } from '#lifecycle/customer.ts'
 import { lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { merchantNow } from '#operations/engine.ts'
@@ -29,6 +30,8 @@ export interface Hosted {
   readonly merchant: Merchant
   readonly payment: Payment
   readonly now: Date
+  /** The cards that this customer kept, the one used last first. */
+  readonly remembered: readonly StoredMethod[]
 }
 
 /** Undefined for an address that we never gave out. */
@@ -40,8 +43,30 @@ export async function openHosted(
   const merchant = subject && (await findMerchant(subject.merchantId))
   const payment = subject && merchant && (await engine.payments.byPayId(subject.merchantId, subject.payId))
   if (!payment || !merchant) return undefined
-  return { pageToken, merchant, payment, step: subject.step, now: merchantNow(engine.clock, merchant) }
+  const now = merchantNow(engine.clock, merchant)
+  const remembered = await listRemembered(payment, now, engine)
+  return { pageToken, merchant, payment, step: subject.step, now, remembered }
 }
+
+/**
+ * The merchant knows who sits before a page that it opened for somebody who signed in. A link is another matter: it may
+ * have been forwarded, and whoever opens it must not pay with the cards of whom it was meant for.
+ */
+async function listRemembered(
+  payment: Payment,
+  now: Date,
+  { storedMethods }: Pick<Engine, 'storedMethods'>,
+): Promise<readonly StoredMethod[]> {
+  const { merchantId, integrationType, status } = payment
+  const named = namedCustomer(payment)
+  const isShown = integrationType === 'HOSTED' && status === 'AUTHORIZE_REQUEST' && !isLink(payment)
+  if (named === undefined || !isShown) return []
+  const thisMonth = now.toISOString().slice(0, 7).replace('-', '')
+  const cards = await storedMethods.listRemembered(merchantId, named)
+  return cards.filter(({ expiryDate }) => expiryDate === undefined || expiryDate >= thisMonth)
+}
+
+export const isLink = ({ details }: Payment): boolean => details.linkId !== undefined
 
 /**
  * Where the customer is. `form`: chooses or fills in. `step`: has to go to a provider or issuer. `instructions`: pays
@@ -92,12 +117,17 @@ interface Urls {
 
 export const urlsOf = ({ details }: Payment): Urls => (details.urls ?? {}) as Urls
 
-/** The shop's own address with the payment's id appended; only ever from the stored payment. */
+/**
+ * The shop's own address with the payment's id appended; only ever from the stored payment. As text, so that everything else
+ * stays as the shop wrote it: it may have signed it.
+ */
 function withPayId(address: string | undefined, { payId }: Payment): string | undefined {
   if (address === undefined) return undefined
-  const url = new URL(address)
-  url.searchParams.append('PayId', payId)
-  return url.href
+  // Other letters than those of a header must be encoded first.
+  const plain = /^[\x21-\x7e]*$/.test(address) ? address : new URL(address).href
+  const [, before = '', fragment = ''] = /^([^#]*)(.*)$/s.exec(plain) ?? []
+  const joint = !before.includes('?') ? '?' : /[?&]$/.test(before) ? '' : '&'
+  return `${before}${joint}PayId=${payId}${fragment}`
 }
 
 /** Where the shop wants its customer back: after an end without payment at the place for those who turned back. */
@@ -107,3 +137,25 @@ export function returnUrl(payment: Payment): string | undefined {
 }
 
 export const isSession = ({ details }: Payment): boolean => details.session === true
+
+/** Keeping the card is what the merchant asked for: there is nothing for the customer to tick. */
+export function isKeptAnyway({ amount, details }: Payment): boolean {
+  const agreed = details.credentialOnFile as { initialPayment?: boolean } | undefined
+  return amount.value === 0 || details.linkType === 'TOKENIZE' || agreed?.initialPayment === true
+}
+
+export interface Mandate {
+  readonly mandateId: string
+  /** DD.MM.YYYY */
+  readonly dateOfSignature: string
+}
+
+/** The merchant's own mandate where it gave one; else the payment's id, which is as unique, signed today. */
+export function mandateOf({ payment, now }: Pick<Hosted, 'payment' | 'now'>): Mandate {
+  const given = (payment.details.methodFields ?? {}) as Partial<Mandate>
+  const [year, month, day] = now.toISOString().slice(0, 10).split('-')
+  return {
+    mandateId: given.mandateId ?? payment.payId,
+    dateOfSignature: given.dateOfSignature ?? `${day}.${month}.${year}`,
+  }
+}

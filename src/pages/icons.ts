@@ -56,6 +56,9 @@ const plates: Readonly<Record<string, string>> = {
   troy: word('#0b4c5c', 'troy', '#fff'),
 }
 
+/** Brands that have a mark here; all others share the plain card. */
+export const drawnBrands: readonly string[] = Object.keys(plates).filter(brand => brand !== 'unknown')
+
 function word(plate: string, text: string, ink: string): string {
   return (
     `<rect width="38" height="24" rx="4" fill="${plate}"/>` +

@@ -90,13 +90,22 @@ export function formatCount(count: number, locale: string): string {
 export const nameCurrency = (currency: string, locale: string): string =>
   new Intl.DisplayNames(locale, { type: 'currency' }).of(currency) ?? currency
 
+/** Some locales count years from elsewhere; a deadline must read like the one on the bank's and the shop's papers. */
+const calendar = 'gregory'
+
 /** A day without a time, read as UTC: due dates are days, not moments. */
 export const formatDay = (instant: string, locale: string): string =>
   remember(
     dateFormatters,
     `${locale} day`,
     () =>
-      new Intl.DateTimeFormat(locale, { year: 'numeric', month: 'long', day: 'numeric', timeZone: 'UTC' }),
+      new Intl.DateTimeFormat(locale, {
+        calendar,
+        year: 'numeric',
+        month: 'long',
+        day: 'numeric',
+        timeZone: 'UTC',
+      }),
   ).format(new Date(instant))
 
 /** We do not know where the customer is, so the zone is named. */
@@ -106,6 +115,7 @@ export const formatMoment = (instant: string, locale: string): string =>
     `${locale} moment`,
     () =>
       new Intl.DateTimeFormat(locale, {
+        calendar,
         year: 'numeric',
         month: 'long',
         day: 'numeric',

@@ -3,11 +3,12 @@
  * stands: back button, reload, a second tab and a form sent twice are all just another look at it.
  */
 import type { Money } from '#domain/money.ts'
+import { accepts } from '#http/accept-encoding.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '#http/page-routes.ts'
 import { openTry } from '#lifecycle/payment.ts'
 import { type CustomerAction, takeCustomerStep } from '#operations/customer-action.ts'
 import { type Assets, assetCacheControl, assetFolder, describeInventory } from '#pages/assets.ts'
-import { baseOf, createDesk, type Desk, pagePath, stepPath } from '#pages/desk.ts'
+import { baseOf, createDesk, type Desk, isOpenForm, pagePath, stepPath } from '#pages/desk.ts'
 import { type Hosted, openHosted, type PageDeps, stageOf } from '#pages/hosted.ts'
 import { createLimits } from '#pages/limits.ts'
 import { showResult, showStep } from '#pages/show.ts'
@@ -28,7 +29,7 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     verb,
     path,
     handle,
-    fail: request => desk.deadEnd(request, 'error'),
+    fail: (request, fault) => desk.fail(request, fault, path),
   })
   const own = (handle: Handle) => withHosted(handle, desk, deps)
   const step = (handle: Handle) => withStep(handle, desk, deps)
@@ -64,6 +65,8 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
       step((request, hosted) => act(request, hosted, request.form?.action, { desk, deps })),
     ),
     page('GET', `${assetFolder}/{file}`, async request => sendAsset(request, desk)),
+    // Addresses that were cut or mangled on their way also deserve a page.
+    page('GET', `${pagePath}*`, async request => desk.deadEnd(request, 'unknown')),
     page('GET', '/.well-known/payment-page-inventory.json', async () => sendInventory(desk.assets)),
   ]
 }
@@ -73,6 +76,8 @@ function withHosted(handle: Handle, desk: Desk, deps: PageDeps): PageRoute['hand
   return async request => {
     const hosted = await openHosted(request.params.pageToken ?? '', deps)
     if (!hosted || hosted.step) return desk.deadEnd(request, 'unknown')
+    // Who may not take payments by its API may not take them by its pages either.
+    if (hosted.merchant.disabled && isOpenForm(hosted)) return desk.deadEnd(request, 'unavailable', hosted)
     if (!isForeign(request)) return handle(request, hosted)
     const message = desk.frame(request, hosted).language.texts.pageOutdated
     return { ...desk.show(request, hosted, { message }), status: 403 }
@@ -83,7 +88,8 @@ function withHosted(handle: Handle, desk: Desk, deps: PageDeps): PageRoute['hand
 function withStep(handle: Handle, desk: Desk, deps: PageDeps): PageRoute['handle'] {
   return async request => {
     const hosted = desk.isTest ? await openHosted(request.params.pageToken ?? '', deps) : undefined
-    if (!hosted?.step || isForeign(request)) return desk.deadEnd(request, 'unknown')
+    if (!hosted?.step) return desk.deadEnd(request, 'unknown')
+    if (isForeign(request)) return { ...desk.deadEnd(request, 'unknown'), status: 403 }
     const { merchantId, payId, method } = hosted.payment
     const isShown = openTry(hosted.payment)?.xId === hosted.step.xId && method.type === hosted.step.type
     // From here on the customer is on the payment's own pages again.
@@ -147,8 +153,7 @@ const codings = [
 function sendAsset(request: PageRequest, desk: Desk): PageAnswer {
   const asset = desk.assets.byUrl.get(`${assetFolder}/${request.params.file}`)
   if (!asset) return desk.deadEnd(request, 'unknown')
-  const accepted = request.headers['accept-encoding'] ?? ''
-  const coding = codings.find(([name]) => new RegExp(`\\b${name}\\b`).test(accepted))
+  const coding = codings.find(([name]) => accepts(request.headers['accept-encoding'], name))
   return {
     status: 200,
     contentType: asset.contentType,

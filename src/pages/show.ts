@@ -4,12 +4,13 @@ import { authenticationCards } from '#connectors/simulator/authentication-number
 import { testCards } from '#connectors/simulator/test-numbers.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
 import { offerFor } from '#lifecycle/attempt.ts'
+import { namedCustomer } from '#lifecycle/customer.ts'
 import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
 import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 import type { Assets } from '#pages/assets.ts'
 import { explainDecline } from '#pages/decline-text.ts'
-import { type Hosted, returnUrl, type Stage } from '#pages/hosted.ts'
+import { type Hosted, isKeptAnyway, mandateOf, returnUrl, type Stage } from '#pages/hosted.ts'
 import { chooseLanguage } from '#pages/language.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { summarizeOrder } from '#pages/order-lines.ts'
@@ -53,8 +54,6 @@ export interface Rendered {
 export interface FormState extends FormNotice {
   readonly chosen?: string
   readonly entered?: Readonly<Record<string, string>>
-  /** Fields of the card that this customer kept, newest first. */
-  readonly remembered?: CardForm['remembered']
 }
 
 /** `base` is the path of the payment's page. */
@@ -71,6 +70,7 @@ export function showForm(hosted: Hosted, frame: PageFrame, base: string, state: 
     hidden: [{ name: 'attempt', value: String(payment.version) }],
     cancelAction: `${base}/cancel`,
     isOnlySaving: payment.amount.value === 0,
+    title: state.title,
     message: state.errors ? state.message : (state.message ?? declined),
     errors: state.errors,
   })
@@ -79,7 +79,7 @@ export function showForm(hosted: Hosted, frame: PageFrame, base: string, state: 
 /** One card form on a page: the general method takes every card, so the single brands beside it would only repeat it. */
 function optionsOf(
   methods: readonly Method[],
-  { payment }: Hosted,
+  hosted: Hosted,
   frame: PageFrame,
   state: FormState,
 ): readonly MethodOption[] {
@@ -92,11 +92,11 @@ function optionsOf(
       label: labelMethod(method, frame.language.texts),
       family: method.family === 'none' ? 'card' : method.family,
       flow: method.flow,
-      card: formOf(method) === 'card' ? cardForm(payment, frame, state) : undefined,
+      card: formOf(method) === 'card' ? cardForm(hosted, frame, state) : undefined,
       directDebit:
         formOf(method) === 'account'
           ? {
-              mandateReference: mandateOf(payment),
+              mandateReference: mandateOf(hosted).mandateId,
               entered: {
                 accountHolder: entered.accountHolder,
                 iban: entered.iban,
@@ -107,26 +107,30 @@ function optionsOf(
     }))
 }
 
-/** The merchant's own mandate number where it gave one; else the payment's id, which is as unique. */
-function mandateOf({ payId, details }: Payment): string {
-  const { mandateId } = (details.methodFields ?? {}) as { mandateId?: string }
-  return mandateId ?? payId
-}
-
-function cardForm({ details }: Payment, frame: PageFrame, { entered = {}, remembered }: FormState): CardForm {
-  const { merchantCustomerId } = (details.customerInfo ?? {}) as { merchantCustomerId?: string }
+function cardForm(hosted: Hosted, frame: PageFrame, { entered = {} }: FormState): CardForm {
+  const { payment, remembered } = hosted
+  const { instrument } = payment
   return {
-    remembered,
-    mayBeSaved: merchantCustomerId !== undefined,
+    remembered: remembered.map(({ methodId, brand, last4Digits, expiryDate }) => ({
+      id: methodId,
+      brand,
+      last4Digits,
+      expiryDate,
+    })),
+    mayBeSaved: namedCustomer(payment) !== undefined && !isKeptAnyway(payment),
     testCards: frame.isTest ? offeredTestCards : undefined,
     entered: {
-      expiry: entered.expiry,
-      cardholderName: entered.cardholderName,
-      isToBeSaved: entered.saveCard === 'yes',
+      expiry: entered.expiry ?? toEntry(instrument?.expiryDate),
+      cardholderName: entered.cardholderName ?? instrument?.cardHolderName,
+      isToBeSaved: entered.saveCard === 'yes' || payment.details.keepCard === true,
       remembered: entered.remembered,
     },
   }
 }
+
+/** 202912 as people write it: what a customer entered before a bank's page is still there when it comes back. */
+const toEntry = (expiryDate: string | undefined): string | undefined =>
+  expiryDate && `${expiryDate.slice(4)}/${expiryDate.slice(2, 4)}`
 
 /** The challenge among the first, because that is what people look for. */
 const offeredTestCards = [

@@ -45,10 +45,16 @@ const accentVariables = (accent: Rgb, surface: Rgb): string => {
   return `--accent:${toHex(readable)};--on-accent:${toHex(inkOn(readable))}`
 }
 
+/** Whether the faintest text of a page can be read on this colour. */
+export function carriesText(background: string): boolean {
+  const colour = parseColour(background)
+  return colour !== undefined && contrast(colour, muted) >= textContrast
+}
+
 function lightVariables({ accent, background }: Theme): string {
   const variables: string[] = []
   const behind = parseColour(background ?? '')
-  const carries = behind !== undefined && contrast(behind, muted) >= textContrast
+  const carries = behind !== undefined && carriesText(background ?? '')
   if (behind !== undefined && carries) variables.push(`--tint:${toHex(behind)}`)
   const colour = parseColour(accent ?? '')
   if (colour !== undefined) {

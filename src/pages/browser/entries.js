@@ -3,36 +3,53 @@
  * it; the server checks everything again.
  */
 
-/** As domain/card-numbers.ts: the first range that fits decides. From, to, brand. */
-const brandRanges = [
-  ['4', '4', 'visa'],
-  ['2200', '2204', 'mir'],
-  ['2221', '2720', 'mastercard'],
-  ['51', '55', 'mastercard'],
-  ['34', '34', 'amex'],
-  ['37', '37', 'amex'],
-  ['300', '305', 'diners'],
-  ['3095', '3095', 'diners'],
-  ['36', '36', 'diners'],
-  ['38', '39', 'diners'],
-  ['3528', '3589', 'jcb'],
-  ['6011', '6011', 'discover'],
-  ['644', '649', 'discover'],
-  ['65', '65', 'discover'],
-  ['62', '62', 'unionpay'],
-  ['81', '81', 'unionpay'],
-  ['9792', '9792', 'troy'],
-  ['50', '50', 'maestro'],
-  ['56', '58', 'maestro'],
-  ['60', '69', 'maestro'],
-]
+/**
+ * Leading digits, as domain/card-brands.ts has them, of the brands that have a mark on the page. `unknown` are the ranges
+ * that others cut out of these: their cards get the plain mark.
+ */
+export const brandRanges = {
+  visa: '4',
+  mastercard: '51-55 2221-2720',
+  amex: '34 37',
+  diners: '300-305 3095 36 38-39',
+  discover: '6011 644-649 65',
+  jcb: '3528-3589',
+  unionpay: '62 81',
+  maestro: '493698 50 56-59 60-61 63-64 66-69',
+  mir: '2200-2204',
+  troy: `
+    9792 650052 650082-650083 650092 650161 650170 650173 650175 650268 650271 650273-650274
+    650456-650457 650836 650846-650850 650987 650990 654997 657366 657998 658758 658767-658768`,
+  unknown: `
+    6703 5019 9891 9804 9112 9051 8600 5614 9860 508227 508500-508999 603741 606985-607984 608001-608500
+    652150-653149 353800 817290 817368 817378 82 9704 1946 286900 502275 506199-506499 588772 606333
+    627535 636318 636379 639388 639484 639559 401178-401179 431274 438935 451416 457393 457631-457632
+    504175 506699-506778 509000-509999 627780 636297 636368 650031-650033 650035-650051 650405-650439
+    650485-650538 650541-650598 650700-650718 650720-650727 650901-650978 651652-651679 655000-655019
+    655021-655058 606282 637095 637568 637599 637609 637612 604201-604400 589657 603522 589562 402918
+    527572 504300 506968 508160 585265 588848 588850 588982-588983 589005 589206 604906 605141 636120
+    968201-968211 507803 507808-507811 506099-506198 507865-507964 650002-650027`,
+}
+
+/** The longest leads first: the more digits a range needs, the more it knows about the number. */
+const leads = Object.entries(brandRanges)
+  .flatMap(([brand, ranges]) =>
+    ranges
+      .trim()
+      .split(/\s+/)
+      .map(range => {
+        const [from, to = from] = range.split('-')
+        return { from, to, brand }
+      }),
+  )
+  .sort((a, b) => b.from.length - a.from.length)
 
 export function detectBrand(digits) {
-  for (const [from, to, brand] of brandRanges) {
+  const fits = ({ from, to }) => {
     const lead = digits.slice(0, from.length)
-    if (lead >= from && lead <= to) return brand
+    return lead >= from && lead <= to
   }
-  return 'unknown'
+  return leads.find(fits)?.brand ?? 'unknown'
 }
 
 /** Digits of every script that keyboards and autofill may bring, as plain ones; everything else goes. */

@@ -1,12 +1,14 @@
 /** The script's own rules must agree with the server's, else a customer is stopped by one and not by the other. */
 import { describe, expect, test } from 'vitest'
-import { detectBrand } from '#domain/card-brands.ts'
+import { cardBrands, detectBrand } from '#domain/card-brands.ts'
 import { isCardNumber, passesLuhn } from '#domain/card-numbers.ts'
 import { isIban } from '#domain/iban.ts'
+import { drawnBrands } from '#pages/icons.ts'
 
 /** A plain script without types of its own. */
 interface Entries {
   readonly checks: Record<string, (value: string, now?: Date, field?: { checked: boolean }) => string>
+  readonly brandRanges: Readonly<Record<string, string>>
   readonly detectBrand: (digits: string) => string
   readonly formatExpiry: (text: string) => string
   readonly groupIban: (text: string) => string
@@ -34,9 +36,29 @@ describe('as the server', () => {
     expect(entries.checks.number?.(number) === '').toBe(isCardNumber(number))
   })
 
-  test('brands of every lead of four digits', () => {
-    const leads = Array.from({ length: 10_000 }, (_, lead) => String(lead).padStart(4, '0'))
-    expect(leads.filter(lead => entries.detectBrand(lead) !== detectBrand(lead))).toEqual([])
+  test('the ranges are those of the brands that the page can draw, and what others cut out of them', () => {
+    const rows = cardBrands.filter(({ lengthDecides }) => !lengthDecides)
+    const rangesOf = (brand: string) =>
+      rows
+        .filter(row => brand === (drawnBrands.includes(row.brand) ? row.brand : 'unknown'))
+        .flatMap(({ ranges }) => ranges.map(({ from, to }) => (from === to ? from : `${from}-${to}`)))
+    const expected = [...drawnBrands, 'unknown'].map(brand => [brand, rangesOf(brand)])
+    const actual = Object.entries(entries.brandRanges).map(([brand, ranges]) => [
+      brand,
+      ranges.trim().split(/\s+/),
+    ])
+    expect(Object.fromEntries(actual)).toEqual(Object.fromEntries(expected))
+  })
+
+  test('the mark of every lead of six digits', () => {
+    const wrong: string[] = []
+    for (let lead = 0; lead < 1_000_000; lead += 7) {
+      const digits = String(lead).padStart(6, '0')
+      const brand = detectBrand(digits)
+      if (entries.detectBrand(digits) !== (drawnBrands.includes(brand) ? brand : 'unknown'))
+        wrong.push(digits)
+    }
+    expect(wrong).toEqual([])
   })
 
   test.each([

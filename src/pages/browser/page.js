@@ -56,9 +56,9 @@ function showNotice(title, message, errors) {
   const notice = find('[data-notice]')
   if (notice === null) return
   const lines = Object.entries(errors)
-  notice.hidden = title === ''
+  notice.hidden = !title
   notice.replaceChildren()
-  if (title === '') return
+  if (!title) return
   const add = (parent, tag, text = '') => {
     const element = document.createElement(tag)
     element.textContent = text
@@ -96,19 +96,19 @@ async function send(form) {
     signal: AbortSignal.timeout(answerTimeoutMs),
   })
   if (!(response.headers.get('content-type') ?? '').includes('application/json')) {
-    if (response.status >= 500) return { message: form.dataset.broken }
+    if (response.status >= 500) return { title: form.dataset.broken }
     return { redirect: location.href }
   }
   return response.json()
 }
 
-function showAnswer(form, { message, errors = {}, attempt }) {
+function showAnswer(form, { title, message, errors = {}, attempt }) {
   const notice = find('[data-notice]')
   if (attempt !== undefined) for (const field of findAll('input[name="attempt"]')) field.value = attempt
   for (const field of visibleFields(form))
     if (errors[field.name] !== undefined) showError(field, errors[field.name])
-  const title = message ? notice?.dataset.declined : notice?.dataset.title
-  showNotice(title ?? '', message, errors)
+  const usual = message ? notice?.dataset.declined : notice?.dataset.title
+  showNotice(title ?? usual, message, errors)
 }
 
 async function pay(form) {
@@ -122,7 +122,7 @@ async function pay(form) {
     showAnswer(form, answer)
   } catch {
     setBusy(form, false)
-    showAnswer(form, { message: form.dataset.lost })
+    showAnswer(form, { title: form.dataset.lost })
   }
 }
 
@@ -136,7 +136,7 @@ function onPaySubmit(event) {
     if (text !== '') errors[field.name] = text
   }
   if (Object.keys(errors).length === 0) return void pay(form)
-  showNotice(find('[data-notice]')?.dataset.title ?? '', '', errors)
+  showNotice(find('[data-notice]')?.dataset.title, '', errors)
 }
 
 /** Fields of a method that is not chosen are not sent: nobody else needs the card number that was typed first. */

@@ -71,7 +71,8 @@ const groups: readonly (readonly [title: TextKey, families: readonly MethodFamil
 
 const hints: Readonly<Record<Flow, TextKey>> = {
   direct: 'hintDirect',
-  multi_step: 'hintDirect',
+  // On our page the second step is taken at the provider's.
+  multi_step: 'hintRedirect',
   redirect: 'hintRedirect',
   qr: 'hintQr',
   voucher: 'hintVoucher',

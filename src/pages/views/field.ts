@@ -16,6 +16,8 @@ export type FieldName =
 export type FieldErrors = Partial<Readonly<Record<FieldName, string>>>
 
 export interface FormNotice {
+  /** What the message is about; that the payment was declined, unless given. */
+  readonly title?: string | undefined
   /** Why the last try failed, in the customer's language. */
   readonly message?: string | undefined
   readonly errors?: FieldErrors | undefined
@@ -75,14 +77,14 @@ export const renderTick = ({ name, label, isTicked, error, mistake }: Tick): Htm
   }><span>${label}</span></label>${mistake !== undefined && html`<p class="error" id="${name}-error">${error}</p>`}</div>`
 
 /** Always there, so that the script can fill it; empty it takes no room. It has the focus when the page opens with errors. */
-export function renderNotice(texts: Texts, { message, errors = {} }: FormNotice): Html {
+export function renderNotice(texts: Texts, { title, message, errors = {} }: FormNotice): Html {
   const entries = Object.entries(errors)
   const isShown = message !== undefined || entries.length > 0
   return html`<div class="notice" role="alert" tabindex="-1" data-notice data-title="${texts.errorSummary}" data-declined="${texts.declineTitle}"${
     isShown ? html` autofocus` : html` hidden`
   }>${
     isShown &&
-    html`${icon('alert')}<div><p class="notice-title">${message === undefined ? texts.errorSummary : texts.declineTitle}</p>${
+    html`${icon('alert')}<div><p class="notice-title">${title ?? (message === undefined ? texts.errorSummary : texts.declineTitle)}</p>${
       message !== undefined && html`<p>${message}</p>`
     }${
       entries.length > 0 &&

@@ -1,0 +1,132 @@
+/** What `merchant set` may change about a merchant's pages: the methods they offer, how they look, who may frame them. */
+import { type Command, InvalidArgumentError } from 'commander'
+import type { Theme } from '#domain/merchant.ts'
+import { isWebAddress } from '#domain/text.ts'
+import { findMethod, methodTypes } from '#methods/catalogue.ts'
+import { explainUnknownType } from '#methods/nearest-types.ts'
+import { parseColour } from '#pages/colour.ts'
+import { carriesText, fontNames } from '#pages/theme.ts'
+
+/** Takes a setting back; the parser of the command line knows no null. */
+const none = 'none'
+
+/** 50: the column's limit, far above the number of sites that one shop has. */
+const originsMax = 50
+/** 2048: the contract's limit for every address. */
+const urlMax = 2_048
+
+type Given<T> = T | typeof none
+
+export interface PageOptions {
+  readonly methods?: Given<readonly string[]>
+  readonly themeAccent?: string
+  readonly themeLogo?: string
+  readonly themeBackground?: string
+  readonly themeFont?: string
+  readonly frameOrigins?: Given<readonly string[]>
+}
+
+export function addPageOptions(command: Command): Command {
+  return command
+    .option(
+      '--methods <types>',
+      'methods it takes, separated by commas, in the order of its pages; none: the whole catalogue',
+      parseMethods,
+    )
+    .option('--theme-accent <colour>', 'colour of buttons and links, as #0b5fff; none: ours', parseAccent)
+    .option(
+      '--theme-background <colour>',
+      'colour behind the order in light mode; none: ours',
+      parseBackground,
+    )
+    .option('--theme-logo <url>', "an https address; none: the merchant's name", parseLogo)
+    .option('--theme-font <name>', `${fontNames.join(', ')}; none: system`, parseFont)
+    .option(
+      '--frame-origins <origins>',
+      'sites that may show its pages in a frame, separated by commas; none: nobody',
+      parseOrigins,
+    )
+}
+
+const orNone =
+  <T>(parse: (text: string) => T) =>
+  (text: string): Given<T> =>
+    text === none ? none : parse(text)
+
+const splitList = (text: string): readonly string[] => [
+  ...new Set(
+    text
+      .split(',')
+      .map(part => part.trim())
+      .filter(part => part !== ''),
+  ),
+]
+
+const parseMethods = orNone(text => {
+  const types = splitList(text)
+  if (types.length === 0) throw new InvalidArgumentError('It must name at least one method, or none.')
+  const unknown = types.find(type => findMethod(type) === undefined)
+  if (unknown !== undefined) {
+    throw new InvalidArgumentError(`"${unknown}": ${explainUnknownType(unknown, methodTypes)}`)
+  }
+  return types
+})
+
+const parseAccent = orNone(text => {
+  if (parseColour(text) !== undefined) return text.toLowerCase()
+  throw new InvalidArgumentError('It must be a colour such as #0b5fff, or none.')
+})
+
+const parseBackground = orNone(text => {
+  const colour = parseAccent(text)
+  if (carriesText(colour)) return colour
+  throw new InvalidArgumentError('It must be light enough for grey text to be read on it (4.5 : 1), or none.')
+})
+
+const parseLogo = orNone(text => {
+  if (text.length <= urlMax && isWebAddress(text) && text.startsWith('https://')) return text
+  throw new InvalidArgumentError(`It must be an https address of at most ${urlMax} characters, or none.`)
+})
+
+const parseFont = orNone(text => {
+  if ((fontNames as readonly string[]).includes(text)) return text
+  throw new InvalidArgumentError(`It must be one of ${fontNames.join(', ')}, or none.`)
+})
+
+/** Plain http for loopback only, where people try things out. */
+const isFrameOrigin = (text: string): boolean =>
+  isWebAddress(text) &&
+  new URL(text).origin === text &&
+  (text.startsWith('https:') || /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(text))
+
+const parseOrigins = orNone(text => {
+  const origins = splitList(text)
+  const wrong = origins.find(origin => !isFrameOrigin(origin))
+  if (origins.length >= 1 && origins.length <= originsMax && wrong === undefined) return origins
+  throw new InvalidArgumentError(
+    `It must be 1 to ${originsMax} origins such as https://shop.example, without a path, or none.`,
+  )
+})
+
+const orNull = <T>(given: Given<T>): T | null => (given === none ? null : (given as T))
+
+export interface PageChange {
+  readonly methods?: readonly string[] | null
+  readonly theme?: Theme | null
+  readonly frameOrigins?: readonly string[] | null
+}
+
+/** What is named changes; of the look, what is not named stays as it is. */
+export function toPageChange(options: PageOptions, current: Theme | undefined): PageChange {
+  const { methods, frameOrigins, themeAccent, themeBackground, themeLogo, themeFont } = options
+  const given = { accent: themeAccent, background: themeBackground, logoUrl: themeLogo, font: themeFont }
+  const named = Object.entries(given).filter(([, value]) => value !== undefined)
+  const look = Object.entries({ ...current, ...Object.fromEntries(named) }).filter(
+    ([, value]) => value !== none && value !== undefined,
+  )
+  return {
+    ...(methods === undefined ? {} : { methods: orNull(methods) }),
+    ...(named.length === 0 ? {} : { theme: look.length === 0 ? null : Object.fromEntries(look) }),
+    ...(frameOrigins === undefined ? {} : { frameOrigins: orNull(frameOrigins) }),
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Merchants by id for whoever asks on every request: remembered for a few seconds, forgotten at once when this process
+ * changes one. Another process's change is seen when the time is over.
+ */
+import type { MerchantId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+
+export type FindMerchant = (merchantId: MerchantId) => Promise<Merchant | undefined>
+
+/** 5 s: as long as a verified login is remembered, so that all of the gateway follows a change at the same pace. */
+const rememberedMs = 5_000
+
+/** 10,000 merchants are a few megabytes; then the memory starts anew. */
+const rememberedMax = 10_000
+
+export function rememberMerchants(
+  find: FindMerchant,
+  deps: {
+    readonly nowMs: () => number
+    readonly onChange: (listener: (merchantId: string) => void) => void
+  },
+): FindMerchant {
+  const remembered = new Map<string, { merchant: Merchant; untilMs: number }>()
+  let changes = 0
+  deps.onChange(merchantId => {
+    changes += 1
+    remembered.delete(merchantId)
+  })
+  return async merchantId => {
+    const known = remembered.get(merchantId)
+    if (known && known.untilMs > deps.nowMs()) return known.merchant
+    const changesBefore = changes
+    const merchant = await find(merchantId)
+    // What was read before a change must not be remembered after it.
+    if (merchant && changes === changesBefore) {
+      if (remembered.size >= rememberedMax) remembered.clear()
+      remembered.set(merchantId, { merchant, untilMs: deps.nowMs() + rememberedMs })
+    }
+    return merchant
+  }
+}

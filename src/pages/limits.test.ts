@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { createLimits } from '#pages/limits.ts'
+
+const minuteMs = 60_000
+
+test('each key has its own count; the window begins with the first decline', () => {
+  let now = 0
+  const limits = createLimits({ most: 3, nowMs: () => now })
+  for (let n = 1; n <= 3; n += 1) {
+    expect(limits.allows(['address a', 'card 1'])).toBe(true)
+    limits.countDecline(['address a', `card ${n}`])
+    now += minuteMs
+  }
+  expect(limits.allows(['address a', 'card 4'])).toBe(false)
+  expect(limits.allows(['address b', 'card 1'])).toBe(true)
+  now = 10 * minuteMs - 1
+  expect(limits.allows(['address a'])).toBe(false)
+  now = 10 * minuteMs
+  expect(limits.allows(['address a'])).toBe(true)
+})
+
+test('one card from many addresses is counted too', () => {
+  const limits = createLimits({ most: 2, nowMs: () => 0 })
+  limits.countDecline(['address a', 'card 1'])
+  limits.countDecline(['address b', 'card 1'])
+  expect(limits.allows(['address c', 'card 1'])).toBe(false)
+  expect(limits.allows(['address c', 'card 2'])).toBe(true)
+})

@@ -1,0 +1,134 @@
+/**
+ * Customers with a real browser, and the shop they come back to. Every page they meet is watched: what the browser
+ * complains about, which addresses it asks, what axe-core finds.
+ */
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { launchBrowser } from '#test/support/browser.ts'
+
+export const phone = { width: 390, height: 844 }
+export const desktop = { width: 1280, height: 860 }
+
+/** A browser, or undefined with the reason printed: where there is none, tests of pages are left out, not failed. */
+export async function findBrowser(): Promise<Browser | undefined> {
+  const started = await launchBrowser()
+  if (typeof started !== 'string') return started
+  process.stderr.write(`browser tests are left out: ${started}\n`)
+  return undefined
+}
+
+export interface Visit {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Whatever the browser complained about, violations of the policy among it. */
+  readonly complaints: string[]
+  readonly requested: string[]
+  /** Statuses of the pages that were loaded, newest last. */
+  readonly statuses: number[]
+}
+
+export async function visit(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
+  const context = await browser.newContext({ viewport: desktop, locale: 'en-GB', ...options })
+  return openTab(context, url)
+}
+
+export async function openTab(context: BrowserContext, url: string): Promise<Visit> {
+  const page = await context.newPage()
+  const seen: Visit = { page, context, complaints: [], requested: [], statuses: [] }
+  page.on('console', message => {
+    // That a page answers 404, 410 or 422 is what is tested, not a complaint.
+    if (
+      !/^Failed to load resource: the server responded with a status of (403|404|410|422)/.test(
+        message.text(),
+      )
+    )
+      seen.complaints.push(`${message.type()}: ${message.text()}`)
+  })
+  page.on('pageerror', error => seen.complaints.push(String(error)))
+  page.on('request', request => seen.requested.push(request.url()))
+  page.on('response', response => {
+    if (response.request().isNavigationRequest()) seen.statuses.push(response.status())
+  })
+  await page.goto(url)
+  return seen
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
+}
+
+export async function findViolations(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource)
+  const violations = (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })
+    .then(result => result.violations)`)) as Violation[]
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+  )
+}
+
+/** Accessible, quiet, no wider than the screen, and nobody else was asked for anything. */
+export async function expectSound(seen: Visit, origins: readonly string[]): Promise<void> {
+  expect(await findViolations(seen.page)).toEqual([])
+  expect(seen.complaints).toEqual([])
+  expect(seen.requested.filter(url => !origins.includes(new URL(url).origin))).toEqual([])
+  const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+  expect(await seen.page.evaluate(wide)).toBeLessThanOrEqual(0)
+}
+
+export interface CardEntry {
+  readonly number?: string
+  readonly expiry?: string
+  readonly code?: string
+  readonly name?: string
+}
+
+export async function typeCard(page: Page, entry: CardEntry = {}): Promise<void> {
+  await page.fill('#number', entry.number ?? '4111111111111111')
+  await page.fill('#expiry', entry.expiry ?? '12/39')
+  await page.fill('#securityCode', entry.code ?? '123')
+  await page.fill('#cardholderName', entry.name ?? 'Ada Lovelace')
+}
+
+export const press = (page: Page): Promise<void> => page.click('button.primary')
+
+export const noticeOf = async (page: Page): Promise<string> => {
+  const notice = page.locator('[data-notice]')
+  await notice.waitFor({ state: 'visible' })
+  return (await notice.textContent()) ?? ''
+}
+
+export interface ReturnPlace {
+  readonly origin: string
+  readonly urls: { readonly return: string; readonly cancel: string }
+  close(): Promise<void>
+}
+
+/** Where a shop gets its customers back: one page for each way, with nothing in it but its name. */
+export async function openReturnPlace(): Promise<ReturnPlace> {
+  const server = createServer((request, response) => {
+    response.setHeader('content-type', 'text/html; charset=utf-8')
+    if (request.url?.startsWith('/favicon')) return void response.writeHead(204).end()
+    response.end(
+      `<!doctype html><html lang="en"><title>Shop</title><h1>Shop ${request.url?.split('?')[0]}</h1></html>`,
+    )
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    origin,
+    // A query of the shop's own, with a spelling that a careless rewrite would change.
+    urls: { return: `${origin}/thanks?basket=a%20b`, cancel: `${origin}/basket` },
+    close: () => new Promise(resolve => void server.close(() => resolve())),
+  }
+}
