@@ -50,3 +50,8 @@ ALTER TABLE timer
   DROP CONSTRAINT timer_kind_check,
   -- PLAN: the next charge of a payment plan, or its end. Its pay_id is the plan's initial payment, its x_id the plan.
   ADD CONSTRAINT timer_kind_check CHECK (kind IN ('INQUIRY', 'CAPTURE', 'LAPSE', 'EXPIRE', 'PLAN'));
+
+-- A thousand plans of one merchant are a thousand timers: each must be found by its own key, also by a plan that was made
+-- while the table was empty. So this index, too, begins with an expression.
+DROP INDEX timer_by_merchant;
+CREATE INDEX timer_by_merchant ON timer ((merchant_id || ''), run_at);
