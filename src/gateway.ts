@@ -287,9 +287,7 @@ function createEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
       store: createAccountStore(database),
     }),
     quotes: createQuoteStore(database),
-    connectors:
-      options.connectors ??
-      createConnectors(options.environment, { faults, latencyMs: options.simulatorLatencyMs }),
+    connectors: options.connectors ?? createConnectors(options, faults),
     clock,
     newId,
     pageAddress,
