@@ -268,12 +268,11 @@ function createDeliveries(
 
 function openEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
   const { database, metrics, logger, clock, options, faults, keys, pageAddress, onEvents } = parts
-  const simulator = { faults, latencyMs: options.simulatorLatencyMs }
   return createEngine({
     database,
     keys,
     masterKey: options.masterKey,
-    connectors: options.connectors ?? createConnectors(options.environment, simulator),
+    connectors: options.connectors ?? createConnectors(options, faults),
     clock,
     newId,
     pageAddress,
