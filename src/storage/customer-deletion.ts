@@ -1,6 +1,6 @@
 /**
  * Deleting customers and stored methods for good, and the numbers that nobody keeps any more. A number that another
- * customer of the merchant keeps stays; one that an order still needs for its confirm is doomed and goes when that is over.
+ * customer of the merchant keeps stays; one that a payment which waits still needs is doomed and goes when that is over.
  */
 import type { PoolClient } from 'pg'
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
@@ -28,11 +28,15 @@ const vaults = [
 
 type VaultOf = (typeof vaults)[number]
 
-/** A payment that waits has a timer for the end of its patience, which is how it is found. */
+/**
+ * A payment that waits, for its confirm or for a customer who may still come back, has a timer for the end of its
+ * patience, which is how it is found.
+ */
 const isAwaited = ({
   id,
 }: VaultOf): string => `EXISTS (SELECT 1 FROM timer w JOIN payment p ON p.merchant_id = w.merchant_id AND p.pay_id = w.pay_id
-  WHERE w.merchant_id = v.merchant_id AND w.kind = 'EXPIRE' AND p.${id} = v.${id} AND p.status = 'AUTHORIZE_REQUEST')`
+  WHERE w.merchant_id = v.merchant_id AND w.kind = 'EXPIRE' AND p.${id} = v.${id}
+    AND (p.status = 'AUTHORIZE_REQUEST' OR p.status = 'PENDING' AND p.awaits = 'CUSTOMER'))`
 
 const isKept = ({
   id,

@@ -45,11 +45,14 @@ async function openPaidShop() {
   return { shop, pseudoNumbers, pseudoAccount: account.pseudoBankAccountNumber as string }
 }
 
+let debits = 0
+
 const debitBy = (at: TestGateway, { authorization }: Shop, number: string) =>
   at.call(
     'POST',
     '/payments',
     {
+      transId: `debit-${++debits}`,
       amount: { value: 1000, currency: 'EUR' },
       paymentMethods: {
         integrationType: 'DIRECT',
