@@ -143,8 +143,8 @@ test('a purge counts first, then destroys', async () => {
   const purged = await run('vault', 'purge', '--unused-for', 'P400D')
   expect(purged).toMatchObject({
     code: 0,
-    stdout: 'cards destroyed: 1\n',
-    stderr: expect.stringContaining('1 of 1 cards destroyed'),
+    stdout: 'numbers destroyed: 1\n',
+    stderr: expect.stringContaining('1 of 1 numbers destroyed'),
   })
   expect((await payByPseudo(banner, pseudoNumber)).status).toBe(400)
   expect(await run('doctor')).toMatchObject({ code: 0 })

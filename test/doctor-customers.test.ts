@@ -28,6 +28,14 @@ beforeAll(async () => {
     await gateway.call('DELETE', `/customers/${body.data[0].id}`)
     await gateway.call('POST', '/test/clock', { advance: 'PT1H' })
     await pay('late')
+    const account = { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' }
+    const { status } = await gateway.call('POST', '/payments', {
+      transId: 'debit',
+      amount: { value: 1000, currency: 'EUR' },
+      customerInfo: { merchantCustomerId: 'kept', email: 'ada@example.com' },
+      paymentMethods: { integrationType: 'DIRECT', type: 'DIRECTDEBIT', directDebit: { account } },
+    })
+    expect(status).toBe(200)
   } finally {
     await gateway.stop()
   }
@@ -84,7 +92,17 @@ test.each<[string, string[], ...string[]]>([
      WHERE card_id = (SELECT card_id FROM stored_method WHERE ${method('other card')})`,
     ['stored-card'],
   ],
-  [`UPDATE stored_method SET card_id = gen_random_uuid() WHERE ${method('kept')}`, ['stored-card']],
+  [
+    `UPDATE stored_method SET card_id = gen_random_uuid() WHERE ${method('kept')} AND account_id IS NULL`,
+    ['stored-card'],
+  ],
+  ['UPDATE vault_account SET sealed = NULL, destroyed_at = now()', ['stored-account']],
+  ['UPDATE vault_account SET doomed_at = now()', ['stored-account']],
+  [
+    'UPDATE stored_method SET account_id = gen_random_uuid() WHERE account_id IS NOT NULL',
+    ['stored-account'],
+  ],
+  ['UPDATE vault_account SET key_version = 2', ['account-has-data-key']],
 ])('%s: %j', async (damage, expected, ...before) => {
   const copy = await createTestDatabase(database.url)
   try {

@@ -118,6 +118,37 @@ test('a card that comes back after it was destroyed is kept again, under the sam
   expect((await payByPseudo(pseudo)).status).toBe(200)
 })
 
+test('accounts as cards: unused ones are destroyed, those of a customer stay', async () => {
+  const own = await openShop(gateway)
+  const debit = (number: string, more: object = {}) =>
+    own.create('DIRECTDEBIT', {
+      ...more,
+      paymentMethods: {
+        integrationType: 'DIRECT',
+        type: 'DIRECTDEBIT',
+        directDebit: { account: { number, accountHolderName: 'Ada Lovelace' } },
+      },
+    })
+  const customerInfo = { merchantCustomerId: 'ada', email: 'ada@example.com' }
+  expect((await debit('DE89370400440532013000', { customerInfo })).status).toBe(200)
+  expect((await debit('NL91ABNA0417164300')).status).toBe(200)
+  expect((await debit('GL8964710001000206')).status).toBe(200)
+  // Left behind by a deletion whose order has ended since.
+  await queryRows(
+    gateway.databaseUrl,
+    `UPDATE vault_account SET doomed_at = now() WHERE merchant_id = $1 AND pseudo_number LIKE '%0206'`,
+    [own.merchantId],
+  )
+  await own.advance('P31D')
+  await purge()
+  const rows = await queryRows<{ tail: string }>(
+    gateway.databaseUrl,
+    `SELECT right(pseudo_number, 4) AS tail FROM vault_account WHERE merchant_id = $1 AND sealed IS NOT NULL`,
+    [own.merchantId],
+  )
+  expect(rows).toEqual([{ tail: '3000' }])
+})
+
 test('many are destroyed in small steps, each of which stands', async () => {
   const many = await openShop(gateway)
   await queryRows(

@@ -34,7 +34,7 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
   keys
     .command('renew')
     .description(
-      'Gives every merchant a new data key below the master key and seals its cards anew with it, while the server runs ' +
+      'Gives every merchant a new data key below the master key and seals its cards and bank accounts anew with it, while the server runs ' +
         'or not. Old data keys stay, for backups and for what is sealed meanwhile.',
     )
     .option('--json', 'print one line of JSON')
@@ -43,7 +43,10 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
         renewDataKeys(database.masterKey, deps),
       )
       if (json) console.log(JSON.stringify(renewed))
-      else console.log(`data keys made: ${renewed.dataKeys}\ncards sealed anew: ${renewed.cards}`)
+      else
+        console.log(
+          `data keys made: ${renewed.dataKeys}\ncards sealed anew: ${renewed.cards}\naccounts sealed anew: ${renewed.accounts}`,
+        )
     })
 }
 

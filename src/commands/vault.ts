@@ -1,4 +1,4 @@
-/** `vault`: housekeeping of the card numbers that are kept. */
+/** `vault`: housekeeping of the card and account numbers that are kept. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
@@ -18,12 +18,14 @@ interface PurgeWords {
 }
 
 export function addVaultCommands(program: Command, readConfig: () => Config): void {
-  const vault = program.command('vault').summary('destroy card numbers that nobody needs any more')
-  vault.description('Housekeeping of the card numbers that are kept.')
+  const vault = program
+    .command('vault')
+    .summary('destroy card and account numbers that nobody needs any more')
+  vault.description('Housekeeping of the card and account numbers that are kept.')
   vault
     .command('purge')
     .description(
-      'Destroys the numbers of cards that were not used for that long and that nothing else needs: no stored payment ' +
+      'Destroys the numbers of cards and bank accounts that were not used for that long and that nothing else needs: no stored payment ' +
         'method, no plan, no payment that is under way. Their pseudo numbers are unknown from then on; payments keep ' +
         'their masked digits. There is no way back.',
     )
@@ -37,8 +39,8 @@ export function addVaultCommands(program: Command, readConfig: () => Config): vo
     .action(async ({ unusedFor, dryRun, json }: PurgeWords) => {
       const purged = await purge(readConfig(), unusedFor, dryRun === true)
       if (json) console.log(JSON.stringify({ unusedFor, dryRun: dryRun === true, ...purged }))
-      else if (dryRun) console.log(`cards that would be destroyed: ${purged.found}`)
-      else console.log(`cards destroyed: ${purged.destroyed}`)
+      else if (dryRun) console.log(`numbers that would be destroyed: ${purged.found}`)
+      else console.log(`numbers destroyed: ${purged.destroyed}`)
     })
 }
 
@@ -47,7 +49,7 @@ async function purge(config: Config, unusedFor: string, dryRun: boolean): Promis
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
     const onProgress = (destroyed: number, total: number) =>
-      console.error(`${destroyed} of ${total} cards destroyed`)
+      console.error(`${destroyed} of ${total} numbers destroyed`)
     return await purgeVault(database.url, { unusedFor, dryRun, onProgress })
   } finally {
     await database.close()

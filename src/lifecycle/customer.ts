@@ -31,22 +31,38 @@ export interface Customer extends CustomerData {
   readonly version: number
 }
 
-export interface StoredMethod {
+interface KeptMethod {
   readonly merchantId: MerchantId
   readonly customerId: CustomerId
   readonly methodId: StoredMethodId
   readonly type: string
-  /** The vault's key to the card. */
-  readonly cardId: string
-  readonly pseudoCardNumber: string
   readonly last4Digits: string
-  readonly brand: string
-  readonly expiryDate?: string
-  readonly cardHolderName?: string
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly lastUsedAt: Date
 }
+
+export interface StoredCard extends KeptMethod {
+  /** The vault's key to the card. */
+  readonly cardId: string
+  readonly pseudoCardNumber: string
+  readonly brand: string
+  readonly expiryDate?: string
+  readonly cardHolderName?: string
+}
+
+export interface StoredAccount extends KeptMethod {
+  readonly cardId?: undefined
+  /** The vault's key to the account. */
+  readonly accountId: string
+  readonly pseudoBankAccountNumber: string
+  readonly accountHolderName?: string
+}
+
+/** What a customer may pay with again. */
+export type StoredMethod = StoredCard | StoredAccount
+
+export const isStoredCard = (method: StoredMethod): method is StoredCard => method.cardId !== undefined
 
 interface NamedCustomer extends CustomerData {
   readonly merchantCustomerId?: string

@@ -125,10 +125,11 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     if (committed.conflict === 'trans_id_taken' && !request.intent && !request.plan?.turn)
       return refuse(request, 'TRANS_ID_TAKEN', engine)
     if (committed.conflict === 'quote_taken') return refuse(request, 'QUOTE_NOT_USABLE', engine)
-    // The vault gave the card's number up since it was last seen: it is brought again, or is unknown by now.
+    // The vault gave the number up since it was last seen: it is brought again, or is unknown by now.
     if (committed.conflict === 'card_gone' && card && !request.storedCard)
       engine.vault.forget(request.merchant.merchantId, card.cardId)
-    else if (committed.conflict !== 'pseudo_number_taken') throw new CommitRefused(committed.conflict)
+    else if (committed.conflict !== 'pseudo_number_taken' && !(committed.conflict === 'card_gone' && account))
+      throw new CommitRefused(committed.conflict)
   }
   throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
 }

@@ -17,7 +17,7 @@ export interface Acquaintance {
   readonly methodId: StoredMethodId
   /** Given when the customer is new: nobody may be born before this moment. */
   readonly bornAfter?: Date
-  /** The card's number has been destroyed meanwhile, so it cannot be stored. */
+  /** The number of the card or account has been destroyed meanwhile, so it cannot be stored. */
   readonly withoutCard?: boolean
 }
 
@@ -103,10 +103,19 @@ export function joinCustomer(
     merchantId: after.merchantId,
     customerId,
     birth: createdAt && { ...data, merchantCustomerId, createdAt },
-    method: acquaintance.withoutCard ? undefined : toMethod(after, acquaintance.methodId),
+    method: acquaintance.withoutCard ? undefined : methodOf(after, acquaintance.methodId),
     usedAt: createdAt ?? now,
   }
   return { payment: { ...after, customerId }, alongside: { customer } }
+}
+
+const methodOf = (payment: Payment, methodId: StoredMethodId): MethodWrite | undefined =>
+  toMethod(payment, methodId) ?? toAccountMethod(payment, methodId)
+
+function toAccountMethod({ method, account }: Payment, methodId: StoredMethodId): MethodWrite | undefined {
+  if (!account) return undefined
+  const { accountId, last4Digits, accountHolderName } = account
+  return { methodId, type: method.type, accountId, last4Digits, accountHolderName }
 }
 
 function toMethod(payment: Payment, methodId: StoredMethodId): MethodWrite | undefined {

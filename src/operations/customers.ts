@@ -1,7 +1,7 @@
 /** Reading, changing and deleting customers and their stored methods, as the contract shows them. */
 import type { CustomerId, StoredMethodId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { type Customer, patchCustomer, type StoredMethod } from '#lifecycle/customer.ts'
+import { type Customer, isStoredCard, patchCustomer, type StoredMethod } from '#lifecycle/customer.ts'
 import type { OperationAnswer } from '#operations/answer.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
@@ -34,14 +34,24 @@ const toDetail = (customer: Customer) => ({
   lastUsedAt: toMoment(customer.lastUsedAt),
 })
 
+const toHeld = (method: StoredMethod) =>
+  isStoredCard(method)
+    ? {
+        pseudoCardNumber: method.pseudoCardNumber,
+        cardHolderName: method.cardHolderName,
+        brand: method.brand,
+        expiryDate: method.expiryDate,
+      }
+    : {
+        pseudoBankAccountNumber: method.pseudoBankAccountNumber,
+        accountHolderName: method.accountHolderName,
+      }
+
 const toMethodItem = (method: StoredMethod) => ({
   id: method.methodId,
   type: method.type,
   last4Digits: method.last4Digits,
-  pseudoCardNumber: method.pseudoCardNumber,
-  cardHolderName: method.cardHolderName,
-  brand: method.brand,
-  expiryDate: method.expiryDate,
+  ...toHeld(method),
   createdAt: toMoment(method.createdAt),
   updatedAt: toMoment(method.updatedAt),
   lastUsedAt: toMoment(method.lastUsedAt),
@@ -123,7 +133,7 @@ export async function changeCustomer(
 export async function deleteCustomer(merchant: Merchant, customerId: CustomerId, deps: Deps) {
   const { merchantId } = merchant
   const deleted = await deps.customers.deleteCustomer(merchantId, customerId)
-  for (const cardId of deleted?.forgottenCards ?? []) deps.vault.forget(merchantId, cardId)
+  for (const id of deleted?.forgotten ?? []) deps.vault.forget(merchantId, id)
   return deleted && { id: customerId, deleted: true }
 }
 
@@ -134,6 +144,6 @@ export async function deleteStoredMethod(
 ) {
   const { merchantId } = merchant
   const deleted = await deps.customers.deleteMethod(merchantId, customerId, methodId)
-  for (const cardId of deleted?.forgottenCards ?? []) deps.vault.forget(merchantId, cardId)
+  for (const id of deleted?.forgotten ?? []) deps.vault.forget(merchantId, id)
   return deleted && { id: methodId, deleted: true }
 }

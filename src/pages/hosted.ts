@@ -1,7 +1,7 @@
 /** A payment as its customer's pages see it: found by the address of the page, and which page it is on right now. */
 import type { Merchant } from '#domain/merchant.ts'
 import { countDeclines, maximumTries } from '#lifecycle/attempt.ts'
-import { namedCustomer, type StoredMethod } from '#lifecycle/customer.ts'
+import { namedCustomer, type StoredCard } from '#lifecycle/customer.ts'
 import { lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { merchantNow } from '#operations/engine.ts'
@@ -31,7 +31,7 @@ export interface Hosted {
   readonly payment: Payment
   readonly now: Date
   /** The cards that this customer kept, the one used last first. */
-  readonly remembered: readonly StoredMethod[]
+  readonly remembered: readonly StoredCard[]
 }
 
 /** Undefined for an address that we never gave out. */
@@ -56,7 +56,7 @@ async function listRemembered(
   payment: Payment,
   now: Date,
   { storedMethods }: Pick<Engine, 'storedMethods'>,
-): Promise<readonly StoredMethod[]> {
+): Promise<readonly StoredCard[]> {
   const { merchantId, integrationType, status } = payment
   const named = namedCustomer(payment)
   const isShown = integrationType === 'HOSTED' && status === 'AUTHORIZE_REQUEST' && !isLink(payment)

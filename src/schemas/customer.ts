@@ -127,11 +127,17 @@ export type CustomerPatch = Static<typeof customerPatch>
 const method = {
   id: ownId('Our id of the stored payment method.'),
   type: methodType,
-  last4Digits: text(4, 'Last four digits.'),
-  pseudoCardNumber: text(16, 'Number that stands for the card at this merchant.'),
+  last4Digits: text(4, 'Last four digits of a card, last four characters of the IBAN of an account.'),
+  pseudoCardNumber: optional(
+    text(16, 'Number that stands for the card at this merchant. Cards always have one.'),
+  ),
   cardHolderName: optional(text(45, 'Name on the card.')),
-  brand: text(64, 'Card network.'),
+  brand: optional(text(64, 'Card network. Cards always have one.')),
   expiryDate: optional(formatted('expiry-date', 'Last month of the card, YYYYMM.')),
+  pseudoBankAccountNumber: optional(
+    text(22, 'Number that stands for the account at this merchant. Accounts always have one.'),
+  ),
+  accountHolderName: optional(text(nameMax, 'Name of the holder of the account.')),
   createdAt: moment('When it was stored.'),
   updatedAt: moment('When its data last changed.'),
   lastUsedAt: moment('When a payment with it last succeeded.'),

@@ -23,7 +23,8 @@ export function createAccountStore({ readers }: Database): AccountStore {
     async findAccount(merchantId, pseudoNumber) {
       const { rows } = await readers.query<SealedAccount>({
         name: 'vault_account_by_pseudo_number',
-        text: `SELECT ${columns} FROM vault_account WHERE merchant_id = $1 AND pseudo_number = $2`,
+        text: `SELECT ${columns} FROM vault_account WHERE merchant_id = $1 AND pseudo_number = $2
+                 AND doomed_at IS NULL`,
         values: [merchantId, pseudoNumber],
       })
       return rows[0]

@@ -175,7 +175,7 @@ export type Conflict =
   | 'intent_taken'
   /** Born, deleted or changed by somebody else in the meantime. */
   | 'customer_changed'
-  /** The vault has destroyed the card's number. */
+  /** The vault has destroyed the number of the card or account. */
   | 'card_gone'
   | 'quote_taken'
   /** Cancelled, suspended or charged by somebody else in the meantime. */

@@ -4,6 +4,7 @@
  * writes follow for the changes that pass, and unique indexes and CHECKs remain the last word.
  */
 
+import { accountRefusals } from '#storage/account-parts.ts'
 import {
   type Columns,
   intentKey,
@@ -83,7 +84,10 @@ const parts = {
       ['key_version', 'integer'],
       ['sealed', 'bytea'],
     ],
-    write: keepIn('vault_account', 'account', 'account_id'),
+    write: keepIn('vault_account', 'account', 'account_id', {
+      set: ', doomed_at = NULL',
+      or: ' OR vault_account.doomed_at IS NOT NULL',
+    }),
   },
   quoted: {
     columns: [
@@ -199,15 +203,15 @@ function keepIn(
   table: string,
   part: string,
   id: string,
-  card = { set: '', or: '' },
+  doomed: { readonly set: string; readonly or: string },
 ): (columns: Columns) => string {
   return columns => {
     const names = columns.map(([name]) => name).join(', ')
     return `INSERT INTO ${table} (${names}) SELECT DISTINCT ON (merchant_id, ${id}) ${names} FROM ${inputName(part)}
       WHERE c NOT IN (SELECT c FROM refused) ORDER BY merchant_id, ${id}
       ON CONFLICT (merchant_id, ${id}) DO UPDATE
-      SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL${card.set}
-      WHERE ${table}.sealed IS NULL${card.or}`
+      SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL${doomed.set}
+      WHERE ${table}.sealed IS NULL${doomed.or}`
   }
 }
 
@@ -284,7 +288,7 @@ function guards(present: readonly Part[]): string[] {
       SELECT 1 FROM vault_card t WHERE t.merchant_id = i.merchant_id AND t.card_id = i.card_id
         AND t.sealed IS NOT NULL AND t.doomed_at IS NULL)`)
   }
-  taken.push(...customerRefusals(present), ...planRefusals(present))
+  taken.push(...accountRefusals(present), ...customerRefusals(present), ...planRefusals(present))
   const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'
   const early = `taken AS MATERIALIZED (${taken.join(' UNION ALL ') || none})`
   const updates = (['settled', 'revised', 'chosen'] as const)

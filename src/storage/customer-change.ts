@@ -2,16 +2,25 @@
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import type { Customer, CustomerData } from '#lifecycle/customer.ts'
 
-/** The card that an approved payment leaves with its customer, unless it is there already. */
-export interface MethodWrite {
-  /** Taken only when the card is new to the customer. */
+/** The card or account that an approved payment leaves with its customer, unless it is there already. */
+export type MethodWrite = {
+  /** Taken only when the card or account is new to the customer. */
   readonly methodId: StoredMethodId
   readonly type: string
-  readonly cardId: string
   readonly last4Digits: string
+} & (CardMethod | AccountMethod)
+
+interface CardMethod {
+  readonly cardId: string
   readonly brand: string
   readonly expiryDate?: string
   readonly cardHolderName?: string
+}
+
+interface AccountMethod {
+  readonly cardId?: undefined
+  readonly accountId: string
+  readonly accountHolderName?: string
 }
 
 export interface CustomerWrite {
@@ -56,7 +65,7 @@ interface CustomerRows {
   readonly methodUse: unknown[]
 }
 
-/** A new customer is written with its card; one that is known is checked, and what was used is dated. */
+/** A new customer is written with its card or account; one that is known is checked, and what was used is dated. */
 export function pushCustomer(rows: CustomerRows, write: CustomerWrite, c: number): void {
   const { merchantId, customerId, birth, method, usedAt } = write
   const key = { c, merchant_id: merchantId, customer_id: customerId }
@@ -72,19 +81,27 @@ export function pushCustomer(rows: CustomerRows, write: CustomerWrite, c: number
     rows.customerUse.push({ ...key, used_at: usedAt, alone: method === undefined })
   }
   if (!method) return
-  const card = {
-    ...key,
-    card_id: method.cardId,
-    expiry_date: method.expiryDate,
-    card_holder_name: method.cardHolderName,
-    used_at: usedAt,
-  }
+  const used = { ...key, ...heldBy(method), used_at: usedAt }
   rows.method.push({
-    ...card,
+    ...used,
     method_id: method.methodId,
     type: method.type,
     last4_digits: method.last4Digits,
-    brand: method.brand,
+    brand: method.cardId === undefined ? undefined : method.brand,
   })
-  if (!birth) rows.methodUse.push(card)
+  if (!birth) rows.methodUse.push(used)
 }
+
+const heldBy = (method: MethodWrite) =>
+  method.cardId === undefined
+    ? {
+        account_id: method.accountId,
+        held_id: method.accountId,
+        account_holder_name: method.accountHolderName,
+      }
+    : {
+        card_id: method.cardId,
+        held_id: method.cardId,
+        expiry_date: method.expiryDate,
+        card_holder_name: method.cardHolderName,
+      }

@@ -1,14 +1,14 @@
 /**
  * Deleting customers and stored methods for good, and the numbers that nobody keeps any more. A number that another
- * customer of the merchant keeps stays; one that an order still needs for its confirm is doomed and goes when that is over.
+ * customer of the merchant keeps stays; one that a payment which waits still needs is doomed and goes when that is over.
  */
 import type { PoolClient } from 'pg'
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import { inTransaction } from '#storage/customer-pages.ts'
 import type { Database } from '#storage/database.ts'
 
-/** The cards whose numbers are unknown from now on; undefined when there was nothing to delete. */
-export type Deleted = { readonly forgottenCards: readonly string[] } | undefined
+/** The cards and accounts whose numbers are unknown from now on; undefined when there was nothing to delete. */
+export type Deleted = { readonly forgotten: readonly string[] } | undefined
 
 export interface CustomerDeletion {
   deleteCustomer(merchantId: MerchantId, customerId: CustomerId): Promise<Deleted>
@@ -20,11 +20,27 @@ export interface CustomerDeletion {
 /** 1,000: a batch that holds no lock for long. */
 const destroyedAtOnce = 1_000
 
-/** An order that waits for its confirm has a timer for the end of its patience, which is how it is found. */
-const isAwaited = `EXISTS (SELECT 1 FROM timer w JOIN payment p ON p.merchant_id = w.merchant_id AND p.pay_id = w.pay_id
-  WHERE w.merchant_id = v.merchant_id AND w.kind = 'EXPIRE' AND p.card_id = v.card_id AND p.status = 'AUTHORIZE_REQUEST')`
+/** Where numbers lie, and by which column others name them. */
+const vaults = [
+  { table: 'vault_card', id: 'card_id' },
+  { table: 'vault_account', id: 'account_id' },
+] as const
 
-const isKept = `EXISTS (SELECT 1 FROM stored_method m WHERE m.card_id::text = v.card_id::text
+type VaultOf = (typeof vaults)[number]
+
+/**
+ * A payment that waits, for its confirm or for a customer who may still come back, has a timer for the end of its
+ * patience, which is how it is found.
+ */
+const isAwaited = ({
+  id,
+}: VaultOf): string => `EXISTS (SELECT 1 FROM timer w JOIN payment p ON p.merchant_id = w.merchant_id AND p.pay_id = w.pay_id
+  WHERE w.merchant_id = v.merchant_id AND w.kind = 'EXPIRE' AND p.${id} = v.${id}
+    AND (p.status = 'AUTHORIZE_REQUEST' OR p.status = 'PENDING' AND p.awaits = 'CUSTOMER'))`
+
+const isKept = ({
+  id,
+}: VaultOf): string => `EXISTS (SELECT 1 FROM stored_method m WHERE m.${id}::text = v.${id}::text
   AND m.merchant_id || '' = v.merchant_id)`
 
 export function createCustomerDeletion({ writers }: Database): CustomerDeletion {
@@ -36,30 +52,35 @@ export function createCustomerDeletion({ writers }: Database): CustomerDeletion 
       again(() =>
         inTransaction(writers, async client => {
           // Their customer first, as every deletion does: two that meet wait instead of blocking each other.
-          const { rows } = await client.query<{ card_id: string }>(
+          const { rows } = await client.query<{ held_id: string }>(
             `WITH owner AS (SELECT 1 FROM customer WHERE merchant_id = $1 AND customer_id = $2 FOR NO KEY UPDATE),
                gone AS (DELETE FROM stored_method WHERE merchant_id = $1 AND customer_id = $2 AND method_id = $3
-                 AND EXISTS (SELECT 1 FROM owner) RETURNING card_id, last_used_at),
+                 AND EXISTS (SELECT 1 FROM owner) RETURNING held_id, last_used_at),
                dated AS (UPDATE customer SET last_used_at = greatest(customer.last_used_at, gone.last_used_at) FROM gone
                  WHERE merchant_id = $1 AND customer_id = $2)
-             SELECT card_id FROM gone`,
+             SELECT held_id FROM gone`,
             [merchantId, customerId, methodId],
           )
           if (rows[0])
-            await suspendPlans(client, { merchantId, customerId, cardId: rows[0].card_id, methodId })
-          return rows[0] && { forgottenCards: await forgetCards(client, merchantId, [rows[0].card_id]) }
+            await suspendPlans(client, { merchantId, customerId, cardId: rows[0].held_id, methodId })
+          return rows[0] && { forgotten: await forgetNumbers(client, merchantId, [rows[0].held_id]) }
         }),
       ),
 
     async destroyDoomed() {
-      const { rowCount } = await writers.query(
-        `UPDATE vault_card v SET sealed = NULL, destroyed_at = now(), doomed_at = NULL
-         FROM (SELECT merchant_id, card_id FROM vault_card v WHERE doomed_at IS NOT NULL AND NOT ${isAwaited}
-           AND NOT ${isKept} LIMIT $1 FOR UPDATE SKIP LOCKED) free
-         WHERE v.merchant_id = free.merchant_id AND v.card_id = free.card_id`,
-        [destroyedAtOnce],
-      )
-      return rowCount ?? 0
+      let destroyed = 0
+      for (const vault of vaults) {
+        const { table, id } = vault
+        const { rowCount } = await writers.query(
+          `UPDATE ${table} v SET sealed = NULL, destroyed_at = now(), doomed_at = NULL
+           FROM (SELECT merchant_id, ${id} FROM ${table} v WHERE doomed_at IS NOT NULL AND NOT ${isAwaited(vault)}
+             AND NOT ${isKept(vault)} LIMIT $1 FOR UPDATE SKIP LOCKED) free
+           WHERE v.merchant_id = free.merchant_id AND v.${id} = free.${id}`,
+          [destroyedAtOnce],
+        )
+        destroyed += rowCount ?? 0
+      }
+      return destroyed
     },
   }
 }
@@ -76,11 +97,11 @@ async function deleteCustomer(
     [merchantId, customerId],
   )
   if (customers.length === 0) return undefined
-  const { rows } = await client.query<{ card_id: string; method_id: StoredMethodId }>(
-    'DELETE FROM stored_method WHERE merchant_id = $1 AND customer_id = $2 RETURNING card_id, method_id',
+  const { rows } = await client.query<{ held_id: string; method_id: StoredMethodId }>(
+    'DELETE FROM stored_method WHERE merchant_id = $1 AND customer_id = $2 RETURNING held_id, method_id',
     [merchantId, customerId],
   )
-  for (const { card_id: cardId, method_id: methodId } of rows) {
+  for (const { held_id: cardId, method_id: methodId } of rows) {
     await suspendPlans(client, { merchantId, customerId, cardId, methodId })
   }
   await client.query(
@@ -88,8 +109,8 @@ async function deleteCustomer(
      UPDATE customer_block b SET older = older - 1 FROM gone WHERE b.merchant_id = $1 AND b.first_at > gone.created_at`,
     [merchantId, customerId],
   )
-  const cardIds = rows.map(row => row.card_id)
-  return { forgottenCards: await forgetCards(client, merchantId, cardIds) }
+  const heldIds = rows.map(row => row.held_id)
+  return { forgotten: await forgetNumbers(client, merchantId, heldIds) }
 }
 
 /** Plans on a card that is gone cannot be charged any more. They keep the id of what they were made with. */
@@ -107,25 +128,33 @@ async function suspendPlans(
   )
 }
 
-/** Takes the cards' rows alone, so that a payment which is about to store one of them comes wholly before or after. */
-async function forgetCards(
+/**
+ * Takes the rows of the cards and accounts alone, so that a payment which is about to store one of them comes wholly
+ * before or after. An id is of one vault only, so each vault is asked for all of them.
+ */
+async function forgetNumbers(
   client: PoolClient,
   merchantId: MerchantId,
-  cardIds: readonly string[],
+  heldIds: readonly string[],
 ): Promise<readonly string[]> {
-  await client.query(
-    `SELECT 1 FROM vault_card WHERE merchant_id = $1 AND card_id = ANY ($2::uuid[]) ORDER BY card_id FOR UPDATE`,
-    [merchantId, cardIds],
-  )
-  const { rows } = await client.query<{ card_id: string }>(
-    `UPDATE vault_card v SET sealed = CASE WHEN a.awaited THEN sealed END,
-       destroyed_at = CASE WHEN NOT a.awaited THEN now() END, doomed_at = CASE WHEN a.awaited THEN now() END
-     FROM (SELECT card_id, ${isAwaited} AS awaited FROM vault_card v
-       WHERE merchant_id = $1 AND card_id = ANY ($2::uuid[]) AND sealed IS NOT NULL AND NOT ${isKept}) a
-     WHERE v.merchant_id = $1 AND v.card_id = a.card_id RETURNING v.card_id`,
-    [merchantId, cardIds],
-  )
-  return rows.map(row => row.card_id)
+  const forgotten: string[] = []
+  for (const vault of vaults) {
+    const { table, id } = vault
+    await client.query(
+      `SELECT 1 FROM ${table} WHERE merchant_id = $1 AND ${id} = ANY ($2::uuid[]) ORDER BY ${id} FOR UPDATE`,
+      [merchantId, heldIds],
+    )
+    const { rows } = await client.query<{ held_id: string }>(
+      `UPDATE ${table} v SET sealed = CASE WHEN a.awaited THEN sealed END,
+         destroyed_at = CASE WHEN NOT a.awaited THEN now() END, doomed_at = CASE WHEN a.awaited THEN now() END
+       FROM (SELECT ${id}, ${isAwaited(vault)} AS awaited FROM ${table} v
+         WHERE merchant_id = $1 AND ${id} = ANY ($2::uuid[]) AND sealed IS NOT NULL AND NOT ${isKept(vault)}) a
+       WHERE v.merchant_id = $1 AND v.${id} = a.${id} RETURNING v.${id} AS held_id`,
+      [merchantId, heldIds],
+    )
+    forgotten.push(...rows.map(row => row.held_id))
+  }
+  return forgotten
 }
 
 /** 5: each failure is somebody else's success, and those are few. */

@@ -1,6 +1,6 @@
 /**
  * The SQL of a batch's customers: births, uses and changes. Payments of one busy customer must not wait for each other,
- * so nothing here waits for a lock but what guards a birth or a new card against a deletion, and those locks are shared.
+ * so nothing here waits for a lock but what guards a birth or a new method against a deletion, and those locks are shared.
  */
 
 type Columns = readonly (readonly [name: string, type: string])[]
@@ -22,13 +22,17 @@ const data: Columns = [
 const used: Columns = [
   ...key,
   ['card_id', 'uuid'],
+  ['account_id', 'uuid'],
+  // The one of the two that is given.
+  ['held_id', 'uuid'],
   ['expiry_date', 'text'],
   ['card_holder_name', 'text'],
+  ['account_holder_name', 'text'],
   ['used_at', 'timestamptz'],
 ]
 
 const sameCustomer = 't.merchant_id = i.merchant_id AND t.customer_id = i.customer_id'
-const sameCard = `${sameCustomer} AND t.card_id = i.card_id`
+const sameMethod = `${sameCustomer} AND t.held_id = i.held_id`
 const accepted = 'i.c NOT IN (SELECT c FROM refused)'
 
 const names = (columns: Columns): string => columns.map(([name]) => name).join(', ')
@@ -78,14 +82,14 @@ export const customerParts = {
   },
   method: {
     columns: methodColumns,
-    // The same card may come twice in one moment; the first row stands.
+    // The same card or account may come twice in one moment; the first row stands.
     write:
-      () => `INSERT INTO stored_method (merchant_id, customer_id, method_id, type, card_id, last4_digits, brand,
-        expiry_date, card_holder_name, created_at, updated_at, last_used_at)
-      SELECT DISTINCT ON (merchant_id, customer_id, card_id) merchant_id, customer_id, method_id, type, card_id,
-        last4_digits, brand, expiry_date, card_holder_name, used_at, used_at, used_at
-      FROM method_in i WHERE ${accepted} ORDER BY merchant_id, customer_id, card_id
-      ON CONFLICT (merchant_id, customer_id, card_id) DO NOTHING`,
+      () => `INSERT INTO stored_method (merchant_id, customer_id, method_id, type, card_id, account_id, last4_digits,
+        brand, expiry_date, card_holder_name, account_holder_name, created_at, updated_at, last_used_at)
+      SELECT DISTINCT ON (merchant_id, customer_id, held_id) merchant_id, customer_id, method_id, type, card_id,
+        account_id, last4_digits, brand, expiry_date, card_holder_name, account_holder_name, used_at, used_at, used_at
+      FROM method_in i WHERE ${accepted} ORDER BY merchant_id, customer_id, held_id
+      ON CONFLICT (merchant_id, customer_id, held_id) DO NOTHING`,
   },
   methodUse: {
     columns: used,
@@ -93,16 +97,24 @@ export const customerParts = {
     write: () => `UPDATE stored_method t SET last_used_at = greatest(t.last_used_at, i.used_at),
         expiry_date = coalesce(i.expiry_date, t.expiry_date),
         card_holder_name = coalesce(i.card_holder_name, t.card_holder_name),
+        account_holder_name = coalesce(i.account_holder_name, t.account_holder_name),
         updated_at = CASE WHEN ${renews} THEN i.used_at ELSE t.updated_at END
-      FROM method_use_in i WHERE ${sameCard} AND ${accepted}
-        AND (${renews} OR (t.card_id, t.customer_id) IN (SELECT card_id, customer_id FROM method_free))`,
+      FROM method_use_in i WHERE ${sameMethod} AND ${accepted}
+        AND (${renews} OR (t.held_id, t.customer_id) IN (SELECT held_id, customer_id FROM method_free))`,
   },
 } satisfies Record<string, { columns: Columns; write: (() => string) | undefined }>
 
 type CustomerPart = keyof typeof customerParts
 
 const renews = `(t.expiry_date IS DISTINCT FROM coalesce(i.expiry_date, t.expiry_date)
-  OR t.card_holder_name IS DISTINCT FROM coalesce(i.card_holder_name, t.card_holder_name))`
+  OR t.card_holder_name IS DISTINCT FROM coalesce(i.card_holder_name, t.card_holder_name)
+  OR t.account_holder_name IS DISTINCT FROM coalesce(i.account_holder_name, t.account_holder_name))`
+
+function lockNew(vault: 'vault_card' | 'vault_account', id: 'card_id' | 'account_id'): string {
+  return `${vault}_alive AS MATERIALIZED (SELECT i.c FROM method_in i CROSS JOIN LATERAL (SELECT 1 FROM ${vault} v
+    WHERE v.merchant_id = i.merchant_id AND v.${id} = i.${id} AND v.sealed IS NOT NULL AND v.doomed_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM stored_method t WHERE ${sameMethod}) FOR SHARE) held)`
+}
 
 /** What is locked before anything is decided. In a subquery each, so that every plan goes from the change to its row. */
 const locks: Partial<Record<CustomerPart, string>> = {
@@ -110,12 +122,10 @@ const locks: Partial<Record<CustomerPart, string>> = {
   // would now come before the open block is refused.
   customer: `customer_open AS MATERIALIZED (SELECT i.c FROM customer_in i CROSS JOIN LATERAL (SELECT 1 FROM customer_order o
     WHERE o.merchant_id = i.merchant_id AND o.open_at <= i.created_at FOR SHARE) held)`,
-  // A card that is new to its customer must not be destroyed while it is joined.
-  method: `method_alive AS MATERIALIZED (SELECT i.c FROM method_in i CROSS JOIN LATERAL (SELECT 1 FROM vault_card v
-    WHERE v.merchant_id = i.merchant_id AND v.card_id = i.card_id AND v.sealed IS NOT NULL AND v.doomed_at IS NULL
-      AND NOT EXISTS (SELECT 1 FROM stored_method t WHERE ${sameCard}) FOR SHARE) held)`,
-  methodUse: `method_free AS MATERIALIZED (SELECT i.card_id, i.customer_id FROM method_use_in i CROSS JOIN LATERAL (
-    SELECT 1 FROM stored_method t WHERE ${sameCard} FOR NO KEY UPDATE SKIP LOCKED) held)`,
+  // A number that is new to its customer must not be destroyed while it is joined.
+  method: `${lockNew('vault_card', 'card_id')}, ${lockNew('vault_account', 'account_id')}`,
+  methodUse: `method_free AS MATERIALIZED (SELECT i.held_id, i.customer_id FROM method_use_in i CROSS JOIN LATERAL (
+    SELECT 1 FROM stored_method t WHERE ${sameMethod} FOR NO KEY UPDATE SKIP LOCKED) held)`,
 }
 
 /** Who may not write, as rows of `c` and `why`. Unique index and foreign key are the last word. */
@@ -127,8 +137,9 @@ const refusals: Partial<Record<CustomerPart, string>> = {
       AND t.merchant_customer_id = i.merchant_customer_id AND t.c < i.c)`,
   customerUse: `SELECT i.c, 'customer_changed' AS why FROM customer_use_in i WHERE NOT EXISTS (
     SELECT 1 FROM customer t WHERE ${sameCustomer})`,
-  method: `SELECT i.c, 'card_gone' AS why FROM method_in i WHERE i.c NOT IN (SELECT c FROM method_alive)
-    AND NOT EXISTS (SELECT 1 FROM stored_method t WHERE ${sameCard})`,
+  method: `SELECT i.c, 'card_gone' AS why FROM method_in i WHERE i.c NOT IN (
+    SELECT c FROM vault_card_alive UNION ALL SELECT c FROM vault_account_alive)
+    AND NOT EXISTS (SELECT 1 FROM stored_method t WHERE ${sameMethod})`,
 }
 
 const pick = (texts: Partial<Record<CustomerPart, string>>, present: readonly string[]): string[] =>

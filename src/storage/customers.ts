@@ -1,4 +1,5 @@
 /** Reading customers and their stored methods. Every query is scoped by merchant; another merchant's do not exist here. */
+import assert from 'node:assert/strict'
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import type { Customer, StoredMethod } from '#lifecycle/customer.ts'
 import { methodsMax } from '#schemas/customer.ts'
@@ -65,35 +66,48 @@ interface MethodRow {
   customer_id: string
   method_id: string
   type: string
-  card_id: string
+  card_id: string | null
+  /** Of a card only. */
+  brand: string | null
+  /** Of an account only. */
+  account_id: string | null
   pseudo_number: string
   last4_digits: string
-  brand: string
   expiry_date: string | null
   card_holder_name: string | null
+  account_holder_name: string | null
   created_at: Date
   updated_at: Date
   last_used_at: Date
 }
 
-const toMethod = (row: MethodRow): StoredMethod => ({
+function toMethod(row: MethodRow): StoredMethod {
+  const method = toKept(row)
+  const { card_id: cardId, account_id: accountId, brand, pseudo_number: pseudoNumber } = row
+  if (cardId !== null && brand !== null) {
+    const expiryDate = row.expiry_date ?? undefined
+    const cardHolderName = row.card_holder_name ?? undefined
+    return { ...method, cardId, pseudoCardNumber: pseudoNumber, brand, expiryDate, cardHolderName }
+  }
+  assert(accountId, `the stored method ${row.method_id} leads to no card and to no account`)
+  const accountHolderName = row.account_holder_name ?? undefined
+  return { ...method, accountId, pseudoBankAccountNumber: pseudoNumber, accountHolderName }
+}
+
+const toKept = (row: MethodRow) => ({
   merchantId: row.merchant_id as MerchantId,
   customerId: row.customer_id as CustomerId,
   methodId: row.method_id as StoredMethodId,
   type: row.type,
-  cardId: row.card_id,
-  pseudoCardNumber: row.pseudo_number,
   last4Digits: row.last4_digits,
-  brand: row.brand,
-  expiryDate: row.expiry_date ?? undefined,
-  cardHolderName: row.card_holder_name ?? undefined,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
   lastUsedAt: row.last_used_at,
 })
 
-const methods = `SELECT m.*, v.pseudo_number FROM stored_method m
-  JOIN vault_card v ON v.merchant_id = m.merchant_id AND v.card_id = m.card_id`
+const methods = `SELECT m.*, coalesce(v.pseudo_number, a.pseudo_number) AS pseudo_number FROM stored_method m
+  LEFT JOIN vault_card v ON v.merchant_id = m.merchant_id AND v.card_id = m.card_id
+  LEFT JOIN vault_account a ON a.merchant_id = m.merchant_id AND a.account_id = m.account_id`
 
 /** Before the first customer of any merchant. */
 const beginning = new Date(0)
@@ -109,7 +123,7 @@ export function createCustomerReader({ readers, writers }: Database): CustomerRe
     })
     const [row] = rows
     if (!row) return undefined
-    // A payment that leaves a card is dated on the card.
+    // A payment that leaves a stored method is dated there.
     const usedAt = [row.last_used_at, row.method_used_at ?? row.last_used_at]
     return { ...toCustomer(row), lastUsedAt: new Date(Math.max(...usedAt.map(Number))) }
   }

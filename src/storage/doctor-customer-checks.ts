@@ -5,6 +5,11 @@ const named = (id: string): string => `replace(${id}::text, '-', '')`
 
 const none = 'NULL::uuid AS pay_id, NULL::uuid AS x_id'
 
+const leadsNowhere = (vault: string, id: string): string =>
+  `SELECT m.merchant_id, ${none}, format('method %s', ${named('m.method_id')}) AS detail FROM stored_method m
+    LEFT JOIN ${vault} v USING (merchant_id, ${id})
+    WHERE m.${id} IS NOT NULL AND (v.sealed IS NULL OR v.doomed_at IS NOT NULL)`
+
 export const customerChecks: readonly Check[] = [
   {
     name: 'customer-places',
@@ -47,8 +52,12 @@ export const customerChecks: readonly Check[] = [
   },
   {
     name: 'stored-card',
-    sentence: 'A stored payment method leads to a number that the vault still has.',
-    broken: `SELECT m.merchant_id, ${none}, format('method %s', ${named('m.method_id')}) AS detail FROM stored_method m
-      LEFT JOIN vault_card v USING (merchant_id, card_id) WHERE v.sealed IS NULL OR v.doomed_at IS NOT NULL`,
+    sentence: 'A stored card leads to a number that the vault still has.',
+    broken: leadsNowhere('vault_card', 'card_id'),
+  },
+  {
+    name: 'stored-account',
+    sentence: 'A stored bank account leads to a number that the vault still has.',
+    broken: leadsNowhere('vault_account', 'account_id'),
   },
 ]

@@ -1,5 +1,5 @@
 /**
- * What a change of keys reads and writes: the root secret, data keys and sealed cards by the batch. On a connection of its own, which
+ * What a change of keys reads and writes: the root secret, data keys and sealed numbers by the batch. On a connection of its own, which
  * holds a lock, so that two changes never run side by side. Knows nothing of what is inside the keys.
  */
 import pg from 'pg'
@@ -26,19 +26,31 @@ export interface RotationStore {
   ): Promise<readonly { readonly merchantId: MerchantId; readonly keyVersion: number }[]>
   insertKey(key: MerchantKey): Promise<void>
   findKeys(merchantIds: readonly MerchantId[]): Promise<readonly MerchantKey[]>
-  /** Cards after that one in order that are sealed with an older data key than their merchant's newest. */
-  findOlderCards(after: CardPosition | undefined, limit: number): Promise<readonly KeptCard[]>
-  /** Each as it was read, and as it is to be; a card that has changed meanwhile is left alone. Returns how many. */
-  reseal(changes: readonly { readonly from: KeptCard; readonly to: KeptCard }[]): Promise<number>
+  /** Numbers after that one in order that are sealed with an older data key than their merchant's newest. */
+  findOlder(holding: Holding, after: Position | undefined, limit: number): Promise<readonly KeptNumber[]>
+  /** Each as it was read, and as it is to be; one that has changed meanwhile is left alone. Returns how many. */
+  reseal(
+    holding: Holding,
+    changes: readonly { readonly from: KeptNumber; readonly to: KeptNumber }[],
+  ): Promise<number>
   close(): Promise<void>
 }
 
-export interface CardPosition {
+/** Where numbers lie sealed. */
+export type Holding = 'cards' | 'accounts'
+
+const holdings = {
+  cards: { table: 'vault_card', id: 'card_id' },
+  accounts: { table: 'vault_account', id: 'account_id' },
+} as const
+
+export interface Position {
   readonly merchantId: MerchantId
-  readonly cardId: string
+  /** The id of the card or account. */
+  readonly heldId: string
 }
 
-export interface KeptCard extends CardPosition {
+export interface KeptNumber extends Position {
   readonly keyVersion: number
   readonly sealed: Buffer
 }
@@ -112,10 +124,7 @@ function createRotationStore(client: pg.Client): RotationStore {
   }
 }
 
-/** As 32 hex digits, because cards are bound to their place in that spelling. */
-const cardId = `replace(v.card_id::text, '-', '') AS "cardId"`
-
-type Renewal = Pick<RotationStore, 'findNewest' | 'insertKey' | 'findKeys' | 'findOlderCards' | 'reseal'>
+type Renewal = Pick<RotationStore, 'findNewest' | 'insertKey' | 'findKeys' | 'findOlder' | 'reseal'>
 
 function createRenewal(client: pg.Client): Renewal {
   return {
@@ -141,25 +150,29 @@ function createRenewal(client: pg.Client): Renewal {
       )
       return rows
     },
-    async findOlderCards(after, limit) {
-      const { rows } = await client.query<KeptCard>(
-        `SELECT v.merchant_id AS "merchantId", ${cardId}, v.key_version AS "keyVersion", v.sealed FROM vault_card v
-         WHERE ($1::text IS NULL OR (v.merchant_id, v.card_id) > ($1, $2::uuid)) AND v.sealed IS NOT NULL
+    async findOlder(holding, after, limit) {
+      const { table, id } = holdings[holding]
+      const { rows } = await client.query<KeptNumber>(
+        // As 32 hex digits, because numbers are bound to their place in that spelling.
+        `SELECT v.merchant_id AS "merchantId", replace(v.${id}::text, '-', '') AS "heldId",
+           v.key_version AS "keyVersion", v.sealed FROM ${table} v
+         WHERE ($1::text IS NULL OR (v.merchant_id, v.${id}) > ($1, $2::uuid)) AND v.sealed IS NOT NULL
            AND v.key_version < (SELECT max(k.key_version) FROM vault_key k WHERE k.merchant_id = v.merchant_id)
-         ORDER BY v.merchant_id, v.card_id LIMIT $3`,
-        [after?.merchantId, after?.cardId, limit],
+         ORDER BY v.merchant_id, v.${id} LIMIT $3`,
+        [after?.merchantId, after?.heldId, limit],
       )
       return rows
     },
-    async reseal(changes) {
+    async reseal(holding, changes) {
+      const { table, id } = holdings[holding]
       const { rowCount } = await client.query(
-        `UPDATE vault_card t SET sealed = i.new, key_version = i.to_version
+        `UPDATE ${table} t SET sealed = i.new, key_version = i.to_version
          FROM unnest($1::text[], $2::uuid[], $3::bytea[], $4::bytea[], $5::integer[])
-           AS i(merchant_id, card_id, old, new, to_version)
-         WHERE t.merchant_id = i.merchant_id AND t.card_id = i.card_id AND t.sealed = i.old`,
+           AS i(merchant_id, held_id, old, new, to_version)
+         WHERE t.merchant_id = i.merchant_id AND t.${id} = i.held_id AND t.sealed = i.old`,
         [
           changes.map(({ from }) => from.merchantId),
-          changes.map(({ from }) => from.cardId),
+          changes.map(({ from }) => from.heldId),
           changes.map(({ from }) => from.sealed),
           changes.map(({ to }) => to.sealed),
           changes.map(({ to }) => to.keyVersion),

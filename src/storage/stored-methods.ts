@@ -1,6 +1,6 @@
-/** What others need of stored methods: the cards a known customer may choose from, and a card that got a new number. */
-import type { MerchantId } from '#domain/ids.ts'
-import type { StoredMethod } from '#lifecycle/customer.ts'
+/** What others need of stored methods, cards only: those a known customer may choose from, and a card that got a new number. */
+import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
+import { isStoredCard, type StoredCard } from '#lifecycle/customer.ts'
 import type { CustomerReader } from '#storage/customers.ts'
 import type { Database } from '#storage/database.ts'
 
@@ -20,10 +20,14 @@ export interface CardReplacement {
 }
 
 export interface StoredMethods {
-  /** One stored method, with the vault's key to its card and its pseudo number. */
-  find: CustomerReader['findMethod']
+  /** One stored card, with the vault's key to it and its pseudo number; undefined also where it is an account. */
+  find(
+    merchantId: MerchantId,
+    customerId: CustomerId,
+    methodId: StoredMethodId,
+  ): Promise<StoredCard | undefined>
   /** The cards of whoever the merchant knows by this id; empty for nobody. */
-  listRemembered(merchantId: MerchantId, merchantCustomerId: string): Promise<readonly StoredMethod[]>
+  listRemembered(merchantId: MerchantId, merchantCustomerId: string): Promise<readonly StoredCard[]>
   /** Puts another card in the place of one, for every customer of the merchant who keeps it. Returns for how many. */
   replaceCard(replacement: CardReplacement): Promise<number>
 }
@@ -33,11 +37,15 @@ export function createStoredMethods(
   customers: Pick<CustomerReader, 'findMethod' | 'listMethods' | 'byMerchantCustomerId'>,
 ): StoredMethods {
   return {
-    find: customers.findMethod,
+    async find(merchantId, customerId, methodId) {
+      const found = await customers.findMethod(merchantId, customerId, methodId)
+      return found && isStoredCard(found) ? found : undefined
+    },
 
     async listRemembered(merchantId, merchantCustomerId) {
       const { customerId } = await customers.byMerchantCustomerId(merchantId, merchantCustomerId)
-      return (customerId && (await customers.listMethods(merchantId, customerId))) ?? []
+      const kept = (customerId && (await customers.listMethods(merchantId, customerId))) ?? []
+      return kept.filter(isStoredCard)
     },
 
     async replaceCard({ merchantId, cardId, next, now }) {

@@ -12,6 +12,14 @@ export const vaultChecks: readonly Check[] = [
         WHERE k.merchant_id = v.merchant_id AND k.key_version = v.key_version)`,
   },
   {
+    name: 'account-has-data-key',
+    sentence: 'The data key that sealed a bank account is there.',
+    broken: `SELECT v.merchant_id, NULL::uuid AS pay_id, NULL::uuid AS x_id,
+        format('account %s is sealed with version %s', v.account_id, v.key_version) AS detail
+      FROM vault_account v WHERE v.sealed IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_key k
+        WHERE k.merchant_id = v.merchant_id AND k.key_version = v.key_version)`,
+  },
+  {
     name: 'one-master-key',
     sentence:
       'One master key wraps everything; where two do, a change was not finished: run keys rotate again.',

@@ -4,8 +4,13 @@
  */
 import pg from 'pg'
 
-/** What lies sealed, and by which column others name it. */
-const holding = { table: 'vault_card', id: 'card_id' } as const
+/** What lies sealed, by which column others name it, and where those that nobody needs are listed for a purge. */
+const holdings = [
+  { table: 'vault_card', id: 'card_id', list: 'unused_card' },
+  { table: 'vault_account', id: 'account_id', list: 'unused_account' },
+] as const
+
+type Holding = (typeof holdings)[number]
 
 export interface PurgeOptions {
   /** An ISO 8601 duration, on each merchant's own clock. */
@@ -39,14 +44,17 @@ export async function purgeVault(databaseUrl: string, options: PurgeOptions): Pr
   await client.connect()
   try {
     const since = firstPayId(Date.now() - marginMs)
-    const found = await findUnused(client, options.unusedFor)
+    let found = 0
+    for (const holding of holdings) found += await findUnused(client, holding, options.unusedFor)
     if (options.dryRun) return { found, destroyed: 0 }
     let destroyed = 0
-    for (let left = found; left > 0; ) {
-      const batch = await destroy(client, since, options.batch ?? 1_000)
-      destroyed += batch.destroyed
-      left -= batch.taken
-      options.onProgress?.(destroyed, found)
+    for (const holding of holdings) {
+      for (let isMore = true; isMore; ) {
+        const batch = await destroy(client, holding, { since, limit: options.batch ?? 1_000 })
+        isMore = batch.taken > 0
+        destroyed += batch.destroyed
+        if (isMore) options.onProgress?.(destroyed, found)
+      }
     }
     return { found, destroyed }
   } finally {
@@ -58,14 +66,14 @@ export async function purgeVault(databaseUrl: string, options: PurgeOptions): Pr
 const needs = (limit: string): string =>
   `(p.updated_at >= ${limit}.until OR p.status IN ('AUTHORIZE_REQUEST', 'PENDING'))`
 
-/** One walk over all payments, because no index leads from a card to its payments: hot path before housekeeping. */
-async function findUnused(client: pg.Client, unusedFor: string): Promise<number> {
-  const { table, id } = holding
+/** One walk over all payments, because no index leads from a number to its payments: hot path before housekeeping. */
+async function findUnused(client: pg.Client, holding: Holding, unusedFor: string): Promise<number> {
+  const { table, id, list } = holding
   await client.query(`SET work_mem = '64MB'; SET statement_timeout = 0;
-    CREATE TEMP TABLE unused (merchant_id text NOT NULL, held_id uuid NOT NULL, until timestamptz NOT NULL)`)
-  const others = await findOthers(client)
+    CREATE TEMP TABLE ${list} (merchant_id text NOT NULL, held_id uuid NOT NULL, until timestamptz NOT NULL)`)
+  const others = await findOthers(client, holding)
   const { rowCount } = await client.query(
-    `INSERT INTO unused SELECT v.merchant_id, v.${id}, c.until FROM ${table} v JOIN merchant m USING (merchant_id)
+    `INSERT INTO ${list} SELECT v.merchant_id, v.${id}, c.until FROM ${table} v JOIN merchant m USING (merchant_id)
      CROSS JOIN LATERAL (SELECT now() + m.clock_offset_ms * interval '1 millisecond' - $1::interval AS until) c
      WHERE v.sealed IS NOT NULL AND v.created_at < c.until
        AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.merchant_id = v.merchant_id AND p.${id} = v.${id}
@@ -85,13 +93,13 @@ async function findUnused(client: pg.Client, unusedFor: string): Promise<number>
  * Whatever else names a number keeps it, stored methods above all. The schema is asked, not a list in this file: a table
  * that somebody adds must not have to be remembered here for its numbers to be safe.
  */
-async function findOthers(client: pg.Client): Promise<readonly string[]> {
+async function findOthers(client: pg.Client, { table, id }: Holding): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT format('%I', c.table_name) AS name FROM information_schema.columns c
      JOIN information_schema.tables t USING (table_schema, table_name)
      WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE' AND c.column_name = $2
        AND c.table_name NOT IN ($1, 'payment') ORDER BY 1`,
-    [holding.table, holding.id],
+    [table, id],
   )
   return rows.map(({ name }) => name)
 }
@@ -99,13 +107,12 @@ async function findOthers(client: pg.Client): Promise<readonly string[]> {
 /** A payment that came since we looked keeps its number. */
 async function destroy(
   client: pg.Client,
-  since: string,
-  limit: number,
+  { table, id, list }: Holding,
+  { since, limit }: { since: string; limit: number },
 ): Promise<{ taken: number; destroyed: number }> {
-  const { table, id } = holding
   const { rows } = await client.query<{ taken: number; destroyed: number }>(
-    `WITH batch AS (DELETE FROM unused WHERE ctid IN (SELECT ctid FROM unused LIMIT $1) RETURNING *),
-       destroyed AS (UPDATE ${table} v SET sealed = NULL, destroyed_at = now() FROM batch b
+    `WITH batch AS (DELETE FROM ${list} WHERE ctid IN (SELECT ctid FROM ${list} LIMIT $1) RETURNING *),
+       destroyed AS (UPDATE ${table} v SET sealed = NULL, destroyed_at = now(), doomed_at = NULL FROM batch b
          WHERE v.merchant_id = b.merchant_id AND v.${id} = b.held_id AND v.sealed IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.merchant_id = v.merchant_id AND p.pay_id >= $2
              AND p.${id} = v.${id} AND ${needs('b')})

@@ -44,7 +44,11 @@ export function createAccountVault(deps: {
   ): Promise<string | undefined> {
     if (!stored?.sealed) return undefined
     const { key } = await deps.keyRing.byVersion(merchantId, stored.keyVersion)
-    return unseal(key, stored.sealed, placeOf(merchantId, stored.accountId, stored.keyVersion)).toString()
+    return unseal(
+      key,
+      stored.sealed,
+      accountPlace(merchantId, stored.accountId, stored.keyVersion),
+    ).toString()
   }
 
   return {
@@ -68,7 +72,7 @@ export function createAccountVault(deps: {
         accountId,
         pseudoNumber: toPseudoAccountNumber(digest, attempt, number.slice(-4)),
         keyVersion: version,
-        sealed: seal(key, Buffer.from(number), placeOf(merchantId, accountId, version)),
+        sealed: seal(key, Buffer.from(number), accountPlace(merchantId, accountId, version)),
       }
       return { accountId, number: secret, ...maskIban(number), row }
     },
@@ -82,5 +86,6 @@ export function createAccountVault(deps: {
   }
 }
 
-const placeOf = (merchantId: MerchantId, accountId: string, keyVersion: number): string =>
+/** What a sealed number is bound to, so that a row copied elsewhere does not open. */
+export const accountPlace = (merchantId: MerchantId, accountId: string, keyVersion: number): string =>
   `account ${merchantId} ${accountId} ${keyVersion}`

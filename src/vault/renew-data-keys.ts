@@ -1,11 +1,12 @@
 /**
- * New data keys below the master key, and every card sealed anew. Old data keys stay: a process may seal with one for a
- * minute more, and backups need them. Every card names the version that sealed it, so whoever is stopped anywhere leaves
+ * New data keys below the master key, and every card and account sealed anew. Old data keys stay: a process may seal with one for a
+ * minute more, and backups need them. Every row names the version that sealed it, so whoever is stopped anywhere leaves
  * everything readable.
  */
 import { type KeyObject, randomBytes } from 'node:crypto'
 import type { MerchantId } from '#domain/ids.ts'
-import type { CardPosition, KeptCard, RotationStore } from '#storage/key-rotation.ts'
+import type { Holding, KeptNumber, Position, RotationStore } from '#storage/key-rotation.ts'
+import { accountPlace } from '#vault/accounts.ts'
 import { cardPlace } from '#vault/cards.ts'
 import { unwrapKey, wrapKey } from '#vault/key-ring.ts'
 import type { MasterRing } from '#vault/master-key.ts'
@@ -21,12 +22,17 @@ export interface RenewalDeps {
 export interface Renewed {
   readonly dataKeys: number
   readonly cards: number
+  readonly accounts: number
 }
 
 const keyBytes = 32
 
 export async function renewDataKeys(ring: MasterRing, deps: RenewalDeps): Promise<Renewed> {
-  return { dataKeys: await makeKeys(ring, deps), cards: await resealCards(ring, deps) }
+  return {
+    dataKeys: await makeKeys(ring, deps),
+    cards: await resealAll('cards', ring, deps),
+    accounts: await resealAll('accounts', ring, deps),
+  }
 }
 
 /** The lock that the store holds keeps the master key from being changed meanwhile. */
@@ -48,16 +54,17 @@ async function makeKeys(ring: MasterRing, { store, onProgress, batch = 500 }: Re
   }
 }
 
-async function resealCards(ring: MasterRing, deps: RenewalDeps): Promise<number> {
+async function resealAll(holding: Holding, ring: MasterRing, deps: RenewalDeps): Promise<number> {
   const { store, onProgress, batch = 500 } = deps
   let resealed = 0
-  for (let after: CardPosition | undefined; ; ) {
-    const cards = await store.findOlderCards(after, batch)
-    if (cards.length === 0) return resealed
-    const keys = await openKeys([...new Set(cards.map(({ merchantId }) => merchantId))], ring, store)
-    resealed += await store.reseal(cards.map(from => ({ from, to: resealCard(from, keys) })))
-    onProgress?.(`${resealed} cards sealed anew`)
-    after = cards.at(-1)
+  for (let after: Position | undefined; ; ) {
+    const kept = await store.findOlder(holding, after, batch)
+    if (kept.length === 0) return resealed
+    const keys = await openKeys([...new Set(kept.map(({ merchantId }) => merchantId))], ring, store)
+    const changes = kept.map(from => ({ from, to: reseal(from, places[holding], keys) }))
+    resealed += await store.reseal(holding, changes)
+    onProgress?.(`${resealed} ${holding} sealed anew`)
+    after = kept.at(-1)
   }
 }
 
@@ -79,12 +86,15 @@ async function openKeys(
   return Map.groupBy(opened, ({ merchantId }) => merchantId)
 }
 
-function resealCard(card: KeptCard, keys: OpenKeys): KeptCard {
-  const { merchantId, cardId, keyVersion, sealed } = card
+/** What a number is bound to, by where it lies. */
+const places = { cards: cardPlace, accounts: accountPlace }
+
+function reseal(kept: KeptNumber, placeOf: typeof cardPlace, keys: OpenKeys): KeptNumber {
+  const { merchantId, heldId, keyVersion, sealed } = kept
   const known = keys.get(merchantId) ?? []
   const [old, newest] = [known.find(({ version }) => version === keyVersion), known.at(-1)]
   if (!old || !newest) throw new Error(`merchant ${merchantId} has no data key of version ${keyVersion}`)
-  const number = unseal(old.key, sealed, cardPlace(merchantId, cardId, keyVersion))
-  const place = cardPlace(merchantId, cardId, newest.version)
-  return { ...card, keyVersion: newest.version, sealed: seal(newest.key, number, place) }
+  const number = unseal(old.key, sealed, placeOf(merchantId, heldId, keyVersion))
+  const place = placeOf(merchantId, heldId, newest.version)
+  return { ...kept, keyVersion: newest.version, sealed: seal(newest.key, number, place) }
 }

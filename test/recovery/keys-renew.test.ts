@@ -20,7 +20,7 @@ const numbers = ['4111111111111111', '5555555555554444', '378282246310005']
 let database: TestDatabase
 let warm: TestGateway
 let cold: TestGateway
-let shops: { shop: Shop; pseudoNumbers: string[] }[]
+let shops: { shop: Shop; pseudoNumbers: string[]; pseudoAccount: string }[]
 beforeAll(async () => {
   database = await createTestDatabase()
   warm = await startTestGateway({ databaseUrl: database.url, masterKey })
@@ -40,15 +40,37 @@ async function openPaidShop() {
     const { body } = await shop.create('CARD', { card: { number } })
     pseudoNumbers.push((await shop.read(body.payId)).paymentMethods.card.pseudoCardNumber)
   }
-  return { shop, pseudoNumbers }
+  const { body } = await shop.create('DIRECTDEBIT')
+  const { account } = (await shop.read(body.payId)).paymentMethods.directDebit
+  return { shop, pseudoNumbers, pseudoAccount: account.pseudoBankAccountNumber as string }
 }
+
+let debits = 0
+
+const debitBy = (at: TestGateway, { authorization }: Shop, number: string) =>
+  at.call(
+    'POST',
+    '/payments',
+    {
+      transId: `debit-${++debits}`,
+      amount: { value: 1000, currency: 'EUR' },
+      paymentMethods: {
+        integrationType: 'DIRECT',
+        type: 'DIRECTDEBIT',
+        directDebit: { account: { number, accountHolderName: 'Ada Lovelace' } },
+      },
+    },
+    { authorization },
+  )
 
 const payBy = (at: TestGateway, { authorization }: Shop, number: string) =>
   at.call('POST', '/payments', cardPayment({ card: { number, expiryDate: undefined } }), { authorization })
 
 async function payEverywhere(at: TestGateway): Promise<void> {
-  for (const { shop, pseudoNumbers } of shops)
+  for (const { shop, pseudoNumbers, pseudoAccount } of shops) {
     for (const number of pseudoNumbers) expect((await payBy(at, shop, number)).body.status).toBe('OK')
+    expect((await debitBy(at, shop, pseudoAccount)).body.status).toBe('OK')
+  }
 }
 
 async function renew(more: Partial<RenewalDeps> = {}) {
@@ -65,7 +87,7 @@ const versions = async () =>
   (
     await queryRows<{ version: number }>(
       database.url,
-      'SELECT DISTINCT key_version AS version FROM vault_card ORDER BY 1',
+      'SELECT key_version AS version FROM vault_card UNION SELECT key_version FROM vault_account ORDER BY 1',
     )
   ).map(({ version }) => version)
 
@@ -84,7 +106,7 @@ test('no payment fails, and every card is sealed with the new key of its merchan
   const renewed = await renew()
   stopped = true
   await Promise.all(clients)
-  expect(renewed).toEqual({ dataKeys: 3, cards: 9 })
+  expect(renewed).toEqual({ dataKeys: 3, cards: 9, accounts: 3 })
   expect(await versions()).toEqual([2])
   expect(statuses.length).toBeGreaterThan(0)
   expect(statuses.filter(status => status !== 200)).toEqual([])
@@ -101,7 +123,7 @@ test('whoever is stopped in the middle leaves everything readable, and the next 
   expect(await versions()).toEqual([2, 3])
   await payEverywhere(warm)
   await payEverywhere(cold)
-  expect(await renew()).toEqual({ dataKeys: 3, cards: 9 })
+  expect(await renew()).toEqual({ dataKeys: 3, cards: 9, accounts: 3 })
   expect(await versions()).toEqual([4])
   await payEverywhere(cold)
 })
@@ -112,7 +134,7 @@ test('a destroyed card stays destroyed', async () => {
     `UPDATE vault_card SET sealed = NULL, destroyed_at = now() WHERE merchant_id = $1 AND pseudo_number = $2`,
     [shops[0]?.shop.merchantId, shops[0]?.pseudoNumbers[0]],
   )
-  expect(await renew()).toEqual({ dataKeys: 3, cards: 8 })
+  expect(await renew()).toEqual({ dataKeys: 3, cards: 8, accounts: 3 })
   const [first] = shops
   const gone = await payBy(warm, first?.shop as Shop, first?.pseudoNumbers[0] ?? '')
   expect(gone.status).toBe(400)
