@@ -26,6 +26,7 @@ import type { LoadJob, LoadResult } from '#bench/load.ts'
 import { measurePages } from '#bench/pages.ts'
 import { type Peer, startPeer } from '#bench/peer.ts'
 import { findPgbench, writePgbenchScript } from '#bench/pgbench.ts'
+import { measurePlans } from '#bench/plans.ts'
 import { measureRace } from '#bench/race.ts'
 import { measureRefunds } from '#bench/refunds.ts'
 import { type Memory, readMemory } from '#bench/resources.ts'
@@ -43,6 +44,7 @@ const partNames = [
   'reads',
   'customers',
   'bins',
+  'plans',
   'webhooks',
   'pages',
   'start',
@@ -53,8 +55,8 @@ const help = `npm run bench -- [options]
   --seconds N    length of each measurement (5)
   --rounds N     how often each is repeated, in turns (3)
   --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, refunds, race,
-                 reads, customers, bins (look-ups and account updater), webhooks, pages (the checkout), start; may be
-                 given several times (all)
+                 reads, customers, bins (look-ups and account updater), plans, webhooks, pages (the checkout), start;
+                 may be given several times (all)
   --profile DIR  have the gateway write a profile of its processor time there (slows it down)`
 
 /** The issue's: at least as fast as pgbench, and 2.2 times the driver loop. */
@@ -178,6 +180,7 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
     if (parts.has('refunds')) await measureRefunds(bench, lines)
     if (parts.has('race')) await measureRace(bench, lines)
     if (parts.has('customers')) await measureCustomers(bench, lines)
+    if (parts.has('plans')) lines.push(...(await measurePlans({ ...bench, say })))
     if (parts.has('bins')) lines.push(...(await measureBins({ ...bench, say })))
     if (parts.has('pages')) lines.push(...(await measurePages({ ...bench, say })))
     if (parts.has('c')) lines.push(...describeMemory(idle, readMemory(gateway.pid)))

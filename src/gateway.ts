@@ -2,7 +2,6 @@
  * Wires one environment: database, vault, connectors, engine, server, workers. The process and the tests both start
  * here; nothing below knows how it was put together.
  */
-import { randomUUIDv7 } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { type Connectors, createConnectors } from '#connectors/registry.ts'
@@ -19,40 +18,28 @@ import { createFailedLogins } from '#http/rate-limit.ts'
 import { about } from '#http/reference/about.ts'
 import { referencePages } from '#http/reference/pages.ts'
 import { createHttpServer, type HttpServer } from '#http/server.ts'
-import { announceEvents } from '#operations/announce-events.ts'
 import { createTestClock } from '#operations/clock.ts'
-import { createCustomerBook } from '#operations/customer-book.ts'
+import { createEngine } from '#operations/create-engine.ts'
 import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
 import { createLookUps } from '#operations/look-ups.ts'
-import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants.ts'
-import { createPaymentQueue } from '#operations/payment-queue.ts'
+import type { MerchantAdministration } from '#operations/merchants.ts'
+import { createAdministration, newId } from '#operations/open-merchants.ts'
 import { rememberMerchants } from '#operations/remembered-merchants.ts'
 import { type StoredMethods, storedMethodsOf } from '#operations/stored-methods.ts'
 import { openWebhookSecret } from '#operations/webhook-secret.ts'
 import { pagePath } from '#pages/desk.ts'
 import { createPageRoutes } from '#pages/routes.ts'
 import { formats } from '#schemas/formats.ts'
-import { createAccountStore } from '#storage/account-store.ts'
 import { createClockStore } from '#storage/clock.ts'
-import { createCustomerDeletion } from '#storage/customer-deletion.ts'
-import { createCustomerPages } from '#storage/customer-pages.ts'
-import { createCustomerReader } from '#storage/customers.ts'
 import { type Database, openDatabase, readDurability } from '#storage/database.ts'
 import { createDeliveryStore, type DeliveryStore } from '#storage/deliveries.ts'
 import { createEventStore } from '#storage/events.ts'
-import { createGroupCommit } from '#storage/group-commit.ts'
 import { createInstallation, type Installation } from '#storage/installation.ts'
-import { createIntentReader } from '#storage/intents.ts'
 import { createKeyReader, type KeyReader } from '#storage/keys.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
-import { createPaymentReader } from '#storage/payments.ts'
 import { createQuoteStore } from '#storage/quotes.ts'
-import { createStoredMethods } from '#storage/stored-methods.ts'
 import { createWorkFinder } from '#storage/unanswered.ts'
-import { createVaultStore } from '#storage/vault-store.ts'
-import { createAccountVault } from '#vault/accounts.ts'
-import { createCardVault } from '#vault/cards.ts'
-import { createKeyRing, type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
+import { type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
 import type { MasterKey, MasterRing } from '#vault/master-key.ts'
 import { createPageTokens, type PageTokens } from '#vault/page-token.ts'
 import { addressPolicies } from '#webhooks/policies.ts'
@@ -122,8 +109,6 @@ const drainMs = 10_000
 
 const realClock: Clock = { nowMs: Date.now, waitMs: milliseconds => delay(milliseconds) }
 
-const newId = (): string => randomUUIDv7().replaceAll('-', '')
-
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { environment, clock = realClock } = options
   const logger = createLogger({ level: options.logLevel ?? 'info', out: options.logDestination })
@@ -149,7 +134,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const onEvents = (): void => deliveryWorker.wake()
     // Only known once the port is open; nothing that needs it can happen before.
     let origin = options.publicUrl ?? ''
-    const engine = createEngine({
+    const engine = openEngine({
       database,
       keys,
       metrics,
@@ -216,7 +201,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         if (alone) await deliveryWorker.recover()
         onEvents()
         loops = [
-          startLoop(() => timerWorker.runDue(), duePauseMs, onError),
+          startLoop(() => timerWorker.runAllDue(), duePauseMs, onError),
           startLoop(() => settleWorker.recoverAbandoned(), abandonedPauseMs, onError),
           startLoop(() => keyReader.reap(), reapPauseMs, onError),
           startLoop(() => engine.customers.destroyDoomed(), reapPauseMs, onError),
@@ -255,31 +240,6 @@ async function claimEnvironment(installation: Installation, environment: 'test' 
   }
 }
 
-/** For commands that need no server. */
-export async function openMerchants(
-  options: Pick<GatewayOptions, 'environment' | 'databaseUrl' | 'masterKey'>,
-): Promise<{ merchants: MerchantAdministration; close(): Promise<void> }> {
-  const { environment } = options
-  let broken: Error | undefined
-  const database = openDatabase(options.databaseUrl, error => {
-    broken = error
-  })
-  try {
-    const keys = await openDerivedKeys(options.masterKey, createInstallation(database))
-    const merchants = createMerchantStore(database)
-    return {
-      merchants: createAdministration({ environment, keys, merchants, changes: new Set() }),
-      async close() {
-        await database.close()
-        if (broken) throw broken
-      },
-    }
-  } catch (error) {
-    await database.close()
-    throw error
-  }
-}
-
 interface Parts {
   readonly database: Database
   readonly keys: DerivedKeys
@@ -306,68 +266,29 @@ function createDeliveries(
   })
 }
 
-function createEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
+function openEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
   const { database, metrics, logger, clock, options, faults, keys, pageAddress, onEvents } = parts
-  const group = createGroupCommit(database.writers, { onBatch: size => metrics.observeBatch(size) })
-  const commit = announceEvents(group.commit, onEvents)
-  const payments = createPaymentReader(database)
-  const store = createVaultStore(database)
-  const customers = createCustomerReader(database)
-  const keyRing = createKeyRing(options.masterKey, store)
-  return {
-    commit,
-    payments,
-    intents: createIntentReader(database),
-    queue: createPaymentQueue({ commit, payments, waitMs: clock.waitMs }),
-    vault: createCardVault({
-      fingerprintKey: keys.fingerprint,
-      keyRing,
-      store,
-    }),
-    customers: { ...customers, ...createCustomerPages(database), ...createCustomerDeletion(database) },
-    customerBook: createCustomerBook({ customers, newId }),
-    storedMethods: createStoredMethods(database, customers),
-    accounts: createAccountVault({
-      fingerprintKey: keys.fingerprint,
-      keyRing,
-      store: createAccountStore(database),
-    }),
-    quotes: createQuoteStore(database),
-    connectors:
-      options.connectors ??
-      createConnectors(options.environment, { faults, latencyMs: options.simulatorLatencyMs }),
+  return createEngine({
+    database,
+    keys,
+    masterKey: options.masterKey,
+    connectors: options.connectors ?? createConnectors(options, faults),
     clock,
     newId,
     pageAddress,
+    onBatch: size => metrics.observeBatch(size),
+    onEvents,
     onOutcome: (operation, outcome) => metrics.countOutcome(operation, outcome),
     onAlarm: (alarm: Alarm) => {
       const { code, message, payId, xId, error: err } = alarm
       logger.error({ code, payId, xId, err }, message)
     },
     testCrash: options.testCrash ?? (() => undefined),
-  }
+  })
 }
 
 const findMerchantIn = (store: MerchantStore) => async (merchantId: MerchantId) =>
   (await store.find(merchantId))?.merchant
-
-function createAdministration(parts: {
-  environment: 'test' | 'live'
-  keys: DerivedKeys
-  merchants: MerchantStore
-  changes: Set<(merchantId: string) => void>
-}): MerchantAdministration {
-  return createMerchantAdministration({
-    store: parts.merchants,
-    apiKeyPepper: parts.keys.apiKey,
-    webhookSecretKey: parts.keys.webhookSecret,
-    newId,
-    environment: parts.environment,
-    onChange: merchantId => {
-      for (const listener of parts.changes) listener(merchantId)
-    },
-  })
-}
 
 async function createServer(
   parts: Parts & {

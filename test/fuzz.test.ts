@@ -1,5 +1,5 @@
 /**
- * 10,000 requests made by chance over every endpoint of the table: fitting, spoilt and hopeless ones. Nothing gives a 5xx,
+ * 12,000 requests made by chance over every endpoint of the table: fitting, spoilt and hopeless ones. Nothing gives a 5xx,
  * every answer has the shape that is documented for it, and the server is as well afterwards as before.
  */
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
@@ -15,7 +15,7 @@ import { makeValue, spoil, spoilText } from '#test/support/schema-values.ts'
 type Endpoint = (typeof endpoints)[number]
 
 const seed = 20_261_115
-const count = 10_000
+const count = 12_000
 /** 16 open connections, all kept: opening one per request would take most of the time. */
 const concurrency = 16
 
@@ -36,6 +36,7 @@ interface Hit {
 let gateway: TestGateway
 let payIds: string[]
 let intentIds: string[]
+let planIds: string[]
 let eventIds: string[]
 /** A customer whose card is deleted by chance is soon paid for again. */
 let customers: { readonly customerId: string; readonly methodId: string }[]
@@ -55,6 +56,17 @@ beforeAll(async () => {
   for (let made = 0; made < 100; made++) {
     const request = made % 10 === 0 ? {} : { amount: { value: 1 + made, currency: 'EUR' } }
     intentIds.push((await gateway.call('POST', '/payment-intents', request)).body.id)
+  }
+  planIds = []
+  for (let made = 0; made < 60; made++) {
+    const recurring = {
+      frequency: 'MONTHLY',
+      ...(made % 3 ? { useCase: 'FIXED' } : {}),
+      autoCharge: made % 2 === 0,
+    }
+    const credentialOnFile = { type: 'RECURRING', initialPayment: true, recurring }
+    const { body } = await gateway.call('POST', '/payments', cardPayment({ credentialOnFile }))
+    planIds.push(body.paymentPlanId)
   }
   customers = await Promise.all(Array.from({ length: 60 }, (_, index) => makeCustomer(index)))
   eventIds = await makeEvents()
@@ -114,6 +126,7 @@ const strangePaths: readonly string[] = [
 
 const idsOf = (path: string): readonly string[] => {
   if (path.startsWith('/events')) return eventIds
+  if (path.startsWith('/payment-plans')) return planIds
   return path.startsWith('/payment-intents') ? intentIds : payIds
 }
 
@@ -191,6 +204,23 @@ const withKnownNumbers: Readonly<Record<string, (random: Random) => object>> = {
       { type: 'CARD', number: '4111111111111112', cardholderName: 'Ada Lovelace' },
       { type: 'IBAN', number: 'DE89370400440532013000', expiryDate: undefined, cardholderName: undefined },
     ]),
+  chargePaymentPlan: random => ({
+    transId: `fuzz-charge-${random.below(1_000_000)}`,
+    ...(random.chance(0.5) ? { amount: undefined } : { amount: { value: 1000, currency: 'EUR' } }),
+    captureMethod: undefined,
+  }),
+  createUnscheduledPayment: random => ({
+    transId: `fuzz-mit-${random.below(1_000_000)}`,
+    amount: { value: 1 + random.below(5000), currency: 'EUR' },
+    captureMethod: undefined,
+    paymentMethods: undefined,
+    gatewayCustomerId: undefined,
+    paymentMethodId: undefined,
+    ...random.pick([
+      { paymentPlanId: random.pick(planIds) },
+      { paymentPlanId: undefined, ...onFile(random) },
+    ]),
+  }),
   updateAccounts: random => ({
     cards: Array.from({ length: 1 + random.below(3) }, () => ({
       number: random.pick(['4111111111111111', '4000000000003220', '4000000000003246', '0123456789012345']),
@@ -214,6 +244,11 @@ const fittingPage = (random: Random): object => ({
   metadata: undefined,
   order: undefined,
 })
+
+function onFile(random: Random): object {
+  const { customerId, methodId } = random.pick(customers)
+  return { gatewayCustomerId: customerId, paymentMethodId: methodId }
+}
 
 /** Chance alone would hardly ever hit the one type of method that goes with its object. */
 function withCard(value: unknown, random: Random): unknown {

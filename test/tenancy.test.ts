@@ -7,11 +7,13 @@ import { endpoints } from '#endpoints/index.ts'
 import { basic, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { askToken, confirmation, openIntents } from '#test/support/intents.ts'
 import { queryRows } from '#test/support/invariants.ts'
+import { beginPlan, readPlan } from '#test/support/plans.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 let owner: Shop
 let stranger: Shop
+let planId: string
 /** Ids of the owner, by kind, each beside one that nobody has. */
 let ids: Record<string, readonly [owned: string, unknown: string]>
 let credentials: Record<string, Record<string, string>>
@@ -22,12 +24,17 @@ beforeAll(async () => {
   stranger = await openShop(gateway)
   const intents = openIntents(owner, gateway)
   const { body } = await intents.confirm(await intents.intent(), confirmation('CARD'))
+  planId = (await beginPlan(owner)).body.paymentPlanId
+  const plan = await readPlan(owner, planId)
   ids = {
     payId: [body.payId, '0'.repeat(32)],
     xId: [body.xId, '0'.repeat(32)],
     transId: [body.transId, 'nobody has this'],
     'open intent': [await intents.intent(), `pi_${'0'.repeat(32)}`],
     'paid intent': [body.paymentIntentId, `pi_${'0'.repeat(32)}`],
+    plan: [planId, '0'.repeat(32)],
+    customer: [plan.gatewayCustomerId, '0'.repeat(32)],
+    'stored method': [plan.paymentMethodId, '0'.repeat(32)],
   }
   credentials = await signInAs(stranger)
 })
@@ -78,11 +85,12 @@ const countRows = async () =>
   queryRows(
     gateway.databaseUrl,
     `SELECT (SELECT count(*) FROM payment) AS payments, (SELECT count(*) FROM operation) AS operations,
-       (SELECT count(*) FROM payment_intent WHERE pay_id IS NOT NULL) AS paid, (SELECT sum(version) FROM payment) AS versions`,
+       (SELECT count(*) FROM payment_intent WHERE pay_id IS NOT NULL) AS paid, (SELECT sum(version) FROM payment) AS versions,
+       (SELECT sum(version) FROM payment_plan) AS plan_versions`,
   )
 
 describe.each(places)('$id', ({ endpoint }) => {
-  const kinds = ['payId', 'xId', 'transId', 'open intent', 'paid intent']
+  const kinds = ['payId', 'xId', 'transId', 'open intent', 'paid intent', 'plan', 'customer', 'stored method']
   const signIns = ['basic', 'client_credentials', 'payment_intents', 'API key', 'nothing']
   const cells = kinds.flatMap(kind => signIns.map(signIn => ({ kind, signIn })))
 
@@ -97,4 +105,27 @@ describe.each(places)('$id', ({ endpoint }) => {
     expect(JSON.stringify(answer)).not.toContain(owner.merchantId)
     expect(await countRows()).toEqual(before)
   })
+})
+
+test('what is on file with another merchant cannot be charged by naming it in a body', async () => {
+  const pay = async (named: object) => {
+    const body = { transId: 'steal', amount: { value: 1, currency: 'EUR' }, ...named }
+    const answer = await stranger.call('POST', '/payment-plans/unscheduled-mit', body)
+    const { traceId: _, ...rest } = answer.body
+    return { status: answer.status, rest }
+  }
+  const { gatewayCustomerId, paymentMethodId } = await readPlan(owner, planId)
+  const before = await countRows()
+  const nobody = '0'.repeat(32)
+  const unknown = await pay({ paymentPlanId: nobody })
+  expect(unknown.status).toBe(404)
+  expect(await pay({ paymentPlanId: planId })).toEqual(unknown)
+  expect(await pay({ gatewayCustomerId: nobody, paymentMethodId: nobody })).toEqual(unknown)
+  expect(await pay({ gatewayCustomerId, paymentMethodId })).toEqual(unknown)
+  const { paymentMethods } = await owner.read((await readPlan(owner, planId)).initialPayId)
+  const number = paymentMethods.card.pseudoCardNumber
+  expect((await pay({ paymentMethods: { card: { number, expiryDate: '209912' } } })).status).toBe(400)
+  const listed = await stranger.call('GET', `/payment-plans?page=1&gatewayCustomerId=${gatewayCustomerId}`)
+  expect(listed.body.totalNumberOfItems).toBe(0)
+  expect(await countRows()).toEqual(before)
 })

@@ -102,7 +102,7 @@ export async function withMerchants<T>(
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
     // Loaded only when needed, so that help and refusals come at once.
-    const { openMerchants } = await import('#gateway.ts')
+    const { openMerchants } = await import('#operations/open-merchants.ts')
     const { environment } = config
     const { masterKey } = database
     const opened = await openMerchants({ environment, databaseUrl: database.url, masterKey })

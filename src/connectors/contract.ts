@@ -56,6 +56,17 @@ export interface ConversionTerms {
   readonly markupPercentage: string
 }
 
+/** A card or account that is put on file with this payment, or that is charged because it is. */
+export interface CredentialUse {
+  readonly type: 'RECURRING' | 'UNSCHEDULED'
+  /** Whether the customer agrees to later payments by this one. */
+  readonly initial: boolean
+  /** Whether the customer is there. */
+  readonly initiator: 'CUSTOMER' | 'MERCHANT'
+  /** The scheme's reference of the payment by which the customer agreed. */
+  readonly schemeReferenceId?: string
+}
+
 /** A card that the schemes are asked about: has it got a new number or date? */
 export interface CardQuestion {
   readonly number: Secret<string>
@@ -90,6 +101,7 @@ export interface AuthorizationRequest extends OperationRequest {
   readonly account?: AccountData
   readonly wallet?: WalletData
   readonly conversion?: ConversionTerms
+  readonly credentialOnFile?: CredentialUse
   /** Set when the authorisation is to be captured in the same message, under a reference of its own. */
   readonly captureReference?: XId
   /** The customer is on a page of ours, and can be sent on to one of the provider. */

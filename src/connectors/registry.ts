@@ -9,11 +9,18 @@ export interface Connectors {
   find(method: Method): Connector | undefined
 }
 
+interface Environment {
+  readonly environment: 'test' | 'live'
+  readonly simulatorLatencyMs?: number
+}
+
 export function createConnectors(
-  environment: 'test' | 'live',
-  simulation: { readonly faults: FaultBook; readonly latencyMs?: number },
+  { environment, simulatorLatencyMs: latencyMs }: Environment,
+  faults: FaultBook,
 ): Connectors {
-  return environment === 'test' ? simulatedBy(createSimulator(simulation)) : { find: () => undefined }
+  return environment === 'test'
+    ? simulatedBy(createSimulator({ faults, latencyMs }))
+    : { find: () => undefined }
 }
 
 export const simulatedBy = (simulator: Connector): Connectors => ({ find: () => simulator })

@@ -14,6 +14,8 @@ export type IntentId = string & { readonly __intentId: true }
 export type CustomerId = string & { readonly __customerId: true }
 /** As PayId: one stored payment method of a customer. */
 export type StoredMethodId = string & { readonly __storedMethodId: true }
+/** As PayId: a payment plan. */
+export type PlanId = string & { readonly __planId: true }
 
 const hexId = /^[0-9a-f]{32}$/
 
@@ -26,6 +28,9 @@ export const parseCustomerId = (text: string): CustomerId | undefined =>
 
 export const parseStoredMethodId = (text: string): StoredMethodId | undefined =>
   hexId.test(text) ? (text as StoredMethodId) : undefined
+
+export const parsePlanId = (text: string): PlanId | undefined =>
+  hexId.test(text) ? (text as PlanId) : undefined
 
 export const parseXId = (text: string): XId | undefined => (hexId.test(text) ? (text as XId) : undefined)
 

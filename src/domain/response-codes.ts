@@ -54,6 +54,9 @@ export type Refusal =
   | 'NUMBER_INVALID'
   | 'NUMBER_UNKNOWN'
   | 'QUOTE_NOT_USABLE'
+  | 'PLAN_NOT_ACTIVE'
+  | 'OUTSIDE_PLAN_PERIOD'
+  | 'PLAN_AMOUNT_DIFFERS'
 
 export const refusalCodes: Readonly<Record<Refusal, string>> = {
   TRANS_ID_TAKEN: '20170001',
@@ -75,6 +78,9 @@ export const refusalCodes: Readonly<Record<Refusal, string>> = {
   NUMBER_INVALID: '20120001',
   NUMBER_UNKNOWN: '20120002',
   QUOTE_NOT_USABLE: '28000001',
+  PLAN_NOT_ACTIVE: '27000001',
+  OUTSIDE_PLAN_PERIOD: '27000002',
+  PLAN_AMOUNT_DIFFERS: '27000003',
 }
 
 /** The codes that do not depend on the method, in the order in which they are published. */

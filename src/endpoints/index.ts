@@ -6,6 +6,7 @@ import { getCustomerEndpoint } from '#endpoints/customers/get.ts'
 import { getMethodEndpoint } from '#endpoints/customers/get-method.ts'
 import { listCustomersEndpoint } from '#endpoints/customers/list.ts'
 import { listStoredMethodsEndpoint } from '#endpoints/customers/list-methods.ts'
+import { listCustomerPlansEndpoint } from '#endpoints/customers/list-plans.ts'
 import { updateCustomerEndpoint } from '#endpoints/customers/update.ts'
 import { getEventEndpoint } from '#endpoints/events/get.ts'
 import { listEventsEndpoint } from '#endpoints/events/list.ts'
@@ -13,6 +14,12 @@ import { replayEventEndpoint } from '#endpoints/events/replay.ts'
 import { confirmIntentEndpoint } from '#endpoints/payment-intents/confirm.ts'
 import { createIntentEndpoint } from '#endpoints/payment-intents/create.ts'
 import { listMethodsEndpoint } from '#endpoints/payment-methods/list.ts'
+import { cancelPlanEndpoint } from '#endpoints/payment-plans/cancel.ts'
+import { chargePlanEndpoint } from '#endpoints/payment-plans/charge.ts'
+import { getPlanEndpoint } from '#endpoints/payment-plans/get.ts'
+import { listPlansEndpoint } from '#endpoints/payment-plans/list.ts'
+import { listPlanPaymentsEndpoint } from '#endpoints/payment-plans/list-payments.ts'
+import { unscheduledPaymentEndpoint } from '#endpoints/payment-plans/unscheduled.ts'
 import { captureEndpoint } from '#endpoints/payments/capture.ts'
 import { confirmEndpoint } from '#endpoints/payments/confirm.ts'
 import { createPaymentEndpoint } from '#endpoints/payments/create.ts'
@@ -63,6 +70,13 @@ export const endpoints: readonly Endpoint<Services>[] = [
   listStoredMethodsEndpoint, // GET /customers/{id}/paymentMethods
   getMethodEndpoint, //      GET    /customers/{customerId}/paymentMethods/{paymentMethodId}
   deleteMethodEndpoint, //   DELETE /customers/{customerId}/paymentMethods/{paymentMethodId}
+  listCustomerPlansEndpoint, // GET  /customers/{customerId}/payment-plans
+  listPlansEndpoint, //      GET    /payment-plans
+  getPlanEndpoint, //        GET    /payment-plans/{paymentPlanId}
+  chargePlanEndpoint, //     POST   /payment-plans/{paymentPlanId}/charge
+  cancelPlanEndpoint, //     POST   /payment-plans/{paymentPlanId}/cancel
+  listPlanPaymentsEndpoint, // GET  /payment-plans/{paymentPlanId}/payments
+  unscheduledPaymentEndpoint, // POST /payment-plans/unscheduled-mit
   duplicationCheckEndpoint, // POST  /services/duplicationCheck
   accountUpdaterEndpoint, // POST   /services/accountUpdater
   binLookupEndpoint, //      POST   /services/binLookup

@@ -1,5 +1,5 @@
 /** The birth of a payment: what it looks like before anybody has been asked. */
-import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import {
   challengeOutstanding,
@@ -31,6 +31,10 @@ export interface CreateCommand {
   readonly simulationMode?: string
   /** The merchant takes the second step itself, by a confirm: asked for by the request, whatever the method. */
   readonly confirmsLater?: boolean
+  /** The customer is not there and has agreed before: the provider is asked at once, whatever the method's usual way. */
+  readonly merchantInitiated?: boolean
+  /** The scheme's reference of the agreement that such a payment rests on. */
+  readonly schemeReferenceId?: string
   readonly expiresAt?: Date
   /** What the method's own object says besides card data, by the names of the contract. */
   readonly methodFields?: Readonly<Record<string, unknown>>
@@ -52,6 +56,7 @@ export interface NewPayment {
   readonly key?: KeyReference
   /** For methods whose confirm must bring it back. */
   readonly clientToken?: string
+  readonly planId?: PlanId
   readonly now: Date
 }
 
@@ -79,9 +84,10 @@ export const customerDeadline = ({ flow }: Method, now: Date): Date =>
  * `confirm`: the merchant, in a second request.
  */
 export function firstStep(
-  command: Pick<CreateCommand, 'integrationType' | 'method' | 'confirmsLater'>,
+  command: Pick<CreateCommand, 'integrationType' | 'method' | 'confirmsLater' | 'merchantInitiated'>,
   prepared: Prepared,
 ): 'provider' | 'customer' | 'confirm' {
+  if (command.merchantInitiated) return 'provider'
   // The customer approves first, also where the merchant confirms in the end.
   if (command.integrationType === 'HOSTED' || prepared.step !== undefined) return 'customer'
   return command.confirmsLater || command.method.flow === 'multi_step' ? 'confirm' : 'provider'
@@ -136,6 +142,7 @@ export function openPayment(birth: NewPayment): Payment {
     closedForCapture: false,
     instrument,
     account,
+    planId: birth.planId,
     details: command.methodFields
       ? { ...command.details, methodFields: command.methodFields }
       : command.details,

@@ -3,7 +3,7 @@
  * Sums come in pairs: a settled one (captured) and one that is sent but unanswered (capturing). Ceilings count both,
  * because a request without an answer may have moved money; spending counts only what is settled.
  */
-import type { CustomerId, MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { CustomerId, MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import { add, type Money, percentOf } from '#domain/money.ts'
 import { providerResultOutstanding } from '#domain/response-codes.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
@@ -140,6 +140,8 @@ export interface Payment {
   readonly instrument?: Instrument
   /** The customer of the vault, once the payment is approved and names one. */
   readonly customerId?: CustomerId
+  /** The plan that this payment begins, or within which it was made. */
+  readonly planId?: PlanId
   /** Masked account data, the mandate, and the vault's key to the number. */
   readonly account?: AccountInstrument
   /** The request's other fields as they came, without card data. */

@@ -94,6 +94,7 @@ function resultOf(payment: Payment, { operation, status, page }: Shown) {
     paymentMethods: methodResult(payment, operation, page),
     ...(operation.type === 'CONFIRM' && status !== 'FAILED' ? { order, customerInfo } : {}),
     paymentIntentId: operation.type === 'AUTHORIZATION' ? intentOf(payment) : undefined,
+    paymentPlanId: operation.type === 'AUTHORIZATION' && status !== 'FAILED' ? payment.planId : undefined,
     ...(payment.customerId && approves(operation)
       ? { customerInfo: withCustomerId(payment, operation.type === 'CONFIRM') }
       : {}),
@@ -187,6 +188,7 @@ export function toRecord(payment: Payment) {
     methodFields: _fields,
     linkId: _link,
     session: _session,
+    planTurn: _turn,
     keepCard: _keepCard,
     ...details
   } = payment.details as Record<string, unknown> & { amount?: object }
@@ -213,6 +215,7 @@ export function toRecord(payment: Payment) {
     ...(payment.customerId ? { customerInfo: withCustomerId(payment, true) } : {}),
     paymentMethods: toPaymentMethods(payment),
     metadata,
+    paymentPlanId: payment.planId,
     operations: payment.operations.map(operation => toOperationEntry(payment, operation)),
     creationDate: payment.createdAt.toISOString(),
     updatedAt: payment.updatedAt.toISOString(),

@@ -19,6 +19,7 @@ import { type Authorization, authorize } from '#operations/authorize.ts'
 import {
   admitAccount,
   admitCard,
+  credentialUse,
   maximumPseudoNumberTries,
   toAccountInstrument,
   toInstrument,
@@ -165,6 +166,7 @@ export function toQuestion(
     amount: payment.amount,
     at: now,
     hosted: payment.integrationType === 'HOSTED',
+    credentialOnFile: credentialUse(payment),
     methodFields: payment.details.methodFields as Record<string, unknown> | undefined,
   }
 }

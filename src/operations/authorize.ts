@@ -14,10 +14,12 @@ export interface Authorization {
   readonly connector: Connector
   readonly message: Omit<AuthorizationRequest, 'send'>
   readonly unattended?: boolean
+  /** The merchant's time at which this happens; now unless given. */
+  readonly at?: Date
 }
 
 export async function authorize(authorization: Authorization, engine: Engine): Promise<OperationAnswer> {
-  const { merchant, payment, connector, message, unattended } = authorization
+  const { merchant, payment, connector, message, unattended, at } = authorization
   const { operation, reference, amount } = message
   const context: CallContext = { question: { operation, reference, amount }, engine }
   const heard = await callProvider<AuthorizationOutcome>(
@@ -32,7 +34,7 @@ export async function authorize(authorization: Authorization, engine: Engine): P
   engine.onOutcome(operation, outcome.authorization.kind)
   if (outcome.capture) engine.onOutcome('CAPTURE', outcome.capture.kind)
   await engine.testCrash('afterCall')
-  const answer = await recordOutcome({ merchant, payment, xId: reference, outcome, unattended }, engine)
+  const answer = await recordOutcome({ merchant, payment, xId: reference, outcome, unattended, at }, engine)
   await engine.testCrash('afterSettle')
   return answer
 }

@@ -1,5 +1,6 @@
 /** Creating a payment, or a credit: take the card in, record, ask the provider or wait for the customer. */
-import type { AccountData, CardData, Connector, WalletData } from '#connectors/contract.ts'
+import type { AccountData, CardData, Connector, CredentialUse, WalletData } from '#connectors/contract.ts'
+import type { PlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Refusal } from '#domain/response-codes.ts'
 import { type CreateCommand, openPayment } from '#lifecycle/create.ts'
@@ -12,6 +13,7 @@ import {
   type PaymentKind,
   type Prepared,
 } from '#lifecycle/payment.ts'
+import { beginsPlan, credentialTerms } from '#lifecycle/plan.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/answer.ts'
 import { type Authorization, authorize } from '#operations/authorize.ts'
 import { callForOutcome } from '#operations/call-provider.ts'
@@ -19,8 +21,9 @@ import { type Engine, merchantNow, newPayId, newXId } from '#operations/engine.t
 import { type Honoured, honourQuote, type OfferReply } from '#operations/honour-quote.ts'
 import { keyReference, keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payment-queue.ts'
+import { openPlan } from '#operations/plan-book.ts'
 import { recordOutcome } from '#operations/record-outcome.ts'
-import { expiryTimer } from '#operations/timer.ts'
+import { expiryTimer, type TimerKey } from '#operations/timer.ts'
 import { type Change, type Committed, CommitUnknown, type IntentClaim } from '#storage/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
 import type { AdmittedAccount } from '#vault/accounts.ts'
@@ -41,6 +44,19 @@ export interface CreatePayment {
   readonly answerWaiting?: (payment: Payment, page: string) => OperationAnswer
   /** The intent that is claimed by the payment's first commit. */
   readonly intent?: Pick<IntentClaim, 'intentId' | 'expectedPayId'>
+  /** A card on file, in the place of one that the request brings; it must still be there when the payment is written. */
+  readonly storedCard?: AdmittedCard
+  /** The name on that card. */
+  readonly cardholderName?: string
+  /** The plan within which the payment is made; with a turn where the gateway does so by itself. */
+  readonly plan?: {
+    readonly planId: PlanId
+    readonly turn?: { readonly expectedVersion: number; readonly timer: TimerKey }
+  }
+  /** The merchant's time at which this happens; now unless given. */
+  readonly at?: Date
+  /** Nobody waits for the answer: the merchant is told by an event. */
+  readonly unattended?: boolean
 }
 
 /** The customer has a step to take, and nobody said where to send it afterwards. */
@@ -60,7 +76,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
   if (!connector || (request.kind === 'CREDIT' && !connector.credit))
     return refuse(request, 'NO_CONNECTOR', engine)
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
-    const card = await admitCard(request, attempt, engine)
+    const card = request.storedCard ?? (await admitCard(request, attempt, engine))
     const account = await admitAccount(request, attempt, engine)
     const honoured = await readOffer(request, card, engine)
     if (honoured && !honoured.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
@@ -88,6 +104,8 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
         // Nobody else will answer for a payment that waits for its customer: the key is answered with its birth.
         key: key && { ...key, answer },
         setTimers: expiryTimer(payment, request.merchant),
+        ...openPlan(payment),
+        ...withinPlan(payment, request),
         claimIntent: request.intent && {
           ...request.intent,
           merchantId: payment.merchantId,
@@ -104,15 +122,27 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
       return request.kind === 'CREDIT' ? payOut(begun, engine) : authorize(begun, engine)
     }
     // Whoever lost the race for an intent meets the winner's transId: the confirmation tells the two apart.
-    if (committed.conflict === 'trans_id_taken' && !request.intent)
+    if (committed.conflict === 'trans_id_taken' && !request.intent && !request.plan?.turn)
       return refuse(request, 'TRANS_ID_TAKEN', engine)
     if (committed.conflict === 'quote_taken') return refuse(request, 'QUOTE_NOT_USABLE', engine)
     // The vault gave the card's number up since it was last seen: it is brought again, or is unknown by now.
-    if (committed.conflict === 'card_gone' && card)
+    if (committed.conflict === 'card_gone' && card && !request.storedCard)
       engine.vault.forget(request.merchant.merchantId, card.cardId)
     else if (committed.conflict !== 'pseudo_number_taken') throw new CommitRefused(committed.conflict)
   }
   throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
+}
+
+/** A plan that the merchant charges must be alive; one that the gateway charges must be as it was seen. */
+function withinPlan(
+  { merchantId, payId, createdAt }: Payment,
+  { plan }: CreatePayment,
+): Pick<Change, 'chargePlan' | 'beginTurn' | 'dropTimers'> {
+  if (!plan) return {}
+  const { planId, turn } = plan
+  if (!turn) return { chargePlan: { merchantId, planId } }
+  const { expectedVersion, timer } = turn
+  return { beginTurn: { merchantId, planId, payId, expectedVersion, now: createdAt }, dropTimers: [timer] }
 }
 
 /** The customer goes to a page of ours, whatever the step; a payment that only waits for its confirm has none. */
@@ -194,7 +224,7 @@ function begin(
   engine: Engine,
 ): Authorization {
   const { command, merchant, kind = 'PAYMENT' } = request
-  const now = merchantNow(engine.clock, merchant)
+  const now = request.at ?? merchantNow(engine.clock, merchant)
   const payId = newPayId(engine)
   const xId = newXId(engine)
   const automatic = kind === 'PAYMENT' && command.captureMethod.type === 'AUTOMATIC'
@@ -208,10 +238,11 @@ function begin(
     amount: command.amount,
     simulationMode: command.simulationMode,
     at: now,
-    card: card && { ...request.card, number: card.number, expiryDate: card.expiryDate },
+    card: card && { ...toCardData(request), number: card.number, expiryDate: card.expiryDate },
     account: account && request.account && { ...request.account, number: account.number },
     wallet: request.wallet,
     conversion: honoured?.conversion,
+    credentialOnFile: credentialUse(command),
     captureReference: captureXId,
     hosted: command.integrationType === 'HOSTED',
     methodFields: command.methodFields,
@@ -224,15 +255,32 @@ function begin(
     payId,
     xId,
     captureXId,
-    instrument: card && toInstrument(card, request.card?.cardholderName, honoured?.offer),
+    instrument: card && toInstrument(card, toCardData(request).cardholderName, honoured?.offer),
     account: account && request.account && toAccountInstrument(account, request.account),
     prepared,
     provider: prepared.step && connector.instruct?.(message),
     key: keyReference(request.key),
+    planId: request.plan?.planId ?? (beginsPlan(command.details) ? (engine.newId() as PlanId) : undefined),
     clientToken: command.method.clientTokenMinutes !== undefined ? engine.newId() : undefined,
     now,
   })
-  return { merchant, payment, connector, message }
+  return { merchant, payment, connector, message, unattended: request.unattended, at: request.at }
+}
+
+/** Who is not there cannot be authenticated. */
+const toCardData = ({ card, cardholderName, command }: CreatePayment): Omit<Partial<CardData>, 'number'> =>
+  command.merchantInitiated ? { cardholderName, ...card, threeDs: { skip: true } } : { ...card }
+
+/** What the provider must know of a card or account that is on file, or is about to be. */
+export function credentialUse({
+  details,
+  merchantInitiated,
+  schemeReferenceId,
+}: Pick<CreateCommand, 'details' | 'merchantInitiated' | 'schemeReferenceId'>): CredentialUse | undefined {
+  const terms = credentialTerms(details)
+  if (!terms) return undefined
+  const initiator = merchantInitiated ? 'MERCHANT' : 'CUSTOMER'
+  return { type: terms.type, initial: terms.initialPayment === true, initiator, schemeReferenceId }
 }
 
 /** What the customer will fill in on our page is not known yet: the provider is told when it is. */

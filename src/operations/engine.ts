@@ -9,6 +9,7 @@ import type { PaymentQueue } from '#operations/payment-queue.ts'
 import type { Change, Committed } from '#storage/change.ts'
 import type { IntentReader } from '#storage/intents.ts'
 import type { PaymentReader } from '#storage/payments.ts'
+import type { PlanReader } from '#storage/plans.ts'
 import type { QuoteReader } from '#storage/quotes.ts'
 import type { StoredMethods } from '#storage/stored-methods.ts'
 import type { AccountVault } from '#vault/accounts.ts'
@@ -25,6 +26,7 @@ export interface Engine {
   readonly storedMethods: StoredMethods
   readonly accounts: AccountVault
   readonly quotes: QuoteReader
+  readonly plans: PlanReader
   readonly connectors: Connectors
   readonly clock: Clock
   readonly newId: () => string

@@ -24,6 +24,7 @@ import { returnTimers } from '#operations/debit-return.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { tell } from '#operations/event.ts'
 import type { Step } from '#operations/payment-queue.ts'
+import { movePlan } from '#operations/plan-book.ts'
 import { expiryTimer, type TimerKey, timerAt } from '#operations/timer.ts'
 import type { Change, Timer } from '#storage/change.ts'
 
@@ -76,13 +77,15 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
     engine,
   )
   const answer = answerOperation(told.payment, xId)
+  const { timers, ...moved } = movePlan(stored, joined.payment, { merchant, now })
   return {
     next: told.payment,
     alongside: {
       ...told.alongside,
       ...joined.alongside,
+      ...moved,
       ...withTimers(
-        timerWrites(stored, settled, touched, record),
+        timerWrites(stored, settled, touched, { ...record, timers }),
         returnTimers({ payment: settled, touched, merchant }, engine),
       ),
       // A retry of the request gets what the first call would have said.
@@ -113,9 +116,9 @@ function timerWrites(
   before: Payment,
   after: Payment,
   touched: readonly Operation[],
-  { merchant, inquiry }: OutcomeRecord,
+  { merchant, inquiry, timers }: OutcomeRecord & { readonly timers: readonly Timer[] },
 ): Pick<Change, 'setTimers' | 'dropTimers'> {
-  const setTimers: Timer[] = []
+  const setTimers: Timer[] = [...timers]
   const dropTimers: TimerKey[] = []
   for (const operation of touched) {
     const attempt = inquiry === undefined ? 0 : inquiry + 1

@@ -82,7 +82,7 @@ export const operationResult = closed(
     ...echo,
     order: optional(order),
     customerInfo: optional(customerInfoAnswer),
-    paymentPlanId: optional(text(64, 'The plan that this payment has begun.')),
+    paymentPlanId: optional(text(64, 'The plan that this payment begins or belongs to.')),
     _links: optional(links),
   },
   { title: 'OperationResult', description: 'An operation that is done or under way.' },

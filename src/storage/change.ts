@@ -6,6 +6,16 @@ import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import type { AccountInstrument, Instrument, Operation, Payment } from '#lifecycle/payment.ts'
 import type { CustomerUpdate, CustomerWrite } from '#storage/customer-change.ts'
+import type {
+  PlanBirth,
+  PlanGuard,
+  PlanHold,
+  PlanProgress,
+  PlanResult,
+  PlanStart,
+  PlanTurnStart,
+  PlanUpdate,
+} from '#storage/plan-change.ts'
 import type { Quote } from '#storage/quotes.ts'
 
 export interface CardRow {
@@ -80,9 +90,10 @@ export interface ReplayRow {
 
 /**
  * INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request.
+ * PLAN: the next charge of a payment plan, or its end; it stands under the plan's initial payment.
  * RETURN: look whether a captured debit was sent back.
  */
-export type TimerKind = 'INQUIRY' | 'CAPTURE' | 'LAPSE' | 'EXPIRE' | 'RETURN'
+export type TimerKind = 'INQUIRY' | 'CAPTURE' | 'LAPSE' | 'EXPIRE' | 'PLAN' | 'RETURN'
 
 export interface Timer {
   readonly merchantId: MerchantId
@@ -125,6 +136,19 @@ export interface Change {
   readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
   readonly insertIntent?: Intent
   readonly claimIntent?: IntentClaim
+  readonly insertPlan?: PlanBirth
+  /** The initial payment was approved. */
+  readonly startPlan?: PlanStart
+  /** Written only while the plan may be charged. */
+  readonly chargePlan?: PlanGuard
+  /** Written only while the plan is as it was seen: of all who want to charge it for a day, one does. */
+  readonly beginTurn?: PlanTurnStart
+  readonly endTurn?: PlanResult
+  /** Written only while the plan is as it was seen, and nobody changes it meanwhile. */
+  readonly holdPlan?: PlanHold
+  readonly movePlan?: PlanProgress
+  /** Written only while the stored version is still the expected one. */
+  readonly updatePlan?: PlanUpdate
 }
 
 export interface PaymentUpdate {
@@ -154,6 +178,8 @@ export type Conflict =
   /** The vault has destroyed the card's number. */
   | 'card_gone'
   | 'quote_taken'
+  /** Cancelled, suspended or charged by somebody else in the meantime. */
+  | 'plan_changed'
 
 export type Committed =
   | { readonly committed: true }

@@ -14,7 +14,8 @@ export function createClockStore({ writers }: Database): ClockStore {
   return {
     async advance(merchantId, byMs) {
       await writers.query(
-        `WITH moved AS (UPDATE timer SET run_at = run_at - $2 * interval '1 millisecond' WHERE merchant_id = $1),
+        `WITH moved AS (UPDATE timer SET run_at = run_at - $2 * interval '1 millisecond'
+             WHERE merchant_id || '' = $1),
            locked AS MATERIALIZED (SELECT t.event_id FROM event t
              WHERE t.merchant_id = $1 AND t.due_at IS NOT NULL ${lockOrder}),
            events AS (UPDATE event SET due_at = due_at - $2 * interval '1 millisecond'
@@ -27,7 +28,7 @@ export function createClockStore({ writers }: Database): ClockStore {
     },
     async hasDue(merchantId, now) {
       const { rows } = await writers.query(
-        `SELECT 1 FROM timer WHERE merchant_id = $1 AND run_at <= $2
+        `SELECT 1 FROM timer WHERE merchant_id || '' = $1 AND run_at <= $2
          UNION ALL
          SELECT 1 FROM event e WHERE merchant_id = $1 AND due_at <= $2 AND NOT (${isHeldBack}) LIMIT 1`,
         [merchantId, now],

@@ -5,116 +5,28 @@
  */
 
 import {
+  type Columns,
+  intentKey,
+  keyAnswer,
+  keyKey,
+  operationBirth,
+  operationKey,
+  operationState,
+  paymentBirth,
+  paymentChoice,
+  paymentKey,
+  paymentState,
+  paymentTerms,
+  quoteKey,
+  timerKey,
+} from '#storage/commit-columns.ts'
+import {
   customerLocks,
   customerParts,
   customerRefusals,
   customerUpdateGuard,
 } from '#storage/customer-parts.ts'
-
-/** Column name and type, in the order of the table. `c` (the change's number in its batch) is added to every part. */
-type Columns = readonly (readonly [name: string, type: string])[]
-
-const paymentKey: Columns = [
-  ['merchant_id', 'text'],
-  ['pay_id', 'uuid'],
-]
-
-/** What settling changes. */
-const paymentState: Columns = [
-  ['status', 'text'],
-  ['live', 'boolean'],
-  ['authorized', 'bigint'],
-  ['capturing', 'bigint'],
-  ['captured', 'bigint'],
-  ['reversing', 'bigint'],
-  ['reversed', 'bigint'],
-  ['refunding', 'bigint'],
-  ['refunded', 'bigint'],
-  ['closed_for_capture', 'boolean'],
-  ['authorization_expires_at', 'timestamptz'],
-  ['event_sequence', 'integer'],
-  ['customer_id', 'uuid'],
-  ['updated_at', 'timestamptz'],
-  ['version', 'integer'],
-]
-
-/** What only a confirm, an update or a customer's step changes; rare enough to be kept off the usual path. */
-const paymentTerms: Columns = [
-  ['trans_id', 'text'],
-  ['ref_nr', 'text'],
-  ['currency', 'text'],
-  ['amount', 'bigint'],
-  ['capture_method', 'text'],
-  ['delayed_hours', 'smallint'],
-  ['expires_at', 'timestamptz'],
-  ['awaits', 'text'],
-  ['details', 'json'],
-  ['order_reference', 'text'],
-  ['invoice_id', 'text'],
-]
-
-/** What a customer on a page of ours chooses; for all other payments it is known at birth. */
-const paymentChoice: Columns = [
-  ['method', 'text'],
-  ['capture_percent', 'smallint'],
-  ['card_id', 'uuid'],
-  ['instrument', 'json'],
-  ['account_id', 'uuid'],
-  ['account', 'json'],
-]
-
-/** Written once. */
-const paymentBirth: Columns = [
-  ['kind', 'text'],
-  ['integration_type', 'text'],
-  ['created_at', 'timestamptz'],
-]
-
-const operationKey: Columns = [...paymentKey, ['sequence', 'smallint']]
-
-/** Amount and preparation change while the customer or the merchant has a step to take; an answer leaves them alone. */
-const operationState: Columns = [
-  ['state', 'text'],
-  ['amount', 'bigint'],
-  ['prepared', 'json'],
-  ['response_code', 'text'],
-  ['provider', 'json'],
-  ['updated_at', 'timestamptz'],
-]
-
-const operationBirth: Columns = [
-  ['x_id', 'uuid'],
-  ['type', 'text'],
-  ['trans_id', 'text'],
-  ['ref_nr', 'text'],
-  ['details', 'json'],
-  ['key', 'json'],
-  ['created_at', 'timestamptz'],
-]
-
-const keyKey: Columns = [
-  ['merchant_id', 'text'],
-  ['verb', 'text'],
-  ['path', 'text'],
-  ['key', 'text'],
-]
-
-const keyAnswer: Columns = [
-  ['answer_status', 'smallint'],
-  ['answer_body', 'text'],
-]
-
-const intentKey: Columns = [
-  ['merchant_id', 'text'],
-  ['intent_id', 'text'],
-]
-
-const quoteKey: Columns = [
-  ['merchant_id', 'text'],
-  ['quote_id', 'uuid'],
-]
-
-const timerKey: Columns = [...paymentKey, ['x_id', 'uuid'], ['kind', 'text']]
+import { planGuards, planParts, planRefusals } from '#storage/plan-parts.ts'
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
 const parts = {
@@ -264,6 +176,7 @@ const parts = {
     columns: [...intentKey, ['pay_id', 'uuid'], ['expected_pay_id', 'uuid']],
     write: undefined,
   },
+  ...planParts,
 } satisfies Record<string, { columns: Columns; write: ((columns: Columns) => string) | undefined }>
 
 export type Part = keyof typeof parts
@@ -371,7 +284,7 @@ function guards(present: readonly Part[]): string[] {
       SELECT 1 FROM vault_card t WHERE t.merchant_id = i.merchant_id AND t.card_id = i.card_id
         AND t.sealed IS NOT NULL AND t.doomed_at IS NULL)`)
   }
-  taken.push(...customerRefusals(present))
+  taken.push(...customerRefusals(present), ...planRefusals(present))
   const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'
   const early = `taken AS MATERIALIZED (${taken.join(' UNION ALL ') || none})`
   const updates = (['settled', 'revised', 'chosen'] as const)
@@ -380,6 +293,7 @@ function guards(present: readonly Part[]): string[] {
   if (present.includes('intentClaim')) updates.push(claimIntent())
   if (present.includes('quote')) updates.push(takeQuote())
   if (present.includes('customerUpdate')) updates.push(customerUpdateGuard)
+  updates.push(...planGuards(present))
   return [...customerLocks(present), early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
 }
 

@@ -45,6 +45,8 @@ export function createCustomerDeletion({ writers }: Database): CustomerDeletion 
              SELECT card_id FROM gone`,
             [merchantId, customerId, methodId],
           )
+          if (rows[0])
+            await suspendPlans(client, { merchantId, customerId, cardId: rows[0].card_id, methodId })
           return rows[0] && { forgottenCards: await forgetCards(client, merchantId, [rows[0].card_id]) }
         }),
       ),
@@ -74,10 +76,13 @@ async function deleteCustomer(
     [merchantId, customerId],
   )
   if (customers.length === 0) return undefined
-  const { rows } = await client.query<{ card_id: string }>(
-    'DELETE FROM stored_method WHERE merchant_id = $1 AND customer_id = $2 RETURNING card_id',
+  const { rows } = await client.query<{ card_id: string; method_id: StoredMethodId }>(
+    'DELETE FROM stored_method WHERE merchant_id = $1 AND customer_id = $2 RETURNING card_id, method_id',
     [merchantId, customerId],
   )
+  for (const { card_id: cardId, method_id: methodId } of rows) {
+    await suspendPlans(client, { merchantId, customerId, cardId, methodId })
+  }
   await client.query(
     `WITH gone AS (DELETE FROM customer WHERE merchant_id = $1 AND customer_id = $2 RETURNING created_at)
      UPDATE customer_block b SET older = older - 1 FROM gone WHERE b.merchant_id = $1 AND b.first_at > gone.created_at`,
@@ -85,6 +90,21 @@ async function deleteCustomer(
   )
   const cardIds = rows.map(row => row.card_id)
   return { forgottenCards: await forgetCards(client, merchantId, cardIds) }
+}
+
+/** Plans on a card that is gone cannot be charged any more. They keep the id of what they were made with. */
+async function suspendPlans(
+  client: PoolClient,
+  method: { merchantId: MerchantId; customerId: CustomerId; cardId: string; methodId: StoredMethodId },
+): Promise<void> {
+  await client.query(
+    `UPDATE payment_plan pl SET status = CASE pl.status WHEN 'ACTIVE' THEN 'SUSPENDED' ELSE pl.status END,
+       card_id = NULL, ended_method_id = $4, version = version + 1,
+       updated_at = greatest(pl.updated_at, (SELECT now() + clock_offset_ms * interval '1 millisecond' FROM merchant
+         WHERE merchant_id = $1))
+     WHERE pl.merchant_id || '' = $1 AND pl.customer_id = $2 AND pl.card_id = $3`,
+    [method.merchantId, method.customerId, method.cardId, method.methodId],
+  )
 }
 
 /** Takes the cards' rows alone, so that a payment which is about to store one of them comes wholly before or after. */

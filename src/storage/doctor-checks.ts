@@ -5,6 +5,7 @@
 
 import { customerChecks } from '#storage/doctor-customer-checks.ts'
 import { eventChecks } from '#storage/doctor-event-checks.ts'
+import { planChecks } from '#storage/doctor-plan-checks.ts'
 import { intentChecks } from '#storage/intent-checks.ts'
 import { vaultChecks } from '#storage/vault-checks.ts'
 
@@ -274,10 +275,12 @@ const followUpChecks: readonly Check[] = [
   },
   {
     name: 'timer-has-operation',
-    sentence: 'Every timer belongs to an operation.',
+    sentence: 'Every timer belongs to an operation, or to a plan.',
     broken: `SELECT t.merchant_id, t.pay_id, t.x_id, format('a timer %s', t.kind) AS detail FROM timer t
       WHERE NOT EXISTS (SELECT 1 FROM operation o WHERE o.merchant_id = t.merchant_id AND o.pay_id = t.pay_id
-        AND o.x_id = t.x_id)`,
+        AND o.x_id = t.x_id)
+      AND NOT (t.kind = 'PLAN' AND EXISTS (SELECT 1 FROM payment_plan pl WHERE pl.merchant_id = t.merchant_id
+        AND pl.plan_id = t.x_id AND pl.initial_pay_id = t.pay_id))`,
   },
   {
     name: 'account-in-vault',
@@ -312,4 +315,5 @@ export const checks: readonly Check[] = [
   ...vaultChecks,
   ...customerChecks,
   ...eventChecks,
+  ...planChecks,
 ]

@@ -7,6 +7,7 @@ import { type Change, type Committed, CommitUnknown, type Conflict } from '#stor
 import { commitStatement, type Part, partNames } from '#storage/commit-statement.ts'
 import { fromCustomerUpdate, pushCustomer } from '#storage/customer-change.ts'
 import { fromIntent, fromIntentClaim } from '#storage/intents.ts'
+import { pushPlan } from '#storage/plan-change.ts'
 import {
   fromAccount,
   fromCard,
@@ -146,6 +147,14 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     timerDrop: [],
     intent: [],
     intentClaim: [],
+    plan: [],
+    planStart: [],
+    planCharge: [],
+    planTurn: [],
+    planResult: [],
+    planProgress: [],
+    planUpdate: [],
+    planHold: [],
   }
   for (const [c, change] of changes.entries()) {
     if (change.key) rows.key.push(fromKey(change.key, c))
@@ -170,6 +179,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     for (const timer of change.dropTimers ?? []) rows.timerDrop.push(fromTimerKey(timer, c))
     if (change.insertIntent) rows.intent.push(fromIntent(change.insertIntent, c))
     if (change.claimIntent) rows.intentClaim.push(fromIntentClaim(change.claimIntent, c))
+    pushPlan(rows, change, c)
   }
   return rows
 }

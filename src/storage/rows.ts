@@ -1,6 +1,6 @@
 /** Records ↔ rows. The only place that knows both spellings; a row that does not fit is an error, not a default. */
 import { strict as assert } from 'node:assert'
-import type { CustomerId, MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { CustomerId, MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import type {
   AccountInstrument,
@@ -52,6 +52,7 @@ export interface PaymentRow {
   instrument: Instrument | null
   pseudo_number: string | null
   customer_id: string | null
+  plan_id: string | null
   account: AccountInstrument | null
   account_pseudo_number: string | null
   details: Record<string, unknown>
@@ -111,6 +112,7 @@ export function toPayment(row: PaymentRow): Payment {
       ? { ...row.instrument, pseudoCardNumber: row.pseudo_number ?? undefined }
       : undefined,
     customerId: (row.customer_id as CustomerId | null) ?? undefined,
+    planId: (row.plan_id as PlanId | null) ?? undefined,
     account: row.account
       ? { ...row.account, pseudoAccountNumber: row.account_pseudo_number ?? undefined }
       : undefined,
@@ -198,6 +200,7 @@ export const fromPayment = (payment: Payment, c: number) => ({
   ...fromPaymentChoice(payment, c),
   kind: payment.kind,
   integration_type: payment.integrationType,
+  plan_id: payment.planId,
   created_at: payment.createdAt,
 })
 

@@ -51,6 +51,16 @@ export function createStoredMethods(
            WHERE o.merchant_id = $1 AND o.customer_id = m.customer_id AND o.card_id = $3))`,
         [merchantId, cardId, next.cardId, next.last4Digits, next.brand, next.expiryDate, now],
       )
+      // Plans follow the stored method they lead to; one without a customer follows the card itself.
+      await writers.query(
+        `UPDATE payment_plan pl SET card_id = v.card_id, version = version + 1
+         FROM (SELECT card_id FROM vault_card WHERE merchant_id = $1 AND card_id = $3 AND sealed IS NOT NULL
+           AND doomed_at IS NULL FOR SHARE) v
+         WHERE pl.merchant_id || '' = $1 AND pl.card_id::text = $2::uuid::text AND $2::uuid <> $3::uuid
+           AND (pl.customer_id IS NULL OR NOT EXISTS (SELECT 1 FROM stored_method m WHERE m.merchant_id = $1
+             AND m.customer_id = pl.customer_id AND m.card_id = $2))`,
+        [merchantId, cardId, next.cardId],
+      )
       return rowCount ?? 0
     },
   }

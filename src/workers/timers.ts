@@ -1,9 +1,11 @@
 /**
- * Runs what is due: inquiries, delayed captures, lapses, expiries, returns. Timers of one payment run in the order of their times,
- * those of different payments side by side; a failure is reported, and its timer comes back after the lease.
+ * Runs what is due: inquiries, delayed captures, lapses, expiries, charges of plans, returns. Timers of one payment run
+ * in the order of their times, those of different payments side by side; a failure is reported, and its timer comes back
+ * after the lease.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { runPlan } from '#operations/charge-due-plan.ts'
 import { returnDebit } from '#operations/debit-return.ts'
 import { captureDelayed } from '#operations/delayed-capture.ts'
 import type { Engine } from '#operations/engine.ts'
@@ -20,11 +22,14 @@ const work: Record<TimerKind, (due: DueTimer, engine: Engine) => Promise<unknown
   LAPSE: lapseAuthorization,
   EXPIRE: expirePayment,
   RETURN: returnDebit,
+  PLAN: runPlan,
 }
 
 export interface TimerWorker {
   /** Runs one round of what is due now, for one merchant or for all, and returns how much that was. */
   runDue(merchantId?: MerchantId): Promise<number>
+  /** Runs rounds until one finds less than it could take: a thousand plans that are due at midnight do not wait their turn. */
+  runAllDue(): Promise<void>
 }
 
 /** 60 s: longer than an inquiry may take; after a crash the timer is visible again. */
@@ -59,20 +64,25 @@ export function createTimerWorker({ engine, finder, findMerchant }: TimerDeps): 
     }
   }
 
+  async function runDue(merchantId?: MerchantId): Promise<number> {
+    const now = new Date(engine.clock.nowMs())
+    const claimed = await finder.claimTimers({ now, limit: chunk, leaseMs, merchantId })
+    const byPayment = Map.groupBy(
+      claimed.toSorted((a, b) => a.runAt.getTime() - b.runAt.getTime()),
+      timer => timer.payId,
+    )
+    await Promise.all(
+      [...byPayment.values()].map(async timers => {
+        for (const timer of timers) await runOne(timer)
+      }),
+    )
+    return claimed.length
+  }
+
   return {
-    async runDue(merchantId) {
-      const now = new Date(engine.clock.nowMs())
-      const claimed = await finder.claimTimers({ now, limit: chunk, leaseMs, merchantId })
-      const byPayment = Map.groupBy(
-        claimed.toSorted((a, b) => a.runAt.getTime() - b.runAt.getTime()),
-        timer => timer.payId,
-      )
-      await Promise.all(
-        [...byPayment.values()].map(async timers => {
-          for (const timer of timers) await runOne(timer)
-        }),
-      )
-      return claimed.length
+    runDue,
+    async runAllDue() {
+      while ((await runDue()) === chunk);
     },
   }
 }

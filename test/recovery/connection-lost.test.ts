@@ -88,6 +88,31 @@ describe.each(cells)('cut $moment the commit, $label', ({ moment, headers }) => 
   })
 })
 
+const steps: [string, string][] = [
+  ['a form', 'CARD'],
+  ['the page of a provider', 'PROVIDERP'],
+]
+
+// The customer's step has two commits as well, and no key: only the references tell that it was done.
+describe.each(moments)('cut %s the commit of the customer’s step', moment => {
+  test.each(
+    steps.flatMap(([name, type]) => [
+      { name, type, which: 'first', skip: 0 },
+      { name, type, which: 'second', skip: 1 },
+    ]),
+  )('$name: the $which commit', async ({ type, skip }) => {
+    const urls = { return: 'https://shop.example/return', cancel: 'https://shop.example/cancel' }
+    const request = { ...cardPayment(), urls, paymentMethods: { integrationType: 'HOSTED', type } }
+    const { body } = await direct.call('POST', '/payments', request)
+    const path = `/test/payments/${body.payId}/customer-action`
+    proxy.cutNextCommit(moment, skip)
+    const paid = await gateway.call('POST', path, { action: 'approve' })
+    expect(paid, paid.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+    await expectBooks(body.payId, 1000, 2)
+    expect(acquirer.ledger.filter(({ payId }) => payId === body.payId)).toHaveLength(2)
+  })
+})
+
 test('all connections are ended by the server while the provider is asked', async () => {
   const request = cardPayment()
   duringCall = async () => {

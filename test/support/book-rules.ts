@@ -52,7 +52,7 @@ export const bookRules: Readonly<Record<string, string>> = {
     AND p.capturing + p.reversing = 0
     AND NOT EXISTS (SELECT 1 FROM timer t WHERE t.pay_id = p.pay_id AND t.kind = 'CAPTURE')`,
   'a customer or merchant is waited for until an hour': `SELECT p.pay_id FROM payment p
-    WHERE (p.status = 'AUTHORIZE_REQUEST' OR p.awaits IS NOT NULL AND p.status = 'PENDING') AND NOT EXISTS
+    WHERE (p.status = 'AUTHORIZE_REQUEST' OR (p.awaits = 'CUSTOMER' AND p.status = 'PENDING')) AND NOT EXISTS
     (SELECT 1 FROM timer t WHERE t.pay_id = p.pay_id AND t.kind = 'EXPIRE')`,
   'an intent is paid once': `SELECT details->>'paymentIntentId' AS intent FROM payment
     WHERE status <> 'FAILED' AND details->>'paymentIntentId' IS NOT NULL

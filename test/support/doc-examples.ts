@@ -37,11 +37,16 @@ export function createExampleRunner(gateway: TestGateway) {
     }
     const { verb, url, headers, body } = toRequest(splitWords(fence.content, variables))
     const response = await fetch(url, { method: verb, headers, ...(body === undefined ? {} : { body }) })
-    const answer = (await response.json()) as { payId?: string; quoteId?: string }
+    const answer = (await response.json()) as {
+      payId?: string
+      quoteId?: string
+      paymentPlanId?: string
+    }
     ids = {
       ...ids,
       ...(answer.payId === undefined ? {} : { PAY_ID: answer.payId }),
       ...(answer.quoteId === undefined ? {} : { QUOTE_ID: answer.quoteId }),
+      ...(answer.paymentPlanId === undefined ? {} : { PLAN_ID: answer.paymentPlanId }),
     }
     const status = `json ${response.status}`
     return [

@@ -214,6 +214,31 @@ const broken = (...rules: Omit<FaultRule, 'operation'>[]) => {
   }
 }
 
+describe('latency', () => {
+  // Each line: how long it takes, and whether it has answered before any timer can have fired.
+  test.each([
+    [0, true],
+    [50, false],
+  ])('of %i ms: answered at once %s', async (latencyMs, atOnce) => {
+    const simulator = createSimulator({ latencyMs })
+    let answers = 0
+    const count = <T>(answer: T): T => {
+      answers += 1
+      return answer
+    }
+    const question = ask('AUTHORIZATION', { captureReference: xIdOf(6), ...card('4111111111111111') })
+    const asked = [
+      authorize(simulator, question).then(count),
+      followUp(simulator, 'REFUND', { approval: {} }).then(count),
+      inquire(simulator, question, {}).then(count),
+    ]
+    await new Promise(resolve => setImmediate(resolve))
+    expect(answers).toBe(atOnce ? asked.length : 0)
+    await Promise.all(asked)
+    expect(answers).toBe(asked.length)
+  })
+})
+
 describe('faults', () => {
   // Each line: the fault, how often; what is heard, how many messages arrive, what an inquiry says, and what is left.
   test.each<[FaultRule['fault'], number, string, number, string, number]>([

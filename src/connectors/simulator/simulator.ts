@@ -149,7 +149,11 @@ const simulatedCustomers: Readonly<Record<MethodForm, ReturnType<NonNullable<Con
   }
 
 /** Who must act before the simulated provider can decide. */
-function stepBefore({ method, hosted }: PrepareRequest, scenario: Scenario): CustomerStep | undefined {
+function stepBefore(
+  { method, hosted, credentialOnFile }: PrepareRequest,
+  scenario: Scenario,
+): CustomerStep | undefined {
+  if (credentialOnFile?.initiator === 'MERCHANT') return undefined
   switch (method.flow) {
     case 'redirect':
     case 'qr':

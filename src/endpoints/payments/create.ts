@@ -150,6 +150,39 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
         customerInfo: { gatewayCustomerId: '019a3f6b2c5f7b2c9d3e4f5a6b7c8d9e' },
       },
     },
+    {
+      summary: 'The first payment of a monthly plan',
+      body: {
+        transId: 'order-4001',
+        amount: { value: 999, currency: 'EUR' },
+        paymentMethods: {
+          integrationType: 'DIRECT',
+          type: 'CARD',
+          card: { number: '4111111111111111', expiryDate: '203012', cardholderName: 'Ada Lovelace' },
+        },
+        customerInfo: { merchantCustomerId: 'customer-4712', email: 'charles@example.com' },
+        credentialOnFile: {
+          type: 'RECURRING',
+          initialPayment: true,
+          recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
+        },
+      },
+      status: 200,
+      answer: {
+        payId: '019a3f6f44037c2db7031b2c3d4e5f60',
+        merchantId: 'mer_4f2a9c1d7b3e8a60',
+        transId: 'order-4001',
+        xId: '019a3f6f44047d3ec8142c3d4e5f6071',
+        status: 'OK',
+        responseCode: '00000000',
+        responseDescription: 'Success.',
+        paymentMethods: {
+          card: { providerResponseCode: '00', providerTransactionId: 'sim1d2e3f4a5b6c7d8e9f02' },
+        },
+        customerInfo: { gatewayCustomerId: '019a3f6b2c5f7b2c9d3e4f5a6b7c8d9e' },
+        paymentPlanId: '019a3f6f44057e4fd9253d4e5f607182',
+      },
+    },
   ],
   async handle({ body, merchant, key }, { engine, environment }) {
     const method = requireMethod('paymentMethods.type', body.paymentMethods.type, merchant)

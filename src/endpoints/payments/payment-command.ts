@@ -2,6 +2,7 @@
 import type { CardData } from '#connectors/contract.ts'
 import { parseInstant } from '#domain/dates.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { checkAgreement } from '#endpoints/payments/agreement.ts'
 import { readAccount, readCard } from '#endpoints/payments/instruments.ts'
 import { InvalidField } from '#http/ports.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
@@ -49,6 +50,7 @@ export function toCommand(body: PaymentBody, choice: Choice): CreateCommand {
   const { merchant, method, integrationType, object, confirmsLater, now } = choice
   const { transId, refNr, amount, captureMethod, simulationMode, ...rest } = body
   const { value, currency, ...amountDetails } = amount
+  checkAgreement(body, method)
   return {
     merchantId: merchant.merchantId,
     transId,

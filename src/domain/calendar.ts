@@ -1,0 +1,59 @@
+/**
+ * Days of the calendar as text, YYYY-MM-DD, and the days on which something is due again and again. All days are those of
+ * UTC; there is no clock here.
+ */
+export type Frequency = 'DAILY' | 'WEEKLY' | 'MONTHLY' | 'YEARLY'
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** The day on which an instant lies. */
+export const dayOf = (instant: Date): string => instant.toISOString().slice(0, 10)
+
+/** The first moment of a day. */
+export const startOfDay = (day: string): Date => new Date(`${day}T00:00:00Z`)
+
+export const addDays = (day: string, days: number): string =>
+  dayOf(new Date(startOfDay(day).getTime() + days * dayMs))
+
+/** The last day that can be written with four digits. */
+const lastDay = '9999-12-31'
+
+/**
+ * The first due day after the given one. Days are counted from the anchor each time, never from the day before: what is due
+ * on the 31st is due on the last day of shorter months, and on the 31st again after those. Undefined beyond the year 9999.
+ */
+export function nextDueDay(
+  { anchor, frequency }: { readonly anchor: string; readonly frequency: Frequency },
+  after: string,
+): string | undefined {
+  if (after < anchor) return anchor
+  const due = frequency === 'DAILY' || frequency === 'WEEKLY' ? nextByDays : nextByMonths
+  return due(anchor, { DAILY: 1, WEEKLY: 7, MONTHLY: 1, YEARLY: 12 }[frequency], after)
+}
+
+function nextByDays(anchor: string, step: number, after: string): string | undefined {
+  const passed = (startOfDay(after).getTime() - startOfDay(anchor).getTime()) / dayMs
+  const days = (Math.floor(passed / step) + 1) * step
+  const time = startOfDay(anchor).getTime() + days * dayMs
+  return time > startOfDay(lastDay).getTime() ? undefined : dayOf(new Date(time))
+}
+
+function nextByMonths(anchor: string, step: number, after: string): string | undefined {
+  const passed = Math.floor((monthOf(after) - monthOf(anchor)) / step) * step
+  const due = monthsLater(anchor, passed)
+  return due === undefined || due > after ? due : monthsLater(anchor, passed + step)
+}
+
+const monthOf = (day: string): number => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7)) - 1
+
+/** The same day of a later month, or that month's last day where it has no such day. */
+function monthsLater(anchor: string, months: number): string | undefined {
+  const total = monthOf(anchor) + months
+  const [year, month] = [Math.floor(total / 12), total % 12]
+  if (year > 9999) return undefined
+  const date = new Date(0)
+  // The day before the first of the following month. Not Date.UTC, which takes the year 20 for 1920.
+  date.setUTCFullYear(year, month + 1, 0)
+  date.setUTCDate(Math.min(Number(anchor.slice(8)), date.getUTCDate()))
+  return dayOf(date)
+}

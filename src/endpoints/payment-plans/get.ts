@@ -1,0 +1,28 @@
+/** `GET /payment-plans/{paymentPlanId}`: one payment plan. */
+import {
+  bornBy,
+  planEndpoint,
+  planExample,
+  planPath,
+  requirePlanId,
+} from '#endpoints/payment-plans/shared.ts'
+import { perform, type Services } from '#endpoints/services.ts'
+import { answer, endpoint } from '#http/endpoint.ts'
+import { getPlan } from '#operations/plans.ts'
+import { planRecord } from '#schemas/payment-plan.ts'
+
+export const getPlanEndpoint = endpoint<Services, undefined, typeof planPath>({
+  ...planEndpoint,
+  verb: 'GET',
+  path: '/payment-plans/{paymentPlanId}',
+  operationId: 'getPaymentPlan',
+  summary: 'Retrieve a payment plan',
+  description: 'What was agreed, where it stands, and the last payment made within it.',
+  idempotent: false,
+  dialect: 'service',
+  params: planPath,
+  answers: { 200: planRecord },
+  examples: [{ summary: 'A monthly plan', after: [bornBy], status: 200, answer: planExample }],
+  handle: async ({ params, merchant }, { engine }) =>
+    answer(200, await perform(getPlan(merchant, requirePlanId(params.paymentPlanId), engine))),
+})

@@ -1,0 +1,81 @@
+/** What the endpoints of payment plans have in common: paths, pages, and the plan that their examples show. */
+import Type from 'typebox'
+import { type PlanId, parsePlanId } from '#domain/ids.ts'
+import { checkShared } from '#endpoints/checks.ts'
+import type { Services } from '#endpoints/services.ts'
+import { InvalidField, NotFound } from '#http/ports.ts'
+import type { ChargeRequest as Charge } from '#operations/charge-plan.ts'
+import type { ChargeRequest } from '#schemas/payment-plan.ts'
+
+export const planEndpoint = {
+  tag: 'Payment plans',
+  version: '2.5.0',
+  access: 'merchant',
+} as const
+
+export const planPath = Type.Object({
+  paymentPlanId: Type.String({ maxLength: 64, description: 'Our id of the plan.' }),
+})
+
+/** Any text is taken in a path: what is not an id of ours is not found. */
+export function requirePlanId(text: string): PlanId {
+  const planId = parsePlanId(text)
+  if (!planId) throw new NotFound()
+  return planId
+}
+
+/** The contract's int32. */
+const lastPage = 2_147_483_647
+
+export function readPage(page = '1'): number {
+  const number = Number(page)
+  if (number > lastPage) throw new InvalidField('page', `page is ${page}; it must be at most ${lastPage}.`)
+  return number
+}
+
+/** The fields that every charge has, as the engine takes them. */
+export function toCharge(
+  body: ChargeRequest,
+  environment: Services['environment'],
+): Omit<Charge, 'merchant'> {
+  checkShared(body, environment)
+  const { transId, refNr, captureMethod, simulationMode, metadata, order, statementDescriptor, urls } = body
+  return {
+    transId,
+    refNr,
+    captureMethod: captureMethod && {
+      type: captureMethod.type,
+      delayedHours: captureMethod.delayed?.delayedHours,
+    },
+    simulationMode,
+    metadata,
+    details: { order, statementDescriptor, urls, metadata },
+  }
+}
+
+/** The example of the payment that begins the plan, among those of `createPayment`. */
+export const bornBy = 'createPayment 5'
+
+export const planExample = {
+  paymentPlanId: '019a3f6f44057e4fd9253d4e5f607182',
+  merchantId: 'mer_4f2a9c1d7b3e8a60',
+  gatewayCustomerId: '019a3f6b2c5f7b2c9d3e4f5a6b7c8d9e',
+  merchantCustomerId: 'customer-4712',
+  paymentMethodId: '019a3f6b2c607c3d8e4f5a6b7c8d9e0f',
+  type: 'RECURRING',
+  status: 'ACTIVE',
+  amount: { value: 999, currency: 'EUR' },
+  recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
+  initialPayId: '019a3f6f44037c2db7031b2c3d4e5f60',
+  schemeReferenceId: '482913605728301',
+  numberOfPayments: 1,
+  nextPaymentDate: '2026-12-15',
+  lastPayment: {
+    payId: '019a3f6f44037c2db7031b2c3d4e5f60',
+    status: 'OK',
+    responseCode: '00000000',
+    creationDate: '2026-11-15T12:00:00.013Z',
+  },
+  createdAt: '2026-11-15T12:00:00.013Z',
+  updatedAt: '2026-11-15T12:00:00.020Z',
+}

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest'
+import {
+  acceptsTry,
+  askedCapture,
+  capturesWith,
+  countDeclines,
+  mayTryAgain,
+  offerFor,
+  recordTry,
+} from '#lifecycle/attempt.ts'
+import {
+  later,
+  methodOf,
+  now,
+  operationOf,
+  type PaymentChange,
+  paymentOf,
+  xIdOf,
+} from '#lifecycle/example-payment.test-support.ts'
+import type { AccountInstrument, Instrument, Operation } from '#lifecycle/payment.ts'
+
+const waiting = operationOf({ state: 'AUTHORIZE_REQUEST', responseCode: '60000100' })
+const failed = (n: number, responseCode = '21000351'): Operation =>
+  operationOf({ xId: xIdOf(n), sequence: n, state: 'FAILED', responseCode })
+
+/** On a page of ours for a day, nothing tried yet. */
+const hosted = (change: PaymentChange = {}) =>
+  paymentOf({
+    integrationType: 'HOSTED',
+    status: 'AUTHORIZE_REQUEST',
+    awaits: 'CUSTOMER',
+    expiresAt: later(24),
+    authorizationExpiresAt: undefined,
+    operations: [waiting],
+    ...change,
+    sums: { authorized: 0 },
+  })
+
+const failures = (count: number, code?: string): Operation[] =>
+  Array.from({ length: count }, (_, index) => failed(index + 1, code))
+
+// Each line: the payment, and whether it takes a try now.
+test.each<[string, PaymentChange, boolean]>([
+  ['nothing tried', {}, true],
+  ['tried in vain', { operations: [failed(1)] }, true],
+  ['a step is outstanding: the customer may choose anew', { operations: [waiting] }, true],
+  ['left open at the provider’s', { status: 'PENDING' }, false],
+  ['the provider is being asked', { status: 'PENDING', awaits: undefined }, false],
+  ['waits for its merchant', { awaits: 'CONFIRM' }, false],
+  ['paid', { status: 'OK', awaits: undefined }, false],
+  ['over', { status: 'FAILED', awaits: undefined }, false],
+  ['a challenge of a DIRECT card', { integrationType: 'DIRECT' }, false],
+  ['its time is over this very moment', { expiresAt: now }, false],
+  ['its time is over in a moment', { expiresAt: new Date(now.getTime() + 1) }, true],
+])('acceptsTry: %s', (_, change, expected) => expect(acceptsTry(hosted(change), now)).toBe(expected))
+
+// Each line: what was tried, and whether another try may follow.
+test.each<[string, PaymentChange, boolean]>([
+  ['nine declines', { operations: failures(9) }, true],
+  ['ten declines', { operations: failures(10) }, false],
+  ['ten that never arrived', { operations: failures(10, '21000391') }, true],
+  [
+    'ten declines, some of which never arrived',
+    { operations: [...failures(9), failed(10, '21000391')] },
+    true,
+  ],
+  ['not on a page', { integrationType: 'DIRECT' }, false],
+  ['a credit', { kind: 'CREDIT' }, false],
+  ['too late', { expiresAt: now }, false],
+])('mayTryAgain: %s', (_, change, expected) => expect(mayTryAgain(hosted(change), now)).toBe(expected))
+
+test('only declined authorisations are counted', () => {
+  const capture = operationOf({ sequence: 2, type: 'CAPTURE', state: 'FAILED', responseCode: '21000305' })
+  expect(countDeclines(hosted({ operations: [failed(1), capture, waiting] }))).toBe(1)
+})
+
+describe('how it is captured', () => {
+  const automatic = (change: PaymentChange = {}) =>
+    hosted({
+      captureMethod: { type: 'AUTOMATIC' },
+      operations: [{ ...waiting, details: { captureXId: xIdOf(7) } }],
+      ...change,
+    })
+  const afterInvoice = automatic({ method: methodOf('INVOICE'), captureMethod: { type: 'MANUAL' } })
+
+  test('as the merchant asked, whatever an earlier try has made of it', () => {
+    expect(askedCapture(afterInvoice)).toEqual({ type: 'AUTOMATIC' })
+    expect(askedCapture(hosted())).toEqual({ type: 'MANUAL' })
+    const delayed = { type: 'DELAYED', delayedHours: 5 } as const
+    expect(askedCapture(hosted({ captureMethod: delayed }))).toBe(delayed)
+  })
+
+  test.each([
+    ['CARD', true],
+    ['INVOICE', false],
+  ])('with a try by %s at once: %s', (type, expected) => {
+    expect(capturesWith(afterInvoice, methodOf(type))).toBe(expected)
+    expect(capturesWith(hosted(), methodOf(type))).toBe(false)
+  })
+
+  test('what is offered next fits what was asked', () => {
+    const session = { session: true, allowedPaymentMethod: ['INVOICE', 'EPS', 'CARD'] }
+    const types = offerFor({ ...afterInvoice, details: session }).map(({ type }) => type)
+    expect(types).toEqual(['INVOICE', 'EPS', 'CARD'])
+    const byHand = offerFor({ ...hosted(), details: session }).map(({ type }) => type)
+    expect(byHand).toEqual(['INVOICE', 'CARD'])
+  })
+})
+
+describe('recordTry', () => {
+  const instrument = { cardId: 'c', last4Digits: '1111' } as Instrument
+  const account = { accountId: 'a', last4Digits: '3000' } as AccountInstrument
+  const begun = {
+    method: methodOf('CARD'),
+    xId: xIdOf(20),
+    captureXId: xIdOf(21),
+    prepared: {},
+    now: later(1),
+  }
+
+  test('fills the authorisation that waits, and is sent', () => {
+    const tried = recordTry(hosted(), { ...begun, instrument })
+    expect(tried).toMatchObject({ status: 'PENDING', instrument, version: 3 })
+    expect(tried.awaits).toBeUndefined()
+    expect(tried.operations).toMatchObject([
+      { xId: waiting.xId, state: 'SENT', prepared: { sentAtMs: later(1).getTime() } },
+    ])
+  })
+
+  test('follows those that failed, under references of its own', () => {
+    const first = { ...failed(1), details: { captureXId: xIdOf(7), metadata: { a: 1 } } }
+    const tried = recordTry(hosted({ operations: [first] }), begun)
+    expect(tried.operations).toMatchObject([
+      { xId: first.xId, state: 'FAILED' },
+      { xId: xIdOf(20), sequence: 2, state: 'SENT', details: { captureXId: xIdOf(21), metadata: { a: 1 } } },
+    ])
+  })
+
+  test('has its own card or account, and nothing of the try before', () => {
+    const byCard = recordTry(hosted({ account }), { ...begun, instrument })
+    expect([byCard.instrument, byCard.account]).toEqual([instrument, undefined])
+    const debit = { ...begun, method: methodOf('DIRECTDEBIT'), account }
+    const byAccount = recordTry(hosted({ instrument, operations: [failed(1)] }), debit)
+    expect([byAccount.instrument, byAccount.account]).toEqual([undefined, account])
+  })
+
+  // Each line: the step, whether the merchant confirms; the status, whose move it is, and the code.
+  test.each([
+    ['page', false, 'CUSTOMER', '60000100'],
+    ['challenge', false, 'CUSTOMER', '70000200'],
+    ['challenge', true, 'CUSTOMER', '70000200'],
+    [undefined, true, 'CONFIRM', '60000100'],
+  ] as const)('with the step %s, confirmed later: %s', (step, confirmsLater, awaits, responseCode) => {
+    const operations = [{ ...waiting, details: confirmsLater ? { confirmsLater } : {} }]
+    const tried = recordTry(hosted({ operations }), { ...begun, prepared: step ? { step } : {} })
+    expect(tried).toMatchObject({ status: 'AUTHORIZE_REQUEST', awaits })
+    expect(tried.operations).toMatchObject([{ state: 'AUTHORIZE_REQUEST', responseCode }])
+  })
+
+  test('instructions have time of their own, unless the merchant set one', () => {
+    const method = methodOf('BOLETO')
+    const voucher = { ...begun, method, prepared: { step: 'instructions' as const } }
+    expect(recordTry(hosted(), voucher).expiresAt).toEqual(later(1 + 3 * 24))
+    const set = hosted({ details: { expirationTime: later(24).toISOString() } })
+    expect(recordTry(set, voucher).expiresAt).toEqual(later(24))
+  })
+})

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import { returnCapture } from '#lifecycle/debit-return.ts'
+import {
+  factsFor,
+  later,
+  methodOf,
+  operationOf,
+  type PaymentChange,
+  paymentOf,
+  xIdOf,
+} from '#lifecycle/example-payment.test-support.ts'
+import type { Operation } from '#lifecycle/payment.ts'
+
+const capture = operationOf({ xId: xIdOf(2), sequence: 2, type: 'CAPTURE', state: 'OK', amount: 600 })
+const refund = (amount: number, state: Operation['state'], of = capture.xId): Operation =>
+  operationOf({ xId: xIdOf(5), sequence: 3, type: 'REFUND', state, amount, details: { refundOf: of } })
+
+const paid = (change: PaymentChange = {}) =>
+  paymentOf({
+    method: methodOf('DIRECTDEBIT'),
+    status: 'OK',
+    operations: [operationOf({}), capture],
+    ...change,
+    sums: { captured: 600, ...change.sums },
+  })
+
+const returned = {
+  capture: capture.xId,
+  xId: xIdOf(9),
+  detail: '0351',
+  provider: factsFor(capture),
+  now: later(48),
+}
+
+// Each line: what was refunded before, certainly or possibly, and how much the bank sends back.
+test.each<[string, PaymentChange, number]>([
+  ['nothing', {}, 600],
+  ['a part', { operations: [operationOf({}), capture, refund(200, 'OK')], sums: { refunded: 200 } }, 400],
+  [
+    'perhaps a part',
+    { operations: [operationOf({}), capture, refund(200, 'SENT')], sums: { refunding: 200 } },
+    400,
+  ],
+  ['a part in vain', { operations: [operationOf({}), capture, refund(200, 'FAILED')] }, 600],
+  [
+    'all but a cent',
+    { operations: [operationOf({}), capture, refund(599, 'PENDING')], sums: { refunding: 599 } },
+    1,
+  ],
+])('refunded before: %s', (_, change, amount) => {
+  const before = paid(change)
+  const after = returnCapture(before, returned)
+  expect(after).toMatchObject({ status: 'OK', updatedAt: later(48), version: before.version + 1 })
+  expect(after?.sums).toEqual({ ...before.sums, refunded: before.sums.refunded + amount })
+  expect(after?.operations.slice(0, -1)).toEqual(before.operations)
+  expect(after?.operations.at(-1)).toMatchObject({
+    xId: xIdOf(9),
+    sequence: before.operations.length + 1,
+    type: 'REFUND',
+    state: 'OK',
+    amount,
+    responseCode: '23000351',
+    details: { refundOf: capture.xId },
+    createdAt: later(48),
+  })
+})
+
+test.each<[string, PaymentChange]>([
+  [
+    'all was refunded',
+    { operations: [operationOf({}), capture, refund(600, 'OK')], sums: { refunded: 600 } },
+  ],
+  [
+    'all was refunded, perhaps',
+    { operations: [operationOf({}), capture, refund(600, 'SENT')], sums: { refunding: 600 } },
+  ],
+  [
+    'the capture failed',
+    { operations: [operationOf({}), { ...capture, state: 'FAILED' }], sums: { captured: 0 } },
+  ],
+  [
+    'the capture is unknown',
+    { operations: [operationOf({}), { ...capture, state: 'PENDING' }], sums: { captured: 0 } },
+  ],
+  ['there is no such capture', { operations: [operationOf({})], sums: { captured: 0 } }],
+])('nothing to send back: %s', (_, change) => expect(returnCapture(paid(change), returned)).toBeUndefined())

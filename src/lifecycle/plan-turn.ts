@@ -1,0 +1,106 @@
+/**
+ * One turn of a plan: the payment of one due day, with its repetitions after a decline. When a turn begins, and what its
+ * outcome makes of the plan. A turn whose outcome is not known holds all that would come after it.
+ */
+import { addDays, dayOf, startOfDay } from '#domain/calendar.ts'
+import type { PayId } from '#domain/ids.ts'
+import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
+import { isOver, nextPaymentAfter, type Plan } from '#lifecycle/plan.ts'
+
+/** Days after the due day on which a declined payment is tried: at once, then after 1, 3 and 7, as the contract says. */
+const tryDays = [0, 1, 3, 7] as const
+
+/** Insufficient funds, limits, an issuer that cannot be reached: what may be different in a few days. */
+const softDeclines = /^2[0-9]{3}03(?:51|61|65|91|96)$/
+
+/** What a payment must know of its plan to move it on when its outcome is known. Kept with the payment. */
+export interface PlanTurn {
+  readonly initialPayId: PayId
+  /** The due day after this one; absent where there is none. */
+  readonly next?: string
+  readonly expiryDate?: string
+  /** Given where the gateway charges by itself: the day it charges for, and how often that was declined before. */
+  readonly automatic?: { readonly dueDate: string; readonly tries: number }
+}
+
+export type AutomaticTurn = PlanTurn & Required<Pick<PlanTurn, 'automatic'>>
+
+export const isAutomatic = (turn: PlanTurn): turn is AutomaticTurn => turn.automatic !== undefined
+
+export const turnOf = ({ details }: Pick<Payment, 'details'>): PlanTurn | undefined =>
+  details.planTurn as PlanTurn | undefined
+
+type Schedule = Pick<Plan, 'recurring' | 'nextPaymentDate' | 'tries'>
+
+/** When something happens to an active plan by itself: its next charge, or its end, whichever comes first. */
+export function nextMoment({ recurring, nextPaymentDate, tries }: Schedule): Date | undefined {
+  const end = recurring?.expiryDate === undefined ? undefined : startOfDay(addDays(recurring.expiryDate, 1))
+  if (!recurring?.autoCharge || nextPaymentDate === undefined) return end
+  const charge = startOfDay(addDays(nextPaymentDate, tryDays[tries] ?? 0))
+  return end && end.getTime() < charge.getTime() ? end : charge
+}
+
+/** What is to be done about a plan at that moment. */
+export type PlanMove =
+  | { readonly kind: 'charge'; readonly turn: AutomaticTurn }
+  | { readonly kind: 'complete' }
+  | { readonly kind: 'wait'; readonly until: Date }
+  | { readonly kind: 'rest' }
+
+export function decideMove(plan: Plan, now: Date): PlanMove {
+  // Whoever settles the charge that is under way says when it goes on.
+  if (plan.status !== 'ACTIVE' || plan.chargingPayId !== undefined) return { kind: 'rest' }
+  if (isOver(plan, dayOf(now))) return { kind: 'complete' }
+  const until = nextMoment(plan)
+  const { nextPaymentDate } = plan
+  if (!until) return { kind: 'rest' }
+  if (until.getTime() > now.getTime() || nextPaymentDate === undefined) return { kind: 'wait', until }
+  return { kind: 'charge', turn: automaticTurn(plan, nextPaymentDate) }
+}
+
+const automaticTurn = (plan: Plan, dueDate: string): AutomaticTurn => ({
+  initialPayId: plan.initialPayId,
+  next: nextPaymentAfter(plan, dueDate),
+  expiryDate: plan.recurring?.expiryDate,
+  automatic: { dueDate, tries: plan.tries },
+})
+
+/**
+ * The merchant charges by itself: whatever is due by now counts as paid, and what it pays ahead counts for the next day that
+ * is due. Where the gateway charges, the merchant's own charges come on top.
+ */
+export function manualTurn(plan: Plan, day: string): PlanTurn | undefined {
+  const { recurring, nextPaymentDate } = plan
+  if (recurring?.autoCharge || nextPaymentDate === undefined) return undefined
+  const paid = nextPaymentDate > day ? nextPaymentDate : day
+  return { initialPayId: plan.initialPayId, next: nextPaymentAfter(plan, paid) }
+}
+
+export interface TurnResult {
+  readonly status: 'ACTIVE' | 'SUSPENDED'
+  readonly nextPaymentDate?: string
+  readonly tries: number
+  /** When the plan moves again; never before now, because the order of its payments is that of their days. */
+  readonly wakeAt?: Date
+}
+
+/** What the settled payment of an automatic turn makes of its plan. */
+export function settleTurn(payment: Payment, turn: AutomaticTurn, now: Date): TurnResult {
+  const { dueDate, tries } = turn.automatic
+  if (payment.status !== 'FAILED') return wake(turn, { nextPaymentDate: turn.next, tries: 0 }, now)
+  const isSoft = softDeclines.test(approvingOperation(payment).responseCode)
+  if (!isSoft || tries + 1 >= tryDays.length) {
+    return { status: 'SUSPENDED', nextPaymentDate: dueDate, tries: tries + 1 }
+  }
+  return wake(turn, { nextPaymentDate: dueDate, tries: tries + 1 }, now)
+}
+
+function wake(
+  { expiryDate }: PlanTurn,
+  progress: { readonly nextPaymentDate?: string; readonly tries: number },
+  now: Date,
+): TurnResult {
+  const moment = nextMoment({ recurring: { autoCharge: true, expiryDate }, ...progress })
+  const wakeAt = moment && new Date(Math.max(moment.getTime(), now.getTime()))
+  return { status: 'ACTIVE', ...progress, wakeAt }
+}

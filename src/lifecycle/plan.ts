@@ -1,0 +1,140 @@
+/**
+ * Payment plans as the rules see them: leave to charge a customer again. Who begins one, when the next payment is due, and
+ * what may be charged. Nothing here waits or stores.
+ */
+import { dayOf, type Frequency, nextDueDay } from '#domain/calendar.ts'
+import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId } from '#domain/ids.ts'
+import type { Money } from '#domain/money.ts'
+import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
+import type { Payment, PaymentStatus } from '#lifecycle/payment.ts'
+
+/** COMPLETED: its last day is over. SUSPENDED: it can no longer be charged, and was not ended by the merchant. */
+export type PlanStatus = 'PENDING' | 'ACTIVE' | 'SUSPENDED' | 'CANCELLED' | 'COMPLETED'
+
+export type PlanType = 'RECURRING' | 'UNSCHEDULED'
+
+/** What was agreed with the customer, as it was sent. */
+export interface RecurringTerms {
+  readonly frequency?: Frequency
+  readonly startDate?: string
+  readonly expiryDate?: string
+  readonly useCase?: 'FIXED' | 'FLEXIBLE_AMOUNT' | 'FLEXIBLE_FREQUENCY'
+  readonly autoCharge?: boolean
+}
+
+export interface Plan {
+  readonly merchantId: MerchantId
+  readonly planId: PlanId
+  readonly initialPayId: PayId
+  readonly type: PlanType
+  readonly status: PlanStatus
+  readonly amount: Money
+  readonly recurring?: RecurringTerms
+  readonly customerId?: CustomerId
+  readonly merchantCustomerId?: string
+  readonly methodId?: StoredMethodId
+  /** The vault's key to the card that is charged. */
+  readonly cardId?: string
+  readonly schemeReferenceId?: string
+  readonly nextPaymentDate?: string
+  /** The automatic charge that is under way. */
+  readonly chargingPayId?: PayId
+  /** How often the payment of that date has been declined. */
+  readonly tries: number
+  readonly metadata?: Readonly<Record<string, unknown>>
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly cancelledAt?: Date
+  readonly cancellationReason?: string
+  readonly version: number
+}
+
+/** The last payment of a plan and how many were approved, as its record tells. */
+export interface PlanHistory {
+  readonly numberOfPayments: number
+  readonly lastPayment?: {
+    readonly payId: PayId
+    readonly status: PaymentStatus
+    readonly responseCode: string
+    readonly createdAt: Date
+  }
+}
+
+export interface CredentialTerms {
+  readonly type: PlanType
+  readonly initialPayment?: boolean
+  readonly recurring?: RecurringTerms
+}
+
+export const credentialTerms = (details: Payment['details']): CredentialTerms | undefined =>
+  details.credentialOnFile as CredentialTerms | undefined
+
+/** Only the payment that the customer makes begins a plan; those made within it do not. */
+export const beginsPlan = (details: Payment['details']): boolean =>
+  credentialTerms(details)?.initialPayment === true
+
+type Terms = Pick<Plan, 'recurring' | 'createdAt'>
+
+/** Due days are counted from the agreed start; without one, from the day of the initial payment. */
+const anchorOf = ({ recurring, createdAt }: Terms): string => recurring?.startDate ?? dayOf(createdAt)
+
+/** The first due day after the given one that lies within the plan. None without a frequency. */
+export function nextPaymentAfter(terms: Terms, day: string): string | undefined {
+  const { frequency, expiryDate } = terms.recurring ?? {}
+  if (frequency === undefined) return undefined
+  const due = nextDueDay({ anchor: anchorOf(terms), frequency }, day)
+  return due === undefined || (expiryDate !== undefined && due > expiryDate) ? undefined : due
+}
+
+/** A day counts to its end. */
+export const isOver = ({ recurring }: Pick<Plan, 'recurring'>, day: string): boolean =>
+  recurring?.expiryDate !== undefined && day > recurring.expiryDate
+
+/** An amount that every payment must have; a first payment of nothing, made to verify a card, sets none. */
+export const fixedAmount = ({ recurring, amount }: Pick<Plan, 'recurring' | 'amount'>): Money | undefined =>
+  recurring?.useCase === 'FIXED' && amount.value > 0 ? amount : undefined
+
+/** Whether the plan may be charged that much on that day. */
+export function decidePlanCharge(plan: Plan, amount: Money, day: string): Decision {
+  const over = plan.status === 'COMPLETED' || (plan.status === 'ACTIVE' && isOver(plan, day))
+  if (over) return refuse('OUTSIDE_PLAN_PERIOD')
+  if (plan.status !== 'ACTIVE') return refuse('PLAN_NOT_ACTIVE')
+  const { startDate } = plan.recurring ?? {}
+  if (startDate !== undefined && day < startDate) return refuse('OUTSIDE_PLAN_PERIOD')
+  const fixed = fixedAmount(plan)
+  const differs = amount.currency !== plan.amount.currency || (fixed && amount.value !== fixed.value)
+  return differs ? refuse('PLAN_AMOUNT_DIFFERS') : accept
+}
+
+/** A payment that no schedule foresees: any plan that is alive allows it. */
+export const decideUnscheduled = (plan: Plan, day: string): Decision =>
+  plan.status === 'ACTIVE' && !isOver(plan, day) ? accept : refuse('PLAN_NOT_ACTIVE')
+
+/** Whether a cancellation changes anything. Undefined: the plan has ended by itself and cannot be cancelled any more. */
+export const isCancellable = ({ status }: Plan): boolean | undefined =>
+  status === 'COMPLETED' ? undefined : status !== 'CANCELLED'
+
+export function cancelPlan(
+  plan: Plan,
+  { reason, metadata }: { reason?: string; metadata?: Readonly<Record<string, unknown>> },
+  now: Date,
+): Plan {
+  return {
+    ...plan,
+    status: 'CANCELLED',
+    nextPaymentDate: undefined,
+    cancelledAt: now,
+    cancellationReason: reason,
+    metadata: metadata ? { ...plan.metadata, ...metadata } : plan.metadata,
+    updatedAt: now,
+    version: plan.version + 1,
+  }
+}
+
+export const endPlan = (plan: Plan, status: 'COMPLETED' | 'SUSPENDED', now: Date): Plan => ({
+  ...plan,
+  status,
+  nextPaymentDate: undefined,
+  updatedAt: now,
+  version: plan.version + 1,
+})

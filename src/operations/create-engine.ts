@@ -1,0 +1,60 @@
+/** Puts the engine together: what operations are handed, made from one database and the keys of one installation. */
+import { announceEvents } from '#operations/announce-events.ts'
+import { createCustomerBook } from '#operations/customer-book.ts'
+import type { Engine } from '#operations/engine.ts'
+import { createPaymentQueue } from '#operations/payment-queue.ts'
+import { createAccountStore } from '#storage/account-store.ts'
+import { createCustomerDeletion } from '#storage/customer-deletion.ts'
+import { createCustomerPages } from '#storage/customer-pages.ts'
+import { createCustomerReader } from '#storage/customers.ts'
+import type { Database } from '#storage/database.ts'
+import { createGroupCommit } from '#storage/group-commit.ts'
+import { createIntentReader } from '#storage/intents.ts'
+import { createPaymentReader } from '#storage/payments.ts'
+import { createPlanReader } from '#storage/plans.ts'
+import { createQuoteStore } from '#storage/quotes.ts'
+import { createStoredMethods } from '#storage/stored-methods.ts'
+import { createVaultStore } from '#storage/vault-store.ts'
+import { createAccountVault } from '#vault/accounts.ts'
+import { createCardVault } from '#vault/cards.ts'
+import { createKeyRing, type DerivedKeys } from '#vault/key-ring.ts'
+
+export interface EngineParts
+  extends Pick<
+    Engine,
+    'connectors' | 'clock' | 'newId' | 'pageAddress' | 'onOutcome' | 'onAlarm' | 'testCrash'
+  > {
+  readonly database: Database
+  readonly keys: DerivedKeys
+  readonly masterKey: Parameters<typeof createKeyRing>[0]
+  /** Told how many changes shared a commit. */
+  readonly onBatch: (size: number) => void
+  /** Told when a commit held events. */
+  readonly onEvents: () => void
+}
+
+export function createEngine(parts: EngineParts): Engine {
+  const { database, keys, masterKey, onBatch, onEvents, ...handed } = parts
+  const { clock, newId } = handed
+  const group = createGroupCommit(database.writers, { onBatch })
+  const commit = announceEvents(group.commit, onEvents)
+  const payments = createPaymentReader(database)
+  const store = createVaultStore(database)
+  const customers = createCustomerReader(database)
+  const keyRing = createKeyRing(masterKey, store)
+  const fingerprintKey = keys.fingerprint
+  return {
+    ...handed,
+    commit,
+    payments,
+    intents: createIntentReader(database),
+    queue: createPaymentQueue({ commit, payments, waitMs: clock.waitMs }),
+    vault: createCardVault({ fingerprintKey, keyRing, store }),
+    customers: { ...customers, ...createCustomerPages(database), ...createCustomerDeletion(database) },
+    customerBook: createCustomerBook({ customers, newId }),
+    storedMethods: createStoredMethods(database, customers),
+    accounts: createAccountVault({ fingerprintKey, keyRing, store: createAccountStore(database) }),
+    quotes: createQuoteStore(database),
+    plans: createPlanReader(database),
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * The SQL of a batch's payment plans: births, starts, turns and changes. Every statement goes to its plan by the primary
+ * key. What must not happen twice is a guard: an update whose success the rest of the change hangs on.
+ */
+
+type Columns = readonly (readonly [name: string, type: string])[]
+
+const key: Columns = [
+  ['merchant_id', 'text'],
+  ['plan_id', 'uuid'],
+]
+
+const samePlan = 't.merchant_id = i.merchant_id AND t.plan_id = i.plan_id'
+const accepted = 'i.c NOT IN (SELECT c FROM refused)'
+
+const birthColumns: Columns = [
+  ...key,
+  ['initial_pay_id', 'uuid'],
+  ['type', 'text'],
+  ['currency', 'text'],
+  ['amount', 'bigint'],
+  ['recurring', 'json'],
+  ['metadata', 'json'],
+  ['created_at', 'timestamptz'],
+]
+
+const names = birthColumns.map(([name]) => name).join(', ')
+
+/** The stored method by the card that the plan is about to let go of. */
+const methodOfCard = `(SELECT m.method_id FROM stored_method m WHERE m.merchant_id = t.merchant_id
+  AND m.customer_id = t.customer_id AND m.card_id = t.card_id)`
+
+export const planParts = {
+  plan: {
+    columns: birthColumns,
+    write: () => `INSERT INTO payment_plan (${names}, status, tries, updated_at, version)
+      SELECT ${names}, 'PENDING', 0, created_at, 1 FROM plan_in i WHERE ${accepted}`,
+  },
+  planStart: {
+    columns: [
+      ...key,
+      ['status', 'text'],
+      ['currency', 'text'],
+      ['amount', 'bigint'],
+      ['customer_id', 'uuid'],
+      ['merchant_customer_id', 'text'],
+      ['card_id', 'uuid'],
+      ['scheme_reference_id', 'text'],
+      ['next_payment_date', 'date'],
+      ['updated_at', 'timestamptz'],
+    ],
+    // A plan that was cancelled while its customer paid stays so, and needs no card.
+    write:
+      () => `UPDATE payment_plan t SET currency = i.currency, amount = i.amount, customer_id = i.customer_id,
+        merchant_customer_id = i.merchant_customer_id, scheme_reference_id = i.scheme_reference_id,
+        status = CASE t.status WHEN 'PENDING' THEN i.status ELSE t.status END,
+        card_id = CASE t.status WHEN 'PENDING' THEN i.card_id END,
+        next_payment_date = CASE t.status WHEN 'PENDING' THEN i.next_payment_date END,
+        updated_at = i.updated_at, version = t.version + 1
+      FROM plan_start_in i WHERE ${samePlan} AND ${accepted}`,
+  },
+  // Only a guard.
+  planCharge: { columns: key, write: undefined },
+  // Written by its guard.
+  planTurn: {
+    columns: [...key, ['pay_id', 'uuid'], ['expected_version', 'integer'], ['updated_at', 'timestamptz']],
+    write: undefined,
+  },
+  // Only a guard.
+  planHold: { columns: [...key, ['expected_version', 'integer']], write: undefined },
+  planResult: {
+    columns: [
+      ...key,
+      ['pay_id', 'uuid'],
+      ['status', 'text'],
+      ['next_payment_date', 'date'],
+      ['tries', 'smallint'],
+      ['updated_at', 'timestamptz'],
+    ],
+    // Cancelled or suspended while the charge was under way: then only the charge is over.
+    write: () => `UPDATE payment_plan t SET charging_pay_id = NULL,
+        status = CASE t.status WHEN 'ACTIVE' THEN i.status ELSE t.status END,
+        next_payment_date = CASE t.status WHEN 'ACTIVE' THEN i.next_payment_date ELSE t.next_payment_date END,
+        tries = i.tries, updated_at = i.updated_at, version = t.version + 1
+      FROM plan_result_in i WHERE ${samePlan} AND t.charging_pay_id = i.pay_id AND ${accepted}`,
+  },
+  planProgress: {
+    columns: [...key, ['next_payment_date', 'date'], ['updated_at', 'timestamptz']],
+    // Two charges of one moment count for the same day; an older one that is settled late moves nothing back.
+    write: () => `UPDATE payment_plan t SET updated_at = i.updated_at,
+        next_payment_date = CASE WHEN i.next_payment_date IS NULL THEN NULL
+          ELSE greatest(t.next_payment_date, i.next_payment_date) END
+      FROM plan_progress_in i WHERE ${samePlan} AND t.status = 'ACTIVE' AND t.next_payment_date IS NOT NULL AND ${accepted}`,
+  },
+  planUpdate: {
+    columns: [
+      ...key,
+      ['status', 'text'],
+      ['cancelled_at', 'timestamptz'],
+      ['cancellation_reason', 'text'],
+      ['metadata', 'json'],
+      ['updated_at', 'timestamptz'],
+      ['version', 'integer'],
+      ['expected_version', 'integer'],
+    ],
+    // Written by its guard.
+    write: undefined,
+  },
+} satisfies Record<string, { columns: Columns; write: (() => string) | undefined }>
+
+/** Who may not write, as rows of `c` and `why`. */
+export const planRefusals = (present: readonly string[]): string[] =>
+  present.includes('planCharge')
+    ? [
+        `SELECT i.c, 'plan_changed' AS why FROM plan_charge_in i WHERE NOT EXISTS (
+          SELECT 1 FROM payment_plan t WHERE ${samePlan} AND t.status = 'ACTIVE')`,
+      ]
+    : []
+
+const guards = {
+  // Of all who read the plan in this state, one charges it.
+  planTurn: {
+    input: 'plan_turn_in',
+    updated: 'plan_turned',
+    why: 'plan_changed',
+    cte: `plan_turned AS (UPDATE payment_plan t SET charging_pay_id = i.pay_id, updated_at = i.updated_at,
+        version = t.version + 1 FROM plan_turn_in i
+      WHERE ${samePlan} AND t.version = i.expected_version AND t.status = 'ACTIVE' AND t.charging_pay_id IS NULL
+        AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
+  },
+  // Nothing changes, but the row is locked: whoever settles a charge of the plan comes wholly before or after.
+  planHold: {
+    input: 'plan_hold_in',
+    updated: 'plan_held',
+    why: 'plan_changed',
+    cte: `plan_held AS (UPDATE payment_plan t SET version = t.version FROM plan_hold_in i
+      WHERE ${samePlan} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
+  },
+  // An end: the card is let go of, so that nothing keeps its number for the plan's sake.
+  planUpdate: {
+    input: 'plan_update_in',
+    updated: 'plan_updated',
+    why: 'plan_changed',
+    cte: `plan_updated AS (UPDATE payment_plan t SET status = i.status, cancelled_at = i.cancelled_at,
+        cancellation_reason = i.cancellation_reason, metadata = i.metadata, next_payment_date = NULL,
+        ended_method_id = ${methodOfCard}, card_id = NULL, updated_at = i.updated_at, version = i.version
+      FROM plan_update_in i
+      WHERE ${samePlan} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
+  },
+}
+
+export const planGuards = (present: readonly string[]) =>
+  Object.entries(guards).flatMap(([part, guard]) => (present.includes(part) ? [guard] : []))

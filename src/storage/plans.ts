@@ -1,0 +1,307 @@
+/** Reading payment plans and their payments. Every query is scoped by merchant; another merchant's do not exist here. */
+import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId, XId } from '#domain/ids.ts'
+import type { AccountInstrument, Instrument, Payment, PaymentStatus } from '#lifecycle/payment.ts'
+import type { Plan, PlanHistory, PlanStatus, RecurringTerms } from '#lifecycle/plan.ts'
+import { pageSize } from '#schemas/customer.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface PlanConditions {
+  readonly status?: PlanStatus
+  readonly type?: string
+  readonly customerId?: CustomerId
+  /** Instants: from the first up to but without the second. */
+  readonly createdFrom?: Date
+  readonly createdBefore?: Date
+}
+
+export type PlanEntry = Plan & PlanHistory
+
+/** What a charge needs besides the plan: the way the initial payment was made. */
+export interface ChargeablePlan {
+  readonly plan: Plan
+  readonly method: string
+  readonly captureMethod: Payment['captureMethod']
+  readonly webhook?: string
+  /** Absent where the plan is charged without a card, or where its number is gone. */
+  readonly card?: { readonly cardId: string; readonly expiryDate?: string; readonly cardHolderName?: string }
+  readonly account?: AccountInstrument
+}
+
+export interface PlanPayment {
+  readonly payId: PayId
+  readonly xId: XId
+  readonly transId: string
+  readonly refNr?: string
+  readonly status: PaymentStatus
+  readonly responseCode: string
+  readonly amount: { readonly value: number; readonly currency: string }
+  readonly sequence: number
+  readonly createdAt: Date
+}
+
+export interface Page<Item> {
+  readonly total: number
+  readonly items: readonly Item[]
+}
+
+export interface PlanReader {
+  find(merchantId: MerchantId, planId: PlanId): Promise<PlanEntry | undefined>
+  findChargeable(merchantId: MerchantId, planId: PlanId): Promise<ChargeablePlan | undefined>
+  list(merchantId: MerchantId, page: number, conditions: PlanConditions): Promise<Page<PlanEntry>>
+  /** The newest first; undefined when the merchant has no such plan. */
+  listPayments(merchantId: MerchantId, planId: PlanId, page: number): Promise<Page<PlanPayment> | undefined>
+  /** What the scheme called the agreement under which this card of the customer was last put on file. */
+  findSchemeReference(
+    merchantId: MerchantId,
+    customerId: CustomerId,
+    cardId: string,
+  ): Promise<string | undefined>
+}
+
+interface PlanRow {
+  merchant_id: string
+  plan_id: string
+  initial_pay_id: string
+  type: Plan['type']
+  status: PlanStatus
+  currency: string
+  amount: number
+  recurring: RecurringTerms | null
+  customer_id: string | null
+  merchant_customer_id: string | null
+  method_id: string | null
+  card_id: string | null
+  scheme_reference_id: string | null
+  next_payment_date: string | null
+  charging_pay_id: string | null
+  tries: number
+  metadata: Record<string, unknown> | null
+  created_at: Date
+  updated_at: Date
+  cancelled_at: Date | null
+  cancellation_reason: string | null
+  version: number
+}
+
+/** A plan that waits for a payment which has failed waits for nothing: it ended with that payment. */
+const abandoned = `(pl.status = 'PENDING' AND p.status = 'FAILED')`
+const shownStatus = `CASE WHEN ${abandoned} THEN 'CANCELLED' ELSE pl.status END`
+
+const columns = `pl.merchant_id, pl.plan_id, pl.initial_pay_id, pl.type, ${shownStatus} AS status, pl.currency, pl.amount,
+  pl.recurring, pl.customer_id, pl.merchant_customer_id, coalesce(m.method_id, pl.ended_method_id) AS method_id, pl.card_id,
+  pl.scheme_reference_id, pl.next_payment_date::text, pl.charging_pay_id, pl.tries, pl.metadata, pl.created_at,
+  CASE WHEN ${abandoned} THEN p.updated_at ELSE pl.updated_at END AS updated_at,
+  CASE WHEN ${abandoned} THEN p.updated_at ELSE pl.cancelled_at END AS cancelled_at,
+  CASE WHEN ${abandoned} THEN 'The initial payment failed.' ELSE pl.cancellation_reason END AS cancellation_reason,
+  pl.version`
+
+const withInitial = `JOIN payment p ON p.merchant_id = pl.merchant_id AND p.pay_id = pl.initial_pay_id`
+const withMethod = `LEFT JOIN stored_method m ON m.merchant_id = pl.merchant_id AND m.customer_id = pl.customer_id
+  AND m.card_id = pl.card_id`
+
+const toPlan = (row: PlanRow): Plan => ({
+  merchantId: row.merchant_id as MerchantId,
+  planId: row.plan_id as PlanId,
+  initialPayId: row.initial_pay_id as PayId,
+  type: row.type,
+  status: row.status,
+  amount: { value: row.amount, currency: row.currency },
+  recurring: row.recurring ?? undefined,
+  customerId: (row.customer_id as CustomerId | null) ?? undefined,
+  merchantCustomerId: row.merchant_customer_id ?? undefined,
+  methodId: (row.method_id as StoredMethodId | null) ?? undefined,
+  cardId: row.card_id ?? undefined,
+  schemeReferenceId: row.scheme_reference_id ?? undefined,
+  nextPaymentDate: row.next_payment_date ?? undefined,
+  chargingPayId: (row.charging_pay_id as PayId | null) ?? undefined,
+  tries: row.tries,
+  metadata: row.metadata ?? undefined,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+  cancelledAt: row.cancelled_at ?? undefined,
+  cancellationReason: row.cancellation_reason ?? undefined,
+  version: row.version,
+})
+
+interface HistoryRow {
+  payments: number
+  last_pay_id: string | null
+  last_status: PaymentStatus | null
+  last_response_code: string | null
+  last_created_at: Date | null
+}
+
+/** A payment's ids begin with their time, so the greatest is the newest. A reversed payment was approved before. */
+const withHistory = `LEFT JOIN LATERAL (SELECT count(*) AS payments FROM payment a WHERE a.plan_id = pl.plan_id
+    AND a.merchant_id || '' = pl.merchant_id AND a.status IN ('AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'REVERSED')) made ON true
+  LEFT JOIN LATERAL (SELECT l.pay_id AS last_pay_id, l.status AS last_status, l.created_at AS last_created_at,
+      (SELECT o.response_code FROM operation o WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id
+       ORDER BY o.sequence DESC LIMIT 1) AS last_response_code
+    FROM payment l WHERE l.plan_id = pl.plan_id AND l.merchant_id || '' = pl.merchant_id
+    ORDER BY l.pay_id DESC LIMIT 1) last ON true`
+
+const historyColumns =
+  'made.payments, last.last_pay_id, last.last_status, last.last_response_code, last.last_created_at'
+
+function toEntry(row: PlanRow & HistoryRow): PlanEntry {
+  const { last_pay_id: payId, last_status: status, last_response_code: code, last_created_at: at } = row
+  return {
+    ...toPlan(row),
+    numberOfPayments: row.payments,
+    lastPayment:
+      payId && status && code && at
+        ? { payId: payId as PayId, status, responseCode: code, createdAt: at }
+        : undefined,
+  }
+}
+
+interface ChargeableRow extends PlanRow {
+  method: string
+  capture_method: Payment['captureMethod']['type']
+  delayed_hours: number | null
+  webhook: string | null
+  instrument: Instrument | null
+  instrument_card_id: string | null
+  vault_expiry_date: string | null
+  stored_expiry_date: string | null
+  stored_holder_name: string | null
+  account: AccountInstrument | null
+}
+
+/** The date on the stored card is the newest; else the one the customer gave with this very card. */
+function toChargeable(row: ChargeableRow): ChargeablePlan {
+  const plan = toPlan(row)
+  const isFirstCard = row.instrument_card_id === row.card_id
+  const dateBefore = isFirstCard ? row.instrument?.expiryDate : (row.vault_expiry_date ?? undefined)
+  return {
+    plan,
+    method: row.method,
+    captureMethod: { type: row.capture_method, delayedHours: row.delayed_hours ?? undefined },
+    webhook: row.webhook ?? undefined,
+    card:
+      plan.cardId === undefined
+        ? undefined
+        : {
+            cardId: plan.cardId,
+            expiryDate: row.stored_expiry_date ?? dateBefore,
+            cardHolderName: row.stored_holder_name ?? row.instrument?.cardHolderName,
+          },
+    account: row.account ?? undefined,
+  }
+}
+
+interface PaymentItemRow {
+  pay_id: string | null
+  x_id: string
+  trans_id: string
+  ref_nr: string | null
+  status: PaymentStatus
+  response_code: string
+  amount: number
+  currency: string
+  sequence: number
+  created_at: Date
+  total: number
+}
+
+const comparisons: Readonly<Record<keyof PlanConditions, string>> = {
+  status: `${shownStatus} = ?`,
+  type: 'pl.type = ?',
+  customerId: 'pl.customer_id = ?',
+  createdFrom: 'pl.created_at >= ?',
+  createdBefore: 'pl.created_at < ?',
+}
+
+export function createPlanReader({ readers }: Database): PlanReader {
+  return {
+    async find(merchantId, planId) {
+      const { rows } = await readers.query<PlanRow & HistoryRow>({
+        name: 'plan_by_id',
+        text: `SELECT ${columns}, ${historyColumns} FROM payment_plan pl ${withInitial} ${withMethod} ${withHistory}
+               WHERE pl.merchant_id = $1 AND pl.plan_id = $2`,
+        values: [merchantId, planId],
+      })
+      return rows[0] && toEntry(rows[0])
+    },
+
+    async findChargeable(merchantId, planId) {
+      const { rows } = await readers.query<ChargeableRow>({
+        name: 'plan_to_charge',
+        text: `SELECT ${columns}, p.method, p.capture_method, p.delayed_hours, p.instrument, p.account,
+                 p.details->'urls'->>'webhook' AS webhook, p.card_id AS instrument_card_id,
+                 v.expiry_date AS vault_expiry_date, m.expiry_date AS stored_expiry_date,
+                 m.card_holder_name AS stored_holder_name
+               FROM payment_plan pl ${withInitial} ${withMethod}
+               LEFT JOIN vault_card v ON v.merchant_id = pl.merchant_id AND v.card_id = pl.card_id
+               WHERE pl.merchant_id = $1 AND pl.plan_id = $2`,
+        values: [merchantId, planId],
+      })
+      return rows[0] && toChargeable(rows[0])
+    },
+
+    async list(merchantId, page, conditions) {
+      const values: unknown[] = [merchantId]
+      const where = ["pl.merchant_id || '' = $1"]
+      for (const [name, text] of Object.entries(comparisons)) {
+        const value = conditions[name as keyof PlanConditions]
+        if (value !== undefined) where.push(text.replace('?', `$${values.push(value)}`))
+      }
+      const found = `payment_plan pl ${withInitial} WHERE ${where.join(' AND ')}`
+      const { rows } = await readers.query<PlanRow & HistoryRow & { total: number }>(
+        `SELECT totals.total, ${columns}, ${historyColumns}
+         FROM (SELECT count(*) AS total FROM ${found}) totals
+         LEFT JOIN LATERAL (SELECT pl.* FROM ${found} ORDER BY pl.created_at DESC, pl.plan_id DESC
+           OFFSET $${values.push((page - 1) * pageSize)} LIMIT ${pageSize}) pl ON true
+         LEFT ${withInitial} ${withMethod} ${withHistory}
+         ORDER BY pl.created_at DESC, pl.plan_id DESC`,
+        values,
+      )
+      return {
+        total: rows[0]?.total ?? 0,
+        items: rows.filter(row => row.plan_id !== null).map(toEntry),
+      }
+    },
+
+    async listPayments(merchantId, planId, page) {
+      const { rows } = await readers.query<PaymentItemRow>({
+        name: 'plan_payments',
+        text: `WITH mine AS MATERIALIZED (SELECT plan_id FROM payment_plan WHERE merchant_id = $1 AND plan_id = $2),
+                 totals AS MATERIALIZED (SELECT (SELECT count(*) FROM payment c WHERE c.plan_id = mine.plan_id
+                   AND c.merchant_id || '' = $1) AS total FROM mine)
+               SELECT totals.total, i.*, totals.total - $3::bigint - i.place + 1 AS sequence FROM totals
+               LEFT JOIN LATERAL (SELECT c.pay_id, c.trans_id, c.ref_nr, c.status, c.amount, c.currency, c.created_at,
+                   row_number() OVER (ORDER BY c.pay_id DESC) AS place, o.x_id, o.response_code
+                 FROM (SELECT * FROM payment c WHERE c.plan_id = $2 AND c.merchant_id || '' = $1
+                   ORDER BY c.pay_id DESC OFFSET $3 LIMIT ${pageSize}) c
+                 CROSS JOIN LATERAL (SELECT o.x_id, o.response_code FROM operation o WHERE o.merchant_id = c.merchant_id
+                   AND o.pay_id = c.pay_id ORDER BY o.sequence DESC LIMIT 1) o) i ON true
+               ORDER BY i.pay_id DESC`,
+        values: [merchantId, planId, (page - 1) * pageSize],
+      })
+      if (!rows[0]) return undefined
+      return { total: rows[0].total, items: rows.filter(row => row.pay_id !== null).map(toPlanPayment) }
+    },
+
+    async findSchemeReference(merchantId, customerId, cardId) {
+      const { rows } = await readers.query<{ scheme_reference_id: string }>({
+        name: 'plan_scheme_reference',
+        text: `SELECT scheme_reference_id FROM payment_plan WHERE merchant_id || '' = $1 AND customer_id = $2
+                 AND card_id = $3 AND scheme_reference_id IS NOT NULL ORDER BY created_at DESC LIMIT 1`,
+        values: [merchantId, customerId, cardId],
+      })
+      return rows[0]?.scheme_reference_id
+    },
+  }
+}
+
+const toPlanPayment = (row: PaymentItemRow): PlanPayment => ({
+  payId: row.pay_id as PayId,
+  xId: row.x_id as XId,
+  transId: row.trans_id,
+  refNr: row.ref_nr ?? undefined,
+  status: row.status,
+  responseCode: row.response_code,
+  amount: { value: row.amount, currency: row.currency },
+  sequence: row.sequence,
+  createdAt: row.created_at,
+})

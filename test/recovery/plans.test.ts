@@ -1,0 +1,107 @@
+/**
+ * A process dies in each gap of an automatic charge: whoever settles it moves the plan on, no day is charged twice, and none
+ * is forgotten. The same for the payment that begins a plan.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { examine } from '#storage/doctor.ts'
+import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
+import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
+import { type CrashName, crashNames } from '#test/support/crash.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { findBrokenRules } from '#test/support/invariants.ts'
+import { beginPlan, listPayments, readPlan } from '#test/support/plans.ts'
+import { openShop } from '#test/support/shop.ts'
+
+const clock = createTestClock()
+let acquirer: Acquirer
+let armed: CrashName | undefined
+let dying: TestGateway
+let heir: TestGateway
+beforeAll(async () => {
+  acquirer = createAcquirer()
+  const { connectors } = acquirer
+  // A worker that throws there has written as much as one that dies there, and leaves as much to others.
+  const testCrash = (point: CrashName) => {
+    if (armed !== point) return
+    armed = undefined
+    throw new Error(`dies ${point}`)
+  }
+  dying = await startTestGateway({ clock, connectors, testCrash })
+  heir = await startTestGateway({ clock, connectors, beside: dying, testCrash })
+})
+afterAll(async () => {
+  expect(await findBrokenRules(heir.databaseUrl)).toEqual({})
+  expect((await examine(heir.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  await heir.stop()
+  await dying.stop()
+})
+
+async function recover(): Promise<void> {
+  await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
+  clock.move(10 * secondMs)
+  while ((await heir.gateway.timerWorker.runDue()) > 0);
+}
+
+test.each(crashNames)('an automatic charge dies %s', async point => {
+  const shop = await openShop(heir)
+  const { body } = await beginPlan(shop, { recurring: { frequency: 'DAILY', autoCharge: true } })
+  const heard = acquirer.ledger.length
+  armed = point
+  clock.move(dayMs)
+  while ((await dying.gateway.timerWorker.runDue()) > 0);
+  expect(armed).toBeUndefined()
+  await recover()
+  const { paymentPlanId } = body
+  const charges = (await listPayments(shop, paymentPlanId)).slice(0, -1)
+  // Before the call nobody had heard of it: that is known to have failed, and comes again tomorrow.
+  const isPaid = point !== 'afterRecord'
+  expect(charges).toMatchObject([isPaid ? { status: 'OK' } : { status: 'FAILED', responseCode: '21000391' }])
+  const asked = () =>
+    acquirer.ledger
+      .slice(heard)
+      .filter(({ operation, payId }) => operation === 'AUTHORIZATION' && payId !== body.payId)
+  expect(asked()).toHaveLength(isPaid ? 1 : 0)
+  expect(await shop.events(charges[0].payId)).toHaveLength(1)
+  expect(await readPlan(shop, paymentPlanId)).toMatchObject({
+    status: 'ACTIVE',
+    numberOfPayments: isPaid ? 2 : 1,
+    nextPaymentDate: isPaid ? '2027-03-12' : '2027-03-11',
+  })
+  clock.move(dayMs)
+  while ((await heir.gateway.timerWorker.runDue()) > 0);
+  // Today's, and where yesterday's had failed both, in their order.
+  expect(await readPlan(shop, paymentPlanId)).toMatchObject({
+    numberOfPayments: 3,
+    nextPaymentDate: '2027-03-13',
+  })
+  await shop.call('POST', `/payment-plans/${paymentPlanId}/cancel`, {})
+  clock.move(-2 * dayMs - 10 * secondMs)
+})
+
+test.each(crashNames)('the initial payment dies %s', async point => {
+  const shop = await openShop(heir)
+  armed = point
+  const lost = await dying.call(
+    'POST',
+    '/payments',
+    {
+      transId: `initial ${point}`,
+      amount: { value: 500, currency: 'EUR' },
+      credentialOnFile: { type: 'RECURRING', initialPayment: true, recurring: { frequency: 'MONTHLY' } },
+      paymentMethods: {
+        integrationType: 'DIRECT',
+        type: 'CARD',
+        card: { number: '4111111111111111', expiryDate: '209912' },
+      },
+    },
+    { authorization: shop.authorization },
+  )
+  expect(lost.status).toBe(500)
+  await recover()
+  const payment = (await shop.call('GET', `/payments/getByTransId/${encodeURIComponent(`initial ${point}`)}`))
+    .body
+  expect(await readPlan(shop, payment.paymentPlanId)).toMatchObject({
+    status: point === 'afterRecord' ? 'CANCELLED' : 'ACTIVE',
+    initialPayId: payment.payId,
+  })
+})
