@@ -6,7 +6,7 @@ import { describeInventory, loadAssets } from '#pages/assets.ts'
 import { contrast, inkOn, makeReadable, parseColour, toHex } from '#pages/colour.ts'
 import { explainDecline } from '#pages/decline-text.ts'
 import { chooseLanguage, languageTags } from '#pages/language.ts'
-import { formatDay, formatDecimal, formatMoney, formatPercentage } from '#pages/money-text.ts'
+import { formatDay, formatDecimal, formatMoment, formatMoney, formatPercentage } from '#pages/money-text.ts'
 import { summarizeOrder } from '#pages/order-lines.ts'
 import { securityHeaders } from '#pages/security-headers.ts'
 import { en } from '#pages/texts/en.ts'
@@ -84,6 +84,9 @@ describe('money', () => {
     expect(formatDecimal('1.143339', 'de')).toBe('1,143339')
     expect(plain(formatPercentage('3.00', 'de'))).toBe('3,00 %')
     expect(formatDay('2027-01-15', 'en-GB')).toBe('15 January 2027')
+    // Thai and Persian locales count years from elsewhere by themselves.
+    expect(formatDay('2027-01-15', 'th')).toContain('2027')
+    expect(formatMoment('2027-01-15T07:00:00Z', 'fa')).toMatch(/۲۰۲۷.*UTC/)
   })
 })
 

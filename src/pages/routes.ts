@@ -79,8 +79,8 @@ function withHosted(handle: Handle, desk: Desk, deps: PageDeps): PageRoute['hand
     // Who may not take payments by its API may not take them by its pages either.
     if (hosted.merchant.disabled && isOpenForm(hosted)) return desk.deadEnd(request, 'unavailable', hosted)
     if (!isForeign(request)) return handle(request, hosted)
-    const message = desk.frame(request, hosted).language.texts.pageOutdated
-    return { ...desk.show(request, hosted, { message }), status: 403 }
+    const { errorSummary: title, pageOutdated: message } = desk.frame(request, hosted).language.texts
+    return { ...desk.show(request, hosted, { title, message }), status: 403 }
   }
 }
 

@@ -47,6 +47,8 @@ const post = async (
     }),
   )
 
+let orders = 0
+
 const untouched = ['AUTHORIZE_REQUEST', ['60000100']]
 
 describe('headers', () => {
@@ -309,6 +311,88 @@ describe('forms', () => {
     expect(seen.join('\n')).not.toMatch(/value="739/)
     const logged = gateway.logged.join('\n')
     expect(logged).not.toMatch(/4111111111111111|4000000000009995|4000002760003184|["=]739["&]/)
+  })
+})
+
+describe('known customers', () => {
+  const known = (merchantCustomerId: string) => ({
+    customerInfo: { merchantCustomerId, email: 'ada@shop.example' },
+  })
+  const pay = async (href: string, change: Record<string, string> = {}) => {
+    const { attempt } = await get(href)
+    return post(href, { ...card, attempt, ...change })
+  }
+  const stored = async (payId: string): Promise<{ id: string; last4Digits: string }[]> => {
+    const { customerInfo } = await shop.read(payId)
+    return (await shop.call('GET', `/customers/${customerInfo.gatewayCustomerId}/paymentMethods`)).body.data
+  }
+
+  // Each line: who asks for the card, what the customer ticks, and whether the card is kept.
+  test.each([
+    ['session', {}, {}, false],
+    ['session', {}, { saveCard: 'yes' }, true],
+    ['session', { credentialOnFile: { type: 'UNSCHEDULED', initialPayment: true } }, {}, true],
+    ['link', {}, {}, false],
+    ['link', {}, { saveCard: 'yes' }, true],
+    ['link', { linkType: 'TOKENIZE' }, {}, true],
+  ] as const)('303 %s %j %j: kept %s', async (kind, more, ticked, kept) => {
+    const { payId, href } = await shop[kind]({ ...known(`kept ${orders++}`), ...more })
+    expect((await pay(href, ticked)).status).toBe(303)
+    expect((await stored(payId)).map(({ last4Digits }) => last4Digits)).toEqual(kept ? ['1111'] : [])
+    expect(JSON.stringify(await shop.read(payId))).not.toContain('keepCard')
+  })
+
+  test('303 the last try decides what is kept', async () => {
+    const { payId, href } = await shop.session(known('undecided'))
+    await pay(href, { number: '4000000000000002', saveCard: 'yes' })
+    expect((await pay(href)).status).toBe(303)
+    expect(await stored(payId)).toEqual([])
+  })
+
+  test('a remembered card pays without its code; nobody pays with the card of somebody else', async () => {
+    const paid = await shop.create('CARD', known('owner'))
+    const [method] = await stored(paid.body.payId)
+    const own = await shop.session(known('owner'))
+    expect((await get(own.href)).html).toContain(`name="remembered" value="${method?.id}"`)
+    // Each: a page that is not the owner's, or not one on which it is known who sits before it.
+    const other = await openPageShop(gateway, { urls })
+    for (const { payId, href, reader } of [
+      { ...(await shop.session(known('stranger'))), reader: shop },
+      { ...(await shop.session()), reader: shop },
+      { ...(await shop.link(known('owner'))), reader: shop },
+      { ...(await other.session(known('owner'))), reader: other },
+    ]) {
+      expect((await get(href)).html).not.toContain('name="remembered"')
+      expect((await pay(href, { remembered: method?.id ?? '' })).status).toBe(422)
+      expect(await reader.tries(payId)).toEqual(untouched)
+    }
+    const { attempt } = await get(own.href)
+    expect((await post(own.href, { type: 'CARD', remembered: method?.id ?? '', attempt })).status).toBe(303)
+    expect(await shop.read(own.payId)).toMatchObject({
+      status: 'OK',
+      paymentMethods: { card: { last4Digits: '1111', cardHolderName: 'Ada Lovelace' } },
+    })
+  })
+
+  test('an expired card is not offered', async () => {
+    const late = await openPageShop(gateway, { urls })
+    await late.create('CARD', known('owner'))
+    await late.advance('P5Y')
+    expect((await get((await late.session(known('owner'))).href)).html).not.toContain('name="remembered"')
+  })
+})
+
+test('303 an account goes into the vault with its mandate', async () => {
+  const { payId, href } = await shop.hosted('DIRECTDEBIT')
+  const { attempt, html } = await get(href)
+  expect(html).toContain(payId)
+  const entries = { type: 'DIRECTDEBIT', accountHolder: 'Ada King', iban: 'de89 3704 0044 0532 0130 00' }
+  expect((await post(href, { ...entries, attempt })).status).toBe(422)
+  expect((await post(href, { ...entries, consent: 'yes', attempt })).status).toBe(303)
+  expect((await shop.read(payId)).paymentMethods.directDebit).toMatchObject({
+    account: { last4Digits: '3000', accountHolderName: 'Ada King' },
+    mandateId: payId,
+    dateOfSignature: expect.stringMatching(/^\d\d\.\d\d\.20\d\d$/),
   })
 })
 
