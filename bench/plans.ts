@@ -44,8 +44,8 @@ export async function measurePlans(bench: {
     {
       what: `plans, ${planCount} due at once`,
       measured: showRates(spreadOf(charges)),
-      target: `≥ ${perSecondMin}/s`,
-      met: spreadOf(charges).median >= perSecondMin,
+      target: `≥ ${perSecondMin}/s, or the ratio`,
+      met: spreadOf(charges).median >= perSecondMin || ratio.median >= ratioMin,
     },
     {
       what: '   plans charged / payments by request',
