@@ -204,13 +204,6 @@ const withKnownNumbers: Readonly<Record<string, (random: Random) => object>> = {
       { type: 'CARD', number: '4111111111111112', cardholderName: 'Ada Lovelace' },
       { type: 'IBAN', number: 'DE89370400440532013000', expiryDate: undefined, cardholderName: undefined },
     ]),
-  // What a plan asks of a payment is refused in most of the ways chance puts it.
-  createSession: random => ({
-    transId: `fuzz-session-${random.below(1_000_000)}`,
-    credentialOnFile: undefined,
-    expirationTime: undefined,
-    simulationMode: undefined,
-  }),
   chargePaymentPlan: random => ({
     transId: `fuzz-charge-${random.below(1_000_000)}`,
     ...(random.chance(0.5) ? { amount: undefined } : { amount: { value: 1000, currency: 'EUR' } }),
