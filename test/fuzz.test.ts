@@ -165,7 +165,7 @@ function aim(random: Random): Shot {
     'content-type': endpoint.accepts ?? 'application/json',
     // The token endpoint needs none, and its failures would count against this client.
     authorization: basic(gateway.merchantId, gateway.apiKey),
-    ...(random.chance(0.3) ? { 'idempotency-key': `fuzz-${random.below(60)}` } : {}),
+    ...(random.chance(0.3) ? { 'idempotency-key': `fuzz-${random.below(120)}` } : {}),
     ...(random.chance(0.1) ? random.pick(strangeHeaders) : {}),
   }
   return { endpoint, verb, path: `/api/v2${path}${query}`, headers, body: makeBody(endpoint, random) }
