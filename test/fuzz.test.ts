@@ -346,6 +346,8 @@ const rarities = [
   'capturePayment 200',
   'refundPayment 200',
   'cancelPaymentPlan 422',
+  // Intents live for a day, and chance moves the clock.
+  'confirmPaymentIntent 200',
 ]
 
 test(`${count} requests from seed ${seed}`, { timeout: 120_000 }, async () => {

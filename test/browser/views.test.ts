@@ -76,10 +76,10 @@ describe.runIf(typeof started !== 'string')('in a browser', () => {
 
   const every = Object.keys(samples)
   /** One of each layout: what direction and colours can break, they break here. */
-  const some = ['checkout', 'mistakes', 'debit', 'currency', 'transfer', 'challenge', 'paid']
+  const some = ['checkout', 'mistakes', 'debit', 'currency', 'transfer', 'challenge']
   const looks: [string, () => PageServer, BrowserContextOptions, readonly string[]][] = [
     ['light on a desktop', () => plain, { colorScheme: 'light' }, every],
-    ['dark on a phone', () => plain, { colorScheme: 'dark', viewport: phone, hasTouch: true }, every],
+    ['dark on a phone', () => plain, { colorScheme: 'dark', viewport: phone, hasTouch: true }, some],
     ['light on a phone, from right to left', () => turned, { colorScheme: 'light', viewport: phone }, some],
     ['dark on a desktop, from right to left', () => turned, { colorScheme: 'dark' }, some],
     ["light in a merchant's colours", () => themed, { colorScheme: 'light' }, some],
