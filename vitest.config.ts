@@ -7,8 +7,8 @@ export default defineConfig({
   test: {
     // Processes, not threads: a test may send itself signals, and native modules end with their process.
     pool: 'forks',
-    // 3 on the two cores of the smallest machine we care about: many tests wait for processes that they start.
-    maxWorkers: 3,
+    // 2: the smallest machine we care about has two cores, and PostgreSQL wants its share.
+    maxWorkers: 2,
     // What tests start reads its sources compiled.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), 'tollgate-compile-cache') },
     projects: [
