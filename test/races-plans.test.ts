@@ -44,7 +44,7 @@ async function runBoth(): Promise<void> {
     while ((await gateway.timerWorker.runDue()) > 0);
   }
   await Promise.all([run(left), run(right), run(left), run(right)])
-  // Whoever lost a race for a plan leaves its timer to the end of the lease, and time stands still here.
+  // A timer that was claimed and not done comes back only after its lease, and time stands still here.
   clock.move(leaseMs)
   await Promise.all([run(left), run(right)])
 }
