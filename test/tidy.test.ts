@@ -20,7 +20,7 @@ const files: SourceFile[] = readdirSync(root, { recursive: true, encoding: 'utf8
     const text = readFileSync(new URL(path, root), 'utf8')
     return {
       path,
-      room: path.includes('/') ? path.slice(0, path.indexOf('/')) : path.replace('.test.ts', '.ts'),
+      room: roomAt(path.includes('/') ? path : path.replace('.test.ts', '.ts')),
       text,
       code: withoutComments(text),
     }
@@ -39,7 +39,9 @@ const importsOf = (file: SourceFile): string[] =>
 /** Each room and the rooms it may import from, besides itself. */
 const mayImport: Record<string, readonly string[]> = {
   domain: [],
-  schemas: ['domain'],
+  // The objects of single methods stand beside their rows, and requests and answers are put together from them.
+  schemas: ['domain', 'methods/fields'],
+  'methods/fields': ['domain', 'schemas'],
   methods: ['domain', 'schemas'],
   lifecycle: ['domain', 'schemas', 'methods'],
   connectors: ['domain', 'schemas', 'methods', 'lifecycle'],
@@ -103,19 +105,41 @@ const mayImport: Record<string, readonly string[]> = {
   'main.ts': ['commands', 'config.ts', 'gateway.ts'],
 }
 
-const roomOf = (specifier: string): string => {
-  const path = specifier.slice(1)
+/** A room within a room counts as one of its own. */
+function roomAt(path: string): string {
+  if (path.startsWith('methods/fields/')) return 'methods/fields'
   return path.includes('/') ? path.slice(0, path.indexOf('/')) : path
 }
 
+const roomOf = (specifier: string): string => roomAt(specifier.slice(1))
+
 test('every room imports only from the rooms below it', () => {
   const wrong = product.flatMap(file => {
-    const allowed = [...(mayImport[file.room] ?? []), file.room]
+    const named = [...(mayImport[file.room] ?? []), file.room]
+    const allowed = named.includes('methods') ? [...named, 'methods/fields'] : named
     return importsOf(file)
       .filter(specifier => specifier.startsWith('#') && !allowed.includes(roomOf(specifier)))
       .map(specifier => `${file.path} imports ${specifier}`)
   })
   expect(wrong).toEqual([])
+})
+
+/** Types are gone before anything runs: a circle of them is none. */
+const valueImportsOf = (file: SourceFile): string[] =>
+  [...file.code.matchAll(/^(?:import|export)(?! type\b)[^']*? from '#([^']+)'/gm)].map(m => m[1] ?? '')
+
+test('no file imports itself by way of others', () => {
+  const imports = new Map(product.map(file => [file.path, valueImportsOf(file)]))
+  const done = new Set<string>()
+  const circles: string[] = []
+  const follow = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' → '))
+    if (done.has(path) || way.includes(path)) return
+    for (const next of imports.get(path) ?? []) follow(next, [...way, path])
+    done.add(path)
+  }
+  for (const path of imports.keys()) follow(path, [])
+  expect(circles).toEqual([])
 })
 
 test('every room is known to this test', () => {
@@ -131,7 +155,7 @@ test('imports name their room', () => {
   expect(wrong).toEqual([])
 })
 
-const pureRooms = ['domain', 'schemas', 'methods', 'lifecycle']
+const pureRooms = ['domain', 'schemas', 'methods/fields', 'methods', 'lifecycle']
 /** Node modules that compute without touching the world. */
 const pureModules = ['node:assert', 'node:assert/strict', 'node:crypto', 'typebox']
 const impure: [string, RegExp][] = [
@@ -190,7 +214,7 @@ test('only the configuration reads the environment', () => {
 test('nobody asks for a method by name', () => {
   const named = new RegExp(`(===|!==|case)\\s*'(${methodTypes.join('|')})'`)
   const wrong = product.filter(
-    file => !['methods', 'connectors'].includes(file.room) && named.test(file.code),
+    file => !['methods', 'methods/fields', 'connectors'].includes(file.room) && named.test(file.code),
   )
   expect(wrong.map(file => file.path)).toEqual([])
 })

@@ -1,14 +1,14 @@
 /** Look-ups in the table of payment methods, and the check of a request against its method's row. */
 import { findBrandMisfit } from '#methods/card-brand.ts'
-import { type CaptureType, type Method, rows } from '#methods/rows.ts'
-import { undecided } from '#methods/undecided.ts'
-import type { CreatePayment } from '#schemas/create-payment.ts'
 import {
   directMembers,
   type MethodOperationName,
   neededObjects,
   refundObjects,
-} from '#schemas/method-objects.ts'
+} from '#methods/fields/objects.ts'
+import { type CaptureType, type Method, rows } from '#methods/rows.ts'
+import { undecided } from '#methods/undecided.ts'
+import type { CreatePayment } from '#schemas/create-payment.ts'
 
 /** Every method of the catalogue; the core ones first. */
 export const allMethods: readonly Method[] = rows

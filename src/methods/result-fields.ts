@@ -3,7 +3,7 @@
  * and method names, in the type it names. What else a provider tells stays inside.
  */
 import type { TObject } from 'typebox'
-import { type MethodOperationName, recordObject, resultObject } from '#schemas/method-objects.ts'
+import { type MethodOperationName, recordObject, resultObject } from '#methods/fields/objects.ts'
 
 /** The schemas speak of requests, the payment of operations: the same things under two names. */
 const requestOf: Readonly<Record<string, MethodOperationName>> = {

@@ -15,6 +15,7 @@ import {
   type Payment,
 } from '#lifecycle/payment.ts'
 import { findObjectMisfit, type Misfit } from '#methods/catalogue.ts'
+import type { MethodOperationName } from '#methods/fields/objects.ts'
 import { answerOperation, answerRefusal, type OperationAnswer, shownMetadata } from '#operations/answer.ts'
 import { callForOutcome } from '#operations/call-provider.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
@@ -22,7 +23,6 @@ import { keyReference, keyRow, type OperationKey } from '#operations/key.ts'
 import type { Step } from '#operations/payment-queue.ts'
 import { recordOutcome } from '#operations/record-outcome.ts'
 import type { TimerKey } from '#operations/timer.ts'
-import type { MethodOperationName } from '#schemas/method-objects.ts'
 import type { KeyRow } from '#storage/change.ts'
 
 export interface FollowUpKind<Command extends FollowUpCommand> {

@@ -1,12 +1,12 @@
 /** The whole request of `POST /payments/{id}/captures`. */
 import type { Static } from 'typebox'
+import { captureObjects, otherObject } from '#methods/fields/objects.ts'
 import { plainAmount } from '#schemas/amount.ts'
 import { partialCapture } from '#schemas/capture-method.ts'
 import { enhancedData } from '#schemas/enhanced-data.ts'
 import { closed, closedBut, optional } from '#schemas/fields.ts'
 import { refNr, simulationMode, statementDescriptor, transId } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
-import { captureObjects, otherObject } from '#schemas/method-objects.ts'
 import { order } from '#schemas/order.ts'
 
 const capturePaymentMethods = closedBut(captureObjects, otherObject, {

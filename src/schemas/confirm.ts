@@ -1,12 +1,12 @@
 /** The whole request of `POST /payments/{id}/confirms`, version 2.2.0; what 2.0.0 knew is all in it. */
 import type { Static } from 'typebox'
+import { confirmObjects, otherObject } from '#methods/fields/objects.ts'
 import { billingAddress, shipping } from '#schemas/address.ts'
 import { amount } from '#schemas/amount.ts'
 import { captureMethod } from '#schemas/capture-method.ts'
 import { closed, closedBut, optional } from '#schemas/fields.ts'
 import { expirationTime, refNr, simulationMode, transId } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
-import { confirmObjects, otherObject } from '#schemas/method-objects.ts'
 import { order } from '#schemas/order.ts'
 
 const confirmPaymentMethods = closedBut(confirmObjects, otherObject, {

@@ -1,5 +1,6 @@
 /** The whole request of `POST /payments`. What the chosen method lacks is checked against its row, not here. */
 import type { Static } from 'typebox'
+import { createObjects, directMembers, otherObject } from '#methods/fields/objects.ts'
 import { billingAddress, shipping } from '#schemas/address.ts'
 import { createAmount } from '#schemas/amount.ts'
 import { browserInfo } from '#schemas/browser-info.ts'
@@ -23,7 +24,6 @@ import {
   transId,
 } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
-import { createObjects, directMembers, otherObject } from '#schemas/method-objects.ts'
 import { order } from '#schemas/order.ts'
 import { paymentFacilitator } from '#schemas/payment-facilitator.ts'
 import { urls } from '#schemas/urls.ts'

@@ -1,5 +1,6 @@
 /** The whole request of `POST /payments/refunds`: without reference to a payment, to a card or an account. */
 import type { Static } from 'typebox'
+import { creditObjects } from '#methods/fields/objects.ts'
 import { refundBillingAddress, shipping } from '#schemas/address.ts'
 import { amount } from '#schemas/amount.ts'
 import { refundBrowserInfo } from '#schemas/browser-info.ts'
@@ -7,7 +8,6 @@ import { customerInfo } from '#schemas/customer-info.ts'
 import { closed, optional } from '#schemas/fields.ts'
 import { refNr, simulationMode, statementDescriptor, transId } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
-import { creditObjects } from '#schemas/method-objects.ts'
 
 const creditPaymentMethods = closed(creditObjects, {
   title: 'CreditPaymentMethods',

@@ -3,12 +3,12 @@
  * takes what a payment takes, less what only the shop's server could say at the moment of paying.
  */
 import type { Static } from 'typebox'
+import { directMembers, otherObject } from '#methods/fields/objects.ts'
+import { providerMWallet } from '#methods/fields/provider-m.ts'
 import { amount } from '#schemas/amount.ts'
 import { createPaymentMethods, demand, paymentDetails, refuse } from '#schemas/create-payment.ts'
 import { closed, closedBut, optional, when } from '#schemas/fields.ts'
 import { paymentIntentId, transId } from '#schemas/identifiers.ts'
-import { directMembers, otherObject } from '#schemas/method-objects.ts'
-import { providerMWallet } from '#schemas/methods/provider-m.ts'
 import { failedResult, operationResult } from '#schemas/result.ts'
 
 const { credentialOnFile: _, referencePayId: __, ...intentDetails } = paymentDetails

@@ -1,5 +1,6 @@
 /** A payment as both retrievals and the update show it: what was sent, what became of it, and every operation. */
 import Type, { type Static } from 'typebox'
+import { otherRecordObject, recordObjects } from '#methods/fields/objects.ts'
 import { operationAmount, recordAmount } from '#schemas/amount.ts'
 import { paymentDetails } from '#schemas/create-payment.ts'
 import { customerInfoAnswer } from '#schemas/customer-info.ts'
@@ -15,7 +16,6 @@ import {
   transId,
   xId,
 } from '#schemas/identifiers.ts'
-import { otherRecordObject, recordObjects } from '#schemas/method-objects.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
 import { linkFields, pageFields } from '#schemas/session.ts'
 

@@ -1,10 +1,10 @@
 /** The whole request of `POST /payments/{id}/refunds`: with reference to a payment. */
 import type { Static } from 'typebox'
+import { otherRefundObject, refundObjects } from '#methods/fields/objects.ts'
 import { amount } from '#schemas/amount.ts'
 import { closed, closedBut, optional } from '#schemas/fields.ts'
 import { refNr, simulationMode, statementDescriptor, transId } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
-import { otherRefundObject, refundObjects } from '#schemas/method-objects.ts'
 import { order } from '#schemas/order.ts'
 
 const refundPaymentMethods = closedBut(refundObjects, otherRefundObject, {

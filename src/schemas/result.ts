@@ -3,17 +3,17 @@
  * (`failedResult`, `failedConfirm` …). They differ in what they say of the provider: each only what the contract says.
  */
 import type { Static, TProperties, TSchema } from 'typebox'
-import { customerInfoAnswer } from '#schemas/customer-info.ts'
-import { choice, closed, closedBut, freeTextMax, optional, text, url } from '#schemas/fields.ts'
-import { merchantId, payId, refNr, transId, xId } from '#schemas/identifiers.ts'
-import { metadata } from '#schemas/metadata.ts'
 import {
   failureObjects,
   otherCreatedObject,
   otherFailureObject,
   otherResultObject,
   resultObjects,
-} from '#schemas/method-objects.ts'
+} from '#methods/fields/objects.ts'
+import { customerInfoAnswer } from '#schemas/customer-info.ts'
+import { choice, closed, closedBut, freeTextMax, optional, text, url } from '#schemas/fields.ts'
+import { merchantId, payId, refNr, transId, xId } from '#schemas/identifiers.ts'
+import { metadata } from '#schemas/metadata.ts'
 import { order } from '#schemas/order.ts'
 
 export const responseCode = text(8, 'Eight digits: kind, module, detail.', { pattern: '^[0-9]{8}$' })

@@ -1,10 +1,10 @@
 /** The whole request of `POST /payments/{id}/reversals`. */
 import type { Static } from 'typebox'
+import { otherObject, reversalObjects } from '#methods/fields/objects.ts'
 import { amount } from '#schemas/amount.ts'
 import { closed, closedBut, optional } from '#schemas/fields.ts'
 import { refNr, simulationMode, transId } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
-import { otherObject, reversalObjects } from '#schemas/method-objects.ts'
 import { order } from '#schemas/order.ts'
 
 const reversalPaymentMethods = closedBut(reversalObjects, otherObject, {

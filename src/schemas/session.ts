@@ -1,11 +1,11 @@
 /** Requests for a page on which the customer chooses the method: a checkout session, or a link to send around. */
 import Type, { type Static } from 'typebox'
+import { eventToken, threeDsPolicy } from '#methods/fields/card.ts'
 import { createAmount } from '#schemas/amount.ts'
 import { demand, paymentDetails, paysSomething } from '#schemas/create-payment.ts'
 import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
 import { methodType, payId, refNr, transId } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
-import { eventToken, threeDsPolicy } from '#schemas/methods/card.ts'
 import { links, responseCode, responseDescription } from '#schemas/result.ts'
 
 const cardPreferences = closed(

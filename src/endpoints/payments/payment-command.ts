@@ -7,10 +7,10 @@ import { readAccount, readCard } from '#endpoints/payments/instruments.ts'
 import { InvalidField } from '#http/ports.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
 import { defaultCapture, findMethod, findMisfit, methodTypes } from '#methods/catalogue.ts'
+import { keptFields } from '#methods/fields/objects.ts'
 import { explainUnknownType } from '#methods/nearest-types.ts'
 import type { IntegrationType, Method } from '#methods/rows.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
-import { keptFields } from '#schemas/method-objects.ts'
 
 /** The method that a request names, which must be one this merchant takes. */
 export function requireMethod(field: string, type: string, { methods }: Merchant): Method {

@@ -1,11 +1,12 @@
 /** Provider K: deferred payment, confirmed with a client token that the creation gave. */
-import { choice, closed, freeTextMax, optional, text, url } from '#schemas/fields.ts'
+
 import {
   providerId,
   providerResponseCode,
   providerResponseText,
   providerTransactionId,
-} from '#schemas/methods/provider-fields.ts'
+} from '#methods/fields/provider-fields.ts'
+import { choice, closed, freeTextMax, optional, text, url } from '#schemas/fields.ts'
 
 /** 4096: such tokens are signed texts of one to two thousand characters. */
 const accessToken = text(4096, 'The client token. It is good for 60 minutes.', {

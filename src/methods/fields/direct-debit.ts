@@ -1,7 +1,8 @@
 /** The SEPA direct debit: the account, and the mandate that allows to debit it. */
+
+import { bankAccount, bankAccountRecord } from '#methods/fields/bank-account.ts'
+import { providerTransactionId } from '#methods/fields/provider-fields.ts'
 import { closed, formatted, optional, text, when } from '#schemas/fields.ts'
-import { bankAccount, bankAccountRecord } from '#schemas/methods/bank-account.ts'
-import { providerTransactionId } from '#schemas/methods/provider-fields.ts'
 
 const mandate = {
   mandateId: optional(

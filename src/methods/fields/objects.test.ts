@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type MethodOperationName, resultFields } from '#schemas/method-objects.ts'
+import { type MethodOperationName, resultFields } from '#methods/fields/objects.ts'
 
 test.each<[MethodOperationName, string, 'done' | 'failed', string[]]>([
   ['create', 'card', 'done', ['providerResponseCode', 'providerTransactionId']],

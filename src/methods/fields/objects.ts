@@ -8,7 +8,6 @@
  * the catalogue gets, and this room need not know the rows.
  */
 import type { TObject, TProperties } from 'typebox'
-import { optional } from '#schemas/fields.ts'
 import {
   cardCapture,
   cardConfirm,
@@ -20,20 +19,20 @@ import {
   cardResult,
   cardReturned,
   cardReturnFailure,
-} from '#schemas/methods/card.ts'
+} from '#methods/fields/card.ts'
 import {
   directDebitCapture,
   directDebitCreate,
   directDebitCredit,
   directDebitRecord,
-} from '#schemas/methods/direct-debit.ts'
+} from '#methods/fields/direct-debit.ts'
 import {
   emptyObject,
   otherCreated,
   otherFailure,
   otherRecord,
   otherResult,
-} from '#schemas/methods/provider-fields.ts'
+} from '#methods/fields/provider-fields.ts'
 import {
   providerKCapture,
   providerKConfirm,
@@ -43,8 +42,8 @@ import {
   providerKRecord,
   providerKRefunded,
   providerKResult,
-} from '#schemas/methods/provider-k.ts'
-import { providerMCapture, providerMRefund } from '#schemas/methods/provider-m.ts'
+} from '#methods/fields/provider-k.ts'
+import { providerMCapture, providerMRefund } from '#methods/fields/provider-m.ts'
 import {
   providerPCapture,
   providerPConfirmed,
@@ -54,7 +53,7 @@ import {
   providerPRefunded,
   providerPRefundFailure,
   providerPResult,
-} from '#schemas/methods/provider-p.ts'
+} from '#methods/fields/provider-p.ts'
 import {
   providerRCapture,
   providerRConfirmed,
@@ -63,13 +62,13 @@ import {
   providerRRefunded,
   providerRRefundFailure,
   providerRResult,
-} from '#schemas/methods/provider-r.ts'
+} from '#methods/fields/provider-r.ts'
 import {
   providerTCreate,
   providerTFailure,
   providerTRecord,
   providerTResult,
-} from '#schemas/methods/provider-t.ts'
+} from '#methods/fields/provider-t.ts'
 import {
   providerZFailure,
   providerZRefund,
@@ -77,8 +76,9 @@ import {
   providerZResult,
   providerZReversal,
   providerZReversed,
-} from '#schemas/methods/provider-z.ts'
-import { voucherRefund } from '#schemas/methods/voucher.ts'
+} from '#methods/fields/provider-z.ts'
+import { voucherRefund } from '#methods/fields/voucher.ts'
+import { optional } from '#schemas/fields.ts'
 
 export const createObjects = {
   card: optional(cardRequest),

@@ -1,13 +1,14 @@
 /** Provider T: instalments that the customer may pay by bank transfer. */
-import { nameMax } from '#schemas/address.ts'
-import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
+
 import {
   providerDeclineCategory,
   providerId,
   providerResponseCode,
   providerResponseText,
   providerTransactionId,
-} from '#schemas/methods/provider-fields.ts'
+} from '#methods/fields/provider-fields.ts'
+import { nameMax } from '#schemas/address.ts'
+import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
 
 const transferType = optional(
   choice(['BANK_TRANSFER'], 'The customer pays by transfer to an account we name.'),

@@ -1,12 +1,12 @@
 /** Provider P: a wallet whose captures may pass the authorised amount. */
 import Type from 'typebox'
-import { closed, flag, optional } from '#schemas/fields.ts'
 import {
   providerDeclineCategory,
   providerId,
   providerResponseCode,
   providerTransactionId,
-} from '#schemas/methods/provider-fields.ts'
+} from '#methods/fields/provider-fields.ts'
+import { closed, flag, optional } from '#schemas/fields.ts'
 
 const confirm = optional(flag('Whether the payment waits for a confirm call once the customer has approved.'))
 
