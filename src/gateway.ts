@@ -167,7 +167,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       faults,
       onEvents,
       keyReader,
-      testTools: { clock: testClock, faults },
+      testTools: { clock: testClock, faults, keys: keyReader },
       database,
       keys,
       merchants,

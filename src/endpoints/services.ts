@@ -14,6 +14,7 @@ import type { LookUps } from '#operations/look-ups.ts'
 import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
 import type { EventStore } from '#storage/events.ts'
+import type { KeyReader } from '#storage/keys.ts'
 
 export interface Services {
   readonly environment: 'test' | 'live'
@@ -28,6 +29,8 @@ export interface Services {
 export interface TestTools {
   readonly clock: TestClock
   readonly faults: FaultBook
+  /** For levers whose effect lies in no commit. */
+  readonly keys: Pick<KeyReader, 'find'>
 }
 
 /** Runs an operation; undefined from it means that the merchant has no such object. */

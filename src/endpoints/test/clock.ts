@@ -3,6 +3,7 @@
 import { parseInstant } from '#domain/dates.ts'
 import { addDuration } from '#domain/duration.ts'
 import type { Services } from '#endpoints/services.ts'
+import { actOnce } from '#endpoints/test/once.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { InvalidField } from '#http/ports.ts'
 import { merchantNow } from '#operations/engine.ts'
@@ -53,11 +54,16 @@ export const moveClockEndpoint = endpoint<Services, typeof clockRequest>({
       answer: { now: '2026-11-23T12:00:00.000Z' },
     },
   ],
-  async handle({ body, merchant }, { engine, testTools }) {
-    const nowMs = merchantNow(engine.clock, merchant).getTime()
-    const moved = await testTools.clock.moveTo(merchant, readTarget(body, nowMs))
-    return answer(200, { now: moved.toISOString() })
-  },
+  idempotent: true,
+  handle: (call, services) =>
+    actOnce(call, services, async () => {
+      const { body, merchant } = call
+      const { clock } = services.engine
+      const nowMs = merchantNow(clock, merchant).getTime()
+      const moved = await services.testTools.clock.moveTo(merchant, readTarget(body, nowMs))
+      const clockOffsetMs = moved.getTime() - clock.nowMs()
+      return { body: { now: moved.toISOString() }, merchant: { ...merchant, clockOffsetMs } }
+    }),
 })
 
 /** 100 years: beyond this a date is a slip of the keyboard. */

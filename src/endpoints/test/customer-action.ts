@@ -3,7 +3,8 @@ import Type from 'typebox'
 import { requirePayId } from '#endpoints/payments/follow-up.ts'
 import { recordExample } from '#endpoints/payments/record-example.ts'
 import { perform, type Services } from '#endpoints/services.ts'
-import { answer, endpoint } from '#http/endpoint.ts'
+import { actOnce } from '#endpoints/test/once.ts'
+import { endpoint } from '#http/endpoint.ts'
 import { actForCustomer } from '#operations/customer-action.ts'
 import { retrieveByPayId } from '#operations/retrieve.ts'
 import { paymentRecord } from '#schemas/payment-record.ts'
@@ -22,7 +23,7 @@ export const customerActionEndpoint = endpoint<Services, typeof customerAction, 
   tag: 'Test',
   version: '2.5.0',
   access: 'merchant',
-  idempotent: false,
+  idempotent: true,
   testOnly: true,
   dialect: 'payment',
   params: path,
@@ -38,9 +39,12 @@ export const customerActionEndpoint = endpoint<Services, typeof customerAction, 
       answer: recordExample,
     },
   ],
-  async handle({ body, params, merchant }, { engine }) {
-    const payId = requirePayId({ id: params.payId })
-    await perform(actForCustomer({ merchant, payId, action: body.action }, engine))
-    return answer(200, await perform(retrieveByPayId(merchant, payId, engine)))
-  },
+  handle: (call, services) =>
+    actOnce(call, services, async () => {
+      const { body, params, merchant } = call
+      const { engine } = services
+      const payId = requirePayId({ id: params.payId })
+      await perform(actForCustomer({ merchant, payId, action: body.action }, engine))
+      return { body: await perform(retrieveByPayId(merchant, payId, engine)) }
+    }),
 })

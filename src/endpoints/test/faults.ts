@@ -1,5 +1,6 @@
 /** `/test/faults`: makes the simulator fail on demand, for this merchant only. */
 import type { Services } from '#endpoints/services.ts'
+import { actOnce } from '#endpoints/test/once.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { faultList, faultRule } from '#schemas/test-tools.ts'
 
@@ -31,10 +32,14 @@ export const addFaultEndpoint = endpoint<Services, typeof faultRule>({
       answer: { faults: [example] },
     },
   ],
-  async handle({ body, merchant }, { testTools: { faults } }) {
-    faults.add(merchant.merchantId, body)
-    return answer(200, { faults: faults.list(merchant.merchantId) })
-  },
+  idempotent: true,
+  handle: (call, services) =>
+    actOnce(call, services, async () => {
+      const { merchantId } = call.merchant
+      const { faults } = services.testTools
+      faults.add(merchantId, call.body)
+      return { body: { faults: faults.list(merchantId) } }
+    }),
 })
 
 export const listFaultsEndpoint = endpoint<Services>({

@@ -1,0 +1,29 @@
+/**
+ * One effect per Idempotency-Key for the levers of the test environment. What they move lies partly in memory, so no
+ * commit holds it together with the key: the key is looked for before, and stored with the answer after.
+ */
+import type { Merchant } from '#domain/merchant.ts'
+import { perform, type Services } from '#endpoints/services.ts'
+import { type Answer, answer, type IdempotencyKey } from '#http/endpoint.ts'
+import { KeyTaken } from '#http/ports.ts'
+import { storeAnswer } from '#operations/key.ts'
+
+export interface Done {
+  readonly body: unknown
+  /** The merchant as it is afterwards, where its clock was moved: a key lives by that clock. */
+  readonly merchant?: Merchant
+}
+
+export async function actOnce(
+  { merchant, key }: { readonly merchant: Merchant; readonly key: IdempotencyKey | undefined },
+  { engine, testTools }: Pick<Services, 'engine' | 'testTools'>,
+  act: () => Promise<Done>,
+): Promise<Answer> {
+  if (key && (await perform(isTaken(testTools.keys.find(merchant.merchantId, key))))) throw new KeyTaken()
+  const done = await act()
+  const kept = { merchant: done.merchant ?? merchant, key }
+  return perform(storeAnswer(answer(200, done.body), kept, engine))
+}
+
+/** A key that nobody has used is no missing object. */
+const isTaken = async (found: Promise<unknown>): Promise<boolean> => (await found) !== undefined
