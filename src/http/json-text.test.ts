@@ -33,6 +33,14 @@ test.each<[name: string, text: string | Buffer, field: string | undefined]>([
   ['2^53', '{"a":9007199254740992}', 'a'],
   ['far below zero', '{"a":[-1e300]}', 'a[0]'],
   ['endless', '{"a":1e999}', 'a'],
+  ['17 digits that a double holds', '{"a":0.30000000000000004}', undefined],
+  ['more digits than a double holds', '{"a":{"b":[0.1234567890123456789]}}', 'a.b[0]'],
+  ['a whole amount but for the 18th digit', '{"amount":{"value":100.0000000000000001}}', 'amount.value'],
+  ['too small for a double', '{"a":1e-400}', 'a'],
+  ['an exponent that changes nothing', '{"a":[1.50E+2,-2.5e-1,0e0,-0.0]}', undefined],
+  ['zeros that change nothing', '{"a":1.00000000000000000000}', undefined],
+  ['long digits inside of text', '{"a":"0.1234567890123456789"}', undefined],
+  ['a name twice beside a long number', '{"a":1234567890123456,"a":2}', 'a'],
   ['a name twice', '{"a":1,"b":{"c":1,"d":[{"e":1},{"f":1,"f":2}]}}', 'b.d[1].f'],
   ['a name twice, once escaped', '{"a":1,"\\u0061":2}', 'a'],
   ['names and colons inside of text', '{"a":"\\",\\"a\\":","b":"::{\\\\"}', undefined],
@@ -52,6 +60,7 @@ test('what JSON can say is read as it is', () => {
   const leaf = fc.oneof(
     fc.string().filter(text => !text.includes('\u0000')),
     fc.maxSafeInteger(),
+    fc.double({ noNaN: true, min: -1e15, max: 1e15 }),
     fc.boolean(),
     fc.constant(null),
   )

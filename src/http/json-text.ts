@@ -4,6 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { markLostNumbers } from '#http/json-numbers.ts'
 import { type FieldError, type Refusal, refuseField } from '#http/refusal.ts'
 
 export interface ReadJson {
@@ -73,7 +74,7 @@ export function findFlaw(value: unknown, path = '', level = 1): FieldError | und
   if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
     return {
       field,
-      error: `${field} is a number beyond 2^53 and could not be kept exactly; send it as text or smaller.`,
+      error: `${field} is a number that could not be kept exactly; send it as text, or within 2^53 and with 15 digits at most.`,
     }
   }
   if (typeof value !== 'object' || value === null) return undefined
@@ -112,10 +113,19 @@ const caseBit = 32
 const opening = 123
 const closing = 125
 
+const zero = 48
+const nine = 57
+const point = 46
+const exponent = 101
+/** Every number of 15 digits comes back as it was sent; longer ones may not. */
+const exactDigitsMax = 15
+
 interface Scan {
   /** Colons outside of strings: in valid JSON one per member of an object, before duplicates are dropped. */
   readonly members: number
   readonly levels: number
+  /** Some number is so long, or has an exponent, that it might not come back as it was sent. */
+  readonly odd: boolean
 }
 
 /** One look at the text before it is parsed. What it finds in text that is not JSON does not matter. */
@@ -123,14 +133,23 @@ function scanText(text: string): Scan {
   let members = 0
   let level = 0
   let levels = 0
+  let digits = 0
+  let odd = false
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
+    if (code >= zero && code <= nine) {
+      if (++digits > exactDigitsMax) odd = true
+      continue
+    }
+    if (digits > 0 && code === point) continue
+    if (digits > 0 && (code | caseBit) === exponent) odd = true
+    digits = 0
     if (code === quote) at = endOfString(text, at)
     else if (code === colon) members++
     else if ((code | caseBit) === opening) levels = Math.max(levels, ++level)
     else if ((code | caseBit) === closing) level--
   }
-  return { members, levels }
+  return { members, levels, odd }
 }
 
 /** The place of the closing quote, or the end of a text that lacks it. */
@@ -176,7 +195,7 @@ export function readJson(bytes: Buffer): ReadJson | Refusal {
   if (written.levels > parsedLevelsMax) return tooDeep
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = written.odd ? markLostNumbers(text) : JSON.parse(text)
   } catch {
     return unreadable
   }

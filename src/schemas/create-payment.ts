@@ -45,17 +45,28 @@ const objectRules = (rule: (members: (typeof directMembers)[string]) => unknown)
   properties: Object.fromEntries(Object.entries(directMembers).map(([key, members]) => [key, rule(members)])),
 })
 
+const integratedBy = (type: string) => ({
+  properties: { integrationType: { const: type } },
+  required: ['integrationType'],
+})
+
 export const createPaymentMethods = closedBut(
   { integrationType, type: methodType, ...createObjects },
   otherObject,
   {
     title: 'CreatePaymentMethods',
     description: 'The method to pay with, and one object named by its key.',
-    ...when(
-      { properties: { integrationType: { const: 'DIRECT' } }, required: ['integrationType'] },
-      objectRules(members => demand(members.needed)),
-      objectRules(members => refuse(members.pageOnly)),
-    ),
+    // Two conditions, not one with an else: where it is missing, that alone is what is wrong.
+    allOf: [
+      when(
+        integratedBy('DIRECT'),
+        objectRules(members => demand(members.needed)),
+      ),
+      when(
+        integratedBy('HOSTED'),
+        objectRules(members => refuse(members.pageOnly)),
+      ),
+    ],
   },
 )
 

@@ -25,10 +25,10 @@ export function checkMetadata(value: unknown): string | undefined {
     return `the number at ${path} cannot be kept exactly; send it as text or stay within ±9007199254740991`
   // A request's own keys are counted by the schema; those of an update add up with what is there.
   const keys = Object.keys(Object(value)).length
-  if (keys > metadataKeysMax) return `it has ${keys} keys in all; at most ${metadataKeysMax} are allowed`
+  if (keys > metadataKeysMax) return `has ${keys} keys in all; at most ${metadataKeysMax} are allowed`
   const bytes = Buffer.byteLength(JSON.stringify(value))
   if (bytes > metadataBytesMax)
-    return `it has ${bytes} bytes as JSON; at most ${metadataBytesMax} are allowed`
+    return `has ${bytes} bytes as JSON; at most ${metadataBytesMax} are allowed`
   return undefined
 }
 

@@ -1,0 +1,26 @@
+/**
+ * Numbers that JSON text can say and a double cannot hold: 0.1234567890123456789, or 1e-400. What comes back must be what
+ * was sent, so they are found here by comparing digits. Asked only of texts with a number that might be one.
+ */
+
+/** One way of writing for all that mean the same: digits without zeros around them, and where the point stands. */
+function normalizeNumber(text: string): string | undefined {
+  const [, whole = '', fraction = '', power = '0'] =
+    /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
+  if (whole === '') return undefined
+  const digits = (whole + fraction).replace(/^0+/, '')
+  const short = digits.replace(/0+$/, '')
+  return short === '' ? '0' : `${short}e${Number(power) - fraction.length + digits.length - short.length}`
+}
+
+const isKept = (source: string): boolean => normalizeNumber(source) === normalizeNumber(String(Number(source)))
+
+/** The library's types do not know yet that a reviver is told how a value was written. */
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
+
+const markLost: Reviver = (_, value, { source }) =>
+  typeof value === 'number' && source !== undefined && !isKept(source) ? Number.NaN : value
+
+/** As JSON.parse, with NaN in the place of every number that would not come back as it was sent. */
+export const markLostNumbers = (text: string): unknown =>
+  JSON.parse(text, markLost as (key: string, value: unknown) => unknown)
