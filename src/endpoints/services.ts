@@ -47,7 +47,7 @@ export async function perform<T>(operation: Promise<T | undefined>): Promise<T> 
 function translate(error: unknown): unknown {
   if (error instanceof CommitRefused && error.conflict === 'key_taken') return new KeyTaken()
   if (error instanceof MethodMisfit) return new InvalidField(error.field, error.message)
-  if (error instanceof ReturnAddressMissing) return new InvalidField('urls', error.message)
+  if (error instanceof ReturnAddressMissing) return new InvalidField(error.field, error.message)
   if (error instanceof UnknownPseudoNumber)
     return new InvalidField('paymentMethods.card.number', error.message)
   if (error instanceof UnknownPseudoAccount)

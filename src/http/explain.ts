@@ -40,7 +40,7 @@ export interface Explained {
 }
 
 export function explainErrors(errors: readonly ErrorObject[], explained: Explained): FieldError[] {
-  const findings = foldAlternatives(errors.slice(0, consideredMax).filter(speaksForItself))
+  const findings = foldAlternatives(keepStrictest(errors.slice(0, consideredMax).filter(speaksForItself)))
     .map(error => explainError(error, explained))
     .map(finding => ({ ...finding, place: placeOf(finding.path, explained.value) }))
     .sort((a, b) => comparePlaces(a.place, b.place))
@@ -56,6 +56,19 @@ export function explainErrors(errors: readonly ErrorObject[], explained: Explain
 /** Not the condition whose consequence failed, and not what is wrong with a name, which `propertyNames` says again. */
 const speaksForItself = ({ keyword, propertyName }: ErrorObject): boolean =>
   keyword !== 'if' && (propertyName === undefined || keyword === 'propertyNames')
+
+/** A condition may ask for more than the field does: then the field's own limit is not the one to name. */
+const keepStrictest = (errors: readonly ErrorObject[]): ErrorObject[] => {
+  const strictest = new Map<string, number>()
+  const lowest = errors.filter(({ keyword }) => keyword === 'minimum')
+  for (const { instancePath, params } of lowest) {
+    strictest.set(instancePath, Math.max(strictest.get(instancePath) ?? params.limit, params.limit))
+  }
+  return errors.filter(
+    ({ keyword, instancePath, params }) =>
+      keyword !== 'minimum' || params.limit === strictest.get(instancePath),
+  )
+}
 
 /**
  * A failed union reports every branch. Kept is the branch that came closest: one whose type and fixed values fit,
@@ -115,10 +128,15 @@ function explainError(error: ErrorObject, explained: Explained): Finding {
   const path = readPointer(error.instancePath, explained.value)
   const special = specials[error.keyword]
   if (special) return special(error, path, explained)
-  const allowed =
-    describeAllowed(schemasAt(explained.schema, path, explained.book), explained.book) ?? 'something else'
+  const stated = schemasAt(explained.schema, path, explained.book)
+  const schemas =
+    error.keyword === 'minimum' ? stated.map(schema => raiseMinimum(schema, error.params.limit)) : stated
+  const allowed = describeAllowed(schemas, explained.book) ?? 'something else'
   return { path, text: `${showValue(error.data, path, explained)}; allowed is ${allowed}` }
 }
+
+const raiseMinimum = (schema: JsonSchema, minimum: unknown): JsonSchema =>
+  schema.minimum === undefined ? schema : { ...schema, minimum }
 
 const explainMissing = (name: unknown, path: Path, explained: Explained): Finding => {
   const missing = [...path, String(name)]
@@ -148,9 +166,9 @@ const specials: Readonly<Record<string, (error: ErrorObject, path: Path, explain
       explainUnknown(error.params.additionalProperty, path, explained),
     unevaluatedProperties: (error, path, explained) =>
       explainUnknown(error.params.unevaluatedProperty, path, explained),
-    propertyNames: (error, path) => ({
+    propertyNames: (error, path, { book }) => ({
       path: [...path, String(error.params.propertyName)],
-      text: 'is not a name that is allowed here',
+      text: `is not a name that is allowed here; a name is ${describeAllowed([error.schema as JsonSchema], book) ?? 'another'}`,
     }),
     minProperties: (error, path, { schema, book }) => {
       const known = knownNames(schemasAt(schema, path, book))
@@ -164,7 +182,7 @@ const specials: Readonly<Record<string, (error: ErrorObject, path: Path, explain
       text: `has the same entry at ${error.params.j} and ${error.params.i}`,
     }),
     not: (_, path) => ({ path, text: 'is not allowed in this combination' }),
-    'false schema': (_, path) => ({ path, text: 'is not allowed here' }),
+    'false schema': (_, path) => ({ path, text: 'is not taken in this combination; leave it out' }),
     anyOf: explainUnion,
     oneOf: explainUnion,
   }

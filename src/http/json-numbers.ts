@@ -13,7 +13,8 @@ function normalizeNumber(text: string): string | undefined {
   return short === '' ? '0' : `${short}e${Number(power) - fraction.length + digits.length - short.length}`
 }
 
-const isKept = (source: string): boolean => normalizeNumber(source) === normalizeNumber(String(Number(source)))
+const isKept = (source: string): boolean =>
+  normalizeNumber(source) === normalizeNumber(String(Number(source)))
 
 /** The library's types do not know yet that a reviver is told how a value was written. */
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown

@@ -94,7 +94,10 @@ export function findObjectMisfit(
     return { field: `paymentMethods.${foreign}`, error: `${method.type} takes only the object ${method.key}` }
   const object = sent?.[method.key]
   if (object === undefined && neededObjects[operation]?.includes(method.key))
-    return { field: sent === undefined ? 'paymentMethods' : own, error: `is missing; ${own} is needed` }
+    return {
+      field: sent === undefined ? 'paymentMethods' : own,
+      error: `${sent === undefined ? 'paymentMethods' : own} is missing; ${method.type} needs ${own} here`,
+    }
   const member = operation === 'refund' ? findForeignMember(method, object) : undefined
   return member === undefined
     ? undefined

@@ -60,7 +60,14 @@ export interface CreatePayment {
 }
 
 /** The customer has a step to take, and nobody said where to send it afterwards. */
-export class ReturnAddressMissing extends Error {}
+export class ReturnAddressMissing extends Error {
+  readonly field: string
+
+  constructor(field: string) {
+    super(`${field} is missing: this card asks for 3-D Secure, and the customer must find back from there`)
+    this.field = field
+  }
+}
 
 /** The pseudo card number is not one of this merchant's: the caller names the field. */
 export class UnknownPseudoNumber extends Error {}
@@ -187,7 +194,10 @@ export async function admitCard(
   if (!request.card) return undefined
   const { number, expiryDate } = request.card
   const admitted = await engine.vault.admit(request.merchant.merchantId, number, { expiryDate, attempt })
-  if (!admitted) throw new UnknownPseudoNumber('the pseudo card number is not known')
+  if (!admitted)
+    throw new UnknownPseudoNumber(
+      'is not a pseudo card number of this merchant; allowed is one that it was given',
+    )
   return admitted
 }
 
@@ -200,7 +210,10 @@ export async function admitAccount(
   const admitted = await engine.accounts.admit(request.merchant.merchantId, request.account.number, {
     attempt,
   })
-  if (!admitted) throw new UnknownPseudoAccount('the pseudo bank account number is not known')
+  if (!admitted)
+    throw new UnknownPseudoAccount(
+      'is not a pseudo bank account number of this merchant; allowed is one that it was given',
+    )
   return admitted
 }
 
@@ -296,9 +309,16 @@ function prepareFirst(
   const { step: _, ...withoutChallenge } = prepared
   // A card taken for an order to come is authenticated without its holder, who may not be there.
   if (command.confirmsLater) return withoutChallenge
-  const { return: back } = (command.details.urls ?? {}) as { return?: string }
-  if (back === undefined) throw new ReturnAddressMissing('is required: this card asks for 3-D Secure')
+  const missing = findMissingAddress(command.details.urls)
+  if (missing !== undefined) throw new ReturnAddressMissing(missing)
   return prepared
+}
+
+/** Both ways back are needed wherever a customer is sent away. */
+function findMissingAddress(urls: unknown): string | undefined {
+  if (urls === undefined) return 'urls'
+  const missing = ['return', 'cancel'].find(name => !Object.hasOwn(Object(urls), name))
+  return missing && `urls.${missing}`
 }
 
 export const toInstrument = (

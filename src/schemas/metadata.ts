@@ -27,8 +27,7 @@ export function checkMetadata(value: unknown): string | undefined {
   const keys = Object.keys(Object(value)).length
   if (keys > metadataKeysMax) return `has ${keys} keys in all; at most ${metadataKeysMax} are allowed`
   const bytes = Buffer.byteLength(JSON.stringify(value))
-  if (bytes > metadataBytesMax)
-    return `has ${bytes} bytes as JSON; at most ${metadataBytesMax} are allowed`
+  if (bytes > metadataBytesMax) return `has ${bytes} bytes as JSON; at most ${metadataBytesMax} are allowed`
   return undefined
 }
 
