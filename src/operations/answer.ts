@@ -179,6 +179,9 @@ export function answerRefusal(
 
 export const answerRecord = (payment: Payment): OperationAnswer => toAnswer(200, toRecord(payment))
 
+/** The contract's own: where a sale happens unless the merchant says so. */
+const defaultChannel = 'ECOM'
+
 /** The record of a payment: every stored field, masked, with its operations. */
 export function toRecord(payment: Payment) {
   const last = lastOperation(payment)
@@ -211,6 +214,7 @@ export function toRecord(payment: Payment) {
     },
     captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),
     expirationTime: payment.expiresAt?.toISOString(),
+    channel: payment.kind === 'CREDIT' ? undefined : defaultChannel,
     ...details,
     ...(payment.customerId ? { customerInfo: withCustomerId(payment, true) } : {}),
     paymentMethods: toPaymentMethods(payment),
@@ -243,6 +247,11 @@ function toAccountFields({ account }: Payment) {
   }
 }
 
+/** Only cards have a scheme. An agreement that the merchant named stays the one to name again. */
+const schemeReference = ({ details }: Payment, provider: Operation['provider']): string | undefined =>
+  (details.methodFields as { schemeReferenceId?: string } | undefined)?.schemeReferenceId ??
+  provider?.schemeReferenceId
+
 /** Nothing while the customer has not chosen a method. */
 function toPaymentMethods(payment: Payment) {
   const { method, instrument, details } = payment
@@ -265,8 +274,7 @@ function toPaymentMethods(payment: Payment) {
       cardHolderName: instrument?.cardHolderName,
       dcc: instrument?.dcc,
       ...toAccountFields(payment),
-      // Only cards have a scheme.
-      schemeReferenceId: instrument && provider?.schemeReferenceId,
+      schemeReferenceId: instrument && schemeReference(payment, provider),
       providerTransactionId: provider?.transactionId,
     },
   }

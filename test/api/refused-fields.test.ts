@@ -108,3 +108,17 @@ test('400 a confirm without the token that it needs', async () => {
     },
   })
 })
+
+test('400 a confirm that was to hold until yesterday', async () => {
+  const { payId } = (await gateway.call('POST', '/payments', cardPayment({ card: { eventToken: 'ORDER' } })))
+    .body
+  const body = { transId: 'x', amount: { value: 1000, currency: 'EUR' } }
+  const path = `/payments/${payId}/confirms`
+  const late = { ...body, expirationTime: new Date(Date.now() - 86_400_000).toISOString() }
+  expect(await gateway.call('POST', path, late)).toMatchObject({
+    status: 400,
+    body: { field: 'expirationTime' },
+  })
+  const intime = { ...body, expirationTime: new Date(Date.now() + 86_400_000).toISOString() }
+  expect((await gateway.call('POST', path, intime)).status).toBe(200)
+})

@@ -2,10 +2,12 @@
 import { checkShared } from '#endpoints/checks.ts'
 import { exampleIds, exampleSuccess, requirePayId, toFollowUp } from '#endpoints/payments/follow-up.ts'
 import { paymentPath } from '#endpoints/payments/path.ts'
+import { readExpiry } from '#endpoints/payments/payment-command.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import type { ConfirmCommand } from '#lifecycle/confirm.ts'
 import { confirm } from '#operations/confirm.ts'
+import { merchantNow } from '#operations/engine.ts'
 import { type ConfirmRequest, confirmRequest } from '#schemas/confirm.ts'
 import { confirmResult, failedConfirm } from '#schemas/result.ts'
 
@@ -50,6 +52,8 @@ export const confirmEndpoint = endpoint<Services, typeof confirmRequest, typeof 
   ],
   async handle({ body, params, merchant, key }, { engine, environment }) {
     checkShared(body, environment)
+    // A confirmation that says how long it is meant to hold must not be carried out after that.
+    readExpiry(body.expirationTime, merchantNow(engine.clock, merchant))
     return perform(confirm({ merchant, payId: requirePayId(params), command: toCommand(body), key }, engine))
   },
 })

@@ -8,6 +8,8 @@ const number = formatted('card-number', 'Card number or pseudo card number.', { 
 const expiryDate = (options = {}) => formatted('expiry-date', "The card's last month, YYYYMM.", options)
 const cardholderName = text(45, 'Name on the card.', { minLength: 2, format: 'printable', sensitive: true })
 const brand = text(32, 'Brand in lower case, for example visa or mastercard.', { pattern: '^[a-z0-9_ -]+$' })
+/** However a shop spells it: records always show it in lower case. */
+const namedBrand = text(32, 'Brand, for example visa or mastercard.', { pattern: '^[A-Za-z0-9_ -]+$' })
 const securityCode = text(4, 'Three or four digits, never stored.', {
   pattern: '^[0-9]{3,4}$',
   sensitive: true,
@@ -100,7 +102,7 @@ export const cardRequest = closed(
     number: optional(number),
     expiryDate: optional(expiryDate({ sensitive: true })),
     cardholderName: optional(cardholderName),
-    brand: optional(brand),
+    brand: optional(namedBrand),
     securityCode: optional(securityCode),
     schemeReferenceId: optional(schemeReferenceId),
     eventToken: optional(eventToken),
@@ -179,7 +181,7 @@ export const cardCredit = closed(
     number,
     cardholderName,
     expiryDate: expiryDate({ sensitive: true }),
-    brand,
+    brand: namedBrand,
     securityCode: optional(securityCode),
     paymentOfWinnings: optional(flag('Whether a win is paid out, not a payment paid back.')),
     paymentData: optional(
