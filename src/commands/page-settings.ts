@@ -67,7 +67,7 @@ const parseMethods = orNone(text => {
   if (types.length === 0) throw new InvalidArgumentError('It must name at least one method, or none.')
   const unknown = types.find(type => findMethod(type) === undefined)
   if (unknown !== undefined) {
-    throw new InvalidArgumentError(`"${unknown}": ${explainUnknownType(unknown, methodTypes)}`)
+    throw new InvalidArgumentError(`One ${explainUnknownType(unknown, methodTypes)}`)
   }
   return types
 })

@@ -16,7 +16,7 @@ import {
   externalIntegrationId,
   integrationType,
   language,
-  methodType,
+  namedType,
   ownId,
   refNr,
   simulationMode,
@@ -51,7 +51,7 @@ const integratedBy = (type: string) => ({
 })
 
 export const createPaymentMethods = closedBut(
-  { integrationType, type: methodType, ...createObjects },
+  { integrationType, type: namedType, ...createObjects },
   otherObject,
   {
     title: 'CreatePaymentMethods',

@@ -54,6 +54,9 @@ export const methodType = text(40, 'Type of the payment method, as listed in the
   pattern: '^[A-Z0-9_]+$',
 })
 
+/** As a request names it. Any spelling passes here, because whoever knows the catalogue can say which type was meant. */
+export const namedType = text(40, 'Type of the payment method, such as CARD; GET /payment-methods lists all.')
+
 export const integrationType = choice(
   ['HOSTED', 'DIRECT'],
   "HOSTED sends the customer to our page, DIRECT uses the merchant's own.",

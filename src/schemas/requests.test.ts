@@ -102,7 +102,11 @@ cases(
     ['a customer without email', { customerInfo: {} }, 'customerInfo.email'],
     ['no integration type', { paymentMethods: { type: 'CARD', card: {} } }, 'paymentMethods.integrationType'],
     ['no type', { paymentMethods: { integrationType: 'DIRECT', card } }, 'paymentMethods.type'],
-    ['a type in lower case', { paymentMethods: { ...direct, type: 'card' } }, 'paymentMethods.type'],
+    [
+      'a type that is too long',
+      { paymentMethods: { ...direct, type: 'C'.repeat(41) } },
+      'paymentMethods.type',
+    ],
     [
       'an unknown integration type',
       { paymentMethods: { integrationType: 'BOTH', type: 'CARD' } },

@@ -20,6 +20,18 @@ test.each<[name: string, body: Record<string, unknown>, field: string, error: Re
     /is missing; allowed is one of HOSTED, DIRECT/,
   ],
   [
+    'a type in small letters',
+    { ...cardPayment(), paymentMethods: { integrationType: 'DIRECT', type: 'card' } },
+    'paymentMethods.type',
+    /^paymentMethods\.type is "card", which is no payment method; did you mean CARD\?$/,
+  ],
+  [
+    'a type of no letters',
+    { ...cardPayment(), paymentMethods: { integrationType: 'DIRECT', type: '' } },
+    'paymentMethods.type',
+    /GET \/payment-methods lists all/,
+  ],
+  [
     'a card number for our own page',
     {
       ...cardPayment({ urls }),
