@@ -215,6 +215,8 @@ export function toRecord(payment: Payment) {
     captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),
     expirationTime: payment.expiresAt?.toISOString(),
     channel: payment.kind === 'CREDIT' ? undefined : defaultChannel,
+    // What the payment was created with; a later operation may have had another.
+    simulationMode: payment.operations[0]?.details.simulationMode,
     ...details,
     ...(payment.customerId ? { customerInfo: withCustomerId(payment, true) } : {}),
     paymentMethods: toPaymentMethods(payment),

@@ -24,6 +24,7 @@ test.each<[name: string, change: Parameters<typeof cardPayment>[0], shown: objec
     { card: { schemeReferenceId: 'agreed-before-2', number: '4000000000000002' } },
     { status: 'FAILED', paymentMethods: { card: { schemeReferenceId: 'agreed-before-2' } } },
   ],
+  ['the simulation mode', { simulationMode: 'Test:0351' }, { simulationMode: 'Test:0351', status: 'FAILED' }],
   ['a brand in capitals', { card: { brand: 'VISA' } }, { paymentMethods: { card: { brand: 'visa' } } }],
   [
     'a brand as people write it',
