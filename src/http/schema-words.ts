@@ -110,8 +110,14 @@ const describeText = (schema: JsonSchema, book: SchemaBook): string => {
   const format = typeof schema.format === 'string' ? book.formats[schema.format] : undefined
   const range = describeRange(schema.minLength, schema.maxLength, ' characters')
   if (format) return format.allowed + range.replace(' of', ',')
-  const pattern = schema.pattern === undefined ? '' : ` in the form ${schema.pattern}`
-  return `text${range}${pattern}`
+  return `text${range}${describePattern(schema)}`
+}
+
+/** A pattern is exact, and few read it with pleasure: what the field is meant for stands beside it. */
+function describePattern({ pattern, description }: JsonSchema): string {
+  if (pattern === undefined) return ''
+  const meaning = typeof description === 'string' ? ` (${description.replace(/\.$/, '')})` : ''
+  return ` in the form ${pattern}${meaning}`
 }
 
 const describeNumber = (schema: JsonSchema, noun: string): string => {

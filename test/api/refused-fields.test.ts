@@ -72,6 +72,12 @@ test.each<[name: string, body: Record<string, unknown>, field: string, error: Re
     /3-D Secure/,
   ],
   [
+    'a security code of two digits',
+    cardPayment({ card: { securityCode: '12' } }),
+    'paymentMethods.card.securityCode',
+    /allowed is text of at most 4 characters in the form \^\[0-9\]\{3,4\}\$ \(Three or four digits, never stored\)\.$/,
+  ],
+  [
     'a name of metadata that is too long',
     cardPayment({ metadata: { ['k'.repeat(41)]: 1 } }),
     `metadata.${'k'.repeat(41)}`,
