@@ -7,7 +7,7 @@ export function checkShared(
   environment: 'test' | 'live',
 ): void {
   if (body.simulationMode !== undefined && environment === 'live') {
-    throw new InvalidField('simulationMode', 'exists in the test environment only')
+    throw new InvalidField('simulationMode', 'exists in the test environment only; leave it out')
   }
   const wrong = body.metadata && checkMetadata(body.metadata)
   if (wrong) throw new InvalidField('metadata', wrong)

@@ -122,7 +122,8 @@ export function readExpiry(expirationTime: string | undefined, now: Date): Date 
   if (instant === undefined) return undefined
   if (instant <= now.getTime() || instant > now.getTime() + longestWaitMs) {
     const latest = new Date(now.getTime() + longestWaitMs).toISOString()
-    throw new InvalidField('expirationTime', `must lie between now, ${now.toISOString()}, and ${latest}`)
+    const allowed = `it must lie between now, ${now.toISOString()}, and ${latest}`
+    throw new InvalidField('expirationTime', `is ${expirationTime}; ${allowed}`)
   }
   return new Date(instant)
 }

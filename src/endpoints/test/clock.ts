@@ -72,8 +72,13 @@ const farthestMs = 100 * 366 * 24 * 60 * 60 * 1000
 function readTarget({ advance, now }: ClockRequest, nowMs: number): number {
   const field = advance === undefined ? 'now' : 'advance'
   const target = advance === undefined ? parseInstant(now ?? '') : addDuration(nowMs, advance)
-  if (target === undefined || target - nowMs > farthestMs) throw new InvalidField(field, 'is too far away')
-  if (target < nowMs)
-    throw new InvalidField(field, `lies in the past; the clock stands at ${new Date(nowMs).toISOString()}`)
+  const given = advance ?? now
+  if (target === undefined || target - nowMs > farthestMs) {
+    throw new InvalidField(field, `is ${given}; allowed are 100 years from now at most`)
+  }
+  if (target < nowMs) {
+    const stands = `the clock stands at ${new Date(nowMs).toISOString()} and moves forward only`
+    throw new InvalidField(field, `is ${given}; ${stands}`)
+  }
   return target
 }
