@@ -12,6 +12,7 @@ import {
   readPids,
   startServer,
   tollgate,
+  tollgateHere,
 } from '#test/support/command-line.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 
@@ -209,7 +210,7 @@ test.each([
   [['merchant', 'set', 'mer_x', '--frame-origins', 'http://a.example'], 'without a path, or none.'],
   [['key', 'rotate', 'mer_x', '--overlap-hours', '721'], 'It must be a whole number from 0 to 720.'],
 ])('%j is wrong usage: exit code 2, one sentence', async (words, sentence) => {
-  const { code, stdout, stderr } = await run(...words)
+  const { code, stdout, stderr } = await tollgateHere(words)
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(sentence)
   expect(stderr).toMatch(/^tollgate: [^\n]+\n(\([^\n]+\)\n)?$/)
@@ -274,8 +275,15 @@ test.each([
     ['--overlap-hours <hours>', 'default: 24'],
   ],
   [['--version'], ['.']],
-])('%j helps, whatever the environment holds', async (words, parts) => {
-  const { code, stdout, stderr } = await tollgate(words, { PORT: 'nonsense' })
+])('%j helps', async (words, parts) => {
+  const { code, stdout, stderr } = await tollgateHere(words)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   for (const part of parts) expect(stdout).toContain(part)
+})
+
+test('help helps and wrong words end with 2, whatever the environment holds', async () => {
+  const env = { PORT: 'nonsense' }
+  const [helped, wrong] = await Promise.all([tollgate(['help'], env), tollgate(['foo'], env)])
+  expect(helped).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('Usage: tollgate') })
+  expect(wrong).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining("unknown command 'foo'") })
 })
