@@ -57,7 +57,8 @@ export function convertAgain(offer: CardholderOffer | undefined, amount: Money):
   return cardholderAmount && { quoteId, cardholderAmount, exchangeRate, markupPercentage }
 }
 
-export const isInTime = ({ expiresAt }: StoredQuote, now: Date): boolean => now.getTime() < expiresAt.getTime()
+export const isInTime = ({ expiresAt }: StoredQuote, now: Date): boolean =>
+  now.getTime() < expiresAt.getTime()
 
 /** Whether it was made for this amount and for such a card. */
 export const isMadeFor = (

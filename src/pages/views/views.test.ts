@@ -4,7 +4,7 @@ import { loadAssets } from '#pages/assets.ts'
 import { chooseLanguage } from '#pages/language.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { type CheckoutModel, labelMethod, renderCheckout } from '#pages/views/checkout.ts'
-import { renderCurrencyChoice } from '#pages/views/currency-choice.ts'
+import type { CurrencyOffer } from '#pages/views/currency-choice.ts'
 import { renderDeadEnd, statusOfDeadEnd } from '#pages/views/dead-end.ts'
 import { renderInstructions, renderQr } from '#pages/views/instructions.ts'
 import { renderResult } from '#pages/views/result.ts'
@@ -62,20 +62,27 @@ const checkout: CheckoutModel = {
   ],
 }
 
+const offer: CurrencyOffer = {
+  quoteId: hostile,
+  merchantAmount: amount,
+  cardholderAmount: amount,
+  exchangeRate: '1.2',
+  markupPercentage: '3.00',
+  rateSource: hostile,
+}
 const step = { amount, action: '/pay/x', hidden }
 const pages: [string, (own: PageFrame) => string][] = [
   ['checkout', own => renderCheckout(own, checkout)],
   [
     'currency choice',
     own =>
-      renderCurrencyChoice(own, {
-        ...step,
-        order: checkout.order,
-        merchantAmount: amount,
-        cardholderAmount: amount,
-        exchangeRate: '1.2',
-        markupPercentage: '3.00',
-        rateSource: hostile,
+      renderCheckout(own, {
+        ...checkout,
+        errors: { dcc: hostile },
+        methods: checkout.methods.map(method => ({
+          ...method,
+          card: method.card && { ...method.card, offer },
+        })),
       }),
   ],
   [
