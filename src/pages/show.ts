@@ -2,12 +2,14 @@
 
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { testCards } from '#connectors/simulator/test-numbers.ts'
+import type { Money } from '#domain/money.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
 import { offerFor } from '#lifecycle/attempt.ts'
 import { namedCustomer } from '#lifecycle/customer.ts'
 import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
 import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
+import { convertAgain } from '#operations/honour-quote.ts'
 import type { Assets } from '#pages/assets.ts'
 import { explainDecline } from '#pages/decline-text.ts'
 import { type Hosted, isKeptAnyway, mandateOf, returnUrl, type Stage } from '#pages/hosted.ts'
@@ -185,6 +187,10 @@ export function showInstructions({ payment }: Hosted, frame: PageFrame): string 
   })
 }
 
+/** What the customer pays: in its own currency where it chose that. */
+const amountOf = ({ instrument, amount }: Payment): Money =>
+  convertAgain(instrument?.dcc, amount)?.cardholderAmount ?? amount
+
 /** The amount as a page of the test environment sends it back. */
 export const shownAmount = ({ amount }: Payment): string => `${amount.value} ${amount.currency}`
 
@@ -195,7 +201,7 @@ export function showStep(
   { action, instalments }: { readonly action: string; readonly instalments?: InstalmentSchedule | undefined },
 ): string {
   // What the customer agrees to is what this page shows: should the merchant change it meanwhile, the page is shown anew.
-  const step = { amount: payment.amount, action, hidden: [{ name: 'shown', value: shownAmount(payment) }] }
+  const step = { amount: amountOf(payment), action, hidden: [{ name: 'shown', value: shownAmount(payment) }] }
   const { instrument } = payment
   return openTry(payment)?.prepared.step === 'challenge' && instrument
     ? renderChallenge(frame, {
@@ -226,7 +232,7 @@ export function showResult({ payment }: Hosted, frame: PageFrame, stage: Stage):
     return showDeadEnd(frame, stage === 'tooManyTries' ? stage : 'expired', payment).html
   return renderResult(frame, {
     kind,
-    amount: payment.amount,
+    amount: amountOf(payment),
     methodLabel: labelMethod(payment.method, frame.language.texts),
     reference: payment.transId,
     date: payment.updatedAt.toISOString(),
