@@ -266,7 +266,7 @@ describe('an answer that does not hold', () => {
     expect(again.quoteId).not.toBe(asked.quoteId)
     expect(await shop.tries(asked.payId)).toEqual(untouched)
     const { href, attempt } = asked
-    const chosen = kind === 'offer' ? { quoteId: again.quoteId, dcc: 'refused' } : {}
+    const chosen: Record<string, string> = kind === 'offer' ? { quoteId: again.quoteId, dcc: 'refused' } : {}
     expect((await post(href, { ...cardOf(number), attempt, ...chosen })).status).toBe(303)
     expect(told).toEqual([undefined])
   })
