@@ -131,6 +131,15 @@ describe.each(pages)('%s', (_, render) => {
   })
 })
 
+test.each(['provider page', 'challenge'])('%s sends one of four words, with what it was given', name => {
+  const [, render] = pages.find(([page]) => page === name) ?? []
+  const [, form = ''] =
+    /<form method="post" action="\/pay\/x"(.*?)<\/form>/s.exec(render?.(frame) ?? '') ?? []
+  const words = [...form.matchAll(/<button [^>]*name="action" value="([a-z]+)"/g)].map(([, word]) => word)
+  expect(words).toEqual(['approve', 'decline', 'cancel', 'pending'])
+  expect(form.match(/<input type="hidden"/g)).toHaveLength(hidden.length)
+})
+
 test('test cards and test banner are for test only', () => {
   const live = renderCheckout({ ...frame, isTest: false }, checkout)
   expect(live).not.toContain('4111')
