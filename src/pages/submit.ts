@@ -82,13 +82,14 @@ async function tryInCurrency(
       { desk, offers, deps },
     )
   if (!reply) {
-    const asked = await ask(shown ? { errors: { dcc: texts.currencyMissing } } : {}, shown)
+    const why = shown ? { errors: { dcc: texts.currencyMissing } } : {}
+    // Who sends a page that is out of date is told that first, not asked about an amount it has not seen.
+    const asked = seenVersion(request) === hosted.payment.version ? await ask(why, shown) : undefined
     return asked ?? tryOnce({ request, hosted }, choice, deps)
   }
   const result = await tryOnce({ request, hosted }, { ...choice, reply }, deps)
   if (result !== 'quoteNotUsable') return result
-  const again = { title: texts.currencyTitle, message: texts.currencyAgain }
-  const asked = await ask(again)
+  const asked = await ask({ errors: { dcc: texts.currencyAgain } })
   if (asked) return asked
   if (!reply.accepted) return tryOnce({ request, hosted }, choice, deps)
   const gone = { ...state, title: texts.errorSummary, message: texts.pageOutdated, offer: null }
@@ -109,8 +110,7 @@ async function tryOnce(
     account: entry.account,
     offer: reply && { ...reply, amount: payment.amount },
     keepsCard: entry.keepsCard,
-    // Not a number: then it is no version of any payment either, and the form is out of date.
-    seenVersion: Number(request.form?.attempt),
+    seenVersion: seenVersion(request),
   }
   try {
     return await attemptPayment(attempt, engine)
@@ -120,6 +120,9 @@ async function tryOnce(
     throw error
   }
 }
+
+/** Not a number: then it is no version of any payment either, and the form is out of date. */
+const seenVersion = ({ form }: PageRequest): number => Number(form?.attempt)
 
 /** The script says it above the form, where what was typed is kept; without it there is a page of its own. */
 function slowDown(

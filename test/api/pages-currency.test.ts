@@ -225,6 +225,15 @@ describe('not asked', () => {
     expect((await shop.read(payId)).status).toBe('OK')
   })
 
+  test('422 by a page that is out of date', async () => {
+    const { payId, href } = await shop.session()
+    for (const attempt of ['', '0', '99']) {
+      const { status, html, quoteId } = await post(href, { ...cardOf(british), attempt })
+      expect([status, quoteId, html.includes('out of date')]).toEqual([422, '', true])
+    }
+    expect(await shop.tries(payId)).toEqual(untouched)
+  })
+
   test('303 after twenty offers to one payment', async () => {
     const { href } = await shop.session()
     const { attempt } = await get(href)
