@@ -182,6 +182,9 @@ describe('asked', () => {
     })
     const response = await fetch(asked.href, { method: 'POST', body })
     expect(await response.text()).toContain('£43.77')
+    const amount = { value: 5, currency: 'USD' }
+    const changed = await shop.call('PATCH', `/payments/${asked.payId}`, { amount })
+    expect(changed).toMatchObject({ status: 422, body: { responseCode: '20200011' } })
     await post(response.url, { action: 'approve' })
     expect(told).toMatchObject([{ quoteId: asked.quoteId, cardholderAmount: { value: 4377 } }])
     expect((await shop.read(asked.payId)).status).toBe('OK')
@@ -317,6 +320,15 @@ test('303 the same answer three times at once pays once', async () => {
   expect(all.map(({ status }) => status)).toEqual([303, 303, 303])
   expect(told.length).toBe(1)
   expect(await shop.tries(asked.payId)).toEqual(['OK', ['00000000']])
+})
+
+test('422 the same card in the other currency: what was chosen last is on record', async () => {
+  const asked = await ask(declining)
+  const { attempt } = await reply(asked, 'accepted', { number: declining })
+  expect(await recordOf(asked.payId)).toMatchObject({ accepted: true, cardholderAmount: { currency: 'USD' } })
+  expect((await reply({ ...asked, attempt }, 'refused', { number: declining })).status).toBe(422)
+  expect(told).toMatchObject([{ quoteId: asked.quoteId }, undefined])
+  expect(await recordOf(asked.payId)).toEqual({ quoteId: asked.quoteId, accepted: false })
 })
 
 test('422 a decline keeps the choice, and the next try pays at the same rate', async () => {

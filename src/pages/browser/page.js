@@ -121,6 +121,8 @@ const describeCard = form => {
 /** The server asks for the currency before it tries the payment: what it offers is put where it would have put it. */
 function showChoice(form, { quoteId, places, buttons }) {
   const choice = find('[data-choice]', form)
+  // The merchant has begun to offer it since the page was opened: only a new page has a place for it.
+  if (choice === null) return location.reload()
   const quote = find('[name="quoteId"]', choice)
   // The same offer again: what was chosen is still chosen.
   if (!choice.hidden && quote.value === quoteId) return
@@ -174,7 +176,7 @@ function showAnswer(form, { title, message, errors = {}, attempt, choice }) {
   const usual = message ? notice?.dataset.declined : notice?.dataset.title
   const isOnlyAsked = choice && !message && Object.keys(errors).length === 0
   showNotice(isOnlyAsked ? '' : (title ?? usual), message, errors)
-  if (isOnlyAsked) find('[data-choice]', form).focus()
+  if (isOnlyAsked) find('[data-choice]', form)?.focus()
 }
 
 async function pay(form) {
