@@ -322,6 +322,14 @@ test('303 the same answer three times at once pays once', async () => {
   expect(await shop.tries(asked.payId)).toEqual(['OK', ['00000000']])
 })
 
+test('of two payments that accept one offer at once, one gets it', async () => {
+  const [one, other] = [await ask(), await ask()]
+  const sent = [one, { ...other, quoteId: one.quoteId }].map(asked => reply(asked, 'accepted'))
+  const statuses = (await Promise.all(sent)).map(({ status }) => status)
+  expect(statuses.toSorted()).toEqual([303, 422])
+  expect(told).toMatchObject([{ quoteId: one.quoteId }])
+})
+
 test('422 the same card in the other currency: what was chosen last is on record', async () => {
   const asked = await ask(declining)
   const { attempt } = await reply(asked, 'accepted', { number: declining })
