@@ -11,8 +11,6 @@ import { CommitRefused } from '#operations/payment-queue.ts'
 import { quoteConversion } from '#operations/quote-conversion.ts'
 import type { Quote } from '#storage/quotes.ts'
 
-export type { Quote }
-
 export interface Offering {
   readonly merchant: Merchant
   readonly payment: Pick<Payment, 'payId' | 'amount' | 'transId'>

@@ -2,8 +2,7 @@
  * The answer of a customer on a page of ours to an offer of its own currency. An offer belongs to the payment that takes
  * it first, and later tries of that payment may take it again while it lasts: a mistyped code costs nobody the rate.
  */
-import type { PayId } from '#domain/ids.ts'
-import { parseXId } from '#domain/ids.ts'
+import { type PayId, parseXId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
