@@ -1,5 +1,5 @@
-/** What `merchant set` may change about a merchant's pages: the methods they offer, how they look, who may frame them. */
-import { type Command, InvalidArgumentError } from 'commander'
+/** What `merchant set` may change about a merchant's pages: the methods and currencies they offer, how they look, who may frame them. */
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Theme } from '#domain/merchant.ts'
 import { isWebAddress } from '#domain/text.ts'
 import { explainUnknownType } from '#methods/nearest-types.ts'
@@ -25,6 +25,7 @@ export interface PageOptions {
   readonly themeBackground?: string
   readonly themeFont?: string
   readonly frameOrigins?: Given<readonly string[]>
+  readonly dcc?: 'on' | 'off'
 }
 
 export function addPageOptions(command: Command): Command {
@@ -46,6 +47,12 @@ export function addPageOptions(command: Command): Command {
       '--frame-origins <origins>',
       'sites that may show its pages in a frame, separated by commas; none: nobody',
       parseOrigins,
+    )
+    .addOption(
+      new Option('--dcc <switch>', 'whether its pages offer to pay in the currency of the card').choices([
+        'on',
+        'off',
+      ]),
     )
 }
 
@@ -116,11 +123,12 @@ export interface PageChange {
   readonly methods?: readonly string[] | null
   readonly theme?: Theme | null
   readonly frameOrigins?: readonly string[] | null
+  readonly dcc?: boolean
 }
 
 /** What is named changes; of the look, what is not named stays as it is. */
 export function toPageChange(options: PageOptions, current: Theme | undefined): PageChange {
-  const { methods, frameOrigins, themeAccent, themeBackground, themeLogo, themeFont } = options
+  const { methods, frameOrigins, dcc, themeAccent, themeBackground, themeLogo, themeFont } = options
   const given = { accent: themeAccent, background: themeBackground, logoUrl: themeLogo, font: themeFont }
   const named = Object.entries(given).filter(([, value]) => value !== undefined)
   const look = Object.entries({ ...current, ...Object.fromEntries(named) }).filter(
@@ -130,5 +138,6 @@ export function toPageChange(options: PageOptions, current: Theme | undefined): 
     ...(methods === undefined ? {} : { methods: orNull(methods) }),
     ...(named.length === 0 ? {} : { theme: look.length === 0 ? null : Object.fromEntries(look) }),
     ...(frameOrigins === undefined ? {} : { frameOrigins: orNull(frameOrigins) }),
+    ...(dcc === undefined ? {} : { dcc: dcc === 'on' }),
   }
 }

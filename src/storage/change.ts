@@ -224,7 +224,9 @@ function extentOf(before: Payment, after: Payment): PaymentUpdate['extent'] {
 const isOtherCard = (before: Instrument | undefined, after: Instrument | undefined): boolean =>
   before?.cardId !== after?.cardId ||
   before?.expiryDate !== after?.expiryDate ||
-  before?.cardHolderName !== after?.cardHolderName
+  before?.cardHolderName !== after?.cardHolderName ||
+  // The same card in another currency is another choice.
+  before?.dcc !== after?.dcc
 
 const isOtherAccount = (
   before: AccountInstrument | undefined,

@@ -311,7 +311,7 @@ interface GuardingUpdate {
 
 /**
  * A quote is used by one payment. As with a payment's version, the row that is locked and looked at again is the truth.
- * A change that takes a quote gives birth to a payment and updates none, so the two kinds of guard never meet in one.
+ * A change that takes a quote updates no payment, so the two kinds of guard never meet in one.
  */
 function takeQuote(): GuardingUpdate {
   const input = inputName('quote')
