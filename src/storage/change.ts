@@ -111,6 +111,8 @@ export interface IntentClaim {
   readonly payId: PayId
   /** Absent: none was made so far. */
   readonly expectedPayId?: PayId
+  /** Of all payments that were made from it so far. */
+  readonly declines: number
 }
 
 export interface Change {

@@ -88,7 +88,12 @@ export function createTimerWorker({ engine, finder, findMerchant }: TimerDeps): 
   return {
     runDue,
     async runAllDue() {
-      while ((await runDue()) === chunk);
+      if ((await runDue()) < chunk) return
+      // There is more than one round can take: two at a time, so that nobody waits for the last of a round.
+      const drain = async () => {
+        while ((await runDue()) === chunk);
+      }
+      await Promise.all([drain(), drain()])
     },
   }
 }
