@@ -9,6 +9,11 @@ export default defineConfig({
     pool: 'forks',
     // 2: the smallest machine we care about has two cores, and PostgreSQL wants its share.
     maxWorkers: 2,
+    // One process runs many files: what they import is read once, which is a third of the whole time (measured).
+    isolate: false,
+    // 60 s: a bound for what hangs, far above any test that waits for real processes on a busy machine.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // What tests start reads its sources compiled.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), 'tollgate-compile-cache') },
     projects: [
@@ -19,9 +24,6 @@ export default defineConfig({
           name: 'database',
           include: ['test/**/*.test.ts'],
           globalSetup: 'test/support/global-setup.ts',
-          // 60 s: a bound for what hangs, far above any test that waits for real processes on a busy machine.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
         },
       },
     ],

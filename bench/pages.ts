@@ -9,9 +9,12 @@ import { fileURLToPath } from 'node:url'
 import { type Line, ratiosOf, showRates, showRatio, spreadOf } from '#bench/figures.ts'
 import type { GatewayProcess } from '#bench/gateway-process.ts'
 import { type Stage, withClient } from '#bench/stage.ts'
+import { simulatedBy } from '#connectors/registry.ts'
+import { createSimulator } from '#connectors/simulator/simulator.ts'
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Engine } from '#operations/engine.ts'
+import type { LookUps } from '#operations/look-ups.ts'
 import { createDesk } from '#pages/desk.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createPaymentReader } from '#storage/payments.ts'
@@ -151,8 +154,9 @@ async function countRenders(
   if (!payment) throw new Error('the session is gone')
   const merchant = { merchantId, name: 'Bench', disabled: false, clockOffsetMs: 0 } as Merchant
   const desk = createDesk({
-    // Rendering asks nobody.
-    engine: {} as Engine,
+    // Rendering asks nobody but the provider for its plan.
+    engine: { connectors: simulatedBy(createSimulator()) } as Engine,
+    lookUps: {} as LookUps,
     environment: 'test',
     findMerchant: async () => merchant,
     pageTokens: { issue: () => '', read: () => undefined },

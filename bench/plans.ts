@@ -146,6 +146,13 @@ async function awaitCharges({ gatewayUrl }: Stage, merchantId: string, round: nu
   return withClient(gatewayUrl, async client => {
     for (;;) {
       await delay(pollMs)
+      // Cheap, while the worker is at it: counting all charges of all rounds would take its processor time away.
+      const { rows: open } = await client.query(
+        `SELECT 1 FROM payment_plan WHERE merchant_id = $1
+           AND (next_payment_date <= (now() AT TIME ZONE 'UTC')::date OR charging_pay_id IS NOT NULL) LIMIT 1`,
+        [merchantId],
+      )
+      if (open.length > 0) continue
       const { rows } = await client.query<Charged>(
         `SELECT count(*) FILTER (WHERE number <= ${planCount}) AS charged, count(DISTINCT plan_id) AS plans,
            extract(epoch FROM max(sent_at) FILTER (WHERE number <= ${planCount})

@@ -4,7 +4,6 @@
  * installed when this one is too old. It decides nothing else.
  */
 import { spawn } from 'node:child_process'
-import module from 'node:module'
 import { constants } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { findNode, isModernEnough, missingNode } from './pinned-node.js'
@@ -26,8 +25,6 @@ async function runHere() {
     if (type === 'ExperimentalWarning' && /type stripping/i.test(String(warning))) return
     emitWarning.call(process, warning, ...rest)
   }
-  // Some hundred files of TypeScript: read and compiled once, not at every start. Where nothing can be written, they are.
-  module.enableCompileCache?.()
   await import('../src/main.ts')
 }
 

@@ -357,6 +357,7 @@ async function createServer(
     pages: referencePages(describe),
     pageRoutes: createPageRoutes({
       engine,
+      lookUps: services.lookUps,
       environment,
       findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
       pageTokens: parts.pageTokens,

@@ -12,6 +12,7 @@ import {
   makeDataFolder,
   startServer,
   tollgate,
+  tollgateHere,
 } from '#test/support/command-line.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import { cardPayment } from '#test/support/gateway.ts'
@@ -156,7 +157,7 @@ test.each([
   [['vault', 'purge', '--unused-for', 'PT23H'], 'It must be an ISO 8601 duration of a day at least'],
   [['keys', 'rotate', 'mer_x'], 'too many arguments'],
 ])('%j is wrong usage', async (words, sentence) => {
-  expect(await run(...words)).toMatchObject({
+  expect(await tollgateHere(words)).toMatchObject({
     code: 2,
     stdout: '',
     stderr: expect.stringContaining(sentence),
@@ -175,7 +176,7 @@ test.each([
     ['--unused-for <duration>', '--dry-run', 'There is no way back'],
   ],
 ])('%j helps', async (words, parts) => {
-  const { code, stdout } = await run(...words)
+  const { code, stdout } = await tollgateHere(words)
   expect(code).toBe(0)
   for (const part of parts) expect(stdout.replace(/\s+/g, ' ')).toContain(part)
 })

@@ -12,6 +12,7 @@ import {
   readPids,
   startServer,
   tollgate,
+  tollgateHere,
 } from '#test/support/command-line.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 
@@ -59,6 +60,7 @@ test('while no server runs, a merchant is created, listed, changed and keeps its
     methods: null,
     theme: null,
     frameOrigins: null,
+    dcc: false,
     createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
   }
   expect(await list()).toContainEqual(fresh)
@@ -86,11 +88,14 @@ test("a merchant's pages: what is named changes, the rest stays, none takes it b
     JSON.parse((await run('merchant', 'set', merchantId, ...words.split(' '), '--json')).stdout)
   const look = '--theme-accent #0B5FFF --theme-font serif --theme-logo https://cdn.example/a.svg'
   expect(
-    await set(`--methods CARD,IDEAL,CARD ${look} --frame-origins https://a.example,http://localhost:3000`),
+    await set(
+      `--methods CARD,IDEAL,CARD ${look} --frame-origins https://a.example,http://localhost:3000 --dcc on`,
+    ),
   ).toMatchObject({
     methods: ['CARD', 'IDEAL'],
     theme: { accent: '#0b5fff', font: 'serif', logoUrl: 'https://cdn.example/a.svg' },
     frameOrigins: ['https://a.example', 'http://localhost:3000'],
+    dcc: true,
   })
   const partly = await set('--theme-font none --theme-background #fff8ee')
   expect(partly.theme).toEqual({
@@ -98,10 +103,10 @@ test("a merchant's pages: what is named changes, the rest stays, none takes it b
     logoUrl: 'https://cdn.example/a.svg',
     background: '#fff8ee',
   })
-  expect(partly.methods).toEqual(['CARD', 'IDEAL'])
+  expect(partly).toMatchObject({ methods: ['CARD', 'IDEAL'], dcc: true })
   const bare =
-    '--theme-accent none --theme-background none --theme-logo none --methods none --frame-origins none'
-  expect(await set(bare)).toMatchObject({ methods: null, theme: null, frameOrigins: null })
+    '--theme-accent none --theme-background none --theme-logo none --methods none --frame-origins none --dcc off'
+  expect(await set(bare)).toMatchObject({ methods: null, theme: null, frameOrigins: null, dcc: false })
 })
 
 test('for people there are lines and tables, and secrets only once', async () => {
@@ -207,9 +212,10 @@ test.each([
   [['merchant', 'set', 'mer_x', '--theme-font', 'Comic'], 'It must be one of system, humanist'],
   [['merchant', 'set', 'mer_x', '--frame-origins', 'https://a.example/path'], 'without a path, or none.'],
   [['merchant', 'set', 'mer_x', '--frame-origins', 'http://a.example'], 'without a path, or none.'],
+  [['merchant', 'set', 'mer_x', '--dcc', 'yes'], 'Allowed choices are on, off.'],
   [['key', 'rotate', 'mer_x', '--overlap-hours', '721'], 'It must be a whole number from 0 to 720.'],
 ])('%j is wrong usage: exit code 2, one sentence', async (words, sentence) => {
-  const { code, stdout, stderr } = await run(...words)
+  const { code, stdout, stderr } = await tollgateHere(words)
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(sentence)
   expect(stderr).toMatch(/^tollgate: [^\n]+\n(\([^\n]+\)\n)?$/)
@@ -274,8 +280,15 @@ test.each([
     ['--overlap-hours <hours>', 'default: 24'],
   ],
   [['--version'], ['.']],
-])('%j helps, whatever the environment holds', async (words, parts) => {
-  const { code, stdout, stderr } = await tollgate(words, { PORT: 'nonsense' })
+])('%j helps', async (words, parts) => {
+  const { code, stdout, stderr } = await tollgateHere(words)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   for (const part of parts) expect(stdout).toContain(part)
+})
+
+test('help helps and wrong words end with 2, whatever the environment holds', async () => {
+  const env = { PORT: 'nonsense' }
+  const [helped, wrong] = await Promise.all([tollgate(['help'], env), tollgate(['foo'], env)])
+  expect(helped).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('Usage: tollgate') })
+  expect(wrong).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining("unknown command 'foo'") })
 })

@@ -1,34 +1,11 @@
-/** docs/services.md cannot lie: its examples are executed, its tables compared with what is there. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+/** The tables of docs/services.md, compared with what is there. Its examples are run by docs-examples.test.ts. */
+import { expect, test } from 'vitest'
 import { updatedCards } from '#connectors/simulator/card-updates.ts'
 import { readBinHeading } from '#domain/bin-file.ts'
 import { endpoints } from '#endpoints/index.ts'
-import { createExampleRunner, listExamples } from '#test/support/doc-examples.ts'
 import { readDocument, readTables } from '#test/support/docs.ts'
-import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 
 const document = readDocument('docs/services.md')
-const examples = listExamples(document)
-
-let gateway: TestGateway
-let run: ReturnType<typeof createExampleRunner>
-beforeAll(async () => {
-  gateway = await startTestGateway()
-  run = createExampleRunner(gateway)
-})
-afterAll(() => gateway.stop())
-
-test('every service has an example', () => {
-  const paths = endpoints.filter(({ path }) => path.startsWith('/services/')).map(({ path }) => path)
-  expect(paths).toHaveLength(5)
-  const without = paths.filter(path => !examples.some(({ fence }) => fence.content.includes(path)))
-  expect(without).toEqual([])
-})
-
-/** In their order: a later one speaks of what an earlier one made. */
-test.each(examples)('line $line', async example => {
-  expect(await run(example)).toEqual([])
-})
 
 test('its table of calls is that of the endpoints', () => {
   const shown = readTables(document, 'call').map(([call = '']) => /^\[(\w+)\]/.exec(call)?.[1])

@@ -129,7 +129,7 @@ test('forty payments that claim one intent in the same moment: one is made', asy
             details: { paymentIntentId: id },
           },
           card: { number: new Secret('4111111111111111'), expiryDate: '203012' },
-          intent: { intentId: id },
+          intent: { intentId: id, declines: 0 },
         },
         (index % 2 ? left : right).gateway.engine,
       ),

@@ -44,13 +44,10 @@ async function runBoth(): Promise<void> {
     while ((await gateway.timerWorker.runDue()) > 0);
   }
   await Promise.all([run(left), run(right), run(left), run(right)])
-  // A timer that was claimed and not done comes back only after its lease, and time stands still here.
-  clock.move(leaseMs)
-  await Promise.all([run(left), run(right)])
+  // One that failed is not lost but comes a minute late: here it would look like a lost charge.
+  const failed = [left, right].flatMap(({ logged }) => logged.filter(line => line.includes('TIMER_FAILED')))
+  expect(failed).toEqual([])
 }
-
-/** A second more than the minute for which a worker claims a timer. */
-const leaseMs = 61_000
 
 test('thirty plans, three days at once, four workers in two processes', async () => {
   const planIds = await begin(30)

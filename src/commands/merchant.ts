@@ -186,6 +186,7 @@ const toJson = (merchant: ListedMerchant) => ({
   methods: merchant.methods ?? null,
   theme: merchant.theme ?? null,
   frameOrigins: merchant.frameOrigins ?? null,
+  dcc: merchant.dcc ?? false,
   createdAt: merchant.createdAt.toISOString(),
 })
 

@@ -1,9 +1,10 @@
-/** What `merchant set` may change about a merchant's pages: the methods they offer, how they look, who may frame them. */
-import { type Command, InvalidArgumentError } from 'commander'
+/** What `merchant set` may change about a merchant's pages: the methods and currencies they offer, how they look, who may frame them. */
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Theme } from '#domain/merchant.ts'
 import { isWebAddress } from '#domain/text.ts'
-import { findMethod, methodTypes } from '#methods/catalogue.ts'
 import { explainUnknownType } from '#methods/nearest-types.ts'
+// The rows themselves and not the catalogue, which brings all schemas along: help would take four times as long.
+import { rows } from '#methods/rows.ts'
 import { parseColour } from '#pages/colour.ts'
 import { carriesText, fontNames } from '#pages/theme.ts'
 
@@ -24,6 +25,7 @@ export interface PageOptions {
   readonly themeBackground?: string
   readonly themeFont?: string
   readonly frameOrigins?: Given<readonly string[]>
+  readonly dcc?: 'on' | 'off'
 }
 
 export function addPageOptions(command: Command): Command {
@@ -46,6 +48,12 @@ export function addPageOptions(command: Command): Command {
       'sites that may show its pages in a frame, separated by commas; none: nobody',
       parseOrigins,
     )
+    .addOption(
+      new Option('--dcc <switch>', 'whether its pages offer to pay in the currency of the card').choices([
+        'on',
+        'off',
+      ]),
+    )
 }
 
 const orNone =
@@ -65,9 +73,10 @@ const splitList = (text: string): readonly string[] => [
 const parseMethods = orNone(text => {
   const types = splitList(text)
   if (types.length === 0) throw new InvalidArgumentError('It must name at least one method, or none.')
-  const unknown = types.find(type => findMethod(type) === undefined)
+  const known = rows.map(({ type }) => type)
+  const unknown = types.find(type => !known.includes(type))
   if (unknown !== undefined) {
-    throw new InvalidArgumentError(`One ${explainUnknownType(unknown, methodTypes)}`)
+    throw new InvalidArgumentError(`One ${explainUnknownType(unknown, known)}`)
   }
   return types
 })
@@ -114,11 +123,12 @@ export interface PageChange {
   readonly methods?: readonly string[] | null
   readonly theme?: Theme | null
   readonly frameOrigins?: readonly string[] | null
+  readonly dcc?: boolean
 }
 
 /** What is named changes; of the look, what is not named stays as it is. */
 export function toPageChange(options: PageOptions, current: Theme | undefined): PageChange {
-  const { methods, frameOrigins, themeAccent, themeBackground, themeLogo, themeFont } = options
+  const { methods, frameOrigins, dcc, themeAccent, themeBackground, themeLogo, themeFont } = options
   const given = { accent: themeAccent, background: themeBackground, logoUrl: themeLogo, font: themeFont }
   const named = Object.entries(given).filter(([, value]) => value !== undefined)
   const look = Object.entries({ ...current, ...Object.fromEntries(named) }).filter(
@@ -128,5 +138,6 @@ export function toPageChange(options: PageOptions, current: Theme | undefined): 
     ...(methods === undefined ? {} : { methods: orNull(methods) }),
     ...(named.length === 0 ? {} : { theme: look.length === 0 ? null : Object.fromEntries(look) }),
     ...(frameOrigins === undefined ? {} : { frameOrigins: orNull(frameOrigins) }),
+    ...(dcc === undefined ? {} : { dcc: dcc === 'on' }),
   }
 }

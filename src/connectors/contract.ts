@@ -78,6 +78,17 @@ export type CardUpdate =
   | { readonly status: 'EXPIRY_UPDATED'; readonly expiryDate: string }
   | { readonly status: 'NO_CHANGE' | 'CARD_CLOSED' | 'CONTACT_CARDHOLDER' | 'NOT_FOUND' | 'FAILED' }
 
+/** How an amount is paid in parts, as the customer is shown it before it decides. */
+export interface InstalmentPlan {
+  readonly currency: string
+  /** YYYY-MM-DD, the first one first. */
+  readonly instalments: readonly { readonly dueDate: string; readonly value: number }[]
+  /** Interest and fees of all parts. */
+  readonly cost: number
+  /** What the customer pays in all. */
+  readonly total: number
+}
+
 export interface OperationRequest {
   readonly operation: OperationType
   readonly merchantId: MerchantId
@@ -155,6 +166,8 @@ export interface Connector {
   prepare(request: Omit<AuthorizationRequest, 'prepared' | 'send'>, approval?: Prepared): Prepared
   /** What the customer must know to take the step that `prepare` asked for: a reference, an account to pay to. */
   instruct?(request: Omit<AuthorizationRequest, 'send'>): ProviderFacts | undefined
+  /** The parts in which the customer of this method would pay, bought at that moment. Pure: a page asks it while it is drawn. */
+  instalments?(method: Method, amount: Money, at: Date): InstalmentPlan | undefined
   /** What a customer of the test environment would type into a form. No other environment has such customers. */
   testInstrument?(method: Method): { readonly card?: CardData; readonly account?: AccountData }
   authorize(request: AuthorizationRequest): Promise<AuthorizationOutcome>

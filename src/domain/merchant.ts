@@ -28,6 +28,8 @@ export interface Merchant {
   readonly theme?: Theme
   /** Origins whose pages may show ours in a frame; none unless given. */
   readonly frameOrigins?: readonly string[]
+  /** Whether its pages offer to pay in the currency of the customer's card; not unless given. */
+  readonly dcc?: boolean
   /** How far this merchant's clock runs ahead of real time. Always 0 in live. */
   readonly clockOffsetMs: number
 }

@@ -191,6 +191,9 @@ export const cancelledCode = (speaker: Speaker): string => `2${moduleOf(speaker)
 /** Never arrived, however often it was sent: for the merchant the same as an issuer that cannot be reached. */
 export const unreachedCode = (speaker: Speaker): string => declineCode(speaker, '91')
 
+/** A provider's no. One that never heard of it, and a customer who turned back or stayed away, said none. */
+export const isDecline = (code: string): boolean => !/0391$|0402$|0703$/.test(code)
+
 const byCode: ReadonlyMap<string, ResponseCode> = new Map(fixed.map(entry => [entry.code, entry]))
 const knownModules: ReadonlySet<string> = new Set(Object.values(modules))
 

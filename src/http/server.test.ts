@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, answer } from '#http/endpoint.ts'
 import { InvalidField, NotFound, Unavailable } from '#http/ports.ts'
@@ -404,6 +404,41 @@ describe('over a socket', () => {
     expect(await long.heard()).toMatch(/^HTTP\/1\.1 431 .*application\/problem\+json/s)
     const nonsense = await talk(port, 'nonsense\r\n\r\n')
     expect(await nonsense.heard()).toMatch(/^HTTP\/1\.1 400 /)
+    await own.app.close()
+  })
+
+  test('431 in answer to HEAD has no body, also when the verb came in an earlier packet', async () => {
+    const own = await createToy()
+    const port = await listen(own)
+    const line = `x-long: ${'x'.repeat(20_000)}\r\n\r\n`
+    const empty = /^HTTP\/1\.1 431 .*\r\ncontent-length: 0\r\n.*\r\nconnection: close\r\n\r\n$/s
+    expect(await (await talk(port, `HEAD / HTTP/1.1\r\nhost: x\r\n${line}`)).heard()).toMatch(empty)
+    const connected = once(own.app.server, 'connection')
+    const inTwo = await talk(port, 'HEAD / HTTP/1.1\r\nhost: x\r\n')
+    const [socket] = (await connected) as [Socket]
+    await expect.poll(() => socket.bytesRead).toBeGreaterThan(0)
+    inTwo.say(line)
+    expect(await inTwo.heard()).toMatch(empty)
+    await own.app.close()
+  })
+
+  test('whoever is still sending hears its 431 all the same, once', async () => {
+    const own = await createToy()
+    const port = await listen(own)
+    // 8 MiB: more than the buffers of a connection hold, so that much of it comes after the answer.
+    const long = await talk(port, `GET / HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(8 * 1_048_576)}`)
+    expect((await long.heard()).split('HTTP/1.1 ')).toEqual(['', expect.stringMatching(/^431 .*"traceId"/s)])
+    await own.app.close()
+  })
+
+  test('nonsense behind a request that is being answered cuts the connection without a word', async () => {
+    const own = await createToy()
+    const port = await listen(own)
+    own.handle = () => new Promise(() => {})
+    const first = await talk(port, `${ask('/api/v2/toys/1')}\r\n`)
+    await expect.poll(() => own.credentials.finds).toBe(1)
+    first.say('nonsense\r\n\r\n')
+    expect(await first.heard()).toBe('')
     await own.app.close()
   })
 

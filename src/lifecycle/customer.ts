@@ -75,6 +75,13 @@ export function namedCustomer({ kind, details }: Payment): string | undefined {
   return kind === 'PAYMENT' && named !== undefined && named !== '' ? named : undefined
 }
 
+/**
+ * Whose card or account on file a payment without its customer is made with; undefined where that is nobody's. Kept with
+ * the payment, so that whoever settles it knows.
+ */
+export const chargedCustomer = ({ details }: Payment): CustomerId | undefined =>
+  details.chargedCustomerId as CustomerId | undefined
+
 /** The payment has just succeeded, whichever way it took. */
 export const isApproval = (before: Payment, after: Payment): boolean =>
   lacksAuthorization(before) && !lacksAuthorization(after)

@@ -1,7 +1,10 @@
 /** A payment intent as the rules see it: what a shop has prepared for its app, and whether that may still be confirmed. */
 import type { IntentId, MerchantId, PayId } from '#domain/ids.ts'
+import { maximumTries } from '#lifecycle/attempt.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
+import { cancelRequest, type Ending } from '#lifecycle/expiry.ts'
 import type { Payment, PaymentStatus } from '#lifecycle/payment.ts'
+import type { IntegrationType, Method } from '#methods/rows.ts'
 import type { CreateIntent } from '#schemas/payment-intent.ts'
 
 export interface Intent {
@@ -10,6 +13,8 @@ export interface Intent {
   readonly request: CreateIntent
   readonly expiresAt: Date
   readonly createdAt: Date
+  /** How often a provider has said no, over all payments made from it. */
+  readonly declines: number
   /** The last payment made from it, as it stands. */
   readonly payment?: { readonly payId: PayId; readonly status: PaymentStatus }
 }
@@ -23,10 +28,33 @@ export const intentEnd = (now: Date): Date => new Date(now.getTime() + lifetimeM
  * A payment that failed leaves the intent open. Any other holds it, above all one whose outcome is not known: a second
  * payment beside it could take the money twice.
  */
-export function decideIntentConfirm({ payment, expiresAt }: Intent, now: Date): Decision {
+export function decideIntentConfirm({ payment, expiresAt, declines }: Intent, now: Date): Decision {
   if (payment && payment.status !== 'FAILED') return refuse('CONFIRM_NOT_EXPECTED')
   if (expiresAt.getTime() <= now.getTime()) return refuse('EXPIRED')
+  // Whoever tries out stolen cards does so in an app as well as on a page.
+  if (declines >= maximumTries) return refuse('CONFIRM_NOT_EXPECTED')
   return accept
+}
+
+/** How the customer wants to pay now. */
+export interface NextWay {
+  readonly method: Method
+  readonly integrationType: IntegrationType
+}
+
+/**
+ * The payment that holds the intent, ended in favour of another way to pay; undefined where it must stand. It may end
+ * while it waits on a page of ours and no provider has been asked, or all that were have said no: then nobody but us could
+ * still have it paid. The same page once more is no other way.
+ */
+export function giveWay(payment: Payment, next: NextWay, ending: Ending): Payment | undefined {
+  const isOurs = payment.integrationType === 'HOSTED' && payment.status === 'AUTHORIZE_REQUEST'
+  const isOther = next.integrationType !== 'HOSTED' || next.method !== payment.method
+  const isAsked = payment.operations.some(
+    ({ state, prepared }) =>
+      state !== 'FAILED' && (state !== 'AUTHORIZE_REQUEST' || prepared.step !== undefined),
+  )
+  return isOurs && isOther && !isAsked ? cancelRequest(payment, ending) : undefined
 }
 
 /** The intent that a payment was made from; it is kept with the fields of the request. */

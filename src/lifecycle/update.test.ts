@@ -29,6 +29,22 @@ describe('decideUpdate', () => {
   })
 })
 
+// Each line: what the cardholder said to its own currency, where the try stands, and the answer to another amount.
+test.each([
+  [true, 'AUTHORIZE_REQUEST', { accepted: false, refusal: 'NOT_UPDATABLE' }],
+  [false, 'AUTHORIZE_REQUEST', { accepted: true }],
+  [true, 'FAILED', { accepted: true }],
+] as const)('an offer accepted: %s, the try %s', (accepted, state, answer) => {
+  const masked = { first6Digits: '411111', last4Digits: '1111', brand: 'visa' }
+  const payment = paymentOf({
+    status: 'AUTHORIZE_REQUEST',
+    instrument: { cardId: 'c', ...masked, dcc: { quoteId: 'q', accepted } },
+    operations: [operationOf({ state })],
+  })
+  expect(decideUpdate(payment, { amount: { value: 5, currency: 'EUR' } })).toEqual(answer)
+  expect(decideUpdate(payment, { transId: 'order-2' })).toEqual({ accepted: true })
+})
+
 describe('update', () => {
   const payment = paymentOf({
     status: 'AUTHORIZE_REQUEST',

@@ -14,8 +14,14 @@ export interface UpdateCommand {
 export function decideUpdate(payment: Payment, command: UpdateCommand): Decision {
   const begun = payment.status !== 'AUTHORIZE_REQUEST'
   if (begun && (command.transId !== undefined || command.amount !== undefined)) return refuse('NOT_UPDATABLE')
+  if (command.amount !== undefined && isPromised(payment)) return refuse('NOT_UPDATABLE')
   return accept
 }
+
+/** The cardholder has agreed to an amount in its own currency, and the try that was to be paid by it still waits. */
+const isPromised = ({ instrument, operations }: Payment): boolean =>
+  instrument?.dcc?.accepted === true &&
+  operations.some(({ type, state }) => type === 'AUTHORIZATION' && state === 'AUTHORIZE_REQUEST')
 
 export function update(payment: Payment, command: UpdateCommand, now: Date): Payment {
   const { value, currency, ...amountDetails } = command.amount ?? payment.amount

@@ -193,6 +193,7 @@ export function toRecord(payment: Payment) {
     session: _session,
     planTurn: _turn,
     keepCard: _keepCard,
+    chargedCustomerId: _charged,
     ...details
   } = payment.details as Record<string, unknown> & { amount?: object }
   return {

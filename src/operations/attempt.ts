@@ -5,6 +5,7 @@
 import type { AccountData, CardData, Connector } from '#connectors/contract.ts'
 import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import type { Money } from '#domain/money.ts'
 import { acceptsTry, capturesWith, recordTry } from '#lifecycle/attempt.ts'
 import {
   type CustomerStep,
@@ -25,7 +26,9 @@ import {
   toInstrument,
 } from '#operations/create-payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { convertAgain, type Honoured, type OfferReply } from '#operations/honour-quote.ts'
 import { CommitRefused, type Step } from '#operations/payment-queue.ts'
+import { takeQuote } from '#operations/take-quote.ts'
 import { expiryTimer } from '#operations/timer.ts'
 import type { AdmittedAccount } from '#vault/accounts.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
@@ -36,6 +39,8 @@ export interface Attempt {
   readonly method: Method
   readonly card?: CardData
   readonly account?: AccountData
+  /** The customer's answer to an offer to pay in its own currency, and the amount that it was made for. */
+  readonly offer?: OfferReply & { readonly amount: Money }
   /** Whether the card may be kept for the customer's next payment; undefined where nobody was asked. */
   readonly keepsCard?: boolean
   /** The version of the payment that the customer saw: a form of an earlier one has no effect. */
@@ -45,10 +50,15 @@ export interface Attempt {
   readonly step?: CustomerStep
 }
 
-/** `stale`: the payment has moved on since the form was shown; look at it again. */
-export type AttemptResult = 'done' | 'stale'
+/**
+ * `stale`: the payment has moved on since the form was shown; look at it again. `quoteNotUsable`: the offer that was
+ * answered has ended, or is not one for this card and amount; nothing was tried.
+ */
+export type AttemptResult = 'done' | 'stale' | 'quoteNotUsable'
 
-type Begun = { readonly stale: true } | { readonly stale?: undefined; readonly send?: Authorization }
+type Begun =
+  | { readonly refused: 'stale' | 'quoteNotUsable' }
+  | { readonly refused?: undefined; readonly send?: Authorization }
 
 /** Undefined: the merchant has no such payment. */
 export async function attemptPayment(attempt: Attempt, engine: Engine): Promise<AttemptResult | undefined> {
@@ -56,7 +66,7 @@ export async function attemptPayment(attempt: Attempt, engine: Engine): Promise<
   if (!connector) return 'stale'
   const begun = await record(attempt, connector, engine)
   if (!begun) return undefined
-  if (begun.stale) return 'stale'
+  if (begun.refused) return begun.refused
   if (begun.send) {
     await engine.testCrash('afterRecord')
     await authorize(begun.send, engine)
@@ -71,11 +81,13 @@ async function record(attempt: Attempt, connector: Connector, engine: Engine): P
   for (let round = 0; round < maximumPseudoNumberTries; round += 1) {
     const card = await admitCard(attempt, round, engine)
     const kept = await admitAccount(attempt, round, engine)
+    const honoured = card && attempt.offer && (await answerOffer(attempt, { ...attempt.offer, card }, engine))
+    if (honoured && !honoured.usable) return { refused: 'quoteNotUsable' }
     try {
       const begun = await engine.queue.update({ merchantId, payId: attempt.payId }, payment =>
-        begin(payment, { ...attempt, ...ids, admitted: card, kept, connector }, engine),
+        begin(payment, { ...attempt, ...ids, admitted: card, kept, connector, honoured }, engine),
       )
-      if (card?.row && begun && !begun.stale) engine.vault.remember({ ...card, merchantId })
+      if (card?.row && begun && !begun.refused) engine.vault.remember({ ...card, merchantId })
       return begun
     } catch (error) {
       if (!(error instanceof CommitRefused)) throw error
@@ -87,21 +99,28 @@ async function record(attempt: Attempt, connector: Connector, engine: Engine): P
   throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
 }
 
+const answerOffer = (
+  { merchant, payId }: Attempt,
+  { card, amount, ...reply }: OfferReply & { readonly amount: Money; readonly card: AdmittedCard },
+  engine: Engine,
+): Promise<Honoured> => takeQuote(reply, { merchant, payId, amount, card }, engine)
+
 type Beginning = Attempt & {
   readonly xId: ReturnType<typeof newXId>
   readonly captureXId: ReturnType<typeof newXId>
   readonly admitted: AdmittedCard | undefined
   readonly kept: AdmittedAccount | undefined
   readonly connector: Connector
+  readonly honoured?: Extract<Honoured, { usable: true }>
 }
 
 function begin(payment: Payment, beginning: Beginning, engine: Engine): Step<Begun> {
-  const { merchant, method, connector, admitted, kept, card, seenVersion } = beginning
+  const { merchant, method, connector, admitted, kept, card, seenVersion, honoured } = beginning
   const now = merchantNow(engine.clock, merchant)
   // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
   const recorded = payment.operations.find(({ prepared }) => prepared.attempt === beginning.xId)
   if (recorded) return { result: recorded.state === 'SENT' ? toSending(payment, beginning, recorded) : {} }
-  if (payment.version !== seenVersion || !acceptsTry(payment, now)) return { result: { stale: true } }
+  if (payment.version !== seenVersion || !acceptsTry(payment, now)) return { result: { refused: 'stale' } }
   const question = {
     ...toQuestion(payment, { method, reference: openTry(payment)?.xId ?? beginning.xId, now }),
     simulationMode: beginning.simulationMode ?? firstMode(payment),
@@ -110,11 +129,12 @@ function begin(payment: Payment, beginning: Beginning, engine: Engine): Step<Beg
       : undefined,
     card: cardOf(card, admitted),
     account: accountOf(beginning),
+    conversion: honoured?.conversion,
   }
   const said = connector.prepare(question)
   const prepared = { ...said, step: beginning.step ?? said.step, attempt: beginning.xId }
   const provider = prepared.step && connector.instruct?.({ ...question, prepared })
-  const instrument = admitted && toInstrument(admitted, card?.cardholderName)
+  const instrument = admitted && toInstrument(admitted, card?.cardholderName, honoured?.offer)
   const account = kept && beginning.account && toAccountInstrument(kept, beginning.account)
   const next = recordTry(payment, { ...beginning, instrument, account, prepared, provider, now })
   return {
@@ -166,6 +186,8 @@ export function toQuestion(
     amount: payment.amount,
     at: now,
     hosted: payment.integrationType === 'HOSTED',
+    // What the customer was promised holds for every later step of the try.
+    conversion: convertAgain(payment.instrument?.dcc, payment.amount),
     credentialOnFile: credentialUse(payment),
     methodFields: payment.details.methodFields as Record<string, unknown> | undefined,
   }

@@ -114,6 +114,7 @@ export function toChargeCommand(
     schemeReferenceId: plan.schemeReferenceId,
     details: {
       ...details,
+      ...(plan.customerId === undefined ? {} : { chargedCustomerId: plan.customerId }),
       credentialOnFile: {
         type: isUnscheduled ? 'UNSCHEDULED' : plan.type,
         initialPayment: false,

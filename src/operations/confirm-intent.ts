@@ -5,10 +5,12 @@
 import type { IntentId, PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Refusal } from '#domain/response-codes.ts'
-import { decideIntentConfirm, type Intent } from '#lifecycle/intent.ts'
+import { decideIntentConfirm, giveWay, type Intent, type NextWay } from '#lifecycle/intent.ts'
+import { lastOperation } from '#lifecycle/payment.ts'
 import { answerRefusal, type OperationAnswer } from '#operations/answer.ts'
 import { type CreatePayment, createPayment } from '#operations/create-payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { tell } from '#operations/event.ts'
 import { type OperationKey, storeRefusal } from '#operations/key.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
 import type { Conflict } from '#storage/change.ts'
@@ -41,12 +43,15 @@ export async function confirmIntent(
     const payment = compose(intent)
     const payId = intent.payment?.payId
     const decision = decideIntentConfirm(intent, merchantNow(engine.clock, merchant))
-    if (!decision.accepted) return refuse(decision.refusal, intent, request, engine)
+    if (!decision.accepted) {
+      if (await openAgain(intent, { merchant, next: payment.command }, engine)) continue
+      return refuse(decision.refusal, intent, request, engine)
+    }
     // Nobody has claimed the intent meanwhile, so the transId is held by a payment that has nothing to do with it.
     if (met && met.payId === payId) return refuse('TRANS_ID_TAKEN', intent, request, engine)
     try {
       return await createPayment(
-        { ...payment, merchant, key, intent: { intentId, expectedPayId: payId } },
+        { ...payment, merchant, key, intent: { intentId, expectedPayId: payId, declines: intent.declines } },
         engine,
       )
     } catch (error) {
@@ -55,6 +60,27 @@ export async function confirmIntent(
     }
   }
   throw new Error(`intent ${intentId} was claimed ${maximumRounds} times under our hands`)
+}
+
+/**
+ * Ends a page that the customer has left for another way to pay, in a commit of its own before the new payment's first: at
+ * no moment are there two that could be paid. Whoever fills the page in at the same moment comes before or after.
+ */
+async function openAgain(
+  { merchantId, payment, expiresAt }: Intent,
+  { merchant, next }: { readonly merchant: Merchant; readonly next: NextWay },
+  engine: Engine,
+): Promise<boolean> {
+  const now = merchantNow(engine.clock, merchant)
+  if (payment?.status !== 'AUTHORIZE_REQUEST' || expiresAt.getTime() <= now.getTime()) return false
+  const ending = { now, xId: newXId(engine) }
+  const ended = await engine.queue.update({ merchantId, payId: payment.payId }, stored => {
+    const given = giveWay(stored, next, ending)
+    if (!given) return { result: stored.status === 'FAILED' }
+    const told = tell(given, { xId: lastOperation(given).xId, owed: true, now }, engine)
+    return { next: told.payment, alongside: told.alongside, result: true }
+  })
+  return ended === true
 }
 
 function refuse(

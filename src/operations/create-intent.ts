@@ -31,6 +31,7 @@ export async function createIntent(
     request,
     expiresAt: expiresAt ?? intentEnd(now),
     createdAt: now,
+    declines: 0,
   }
   const answer = { status: 201, json: JSON.stringify({ id: intent.intentId }) }
   const committed = await engine.commit({ insertIntent: intent, key: keyRow(key, { merchant, answer, now }) })

@@ -43,7 +43,7 @@ export interface CreatePayment {
   /** How a payment that waits for its customer is answered; as the result of an operation unless given. */
   readonly answerWaiting?: (payment: Payment, page: string) => OperationAnswer
   /** The intent that is claimed by the payment's first commit. */
-  readonly intent?: Pick<IntentClaim, 'intentId' | 'expectedPayId'>
+  readonly intent?: Pick<IntentClaim, 'intentId' | 'expectedPayId' | 'declines'>
   /** A card on file, in the place of one that the request brings; it must still be there when the payment is written. */
   readonly storedCard?: AdmittedCard
   /** The name on that card. */

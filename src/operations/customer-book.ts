@@ -3,7 +3,7 @@
  * found once is remembered; the commit itself says when that is no longer true, and then it is looked up again.
  */
 import type { CustomerId, StoredMethodId } from '#domain/ids.ts'
-import { customerDataOf, isApproval, keepsCard, namedCustomer } from '#lifecycle/customer.ts'
+import { chargedCustomer, customerDataOf, isApproval, keepsCard, namedCustomer } from '#lifecycle/customer.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { CommitRefused } from '#operations/payment-queue.ts'
 import type { Change } from '#storage/change.ts'
@@ -11,7 +11,10 @@ import type { CustomerWrite, MethodWrite } from '#storage/customer-change.ts'
 import type { CustomerReader, KnownCustomer } from '#storage/customers.ts'
 
 /** What has been found out about the customer of a payment before its outcome is recorded. */
-export interface Acquaintance {
+export type Acquaintance = Payer | Charged
+
+/** Somebody who pays. */
+interface Payer {
   readonly merchantCustomerId: string
   readonly customerId: CustomerId
   readonly methodId: StoredMethodId
@@ -19,6 +22,12 @@ export interface Acquaintance {
   readonly bornAfter?: Date
   /** The number of the card or account has been destroyed meanwhile, so it cannot be stored. */
   readonly withoutCard?: boolean
+}
+
+/** Somebody who is charged with what is on file. */
+interface Charged {
+  readonly merchantCustomerId?: undefined
+  readonly customerId: CustomerId
 }
 
 export interface CustomerBook {
@@ -46,7 +55,7 @@ export function createCustomerBook(deps: {
     remembered.set(name, customerId)
   }
 
-  async function meet({ merchantId }: Payment, merchantCustomerId: string): Promise<Acquaintance> {
+  async function meet({ merchantId }: Payment, merchantCustomerId: string): Promise<Payer> {
     const name = `${merchantId}\n${merchantCustomerId}`
     const known = remembered.get(name)
     const found: Partial<KnownCustomer> = known
@@ -67,6 +76,8 @@ export function createCustomerBook(deps: {
 
   return {
     async introduce(payment, step) {
+      const charged = chargedCustomer(payment)
+      if (charged) return introduceCharged(charged, step)
       const named = namedCustomer(payment)
       if (named === undefined) return step(undefined)
       let withoutCard = false
@@ -86,6 +97,19 @@ export function createCustomerBook(deps: {
   }
 }
 
+/** A customer that was deleted while the charge was under way is not made again for it. */
+async function introduceCharged<T>(
+  customerId: CustomerId,
+  step: (acquaintance: Acquaintance | undefined) => Promise<T>,
+): Promise<T> {
+  try {
+    return await step({ customerId })
+  } catch (error) {
+    if (error instanceof CommitRefused && error.conflict === 'customer_changed') return step(undefined)
+    throw error
+  }
+}
+
 /** The payment with its customer, and what is to be written for that; neither changes unless the payment was approved. */
 export function joinCustomer(
   before: Payment,
@@ -93,20 +117,31 @@ export function joinCustomer(
   acquaintance: Acquaintance | undefined,
   now: Date,
 ): { readonly payment: Payment; readonly alongside: Pick<Change, 'customer'> } {
-  const data = customerDataOf(after)
-  if (!acquaintance || !data || after.customerId || !isApproval(before, after)) {
-    return { payment: after, alongside: {} }
+  const isJoined = acquaintance && !after.customerId && isApproval(before, after)
+  const customer = isJoined && writeCustomer(after, acquaintance, now)
+  if (!customer) return { payment: after, alongside: {} }
+  return { payment: { ...after, customerId: customer.customerId }, alongside: { customer } }
+}
+
+function writeCustomer(payment: Payment, acquaintance: Acquaintance, now: Date): CustomerWrite | undefined {
+  const { merchantId } = payment
+  const { customerId, merchantCustomerId } = acquaintance
+  if (merchantCustomerId === undefined) {
+    const charged = payment.instrument?.cardId ?? payment.account?.accountId
+    return { merchantId, customerId, charged, usedAt: now }
   }
-  const { customerId, merchantCustomerId, bornAfter } = acquaintance
+  const data = customerDataOf(payment)
+  const { bornAfter, withoutCard, methodId } = acquaintance
   const createdAt = bornAfter && new Date(Math.max(now.getTime(), bornAfter.getTime()))
-  const customer: CustomerWrite = {
-    merchantId: after.merchantId,
-    customerId,
-    birth: createdAt && { ...data, merchantCustomerId, createdAt },
-    method: acquaintance.withoutCard ? undefined : methodOf(after, acquaintance.methodId),
-    usedAt: createdAt ?? now,
-  }
-  return { payment: { ...after, customerId }, alongside: { customer } }
+  return (
+    data && {
+      merchantId,
+      customerId,
+      birth: createdAt && { ...data, merchantCustomerId, createdAt },
+      method: withoutCard ? undefined : methodOf(payment, methodId),
+      usedAt: createdAt ?? now,
+    }
+  )
 }
 
 const methodOf = (payment: Payment, methodId: StoredMethodId): MethodWrite | undefined =>

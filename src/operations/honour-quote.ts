@@ -32,10 +32,19 @@ export async function honourQuote(
   const quoteId = parseXId(reply.quoteId)
   const quote = quoteId && (await engine.quotes.find(merchant.merchantId, quoteId))
   if (!quote) return { usable: false }
-  if (!reply.accepted) return { usable: true, offer: { quoteId: quote.quoteId, accepted: false } }
-  if (!fits(quote, { ...paying, now: merchantNow(engine.clock, merchant) })) return { usable: false }
-  const { cardholderAmount, exchangeRate, markupPercentage, rateSource } = quote
-  const conversion = { quoteId: quote.quoteId, cardholderAmount, exchangeRate, markupPercentage }
+  if (!reply.accepted) return turnDown(quote)
+  const isFree = quote.payId === undefined && isMadeFor(quote, paying)
+  return isFree && isInTime(quote, merchantNow(engine.clock, merchant)) ? accept(quote) : { usable: false }
+}
+
+export const turnDown = ({ quoteId }: StoredQuote): Honoured => ({
+  usable: true,
+  offer: { quoteId, accepted: false },
+})
+
+export function accept(quote: StoredQuote): Honoured {
+  const { quoteId, cardholderAmount, exchangeRate, markupPercentage, rateSource } = quote
+  const conversion = { quoteId, cardholderAmount, exchangeRate, markupPercentage }
   return { usable: true, offer: { ...conversion, accepted: true, rateSource }, conversion }
 }
 
@@ -48,15 +57,14 @@ export function convertAgain(offer: CardholderOffer | undefined, amount: Money):
   return cardholderAmount && { quoteId, cardholderAmount, exchangeRate, markupPercentage }
 }
 
-function fits(
-  { payId, expiresAt, merchantAmount, bin }: StoredQuote,
-  { amount, card, now }: { amount: Money; card: AdmittedCard; now: Date },
-): boolean {
-  return (
-    payId === undefined &&
-    now.getTime() < expiresAt.getTime() &&
-    merchantAmount.value === amount.value &&
-    merchantAmount.currency === amount.currency &&
-    card.number.reveal().startsWith(bin)
-  )
-}
+export const isInTime = ({ expiresAt }: StoredQuote, now: Date): boolean =>
+  now.getTime() < expiresAt.getTime()
+
+/** Whether it was made for this amount and for such a card. */
+export const isMadeFor = (
+  { merchantAmount, bin }: StoredQuote,
+  { amount, card }: { readonly amount: Money; readonly card: Pick<AdmittedCard, 'number'> },
+): boolean =>
+  merchantAmount.value === amount.value &&
+  merchantAmount.currency === amount.currency &&
+  card.number.reveal().startsWith(bin)

@@ -2,9 +2,11 @@
  * What all pages share: their frame and headers, the page a payment is on right now, and where its customer goes next.
  * Nothing here changes a payment.
  */
+import type { InstalmentPlan } from '#connectors/contract.ts'
 import type { PageAnswer, PageRequest } from '#http/page-routes.ts'
 import { lastOperation, openTry } from '#lifecycle/payment.ts'
 import { formOf } from '#methods/offer.ts'
+import type { Method } from '#methods/rows.ts'
 import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
 import { type Assets, loadAssets } from '#pages/assets.ts'
 import {
@@ -27,6 +29,7 @@ import {
   showResult,
   themeOf,
 } from '#pages/show.ts'
+import { describeOffer } from '#pages/views/currency-choice.ts'
 import type { DeadEndKind } from '#pages/views/dead-end.ts'
 
 /** Where pages lie at the origin. */
@@ -53,6 +56,8 @@ export interface Desk {
   /** The form with what is wrong about it; on to where the payment stands when there is no form any more. */
   refuse(request: PageRequest, hosted: Hosted, state: FormState): PageAnswer
   reopen(hosted: Hosted): Promise<Hosted>
+  /** How the payment would be paid in parts by this method, as its provider says. */
+  planOf(hosted: Hosted, method: Method): InstalmentPlan | undefined
 }
 
 export function createDesk(deps: PageDeps): Desk {
@@ -104,20 +109,22 @@ export function createDesk(deps: PageDeps): Desk {
     }
   }
 
+  const planOf: Desk['planOf'] = ({ payment, now }, method) =>
+    deps.engine.connectors.find(method)?.instalments?.(method, payment.amount, now)
+
+  const form = (request: PageRequest, hosted: Hosted, state: FormState | undefined): PageAnswer => {
+    const place = { base: baseOf(hosted), state, planOf: (method: Method) => planOf(hosted, method) }
+    return answer(statusOf(state), showForm(hosted, frame(request, hosted), place), hosted)
+  }
+
   const show: Desk['show'] = (request, hosted, state) => {
     const stage = stageOf(hosted)
     switch (stage) {
       case 'form':
-        return answer(
-          statusOf(state),
-          showForm(hosted, frame(request, hosted), baseOf(hosted), state),
-          hosted,
-        )
+        return form(request, hosted, state)
       case 'step':
         // Who comes back from a provider's page to a choice may choose anew; without a choice there is only the way on.
-        return isOpenForm(hosted)
-          ? answer(statusOf(state), showForm(hosted, frame(request, hosted), baseOf(hosted), state), hosted)
-          : seeOther(stepAddress(hosted, deps))
+        return isOpenForm(hosted) ? form(request, hosted, state) : seeOther(stepAddress(hosted, deps))
       case 'instructions':
         return answer(200, showInstructions(hosted, frame(request, hosted)), hosted)
       case 'waiting':
@@ -149,12 +156,14 @@ export function createDesk(deps: PageDeps): Desk {
     fail,
     show,
     goOn,
+    planOf,
     refuse: (request, hosted, state) => {
       if (!isOpenForm(hosted)) return goOn(request, hosted)
       if (!wantsJson(request)) return show(request, hosted, state)
-      const { title, message, errors = {} } = state
+      const { title, message, errors = {}, offer } = state
+      const choice = offer && describeOffer(frame(request, hosted), offer)
       // 200: the script reads what is wrong from the body, and browsers would report any other status as a fault.
-      return json({ title, message, errors, attempt: String(hosted.payment.version) })
+      return json({ title, message, errors, attempt: String(hosted.payment.version), choice })
     },
     reopen: async hosted => {
       const found = await openHosted(hosted.pageToken, deps)

@@ -5,6 +5,7 @@ import { namedCustomer, type StoredCard } from '#lifecycle/customer.ts'
 import { lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { merchantNow } from '#operations/engine.ts'
+import type { LookUps } from '#operations/look-ups.ts'
 
 export interface PageSubject {
   readonly merchantId: Merchant['merchantId']
@@ -14,6 +15,8 @@ export interface PageSubject {
 
 export interface PageDeps {
   readonly engine: Engine
+  /** Card ranges and exchange rates, for offers in the customer's own currency. */
+  readonly lookUps: LookUps
   readonly environment: 'test' | 'live'
   readonly findMerchant: (merchantId: Merchant['merchantId']) => Promise<Merchant | undefined>
   readonly pageTokens: {

@@ -8,7 +8,7 @@ test('each key has its own count; the window begins with the first decline', () 
   const limits = createLimits({ most: 3, nowMs: () => now })
   for (let n = 1; n <= 3; n += 1) {
     expect(limits.allows(['address a', 'card 1'])).toBe(true)
-    limits.countDecline(['address a', `card ${n}`])
+    limits.count(['address a', `card ${n}`])
     now += minuteMs
   }
   expect(limits.allows(['address a', 'card 4'])).toBe(false)
@@ -21,8 +21,8 @@ test('each key has its own count; the window begins with the first decline', () 
 
 test('one card from many addresses is counted too', () => {
   const limits = createLimits({ most: 2, nowMs: () => 0 })
-  limits.countDecline(['address a', 'card 1'])
-  limits.countDecline(['address b', 'card 1'])
+  limits.count(['address a', 'card 1'])
+  limits.count(['address b', 'card 1'])
   expect(limits.allows(['address c', 'card 1'])).toBe(false)
   expect(limits.allows(['address c', 'card 2'])).toBe(true)
 })

@@ -1,13 +1,13 @@
 /**
- * Against whoever tries out stolen cards on a page: declines are counted by address and by card, and too many of them in
- * a while close the pages for that one. Tries that never reached a provider are our own outages and count for nothing.
- * Counted per process; the payment itself ends after ten declines, in every process.
+ * Counts what must not happen too often in a while. Against whoever tries out stolen cards on a page: declines are counted
+ * by address and by card, and too many close the pages for that one; tries that never reached a provider are our own
+ * outages and count for nothing. Counted per process; the payment itself ends after ten declines, in every process.
  */
 
 export interface Limits {
-  /** Whether this address and card may try now. */
+  /** Whether none of these has had too many. */
   allows(keys: readonly string[]): boolean
-  countDecline(keys: readonly string[]): void
+  count(keys: readonly string[]): void
 }
 
 /** 10 minutes: a person who mistyped has long given up or found the mistake by then. */
@@ -16,18 +16,18 @@ const windowMs = 600_000
 const rememberedMax = 100_000
 
 export function createLimits({ most, nowMs }: { most: number; nowMs: () => number }): Limits {
-  const declines = new Map<string, { count: number; since: number }>()
+  const counted = new Map<string, { count: number; since: number }>()
   const current = (key: string) => {
-    const known = declines.get(key)
+    const known = counted.get(key)
     return known && nowMs() - known.since < windowMs ? known : undefined
   }
   return {
     allows: keys => keys.every(key => (current(key)?.count ?? 0) < most),
-    countDecline(keys) {
-      if (declines.size > rememberedMax) declines.clear()
+    count(keys) {
+      if (counted.size > rememberedMax) counted.clear()
       for (const key of keys) {
         const { count, since } = current(key) ?? { count: 0, since: nowMs() }
-        declines.set(key, { count: count + 1, since })
+        counted.set(key, { count: count + 1, since })
       }
     },
   }

@@ -8,6 +8,7 @@ import type { PageAnswer, PageRequest, PageRoute } from '#http/page-routes.ts'
 import { openTry } from '#lifecycle/payment.ts'
 import { type CustomerAction, takeCustomerStep } from '#operations/customer-action.ts'
 import { type Assets, assetCacheControl, assetFolder, describeInventory } from '#pages/assets.ts'
+import { offersMax } from '#pages/currency.ts'
 import { baseOf, createDesk, type Desk, isOpenForm, pagePath, stepPath } from '#pages/desk.ts'
 import { type Hosted, openHosted, type PageDeps, stageOf } from '#pages/hosted.ts'
 import { createLimits } from '#pages/limits.ts'
@@ -24,7 +25,9 @@ type Handle = (request: PageRequest, hosted: Hosted) => Promise<PageAnswer>
 export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
   const desk = createDesk(deps)
   const most = desk.isTest ? testDeclinesMax : declinesMax
-  const limits = createLimits({ most, nowMs: deps.engine.clock.nowMs })
+  const { nowMs } = deps.engine.clock
+  const limits = createLimits({ most, nowMs })
+  const offers = createLimits({ most: offersMax, nowMs })
   const page = (verb: PageRoute['verb'], path: string, handle: PageRoute['handle']): PageRoute => ({
     verb,
     path,
@@ -42,7 +45,7 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     page(
       'POST',
       `${pagePath}{pageToken}`,
-      own((request, hosted) => submitForm({ request, hosted }, { desk, limits, deps })),
+      own((request, hosted) => submitForm({ request, hosted }, { desk, limits, offers, deps })),
     ),
     page(
       'POST',
@@ -142,7 +145,8 @@ function showEnd(request: PageRequest, hosted: Hosted, desk: Desk): PageAnswer {
 
 function showOtherPage(request: PageRequest, hosted: Hosted, desk: Desk): PageAnswer {
   const action = `${stepPath}${request.params.pageToken}`
-  return desk.answer(200, showStep(hosted, desk.frame(request, hosted), action), hosted)
+  const step = { action, instalments: desk.planOf(hosted, hosted.payment.method) }
+  return desk.answer(200, showStep(hosted, desk.frame(request, hosted), step), hosted)
 }
 
 const codings = [

@@ -2,12 +2,14 @@
 
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { testCards } from '#connectors/simulator/test-numbers.ts'
+import type { Money } from '#domain/money.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
 import { offerFor } from '#lifecycle/attempt.ts'
 import { namedCustomer } from '#lifecycle/customer.ts'
 import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
 import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
+import { convertAgain } from '#operations/honour-quote.ts'
 import type { Assets } from '#pages/assets.ts'
 import { explainDecline } from '#pages/decline-text.ts'
 import { type Hosted, isKeptAnyway, mandateOf, returnUrl, type Stage } from '#pages/hosted.ts'
@@ -17,8 +19,10 @@ import { summarizeOrder } from '#pages/order-lines.ts'
 import type { FontName, Theme } from '#pages/theme.ts'
 import type { CardForm } from '#pages/views/card-form.ts'
 import { labelMethod, type MethodOption, renderCheckout } from '#pages/views/checkout.ts'
+import type { CurrencyOffer } from '#pages/views/currency-choice.ts'
 import { type DeadEndKind, renderDeadEnd, statusOfDeadEnd } from '#pages/views/dead-end.ts'
 import type { FormNotice } from '#pages/views/field.ts'
+import type { InstalmentSchedule } from '#pages/views/instalment-schedule.ts'
 import { type InstructionName, renderInstructions } from '#pages/views/instructions.ts'
 import { type ResultKind, renderResult } from '#pages/views/result.ts'
 import { renderChallenge, renderProviderPage } from '#pages/views/test-pages.ts'
@@ -52,37 +56,47 @@ export interface Rendered {
 
 /** What was entered before, as far as it may be shown again, and what was wrong with it. */
 export interface FormState extends FormNotice {
+  /** The choice of a currency. Null: the one that was shown holds no more. */
+  readonly offer?: CurrencyOffer | null
   readonly chosen?: string
   readonly entered?: Readonly<Record<string, string>>
 }
 
-/** `base` is the path of the payment's page. */
-export function showForm(hosted: Hosted, frame: PageFrame, base: string, state: FormState = {}): string {
-  const { payment, merchant } = hosted
+export interface FormPlace {
+  /** The path of the payment's page. */
+  readonly base: string
+  readonly state?: FormState | undefined
+  /** How a method would be paid in parts. */
+  readonly planOf: (method: Method) => InstalmentSchedule | undefined
+}
+
+export function showForm(hosted: Hosted, frame: PageFrame, { base, state = {}, planOf }: FormPlace): string {
+  const { payment } = hosted
   const last = lastOperation(payment)
   const declined =
     last.state === 'FAILED' ? explainDecline(last.responseCode, frame.language.texts) : undefined
   return renderCheckout(frame, {
     order: orderOf(payment),
-    methods: optionsOf(offerFor(payment, merchant.methods), hosted, frame, state),
+    methods: optionsOf(hosted, frame, { base, state, planOf }),
     chosen: state.chosen ?? payment.method.type,
     action: base,
     hidden: [{ name: 'attempt', value: String(payment.version) }],
     cancelAction: `${base}/cancel`,
     isOnlySaving: payment.amount.value === 0,
     title: state.title,
-    message: state.errors ? state.message : (state.message ?? declined),
+    // An earlier decline is old news to whoever is asked for something else.
+    message: state.errors || state.offer ? state.message : (state.message ?? declined),
     errors: state.errors,
   })
 }
 
 /** One card form on a page: the general method takes every card, so the single brands beside it would only repeat it. */
 function optionsOf(
-  methods: readonly Method[],
   hosted: Hosted,
   frame: PageFrame,
-  state: FormState,
+  { state = {}, planOf }: FormPlace,
 ): readonly MethodOption[] {
+  const methods = offerFor(hosted.payment, hosted.merchant.methods)
   const firstCard = methods.find(method => formOf(method) === 'card')
   const { entered = {} } = state
   return methods
@@ -92,6 +106,7 @@ function optionsOf(
       label: labelMethod(method, frame.language.texts),
       family: method.family === 'none' ? 'card' : method.family,
       flow: method.flow,
+      instalments: planOf(method),
       card: formOf(method) === 'card' ? cardForm(hosted, frame, state) : undefined,
       directDebit:
         formOf(method) === 'account'
@@ -107,8 +122,8 @@ function optionsOf(
     }))
 }
 
-function cardForm(hosted: Hosted, frame: PageFrame, { entered = {} }: FormState): CardForm {
-  const { payment, remembered } = hosted
+function cardForm(hosted: Hosted, frame: PageFrame, { entered = {}, offer }: FormState): CardForm {
+  const { merchant, payment, remembered } = hosted
   const { instrument } = payment
   return {
     remembered: remembered.map(({ methodId, brand, last4Digits, expiryDate }) => ({
@@ -119,6 +134,7 @@ function cardForm(hosted: Hosted, frame: PageFrame, { entered = {} }: FormState)
     })),
     mayBeSaved: namedCustomer(payment) !== undefined && !isKeptAnyway(payment),
     testCards: frame.isTest ? offeredTestCards : undefined,
+    offer: merchant.dcc || offer ? (offer ?? null) : undefined,
     entered: {
       expiry: entered.expiry ?? toEntry(instrument?.expiryDate),
       cardholderName: entered.cardholderName ?? instrument?.cardHolderName,
@@ -171,13 +187,21 @@ export function showInstructions({ payment }: Hosted, frame: PageFrame): string 
   })
 }
 
+/** What the customer pays: in its own currency where it chose that. */
+const amountOf = ({ instrument, amount }: Payment): Money =>
+  convertAgain(instrument?.dcc, amount)?.cardholderAmount ?? amount
+
 /** The amount as a page of the test environment sends it back. */
 export const shownAmount = ({ amount }: Payment): string => `${amount.value} ${amount.currency}`
 
 /** The page of a provider or issuer, played by the test environment. */
-export function showStep({ payment }: Hosted, frame: PageFrame, action: string): string {
+export function showStep(
+  { payment }: Hosted,
+  frame: PageFrame,
+  { action, instalments }: { readonly action: string; readonly instalments?: InstalmentSchedule | undefined },
+): string {
   // What the customer agrees to is what this page shows: should the merchant change it meanwhile, the page is shown anew.
-  const step = { amount: payment.amount, action, hidden: [{ name: 'shown', value: shownAmount(payment) }] }
+  const step = { amount: amountOf(payment), action, hidden: [{ name: 'shown', value: shownAmount(payment) }] }
   const { instrument } = payment
   return openTry(payment)?.prepared.step === 'challenge' && instrument
     ? renderChallenge(frame, {
@@ -190,6 +214,7 @@ export function showStep({ payment }: Hosted, frame: PageFrame, action: string):
         ...step,
         methodLabel: labelMethod(payment.method, frame.language.texts),
         reference: payment.transId,
+        instalments,
       })
 }
 
@@ -207,7 +232,7 @@ export function showResult({ payment }: Hosted, frame: PageFrame, stage: Stage):
     return showDeadEnd(frame, stage === 'tooManyTries' ? stage : 'expired', payment).html
   return renderResult(frame, {
     kind,
-    amount: payment.amount,
+    amount: amountOf(payment),
     methodLabel: labelMethod(payment.method, frame.language.texts),
     reference: payment.transId,
     date: payment.updatedAt.toISOString(),

@@ -6,21 +6,30 @@ import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 import { type AttemptResult, attemptPayment } from '#operations/attempt.ts'
 import { UnknownPseudoNumber } from '#operations/create-payment.ts'
+import type { OfferReply } from '#operations/honour-quote.ts'
+import { askForCurrency, readShownOffer, type ShownOffer, toReply } from '#pages/currency.ts'
 import { explainDecline } from '#pages/decline-text.ts'
 import { type Desk, isOpenForm, wantsJson } from '#pages/desk.ts'
 import { type FilledIn, notRemembered, readEntries } from '#pages/entries.ts'
 import { type Hosted, type PageDeps, stageOf } from '#pages/hosted.ts'
 import type { Limits } from '#pages/limits.ts'
+import type { FormState } from '#pages/show.ts'
 
 export interface Submission {
   readonly request: PageRequest
   readonly hosted: Hosted
 }
 
-export async function submitForm(
-  { request, hosted }: Submission,
-  { desk, limits, deps }: { readonly desk: Desk; readonly limits: Limits; readonly deps: PageDeps },
-): Promise<PageAnswer> {
+export interface Counter {
+  readonly desk: Desk
+  /** Of declines, and of offers to pay in another currency. */
+  readonly limits: Limits
+  readonly offers: Limits
+  readonly deps: PageDeps
+}
+
+export async function submitForm({ request, hosted }: Submission, counter: Counter): Promise<PageAnswer> {
+  const { desk, limits } = counter
   if (!isOpenForm(hosted)) return desk.goOn(request, hosted)
   const { merchant, payment } = hosted
   const entered = request.form ?? {}
@@ -34,13 +43,18 @@ export async function submitForm(
   if (errors) return desk.refuse(request, hosted, { errors, entered, chosen: method.type })
   const keys = limitKeys(request, hosted, entry)
   if (!limits.allows(keys)) return slowDown({ request, hosted }, { desk, chosen: method.type })
-  const result = await tryOnce({ request, hosted }, { method, entry }, deps)
+  const result = await tryInCurrency({ request, hosted }, { method, entry }, counter)
+  if (typeof result === 'object') return result
   const after = await desk.reopen(hosted)
-  if (countDeclines(after.payment) > countDeclines(payment)) limits.countDecline(keys)
+  if (countDeclines(after.payment) > countDeclines(payment)) limits.count(keys)
   if (stageOf(after) !== 'form') return desk.goOn(request, after)
   if (result === 'stale') return desk.refuse(request, after, { ...outdated, chosen: method.type })
   const message = explainDecline(lastOperation(after.payment).responseCode, texts)
-  return desk.refuse(request, after, { message, entered, chosen: method.type })
+  const state = { message, entered, chosen: method.type }
+  // What was chosen before stays with the form, as everything else.
+  const shown = entry.card && readShownOffer(entered)
+  const asked = shown && (await askForCurrency({ request, hosted: after, entry, state, shown }, counter))
+  return asked ?? desk.refuse(request, after, state)
 }
 
 interface Choice {
@@ -48,9 +62,43 @@ interface Choice {
   readonly entry: FilledIn
 }
 
+/**
+ * Asks for the currency first where there is a choice and none was made. An answer to an offer that has ended or was made
+ * for another card is asked for anew; who accepted one and gets none instead must see the other amount before it pays.
+ */
+async function tryInCurrency(
+  { request, hosted }: Submission,
+  choice: Choice,
+  { desk, offers, deps }: Counter,
+): Promise<AttemptResult | PageAnswer | undefined> {
+  const { texts } = desk.frame(request, hosted).language
+  const entered = request.form ?? {}
+  const shown = choice.entry.card && readShownOffer(entered)
+  const reply = toReply(shown)
+  const state = { entered, chosen: choice.method.type }
+  const ask = (why: FormState, kept?: ShownOffer) =>
+    askForCurrency(
+      { request, hosted, entry: choice.entry, state: { ...state, ...why }, shown: kept },
+      { desk, offers, deps },
+    )
+  if (!reply) {
+    const why = shown ? { errors: { dcc: texts.currencyMissing } } : {}
+    // Who sends a page that is out of date is told that first, not asked about an amount it has not seen.
+    const asked = seenVersion(request) === hosted.payment.version ? await ask(why, shown) : undefined
+    return asked ?? tryOnce({ request, hosted }, choice, deps)
+  }
+  const result = await tryOnce({ request, hosted }, { ...choice, reply }, deps)
+  if (result !== 'quoteNotUsable') return result
+  const asked = await ask({ errors: { dcc: texts.currencyAgain } })
+  if (asked) return asked
+  if (!reply.accepted) return tryOnce({ request, hosted }, choice, deps)
+  const gone = { ...state, title: texts.errorSummary, message: texts.pageOutdated, offer: null }
+  return desk.refuse(request, hosted, gone)
+}
+
 async function tryOnce(
   { request, hosted }: Submission,
-  { method, entry }: Choice,
+  { method, entry, reply }: Choice & { readonly reply?: OfferReply },
   { engine }: PageDeps,
 ): Promise<AttemptResult | undefined> {
   const { merchant, payment } = hosted
@@ -60,9 +108,9 @@ async function tryOnce(
     method,
     card: entry.card && { ...entry.card, threeDs: { ...preferencesOf(hosted).threeDsPolicy } },
     account: entry.account,
+    offer: reply && { ...reply, amount: payment.amount },
     keepsCard: entry.keepsCard,
-    // Not a number: then it is no version of any payment either, and the form is out of date.
-    seenVersion: Number(request.form?.attempt),
+    seenVersion: seenVersion(request),
   }
   try {
     return await attemptPayment(attempt, engine)
@@ -72,6 +120,9 @@ async function tryOnce(
     throw error
   }
 }
+
+/** Not a number: then it is no version of any payment either, and the form is out of date. */
+const seenVersion = ({ form }: PageRequest): number => Number(form?.attempt)
 
 /** The script says it above the form, where what was typed is kept; without it there is a page of its own. */
 function slowDown(

@@ -111,6 +111,8 @@ export interface IntentClaim {
   readonly payId: PayId
   /** Absent: none was made so far. */
   readonly expectedPayId?: PayId
+  /** Of all payments that were made from it so far. */
+  readonly declines: number
 }
 
 export interface Change {
@@ -224,7 +226,9 @@ function extentOf(before: Payment, after: Payment): PaymentUpdate['extent'] {
 const isOtherCard = (before: Instrument | undefined, after: Instrument | undefined): boolean =>
   before?.cardId !== after?.cardId ||
   before?.expiryDate !== after?.expiryDate ||
-  before?.cardHolderName !== after?.cardHolderName
+  before?.cardHolderName !== after?.cardHolderName ||
+  // The same card in another currency is another choice.
+  before?.dcc !== after?.dcc
 
 const isOtherAccount = (
   before: AccountInstrument | undefined,

@@ -177,7 +177,7 @@ const parts = {
     write: insertInto('payment_intent', 'intent'),
   },
   intentClaim: {
-    columns: [...intentKey, ['pay_id', 'uuid'], ['expected_pay_id', 'uuid']],
+    columns: [...intentKey, ['pay_id', 'uuid'], ['expected_pay_id', 'uuid'], ['declines', 'smallint']],
     write: undefined,
   },
   ...planParts,
@@ -311,7 +311,7 @@ interface GuardingUpdate {
 
 /**
  * A quote is used by one payment. As with a payment's version, the row that is locked and looked at again is the truth.
- * A change that takes a quote gives birth to a payment and updates none, so the two kinds of guard never meet in one.
+ * A change that takes a quote updates no payment, so the two kinds of guard never meet in one.
  */
 function takeQuote(): GuardingUpdate {
   const input = inputName('quote')
@@ -342,7 +342,7 @@ function updatePayment(part: keyof typeof updatedColumns): GuardingUpdate {
 function claimIntent(): GuardingUpdate {
   const input = inputName('intentClaim')
   const updated = 'intent_claimed'
-  const cte = `${updated} AS (UPDATE payment_intent t SET pay_id = i.pay_id FROM ${input} i
+  const cte = `${updated} AS (UPDATE payment_intent t SET pay_id = i.pay_id, declines = i.declines FROM ${input} i
       WHERE ${match(intentKey)} AND t.pay_id IS NOT DISTINCT FROM i.expected_pay_id
         AND i.c NOT IN (SELECT c FROM taken)
       RETURNING i.c)`

@@ -29,6 +29,8 @@ export interface CustomerWrite {
   /** Given when nobody is known under the merchant's id yet. */
   readonly birth?: CustomerData & { readonly merchantCustomerId: string; readonly createdAt: Date }
   readonly method?: MethodWrite
+  /** The card or account on file that was charged: only dated, never stored again. */
+  readonly charged?: string
   /** In the merchant's time. */
   readonly usedAt: Date
 }
@@ -67,7 +69,7 @@ interface CustomerRows {
 
 /** A new customer is written with its card or account; one that is known is checked, and what was used is dated. */
 export function pushCustomer(rows: CustomerRows, write: CustomerWrite, c: number): void {
-  const { merchantId, customerId, birth, method, usedAt } = write
+  const { merchantId, customerId, birth, method, charged, usedAt } = write
   const key = { c, merchant_id: merchantId, customer_id: customerId }
   if (birth) {
     const { merchantCustomerId, createdAt } = birth
@@ -78,8 +80,9 @@ export function pushCustomer(rows: CustomerRows, write: CustomerWrite, c: number
       created_at: createdAt,
     })
   } else {
-    rows.customerUse.push({ ...key, used_at: usedAt, alone: method === undefined })
+    rows.customerUse.push({ ...key, used_at: usedAt, alone: (method ?? charged) === undefined })
   }
+  if (charged !== undefined) rows.methodUse.push({ ...key, held_id: charged, used_at: usedAt })
   if (!method) return
   const used = { ...key, ...heldBy(method), used_at: usedAt }
   rows.method.push({

@@ -85,8 +85,11 @@ export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}):
 
 const done: Committed = { committed: true }
 
+/** 5: of two that wait for each other one goes through, so who loses five times in a row has met five others. */
+const maximumDeadlocks = 5
+
 /** Never throws: every waiting caller gets its own answer. */
-async function writeBatch(pool: Pool, batch: readonly Waiting[]): Promise<void> {
+async function writeBatch(pool: Pool, batch: readonly Waiting[], deadlocks = 0): Promise<void> {
   try {
     const refused = await write(
       pool,
@@ -103,6 +106,7 @@ async function writeBatch(pool: Pool, batch: readonly Waiting[]): Promise<void> 
       for (const waiting of batch) await writeBatch(pool, [waiting])
       return
     }
+    if (isLostRace(error) && deadlocks < maximumDeadlocks) return writeBatch(pool, batch, deadlocks + 1)
     const conflict = batch.length === 1 ? conflictOf(error) : undefined
     for (const waiting of batch) {
       if (conflict) waiting.resolve({ committed: false, conflict })
@@ -189,6 +193,10 @@ const isRolledBack = (error: unknown): boolean =>
   typeof (error as { code?: unknown }).code === 'string' &&
   /^[0-9A-Z]{5}$/.test((error as { code: string }).code) &&
   !isConnectionClass(error)
+
+/** Two statements that locked the same rows in different order: nothing of this one was written, and it may go again. */
+const isLostRace = (error: unknown): boolean =>
+  /^(40001|40P01)$/.test((error as { code?: string }).code ?? '')
 
 /** Class 08 and 57P01–57P03: the server ended the connection, so what became of the statement is not known. */
 const isConnectionClass = (error: unknown): boolean =>

@@ -1,5 +1,6 @@
 /** Reading payment intents, and their rows for the group commit. Every query is scoped by merchant. */
 import { type IntentId, type MerchantId, type PayId, parseIntentId } from '#domain/ids.ts'
+import { isDecline } from '#domain/response-codes.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import type { PaymentStatus } from '#lifecycle/payment.ts'
 import type { IntentClaim } from '#storage/change.ts'
@@ -17,13 +18,18 @@ interface IntentRow {
   readonly created_at: Date
   readonly pay_id: PayId | null
   readonly status: PaymentStatus | null
+  readonly declines: number
+  readonly failures: readonly string[]
 }
 
 export function createIntentReader({ readers }: Database): IntentReader {
   async function find(merchantId: MerchantId, intentId: IntentId): Promise<Intent | undefined> {
     const { rows } = await readers.query<IntentRow>({
       name: 'intent_by_id',
-      text: `SELECT i.request, i.expires_at, i.created_at, p.pay_id, p.status FROM payment_intent i
+      text: `SELECT i.request, i.expires_at, i.created_at, i.declines, p.pay_id, p.status,
+               ARRAY(SELECT o.response_code FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
+                 AND o.type IN ('AUTHORIZATION', 'CONFIRM') AND o.state = 'FAILED') AS failures
+             FROM payment_intent i
              LEFT JOIN payment p ON p.merchant_id = i.merchant_id AND p.pay_id = i.pay_id
              WHERE i.merchant_id = $1 AND i.intent_id = $2`,
       values: [merchantId, intentId],
@@ -43,6 +49,7 @@ const toIntent = (row: IntentRow): Omit<Intent, 'merchantId' | 'intentId'> => ({
   request: row.request,
   expiresAt: row.expires_at,
   createdAt: row.created_at,
+  declines: row.declines + row.failures.filter(isDecline).length,
   payment: row.pay_id && row.status ? { payId: row.pay_id, status: row.status } : undefined,
 })
 
@@ -62,4 +69,5 @@ export const fromIntentClaim = (claim: IntentClaim, c: number) => ({
   intent_id: claim.intentId,
   pay_id: claim.payId,
   expected_pay_id: claim.expectedPayId,
+  declines: claim.declines,
 })

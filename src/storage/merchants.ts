@@ -14,6 +14,7 @@ export interface MerchantSettings {
   readonly methods?: readonly string[] | null
   readonly theme?: Theme | null
   readonly frameOrigins?: readonly string[] | null
+  readonly dcc?: boolean
 }
 
 export interface NewMerchant {
@@ -59,12 +60,13 @@ interface MerchantRow {
   methods: string[] | null
   theme: Theme | null
   frame_origins: string[] | null
+  dcc: boolean
   created_at: Date
 }
 
 const columns =
   'm.merchant_id, m.name, m.disabled, m.webhook_kind, m.webhook_url, m.requests_per_second, m.clock_offset_ms, ' +
-  'm.methods, m.theme, m.frame_origins, m.created_at'
+  'm.methods, m.theme, m.frame_origins, m.dcc, m.created_at'
 
 const toMerchant = (row: MerchantRow): Merchant => ({
   merchantId: row.merchant_id as MerchantId,
@@ -77,6 +79,7 @@ const toMerchant = (row: MerchantRow): Merchant => ({
   methods: row.methods ?? undefined,
   theme: row.theme ?? undefined,
   frameOrigins: row.frame_origins ?? undefined,
+  dcc: row.dcc,
 })
 
 export function createMerchantStore({ readers, writers }: Database): MerchantStore {
@@ -124,7 +127,7 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
            webhook_kind = coalesce($4, webhook_kind), webhook_url = CASE WHEN $5 THEN $6 ELSE webhook_url END,
            requests_per_second = coalesce($7, requests_per_second),
            methods = CASE WHEN $8 THEN $9::text[] ELSE methods END, theme = CASE WHEN $10 THEN $11::json ELSE theme END,
-           frame_origins = CASE WHEN $12 THEN $13::text[] ELSE frame_origins END
+           frame_origins = CASE WHEN $12 THEN $13::text[] ELSE frame_origins END, dcc = coalesce($14, dcc)
          WHERE merchant_id = $1`,
         [
           merchantId,
@@ -140,6 +143,7 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
           settings.theme ? JSON.stringify(settings.theme) : null,
           settings.frameOrigins !== undefined,
           settings.frameOrigins,
+          settings.dcc,
         ],
       )
       return rowCount === 1

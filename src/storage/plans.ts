@@ -4,6 +4,7 @@ import type { AccountInstrument, Instrument, Payment, PaymentStatus } from '#lif
 import type { Plan, PlanHistory, PlanStatus, RecurringTerms } from '#lifecycle/plan.ts'
 import { pageSize } from '#schemas/customer.ts'
 import type { Database } from '#storage/database.ts'
+import { gatherLookUps, wantedRows, wantedValues } from '#storage/gather.ts'
 
 export interface PlanConditions {
   readonly status?: PlanStatus
@@ -213,6 +214,25 @@ const comparisons: Readonly<Record<keyof PlanConditions, string>> = {
 }
 
 export function createPlanReader({ readers }: Database): PlanReader {
+  const lookUpChargeable = gatherLookUps<ChargeableRow>(
+    async wanted => {
+      const { rows } = await readers.query<ChargeableRow>({
+        name: 'plans_to_charge',
+        // From what is wanted to each plan by its key, whatever the statistics say.
+        text: `SELECT ${columns}, p.method, p.capture_method, p.delayed_hours, p.instrument, p.account,
+                 p.details->'urls'->>'webhook' AS webhook, p.card_id AS instrument_card_id,
+                 v.expiry_date AS vault_expiry_date, m.expiry_date AS stored_expiry_date,
+                 m.card_holder_name AS stored_holder_name
+               FROM ${wantedRows} CROSS JOIN LATERAL (SELECT * FROM payment_plan pl
+                 WHERE pl.merchant_id = w.merchant_id AND pl.plan_id = w.id OFFSET 0) pl
+               ${withInitial} ${withMethod}
+               LEFT JOIN vault_card v ON v.merchant_id = pl.merchant_id AND v.card_id = pl.card_id`,
+        values: wantedValues(wanted),
+      })
+      return rows
+    },
+    row => ({ merchantId: row.merchant_id as MerchantId, id: row.plan_id }),
+  )
   return {
     async find(merchantId, planId) {
       const { rows } = await readers.query<PlanRow & HistoryRow>({
@@ -225,18 +245,8 @@ export function createPlanReader({ readers }: Database): PlanReader {
     },
 
     async findChargeable(merchantId, planId) {
-      const { rows } = await readers.query<ChargeableRow>({
-        name: 'plan_to_charge',
-        text: `SELECT ${columns}, p.method, p.capture_method, p.delayed_hours, p.instrument, p.account,
-                 p.details->'urls'->>'webhook' AS webhook, p.card_id AS instrument_card_id,
-                 v.expiry_date AS vault_expiry_date, m.expiry_date AS stored_expiry_date,
-                 m.card_holder_name AS stored_holder_name
-               FROM payment_plan pl ${withInitial} ${withMethod}
-               LEFT JOIN vault_card v ON v.merchant_id = pl.merchant_id AND v.card_id = pl.card_id
-               WHERE pl.merchant_id = $1 AND pl.plan_id = $2`,
-        values: [merchantId, planId],
-      })
-      return rows[0] && toChargeable(rows[0])
+      const row = await lookUpChargeable({ merchantId, id: planId })
+      return row && toChargeable(row)
     },
 
     async list(merchantId, page, conditions) {

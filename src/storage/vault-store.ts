@@ -1,6 +1,7 @@
 /** Rows of the vault: wrapped data keys and sealed cards. Knows nothing of what is inside them. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
+import { gatherLookUps, wantedRows, wantedValues } from '#storage/gather.ts'
 
 /** The row of `installation` that holds the root secret, and before its colon the id of the master key in use. */
 export const rootSecretName = 'root_secret'
@@ -34,6 +35,20 @@ export interface VaultStore {
 
 export function createVaultStore(database: Database): VaultStore {
   const { readers, writers } = database
+  const lookUpCard = gatherLookUps<SealedCard & { readonly merchantId: MerchantId }>(
+    async wanted => {
+      const { rows } = await readers.query<SealedCard & { readonly merchantId: MerchantId }>({
+        name: 'vault_cards_by_id',
+        text: `SELECT v.merchant_id AS "merchantId", v.card_id AS "cardId", v.key_version AS "keyVersion", v.sealed,
+                 v.expiry_date AS "expiryDate"
+               FROM ${wantedRows} CROSS JOIN LATERAL (SELECT * FROM vault_card v
+                 WHERE v.merchant_id = w.merchant_id AND v.card_id = w.id OFFSET 0) v`,
+        values: wantedValues(wanted),
+      })
+      return rows
+    },
+    ({ merchantId, cardId: id }) => ({ merchantId, id }),
+  )
   return {
     async findKeys(merchantId) {
       const { rows } = await readers.query<WrappedKey>(
@@ -69,14 +84,6 @@ export function createVaultStore(database: Database): VaultStore {
       })
       return rows[0]
     },
-    async findCardById(merchantId, cardId) {
-      const { rows } = await readers.query<SealedCard>({
-        name: 'vault_card_by_id',
-        text: `SELECT card_id AS "cardId", key_version AS "keyVersion", sealed, expiry_date AS "expiryDate"
-               FROM vault_card WHERE merchant_id = $1 AND card_id = $2`,
-        values: [merchantId, cardId],
-      })
-      return rows[0]
-    },
+    findCardById: (merchantId, cardId) => lookUpCard({ merchantId, id: cardId }),
   }
 }

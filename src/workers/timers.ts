@@ -35,8 +35,14 @@ export interface TimerWorker {
 /** 60 s: longer than an inquiry may take; after a crash the timer is visible again. */
 const leaseMs = 60_000
 
-/** 200: enough to keep the providers busy, few enough to finish within a lease. */
+/** 200: enough to keep the database busy, few enough to finish within a lease. */
 const chunk = 200
+
+/**
+ * 64: two batches of commits. All of a round at once would queue for the few connections, and who queues too long gives up:
+ * on a busy machine that cost plans their hour (seen).
+ */
+const atOnce = 64
 
 export interface TimerDeps {
   readonly engine: Engine
@@ -71,18 +77,23 @@ export function createTimerWorker({ engine, finder, findMerchant }: TimerDeps): 
       claimed.toSorted((a, b) => a.runAt.getTime() - b.runAt.getTime()),
       timer => timer.payId,
     )
-    await Promise.all(
-      [...byPayment.values()].map(async timers => {
-        for (const timer of timers) await runOne(timer)
-      }),
-    )
+    const waiting = byPayment.values()
+    const runWaiting = async () => {
+      for (const timers of waiting) for (const timer of timers) await runOne(timer)
+    }
+    await Promise.all(Array.from({ length: atOnce }, runWaiting))
     return claimed.length
   }
 
   return {
     runDue,
     async runAllDue() {
-      while ((await runDue()) === chunk);
+      if ((await runDue()) < chunk) return
+      // There is more than one round can take: two at a time, so that nobody waits for the last of a round.
+      const drain = async () => {
+        while ((await runDue()) === chunk);
+      }
+      await Promise.all([drain(), drain()])
     },
   }
 }

@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { migrate } from '#storage/migrate.ts'
 import { createAcquirer } from '#test/support/acquirer.ts'
+import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
 import { cleanUpAll, makeFolder, open } from '#test/support/embedded.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
 import { methodPayment, openShop, refused, type Shop, servedTypes } from '#test/support/shop.ts'
 
 let gateway: TestGateway
@@ -97,19 +99,62 @@ describe('simulationMode is refused everywhere', () => {
   })
 })
 
-test('with a connector the whole way works, in real time', async () => {
+describe('with a connector', () => {
   const acquirer = createAcquirer()
-  const configured = await startTestGateway({
-    environment: 'live',
-    databaseUrl: url,
-    beside: gateway,
-    connectors: acquirer.connectors,
+  let configured: TestGateway
+  beforeAll(async () => {
+    configured = await startTestGateway({
+      environment: 'live',
+      databaseUrl: url,
+      beside: gateway,
+      connectors: acquirer.connectors,
+    })
   })
-  const trader = await openShop(configured)
-  const payId = await trader.sell('CARD')
-  expect((await trader.act(payId, 'refunds', 1000)).status).toBe(200)
-  expect(acquirer.ledger.map(({ operation }) => operation)).toEqual(['AUTHORIZATION', 'CAPTURE', 'REFUND'])
-  await configured.stop()
+  afterAll(() => configured.stop())
+
+  test('the whole way works, in real time', async () => {
+    const trader = await openShop(configured)
+    const payId = await trader.sell('CARD')
+    expect((await trader.act(payId, 'refunds', 1000)).status).toBe(200)
+    expect(acquirer.ledger.map(({ operation }) => operation)).toEqual(['AUTHORIZATION', 'CAPTURE', 'REFUND'])
+  })
+
+  describe('on the pages of customers', () => {
+    const urls = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
+    let trader: PageShop
+    beforeAll(async () => {
+      trader = await openPageShop(configured, { urls })
+    })
+
+    test('200 a form without test cards and without the banner', async () => {
+      const { href } = await trader.session()
+      const response = await fetch(href)
+      const html = await response.text()
+      expect(response.status).toBe(200)
+      expect(html).toContain('id="number"')
+      expect(html).not.toMatch(/test-card|Test cards|Test mode|4111 ?1111/)
+    })
+
+    const challenged = cardEntries('4000002760003184')
+
+    // Each line: whose page the simulator would play, how the customer comes there, and what it fills in first.
+    test.each([
+      ['a provider', () => trader.hosted('IDEAL'), undefined],
+      ['the bank of a card', () => trader.hosted('CARD'), challenged],
+    ])('404 the page of %s, which nobody plays here', async (_, begin, entries) => {
+      const { payId, href } = await begin()
+      const { hidden } = await openPage(href)
+      const body = entries && new URLSearchParams({ ...hidden, ...entries })
+      const sent = await fetch(href, { method: body ? 'POST' : 'GET', body, redirect: 'manual' })
+      const location = sent.headers.get('location') ?? ''
+      expect([sent.status, location]).toEqual([303, expect.stringMatching(/^\/pay\/step\//)])
+      const step = new URL(location, configured.url).href
+      const shown = await fetch(step)
+      expect([shown.status, await shown.text()]).toEqual([404, expect.not.stringContaining('approve')])
+      expect(await sendForm({ url: step, hidden: {} }, { action: 'approve' })).toBe(404)
+      expect((await trader.read(payId)).status).toBe('AUTHORIZE_REQUEST')
+    })
+  })
 })
 
 test('a database of live is refused by test', async () => {

@@ -1,20 +1,8 @@
 /** The checkout of a real gateway in a real browser: from the session to the shop's return address, whatever the way. */
 import type { Browser, BrowserContextOptions } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
-import {
-  expectSound,
-  findBrowser,
-  noticeOf,
-  openReturnPlace,
-  openTab,
-  phone,
-  press,
-  type ReturnPlace,
-  typeCard,
-  visit,
-} from '#test/support/visitor.ts'
+import { describe, expect, test } from 'vitest'
+import { setStage } from '#test/support/page-stage.ts'
+import { findBrowser, noticeOf, openTab, phone, press, typeCard } from '#test/support/visitor.ts'
 
 const found = await findBrowser()
 
@@ -28,29 +16,7 @@ const order = {
 
 describe.runIf(found)('checkout', () => {
   const browser = found as Browser
-  let gateway: TestGateway
-  let place: ReturnPlace
-  let shop: PageShop
-  const origins = () => [gateway.url, place.origin]
-
-  beforeAll(async () => {
-    gateway = await startTestGateway()
-    place = await openReturnPlace()
-    shop = await openPageShop(gateway, place)
-  })
-
-  // Also after a failure: a page left open keeps its process.
-  afterEach(async () => {
-    await Promise.all(browser.contexts().map(context => context.close()))
-  })
-
-  afterAll(async () => {
-    await browser.close()
-    await gateway.stop()
-    await place.close()
-  })
-
-  const open = (href: string, options?: BrowserContextOptions) => visit(browser, href, options)
+  const stage = setStage(browser)
 
   /** Each line: how the customer looks at the page, and in which language. */
   const looks: [string, BrowserContextOptions, string][] = [
@@ -62,30 +28,32 @@ describe.runIf(found)('checkout', () => {
   ]
 
   test.each(looks)('%s: a card pays, and the shop gets its customer back', async (_, options, language) => {
-    const { payId, href } = await shop.session({ order, language })
+    const { payId, href } = await stage.shop.session({ order, language })
     expect(href).not.toContain(payId)
-    const seen = await open(href, options)
+    const seen = await stage.open(href, options)
     const { page } = seen
     expect(await page.getAttribute('html', 'lang')).toBe(language.split('-')[0])
     expect(await page.getAttribute('html', 'dir')).toBe(/^(ar|he)/.test(language) ? 'rtl' : 'ltr')
     // As text: what the shop writes about its goods is not part of the page.
     expect(await page.locator('aside').textContent()).toContain('Felt hat <b>green</b>')
-    if (options.javaScriptEnabled !== false) await expectSound(seen, origins())
+    if (options.javaScriptEnabled !== false) await stage.expectSound(seen)
     await typeCard(page)
     await press(page)
-    await page.waitForURL(`${place.origin}/**`)
-    expect(page.url()).toBe(`${place.urls.return}&PayId=${payId}`)
-    expect(await shop.read(payId)).toMatchObject({
+    await page.waitForURL(`${stage.place.origin}/**`)
+    expect(page.url()).toBe(`${stage.place.urls.return}&PayId=${payId}`)
+    expect(await stage.shop.read(payId)).toMatchObject({
       status: 'OK',
       paymentMethods: { type: 'CARD', card: { last4Digits: '1111', cardHolderName: 'Ada Lovelace' } },
     })
     expect(seen.complaints).toEqual([])
-    expect(seen.requested.filter(url => !origins().includes(new URL(url).origin))).toEqual([])
+    expect(
+      seen.requested.filter(url => ![stage.gateway.url, stage.place.origin].includes(new URL(url).origin)),
+    ).toEqual([])
   })
 
   test('by keyboard alone', async () => {
-    const { payId, href } = await shop.session()
-    const { page } = await open(href)
+    const { payId, href } = await stage.shop.session()
+    const { page } = await stage.open(href)
     const fields = ['number', 'expiry', 'securityCode', 'cardholderName']
     const typed = ['4111111111111111', '1239', '123', 'Ada Lovelace']
     for (let presses = 0; presses < 40; presses += 1) {
@@ -96,13 +64,13 @@ describe.runIf(found)('checkout', () => {
       if (id === fields.at(-1)) break
     }
     await page.keyboard.press('Enter')
-    await page.waitForURL(`${place.origin}/thanks**`)
-    expect((await shop.read(payId)).status).toBe('OK')
+    await stage.waitForThanks(page)
+    expect((await stage.shop.read(payId)).status).toBe('OK')
   })
 
   test('a decline says why and keeps all that was typed; another card pays', async () => {
-    const { payId, href } = await shop.session()
-    const seen = await open(href)
+    const { payId, href } = await stage.shop.session()
+    const seen = await stage.open(href)
     const { page } = seen
     await typeCard(page, { number: '4000000000009995' })
     await press(page)
@@ -110,19 +78,19 @@ describe.runIf(found)('checkout', () => {
     expect(await page.inputValue('#number')).toBe('4000 0000 0000 9995')
     expect(await page.inputValue('#securityCode')).toBe('123')
     expect(await page.inputValue('#cardholderName')).toBe('Ada Lovelace')
-    await expectSound(seen, origins())
-    expect(await shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['21000351']])
+    await stage.expectSound(seen)
+    expect(await stage.shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['21000351']])
     await page.fill('#number', '4111111111111111')
     await press(page)
-    await page.waitForURL(`${place.origin}/thanks**`)
-    expect(await shop.tries(payId)).toEqual(['OK', ['21000351', '00000000']])
+    await stage.waitForThanks(page)
+    expect(await stage.shop.tries(payId)).toEqual(['OK', ['21000351', '00000000']])
   })
 
   test('without a script a decline keeps everything but number and code, which no page ever shows', async () => {
-    const { payId, href } = await shop.session({
-      customerInfo: { merchantCustomerId: 'kept', email: 'ada@shop.example' },
+    const { payId, href } = await stage.shop.session({
+      customerInfo: { merchantCustomerId: 'kept', email: 'ada@stage.shop.example' },
     })
-    const { page, statuses } = await open(href, { javaScriptEnabled: false })
+    const { page, statuses } = await stage.open(href, { javaScriptEnabled: false })
     await typeCard(page, { number: '4000000000000002', code: '987' })
     await page.check('#saveCard')
     await press(page)
@@ -135,12 +103,12 @@ describe.runIf(found)('checkout', () => {
     expect(shown).toEqual(['', '', '12/39', 'Ada Lovelace'])
     const html = await page.content()
     expect(html).not.toMatch(/value="[^"]*(4000 ?0000 ?0000 ?0002|987)/)
-    expect(await shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['21000305']])
+    expect(await stage.shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['21000305']])
   })
 
   test('after ten declines nobody may try any more', async () => {
-    const { payId, href } = await shop.session()
-    const seen = await open(href)
+    const { payId, href } = await stage.shop.session()
+    const seen = await stage.open(href)
     const { page, statuses } = seen
     await typeCard(page, { number: '4000000000000002' })
     for (let n = 1; n <= 9; n += 1) {
@@ -153,64 +121,64 @@ describe.runIf(found)('checkout', () => {
     await press(page)
     await page.getByRole('heading', { name: 'Too many tries' }).waitFor()
     expect(statuses.at(-1)).toBe(410)
-    await expectSound(seen, origins())
-    const [status, tries] = await shop.tries(payId)
+    await stage.expectSound(seen)
+    const [status, tries] = await stage.shop.tries(payId)
     expect([status, tries.length]).toEqual(['FAILED', 10])
     await page.getByRole('link', { name: /Back/ }).click()
-    await page.waitForURL(`${place.urls.cancel}?PayId=${payId}`)
+    await page.waitForURL(`${stage.place.urls.cancel}?PayId=${payId}`)
   })
 
   test('turning back leads to the cancel address, and the page is over', async () => {
-    const { payId, href } = await shop.session()
-    const { page } = await open(href)
+    const { payId, href } = await stage.shop.session()
+    const { page } = await stage.open(href)
     await page.locator('form.cancel button').click()
-    await page.waitForURL(`${place.urls.cancel}?PayId=${payId}`)
-    expect(await shop.read(payId)).toMatchObject({ status: 'FAILED', responseCode: '29000703' })
-    const again = await open(href)
+    await page.waitForURL(`${stage.place.urls.cancel}?PayId=${payId}`)
+    expect(await stage.shop.read(payId)).toMatchObject({ status: 'FAILED', responseCode: '29000703' })
+    const again = await stage.open(href)
     expect(again.statuses).toEqual([410])
-    await expectSound(again, origins())
+    await stage.expectSound(again)
   })
 
   test('the back button and a reload after paying show that it is paid, and pay nothing', async () => {
-    const { payId, href } = await shop.session()
-    const { page, statuses } = await open(href)
+    const { payId, href } = await stage.shop.session()
+    const { page, statuses } = await stage.open(href)
     await typeCard(page)
     await press(page)
-    await page.waitForURL(`${place.origin}/thanks**`)
+    await stage.waitForThanks(page)
     await page.goBack()
     await page.reload()
     await page.getByRole('heading', { name: 'already been made' }).waitFor()
     expect(statuses.at(-1)).toBe(410)
-    expect(await shop.tries(payId)).toEqual(['OK', ['00000000']])
+    expect(await stage.shop.tries(payId)).toEqual(['OK', ['00000000']])
   })
 
   test('pressed twice it pays once', async () => {
-    const { payId, href } = await shop.session()
-    const { page, requested } = await open(href)
+    const { payId, href } = await stage.shop.session()
+    const { page, requested } = await stage.open(href)
     await typeCard(page)
     await page.dblclick('button.primary')
-    await page.waitForURL(`${place.origin}/thanks**`)
+    await stage.waitForThanks(page)
     expect(requested.filter(url => url === href).length).toBe(2)
-    expect(await shop.tries(payId)).toEqual(['OK', ['00000000']])
+    expect(await stage.shop.tries(payId)).toEqual(['OK', ['00000000']])
   })
 
   // Each line: which buttons of which tab are pressed at the same moment.
   test.each([[{ javaScriptEnabled: true }], [{ javaScriptEnabled: false }]])(
     'two tabs at once pay once: %j',
     async options => {
-      const { payId, href } = await shop.session()
-      const one = await open(href, options)
+      const { payId, href } = await stage.shop.session()
+      const one = await stage.open(href, options)
       const other = await openTab(one.context, href)
       for (const { page } of [one, other]) await typeCard(page)
       await Promise.all([one, other].map(({ page }) => press(page)))
-      await Promise.all([one, other].map(({ page }) => page.waitForURL(`${place.origin}/thanks**`)))
-      expect(await shop.tries(payId)).toEqual(['OK', ['00000000']])
+      await Promise.all([one, other].map(({ page }) => page.waitForURL(`${stage.place.origin}/thanks**`)))
+      expect(await stage.shop.tries(payId)).toEqual(['OK', ['00000000']])
     },
   )
 
   test('a form of a page that was out of date asks again and pays nothing', async () => {
-    const { payId, href } = await shop.session()
-    const one = await open(href)
+    const { payId, href } = await stage.shop.session()
+    const one = await stage.open(href)
     const other = await openTab(one.context, href)
     await typeCard(one.page, { number: '4000000000000002' })
     await press(one.page)
@@ -218,51 +186,51 @@ describe.runIf(found)('checkout', () => {
     await typeCard(other.page)
     await press(other.page)
     expect(await noticeOf(other.page)).toContain('out of date')
-    expect(await shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['21000305']])
+    expect(await stage.shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['21000305']])
     await press(other.page)
-    await other.page.waitForURL(`${place.origin}/thanks**`)
-    expect(await shop.tries(payId)).toEqual(['OK', ['21000305', '00000000']])
+    await stage.waitForThanks(other.page)
+    expect(await stage.shop.tries(payId)).toEqual(['OK', ['21000305', '00000000']])
   })
 
   test('the browser is told what is wrong before anything is sent; without a script the server says it', async () => {
-    const { payId, href } = await shop.session()
-    const seen = await open(href)
+    const { payId, href } = await stage.shop.session()
+    const seen = await stage.open(href)
     await typeCard(seen.page, { number: '4111111111111112', expiry: '12/20', code: '1' })
     await press(seen.page)
     expect(await noticeOf(seen.page)).toContain('This card has expired.')
     expect(seen.requested.filter(url => url === href).length).toBe(1)
-    await expectSound(seen, origins())
-    const plain = await open(href, { javaScriptEnabled: false })
+    await stage.expectSound(seen)
+    const plain = await stage.open(href, { javaScriptEnabled: false })
     await typeCard(plain.page, { number: '4111111111111112', expiry: '12/20', code: '1' })
     await press(plain.page)
     expect(await plain.page.locator('[data-notice] a').allTextContents()).toHaveLength(3)
     expect(plain.statuses.at(-1)).toBe(422)
-    expect(await shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['60000100']])
+    expect(await stage.shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['60000100']])
   })
 
   test('a try that never reached the provider says so, and the next one pays', async () => {
-    const { payId, href } = await shop.session()
-    const { page } = await open(href)
+    const { payId, href } = await stage.shop.session()
+    const { page } = await stage.open(href)
     await typeCard(page, { number: '4000000000000259' })
     await press(page)
     expect(await noticeOf(page)).toContain('cannot be reached')
     await page.fill('#number', '4111111111111111')
     await press(page)
-    await page.waitForURL(`${place.origin}/thanks**`)
-    expect(await shop.tries(payId)).toEqual(['OK', ['21000391', '00000000']])
+    await stage.waitForThanks(page)
+    expect(await stage.shop.tries(payId)).toEqual(['OK', ['21000391', '00000000']])
   })
 
   test('an answer that was lost: the customer goes back to the shop, which hears the result later', async () => {
-    const { payId, href } = await shop.session()
-    const { page } = await open(href)
+    const { payId, href } = await stage.shop.session()
+    const { page } = await stage.open(href)
     await typeCard(page, { number: '4000000000000101' })
     await press(page)
-    await page.waitForURL(`${place.origin}/thanks**`)
-    expect((await shop.read(payId)).status).toBe('PENDING')
-    const again = await open(href)
+    await stage.waitForThanks(page)
+    expect((await stage.shop.read(payId)).status).toBe('PENDING')
+    const again = await stage.open(href)
     await again.page.getByRole('heading', { name: 'being processed' }).waitFor()
-    await expectSound(again, origins())
-    await shop.advance('PT1M')
-    expect((await shop.read(payId)).status).toBe('OK')
+    await stage.expectSound(again)
+    await stage.shop.advance('PT1M')
+    expect((await stage.shop.read(payId)).status).toBe('OK')
   })
 })

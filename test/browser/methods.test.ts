@@ -1,21 +1,10 @@
 /** Each kind of method on its page, and the pages of providers and banks that the test environment plays. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import decodeQr from 'qr/decode.js'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
-import {
-  expectSound,
-  findBrowser,
-  noticeOf,
-  openReturnPlace,
-  openTab,
-  phone,
-  press,
-  type ReturnPlace,
-  typeCard,
-  visit,
-} from '#test/support/visitor.ts'
+import { setStage } from '#test/support/page-stage.ts'
+import { findBrowser, noticeOf, openTab, phone, press, typeCard } from '#test/support/visitor.ts'
 
 const found = await findBrowser()
 
@@ -23,36 +12,15 @@ const challenged = '4000002760003184'
 
 describe.runIf(found)('methods', () => {
   const browser = found as Browser
-  let gateway: TestGateway
-  let place: ReturnPlace
-  let shop: PageShop
-  const origins = () => [gateway.url, place.origin]
-
-  beforeAll(async () => {
-    gateway = await startTestGateway()
-    place = await openReturnPlace()
-    shop = await openPageShop(gateway, place)
-  })
-
-  afterEach(async () => {
-    await Promise.all(browser.contexts().map(context => context.close()))
-  })
-
-  afterAll(async () => {
-    await browser.close()
-    await gateway.stop()
-    await place.close()
-  })
-
-  const open = (href: string, options?: BrowserContextOptions) => visit(browser, href, options)
+  const stage = setStage(browser)
   const decide = (page: Page, action: string) => page.click(`button[value="${action}"]`)
 
   async function openChallenge(options?: BrowserContextOptions) {
-    const begun = await shop.hosted('CARD')
-    const seen = await open(begun.href, options)
+    const begun = await stage.shop.hosted('CARD')
+    const seen = await stage.open(begun.href, options)
     await typeCard(seen.page, { number: challenged })
     await press(seen.page)
-    await seen.page.waitForURL(`${gateway.url}/pay/step/**`)
+    await seen.page.waitForURL(`${stage.gateway.url}/pay/step/**`)
     return { ...begun, seen, page: seen.page }
   }
 
@@ -60,10 +28,10 @@ describe.runIf(found)('methods', () => {
     test('approved: paid, with the proof on record', async () => {
       const { payId, seen, page } = await openChallenge()
       expect(await page.textContent('main')).toContain('3184')
-      await expectSound(seen, origins())
+      await stage.expectSound(seen)
       await decide(page, 'approve')
-      await page.waitForURL(`${place.origin}/thanks**`)
-      expect(await shop.read(payId)).toMatchObject({
+      await stage.waitForThanks(page)
+      expect(await stage.shop.read(payId)).toMatchObject({
         status: 'OK',
         paymentMethods: { card: { threeDsData: { transStatus: 'Y' } } },
       })
@@ -71,34 +39,34 @@ describe.runIf(found)('methods', () => {
 
     test('declined: back to the form, which says so and still has the name', async () => {
       const { payId, seen, page } = await openChallenge({ colorScheme: 'dark', viewport: phone })
-      await expectSound(seen, origins())
+      await stage.expectSound(seen)
       await decide(page, 'decline')
       expect(await noticeOf(page)).toContain('Nothing was charged')
       expect(await page.inputValue('#number')).toBe('')
       expect(await page.inputValue('#cardholderName')).toBe('Ada Lovelace')
-      expect((await shop.tries(payId))[0]).toBe('AUTHORIZE_REQUEST')
+      expect((await stage.shop.tries(payId))[0]).toBe('AUTHORIZE_REQUEST')
       await typeCard(page)
       await press(page)
-      await page.waitForURL(`${place.origin}/thanks**`)
-      expect(await shop.tries(payId)).toEqual(['OK', ['21000305', '00000000']])
+      await stage.waitForThanks(page)
+      expect(await stage.shop.tries(payId)).toEqual(['OK', ['21000305', '00000000']])
     })
 
     test('cancelled: over, and the shop gets its customer back at its basket', async () => {
       const { payId, page } = await openChallenge()
       await decide(page, 'cancel')
-      await page.waitForURL(`${place.urls.cancel}?PayId=${payId}`)
-      expect(await shop.read(payId)).toMatchObject({ status: 'FAILED', responseCode: '21000703' })
+      await page.waitForURL(`${stage.place.urls.cancel}?PayId=${payId}`)
+      expect(await stage.shop.read(payId)).toMatchObject({ status: 'FAILED', responseCode: '21000703' })
     })
 
     test('left pending: the shop waits, and the customer may still come back and approve', async () => {
       const { payId, href, seen, page } = await openChallenge({ javaScriptEnabled: false })
       await decide(page, 'pending')
-      await page.waitForURL(`${place.origin}/thanks**`)
-      expect((await shop.read(payId)).status).toBe('PENDING')
+      await stage.waitForThanks(page)
+      expect((await stage.shop.read(payId)).status).toBe('PENDING')
       const { page: later } = await openTab(seen.context, href)
       await decide(later, 'approve')
-      await later.waitForURL(`${place.origin}/thanks**`)
-      expect((await shop.read(payId)).status).toBe('OK')
+      await stage.waitForThanks(later)
+      expect((await stage.shop.read(payId)).status).toBe('OK')
     })
 
     test('the back button leads to the form again; the challenge that was left is over', async () => {
@@ -108,18 +76,18 @@ describe.runIf(found)('methods', () => {
       await page.reload()
       await typeCard(page)
       await press(page)
-      await page.waitForURL(`${place.origin}/thanks**`)
+      await stage.waitForThanks(page)
       await page.goto(left)
-      await page.waitForURL(`${place.origin}/thanks**`)
-      expect(await shop.tries(payId)).toEqual(['OK', ['00000000']])
+      await stage.waitForThanks(page)
+      expect(await stage.shop.tries(payId)).toEqual(['OK', ['00000000']])
     })
 
     test('approved in one tab and cancelled in another at once: one of them counts', async () => {
       const { payId, seen, page } = await openChallenge()
       const other = await openTab(seen.context, page.url())
       await Promise.all([decide(page, 'approve'), decide(other.page, 'cancel')])
-      await Promise.all([page, other.page].map(one => one.waitForURL(`${place.origin}/**`)))
-      const { status, amount } = await shop.read(payId)
+      await Promise.all([page, other.page].map(one => one.waitForURL(`${stage.place.origin}/**`)))
+      const { status, amount } = await stage.shop.read(payId)
       expect([
         ['OK', 4999],
         ['FAILED', 0],
@@ -133,18 +101,18 @@ describe.runIf(found)('methods', () => {
     ['PIX', 'BRL'],
     ['PROVIDERK', 'EUR'],
   ])('%s: approved on the page of its provider', async (type, currency) => {
-    const { payId, href } = await shop.hosted(type, { amount: { value: 4999, currency } })
-    const seen = await open(href)
+    const { payId, href } = await stage.shop.hosted(type, { amount: { value: 4999, currency } })
+    const seen = await stage.open(href)
     expect(await seen.page.textContent('body')).toContain('Test mode')
-    await expectSound(seen, origins())
+    await stage.expectSound(seen)
     await decide(seen.page, 'approve')
-    await seen.page.waitForURL(`${place.origin}/thanks**`)
-    expect(await shop.read(payId)).toMatchObject({ status: 'OK', paymentMethods: { type } })
+    await stage.waitForThanks(seen.page)
+    expect(await stage.shop.read(payId)).toMatchObject({ status: 'OK', paymentMethods: { type } })
   })
 
   test('a session: turned away by one provider, the customer chooses another method', async () => {
-    const { payId, href } = await shop.session({ billingAddress: { country: 'NLD' } })
-    const { page } = await open(href)
+    const { payId, href } = await stage.shop.session({ billingAddress: { country: 'NLD' } })
+    const { page } = await stage.open(href)
     const more = page.locator('[data-more] summary')
     if (await more.isVisible()) await more.click()
     await page.check('[value="IDEAL"]')
@@ -154,28 +122,28 @@ describe.runIf(found)('methods', () => {
     await page.check('[value="CARD"]')
     await typeCard(page)
     await press(page)
-    await page.waitForURL(`${place.origin}/thanks**`)
-    expect(await shop.read(payId)).toMatchObject({ status: 'OK', paymentMethods: { type: 'CARD' } })
-    expect(await shop.tries(payId)).toEqual(['OK', ['23000305', '00000000']])
+    await stage.waitForThanks(page)
+    expect(await stage.shop.read(payId)).toMatchObject({ status: 'OK', paymentMethods: { type: 'CARD' } })
+    expect(await stage.shop.tries(payId)).toEqual(['OK', ['23000305', '00000000']])
   })
 
   test('direct debit: only with the mandate, and the account is kept in the vault', async () => {
-    const { payId, href } = await shop.hosted('DIRECTDEBIT')
-    const seen = await open(href)
+    const { payId, href } = await stage.shop.hosted('DIRECTDEBIT')
+    const seen = await stage.open(href)
     const { page } = seen
     await page.fill('#accountHolder', 'Ada King')
     await page.fill('#iban', 'DE62 3704 0044 0532 0130 01')
     await press(page)
     expect(await page.textContent('#consent-error')).toContain('agree')
-    await expectSound(seen, origins())
+    await stage.expectSound(seen)
     await page.check('#consent')
     await press(page)
     expect(await noticeOf(page)).toContain('not enough money')
     expect(await page.inputValue('#iban')).toBe('DE62 3704 0044 0532 0130 01')
     await page.fill('#iban', 'DE89370400440532013000')
     await press(page)
-    await page.waitForURL(`${place.origin}/thanks**`)
-    const record = await shop.read(payId)
+    await stage.waitForThanks(page)
+    const record = await stage.shop.read(payId)
     expect(record).toMatchObject({
       status: 'OK',
       paymentMethods: {
@@ -208,57 +176,60 @@ describe.runIf(found)('methods', () => {
           canvas.height = image.height
           const context = canvas.getContext('2d')
           context.drawImage(image, 0, 0)
-          const { data } = context.getImageData(0, 0, image.width, image.height)
-          resolve({ width: image.width, height: image.height, data: Array.from(data) })
+          let bytes = ''
+          for (const byte of context.getImageData(0, 0, image.width, image.height).data)
+            bytes += String.fromCharCode(byte)
+          resolve({ width: image.width, height: image.height, bytes: btoa(bytes) })
         }
         image.src = 'data:image/png;base64,${picture.toString('base64')}'
       })`,
-    )) as { width: number; height: number; data: number[] }
+    )) as { width: number; height: number; bytes: string }
     await blank.close()
-    return decodeQr({ ...drawn, data: Uint8Array.from(drawn.data) })
+    const { width, height, bytes } = drawn
+    return decodeQr({ width, height, data: Buffer.from(bytes, 'base64') })
   }
 
-  // Each line: in light and dark the code must be black on white.
-  test.each([['light'], ['dark']] as const)(
-    'a transfer, %s: everything to copy, scan and print',
-    async colorScheme => {
-      const { payId, href } = await shop.hosted('SEPACREDITTRANSFER')
-      const seen = await open(href, { colorScheme, permissions: ['clipboard-read', 'clipboard-write'] })
-      const { page } = seen
-      await expectSound(seen, origins())
-      const { paymentMethods } = await shop.read(payId)
-      const [told] = Object.values(paymentMethods).filter(part => typeof part === 'object') as {
-        qrCode: string
-        paymentReference: string
-        account: { number: string }
-      }[]
-      expect(await scan(page)).toBe(told?.qrCode)
-      for (const [name, value] of [
-        ['IBAN', told?.account.number],
-        ['Reference', told?.paymentReference],
-      ]) {
-        await page.getByRole('button', { name: `Copy: ${name}` }).click()
-        await page.getByText('Copied').first().waitFor()
-        expect(await page.evaluate('navigator.clipboard.readText()')).toBe(value)
-      }
-      await page.evaluate('window.print = () => { document.title = "printed" }')
-      await page.click('[data-print]')
-      expect(await page.title()).toBe('printed')
-      await page.emulateMedia({ media: 'print' })
-      expect(await page.locator('[data-print]').isVisible()).toBe(false)
-      expect(await page.locator('dl.slip').isVisible()).toBe(true)
-      await shop.call('POST', `/test/payments/${payId}/customer-action`, { action: 'approve' })
-      await page.reload()
-      await page.getByRole('heading', { name: 'already been made' }).waitFor()
-    },
-  )
+  test('a transfer: everything to copy, scan and print, in light and in dark', async () => {
+    const { payId, href } = await stage.shop.hosted('SEPACREDITTRANSFER')
+    const seen = await stage.open(href, { permissions: ['clipboard-read', 'clipboard-write'] })
+    const { page } = seen
+    await stage.expectSound(seen)
+    const { paymentMethods } = await stage.shop.read(payId)
+    const [told] = Object.values(paymentMethods).filter(part => typeof part === 'object') as {
+      qrCode: string
+      paymentReference: string
+      account: { number: string }
+    }[]
+    expect(await scan(page)).toBe(told?.qrCode)
+    // The code must be black on white here, too.
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await stage.expectSound(seen)
+    expect(await scan(page)).toBe(told?.qrCode)
+    for (const [name, value] of [
+      ['IBAN', told?.account.number],
+      ['Reference', told?.paymentReference],
+    ]) {
+      await page.getByRole('button', { name: `Copy: ${name}` }).click()
+      await page.getByText('Copied').first().waitFor()
+      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(value)
+    }
+    await page.evaluate('window.print = () => { document.title = "printed" }')
+    await page.click('[data-print]')
+    expect(await page.title()).toBe('printed')
+    await page.emulateMedia({ media: 'print' })
+    expect(await page.locator('[data-print]').isVisible()).toBe(false)
+    expect(await page.locator('dl.slip').isVisible()).toBe(true)
+    await stage.shop.call('POST', `/test/payments/${payId}/customer-action`, { action: 'approve' })
+    await page.reload()
+    await page.getByRole('heading', { name: 'already been made' }).waitFor()
+  })
 
   test('a voucher from a session: its reference and deadline, also without a script', async () => {
-    const { payId, href } = await shop.session({
+    const { payId, href } = await stage.shop.session({
       allowedPaymentMethod: ['BOLETO'],
       amount: { value: 4999, currency: 'BRL' },
     })
-    const seen = await open(href, { javaScriptEnabled: false })
+    const seen = await stage.open(href, { javaScriptEnabled: false })
     await press(seen.page)
     await seen.page.locator('dl.slip').waitFor()
     const slip = await seen.page.textContent('dl.slip')
@@ -267,15 +238,15 @@ describe.runIf(found)('methods', () => {
     expect(await seen.page.locator('[data-print]').isVisible()).toBe(false)
     await seen.page.reload()
     expect(await seen.page.textContent('dl.slip')).toBe(slip)
-    expect((await shop.read(payId)).status).toBe('AUTHORIZE_REQUEST')
+    expect((await stage.shop.read(payId)).status).toBe('AUTHORIZE_REQUEST')
   })
 
   test('the page of a provider ends with the try it was for', async () => {
-    const { href } = await shop.session({
+    const { href } = await stage.shop.session({
       billingAddress: { country: 'NLD' },
       allowedPaymentMethod: ['IDEAL', 'CARD'],
     })
-    const { page, context } = await open(href)
+    const { page, context } = await stage.open(href)
     await page.check('[value="IDEAL"]')
     await press(page)
     await page.waitForURL('**/pay/step/**')
@@ -284,5 +255,89 @@ describe.runIf(found)('methods', () => {
     await noticeOf(page)
     await decide(stale.page, 'approve')
     expect(await noticeOf(stale.page)).toContain('Nothing was charged')
+  })
+
+  test('instalments: the plan is shown before they are chosen, and by their provider', async () => {
+    const { payId, href } = await stage.shop.session({ allowedPaymentMethod: ['CARD', 'PROVIDERT'] })
+    const seen = await stage.open(href, { colorScheme: 'dark', viewport: phone })
+    const { page } = seen
+    expect(await page.locator('table.plan').isVisible()).toBe(false)
+    await page.check('[value="PROVIDERT"]')
+    const sums = () => page.locator('table.plan tbody .sum').allTextContents()
+    expect(await sums()).toEqual(['€16.67', '€16.66', '€16.66'])
+    await stage.expectSound(seen)
+    await press(page)
+    await page.waitForURL('**/pay/step/**')
+    expect(await sums()).toEqual(['€16.67', '€16.66', '€16.66'])
+    await stage.expectSound(seen)
+    await decide(page, 'approve')
+    await stage.waitForThanks(page)
+    expect((await stage.shop.read(payId)).status).toBe('OK')
+  })
+
+  describe('the choice of a currency', () => {
+    let converting: PageShop
+    beforeAll(async () => {
+      converting = await openPageShop(stage.gateway, stage.place)
+      await stage.gateway.gateway.merchants.set(converting.merchantId, { dcc: true })
+    })
+
+    const choiceOf = (page: Page) => page.getByRole('radiogroup', { name: 'Choose your currency' })
+    const dccOf = async (payId: string) => (await converting.read(payId)).paymentMethods.card.dcc
+
+    /** Sends the card and waits for the question. */
+    async function ask(options?: BrowserContextOptions) {
+      const begun = await converting.session()
+      const seen = await stage.open(begun.href, options)
+      await typeCard(seen.page)
+      await press(seen.page)
+      await choiceOf(seen.page).waitFor()
+      return { ...begun, seen, page: seen.page }
+    }
+
+    test('accepted: nothing is chosen beforehand, and another card is asked anew', async () => {
+      const { payId, seen, page } = await ask()
+      expect(await page.evaluate('document.activeElement.id')).toBe('dcc')
+      expect(await page.inputValue('#number')).toBe('4111 1111 1111 1111')
+      await press(page)
+      expect(await page.textContent('#dcc-error')).toBe('Choose the currency you want to pay in.')
+      await stage.expectSound(seen)
+      await page.getByLabel('Pay in British Pound').check()
+      expect(await page.textContent('#dcc-error')).toBe('')
+      expect(await page.textContent('button.primary')).toBe('Pay £43.77')
+      await page.fill('#number', '5105105105105100')
+      expect(await choiceOf(page).isVisible()).toBe(false)
+      expect(await page.textContent('button.primary')).toBe('Pay €49.99')
+      await press(page)
+      await page.getByLabel('Pay in US Dollar').check()
+      await press(page)
+      await stage.waitForThanks(page)
+      expect(await dccOf(payId)).toMatchObject({ accepted: true, cardholderAmount: { currency: 'USD' } })
+    })
+
+    test('an offer that has ended is made anew; refused, the shop gets its own currency', async () => {
+      const { payId, seen, page } = await ask({ colorScheme: 'dark', viewport: phone })
+      await page.getByLabel('Pay in British Pound').check()
+      await converting.advance('PT10M')
+      await press(page)
+      expect(await noticeOf(page)).toContain('no longer valid')
+      expect(await page.locator('[name="dcc"]:checked').count()).toBe(0)
+      await stage.expectSound(seen)
+      await page.getByLabel('Pay in Euro').check()
+      await press(page)
+      await stage.waitForThanks(page)
+      expect(await dccOf(payId)).toEqual({ quoteId: expect.any(String), accepted: false })
+    })
+
+    test('without a script the card is typed again, and the choice is part of the page', async () => {
+      const { payId, page } = await ask({ javaScriptEnabled: false })
+      expect(await page.inputValue('#number')).toBe('')
+      expect(await page.inputValue('#cardholderName')).toBe('Ada Lovelace')
+      await page.getByLabel('Pay in British Pound').check()
+      await typeCard(page)
+      await press(page)
+      await stage.waitForThanks(page)
+      expect(await dccOf(payId)).toMatchObject({ accepted: true, cardholderAmount: { value: 4377 } })
+    })
   })
 })

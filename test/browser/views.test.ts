@@ -1,38 +1,18 @@
 /** The hosted pages in a real browser: accessible, usable by keyboard and without a script, quiet, small. */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { chooseLanguage, type Language } from '#pages/language.ts'
-import { launchBrowser } from '#test/support/browser.ts'
 import { samples } from '#test/support/page-samples.ts'
 import { type PageServer, startPageServer } from '#test/support/page-server.ts'
+import { closePages, findBrowser, findViolations, phone, visit, visitAnew } from '#test/support/visitor.ts'
 
-const started = await launchBrowser()
-if (typeof started === 'string') process.stderr.write(`browser tests are left out: ${started}\n`)
+const found = await findBrowser()
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-const phone = { width: 390, height: 844 }
-const desktop = { width: 1280, height: 860 }
 /** English words written from right to left: what is tested is the page, not the words. */
 const mirrored: Language = { ...chooseLanguage('en', undefined), tag: 'ar', direction: 'rtl' }
 
-interface Open {
-  readonly page: Page
-  readonly context: BrowserContext
-  /** Whatever the browser complained about, policy violations among it. */
-  readonly complaints: string[]
-  readonly requested: string[]
-}
-
-interface Violation {
-  readonly id: string
-  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
-}
-
-describe.runIf(typeof started !== 'string')('in a browser', () => {
-  const browser = started as Browser
+describe.runIf(found)('in a browser', () => {
+  const browser = found as Browser
   let plain: PageServer
   let turned: PageServer
   let themed: PageServer
@@ -43,36 +23,15 @@ describe.runIf(typeof started !== 'string')('in a browser', () => {
     themed = await startPageServer({ theme: { accent: '#ffd400', background: '#fff8ee', font: 'serif' } })
   })
 
-  // Also after a failure: a page left open keeps its process.
-  afterEach(async () => {
-    await Promise.all(browser.contexts().map(context => context.close()))
-  })
+  // Also after a failure: a page left open goes on asking.
+  afterEach(() => closePages(browser))
 
   afterAll(async () => {
     await browser.close()
     await Promise.all([plain.close(), turned.close(), themed.close()])
   })
 
-  async function open(url: string, options: BrowserContextOptions = {}): Promise<Open> {
-    const context = await browser.newContext({ viewport: desktop, locale: 'en-GB', ...options })
-    const page = await context.newPage()
-    const complaints: string[] = []
-    const requested: string[] = []
-    page.on('console', message => complaints.push(`${message.type()}: ${message.text()}`))
-    page.on('pageerror', error => complaints.push(String(error)))
-    page.on('request', request => requested.push(request.url()))
-    await page.goto(url)
-    return { page, context, complaints, requested }
-  }
-
-  async function findViolations(page: Page): Promise<string[]> {
-    await page.evaluate(axeSource)
-    const violations = (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })
-      .then(result => result.violations)`)) as Violation[]
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-    )
-  }
+  const open = (url: string, options?: BrowserContextOptions) => visit(browser, url, options)
 
   const every = Object.keys(samples)
   /** One of each layout: what direction and colours can break, they break here. */
@@ -109,7 +68,8 @@ describe.runIf(typeof started !== 'string')('in a browser', () => {
   )
 
   test('the first load fits into 40 kB', async () => {
-    const { page, context } = await open('about:blank')
+    // Its own profile: what is in a cache is not loaded.
+    const { page, context } = await visitAnew(browser, 'about:blank')
     const session = await context.newCDPSession(page)
     await session.send('Network.enable')
     let bytes = 0
@@ -180,17 +140,6 @@ describe.runIf(typeof started !== 'string')('in a browser', () => {
     await page.click('button.primary')
     await page.waitForURL('**/paid')
     expect(plain.posted[1]?.fields.get('type')).toBe('BLIK')
-  })
-
-  test.each(['provider', 'challenge'])('%s sends one of four words', async name => {
-    const { page } = await open(`${plain.url}/${name}`, { javaScriptEnabled: false })
-    for (const action of ['approve', 'decline', 'cancel', 'pending']) {
-      plain.posted.length = 0
-      await page.goto(`${plain.url}/${name}`)
-      await page.click(`button[value="${action}"]`)
-      await page.waitForURL('**/paid')
-      expect(plain.posted[0]?.fields.toString()).toBe(`step=step-1&action=${action}`)
-    }
   })
 
   test('digits are grouped without fighting paste, caret and deletion', async () => {
@@ -278,7 +227,7 @@ describe.runIf(typeof started !== 'string')('in a browser', () => {
   })
 
   test('a lost connection says so and lets the same attempt go again', async () => {
-    const { page, context } = await open(`${plain.url}/card`)
+    const { page, context } = await visitAnew(browser, `${plain.url}/card`)
     await typeCard(page)
     await context.setOffline(true)
     await page.click('button.primary')

@@ -4,48 +4,24 @@
  * and whoever was not approved may try again where there is a page to try on.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { examine } from '#storage/doctor.ts'
-import { type Acquirer, createAcquirer, type Fault } from '#test/support/acquirer.ts'
-import { createTestClock, secondMs } from '#test/support/clock.ts'
-import { type Crash, type CrashName, crashNames, createCrash } from '#test/support/crash.ts'
+import type { Acquirer } from '#test/support/acquirer.ts'
+import { type Crash, crashNames } from '#test/support/crash.ts'
 import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
-import {
-  startTestGateway,
-  type TestAnswer,
-  type TestGateway,
-  type TestRequest,
-} from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
-import { openShop, type Shop, urls } from '#test/support/shop.ts'
+import type { TestAnswer, TestGateway, TestRequest } from '#test/support/gateway.ts'
+import { faultOf, type Inheritance, isApproved, lucks, openInheritance } from '#test/support/inheritance.ts'
+import { type Shop, urls } from '#test/support/shop.ts'
 
-const dyingClock = createTestClock()
-const heirClock = createTestClock()
+let scene: Inheritance
 let acquirer: Acquirer
 let crash: Crash
 let dying: TestGateway
 let heir: TestGateway
 let shop: Shop
 beforeAll(async () => {
-  acquirer = createAcquirer()
-  crash = createCrash()
-  const { connectors } = acquirer
-  dying = await startTestGateway({ clock: dyingClock, connectors, testCrash: crash.testCrash })
-  heir = await startTestGateway({ clock: heirClock, connectors, beside: dying })
-  shop = await openShop(heir)
+  scene = await openInheritance()
+  ;({ acquirer, crash, dying, heir, shop } = scene)
 })
-afterAll(async () => {
-  expect(await findBrokenRules(heir.databaseUrl)).toEqual({})
-  expect((await examine(heir.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
-  await heir.stop()
-  await dying.stop()
-})
-
-const lucks = ['approved', 'declined', 'lost answer', 'never arrives'] as const
-type Luck = (typeof lucks)[number]
-const faultOf: Partial<Record<Luck, Fault>> = {
-  'lost answer': 'lost_answer',
-  'never arrives': 'lost_request',
-}
+afterAll(() => scene.close())
 
 interface Created {
   readonly payId: string
@@ -154,16 +130,6 @@ const rows: readonly Row[] = [
   },
 ]
 
-const isApproved = (point: CrashName, luck: Luck): boolean =>
-  point !== 'afterRecord' && (luck === 'approved' || luck === 'lost answer')
-
-async function inherit(): Promise<void> {
-  acquirer.heal()
-  await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
-  for (const clock of [dyingClock, heirClock]) clock.move(10 * secondMs)
-  while ((await heir.gateway.timerWorker.runDue()) > 0);
-}
-
 const messagesOf = (payId: string) => acquirer.ledger.filter(message => message.payId === payId)
 const approvedSum = (payId: string, type: string): number =>
   messagesOf(payId)
@@ -199,7 +165,7 @@ describe.each(cells)('$name dies $point, $luck', ({ point, luck, create: begin, 
       throw new Error(`it should have died, but was answered: ${JSON.stringify(await step(signal))}`)
     }
     expect(await crash.die(point, { send }, { verb: 'POST', path: '' })).toBeUndefined()
-    await inherit()
+    await scene.inherit()
 
     const approved = isApproved(point, luck)
     const record = await shop.read(payId)
@@ -229,7 +195,7 @@ describe.each(rows)('$name of which only the answer to the capture is lost', ({ 
       throw new Error(`it should have died, but was answered: ${JSON.stringify(await step(signal))}`)
     }
     expect(await crash.die(point, { send }, { verb: 'POST', path: '' })).toBeUndefined()
-    await inherit()
+    await scene.inherit()
     const record = await shop.read(created.payId)
     expectBooksOf(created.payId, record)
     expect(record.amount.capturedValue).toBe(point === 'afterRecord' ? 0 : 1000)

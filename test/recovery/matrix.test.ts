@@ -4,44 +4,27 @@
  * the lost request must answer, and whoever was not answered must be told once.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Acquirer, createAcquirer, type Fault } from '#test/support/acquirer.ts'
-import { createTestClock, secondMs } from '#test/support/clock.ts'
-import { type Crash, type CrashName, crashNames, createCrash } from '#test/support/crash.ts'
-import { startTestGateway, type TestGateway, type TestRequest } from '#test/support/gateway.ts'
-import { countEvents, findBrokenRules } from '#test/support/invariants.ts'
-import { currency, methodPayment, openShop, type Shop, tokenOf } from '#test/support/shop.ts'
+import type { Acquirer } from '#test/support/acquirer.ts'
+import { secondMs } from '#test/support/clock.ts'
+import { type Crash, crashNames } from '#test/support/crash.ts'
+import type { TestGateway, TestRequest } from '#test/support/gateway.ts'
+import { faultOf, type Inheritance, isApproved, lucks, openInheritance } from '#test/support/inheritance.ts'
+import { countEvents } from '#test/support/invariants.ts'
+import { currency, methodPayment, type Shop, tokenOf } from '#test/support/shop.ts'
 
 const hourMs = 3_600 * secondMs
 
-// Each process has its own clock, so that only the one that is to die finds a timer due.
-const dyingClock = createTestClock()
-const heirClock = createTestClock()
+let scene: Inheritance
 let acquirer: Acquirer
 let crash: Crash
 let dying: TestGateway
 let heir: TestGateway
 let shop: Shop
 beforeAll(async () => {
-  acquirer = createAcquirer()
-  crash = createCrash()
-  const { connectors } = acquirer
-  dying = await startTestGateway({ clock: dyingClock, connectors, testCrash: crash.testCrash })
-  heir = await startTestGateway({ clock: heirClock, connectors, beside: dying })
-  shop = await openShop(heir)
+  scene = await openInheritance()
+  ;({ acquirer, crash, dying, heir, shop } = scene)
 })
-afterAll(async () => {
-  expect(await findBrokenRules(heir.databaseUrl)).toEqual({})
-  await heir.stop()
-  await dying.stop()
-})
-
-const lucks = ['approved', 'declined', 'lost answer', 'never arrives'] as const
-type Luck = (typeof lucks)[number]
-
-const faultOf: Partial<Record<Luck, Fault>> = {
-  'lost answer': 'lost_answer',
-  'never arrives': 'lost_request',
-}
+afterAll(() => scene.close())
 
 /** What differs from one operation to the next. */
 interface Row {
@@ -173,10 +156,6 @@ const rows: readonly Row[] = [
   },
 ]
 
-/** What the acquirer holds when the dust has settled: before the call it can have heard nothing. */
-const isApproved = (point: CrashName, luck: Luck): boolean =>
-  point !== 'afterRecord' && (luck === 'approved' || luck === 'lost answer')
-
 let requests = 0
 
 const sumApproved = (references: readonly string[], ...types: string[]): number =>
@@ -197,14 +176,6 @@ function expectBooksOf(record: { amount: Sums; operations: { xId: string; status
   const sent = acquirer.ledger.map(({ reference }) => reference)
   expect(new Set(sent).size).toBe(sent.length)
   expect(record.operations.filter(({ status }) => status === 'PENDING')).toEqual([])
-}
-
-/** Another process finds what was left, and asks again where it must. */
-async function inherit(): Promise<void> {
-  acquirer.heal()
-  await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
-  for (const clock of [dyingClock, heirClock]) clock.move(10 * secondMs)
-  while ((await heir.gateway.timerWorker.runDue()) > 0);
 }
 
 const toRequest = (sent: Sent): TestRequest => ({
@@ -233,7 +204,7 @@ describe.each(cells)('$name dies $point, $luck', ({ point, luck, type, prepare, 
     const fault = faultOf[luck]
     if (fault) acquirer.failNext(type, fault)
     expect(await crash.die(point, dying, request)).toBeUndefined()
-    await inherit()
+    await scene.inherit()
 
     const record = await find(sent)
     const approved = isApproved(point, luck)
@@ -266,7 +237,7 @@ const firing = {
     const gone = new Promise<never>((_, reject) => {
       signal?.addEventListener('abort', () => reject(new Error('the process died')))
     })
-    dyingClock.move(hourMs)
+    scene.pass(hourMs, 'dying')
     await Promise.race([gone, dying.gateway.timerWorker.runDue()])
     throw new Error('the timer should have died')
   },
@@ -282,8 +253,8 @@ describe.each(crashNames.flatMap(point => lucks.map(luck => ({ point, luck }))))
       const fault = faultOf[luck]
       if (fault) acquirer.failNext('CAPTURE', fault)
       expect(await crash.die(point, firing, { verb: 'POST', path: '' })).toBeUndefined()
-      heirClock.move(hourMs)
-      await inherit()
+      scene.pass(hourMs, 'heir')
+      await scene.inherit()
 
       const approved = isApproved(point, luck)
       const record = await shop.read(payId)
@@ -307,7 +278,7 @@ describe.each([
     const request = toRequest(sent)
     acquirer.failNext(type, 'lost_capture_answer')
     expect(await crash.die(point, dying, request)).toBeUndefined()
-    await inherit()
+    await scene.inherit()
     const record = await find(sent)
     expectBooksOf(record)
     expect(record.status).toBe(point === 'afterRecord' ? 'FAILED' : 'OK')
@@ -323,10 +294,10 @@ test('an inquiry that learns nothing is made again, by whoever comes first, and 
   acquirer.failNext('REFUND', 'lost_answer')
   expect((await heir.send(request)).body.status).toBe('PENDING')
   acquirer.setSilent(true)
-  await inherit()
+  await scene.inherit()
   expect((await find(sent)).amount.refundedValue).toBe(0)
   acquirer.setSilent(false)
-  for (const clock of [dyingClock, heirClock]) clock.move(30 * secondMs)
+  scene.pass(30 * secondMs)
   const found = [heir, dying].map(({ gateway }) => gateway.timerWorker.runDue())
   expect((await Promise.all(found)).reduce((sum, count) => sum + count)).toBe(1)
   const record = await find(sent)

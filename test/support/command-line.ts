@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { vi } from 'vitest'
+import { run } from '#commands/program.ts'
 import { identifyProcess, waitUntil } from '#storage/embedded/processes.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -39,6 +41,23 @@ export async function tollgate(words: readonly string[], env: Env) {
     once(child, 'close') as Promise<[number | null]>,
   ])
   return { code, stdout, stderr }
+}
+
+/**
+ * The same within this process, for words that are answered before anything is opened: what is wrong with them, and help.
+ * A tenth of the time; that the process itself ends with that code is tested with real ones.
+ */
+export async function tollgateHere(words: readonly string[]) {
+  const [stdout, stderr]: [string[], string[]] = [[], []]
+  const spies = [
+    vi.spyOn(process.stdout, 'write').mockImplementation(chunk => stdout.push(String(chunk)) > 0),
+    vi.spyOn(console, 'error').mockImplementation(line => void stderr.push(`${line}\n`)),
+  ]
+  try {
+    return { code: await run(words), stdout: stdout.join(''), stderr: stderr.join('') }
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
 }
 
 export interface RunningServer {

@@ -6,9 +6,7 @@ import {
   listFences,
   splitWords,
   toRequest,
-  type Variables,
 } from '#test/support/docs.ts'
-import type { TestGateway } from '#test/support/gateway.ts'
 
 export interface DocExample {
   readonly line: number
@@ -24,29 +22,50 @@ export function listExamples(document: Document): DocExample[] {
   })
 }
 
-/** Remembers the ids of earlier answers, by the names that the document gives them. */
-export function createExampleRunner(gateway: TestGateway) {
-  let ids: Variables = {}
+/** Whose examples they are: a document has a merchant of its own. */
+export interface Reader {
+  readonly url: string
+  readonly merchantId: string
+  readonly apiKey: string
+}
+
+interface Answered {
+  readonly id?: string
+  readonly payId?: string
+  readonly quoteId?: string
+  readonly paymentPlanId?: string
+  readonly access_token?: string
+  readonly customerInfo?: { readonly gatewayCustomerId?: string }
+  readonly gatewayCustomerId?: string
+  readonly data?: readonly { readonly id: string }[]
+}
+
+/** What a reader notes down of an answer, by the names that the documents give it. */
+const notes: Readonly<Record<string, (answer: Answered) => string | undefined>> = {
+  PAY_ID: ({ payId }) => payId,
+  QUOTE_ID: ({ quoteId }) => quoteId,
+  PLAN_ID: ({ paymentPlanId }) => paymentPlanId,
+  INTENT_ID: ({ id }) => (id?.startsWith('pi_') ? id : undefined),
+  ACCESS_TOKEN: answer => answer.access_token,
+  CUSTOMER_ID: ({ customerInfo }) => customerInfo?.gatewayCustomerId,
+  // The list of one customer's methods says whose they are.
+  METHOD_ID: ({ gatewayCustomerId, data }) => (gatewayCustomerId ? data?.[0]?.id : undefined),
+}
+
+export function createExampleRunner({ url: origin, merchantId, apiKey }: Reader) {
+  const variables: Record<string, string> = {
+    TOLLGATE_API: `${origin}/api/v2`,
+    TOLLGATE_MERCHANT: merchantId,
+    TOLLGATE_KEY: apiKey,
+  }
   /** What is not as shown. */
   return async ({ fence, shown }: DocExample): Promise<string[]> => {
-    const variables = {
-      TOLLGATE_API: `${gateway.url}/api/v2`,
-      TOLLGATE_MERCHANT: gateway.merchantId,
-      TOLLGATE_KEY: gateway.apiKey,
-      ...ids,
-    }
     const { verb, url, headers, body } = toRequest(splitWords(fence.content, variables))
     const response = await fetch(url, { method: verb, headers, ...(body === undefined ? {} : { body }) })
-    const answer = (await response.json()) as {
-      payId?: string
-      quoteId?: string
-      paymentPlanId?: string
-    }
-    ids = {
-      ...ids,
-      ...(answer.payId === undefined ? {} : { PAY_ID: answer.payId }),
-      ...(answer.quoteId === undefined ? {} : { QUOTE_ID: answer.quoteId }),
-      ...(answer.paymentPlanId === undefined ? {} : { PLAN_ID: answer.paymentPlanId }),
+    const answer = (await response.json()) as Answered
+    for (const [name, read] of Object.entries(notes)) {
+      const value = read(answer)
+      if (value !== undefined) variables[name] = value
     }
     const status = `json ${response.status}`
     return [

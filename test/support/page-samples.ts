@@ -6,7 +6,7 @@ import type { PageFrame } from '#pages/layout.ts'
 import { summarizeOrder } from '#pages/order-lines.ts'
 import type { Theme } from '#pages/theme.ts'
 import { type CheckoutModel, type MethodOption, renderCheckout } from '#pages/views/checkout.ts'
-import { renderCurrencyChoice } from '#pages/views/currency-choice.ts'
+import type { CurrencyOffer } from '#pages/views/currency-choice.ts'
 import { renderDeadEnd } from '#pages/views/dead-end.ts'
 import { renderInstructions } from '#pages/views/instructions.ts'
 import { renderResult } from '#pages/views/result.ts'
@@ -129,6 +129,15 @@ const remembered = [
   { id: 'card-2', brand: 'mastercard', last4Digits: '4444', expiryDate: '203005' },
 ]
 
+export const offer: CurrencyOffer = {
+  quoteId: 'quote-1',
+  merchantAmount: amount,
+  cardholderAmount: { value: 7123, currency: 'USD' },
+  exchangeRate: '1.143339',
+  markupPercentage: '3.00',
+  rateSource: 'European Central Bank',
+}
+
 type Render = (frame: PageFrame) => string
 
 const deadEnds = [
@@ -179,15 +188,15 @@ export const samples: Readonly<Record<string, Render>> = {
     renderCheckout(frame, { ...checkoutModel, methods: [redirect('IDEAL', 'iDEAL', 'bank_redirect')] }),
   'no-method': frame => renderCheckout(frame, { ...checkoutModel, methods: [] }),
   currency: frame =>
-    renderCurrencyChoice(frame, {
-      order,
-      merchantAmount: amount,
-      cardholderAmount: { value: 7123, currency: 'USD' },
-      exchangeRate: '1.143339',
-      markupPercentage: '3.00',
-      rateSource: 'European Central Bank',
-      action: '/submit',
-      hidden: step.hidden,
+    renderCheckout(frame, {
+      ...checkoutModel,
+      methods: [
+        {
+          ...cardMethod,
+          card: { testCards, offer, entered: { expiry: '12/29', cardholderName: 'Ada King' } },
+        },
+        ...manyMethods.slice(1, 4),
+      ],
     }),
   voucher: frame =>
     renderInstructions(frame, {

@@ -31,13 +31,42 @@ export interface Visit {
   readonly statuses: number[]
 }
 
+/** By browser and options: our pages store nothing, so that customers alike may share a profile; starting one is slow. */
+const shared = new WeakMap<Browser, Map<string, Promise<BrowserContext>>>()
+
+const newContext = (browser: Browser, options: BrowserContextOptions): Promise<BrowserContext> =>
+  browser.newContext({ viewport: desktop, locale: 'en-GB', ...options })
+
 export async function visit(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
 ): Promise<Visit> {
-  const context = await browser.newContext({ viewport: desktop, locale: 'en-GB', ...options })
-  return openTab(context, url)
+  const contexts = shared.get(browser) ?? new Map<string, Promise<BrowserContext>>()
+  shared.set(browser, contexts)
+  const key = JSON.stringify(options)
+  const context = contexts.get(key) ?? newContext(browser, options)
+  contexts.set(key, context)
+  return openTab(await context, url)
+}
+
+/** With a profile of its own: nothing is in its cache, and what is done to it harms nobody else. */
+export const visitAnew = async (
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> => openTab(await newContext(browser, options), url)
+
+/** After each test: pages that others opened must not be in the way of the next one. */
+export async function closePages(browser: Browser): Promise<void> {
+  const kept = await Promise.all(shared.get(browser)?.values() ?? [])
+  await Promise.all(
+    browser
+      .contexts()
+      .flatMap(context =>
+        kept.includes(context) ? context.pages().map(page => page.close()) : [context.close()],
+      ),
+  )
 }
 
 export async function openTab(context: BrowserContext, url: string): Promise<Visit> {

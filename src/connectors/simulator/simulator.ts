@@ -13,6 +13,7 @@ import type {
 import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
 import { updateCard } from '#connectors/simulator/card-updates.ts'
 import { createFaultBook, type FaultBook } from '#connectors/simulator/faults.ts'
+import { planInstalments } from '#connectors/simulator/instalments.ts'
 import {
   type Asked,
   eciOf,
@@ -95,6 +96,8 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
     },
 
     instruct: request => toInstructions(request),
+
+    instalments: planInstalments,
 
     testInstrument: method => simulatedCustomers[formOf(method)],
 

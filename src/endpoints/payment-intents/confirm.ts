@@ -31,8 +31,9 @@ export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSche
   summary: 'Confirm a payment intent',
   description:
     'Pays an intent with the given method: an ordinary payment with what the intent says. A decline answers 422 and ' +
-    'leaves the intent open for another try. A payment that is approved, under way or of unknown outcome holds the ' +
-    'intent: further confirmations are refused. Whoever prepared the intent is told of each result by a webhook.',
+    'leaves the intent open for another try, ten times at most. A payment that is approved, under way or of unknown outcome holds the ' +
+    'intent: further confirmations are refused. A form of ours that the customer has left gives way to another type, or to ' +
+    'DIRECT. Whoever prepared the intent is told of each result by a webhook.',
   tag: 'Payment intents',
   version: '2.0.0',
   access: 'intent',

@@ -34,9 +34,11 @@ function showError(field, text) {
   const error = document.getElementById(`${field.name}-error`)
   if (error === null) return
   error.textContent = text
-  if (text === '') field.removeAttribute('aria-invalid')
-  else field.setAttribute('aria-invalid', 'true')
-  field.closest('.field, .tick')?.toggleAttribute('data-wrong', text !== '')
+  // Of several buttons for one answer none is wrong by itself: their group is.
+  const marked = field.closest('[role="radiogroup"]') ?? field
+  if (text === '') marked.removeAttribute('aria-invalid')
+  else marked.setAttribute('aria-invalid', 'true')
+  field.closest('.field, .tick, .choice')?.toggleAttribute('data-wrong', text !== '')
 }
 
 function checkField(field) {
@@ -102,13 +104,79 @@ async function send(form) {
   return response.json()
 }
 
-function showAnswer(form, { title, message, errors = {}, attempt }) {
+function sayOnButton(form, text) {
+  const words = find('button.primary span', form)
+  if (words !== null && text) words.textContent = text
+}
+
+/** The card that the choice on the page is about. */
+let askedFor
+
+/** The card that the form is about, as far as a choice of currency depends on it. */
+const describeCard = form => {
+  const { type, remembered, number } = Object.fromEntries(new FormData(form))
+  return `${type} ${remembered ?? ''} ${toDigits(number ?? '')}`
+}
+
+/** The server asks for the currency before it tries the payment: what it offers is put where it would have put it. */
+function showChoice(form, { quoteId, places, buttons }) {
+  const choice = find('[data-choice]', form)
+  // The merchant has begun to offer it since the page was opened: only a new page has a place for it.
+  if (choice === null) return location.reload()
+  const quote = find('[name="quoteId"]', choice)
+  // The same offer again: what was chosen is still chosen.
+  if (!choice.hidden && quote.value === quoteId) return
+  quote.value = quoteId
+  for (const place of findAll('[data-place]', choice)) place.textContent = places[place.dataset.place] ?? ''
+  for (const button of findAll('[name="dcc"]', choice)) {
+    button.checked = false
+    button.dataset.button = buttons[button.value] ?? ''
+  }
+  choice.hidden = false
+  choice.disabled = false
+  askedFor = describeCard(form)
+  sayOnButton(form, find('button.primary', form).dataset.choosing)
+}
+
+/** Another card, another question: the answer that was given does not hold for it. */
+function withdrawChoice(form) {
+  const choice = find('[data-choice]', form)
+  if (choice === null || choice.hidden) return
+  choice.hidden = true
+  choice.disabled = true
+  askedFor = undefined
+  find('[name="quoteId"]', choice).value = ''
+  for (const button of findAll('[name="dcc"]', choice)) button.checked = false
+  sayOnButton(form, find('button.primary', form).dataset.usual)
+}
+
+function startChoice(form) {
+  const choice = find('[data-choice]', form)
+  if (choice === null) return
+  const leaveIfOther = () => {
+    if (askedFor !== undefined && askedFor !== describeCard(form)) withdrawChoice(form)
+  }
+  form.addEventListener('input', leaveIfOther)
+  form.addEventListener('change', leaveIfOther)
+  for (const button of findAll('[name="dcc"]', choice)) {
+    button.addEventListener('change', () => {
+      showError(button, '')
+      sayOnButton(form, button.dataset.button)
+    })
+  }
+}
+
+function showAnswer(form, { title, message, errors = {}, attempt, choice }) {
   const notice = find('[data-notice]')
+  if (choice === null) withdrawChoice(form)
+  else if (choice !== undefined) showChoice(form, choice)
   if (attempt !== undefined) for (const field of findAll('input[name="attempt"]')) field.value = attempt
   for (const field of visibleFields(form))
     if (errors[field.name] !== undefined) showError(field, errors[field.name])
   const usual = message ? notice?.dataset.declined : notice?.dataset.title
-  showNotice(title ?? usual, message, errors)
+  const isOnlyAsked = choice && !message && Object.keys(errors).length === 0
+  showNotice(isOnlyAsked ? '' : (title ?? usual), message, errors)
+  if (isOnlyAsked) find('[data-choice]', form)?.focus()
 }
 
 async function pay(form) {
@@ -202,11 +270,12 @@ function startForms() {
   for (const form of findAll('form[data-pay]')) {
     form.addEventListener('submit', onPaySubmit)
     form.addEventListener('change', disableUnchosen)
+    startChoice(form)
     for (const field of findAll('input', form).filter(({ name }) => name in checks)) {
       // Leaving an empty field says nothing yet; what is wrong is told at once, and taken back as soon as it is right.
       field.addEventListener(
         'blur',
-        () => field.value !== '' && field.type !== 'checkbox' && checkField(field),
+        () => field.value !== '' && !['checkbox', 'radio'].includes(field.type) && checkField(field),
       )
       field.addEventListener(
         'input',

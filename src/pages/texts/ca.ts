@@ -111,6 +111,9 @@ export const ca: Texts = {
   rateSource: 'Font del tipus de canvi',
   currencyBank: 'El vostre banc converteix l’import amb el seu propi tipus de canvi.',
   currencyFinal: 'Podeu triar lliurement. L’elecció només val per a aquest pagament.',
+  currencyMissing: 'Trieu la moneda en què voleu pagar.',
+  currencyAgain: 'El tipus de canvi mostrat ja no és vàlid. Torneu a triar.',
+  typeCardAgain: 'Per seguretat, torneu a introduir el número de la targeta i el codi de seguretat.',
   instructionsTitle: 'Ja gairebé està: ara pagueu {amount}',
   instructionsVoucher:
     'Pagueu amb aquesta referència. La comanda quedarà pagada tan bon punt arribin els diners.',

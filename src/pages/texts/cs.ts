@@ -110,6 +110,9 @@ export const cs: Texts = {
   rateSource: 'Zdroj kurzu',
   currencyBank: 'Vaše banka převede částku svým vlastním kurzem.',
   currencyFinal: 'Volba je na vás. Platí pouze pro tuto platbu.',
+  currencyMissing: 'Zvolte měnu, ve které chcete zaplatit.',
+  currencyAgain: 'Zobrazený směnný kurz již neplatí. Zvolte prosím znovu.',
+  typeCardAgain: 'Pro vaši bezpečnost zadejte prosím znovu číslo karty a bezpečnostní kód.',
   instructionsTitle: 'Téměř hotovo: nyní zaplaťte {amount}',
   instructionsVoucher:
     'Zaplaťte s tímto referenčním číslem. Objednávka bude zaplacena, jakmile peníze dorazí.',

@@ -116,6 +116,9 @@ export const de: Texts = {
   rateSource: 'Quelle des Kurses',
   currencyBank: 'Ihre Bank rechnet den Betrag zu ihrem eigenen Kurs um.',
   currencyFinal: 'Sie können frei wählen. Die Wahl gilt nur für diese Zahlung.',
+  currencyMissing: 'Wählen Sie die Währung, in der Sie zahlen möchten.',
+  currencyAgain: 'Der gezeigte Wechselkurs gilt nicht mehr. Bitte wählen Sie erneut.',
+  typeCardAgain: 'Zu Ihrer Sicherheit geben Sie bitte Kartennummer und Sicherheitscode noch einmal ein.',
   instructionsTitle: 'Fast fertig: Bezahlen Sie jetzt {amount}',
   instructionsVoucher:
     'Bezahlen Sie mit dieser Referenz. Ihre Bestellung ist bezahlt, sobald das Geld eingegangen ist.',

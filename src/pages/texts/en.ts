@@ -127,6 +127,9 @@ export const en = {
   rateSource: 'Source of the rate',
   currencyBank: 'Your bank converts the amount at its own rate.',
   currencyFinal: 'You are free to choose. The choice holds for this payment only.',
+  currencyMissing: 'Choose the currency you want to pay in.',
+  currencyAgain: 'The exchange rate shown is no longer valid. Please choose again.',
+  typeCardAgain: 'For your safety, please enter the card number and security code again.',
 
   // Paying later, with a reference or by transfer.
   instructionsTitle: 'Almost done: now pay {amount}',

@@ -110,6 +110,9 @@ export const es: Texts = {
   rateSource: 'Fuente del tipo de cambio',
   currencyBank: 'Su banco convierte el importe a su propio tipo de cambio.',
   currencyFinal: 'Puede elegir libremente. La elección solo vale para este pago.',
+  currencyMissing: 'Elija la moneda en la que desea pagar.',
+  currencyAgain: 'El tipo de cambio mostrado ya no es válido. Elija de nuevo.',
+  typeCardAgain: 'Por su seguridad, vuelva a introducir el número de tarjeta y el código de seguridad.',
   instructionsTitle: 'Casi hemos terminado: pague ahora {amount}',
   instructionsVoucher: 'Pague con esta referencia. Su pedido quedará pagado en cuanto llegue el dinero.',
   instructionsTransfer:

@@ -114,6 +114,9 @@ export const fr: Texts = {
   rateSource: 'Source du taux',
   currencyBank: 'Votre banque convertit le montant à son propre taux.',
   currencyFinal: 'Vous êtes libre de choisir. Ce choix ne vaut que pour ce paiement.',
+  currencyMissing: 'Choisissez la devise dans laquelle vous souhaitez payer.',
+  currencyAgain: 'Le taux de change affiché n’est plus valable. Veuillez choisir à nouveau.',
+  typeCardAgain: 'Pour votre sécurité, veuillez saisir à nouveau le numéro de carte et le code de sécurité.',
   instructionsTitle: 'Presque terminé\u00a0: payez maintenant {amount}',
   instructionsVoucher: 'Payez avec cette référence. Votre commande sera payée dès que l’argent sera arrivé.',
   instructionsTransfer:

@@ -110,6 +110,9 @@ export const hr: Texts = {
   rateSource: 'Izvor tečaja',
   currencyBank: 'Vaša banka preračunava iznos po vlastitom tečaju.',
   currencyFinal: 'Izbor je na vama i vrijedi samo za ovo plaćanje.',
+  currencyMissing: 'Odaberite valutu u kojoj želite platiti.',
+  currencyAgain: 'Prikazani tečaj više ne vrijedi. Odaberite ponovno.',
+  typeCardAgain: 'Radi vaše sigurnosti ponovno unesite broj kartice i sigurnosni kod.',
   instructionsTitle: 'Skoro gotovo: sada platite {amount}',
   instructionsVoucher: 'Platite s ovim referentnim brojem. Narudžba je plaćena čim novac stigne.',
   instructionsTransfer:

@@ -111,6 +111,9 @@ export const hu: Texts = {
   rateSource: 'Az árfolyam forrása',
   currencyBank: 'Bankja a saját árfolyamán váltja át az összeget.',
   currencyFinal: 'Szabadon választhat. A választás csak erre a fizetésre érvényes.',
+  currencyMissing: 'Válassza ki, milyen pénznemben kíván fizetni.',
+  currencyAgain: 'A megjelenített árfolyam már nem érvényes. Kérjük, válasszon újra.',
+  typeCardAgain: 'Biztonsága érdekében kérjük, adja meg újra a kártyaszámot és a biztonsági kódot.',
   instructionsTitle: 'Majdnem kész: most fizessen {amount} összeget',
   instructionsVoucher:
     'Fizessen ezzel a hivatkozási számmal. Rendelése a pénz beérkezésekor számít kifizetettnek.',

@@ -114,6 +114,9 @@ export const id: Texts = {
   rateSource: 'Sumber nilai tukar',
   currencyBank: 'Bank Anda mengonversi jumlah ini dengan nilai tukarnya sendiri.',
   currencyFinal: 'Anda bebas memilih. Pilihan ini hanya berlaku untuk pembayaran ini.',
+  currencyMissing: 'Pilih mata uang yang ingin Anda gunakan untuk membayar.',
+  currencyAgain: 'Nilai tukar yang ditampilkan tidak berlaku lagi. Silakan pilih lagi.',
+  typeCardAgain: 'Demi keamanan Anda, masukkan kembali nomor kartu dan kode keamanan.',
   instructionsTitle: 'Hampir selesai: sekarang bayar {amount}',
   instructionsVoucher: 'Bayar dengan nomor referensi ini. Pesanan Anda lunas segera setelah dana diterima.',
   instructionsTransfer:

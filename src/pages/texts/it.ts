@@ -113,6 +113,9 @@ export const it: Texts = {
   rateSource: 'Fonte del tasso',
   currencyBank: 'La Sua banca converte l’importo al proprio tasso di cambio.',
   currencyFinal: 'Può scegliere liberamente. La scelta vale solo per questo pagamento.',
+  currencyMissing: 'Scelga la valuta in cui desidera pagare.',
+  currencyAgain: 'Il tasso di cambio indicato non è più valido. Scelga di nuovo.',
+  typeCardAgain: 'Per la Sua sicurezza, inserisca di nuovo il numero della carta e il codice di sicurezza.',
   instructionsTitle: 'Ci siamo quasi: ora paghi {amount}',
   instructionsVoucher:
     'Paghi con questo riferimento. Il Suo ordine sarà pagato non appena arriverà il denaro.',

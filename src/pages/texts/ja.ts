@@ -111,6 +111,9 @@ export const ja: Texts = {
   rateSource: 'レートの提供元',
   currencyBank: 'ご利用の銀行が独自のレートで換算します。',
   currencyFinal: '自由にお選びいただけます。この選択は今回のお支払いにのみ適用されます。',
+  currencyMissing: 'お支払いに使う通貨を選択してください。',
+  currencyAgain: '表示された為替レートは無効になりました。もう一度選択してください。',
+  typeCardAgain: '安全のため、カード番号とセキュリティコードをもう一度入力してください。',
   instructionsTitle: 'あと少しで完了です：{amount}をお支払いください',
   instructionsVoucher: 'この番号を使ってお支払いください。入金が確認され次第、ご注文は支払い済みとなります。',
   instructionsTransfer:

@@ -110,6 +110,9 @@ export const lt: Texts = {
   rateSource: 'Kurso šaltinis',
   currencyBank: 'Jūsų bankas konvertuoja sumą pagal savo kursą.',
   currencyFinal: 'Galite rinktis laisvai. Pasirinkimas galioja tik šiam mokėjimui.',
+  currencyMissing: 'Pasirinkite valiutą, kuria norite mokėti.',
+  currencyAgain: 'Rodytas valiutos kursas nebegalioja. Pasirinkite iš naujo.',
+  typeCardAgain: 'Jūsų saugumui dar kartą įveskite kortelės numerį ir saugos kodą.',
   instructionsTitle: 'Beveik baigta: dabar sumokėkite {amount}',
   instructionsVoucher: 'Mokėkite nurodydami šį numerį. Užsakymas bus apmokėtas, kai tik bus gauti pinigai.',
   instructionsTransfer:

@@ -113,6 +113,9 @@ export const lv: Texts = {
   rateSource: 'Kursa avots',
   currencyBank: 'Jūsu banka konvertē summu pēc sava kursa.',
   currencyFinal: 'Varat izvēlēties brīvi. Izvēle attiecas tikai uz šo maksājumu.',
+  currencyMissing: 'Izvēlieties valūtu, kurā vēlaties maksāt.',
+  currencyAgain: 'Parādītais valūtas kurss vairs nav spēkā. Lūdzu, izvēlieties vēlreiz.',
+  typeCardAgain: 'Jūsu drošībai, lūdzu, vēlreiz ievadiet kartes numuru un drošības kodu.',
   instructionsTitle: 'Gandrīz pabeigts: tagad samaksājiet {amount}',
   instructionsVoucher:
     'Maksājiet ar šo atsauces numuru. Pasūtījums būs apmaksāts, tiklīdz nauda būs saņemta.',

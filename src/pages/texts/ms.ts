@@ -111,6 +111,9 @@ export const ms: Texts = {
   rateSource: 'Sumber kadar',
   currencyBank: 'Bank anda menukar amaun ini pada kadarnya sendiri.',
   currencyFinal: 'Anda bebas memilih. Pilihan ini hanya untuk pembayaran ini.',
+  currencyMissing: 'Pilih mata wang yang anda mahu gunakan untuk membayar.',
+  currencyAgain: 'Kadar pertukaran yang ditunjukkan tidak lagi sah. Sila pilih semula.',
+  typeCardAgain: 'Demi keselamatan anda, sila masukkan nombor kad dan kod keselamatan sekali lagi.',
   instructionsTitle: 'Hampir selesai: sekarang bayar {amount}',
   instructionsVoucher:
     'Bayar dengan nombor rujukan ini. Pesanan anda dikira telah dibayar sebaik sahaja wang diterima.',

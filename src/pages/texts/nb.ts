@@ -110,6 +110,9 @@ export const nb: Texts = {
   rateSource: 'Kilde til kursen',
   currencyBank: 'Banken din regner om beløpet til sin egen kurs.',
   currencyFinal: 'Du velger fritt. Valget gjelder bare denne betalingen.',
+  currencyMissing: 'Velg valutaen du vil betale i.',
+  currencyAgain: 'Den viste vekslingskursen gjelder ikke lenger. Velg på nytt.',
+  typeCardAgain: 'Av hensyn til sikkerheten må du skrive inn kortnummer og sikkerhetskode på nytt.',
   instructionsTitle: 'Nesten ferdig: Betal nå {amount}',
   instructionsVoucher: 'Betal med denne referansen. Bestillingen er betalt så snart pengene er mottatt.',
   instructionsTransfer:

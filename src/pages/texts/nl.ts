@@ -112,6 +112,9 @@ export const nl: Texts = {
   rateSource: 'Bron van de koers',
   currencyBank: 'Uw bank rekent het bedrag om tegen de eigen koers.',
   currencyFinal: 'U kunt vrij kiezen. De keuze geldt alleen voor deze betaling.',
+  currencyMissing: 'Kies de valuta waarin u wilt betalen.',
+  currencyAgain: 'De getoonde wisselkoers is niet meer geldig. Kies opnieuw.',
+  typeCardAgain: 'Voer voor uw veiligheid het kaartnummer en de beveiligingscode opnieuw in.',
   instructionsTitle: 'Bijna klaar: betaal nu {amount}',
   instructionsVoucher: 'Betaal met deze referentie. Uw bestelling is betaald zodra het geld is ontvangen.',
   instructionsTransfer:

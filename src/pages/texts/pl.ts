@@ -110,6 +110,9 @@ export const pl: Texts = {
   rateSource: 'Źródło kursu',
   currencyBank: 'Twój bank przeliczy kwotę po własnym kursie.',
   currencyFinal: 'Wybór należy do Ciebie. Dotyczy tylko tej płatności.',
+  currencyMissing: 'Wybierz walutę, w której chcesz zapłacić.',
+  currencyAgain: 'Pokazany kurs wymiany już nie obowiązuje. Wybierz ponownie.',
+  typeCardAgain: 'Ze względów bezpieczeństwa wpisz ponownie numer karty i kod zabezpieczający.',
   instructionsTitle: 'Prawie gotowe: zapłać teraz {amount}',
   instructionsVoucher:
     'Zapłać, podając ten numer referencyjny. Zamówienie będzie opłacone, gdy tylko wpłyną pieniądze.',

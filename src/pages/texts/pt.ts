@@ -110,6 +110,9 @@ export const pt: Texts = {
   rateSource: 'Fonte da taxa',
   currencyBank: 'O seu banco converte o valor à sua própria taxa de câmbio.',
   currencyFinal: 'A escolha é livre e vale apenas para este pagamento.',
+  currencyMissing: 'Escolha a moeda em que pretende pagar.',
+  currencyAgain: 'A taxa de câmbio apresentada já não é válida. Escolha novamente.',
+  typeCardAgain: 'Para sua segurança, introduza novamente o número do cartão e o código de segurança.',
   instructionsTitle: 'Quase concluído: pague agora {amount}',
   instructionsVoucher: 'Pague com esta referência. O seu pedido fica pago assim que o dinheiro chegar.',
   instructionsTransfer:

@@ -112,6 +112,10 @@ export const ro: Texts = {
   rateSource: 'Sursa cursului',
   currencyBank: 'Banca dumneavoastră convertește suma la propriul curs.',
   currencyFinal: 'Alegerea vă aparține și este valabilă numai pentru această plată.',
+  currencyMissing: 'Alegeți moneda în care doriți să plătiți.',
+  currencyAgain: 'Cursul de schimb afișat nu mai este valabil. Vă rugăm să alegeți din nou.',
+  typeCardAgain:
+    'Pentru siguranța dumneavoastră, introduceți din nou numărul cardului și codul de securitate.',
   instructionsTitle: 'Aproape gata: acum plătiți {amount}',
   instructionsVoucher: 'Plătiți cu această referință. Comanda este achitată imediat ce banii au ajuns.',
   instructionsTransfer:

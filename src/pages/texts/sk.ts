@@ -110,6 +110,9 @@ export const sk: Texts = {
   rateSource: 'Zdroj kurzu',
   currencyBank: 'Vaša banka prepočíta sumu vlastným kurzom.',
   currencyFinal: 'Výber je na vás. Platí len pre túto platbu.',
+  currencyMissing: 'Vyberte menu, v ktorej chcete zaplatiť.',
+  currencyAgain: 'Zobrazený výmenný kurz už neplatí. Vyberte znova.',
+  typeCardAgain: 'Pre vašu bezpečnosť zadajte znova číslo karty a bezpečnostný kód.',
   instructionsTitle: 'Takmer hotovo: teraz zaplaťte {amount}',
   instructionsVoucher: 'Zaplaťte s touto referenciou. Objednávka bude zaplatená hneď po prijatí peňazí.',
   instructionsTransfer:

@@ -109,6 +109,9 @@ export const sv: Texts = {
   rateSource: 'Kursens källa',
   currencyBank: 'Din bank räknar om beloppet till sin egen kurs.',
   currencyFinal: 'Du väljer fritt. Valet gäller bara den här betalningen.',
+  currencyMissing: 'Välj den valuta du vill betala i.',
+  currencyAgain: 'Den visade växelkursen gäller inte längre. Välj igen.',
+  typeCardAgain: 'För din säkerhet ber vi dig ange kortnummer och säkerhetskod igen.',
   instructionsTitle: 'Nästan klart: betala nu {amount}',
   instructionsVoucher:
     'Betala med den här referensen. Din beställning är betald så snart pengarna har kommit fram.',

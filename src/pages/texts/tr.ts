@@ -110,6 +110,9 @@ export const tr: Texts = {
   rateSource: 'Kurun kaynağı',
   currencyBank: 'Bankanız tutarı kendi kuruyla çevirir.',
   currencyFinal: 'Seçim size aittir. Seçiminiz yalnızca bu ödeme için geçerlidir.',
+  currencyMissing: 'Ödeme yapmak istediğiniz para birimini seçin.',
+  currencyAgain: 'Gösterilen döviz kuru artık geçerli değil. Lütfen yeniden seçin.',
+  typeCardAgain: 'Güvenliğiniz için lütfen kart numarasını ve güvenlik kodunu yeniden girin.',
   instructionsTitle: 'Neredeyse bitti: şimdi {amount} ödeyin',
   instructionsVoucher: 'Bu referans numarasıyla ödeyin. Para ulaştığında siparişiniz ödenmiş olur.',
   instructionsTransfer:

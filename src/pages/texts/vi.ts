@@ -113,6 +113,9 @@ export const vi: Texts = {
   rateSource: 'Nguồn tỷ giá',
   currencyBank: 'Ngân hàng của quý khách quy đổi số tiền theo tỷ giá riêng.',
   currencyFinal: 'Quý khách được tự do lựa chọn. Lựa chọn này chỉ áp dụng cho thanh toán này.',
+  currencyMissing: 'Hãy chọn loại tiền tệ bạn muốn thanh toán.',
+  currencyAgain: 'Tỷ giá đã hiển thị không còn hiệu lực. Vui lòng chọn lại.',
+  typeCardAgain: 'Để bảo đảm an toàn, vui lòng nhập lại số thẻ và mã bảo mật.',
   instructionsTitle: 'Sắp xong: vui lòng thanh toán {amount}',
   instructionsVoucher:
     'Vui lòng thanh toán bằng mã tham chiếu này. Đơn hàng của quý khách được thanh toán ngay khi nhận được tiền.',

@@ -2,6 +2,7 @@
 import { fill, type Html, html } from '#pages/html.ts'
 import { brandMark, icon, nameBrand } from '#pages/icons.ts'
 import type { PageFrame } from '#pages/layout.ts'
+import { type CurrencyOffer, renderCurrencyChoice } from '#pages/views/currency-choice.ts'
 import { type FieldErrors, renderField, renderTick } from '#pages/views/field.ts'
 
 export interface RememberedCard {
@@ -24,6 +25,8 @@ export interface CardForm {
   readonly mayBeSaved?: boolean | undefined
   /** Only in test; the layout's frame decides, so that live never shows them. */
   readonly testCards?: readonly TestCard[] | undefined
+  /** The choice of a currency; null while there is no offer, absent where there never will be one. */
+  readonly offer?: CurrencyOffer | null | undefined
   /** What was entered before, without number and security code. */
   readonly entered?:
     | {
@@ -38,10 +41,17 @@ export interface CardForm {
 
 export function renderCardForm(frame: PageFrame, form: CardForm, errors: FieldErrors): Html {
   const remembered = form.remembered ?? []
-  const fields = html`<div class="card-fields">${renderFields(frame, form, errors)}</div>`
+  const chosen = form.entered?.remembered ?? remembered[0]?.id
+  const choice =
+    form.offer !== undefined &&
+    renderCurrencyChoice(frame, {
+      offer: form.offer ?? undefined,
+      error: errors.dcc,
+      isTypedAgain: chosen === undefined || chosen === '',
+    })
+  const fields = html`<div class="card-fields">${renderFields(frame, form, errors)}</div>${choice}`
   if (remembered.length === 0) return fields
   const { texts } = frame.language
-  const chosen = form.entered?.remembered ?? remembered[0]?.id
   return html`<fieldset class="saved"><legend>${texts.savedCards}</legend><div class="method-list">
 ${remembered.map(card => renderRemembered(frame, card, chosen === card.id))}
 <label class="option"><input type="radio" name="remembered" value=""${chosen === '' && html` checked`} data-new-card><span class="option-name">${texts.otherCard}</span>${icon('card')}</label>

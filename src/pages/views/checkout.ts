@@ -96,18 +96,20 @@ function renderForm(frame: PageFrame, model: CheckoutModel): Html {
   const { texts, locale } = frame.language
   const [only, ...others] = model.methods
   const isSingle = only !== undefined && others.length === 0
-  const button =
+  const usual =
     isSingle && !hasFields(only)
       ? fill(texts.continueWith, { method: only.label })
       : model.isOnlySaving === true
         ? texts.saveCardButton
         : fill(texts.payAmount, { amount: formatMoney(model.order.amount, locale) })
+  // While a currency is being chosen, no amount is certain yet.
+  const button = model.methods.some(({ card }) => card?.offer) ? texts.continueButton : usual
   return html`<h1>${isSingle ? only.label : texts.chooseMethod}</h1>
 ${renderNotice(texts, model)}
 <form method="post" action="${model.action}" class="pay" novalidate autocomplete="on" data-pay data-sending="${texts.sending}" data-lost="${texts.connectionLost}" data-broken="${texts.errorText}">
 ${hiddenFields(model.hidden)}
 ${isSingle ? renderSingle(frame, only, model.errors ?? {}) : renderList(frame, model)}
-<button class="primary" type="submit">${icon('lock')}<span>${button}</span></button>
+<button class="primary" type="submit" data-usual="${usual}" data-choosing="${texts.continueButton}">${icon('lock')}<span>${button}</span></button>
 <p class="progress" role="status" data-progress></p>
 </form>`
 }

@@ -1,11 +1,19 @@
-/** Dynamic currency conversion: both amounts, the rate and its markup side by side, and no choice made in advance. */
+/**
+ * The choice between the merchant's currency and the card's, as a part of the card's form: both amounts, the rate and its
+ * markup side by side, and nothing chosen in advance. Where there is no offer yet the part is hidden and empty; the script
+ * fills the same places that the server would.
+ */
 import { fill, type Html, html } from '#pages/html.ts'
-import { type HiddenField, hiddenFields, type PageFrame, renderPage } from '#pages/layout.ts'
+import { hiddenFields, type PageFrame } from '#pages/layout.ts'
 import { formatDecimal, formatMoney, formatPercentage, type Money, nameCurrency } from '#pages/money-text.ts'
-import { type OrderSummary, renderOrderSummary } from '#pages/views/order-summary.ts'
 
-export interface CurrencyChoiceModel {
-  readonly order: OrderSummary
+/** The values of the field `dcc`. */
+export const currencyChoices = ['accepted', 'refused'] as const
+export type CurrencyAnswer = (typeof currencyChoices)[number]
+
+export interface CurrencyOffer {
+  /** Sent back as `quoteId`. */
+  readonly quoteId: string
   readonly merchantAmount: Money
   readonly cardholderAmount: Money
   /** Cardholder currency per unit of merchant currency, the markup in it: "1.234567". */
@@ -13,48 +21,74 @@ export interface CurrencyChoiceModel {
   /** "3.00" */
   readonly markupPercentage: string
   readonly rateSource: string
-  readonly action: string
-  readonly hidden: readonly HiddenField[]
+  /** What the customer said before; nothing the first time. */
+  readonly answer?: CurrencyAnswer | undefined
 }
 
-/** The values of the field `dcc`. */
-export const currencyChoices = { accepted: 'accepted', refused: 'refused' } as const
-
-export function renderCurrencyChoice(frame: PageFrame, model: CurrencyChoiceModel): string {
-  const { texts, locale } = frame.language
-  const { merchantAmount, cardholderAmount } = model
-  const one = `${formatDecimal('1', locale)} ${merchantAmount.currency}`
-  const rate = `${one} = ${formatDecimal(model.exchangeRate, locale)} ${cardholderAmount.currency}`
-  const main = html`<h1>${texts.currencyTitle}</h1>
-<p class="lead">${texts.currencyIntro}</p>
-<form method="post" action="${model.action}" class="pay" data-once data-sending="${texts.sending}">
-${hiddenFields(model.hidden)}
-<fieldset class="methods"><legend class="unseen">${texts.currencyLegend}</legend><div class="currencies">
-${renderOption(frame, cardholderAmount, {
-  value: currencyChoices.accepted,
-  details: html`<dl><div><dt>${texts.exchangeRate}</dt><dd><bdi>${rate}</bdi></dd></div><div><dt>${texts.markup}</dt><dd>${formatPercentage(model.markupPercentage, locale)}</dd></div><div><dt>${texts.rateSource}</dt><dd><bdi>${model.rateSource}</bdi></dd></div></dl>`,
-})}
-${renderOption(frame, merchantAmount, {
-  value: currencyChoices.refused,
-  details: html`<p>${texts.currencyBank}</p>`,
-})}
-</div></fieldset>
-<p class="hint">${texts.currencyFinal}</p>
-<button class="primary" type="submit"><span>${texts.continueButton}</span></button>
-<p class="progress" role="status" data-progress></p>
-</form>`
-  return renderPage(frame, {
-    title: texts.currencyTitle,
-    aside: renderOrderSummary(frame, model.order),
-    main,
-  })
+export interface CurrencyChoice {
+  readonly offer?: CurrencyOffer | undefined
+  /** That nothing was chosen. */
+  readonly error?: string | undefined
+  /** Whether number and code must be entered again, which no page ever shows. */
+  readonly isTypedAgain?: boolean | undefined
 }
 
-function renderOption(
-  { language }: PageFrame,
-  amount: Money,
-  { value, details }: { readonly value: string; readonly details: Html },
-): Html {
+type Place = 'payInCard' | 'cardAmount' | 'rate' | 'markup' | 'source' | 'payInShop' | 'shopAmount'
+
+export interface OfferTexts {
+  readonly quoteId: string
+  /** What stands in each place of the choice. */
+  readonly places: Readonly<Record<Place, string>>
+  /** What the button says once a currency is chosen. */
+  readonly buttons: Readonly<Record<CurrencyAnswer, string>>
+}
+
+/** The offer in the customer's language; the script is told the same. */
+export function describeOffer({ language }: PageFrame, offer: CurrencyOffer): OfferTexts {
   const { texts, locale } = language
-  return html`<label class="currency"><input type="radio" name="dcc" value="${value}" required><span class="currency-in"><span class="option-name">${fill(texts.payIn, { currency: nameCurrency(amount.currency, locale) })}</span><strong>${formatMoney(amount, locale)}</strong>${details}</span></label>`
+  const { merchantAmount, cardholderAmount } = offer
+  const payIn = ({ currency }: Money): string =>
+    fill(texts.payIn, { currency: nameCurrency(currency, locale) })
+  const pay = (money: Money): string => fill(texts.payAmount, { amount: formatMoney(money, locale) })
+  const one = `${formatDecimal('1', locale)} ${merchantAmount.currency}`
+  return {
+    quoteId: offer.quoteId,
+    places: {
+      payInCard: payIn(cardholderAmount),
+      cardAmount: formatMoney(cardholderAmount, locale),
+      rate: `${one} = ${formatDecimal(offer.exchangeRate, locale)} ${cardholderAmount.currency}`,
+      markup: formatPercentage(offer.markupPercentage, locale),
+      source: offer.rateSource,
+      payInShop: payIn(merchantAmount),
+      shopAmount: formatMoney(merchantAmount, locale),
+    },
+    buttons: { accepted: pay(cardholderAmount), refused: pay(merchantAmount) },
+  }
+}
+
+export function renderCurrencyChoice(frame: PageFrame, { offer, error, isTypedAgain }: CurrencyChoice): Html {
+  const { texts } = frame.language
+  const told = offer && describeOffer(frame, offer)
+  const at = (place: Place): Html => html`<bdi data-place="${place}">${told?.places[place]}</bdi>`
+  const option = (value: CurrencyAnswer, [name, amount]: readonly [Place, Place], details: Html): Html =>
+    html`<label class="currency"><input type="radio" name="dcc" value="${value}"${
+      offer?.answer === value && html` checked`
+    } data-missing="${texts.currencyMissing}" data-button="${told?.buttons[value]}"><span class="currency-in"><span class="option-name">${at(name)}</span><strong>${at(amount)}</strong>${details}</span></label>`
+  const fact = (label: string, place: Place): Html =>
+    html`<span class="fact"><span>${label}</span><span>${at(place)}</span></span>`
+  return html`<fieldset class="choice" id="dcc" role="radiogroup" tabindex="-1" aria-describedby="dcc-intro dcc-error" data-choice${
+    told === undefined && html` hidden disabled`
+  }${error !== undefined && html` aria-invalid="true" data-wrong`}${
+    told !== undefined && error === undefined && html` autofocus`
+  }><legend>${texts.currencyTitle}</legend>
+${hiddenFields([{ name: 'quoteId', value: offer?.quoteId ?? '' }])}
+<p class="hint" id="dcc-intro">${texts.currencyIntro}${isTypedAgain === true && told !== undefined && html` ${texts.typeCardAgain}`}</p>
+<div class="currencies">${option(
+    'accepted',
+    ['payInCard', 'cardAmount'],
+    html`<span class="facts-in">${fact(texts.exchangeRate, 'rate')}${fact(texts.markup, 'markup')}${fact(texts.rateSource, 'source')}</span>`,
+  )}${option('refused', ['payInShop', 'shopAmount'], html`<span class="facts-in">${texts.currencyBank}</span>`)}</div>
+<p class="error" id="dcc-error">${error}</p>
+<p class="hint">${texts.currencyFinal}</p>
+</fieldset>`
 }

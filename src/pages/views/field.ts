@@ -12,6 +12,7 @@ export type FieldName =
   | 'iban'
   | 'accountHolder'
   | 'consent'
+  | 'dcc'
 /** Ready texts in the customer's language. */
 export type FieldErrors = Partial<Readonly<Record<FieldName, string>>>
 

@@ -6,6 +6,7 @@ import { fill, type Html, html } from '#pages/html.ts'
 import { brandMark, icon, nameBrand } from '#pages/icons.ts'
 import { type HiddenField, hiddenFields, type PageFrame, renderPage } from '#pages/layout.ts'
 import { formatMoment, formatMoney, type Money } from '#pages/money-text.ts'
+import { type InstalmentSchedule, renderInstalmentSchedule } from '#pages/views/instalment-schedule.ts'
 
 interface TestStep {
   readonly amount: Money
@@ -16,6 +17,7 @@ interface TestStep {
 export interface ProviderPageModel extends TestStep {
   readonly methodLabel: string
   readonly reference?: string | undefined
+  readonly instalments?: InstalmentSchedule | undefined
 }
 
 export interface ChallengeModel extends TestStep {
@@ -54,6 +56,7 @@ ${renderRows([
   [texts.amount, formatMoney(model.amount, locale)],
   [texts.reference, model.reference],
 ])}
+${model.instalments !== undefined && renderInstalmentSchedule(frame, model.instalments)}
 ${renderChoices(frame, model)}`,
   })
 }

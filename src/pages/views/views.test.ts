@@ -4,7 +4,7 @@ import { loadAssets } from '#pages/assets.ts'
 import { chooseLanguage } from '#pages/language.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { type CheckoutModel, labelMethod, renderCheckout } from '#pages/views/checkout.ts'
-import { renderCurrencyChoice } from '#pages/views/currency-choice.ts'
+import type { CurrencyOffer } from '#pages/views/currency-choice.ts'
 import { renderDeadEnd, statusOfDeadEnd } from '#pages/views/dead-end.ts'
 import { renderInstructions, renderQr } from '#pages/views/instructions.ts'
 import { renderResult } from '#pages/views/result.ts'
@@ -62,20 +62,27 @@ const checkout: CheckoutModel = {
   ],
 }
 
+const offer: CurrencyOffer = {
+  quoteId: hostile,
+  merchantAmount: amount,
+  cardholderAmount: amount,
+  exchangeRate: '1.2',
+  markupPercentage: '3.00',
+  rateSource: hostile,
+}
 const step = { amount, action: '/pay/x', hidden }
 const pages: [string, (own: PageFrame) => string][] = [
   ['checkout', own => renderCheckout(own, checkout)],
   [
     'currency choice',
     own =>
-      renderCurrencyChoice(own, {
-        ...step,
-        order: checkout.order,
-        merchantAmount: amount,
-        cardholderAmount: amount,
-        exchangeRate: '1.2',
-        markupPercentage: '3.00',
-        rateSource: hostile,
+      renderCheckout(own, {
+        ...checkout,
+        errors: { dcc: hostile },
+        methods: checkout.methods.map(method => ({
+          ...method,
+          card: method.card && { ...method.card, offer },
+        })),
       }),
   ],
   [
@@ -122,6 +129,15 @@ describe.each(pages)('%s', (_, render) => {
       /\{(?!count)[a-z]+\}|undefined|\[object/i,
     )
   })
+})
+
+test.each(['provider page', 'challenge'])('%s sends one of four words, with what it was given', name => {
+  const [, render] = pages.find(([page]) => page === name) ?? []
+  const [, form = ''] =
+    /<form method="post" action="\/pay\/x"(.*?)<\/form>/s.exec(render?.(frame) ?? '') ?? []
+  const words = [...form.matchAll(/<button [^>]*name="action" value="([a-z]+)"/g)].map(([, word]) => word)
+  expect(words).toEqual(['approve', 'decline', 'cancel', 'pending'])
+  expect(form.match(/<input type="hidden"/g)).toHaveLength(hidden.length)
 })
 
 test('test cards and test banner are for test only', () => {

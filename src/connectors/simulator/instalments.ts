@@ -1,0 +1,28 @@
+/** How the simulated provider of instalments splits an amount: the same parts for the same amount and day, always. */
+import type { InstalmentPlan } from '#connectors/contract.ts'
+import { dayOf, nextDueDay } from '#domain/calendar.ts'
+import type { Money } from '#domain/money.ts'
+import type { Method } from '#methods/rows.ts'
+
+/** 3: the plan that most providers offer for a small basket. */
+const partsMax = 3
+
+/** Monthly, without interest, from a month after the purchase. What cannot be divided is paid with the first part. */
+export function planInstalments(method: Method, amount: Money, at: Date): InstalmentPlan | undefined {
+  // A coin is not divided, and nothing is paid in parts where nothing is paid.
+  const count = Math.min(partsMax, amount.value)
+  if (method.family !== 'instalment' || count < 1) return undefined
+  const rest = amount.value % count
+  const each = (amount.value - rest) / count
+  const bought = dayOf(at)
+  const instalments: { dueDate: string; value: number }[] = []
+  let last = bought
+  while (instalments.length < count) {
+    const dueDate = nextDueDay({ anchor: bought, frequency: 'MONTHLY' }, last)
+    // Beyond the calendar there is no plan.
+    if (dueDate === undefined) return undefined
+    instalments.push({ dueDate, value: instalments.length === 0 ? each + rest : each })
+    last = dueDate
+  }
+  return { currency: amount.currency, instalments, cost: 0, total: amount.value }
+}

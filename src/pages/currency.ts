@@ -1,0 +1,59 @@
+/**
+ * The choice of a currency on a page: when the customer is asked, and what its answer was. The number is typed again or
+ * stays in the browser; between the question and the answer nothing of the card is kept but the offer's first digits.
+ */
+import type { PageAnswer, PageRequest } from '#http/page-routes.ts'
+import type { OfferReply } from '#operations/honour-quote.ts'
+import { offerConversion } from '#operations/offer-conversion.ts'
+import type { Desk } from '#pages/desk.ts'
+import type { FilledIn } from '#pages/entries.ts'
+import type { Hosted, PageDeps } from '#pages/hosted.ts'
+import type { Limits } from '#pages/limits.ts'
+import type { FormFields } from '#pages/read-form.ts'
+import type { FormState } from '#pages/show.ts'
+import { type CurrencyAnswer, currencyChoices } from '#pages/views/currency-choice.ts'
+
+/** 20 offers to one payment in a while: nobody changes the card that often. From then on there are none. */
+export const offersMax = 20
+
+/** What a form says about the offer that its page showed: undefined where it showed none. */
+export interface ShownOffer {
+  readonly quoteId: string
+  /** Undefined: the customer has not chosen. */
+  readonly answer?: CurrencyAnswer | undefined
+}
+
+export function readShownOffer({ quoteId, dcc }: FormFields): ShownOffer | undefined {
+  if (quoteId === undefined || quoteId === '') return undefined
+  return { quoteId, answer: currencyChoices.find(choice => choice === dcc) }
+}
+
+export const toReply = (shown: ShownOffer | undefined): OfferReply | undefined =>
+  shown?.answer && { quoteId: shown.quoteId, accepted: shown.answer === 'accepted' }
+
+export interface Question {
+  readonly request: PageRequest
+  readonly hosted: Hosted
+  readonly entry: FilledIn
+  /** What the page shows besides: the method, the entries, why it is asked again. */
+  readonly state: FormState
+  /** The offer that stays while it holds. */
+  readonly shown?: ShownOffer | undefined
+}
+
+/** The page with the choice in it, or undefined where there is nothing to choose. */
+export async function askForCurrency(
+  { request, hosted, entry, state, shown }: Question,
+  { desk, offers, deps }: { readonly desk: Desk; readonly offers: Limits; readonly deps: PageDeps },
+): Promise<PageAnswer | undefined> {
+  const { merchant, payment } = hosted
+  const keys = [payment.payId]
+  if (!merchant.dcc || !entry.card || !offers.allows(keys)) return undefined
+  const offering = { merchant, payment, card: entry.card, shownId: shown?.quoteId }
+  const quote = await offerConversion(offering, deps)
+  if (!quote) return undefined
+  if (quote.quoteId !== shown?.quoteId) offers.count(keys)
+  // Only the offer that was answered may come with its answer.
+  const answer = quote.quoteId === shown?.quoteId ? shown.answer : undefined
+  return desk.refuse(request, hosted, { ...state, offer: { ...quote, answer } })
+}

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import type { MerchantId } from '#domain/ids.ts'
+import { gatherLookUps, type Wanted } from '#storage/gather.ts'
+
+const wanted = (id: string, merchantId = 'mer_1'): Wanted => ({ merchantId: merchantId as MerchantId, id })
+
+/** Knows everything of the first merchant but `unknown`. */
+function createBook() {
+  const asked: string[][] = []
+  const lookUp = gatherLookUps<Wanted>(
+    async all => {
+      asked.push(all.map(({ id }) => id))
+      if (all.some(({ id }) => id === 'broken')) throw new Error('the database is away')
+      return all.filter(({ merchantId, id }) => merchantId === 'mer_1' && id !== 'unknown').toReversed()
+    },
+    one => one,
+  )
+  return { asked, lookUp }
+}
+
+test('what is wanted in one turn is one question, and everybody gets its own answer', async () => {
+  const { asked, lookUp } = createBook()
+  const found = await Promise.all(
+    [wanted('a'), wanted('unknown'), wanted('a', 'mer_2'), wanted('b'), wanted('a')].map(lookUp),
+  )
+  expect(found).toEqual([wanted('a'), undefined, undefined, wanted('b'), wanted('a')])
+  expect(asked).toEqual([['a', 'unknown', 'a', 'b', 'a']])
+  expect(await lookUp(wanted('c'))).toEqual(wanted('c'))
+  expect(asked).toHaveLength(2)
+})
+
+test('more than two hundred are several questions', async () => {
+  const { asked, lookUp } = createBook()
+  const all = Array.from({ length: 401 }, (_, index) => wanted(String(index)))
+  expect(await Promise.all(all.map(lookUp))).toEqual(all)
+  expect(asked.map(({ length }) => length)).toEqual([200, 200, 1])
+})
+
+test('a question that fails fails for all who asked it, and for nobody after', async () => {
+  const { lookUp } = createBook()
+  const results = await Promise.allSettled([wanted('a'), wanted('broken')].map(lookUp))
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  expect(await lookUp(wanted('a'))).toEqual(wanted('a'))
+})

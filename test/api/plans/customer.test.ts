@@ -1,0 +1,138 @@
+/** Charges without their customer count as uses of what the customer left: its card or account is dated, the payment names it. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { simulatedBy } from '#connectors/registry.ts'
+import { createSimulator } from '#connectors/simulator/simulator.ts'
+import { examine } from '#storage/doctor.ts'
+import { createTestClock } from '#test/support/clock.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { beginPlan, chargePlan, listPayments, planPayment, readPlan } from '#test/support/plans.ts'
+import { done, openShop, pending, type Shop } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+/** The same, with a provider that lets things happen. */
+let slow: TestGateway
+/** Happens while the provider is asked. */
+let meanwhile = async (): Promise<void> => undefined
+beforeAll(async () => {
+  const simulator = createSimulator()
+  const connectors = simulatedBy({
+    ...simulator,
+    async authorize(request) {
+      await meanwhile()
+      return simulator.authorize(request)
+    },
+  })
+  const clock = createTestClock()
+  gateway = await startTestGateway({ clock })
+  slow = await startTestGateway({ clock, connectors, beside: gateway })
+})
+afterAll(async () => {
+  expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  await slow.stop()
+  await gateway.stop()
+})
+
+interface OnFile {
+  readonly shop: Shop
+  readonly planId: string
+  readonly customerId: string
+  readonly methodId: string
+}
+
+type Kept = 'CARD' | 'DIRECTDEBIT'
+
+async function start({ on = gateway, type = 'CARD' as Kept, autoCharge = false } = {}): Promise<OnFile> {
+  const shop = await openShop(on)
+  const recurring = { frequency: 'DAILY', useCase: 'FIXED', autoCharge }
+  const { card: _, ...payment } = { ...planPayment({ recurring }) }
+  const { body } = type === 'CARD' ? await beginPlan(shop, { recurring }) : await shop.create(type, payment)
+  const customerId = body.customerInfo.gatewayCustomerId
+  const [method] = (await shop.call('GET', `/customers/${customerId}/paymentMethods`)).body.data
+  return { shop, planId: body.paymentPlanId, customerId, methodId: method.id }
+}
+
+const readMethod = async ({ shop, customerId, methodId }: OnFile) =>
+  (await shop.call('GET', `/customers/${customerId}/paymentMethods/${methodId}`)).body
+
+const payUnscheduled = ({ shop }: OnFile, by: object) =>
+  shop.call('POST', '/payment-plans/unscheduled-mit', {
+    transId: 'mit',
+    amount: { value: 5, currency: 'EUR' },
+    ...by,
+  })
+
+test.each<[name: string, type: Kept, charge: (on: OnFile) => Promise<unknown>]>([
+  ['a charge by hand', 'CARD', ({ shop, planId }) => chargePlan(shop, planId)],
+  ['a charge by hand of an account', 'DIRECTDEBIT', ({ shop, planId }) => chargePlan(shop, planId)],
+  ['one outside of the schedule', 'CARD', on => payUnscheduled(on, { paymentPlanId: on.planId })],
+  [
+    'one by the stored method',
+    'CARD',
+    on => payUnscheduled(on, { gatewayCustomerId: on.customerId, paymentMethodId: on.methodId }),
+  ],
+])('%s dates the stored method and names the customer', async (_, type, charge) => {
+  const on = await start({ type })
+  const before = await readMethod(on)
+  const now = await on.shop.advance('PT5H')
+  expect(await charge(on)).toMatchObject({
+    ...done('OK'),
+    body: { customerInfo: { gatewayCustomerId: on.customerId } },
+  })
+  expect(await readMethod(on)).toEqual({ ...before, lastUsedAt: now.replace('Z', '') })
+  expect((await on.shop.call('GET', `/customers/${on.customerId}`)).body.lastUsedAt).toBe(
+    now.replace('Z', ''),
+  )
+})
+
+test('an automatic charge does, as of its day', async () => {
+  const on = await start({ autoCharge: true })
+  await on.shop.advance('P1D')
+  const [charge] = await listPayments(on.shop, on.planId)
+  expect(await on.shop.read(charge.payId)).toMatchObject({
+    status: 'OK',
+    customerInfo: { gatewayCustomerId: on.customerId },
+  })
+  expect((await readMethod(on)).lastUsedAt).toBe(charge.creationDate.replace('Z', ''))
+})
+
+test('a decline dates nothing and names nobody', async () => {
+  const on = await start()
+  const before = await readMethod(on)
+  await on.shop.advance('PT5H')
+  await on.shop.fail({ operation: 'AUTHORIZATION', fault: 'decline', code: '51' })
+  const { body } = await chargePlan(on.shop, on.planId)
+  expect(await on.shop.read(body.payId)).not.toHaveProperty('customerInfo')
+  expect(await readMethod(on)).toEqual(before)
+})
+
+test('an answer that was lost does so when it is found', async () => {
+  const on = await start()
+  await on.shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
+  const charged = await chargePlan(on.shop, on.planId)
+  expect(charged).toMatchObject(pending)
+  expect(await on.shop.read(charged.body.payId)).not.toHaveProperty('customerInfo')
+  await on.shop.advance('PT10S')
+  const payment = await on.shop.read(charged.body.payId)
+  expect(payment).toMatchObject({ status: 'OK', customerInfo: { gatewayCustomerId: on.customerId } })
+  expect((await readMethod(on)).lastUsedAt).toBe(payment.updatedAt.replace('Z', ''))
+})
+
+test.each(['the customer', 'the stored method'])(
+  '%s deleted while the charge was under way is not made again',
+  async which => {
+    const on = await start({ on: slow })
+    const path = `/customers/${on.customerId}`
+    const gone = which === 'the customer' ? path : `${path}/paymentMethods/${on.methodId}`
+    meanwhile = async () => {
+      meanwhile = async () => undefined
+      expect((await on.shop.call('DELETE', gone)).status).toBe(200)
+    }
+    const charged = await chargePlan(on.shop, on.planId)
+    expect(charged).toMatchObject(done('OK'))
+    expect((await on.shop.call('GET', gone)).status).toBe(404)
+    const customerInfo = { gatewayCustomerId: on.customerId }
+    const { customerInfo: named } = await on.shop.read(charged.body.payId)
+    expect(named).toEqual(which === 'the customer' ? undefined : customerInfo)
+    expect((await readPlan(on.shop, on.planId)).status).toBe('SUSPENDED')
+  },
+)
