@@ -122,11 +122,15 @@ function cardForm(hosted: Hosted, frame: PageFrame, { entered = {} }: FormState)
     entered: {
       expiry: entered.expiry ?? toEntry(instrument?.expiryDate),
       cardholderName: entered.cardholderName ?? instrument?.cardHolderName,
-      isToBeSaved: entered.saveCard === 'yes' || payment.details.keepCard === true,
+      isToBeSaved: isToBeSaved(payment, entered),
       remembered: entered.remembered,
     },
   }
 }
+
+/** A named customer's card is kept unless it says otherwise; what it said last is shown again. */
+const isToBeSaved = ({ details }: Payment, entered: Readonly<Record<string, string>>): boolean =>
+  entered.type === undefined ? details.keepCard !== false : entered.saveCard === 'yes'
 
 /** 202912 as people write it: what a customer entered before a bank's page is still there when it comes back. */
 const toEntry = (expiryDate: string | undefined): string | undefined =>
