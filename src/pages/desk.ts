@@ -118,8 +118,10 @@ export function createDesk(deps: PageDeps): Desk {
         return isOpenForm(hosted)
           ? answer(statusOf(state), showForm(hosted, frame(request, hosted), baseOf(hosted), state), hosted)
           : seeOther(stepAddress(hosted, deps))
-      case 'instructions':
-        return answer(200, showInstructions(hosted, frame(request, hosted)), hosted)
+      case 'instructions': {
+        const testAction = isTest ? stepAddress(hosted, deps) : undefined
+        return answer(200, showInstructions(hosted, frame(request, hosted), testAction), hosted)
+      }
       case 'waiting':
         return answer(200, showResult(hosted, frame(request, hosted), stage), hosted)
       case 'paid':

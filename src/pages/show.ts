@@ -150,7 +150,8 @@ const orderOf = (payment: Payment) =>
     payment.details.description as string | undefined,
   )
 
-export function showInstructions({ payment }: Hosted, frame: PageFrame): string {
+/** `testAction`: where the test environment takes the customer's step, which in live mode is taken at a till or a bank. */
+export function showInstructions({ payment }: Hosted, frame: PageFrame, testAction?: string): string {
   const { texts } = frame.language
   const { account, paymentReference } = (openTry(payment)?.provider?.fields ?? {}) as {
     account?: Record<string, string>
@@ -172,16 +173,22 @@ export function showInstructions({ payment }: Hosted, frame: PageFrame): string 
     deadline: payment.expiresAt?.toISOString(),
     qrText: toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
     returnUrl: returnUrl(payment),
+    testStep: testAction === undefined ? undefined : testStep(payment, testAction),
   })
 }
+
+/** What the customer agrees to is what was shown: should the merchant change it meanwhile, the page is shown anew. */
+const testStep = (payment: Payment, action: string) => ({
+  action,
+  hidden: [{ name: 'shown', value: shownAmount(payment) }],
+})
 
 /** The amount as a page of the test environment sends it back. */
 export const shownAmount = ({ amount }: Payment): string => `${amount.value} ${amount.currency}`
 
 /** The page of a provider or issuer, played by the test environment. */
 export function showStep({ payment }: Hosted, frame: PageFrame, action: string): string {
-  // What the customer agrees to is what this page shows: should the merchant change it meanwhile, the page is shown anew.
-  const step = { amount: payment.amount, action, hidden: [{ name: 'shown', value: shownAmount(payment) }] }
+  const step = { amount: payment.amount, ...testStep(payment, action) }
   const { instrument } = payment
   return openTry(payment)?.prepared.step === 'challenge' && instrument
     ? renderChallenge(frame, {

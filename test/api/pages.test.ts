@@ -423,3 +423,34 @@ test('410 an expired page, whoever sends what', async () => {
   await post(href, { ...card, attempt })
   expect(await shop.read(payId)).toMatchObject({ status: 'FAILED', responseCode: '29000402' })
 })
+
+describe('what is paid elsewhere', () => {
+  const choices = async (href: string) => {
+    const { html } = await get(href)
+    const [, action = ''] = /<form method="post" action="(\/pay\/step\/[^"]+)"/.exec(html) ?? []
+    const [, shown = ''] = /name="shown" value="([^"]+)"/.exec(html) ?? []
+    return { step: `${gateway.url}${action}`, shown }
+  }
+
+  // Each line: what the customer does with the reference it was given, and what becomes of the payment.
+  test.each([
+    ['approve', ['OK', ['00000000']], 'https://shop.example/thanks'],
+    ['decline', ['AUTHORIZE_REQUEST', ['25000305']], '/pay/'],
+    ['cancel', ['FAILED', ['25000703']], 'https://shop.example/basket'],
+    ['pending', ['PENDING', ['60000200']], '/pay/'],
+  ])('303 a voucher in the test environment: %s', async (action, tries, place) => {
+    const { payId, href } = await shop.hosted('MULTIBANCO')
+    const { step, shown } = await choices(href)
+    const { status, headers } = await post(step, { action, shown })
+    expect([status, headers.get('location')]).toEqual([303, expect.stringContaining(place)])
+    expect(await shop.tries(payId)).toEqual(tries)
+  })
+
+  test('303 nothing is approved that was not shown', async () => {
+    const { payId, href } = await shop.hosted('MULTIBANCO')
+    const { step, shown } = await choices(href)
+    expect(shown).toBe('4999 EUR')
+    await post(step, { action: 'approve', shown: '1 EUR' })
+    expect(await shop.tries(payId)).toEqual(untouched)
+  })
+})
