@@ -424,6 +424,24 @@ test('410 an expired page, whoever sends what', async () => {
   expect(await shop.read(payId)).toMatchObject({ status: 'FAILED', responseCode: '29000402' })
 })
 
+test('422 where a card is only to be verified, the page offers and takes cards alone', async () => {
+  const verification = {
+    amount: { value: 0, currency: 'EUR' },
+    paymentMethods: { card: { eventToken: 'ACCOUNT_VERIFICATION' } },
+  }
+  const { payId, href } = await shop.session(verification)
+  const { html, attempt } = await get(href)
+  expect(html).toContain('id="number"')
+  expect(html).not.toMatch(/PROVIDERP|IDEAL|id="iban"/)
+  expect((await post(href, { type: 'PROVIDERP', attempt })).status).toBe(422)
+  expect(await shop.tries(payId)).toEqual(untouched)
+  expect((await post(href, { ...card, attempt })).status).toBe(303)
+  expect((await shop.read(payId)).status).toBe('OK')
+  await expect(shop.session({ ...verification, allowedPaymentMethod: ['IDEAL'] })).rejects.toThrow(
+    'allowedPaymentMethod: no payment method fits 0 EUR',
+  )
+})
+
 describe('what is paid elsewhere', () => {
   const choices = async (href: string) => {
     const { html } = await get(href)

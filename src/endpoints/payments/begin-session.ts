@@ -47,9 +47,10 @@ function checkOffer(
 ): void {
   if (offeredMethods(page, chosen).length > 0) return
   const field = page.details.allowedPaymentMethod === undefined ? 'amount.currency' : 'allowedPaymentMethod'
+  const { value, currency } = page.amount
   throw new InvalidField(
     field,
-    `no payment method fits ${page.amount.currency}, the country and captureMethod ${page.captureMethod.type}; ` +
+    `no payment method fits ${value} ${currency}, the country and captureMethod ${page.captureMethod.type}; ` +
       'GET /payment-methods lists what each one takes',
   )
 }
