@@ -36,9 +36,14 @@ function fits(method: Method, { amount, captureMethod, details }: Offerable): bo
     (method.currencies === '*' || method.currencies.includes(amount.currency)) &&
     (country === undefined || method.countries === '*' || method.countries.includes(country.code)) &&
     // AUTOMATIC is also what nobody asked for in particular.
-    (captureMethod.type === 'AUTOMATIC' || method.capture.includes(captureMethod.type))
+    (captureMethod.type === 'AUTOMATIC' || method.capture.includes(captureMethod.type)) &&
+    (!beginsAgreement(details) || method.operations.includes('recurring'))
   )
 }
+
+/** Whoever agrees to be charged again must pay by something that can be. */
+export const beginsAgreement = ({ credentialOnFile }: Offerable['details']): boolean =>
+  (credentialOnFile as { initialPayment?: boolean } | undefined)?.initialPayment === true
 
 /** Which form a page shows for a method before its provider can be asked. */
 export type MethodForm = 'card' | 'account' | 'none'

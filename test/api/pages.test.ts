@@ -442,6 +442,23 @@ test('422 where a card is only to be verified, the page offers and takes cards a
   )
 })
 
+test('422 who agrees to be charged again is offered what can be, and nothing else', async () => {
+  const agreement = { credentialOnFile: { type: 'RECURRING', initialPayment: true } }
+  const { payId, href } = await shop.session(agreement)
+  const { html, attempt } = await get(href)
+  const offered = [...html.matchAll(/name="type" value="(\w+)"/g)].map(([, type]) => type)
+  const repeatable = ['CARD', 'DIRECTDEBIT', 'PROVIDERK', 'PROVIDERP', 'PROVIDERM', 'PROVIDERZ', 'BANCONTACT']
+  expect(offered.toSorted()).toEqual(repeatable.toSorted())
+  expect((await post(href, { type: 'IDEAL', attempt })).status).toBe(422)
+  expect(await shop.tries(payId)).toEqual(untouched)
+  expect((await post(href, { ...card, attempt })).status).toBe(303)
+  const { paymentPlanId } = await shop.read(payId)
+  expect((await shop.call('GET', `/payment-plans/${paymentPlanId}`)).body.status).toBe('ACTIVE')
+  await expect(shop.session({ ...agreement, allowedPaymentMethod: ['IDEAL'] })).rejects.toThrow(
+    'credentialOnFile.initialPayment',
+  )
+})
+
 describe('what is paid elsewhere', () => {
   const choices = async (href: string) => {
     const { html } = await get(href)
