@@ -211,7 +211,6 @@ export function toRecord(payment: Payment) {
     },
     captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),
     expirationTime: payment.expiresAt?.toISOString(),
-    simulationMode: payment.operations[0]?.details.simulationMode,
     ...details,
     ...(payment.customerId ? { customerInfo: withCustomerId(payment, true) } : {}),
     paymentMethods: toPaymentMethods(payment),

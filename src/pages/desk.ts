@@ -59,6 +59,7 @@ export function createDesk(deps: PageDeps): Desk {
   const assets = loadAssets()
   const isTest = deps.environment === 'test'
   const tls = deps.secure
+  const testAction = (hosted: Hosted) => (isTest ? stepAddress(hosted, deps) : undefined)
 
   const frame: Desk['frame'] = ({ headers }, hosted) =>
     frameOf(hosted, { assets, isTest, acceptLanguage: headers['accept-language'] })
@@ -118,10 +119,8 @@ export function createDesk(deps: PageDeps): Desk {
         return isOpenForm(hosted)
           ? answer(statusOf(state), showForm(hosted, frame(request, hosted), baseOf(hosted), state), hosted)
           : seeOther(stepAddress(hosted, deps))
-      case 'instructions': {
-        const testAction = isTest ? stepAddress(hosted, deps) : undefined
-        return answer(200, showInstructions(hosted, frame(request, hosted), testAction), hosted)
-      }
+      case 'instructions':
+        return answer(200, showInstructions(hosted, frame(request, hosted), testAction(hosted)), hosted)
       case 'waiting':
         return answer(200, showResult(hosted, frame(request, hosted), stage), hosted)
       case 'paid':

@@ -151,7 +151,11 @@ const orderOf = (payment: Payment) =>
   )
 
 /** `testAction`: where the test environment takes the customer's step, which in live mode is taken at a till or a bank. */
-export function showInstructions({ payment }: Hosted, frame: PageFrame, testAction?: string): string {
+export function showInstructions(
+  { payment }: Hosted,
+  frame: PageFrame,
+  testAction: string | undefined,
+): string {
   const { texts } = frame.language
   const { account, paymentReference } = (openTry(payment)?.provider?.fields ?? {}) as {
     account?: Record<string, string>
@@ -173,22 +177,23 @@ export function showInstructions({ payment }: Hosted, frame: PageFrame, testActi
     deadline: payment.expiresAt?.toISOString(),
     qrText: toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
     returnUrl: returnUrl(payment),
-    testStep: testAction === undefined ? undefined : testStep(payment, testAction),
+    testStep:
+      testAction === undefined
+        ? undefined
+        : {
+            action: testAction,
+            hidden: [{ name: 'shown', value: shownAmount(payment) }],
+          },
   })
 }
-
-/** What the customer agrees to is what was shown: should the merchant change it meanwhile, the page is shown anew. */
-const testStep = (payment: Payment, action: string) => ({
-  action,
-  hidden: [{ name: 'shown', value: shownAmount(payment) }],
-})
 
 /** The amount as a page of the test environment sends it back. */
 export const shownAmount = ({ amount }: Payment): string => `${amount.value} ${amount.currency}`
 
 /** The page of a provider or issuer, played by the test environment. */
 export function showStep({ payment }: Hosted, frame: PageFrame, action: string): string {
-  const step = { amount: payment.amount, ...testStep(payment, action) }
+  // What the customer agrees to is what this page shows: should the merchant change it meanwhile, the page is shown anew.
+  const step = { amount: payment.amount, action, hidden: [{ name: 'shown', value: shownAmount(payment) }] }
   const { instrument } = payment
   return openTry(payment)?.prepared.step === 'challenge' && instrument
     ? renderChallenge(frame, {
