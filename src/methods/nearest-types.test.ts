@@ -64,8 +64,8 @@ test('who is near agrees with a second implementation', () => {
 })
 
 test('a refusal says what was meant, or where to look', () => {
-  expect(explainUnknownType('CRAD', types)).toBe('CRAD is not a payment method; did you mean CARD?')
+  expect(explainUnknownType('CRAD', types)).toBe('is "CRAD", which is no payment method; did you mean CARD?')
   expect(explainUnknownType('ZQXJKVW', ['CARD', 'IDEAL'])).toBe(
-    'ZQXJKVW is not a payment method; GET /payment-methods lists all 2, such as CARD, IDEAL',
+    'is "ZQXJKVW", which is no payment method; GET /payment-methods lists all 2, such as CARD, IDEAL',
   )
 })

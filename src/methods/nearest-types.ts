@@ -87,5 +87,5 @@ export function explainUnknownType(type: string, known: readonly string[]): stri
     near.length > 0
       ? `did you mean ${near.join(' or ')}?`
       : `GET /payment-methods lists all ${known.length}, such as ${known.slice(0, offeredMax).join(', ')}`
-  return `${type} is not a payment method; ${hint}`
+  return `is ${JSON.stringify(type)}, which is no payment method; ${hint}`
 }

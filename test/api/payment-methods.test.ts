@@ -77,7 +77,7 @@ test('400 an unknown type is answered with the nearest one', async () => {
   expect(status).toBe(400)
   expect(body).toEqual({
     field: 'paymentMethods.type',
-    error: 'paymentMethods.type: CRAD is not a payment method; did you mean CARD?',
+    error: 'paymentMethods.type is "CRAD", which is no payment method; did you mean CARD?',
   })
 })
 
