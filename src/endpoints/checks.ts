@@ -3,11 +3,22 @@ import { InvalidField } from '#http/ports.ts'
 import { checkMetadata } from '#schemas/metadata.ts'
 
 export function checkShared(
-  body: { readonly simulationMode?: string; readonly metadata?: Readonly<Record<string, unknown>> },
+  body: {
+    readonly simulationMode?: string
+    readonly metadata?: Readonly<Record<string, unknown>>
+    readonly urls?: { readonly webhook?: string }
+  },
   environment: 'test' | 'live',
 ): void {
   if (body.simulationMode !== undefined && environment === 'live') {
     throw new InvalidField('simulationMode', 'exists in the test environment only; leave it out')
+  }
+  // It would never be sent to, and nobody would notice before the first result is missing.
+  if (environment === 'live' && body.urls?.webhook !== undefined && !/^https:/i.test(body.urls.webhook)) {
+    throw new InvalidField(
+      'urls.webhook',
+      'must be an https address; the live environment reports to no other',
+    )
   }
   const wrong = body.metadata && checkMetadata(body.metadata)
   if (wrong) throw new InvalidField('metadata', wrong)

@@ -176,9 +176,14 @@ async function answerRequest<Services>(
   )
 }
 
+/** Words with which a message goes on after the field's name, as in "amount is …"; any other begins a sentence of its own. */
+const goesOn = /^(?:is|are|has|holds|must|may|cannot|lies|goes|exists|needs) /
+
 /** Every error text names its field, also when a handler left that to the path beside it. */
-const nameField = ({ field, message }: InvalidField): string =>
-  message.includes(field) ? message : `${field} ${message}`
+function nameField({ field, message }: InvalidField): string {
+  if (goesOn.test(message)) return `${field} ${message}`
+  return message.includes(field) ? message : `${field}: ${message}`
+}
 
 /** Faults are caught here, once: said in the dialect, logged with the trace id, and nothing internal leaves. */
 export function toRefusal(error: unknown, request: FastifyRequest, logger: Logger): Refusal {

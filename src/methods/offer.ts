@@ -6,7 +6,7 @@ import { undecided } from '#methods/undecided.ts'
 /** The part of a payment that decides which methods fit. */
 export interface Offerable {
   readonly method: Method
-  readonly amount: { readonly currency: string }
+  readonly amount: { readonly value: number; readonly currency: string }
   readonly captureMethod: { readonly type: CaptureType }
   readonly details: Readonly<Record<string, unknown>>
 }
@@ -31,12 +31,19 @@ function fits(method: Method, { amount, captureMethod, details }: Offerable): bo
   const country = findCountry(details)
   return (
     method.integration.includes('HOSTED') &&
+    // Nothing is paid where a card is only to be verified, and nothing but a card can be.
+    (amount.value > 0 || method.family === 'card') &&
     (method.currencies === '*' || method.currencies.includes(amount.currency)) &&
     (country === undefined || method.countries === '*' || method.countries.includes(country.code)) &&
     // AUTOMATIC is also what nobody asked for in particular.
-    (captureMethod.type === 'AUTOMATIC' || method.capture.includes(captureMethod.type))
+    (captureMethod.type === 'AUTOMATIC' || method.capture.includes(captureMethod.type)) &&
+    (!beginsAgreement(details) || method.operations.includes('recurring'))
   )
 }
+
+/** Whoever agrees to be charged again must pay by something that can be. */
+export const beginsAgreement = ({ credentialOnFile }: Offerable['details']): boolean =>
+  (credentialOnFile as { initialPayment?: boolean } | undefined)?.initialPayment === true
 
 /** Which form a page shows for a method before its provider can be asked. */
 export type MethodForm = 'card' | 'account' | 'none'

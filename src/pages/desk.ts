@@ -64,6 +64,7 @@ export function createDesk(deps: PageDeps): Desk {
   const assets = loadAssets()
   const isTest = deps.environment === 'test'
   const tls = deps.secure
+  const testAction = (hosted: Hosted) => (isTest ? stepAddress(hosted, deps) : undefined)
 
   const frame: Desk['frame'] = ({ headers }, hosted) =>
     frameOf(hosted, { assets, isTest, acceptLanguage: headers['accept-language'] })
@@ -126,7 +127,7 @@ export function createDesk(deps: PageDeps): Desk {
         // Who comes back from a provider's page to a choice may choose anew; without a choice there is only the way on.
         return isOpenForm(hosted) ? form(request, hosted, state) : seeOther(stepAddress(hosted, deps))
       case 'instructions':
-        return answer(200, showInstructions(hosted, frame(request, hosted)), hosted)
+        return answer(200, showInstructions(hosted, frame(request, hosted), testAction(hosted)), hosted)
       case 'waiting':
         return answer(200, showResult(hosted, frame(request, hosted), stage), hosted)
       case 'paid':

@@ -138,11 +138,15 @@ function cardForm(hosted: Hosted, frame: PageFrame, { entered = {}, offer }: For
     entered: {
       expiry: entered.expiry ?? toEntry(instrument?.expiryDate),
       cardholderName: entered.cardholderName ?? instrument?.cardHolderName,
-      isToBeSaved: entered.saveCard === 'yes' || payment.details.keepCard === true,
+      isToBeSaved: isToBeSaved(payment, entered),
       remembered: entered.remembered,
     },
   }
 }
+
+/** A named customer's card is kept unless it says otherwise; what it said last is shown again. */
+const isToBeSaved = ({ details }: Payment, entered: Readonly<Record<string, string>>): boolean =>
+  entered.type === undefined ? details.keepCard !== false : entered.saveCard === 'yes'
 
 /** 202912 as people write it: what a customer entered before a bank's page is still there when it comes back. */
 const toEntry = (expiryDate: string | undefined): string | undefined =>
@@ -162,7 +166,12 @@ const orderOf = (payment: Payment) =>
     payment.details.description as string | undefined,
   )
 
-export function showInstructions({ payment }: Hosted, frame: PageFrame): string {
+/** `testAction`: where the test environment takes the customer's step, which in live mode is taken at a till or a bank. */
+export function showInstructions(
+  { payment }: Hosted,
+  frame: PageFrame,
+  testAction: string | undefined,
+): string {
   const { texts } = frame.language
   const { account, paymentReference } = (openTry(payment)?.provider?.fields ?? {}) as {
     account?: Record<string, string>
@@ -184,6 +193,13 @@ export function showInstructions({ payment }: Hosted, frame: PageFrame): string 
     deadline: payment.expiresAt?.toISOString(),
     qrText: toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
     returnUrl: returnUrl(payment),
+    testStep:
+      testAction === undefined
+        ? undefined
+        : {
+            action: testAction,
+            hidden: [{ name: 'shown', value: shownAmount(payment) }],
+          },
   })
 }
 

@@ -66,6 +66,37 @@ test('20200012 a credit, too', async () => {
   expect(await shop.call('POST', '/payments/refunds', body)).toMatchObject(refused('20200012'))
 })
 
+describe('an address for results that is not https', () => {
+  const urls = {
+    return: 'http://shop.example/thanks',
+    cancel: 'http://shop.example/basket',
+    webhook: 'http://shop.example/hook',
+  }
+  const order = { transId: 'plain', amount: { value: 1, currency: 'EUR' } }
+  const byPage = { integrationType: 'HOSTED', type: 'CARD' }
+
+  test.each([
+    ['/payments', { ...order, urls, paymentMethods: byPage }],
+    ['/payments/sessions', { ...order, urls }],
+    ['/payments/links', { ...order, urls }],
+    ['/payment-intents', { ...order, urls }],
+    [
+      '/payment-plans/unscheduled-mit',
+      { ...order, paymentPlanId: '0'.repeat(32), urls: { webhook: urls.webhook } },
+    ],
+  ])('400 on %s', async (path, body) => {
+    expect(await shop.call('POST', path, body)).toMatchObject({
+      status: 400,
+      body: { field: 'urls.webhook', error: expect.stringContaining('https') },
+    })
+  })
+
+  test('201 where the customer goes back to is the shop’s own affair', async () => {
+    const { webhook: _, ...back } = urls
+    expect((await shop.call('POST', '/payment-intents', { ...order, urls: back })).status).toBe(201)
+  })
+})
+
 describe('simulationMode is refused everywhere', () => {
   const simulationMode = '0000'
 

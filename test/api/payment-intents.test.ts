@@ -43,7 +43,7 @@ describe('creating', () => {
     const id = await intents.intent(wholeIntent)
     const { status, body } = await intents.confirm(id, confirmation('CARD'))
     expect([status, body.paymentIntentId]).toEqual([200, id])
-    const { expirationTime: _, simulationMode: __, ...shown } = wholeIntent
+    const { simulationMode: _, ...shown } = wholeIntent
     expect(await shop.read(body.payId)).toMatchObject({
       ...shown,
       paymentIntentId: id,

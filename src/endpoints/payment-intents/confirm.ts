@@ -110,7 +110,7 @@ function composeIntent(
 ): ReturnType<IntentConfirmation['compose']> {
   const { request } = intent
   const { providerM: wallet } = body
-  const { expirationTime: _, amount, ...rest } = request
+  const { expirationTime, amount, ...rest } = request
   if (amount === undefined)
     throw new InvalidField('amount', 'is not known of this payment intent; create one that has an amount')
   checkAddresses(body, request)
@@ -125,7 +125,7 @@ function composeIntent(
         ...command,
         // The customer has as long as the intent lives.
         expiresAt: intent.expiresAt,
-        details: { ...command.details, paymentIntentId: intent.intentId },
+        details: { ...command.details, paymentIntentId: intent.intentId, expirationTime },
       },
       card,
       account,

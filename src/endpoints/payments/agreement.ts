@@ -12,7 +12,7 @@ export function checkAgreement(
   const refuse = (field: string, error: string): never => {
     throw new InvalidField(`credentialOnFile.${field}`, error)
   }
-  // On a page the customer chooses later, and the plan will tell.
+  // On a page the customer chooses later, among those that can be.
   if (method !== undecided && !method.operations.includes('recurring')) {
     refuse('initialPayment', `${method.type} cannot be charged again without the customer`)
   }

@@ -5,7 +5,7 @@ import { perform, type Services } from '#endpoints/services.ts'
 import type { Answer, Call } from '#http/endpoint.ts'
 import { InvalidField } from '#http/ports.ts'
 import type { Payment } from '#lifecycle/payment.ts'
-import { offeredMethods } from '#methods/offer.ts'
+import { beginsAgreement, offeredMethods } from '#methods/offer.ts'
 import { undecided } from '#methods/undecided.ts'
 import { type CreatePayment, createPayment } from '#operations/create-payment.ts'
 import { merchantNow } from '#operations/engine.ts'
@@ -47,9 +47,11 @@ function checkOffer(
 ): void {
   if (offeredMethods(page, chosen).length > 0) return
   const field = page.details.allowedPaymentMethod === undefined ? 'amount.currency' : 'allowedPaymentMethod'
+  const { value, currency } = page.amount
+  const agreed = beginsAgreement(page.details) ? ', credentialOnFile.initialPayment' : ''
   throw new InvalidField(
     field,
-    `no payment method fits ${page.amount.currency}, the country and captureMethod ${page.captureMethod.type}; ` +
+    `no payment method fits ${value} ${currency}, the country${agreed} and captureMethod ${page.captureMethod.type}; ` +
       'GET /payment-methods lists what each one takes',
   )
 }

@@ -6,6 +6,7 @@ import { icon } from '#pages/icons.ts'
 import { type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
 import { formatMoment, formatMoney, type Money } from '#pages/money-text.ts'
 import type { TextKey } from '#pages/texts/en.ts'
+import { renderChoicesElsewhere, type TestStep } from '#pages/views/test-pages.ts'
 
 /** What may be written on a slip or into a transfer; each is the key of its own label. */
 export type InstructionName = Extract<
@@ -33,6 +34,8 @@ export interface InstructionsModel {
   readonly qrText?: string | undefined
   /** Back to the shop. */
   readonly returnUrl?: string | undefined
+  /** Test only: where to say what the customer did with these instructions. */
+  readonly testStep?: Pick<TestStep, 'action' | 'hidden'> | undefined
 }
 
 const leads: Readonly<Record<InstructionsModel['kind'], TextKey>> = {
@@ -58,7 +61,8 @@ ${model.deadline !== undefined && html`<div><dt>${texts.payBefore}</dt><dd><time
 <div class="buttons no-print"><button class="secondary scripted" type="button" data-print>${icon('print')}<span>${texts.print}</span></button>${
     back !== undefined &&
     html`<a class="primary" href="${back}"><span>${withMerchant(frame, texts.backToMerchant)}</span></a>`
-  }</div>`
+  }</div>
+${model.testStep !== undefined && renderChoicesElsewhere(frame, { ...model.testStep, methodLabel: model.methodLabel })}`
   return renderPage(frame, { title: fill(texts.instructionsTitle, { amount }), main })
 }
 

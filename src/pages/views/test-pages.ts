@@ -8,7 +8,7 @@ import { type HiddenField, hiddenFields, type PageFrame, renderPage } from '#pag
 import { formatMoment, formatMoney, type Money } from '#pages/money-text.ts'
 import { type InstalmentSchedule, renderInstalmentSchedule } from '#pages/views/instalment-schedule.ts'
 
-interface TestStep {
+export interface TestStep {
   readonly amount: Money
   readonly action: string
   readonly hidden: readonly HiddenField[]
@@ -32,7 +32,10 @@ type Row = readonly [label: string, value: string | Html | undefined]
 const renderRows = (rows: readonly Row[]): Html =>
   html`<dl class="facts">${rows.map(([label, value]) => value !== undefined && html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`
 
-function renderChoices({ language }: PageFrame, { action, hidden }: TestStep): Html {
+function renderChoices(
+  { language }: PageFrame,
+  { action, hidden }: Pick<TestStep, 'action' | 'hidden'>,
+): Html {
   const { texts } = language
   return html`<form method="post" action="${action}" class="choices" data-once data-sending="${texts.sending}">
 ${hiddenFields(hidden)}
@@ -43,6 +46,14 @@ ${hiddenFields(hidden)}
 <p class="progress" role="status" data-progress></p>
 </form>`
 }
+
+/** Below instructions that in live mode are followed elsewhere, at a till or a bank. */
+export const renderChoicesElsewhere = (
+  frame: PageFrame,
+  { methodLabel, ...step }: Pick<ProviderPageModel, 'action' | 'hidden' | 'methodLabel'>,
+): Html =>
+  html`<div class="no-print"><p class="hint">${fill(frame.language.texts.providerText, { method: methodLabel })}</p>
+${renderChoices(frame, step)}</div>`
 
 export function renderProviderPage(frame: PageFrame, model: ProviderPageModel): string {
   const { texts, locale } = frame.language
