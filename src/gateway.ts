@@ -158,6 +158,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       findMerchant,
       runDue: async merchantId =>
         (await timerWorker.runDue(merchantId)) + (await deliveryWorker.runDue(merchantId)),
+      finishRounds: timerWorker.finishRounds,
       reapKeys: merchantId => keyReader.reap(merchantId),
       onChange: merchantId => {
         for (const listener of changes) listener(merchantId)

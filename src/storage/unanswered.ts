@@ -13,6 +13,8 @@ export interface ClaimedTimer {
   readonly kind: TimerKind
   readonly attempt: number
   readonly runAt: Date
+  /** How far the merchant's clock is ahead, read together with the time above: moving that clock moves both. */
+  readonly clockOffsetMs: number
 }
 
 export interface Orphan {
@@ -111,7 +113,8 @@ export function createWorkFinder(database: Database): WorkFinder {
                 ORDER BY run_at LIMIT $2 FOR UPDATE SKIP LOCKED) due
           WHERE t.merchant_id = due.merchant_id AND t.pay_id = due.pay_id AND t.x_id = due.x_id AND t.kind = due.kind
           RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.x_id AS "xId", t.kind, t.attempt,
-            t.run_at AS "runAt"`,
+            t.run_at AS "runAt",
+            coalesce((SELECT m.clock_offset_ms FROM merchant m WHERE m.merchant_id = t.merchant_id), 0) AS "clockOffsetMs"`,
         values: [now, limit, leaseMs, merchantId],
       })
       return rows

@@ -30,6 +30,11 @@ export interface TimerWorker {
   runDue(merchantId?: MerchantId): Promise<number>
   /** Runs rounds until one finds less than it could take: a thousand plans that are due at midnight do not wait their turn. */
   runAllDue(): Promise<void>
+  /**
+   * Resolves when the rounds that are under way now have ended. A timer is gone from the table while what it began still
+   * waits for its provider, so an empty table alone does not say that all is done.
+   */
+  finishRounds(): Promise<void>
 }
 
 /** 60 s: longer than an inquiry may take; after a crash the timer is visible again. */
@@ -52,11 +57,13 @@ export interface TimerDeps {
 
 export function createTimerWorker({ engine, finder, findMerchant }: TimerDeps): TimerWorker {
   async function runOne(claimed: ClaimedTimer): Promise<void> {
-    const { runAt, ...timer } = claimed
+    const { runAt, clockOffsetMs, ...timer } = claimed
     try {
-      const merchant = await findMerchant(timer.merchantId)
-      if (!merchant) throw new Error(`a timer of the unknown merchant ${timer.merchantId}`)
-      const at = new Date(runAt.getTime() + merchant.clockOffsetMs)
+      const known = await findMerchant(timer.merchantId)
+      if (!known) throw new Error(`a timer of the unknown merchant ${timer.merchantId}`)
+      // What is remembered of the merchant may be from before its clock was moved, here or by another process.
+      const merchant = { ...known, clockOffsetMs }
+      const at = new Date(runAt.getTime() + clockOffsetMs)
       await work[timer.kind]({ timer, merchant, at }, engine)
     } catch (error) {
       const { payId, xId, kind } = timer
@@ -70,7 +77,15 @@ export function createTimerWorker({ engine, finder, findMerchant }: TimerDeps): 
     }
   }
 
-  async function runDue(merchantId?: MerchantId): Promise<number> {
+  const underWay = new Set<Promise<number>>()
+
+  function runDue(merchantId?: MerchantId): Promise<number> {
+    const round = runRound(merchantId)
+    underWay.add(round)
+    return round.finally(() => underWay.delete(round))
+  }
+
+  async function runRound(merchantId?: MerchantId): Promise<number> {
     const now = new Date(engine.clock.nowMs())
     const claimed = await finder.claimTimers({ now, limit: chunk, leaseMs, merchantId })
     const byPayment = Map.groupBy(
@@ -94,6 +109,9 @@ export function createTimerWorker({ engine, finder, findMerchant }: TimerDeps): 
         while ((await runDue()) === chunk);
       }
       await Promise.all([drain(), drain()])
+    },
+    async finishRounds() {
+      await Promise.allSettled(underWay)
     },
   }
 }

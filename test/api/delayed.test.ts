@@ -1,5 +1,7 @@
 /** DELAYED captures over HTTP: taken once, by themselves, hours after the approval; and told. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Connectors } from '#connectors/registry.ts'
+import { createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
@@ -236,6 +238,43 @@ test('two gateways on one database fire it once', async () => {
   }
   await right.stop()
   await left.stop()
+})
+
+test('the clock waits for a capture that the worker in the background was faster with', async () => {
+  const arrived = Promise.withResolvers<void>()
+  const letGo = Promise.withResolvers<void>()
+  const { connectors } = createAcquirer()
+  const slow: Connectors = {
+    find(method) {
+      const connector = connectors.find(method)
+      return (
+        connector && {
+          ...connector,
+          async capture(request) {
+            arrived.resolve()
+            await letGo.promise
+            return connector.capture?.(request) ?? { kind: 'unreached' }
+          },
+        }
+      )
+    },
+  }
+  const held = await startTestGateway({ clock: createTestClock(), connectors: slow })
+  const shops = await openShop(held)
+  const payId = await shops.authorize('CARD', delayed(1))
+  const order: string[] = []
+  const moved = shops.advance('PT1H').then(() => order.push('the clock has moved'))
+  await arrived.promise
+  // The timer is gone and the capture is under way: a second move finds nothing that is due.
+  const again = shops.advance('PT1S').then(() => order.push('the clock has moved again'))
+  for (const look of [1, 2, 3])
+    expect([look, (await shops.read(payId)).status]).toEqual([look, 'CAPTURE_REQUEST'])
+  order.push('the provider has answered')
+  letGo.resolve()
+  await Promise.all([moved, again])
+  expect(order[0]).toBe('the provider has answered')
+  expect(await shops.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  await held.stop()
 })
 
 describe('bad requests', () => {
