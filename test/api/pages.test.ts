@@ -305,7 +305,10 @@ describe('forms', () => {
       seen.push((await get(href)).html)
       const wrong = await shop.session()
       seen.push((await pay(wrong.href, { number: `${typed}1`, securityCode: '7391', expiry: '1' })).html)
-      expect(seen.join('\n').replaceAll(' ', '')).not.toContain(typed)
+      expect(seen.join('\n')).not.toContain(typed)
+      // In groups it stands among the test cards, and nowhere else.
+      const besides = seen.join('\n').replace(/<bdi class="code">[\d ]+<\/bdi>/g, '')
+      expect(besides.replaceAll(' ', '')).not.toContain(typed)
     }
     expect(seen.join('\n')).not.toMatch(/value="739/)
     const logged = gateway.logged.join('\n')

@@ -302,7 +302,7 @@ function startTestCards() {
         field.dispatchEvent(new Event('input', { bubbles: true }))
         showError(field, '')
       }
-      set('number', atob(button.dataset.testCard))
+      set('number', toDigits(find('.code', button).textContent))
       set('expiry', `12/${(new Date().getFullYear() + 3) % 100}`)
       set('securityCode', '123')
       if (document.getElementById('cardholderName')?.value === '') set('cardholderName', 'Test Customer')

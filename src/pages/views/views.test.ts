@@ -144,7 +144,8 @@ test('test cards and test banner are for test only', () => {
   const live = renderCheckout({ ...frame, isTest: false }, checkout)
   expect(live).not.toContain('4111')
   expect(live).not.toContain(frame.language.texts.testBanner)
-  expect(renderCheckout(frame, checkout)).toContain('•••• 1111')
+  expect(renderCheckout(frame, checkout)).toContain('4111 1111 1111 1111')
+  expect(renderCheckout(frame, checkout)).not.toContain('4111111111111111')
 })
 
 test('number and security code have no value to show', () => {
