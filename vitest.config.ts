@@ -7,8 +7,8 @@ export default defineConfig({
   test: {
     // Processes, not threads: a test may send itself signals, and native modules end with their process.
     pool: 'forks',
-    // 2: the smallest machine we care about has two cores, and PostgreSQL wants its share.
-    maxWorkers: 2,
+    // 3 for two cores: many tests wait for processes that start and stop, and somebody should work meanwhile.
+    maxWorkers: 3,
     // One process runs many files: what they import is read once, which is a third of the whole time (measured).
     isolate: false,
     // 60 s: a bound for what hangs, far above any test that waits for real processes on a busy machine.

@@ -229,7 +229,7 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
       nowMs,
       timers: options.timers ?? systemTimers,
     }),
-    validation: createValidation({ formats: options.formats, schemas: options.schemas ?? [] }),
+    validation: createValidation(options),
     logger: options.logger,
     sender,
   }

@@ -51,12 +51,44 @@ function createAjv(options: { allErrors: boolean; formats: Formats; schemas: rea
   return ajv
 }
 
+interface Compiler {
+  readonly schemas: readonly TSchema[]
+  compile(schema: TSchema): ValidateFunction
+}
+
+function createCompiler(options: Parameters<typeof createAjv>[0]): Compiler {
+  const ajv = createAjv(options)
+  const compiled = new WeakMap<TSchema, ValidateFunction>()
+  return {
+    schemas: options.schemas,
+    compile(schema) {
+      const known = compiled.get(schema)
+      if (known) return known
+      const made: ValidateFunction = ajv.compile(schema)
+      compiled.set(schema, made)
+      return made
+    },
+  }
+}
+
+/** What was compiled stays for the next server of this process with the same schemas: tests start hundreds of them. */
+const compilers = { quick: new WeakMap<Formats, Compiler>(), thorough: new WeakMap<Formats, Compiler>() }
+
+function compilerFor(kind: keyof typeof compilers, formats: Formats, schemas: readonly TSchema[]): Compiler {
+  const known = compilers[kind].get(formats)
+  if (known?.schemas === schemas) return known
+  const created = createCompiler({ allErrors: kind === 'thorough', formats, schemas })
+  compilers[kind].set(formats, created)
+  return created
+}
+
+const noSchemas: readonly TSchema[] = []
+
 export function createValidation(options: { formats: Formats; schemas?: readonly TSchema[] }): Validation {
-  const schemas = options.schemas ?? []
-  const quick = createAjv({ allErrors: false, formats: options.formats, schemas })
-  let thorough: Ajv2020 | undefined
+  const { formats, schemas = noSchemas } = options
+  const quick = compilerFor('quick', formats, schemas)
   const book: SchemaBook = {
-    formats: options.formats,
+    formats,
     byId: new Map(
       schemas.flatMap(schema => {
         const id = (schema as JsonSchema).$id
@@ -88,8 +120,7 @@ export function createValidation(options: { formats: Formats; schemas?: readonly
         let errors = accepts.errors ?? []
         if (length <= thoroughLengthMax) {
           // Made at the first refusal: most endpoints of a run never need it.
-          thorough ??= createAjv({ allErrors: true, formats: options.formats, schemas })
-          explain ??= thorough.compile(schema)
+          explain ??= compilerFor('thorough', formats, schemas).compile(schema)
           explain(value)
           errors = explain.errors ?? errors
         }

@@ -92,7 +92,18 @@ function makeAsset({ name, parts, contentType, purpose }: Source, folder: string
   }
 }
 
+const loaded = new Map<string, Assets>()
+
+/** Read and packed once for a process: packing as small as can be takes its time. */
 export function loadAssets(folder: string = assetFolder): Assets {
+  const known = loaded.get(folder)
+  if (known) return known
+  const assets = readAssets(folder)
+  loaded.set(folder, assets)
+  return assets
+}
+
+function readAssets(folder: string): Assets {
   const [style, script, icon] = [
     makeAsset(sources[0], folder),
     makeAsset(sources[1], folder),
