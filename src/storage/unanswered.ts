@@ -63,12 +63,14 @@ export function createWorkFinder(database: Database): WorkFinder {
 
   async function hold(client: PoolClient): Promise<void> {
     let given = false
+    let lost: Error | undefined
     const giveBack = (error?: Error): void => {
       if (!given) client.release(error)
       given = true
     }
     // A connection that is out of the pool has nobody who listens: unheard, its end would be the end of the process.
     client.once('error', error => {
+      lost = error
       // Given back by close(): the pool listens again.
       if (closed && presence !== client) return
       giveBack(error)
@@ -83,6 +85,8 @@ export function createWorkFinder(database: Database): WorkFinder {
       giveBack(error as Error)
       throw error
     }
+    // The answer and the end of the connection may come in one packet: then this is over before it began.
+    if (lost) throw lost
     if (closed) giveBack()
     else presence = client
   }
