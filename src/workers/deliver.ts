@@ -13,7 +13,7 @@ import { createLanes, laneStart } from '#workers/lanes.ts'
 export interface DeliveryWorker {
   /** Something may be due. Never throws. */
   wake(): void
-  /** Runs one round of what is due now, for one merchant or for all, and returns how much that was. */
+  /** Runs one round of what is due now, for one merchant or for all, with what is under way; returns how much that was. */
   runDue(merchantId?: MerchantId): Promise<number>
   /** At the start of a process that is alone: takes over what a dead one had claimed. */
   recover(): Promise<void>
@@ -159,9 +159,13 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   return {
     wake,
     async runDue(merchantId) {
-      const started = await claim(merchantId)
-      await Promise.all(started)
-      return started.length
+      await claim(merchantId)
+      // Those that were begun before as well: a caller who waits for all that is due would only ask again and again.
+      const begun = [...underWay.values()].filter(
+        ({ delivery }) => merchantId === undefined || delivery.merchantId === merchantId,
+      )
+      await Promise.all(begun.map(({ done }) => done))
+      return begun.length
     },
     recover: () => store.releaseAll(),
     async stop() {
