@@ -41,7 +41,7 @@ interface PageRow extends CustomerRow {
 }
 
 /** Places are counted from the oldest, because births would move all others; the page is those from low up to high. */
-const blockStatement = {
+export const blockStatement = {
   name: 'customer_page',
   text: `WITH opened AS MATERIALIZED (
       SELECT b.older, (SELECT count(*) FROM customer c WHERE c.merchant_id || '' = $1 AND c.created_at >= o.open_at) AS count

@@ -39,6 +39,12 @@ const writerOptions = [
   .map(setting => `-c ${setting}`)
   .join(' ')
 
+/**
+ * Every read of ours goes by an index, and knows only while it runs how little it wants: not knowing it, the planner would
+ * read the whole table for the last few rows of it (measured: 20 ms for a page of customers instead of one).
+ */
+const readerOptions = '-c enable_seqscan=off'
+
 /** 10 s: far above any statement of ours, far below a client's patience. */
 const limits = '-c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000'
 
@@ -62,7 +68,7 @@ export function openDatabase(url: string, onError: (error: Error) => void): Data
     return created
   }
   const writers = pool(writerConnections, `${writerOptions} ${limits}`)
-  const readers = pool(readerConnections, limits)
+  const readers = pool(readerConnections, `${readerOptions} ${limits}`)
   const deliverers = pool(delivererConnections, `${writerOptions} ${limits}`)
   return {
     url,

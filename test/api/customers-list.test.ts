@@ -1,5 +1,7 @@
 /** GET /customers: pages, their order and counts, conditions, and what is refused. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { blockStatement } from '#storage/customer-pages.ts'
+import { openDatabase } from '#storage/database.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
@@ -237,3 +239,23 @@ const idsIn = async (merchantId: string) =>
       [merchantId],
     )
   ).map(({ id }) => id)
+
+test('a page of very many customers reads a few of them, also where the planner knows how many there are', async () => {
+  const shop = await openShop(gateway)
+  await bear(shop, 'the first')
+  await queryRows(
+    gateway.databaseUrl,
+    `INSERT INTO customer (merchant_id, customer_id, merchant_customer_id, email, last_used_at, created_at, updated_at, version)
+     SELECT '${shop.merchantId}', gen_random_uuid(), 'many-' || n, 'ada@example.com', at, at, at, 1
+     FROM generate_series(1, 20000) n, LATERAL (SELECT now() + n * interval '1 second' AS at) t`,
+  )
+  await queryRows(gateway.databaseUrl, 'ANALYZE customer')
+  expect((await list(shop, 'page=1')).body.totalNumberOfItems).toBe(20_001)
+  const database = openDatabase(gateway.databaseUrl, error => expect(error).toBeUndefined())
+  const text = blockStatement.text.replaceAll('$1', `'${shop.merchantId}'`).replaceAll('$2', '0')
+  const { rows } = await database.readers.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`)
+  await database.close()
+  const plan = rows.map(row => row['QUERY PLAN']).join('\n')
+  expect(plan).toContain('customer_by_age')
+  expect(plan).not.toMatch(/Seq Scan on customer\b/)
+})
