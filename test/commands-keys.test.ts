@@ -5,6 +5,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { AnyJson } from '#test/support/any-json.ts'
 import {
   type Banner,
   killRest,
@@ -34,8 +35,7 @@ async function call({ baseUrl, ...merchant }: Banner, verb: string, path: string
     headers: { authorization: login(merchant), 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape and check what they read.
-  return { status: response.status, body: (await response.json()) as any }
+  return { status: response.status, body: (await response.json()) as AnyJson }
 }
 
 const payByPseudo = (banner: Banner, number: string) =>

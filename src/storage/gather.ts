@@ -1,6 +1,6 @@
 /**
  * Look-ups of one kind that are wanted in the same turn of the event loop go to the database as one question: a worker that
- * takes up two hundred plans asks once. Whoever asks alone waits for nothing but the end of that turn.
+ * takes up dozens of plans asks once. Whoever asks alone waits for nothing but the end of that turn.
  */
 import type { MerchantId } from '#domain/ids.ts'
 
@@ -15,7 +15,7 @@ interface Asking<Found> {
   readonly reject: (error: unknown) => void
 }
 
-/** 200: as many as a worker takes up at once; an answer to more would be long in the making. */
+/** 200: more than a worker takes up at once; an answer to many more would be long in the making. */
 const maximumAtOnce = 200
 
 /** `ask` answers with what there is, in any order; `nameOf` tells whose it is. */

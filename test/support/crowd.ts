@@ -1,11 +1,12 @@
 /** Very many requests at once over a few kept-alive connections, as a busy shop's server would send them. */
+
 import { Agent, request } from 'node:http'
+import type { AnyJson } from '#test/support/any-json.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
 
 export interface CrowdAnswer {
   readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape and check what they read.
-  readonly body: any
+  readonly body: AnyJson
 }
 
 export interface Crowd {

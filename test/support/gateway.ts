@@ -4,6 +4,7 @@ import type { Connectors } from '#connectors/registry.ts'
 import { createGateway, type Gateway } from '#gateway.ts'
 import type { Clock, CrashPoint } from '#operations/engine.ts'
 import type { StoredMethods } from '#operations/stored-methods.ts'
+import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import { type MasterRing, toMasterKey } from '#vault/master-key.ts'
 
@@ -24,8 +25,7 @@ export interface TestGateway {
 
 export interface TestAnswer {
   readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape and check what they read.
-  readonly body: any
+  readonly body: AnyJson
   readonly text: string
   readonly headers: Headers
 }

@@ -1,4 +1,5 @@
 /** Payment plans as a shop makes and reads them. */
+import type { AnyJson } from '#test/support/any-json.ts'
 import type { TestAnswer } from '#test/support/gateway.ts'
 import type { Change, Shop } from '#test/support/shop.ts'
 
@@ -29,8 +30,7 @@ export function planPayment({ type = 'RECURRING', recurring, payment }: PlanTerm
 export const beginPlan = (shop: Shop, terms?: PlanTerms): Promise<TestAnswer> =>
   shop.create('CARD', planPayment(terms))
 
-// biome-ignore lint/suspicious/noExplicitAny: tests read records and check what they read.
-export async function readPlan(shop: Shop, planId: string): Promise<any> {
+export async function readPlan(shop: Shop, planId: string): Promise<AnyJson> {
   return (await shop.call('GET', `/payment-plans/${planId}`)).body
 }
 
@@ -51,11 +51,7 @@ export const chargePlan = (
   )
 }
 
-export async function listPayments(
-  shop: Shop,
-  planId: string,
-  // biome-ignore lint/suspicious/noExplicitAny: tests read records and check what they read.
-): Promise<any[]> {
+export async function listPayments(shop: Shop, planId: string): Promise<AnyJson[]> {
   return (await shop.call('GET', `/payment-plans/${planId}/payments`)).body.data
 }
 

@@ -1,16 +1,17 @@
 /** A merchant's endpoint for webhooks: it keeps what it hears and answers as it is told. */
+
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import type { AnyJson } from '#test/support/any-json.ts'
 
 export interface Heard {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   /** The raw bytes, as text. */
   readonly raw: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies and check what they read.
-  readonly body: any
+  readonly body: AnyJson
 }
 
 /** Answers by itself when it returns a status, else by hand. */

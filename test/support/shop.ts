@@ -2,6 +2,7 @@
  * A merchant of its own on a running gateway: its own clock, faults and payments, reached over HTTP. Tests say what the
  * shop does; what it must hear is said in the test.
  */
+import type { AnyJson } from '#test/support/any-json.ts'
 import { basic, cardPayment, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
@@ -36,10 +37,8 @@ export interface Shop {
     headers?: Record<string, string>,
   ): Promise<TestAnswer>
   /** What the customer does on its page; returns the record. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read records and check what they read.
-  customer(payId: string, action: 'approve' | 'decline' | 'cancel' | 'pending'): Promise<any>
-  // biome-ignore lint/suspicious/noExplicitAny: tests read records and check what they read.
-  read(payId: string): Promise<any>
+  customer(payId: string, action: 'approve' | 'decline' | 'cancel' | 'pending'): Promise<AnyJson>
+  read(payId: string): Promise<AnyJson>
   /** Moves the merchant's test clock and returns its new time. */
   advance(duration: string): Promise<string>
   fail(rule: { operation: string; fault: string; times?: number; code?: string }): Promise<void>

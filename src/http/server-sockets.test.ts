@@ -1,0 +1,107 @@
+/** What only a real connection shows: broken requests below the routes, and how a server that stops lets go. */
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { type Answer, answer } from '#http/endpoint.ts'
+import { createToy, settle, shop, type Toy } from '#test/support/toy-http.ts'
+
+const listen = async (own: Toy): Promise<number> => {
+  await own.app.listen({ port: 0, host: '127.0.0.1' })
+  return (own.app.server.address() as AddressInfo).port
+}
+/** Says the first part at once, the rest when asked to; hears until the other side closes. */
+const talk = async (port: number, start: string) => {
+  let heard = ''
+  const socket = connect(port, '127.0.0.1')
+  const closed = once(socket, 'close')
+  socket.on('data', data => {
+    heard += data
+  })
+  await once(socket, 'connect')
+  socket.write(start)
+  return { say: (text: string) => socket.write(text), heard: () => closed.then(() => heard) }
+}
+const ask = (url: string) => `GET ${url} HTTP/1.1\r\nhost: x\r\nauthorization: ${shop.authorization}\r\n`
+
+test('431 for headers above 16 KiB, 400 for what is not HTTP', async () => {
+  const own = await createToy()
+  const port = await listen(own)
+  const long = await talk(port, `GET / HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`)
+  expect(await long.heard()).toMatch(/^HTTP\/1\.1 431 .*application\/problem\+json/s)
+  const nonsense = await talk(port, 'nonsense\r\n\r\n')
+  expect(await nonsense.heard()).toMatch(/^HTTP\/1\.1 400 /)
+  await own.app.close()
+})
+
+test('431 in answer to HEAD has no body, also when the verb came in an earlier packet', async () => {
+  const own = await createToy()
+  const port = await listen(own)
+  const line = `x-long: ${'x'.repeat(20_000)}\r\n\r\n`
+  const empty = /^HTTP\/1\.1 431 .*\r\ncontent-length: 0\r\n.*\r\nconnection: close\r\n\r\n$/s
+  expect(await (await talk(port, `HEAD / HTTP/1.1\r\nhost: x\r\n${line}`)).heard()).toMatch(empty)
+  const connected = once(own.app.server, 'connection')
+  const inTwo = await talk(port, 'HEAD / HTTP/1.1\r\nhost: x\r\n')
+  const [socket] = (await connected) as [Socket]
+  await expect.poll(() => socket.bytesRead).toBeGreaterThan(0)
+  inTwo.say(line)
+  expect(await inTwo.heard()).toMatch(empty)
+  await own.app.close()
+})
+
+test('whoever is still sending hears its 431 all the same, once', async () => {
+  const own = await createToy()
+  const port = await listen(own)
+  // 8 MiB: more than the buffers of a connection hold, so that much of it comes after the answer.
+  const long = await talk(port, `GET / HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(8 * 1_048_576)}`)
+  expect((await long.heard()).split('HTTP/1.1 ')).toEqual(['', expect.stringMatching(/^431 .*"traceId"/s)])
+  await own.app.close()
+})
+
+test('nonsense behind a request that is being answered cuts the connection without a word', async () => {
+  const own = await createToy()
+  const port = await listen(own)
+  own.handle = () => new Promise(() => {})
+  const first = await talk(port, `${ask('/api/v2/toys/1')}\r\n`)
+  await expect.poll(() => own.credentials.finds).toBe(1)
+  first.say('nonsense\r\n\r\n')
+  expect(await first.heard()).toBe('')
+  await own.app.close()
+})
+
+test('drain: those in flight finish and are told to close, new ones are refused, ready says no', async () => {
+  const own = await createToy()
+  const port = await listen(own)
+  let finish: (value: Answer) => void = () => {}
+  own.handle = () =>
+    new Promise(resolve => {
+      finish = resolve
+    })
+  const late = await talk(port, ask('/api/v2/toys/1'))
+  const probe = await talk(port, ask('/health/ready'))
+  const first = await talk(port, `${ask('/api/v2/toys/1')}\r\n`)
+  await expect.poll(() => own.credentials.finds).toBe(1)
+  await settle()
+  const drained = own.app.drain(10_000)
+  await settle()
+  late.say('\r\n')
+  probe.say('\r\n')
+  expect(await late.heard()).toMatch(/^HTTP\/1\.1 503 .*\r\nconnection: close\r\n.*\r\nretry-after: 1\r\n/s)
+  expect(await probe.heard()).toMatch(/^HTTP\/1\.1 503 .*the gateway is stopping/s)
+  finish(answer(200, { done: true }))
+  expect(await first.heard()).toMatch(/^HTTP\/1\.1 200 .*connection: close\r\n.*\{"done":true\}$/s)
+  await drained
+  expect(own.clock.waiting).toBe(0)
+})
+
+test('drain: whoever is not done at the deadline is cut off', async () => {
+  const own = await createToy()
+  const port = await listen(own)
+  own.handle = () => new Promise(() => {})
+  const first = await talk(port, `${ask('/api/v2/toys/1')}\r\n`)
+  await expect.poll(() => own.credentials.finds).toBe(1)
+  const drained = own.app.drain(10_000)
+  await settle()
+  await own.clock.advance(10_000)
+  expect(await first.heard()).toBe('')
+  await drained
+})
