@@ -100,11 +100,13 @@ async function writeBatch(pool: Pool, batch: readonly Waiting[], deadlocks = 0):
       waiting.resolve(conflict ? { committed: false, conflict } : done)
     }
   } catch (error) {
-    // One change that breaks a constraint, or a race with another process, fails the statement for all: nothing was
-    // written, so each goes again on its own and only the guilty one hears of it.
+    // One change that breaks a constraint, or a race with another process, fails the statement for all, and nothing was
+    // written. The batch is split by halves, so that the culprit alone gets the error after a few more round trips: one
+    // round trip per change would let a single bad change hold up everybody who shared its batch.
     if (batch.length > 1 && isRolledBack(error)) {
-      for (const waiting of batch) await writeBatch(pool, [waiting])
-      return
+      const middle = batch.length >> 1
+      await writeBatch(pool, batch.slice(0, middle))
+      return writeBatch(pool, batch.slice(middle))
     }
     if (isLostRace(error) && deadlocks < maximumDeadlocks) return writeBatch(pool, batch, deadlocks + 1)
     const conflict = batch.length === 1 ? conflictOf(error) : undefined
@@ -117,9 +119,8 @@ async function writeBatch(pool: Pool, batch: readonly Waiting[], deadlocks = 0):
 
 async function write(pool: Pool, changes: readonly Change[]): Promise<Map<number, Conflict>> {
   const rows = collectRows(changes)
-  const present = partNames.filter(part => rows[part].length > 0)
-  const { name, text } = commitStatement(present)
-  const values = present.map(part => JSON.stringify(rows[part]))
+  const { name, text, shape } = commitStatement(partNames.filter(part => rows[part].length > 0))
+  const values = shape.map(part => JSON.stringify(rows[part]))
   const result = await pool.query<{ c: number; why: Conflict }>({ name, text, values })
   return new Map(result.rows.map(row => [row.c, row.why]))
 }

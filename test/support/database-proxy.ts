@@ -12,6 +12,8 @@ export interface DatabaseProxy {
   readonly url: string
   /** Cuts the line at the next commit; `skip` lets that many pass first. */
   cutNextCommit(moment: 'before' | 'after', skip?: number): void
+  /** The names of all commit statements that were used since the proxy was started. */
+  readonly commitNames: ReadonlySet<string>
   close(): Promise<void>
 }
 
@@ -28,6 +30,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const socketName = `.s.PGSQL.${port}`
   const target = join(given.searchParams.get('host') ?? '', socketName)
   const sockets = new Set<Socket>()
+  const commitNames = new Set<string>()
   let planned: { moment: 'before' | 'after'; skip: number } | undefined
 
   /** Whether this message is the commit at which the line is to be cut, and when. */
@@ -55,6 +58,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       })
     }
     client.on('data', bytes => {
+      for (const [name] of bytes.toString('latin1').matchAll(/commit_\w+/g)) commitNames.add(name)
       const moment = judge(bytes)
       if (moment === 'before') return cut()
       swallowing ||= moment === 'after'
@@ -71,6 +75,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   url.searchParams.set('host', folder)
   return {
     url: url.href,
+    commitNames,
     cutNextCommit(moment, skip = 0) {
       planned = { moment, skip }
     },
