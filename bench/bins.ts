@@ -5,8 +5,8 @@ import type { GatewayRuns } from '#bench/gateway-runs.ts'
 import { cardNumberOf } from '#bench/requests.ts'
 import type { Stage } from '#bench/stage.ts'
 import { type BinRange, toSpan } from '#domain/bin-ranges.ts'
-import { replaceBins } from '#storage/bins.ts'
 import { openDatabase } from '#storage/database.ts'
+import { replaceBins } from '#storage/reference/bins.ts'
 
 /** The issue's: as many ranges as the open lists have, and four fifths of the rate of a read. */
 const eightDigitRanges = 297_000

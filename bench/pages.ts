@@ -15,9 +15,9 @@ import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
-import { createDesk } from '#pages/desk.ts'
+import { createDesk } from '#pages/page-context.ts'
 import { openDatabase } from '#storage/database.ts'
-import { createPaymentReader } from '#storage/payments.ts'
+import { createPaymentReader } from '#storage/payments/payments.ts'
 
 /** The issue's. */
 const firstLoadBytesMax = 40_000
@@ -153,7 +153,7 @@ async function countRenders(
   await database.close()
   if (!payment) throw new Error('the session is gone')
   const merchant = { merchantId, name: 'Bench', disabled: false, clockOffsetMs: 0 } as Merchant
-  const desk = createDesk({
+  const pageContext = createDesk({
     // Rendering asks nobody but the provider for its plan.
     engine: { connectors: simulatedBy(createSimulator()) } as Engine,
     lookUps: {} as LookUps,
@@ -167,7 +167,7 @@ async function countRenders(
   const before = process.cpuUsage()
   const begun = performance.now()
   let done = 0
-  for (; performance.now() - begun < durationMs; done += 1) desk.show(request, hosted)
+  for (; performance.now() - begun < durationMs; done += 1) pageContext.show(request, hosted)
   const { user, system } = process.cpuUsage(before)
   return (done * 1_000_000) / (user + system)
 }

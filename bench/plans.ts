@@ -7,7 +7,7 @@ import { type Line, ratiosOf, showRates, showRatio, spreadOf } from '#bench/figu
 import type { GatewayProcess } from '#bench/gateway-process.ts'
 import type { GatewayRuns } from '#bench/gateway-runs.ts'
 import { type Stage, withClient } from '#bench/stage.ts'
-import { openMerchants } from '#operations/open-merchants.ts'
+import { openMerchants } from '#operations/merchants/open-merchants.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
 /** The issue's: either will do. */

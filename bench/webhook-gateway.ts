@@ -10,10 +10,10 @@ import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { createGateway, type Gateway } from '#gateway.ts'
 import { raiseEvent } from '#lifecycle/event.ts'
 import type { Payment } from '#lifecycle/payment.ts'
-import { type Change, type EventRow, writesBetween } from '#storage/change.ts'
+import { type Change, type EventRow, writesBetween } from '#storage/commit/change.ts'
+import { createGroupCommit, type GroupCommit } from '#storage/commit/group-commit.ts'
 import { openDatabase } from '#storage/database.ts'
-import { createGroupCommit, type GroupCommit } from '#storage/group-commit.ts'
-import { createPaymentReader } from '#storage/payments.ts'
+import { createPaymentReader } from '#storage/payments/payments.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
 export interface GatewayWebhookJob {

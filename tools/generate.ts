@@ -5,8 +5,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { endpoints } from '#endpoints/index.ts'
-import { buildOpenApi } from '#http/openapi.ts'
 import { about } from '#http/reference/about.ts'
+import { buildOpenApi } from '#http/reference/openapi.ts'
 import { renderMethodPage } from './method-page.ts'
 import { renderResponseCodePage } from './response-code-page.ts'
 

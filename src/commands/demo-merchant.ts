@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { MerchantAdministration } from '#operations/merchants.ts'
+import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 
 export interface DemoMerchant {
   readonly merchantId: string

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import { CommandFault } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
-import { type CheckResult, type Example, examine } from '#storage/doctor.ts'
+import { type CheckResult, type Example, examine } from '#storage/doctor/doctor.ts'
 
 export function addDoctorCommand(program: Command, readConfig: () => Config): void {
   program

@@ -9,9 +9,9 @@ import type { Config } from '#config.ts'
 import { BinFileError, readBinHeading, readBinLine } from '#domain/bin-file.ts'
 import type { BinRange } from '#domain/bin-ranges.ts'
 import { parseEcbRates, RateFileError } from '#domain/ecb-rates.ts'
-import { RepeatedRange, replaceBins } from '#storage/bins.ts'
 import { type Database, openDatabase as openPools } from '#storage/database.ts'
-import { replaceRates } from '#storage/rates.ts'
+import { RepeatedRange, replaceBins } from '#storage/reference/bins.ts'
+import { replaceRates } from '#storage/reference/rates.ts'
 
 const jsonOption = () => new Option('--json', 'print one line of JSON')
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
-import { openRotationStore } from '#storage/key-rotation.ts'
+import { openRotationStore } from '#storage/vault/key-rotation.ts'
 import { renewDataKeys } from '#vault/renew-data-keys.ts'
 import { type Rotated, type RotationDeps, rotateKeyFile, rotateTo } from '#vault/rotate-master-key.ts'
 

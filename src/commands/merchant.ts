@@ -8,7 +8,7 @@ import { addPageOptions, type PageOptions, toPageChange } from '#commands/page-s
 import type { Config } from '#config.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
 import { isPrintable, isWebAddress } from '#domain/text.ts'
-import type { MerchantAdministration } from '#operations/merchants.ts'
+import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { MerchantSettings } from '#storage/merchants.ts'
 
 type ListedMerchant = Awaited<ReturnType<MerchantAdministration['list']>>[number]

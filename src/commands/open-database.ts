@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import type { Config } from '#config.ts'
-import type { MerchantAdministration } from '#operations/merchants.ts'
+import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { openEmbeddedPostgres } from '#storage/embedded/index.ts'
 import { MigrationError, migrate } from '#storage/migrate.ts'
 import { createMasterRing, type MasterRing, readMasterKeys, readOrMakeMasterKeys } from '#vault/master-key.ts'
@@ -102,7 +102,7 @@ export async function withMerchants<T>(
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
     // Loaded only when needed, so that help and refusals come at once.
-    const { openMerchants } = await import('#operations/open-merchants.ts')
+    const { openMerchants } = await import('#operations/merchants/open-merchants.ts')
     const { environment } = config
     const { masterKey } = database
     const opened = await openMerchants({ environment, databaseUrl: database.url, masterKey })

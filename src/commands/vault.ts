@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { addDuration } from '#domain/duration.ts'
-import { type Purged, purgeVault } from '#storage/vault-purge.ts'
+import { type Purged, purgeVault } from '#storage/vault/vault-purge.ts'
 
 /**
  * 1 day: a running server may take a card for kept for an hour after it has seen it, and a shop that pays by pseudo

@@ -1,5 +1,5 @@
 /** What every operation checks and no schema can see. */
-import { InvalidField } from '#http/ports.ts'
+import { InvalidField } from '#http/server/ports.ts'
 import { checkMetadata } from '#schemas/metadata.ts'
 
 export function checkShared(

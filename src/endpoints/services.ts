@@ -1,20 +1,20 @@
 /** What handlers are handed, and the translation of faults from below into the few that the HTTP room answers for. */
 import type { FaultBook } from '#connectors/simulator/faults.ts'
-import type { IssueToken } from '#http/issue-token.ts'
-import { InvalidField, KeyTaken, NotFound, Unavailable } from '#http/ports.ts'
+import type { IssueToken } from '#http/authentication/issue-token.ts'
+import { InvalidField, KeyTaken, NotFound, Unavailable } from '#http/server/ports.ts'
 import type { TestClock } from '#operations/clock.ts'
+import type { Engine } from '#operations/engine.ts'
+import type { LookUps } from '#operations/look-ups.ts'
+import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
 import {
   ReturnAddressMissing,
   UnknownPseudoAccount,
   UnknownPseudoNumber,
-} from '#operations/create-payment.ts'
-import type { Engine } from '#operations/engine.ts'
-import { MethodMisfit } from '#operations/follow-up.ts'
-import type { LookUps } from '#operations/look-ups.ts'
-import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
-import { CommitRefused } from '#operations/payment-queue.ts'
-import type { EventStore } from '#storage/events.ts'
-import type { KeyReader } from '#storage/keys.ts'
+} from '#operations/payments/create-payment.ts'
+import { MethodMisfit } from '#operations/payments/follow-up.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import type { EventStore } from '#storage/events/events.ts'
+import type { KeyReader } from '#storage/payments/keys.ts'
 
 export interface Services {
   readonly environment: 'test' | 'live'

@@ -2,10 +2,10 @@
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { KeyReference } from '#lifecycle/payment.ts'
-import type { OperationAnswer } from '#operations/answer.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
-import { CommitRefused } from '#operations/payment-queue.ts'
-import type { KeyRow } from '#storage/change.ts'
+import type { OperationAnswer } from '#operations/payments/answer.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import type { KeyRow } from '#storage/commit/change.ts'
 
 export interface OperationKey extends KeyReference {
   readonly fingerprint: string

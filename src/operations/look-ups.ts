@@ -2,12 +2,12 @@
 import { testRanges } from '#connectors/simulator/test-bins.ts'
 import { testRateSource, testRates } from '#connectors/simulator/test-rates.ts'
 import { type BinRange, type BinSpan, findNarrowest, widthOf } from '#domain/bin-ranges.ts'
-import type { StoredMethods } from '#operations/stored-methods.ts'
-import { type BinReader, createBinReader } from '#storage/bins.ts'
-import { type CardBook, createCardBook } from '#storage/card-book.ts'
+import type { StoredMethods } from '#operations/customers/stored-methods.ts'
 import type { Database } from '#storage/database.ts'
-import { createDuplicateFinder, type DuplicateFinder } from '#storage/duplicates.ts'
-import { createRateReader, type FoundRates, type RateReader } from '#storage/rates.ts'
+import { createDuplicateFinder, type DuplicateFinder } from '#storage/payments/duplicates.ts'
+import { type BinReader, createBinReader } from '#storage/reference/bins.ts'
+import { createRateReader, type FoundRates, type RateReader } from '#storage/reference/rates.ts'
+import { type CardBook, createCardBook } from '#storage/vault/card-book.ts'
 
 export interface LookUps {
   readonly bins: BinReader

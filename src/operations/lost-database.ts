@@ -1,5 +1,5 @@
 /** Which faults pass by themselves: the database is away and will be back. All others are ours. */
-import { CommitUnknown } from '#storage/change.ts'
+import { CommitUnknown } from '#storage/commit/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
 
 export const isDatabaseLost = (error: unknown): boolean =>

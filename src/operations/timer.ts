@@ -1,7 +1,7 @@
 /** Timers are kept in real time; what they stand for happens in the merchant's. */
 import type { Merchant } from '#domain/merchant.ts'
 import type { Payment } from '#lifecycle/payment.ts'
-import type { Timer } from '#storage/change.ts'
+import type { Timer } from '#storage/commit/change.ts'
 
 export type TimerKey = Omit<Timer, 'runAt' | 'attempt'>
 

@@ -2,13 +2,13 @@
  * The choice of a currency on a page: when the customer is asked, and what its answer was. The number is typed again or
  * stays in the browser; between the question and the answer nothing of the card is kept but the offer's first digits.
  */
-import type { PageAnswer, PageRequest } from '#http/page-routes.ts'
-import type { OfferReply } from '#operations/honour-quote.ts'
-import { offerConversion } from '#operations/offer-conversion.ts'
-import type { Desk } from '#pages/desk.ts'
+import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
+import { offerConversion } from '#operations/quotes/offer-conversion.ts'
+import type { OfferReply } from '#operations/quotes/redeem-quote.ts'
 import type { FilledIn } from '#pages/entries.ts'
 import type { Hosted, PageDeps } from '#pages/hosted.ts'
 import type { Limits } from '#pages/limits.ts'
+import type { PageContext } from '#pages/page-context.ts'
 import type { FormFields } from '#pages/read-form.ts'
 import type { FormState } from '#pages/show.ts'
 import { type CurrencyAnswer, currencyChoices } from '#pages/views/currency-choice.ts'
@@ -44,7 +44,11 @@ export interface Question {
 /** The page with the choice in it, or undefined where there is nothing to choose. */
 export async function askForCurrency(
   { request, hosted, entry, state, shown }: Question,
-  { desk, offers, deps }: { readonly desk: Desk; readonly offers: Limits; readonly deps: PageDeps },
+  {
+    pageContext,
+    offers,
+    deps,
+  }: { readonly pageContext: PageContext; readonly offers: Limits; readonly deps: PageDeps },
 ): Promise<PageAnswer | undefined> {
   const { merchant, payment } = hosted
   const keys = [payment.payId]
@@ -55,5 +59,5 @@ export async function askForCurrency(
   if (quote.quoteId !== shown?.quoteId) offers.count(keys)
   // Only the offer that was answered may come with its answer.
   const answer = quote.quoteId === shown?.quoteId ? shown.answer : undefined
-  return desk.refuse(request, hosted, { ...state, offer: { ...quote, answer } })
+  return pageContext.refuse(request, hosted, { ...state, offer: { ...quote, answer } })
 }

@@ -3,15 +3,15 @@
  * stands: back button, reload, a second tab and a form sent twice are all just another look at it.
  */
 import type { Money } from '#domain/money.ts'
-import { accepts } from '#http/accept-encoding.ts'
-import type { PageAnswer, PageRequest, PageRoute } from '#http/page-routes.ts'
+import { accepts } from '#http/server/accept-encoding.ts'
+import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import { openTry } from '#lifecycle/payment.ts'
-import { type CustomerAction, takeCustomerStep } from '#operations/customer-action.ts'
+import { type CustomerAction, takeCustomerStep } from '#operations/payments/customer-action.ts'
 import { type Assets, assetCacheControl, assetFolder, describeInventory } from '#pages/assets.ts'
 import { offersMax } from '#pages/currency.ts'
-import { baseOf, createDesk, type Desk, isOpenForm, pagePath, stepPath } from '#pages/desk.ts'
 import { type Hosted, openHosted, type PageDeps, stageOf } from '#pages/hosted.ts'
 import { createLimits } from '#pages/limits.ts'
+import { baseOf, createDesk, isOpenForm, type PageContext, pagePath, stepPath } from '#pages/page-context.ts'
 import { showResult, showStep } from '#pages/show.ts'
 import { submitForm } from '#pages/submit.ts'
 
@@ -23,8 +23,8 @@ const testDeclinesMax = 300
 type Handle = (request: PageRequest, hosted: Hosted) => Promise<PageAnswer>
 
 export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
-  const desk = createDesk(deps)
-  const most = desk.isTest ? testDeclinesMax : declinesMax
+  const pageContext = createDesk(deps)
+  const most = pageContext.isTest ? testDeclinesMax : declinesMax
   const { nowMs } = deps.engine.clock
   const limits = createLimits({ most, nowMs })
   const offers = createLimits({ most: offersMax, nowMs })
@@ -32,72 +32,73 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     verb,
     path,
     handle,
-    fail: (request, fault) => desk.fail(request, fault, path),
+    fail: (request, fault) => pageContext.fail(request, fault, path),
   })
-  const own = (handle: Handle) => withHosted(handle, desk, deps)
-  const step = (handle: Handle) => withStep(handle, desk, deps)
+  const own = (handle: Handle) => withHosted(handle, pageContext, deps)
+  const step = (handle: Handle) => withStep(handle, pageContext, deps)
   return [
     page(
       'GET',
       `${pagePath}{pageToken}`,
-      own(async (request, hosted) => desk.show(request, hosted)),
+      own(async (request, hosted) => pageContext.show(request, hosted)),
     ),
     page(
       'POST',
       `${pagePath}{pageToken}`,
-      own((request, hosted) => submitForm({ request, hosted }, { desk, limits, offers, deps })),
+      own((request, hosted) => submitForm({ request, hosted }, { pageContext, limits, offers, deps })),
     ),
     page(
       'POST',
       `${pagePath}{pageToken}/cancel`,
-      own((request, hosted) => act(request, hosted, 'cancel', { desk, deps })),
+      own((request, hosted) => act(request, hosted, 'cancel', { pageContext, deps })),
     ),
     page(
       'GET',
       `${pagePath}{pageToken}/result`,
-      own(async (request, hosted) => showEnd(request, hosted, desk)),
+      own(async (request, hosted) => showEnd(request, hosted, pageContext)),
     ),
     page(
       'GET',
       `${stepPath}{pageToken}`,
-      step(async (request, hosted) => showOtherPage(request, hosted, desk)),
+      step(async (request, hosted) => showOtherPage(request, hosted, pageContext)),
     ),
     page(
       'POST',
       `${stepPath}{pageToken}`,
-      step((request, hosted) => act(request, hosted, request.form?.action, { desk, deps })),
+      step((request, hosted) => act(request, hosted, request.form?.action, { pageContext, deps })),
     ),
-    page('GET', `${assetFolder}/{file}`, async request => sendAsset(request, desk)),
+    page('GET', `${assetFolder}/{file}`, async request => sendAsset(request, pageContext)),
     // Addresses that were cut or mangled on their way also deserve a page.
-    page('GET', `${pagePath}*`, async request => desk.deadEnd(request, 'unknown')),
-    page('GET', '/.well-known/payment-page-inventory.json', async () => sendInventory(desk.assets)),
+    page('GET', `${pagePath}*`, async request => pageContext.deadEnd(request, 'unknown')),
+    page('GET', '/.well-known/payment-page-inventory.json', async () => sendInventory(pageContext.assets)),
   ]
 }
 
 /** A page of ours. A form of somebody else's making has no effect: the customer sees the page as it stands. */
-function withHosted(handle: Handle, desk: Desk, deps: PageDeps): PageRoute['handle'] {
+function withHosted(handle: Handle, pageContext: PageContext, deps: PageDeps): PageRoute['handle'] {
   return async request => {
     const hosted = await openHosted(request.params.pageToken ?? '', deps)
-    if (!hosted || hosted.step) return desk.deadEnd(request, 'unknown')
+    if (!hosted || hosted.step) return pageContext.deadEnd(request, 'unknown')
     // Who may not take payments by its API may not take them by its pages either.
-    if (hosted.merchant.disabled && isOpenForm(hosted)) return desk.deadEnd(request, 'unavailable', hosted)
+    if (hosted.merchant.disabled && isOpenForm(hosted))
+      return pageContext.deadEnd(request, 'unavailable', hosted)
     if (!isForeign(request)) return handle(request, hosted)
-    const { errorSummary: title, pageOutdated: message } = desk.frame(request, hosted).language.texts
-    return { ...desk.show(request, hosted, { title, message }), status: 403 }
+    const { errorSummary: title, pageOutdated: message } = pageContext.frame(request, hosted).language.texts
+    return { ...pageContext.show(request, hosted, { title, message }), status: 403 }
   }
 }
 
 /** A page of a provider or issuer, which we play in the test environment only, and only while its step is outstanding. */
-function withStep(handle: Handle, desk: Desk, deps: PageDeps): PageRoute['handle'] {
+function withStep(handle: Handle, pageContext: PageContext, deps: PageDeps): PageRoute['handle'] {
   return async request => {
-    const hosted = desk.isTest ? await openHosted(request.params.pageToken ?? '', deps) : undefined
-    if (!hosted?.step) return desk.deadEnd(request, 'unknown')
-    if (isForeign(request)) return { ...desk.deadEnd(request, 'unknown'), status: 403 }
+    const hosted = pageContext.isTest ? await openHosted(request.params.pageToken ?? '', deps) : undefined
+    if (!hosted?.step) return pageContext.deadEnd(request, 'unknown')
+    if (isForeign(request)) return { ...pageContext.deadEnd(request, 'unknown'), status: 403 }
     const { merchantId, payId, method } = hosted.payment
     const isShown = openTry(hosted.payment)?.xId === hosted.step.xId && method.type === hosted.step.type
     // From here on the customer is on the payment's own pages again.
     const own = { ...hosted, pageToken: deps.pageTokens.issue({ merchantId, payId }) }
-    return isShown ? handle(request, own) : desk.goOn(request, own)
+    return isShown ? handle(request, own) : pageContext.redirectToNextStep(request, own)
   }
 }
 
@@ -118,7 +119,7 @@ async function act(
   request: PageRequest,
   hosted: Hosted,
   action: string | undefined,
-  { desk, deps }: { readonly desk: Desk; readonly deps: PageDeps },
+  { pageContext, deps }: { readonly pageContext: PageContext; readonly deps: PageDeps },
 ): Promise<PageAnswer> {
   const { merchant, payment, step: page } = hosted
   const shown = page && { ...page, amount: readShown(request.form?.shown) }
@@ -126,7 +127,7 @@ async function act(
     const step = { merchant, payId: payment.payId, action: action as CustomerAction, shown }
     await takeCustomerStep(step, deps.engine)
   }
-  return desk.goOn(request, await desk.reopen(hosted))
+  return pageContext.redirectToNextStep(request, await pageContext.reopen(hosted))
 }
 
 /** The amount that the page showed, as it wrote it; a caller that does not say which has seen none. */
@@ -136,17 +137,17 @@ function readShown(text: string | undefined): Money | undefined {
 }
 
 /** How it ended, for customers who have no shop to go back to. */
-function showEnd(request: PageRequest, hosted: Hosted, desk: Desk): PageAnswer {
+function showEnd(request: PageRequest, hosted: Hosted, pageContext: PageContext): PageAnswer {
   const stage = stageOf(hosted)
-  if (stage === 'form' || stage === 'instructions') return desk.seeOther(baseOf(hosted))
+  if (stage === 'form' || stage === 'instructions') return pageContext.seeOther(baseOf(hosted))
   const shown = stage === 'step' ? 'waiting' : stage
-  return desk.answer(200, showResult(hosted, desk.frame(request, hosted), shown), hosted)
+  return pageContext.answer(200, showResult(hosted, pageContext.frame(request, hosted), shown), hosted)
 }
 
-function showOtherPage(request: PageRequest, hosted: Hosted, desk: Desk): PageAnswer {
+function showOtherPage(request: PageRequest, hosted: Hosted, pageContext: PageContext): PageAnswer {
   const action = `${stepPath}${request.params.pageToken}`
-  const step = { action, instalments: desk.planOf(hosted, hosted.payment.method) }
-  return desk.answer(200, showStep(hosted, desk.frame(request, hosted), step), hosted)
+  const step = { action, instalments: pageContext.planOf(hosted, hosted.payment.method) }
+  return pageContext.answer(200, showStep(hosted, pageContext.frame(request, hosted), step), hosted)
 }
 
 const codings = [
@@ -154,9 +155,9 @@ const codings = [
   ['gzip', 'gzip'],
 ] as const
 
-function sendAsset(request: PageRequest, desk: Desk): PageAnswer {
-  const asset = desk.assets.byUrl.get(`${assetFolder}/${request.params.file}`)
-  if (!asset) return desk.deadEnd(request, 'unknown')
+function sendAsset(request: PageRequest, pageContext: PageContext): PageAnswer {
+  const asset = pageContext.assets.byUrl.get(`${assetFolder}/${request.params.file}`)
+  if (!asset) return pageContext.deadEnd(request, 'unknown')
   const coding = codings.find(([name]) => accepts(request.headers['accept-encoding'], name))
   return {
     status: 200,

@@ -1,18 +1,18 @@
 /** One submitted form: read, tried once, and answered by where the payment stands then. */
-import type { PageAnswer, PageRequest } from '#http/page-routes.ts'
+import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { countDeclines, offerFor } from '#lifecycle/attempt.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
 import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
-import { type AttemptResult, attemptPayment } from '#operations/attempt.ts'
-import { UnknownPseudoNumber } from '#operations/create-payment.ts'
-import type { OfferReply } from '#operations/honour-quote.ts'
+import { type AttemptResult, attemptPayment } from '#operations/payments/attempt.ts'
+import { UnknownPseudoNumber } from '#operations/payments/create-payment.ts'
+import type { OfferReply } from '#operations/quotes/redeem-quote.ts'
 import { askForCurrency, readShownOffer, type ShownOffer, toReply } from '#pages/currency.ts'
 import { explainDecline } from '#pages/decline-text.ts'
-import { type Desk, isOpenForm, wantsJson } from '#pages/desk.ts'
 import { type FilledIn, notRemembered, readEntries } from '#pages/entries.ts'
 import { type Hosted, type PageDeps, stageOf } from '#pages/hosted.ts'
 import type { Limits } from '#pages/limits.ts'
+import { isOpenForm, type PageContext, wantsJson } from '#pages/page-context.ts'
 import type { FormState } from '#pages/show.ts'
 
 export interface Submission {
@@ -21,7 +21,7 @@ export interface Submission {
 }
 
 export interface Counter {
-  readonly desk: Desk
+  readonly pageContext: PageContext
   /** Of declines, and of offers to pay in another currency. */
   readonly limits: Limits
   readonly offers: Limits
@@ -29,32 +29,33 @@ export interface Counter {
 }
 
 export async function submitForm({ request, hosted }: Submission, counter: Counter): Promise<PageAnswer> {
-  const { desk, limits } = counter
-  if (!isOpenForm(hosted)) return desk.goOn(request, hosted)
+  const { pageContext, limits } = counter
+  if (!isOpenForm(hosted)) return pageContext.redirectToNextStep(request, hosted)
   const { merchant, payment } = hosted
   const entered = request.form ?? {}
-  const { texts } = desk.frame(request, hosted).language
+  const { texts } = pageContext.frame(request, hosted).language
   const outdated = { title: texts.errorSummary, message: texts.pageOutdated, entered }
   const method = offerFor(payment, merchant.methods).find(({ type }) => type === entered.type)
-  if (!method) return desk.refuse(request, hosted, outdated)
+  if (!method) return pageContext.refuse(request, hosted, outdated)
   const reading = readEntries(formOf(method), entered, { texts, hosted })
-  if (reading === notRemembered) return desk.refuse(request, hosted, { ...outdated, chosen: method.type })
+  if (reading === notRemembered)
+    return pageContext.refuse(request, hosted, { ...outdated, chosen: method.type })
   const { entry, errors } = reading
-  if (errors) return desk.refuse(request, hosted, { errors, entered, chosen: method.type })
+  if (errors) return pageContext.refuse(request, hosted, { errors, entered, chosen: method.type })
   const keys = limitKeys(request, hosted, entry)
-  if (!limits.allows(keys)) return slowDown({ request, hosted }, { desk, chosen: method.type })
+  if (!limits.allows(keys)) return slowDown({ request, hosted }, { pageContext, chosen: method.type })
   const result = await tryInCurrency({ request, hosted }, { method, entry }, counter)
   if (typeof result === 'object') return result
-  const after = await desk.reopen(hosted)
+  const after = await pageContext.reopen(hosted)
   if (countDeclines(after.payment) > countDeclines(payment)) limits.count(keys)
-  if (stageOf(after) !== 'form') return desk.goOn(request, after)
-  if (result === 'stale') return desk.refuse(request, after, { ...outdated, chosen: method.type })
+  if (stageOf(after) !== 'form') return pageContext.redirectToNextStep(request, after)
+  if (result === 'stale') return pageContext.refuse(request, after, { ...outdated, chosen: method.type })
   const message = explainDecline(lastOperation(after.payment).responseCode, texts)
   const state = { message, entered, chosen: method.type }
   // What was chosen before stays with the form, as everything else.
   const shown = entry.card && readShownOffer(entered)
   const asked = shown && (await askForCurrency({ request, hosted: after, entry, state, shown }, counter))
-  return asked ?? desk.refuse(request, after, state)
+  return asked ?? pageContext.refuse(request, after, state)
 }
 
 interface Choice {
@@ -69,9 +70,9 @@ interface Choice {
 async function tryInCurrency(
   { request, hosted }: Submission,
   choice: Choice,
-  { desk, offers, deps }: Counter,
+  { pageContext, offers, deps }: Counter,
 ): Promise<AttemptResult | PageAnswer | undefined> {
-  const { texts } = desk.frame(request, hosted).language
+  const { texts } = pageContext.frame(request, hosted).language
   const entered = request.form ?? {}
   const shown = choice.entry.card && readShownOffer(entered)
   const reply = toReply(shown)
@@ -79,7 +80,7 @@ async function tryInCurrency(
   const ask = (why: FormState, kept?: ShownOffer) =>
     askForCurrency(
       { request, hosted, entry: choice.entry, state: { ...state, ...why }, shown: kept },
-      { desk, offers, deps },
+      { pageContext, offers, deps },
     )
   if (!reply) {
     const why = shown ? { errors: { dcc: texts.currencyMissing } } : {}
@@ -93,7 +94,7 @@ async function tryInCurrency(
   if (asked) return asked
   if (!reply.accepted) return tryOnce({ request, hosted }, choice, deps)
   const gone = { ...state, title: texts.errorSummary, message: texts.pageOutdated, offer: null }
-  return desk.refuse(request, hosted, gone)
+  return pageContext.refuse(request, hosted, gone)
 }
 
 async function tryOnce(
@@ -127,11 +128,15 @@ const seenVersion = ({ form }: PageRequest): number => Number(form?.attempt)
 /** The script says it above the form, where what was typed is kept; without it there is a page of its own. */
 function slowDown(
   { request, hosted }: Submission,
-  { desk, chosen }: { readonly desk: Desk; readonly chosen: string },
+  { pageContext, chosen }: { readonly pageContext: PageContext; readonly chosen: string },
 ): PageAnswer {
-  if (!wantsJson(request)) return desk.deadEnd(request, 'slowDown', hosted)
-  const { texts } = desk.frame(request, hosted).language
-  return desk.refuse(request, hosted, { title: texts.slowDownTitle, message: texts.slowDownText, chosen })
+  if (!wantsJson(request)) return pageContext.deadEnd(request, 'slowDown', hosted)
+  const { texts } = pageContext.frame(request, hosted).language
+  return pageContext.refuse(request, hosted, {
+    title: texts.slowDownTitle,
+    message: texts.slowDownText,
+    chosen,
+  })
 }
 
 /** Counted by address, and by what may be known of the card: its first six and last four digits. */

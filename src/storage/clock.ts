@@ -1,7 +1,7 @@
 /** Moving a merchant's test clock: its offset, and the real time of everything that waits for it, in one commit. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
-import { isHeldBack, lockOrder } from '#storage/deliveries.ts'
+import { isHeldBack, lockOrder } from '#storage/events/deliveries.ts'
 
 export interface ClockStore {
   /** Only forward. */

@@ -6,7 +6,7 @@
 import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Installation } from '#storage/installation.ts'
-import { rootSecretName, type VaultStore, type WrappedKey } from '#storage/vault-store.ts'
+import { rootSecretName, type VaultStore, type WrappedKey } from '#storage/vault/vault-store.ts'
 import { type MasterKey, type MasterRing, toRing } from '#vault/master-key.ts'
 import { seal, unseal } from '#vault/sealing.ts'
 

@@ -5,7 +5,7 @@
  */
 import { type KeyObject, randomBytes } from 'node:crypto'
 import type { MerchantId } from '#domain/ids.ts'
-import type { Holding, KeptNumber, Position, RotationStore } from '#storage/key-rotation.ts'
+import type { Holding, KeptNumber, Position, RotationStore } from '#storage/vault/key-rotation.ts'
 import { accountPlace } from '#vault/accounts.ts'
 import { cardPlace } from '#vault/cards.ts'
 import { unwrapKey, wrapKey } from '#vault/key-ring.ts'

@@ -4,7 +4,7 @@
  * stopped anywhere leaves everything readable, and whoever runs it again finishes it.
  */
 import { strict as assert } from 'node:assert'
-import type { MerchantKey, RotationStore } from '#storage/key-rotation.ts'
+import type { MerchantKey, RotationStore } from '#storage/vault/key-rotation.ts'
 import { unwrapKey, unwrapRoot, wrapKey, wrapRoot } from '#vault/key-ring.ts'
 import {
   addMasterKey,

@@ -4,7 +4,7 @@
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Clock } from '#operations/engine.ts'
-import type { Attempt, Delivery, DeliveryStore } from '#storage/deliveries.ts'
+import type { Attempt, Delivery, DeliveryStore } from '#storage/events/deliveries.ts'
 import { buildMessage } from '#webhooks/message.ts'
 import { decideNext } from '#webhooks/schedule.ts'
 import type { Sender, Sent } from '#webhooks/send.ts'

@@ -2,7 +2,7 @@
  * How many messages may be on their way to one receiver at a time. A lane opens narrow, widens with every message that
  * arrives and halves with every one that does not: a receiver that hangs soon holds one place, whatever waits for it.
  */
-import type { Lane } from '#storage/deliveries.ts'
+import type { Lane } from '#storage/events/deliveries.ts'
 
 export interface Lanes {
   enter(lane: Lane): void

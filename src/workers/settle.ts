@@ -5,8 +5,8 @@
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Engine } from '#operations/engine.ts'
-import { settleByInquiry } from '#operations/settle-by-inquiry.ts'
-import type { Orphan, WorkFinder } from '#storage/unanswered.ts'
+import { settleByInquiry } from '#operations/payments/settle-by-inquiry.ts'
+import type { Orphan, WorkFinder } from '#storage/payments/unanswered.ts'
 
 export interface SettleWorker {
   /** Settles what was sent before that time and never answered. Returns how many that were. */

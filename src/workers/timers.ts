@@ -5,15 +5,15 @@
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { runPlan } from '#operations/charge-due-plan.ts'
-import { returnDebit } from '#operations/debit-return.ts'
-import { captureDelayed } from '#operations/delayed-capture.ts'
 import type { Engine } from '#operations/engine.ts'
-import { expirePayment, lapseAuthorization } from '#operations/expire.ts'
-import { settleByInquiry } from '#operations/settle-by-inquiry.ts'
+import { returnDebit } from '#operations/payments/debit-return.ts'
+import { captureDelayed } from '#operations/payments/delayed-capture.ts'
+import { expirePayment, lapseAuthorization } from '#operations/payments/expire.ts'
+import { settleByInquiry } from '#operations/payments/settle-by-inquiry.ts'
+import { runPlan } from '#operations/plans/charge-due-plan.ts'
 import type { DueTimer } from '#operations/timer.ts'
-import type { TimerKind } from '#storage/change.ts'
-import type { ClaimedTimer, WorkFinder } from '#storage/unanswered.ts'
+import type { TimerKind } from '#storage/commit/change.ts'
+import type { ClaimedTimer, WorkFinder } from '#storage/payments/unanswered.ts'
 
 const work: Record<TimerKind, (due: DueTimer, engine: Engine) => Promise<unknown>> = {
   INQUIRY: ({ timer, merchant, at }, engine) =>

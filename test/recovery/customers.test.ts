@@ -1,6 +1,6 @@
 /** A process dies in each gap of a payment that brings a new customer: whoever settles it makes the customer, once. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { examine } from '#storage/doctor.ts'
+import { examine } from '#storage/doctor/doctor.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
 import { type Crash, crashNames, createCrash } from '#test/support/crash.ts'

@@ -1,6 +1,6 @@
 /** An authorisation ends whatever was under way at that moment: nothing stays reserved for ever. */
 import { afterEach, expect, test } from 'vitest'
-import { examine } from '#storage/doctor.ts'
+import { examine } from '#storage/doctor/doctor.ts'
 import { createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, dayMs, secondMs, type TestClock } from '#test/support/clock.ts'
 import {

@@ -3,7 +3,7 @@
  * is forgotten. The same for the payment that begins a plan.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { examine } from '#storage/doctor.ts'
+import { examine } from '#storage/doctor/doctor.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
 import { type CrashName, crashNames } from '#test/support/crash.ts'

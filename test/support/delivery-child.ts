@@ -3,9 +3,9 @@
  * told the database and the key; "settle" makes it run what is due until nothing is.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { openWebhookSecret } from '#operations/webhook-secret.ts'
+import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
 import { openDatabase } from '#storage/database.ts'
-import { createDeliveryStore } from '#storage/deliveries.ts'
+import { createDeliveryStore } from '#storage/events/deliveries.ts'
 import { createInstallation } from '#storage/installation.ts'
 import { openDerivedKeys } from '#vault/key-ring.ts'
 import { toMasterKey } from '#vault/master-key.ts'

@@ -3,7 +3,7 @@
  * truth. For the matrices of crashes: every operation, every gap between two writes, every luck at the provider.
  */
 import { expect } from 'vitest'
-import { examine } from '#storage/doctor.ts'
+import { examine } from '#storage/doctor/doctor.ts'
 import { type Acquirer, createAcquirer, type Fault } from '#test/support/acquirer.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
 import { type Crash, type CrashName, createCrash } from '#test/support/crash.ts'

@@ -5,7 +5,9 @@ import { Type } from 'typebox'
 import { hashApiKey } from '#domain/api-key.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { type AccessTokens, createAccessTokens } from '#http/access-token.ts'
+import { type AccessTokens, createAccessTokens } from '#http/authentication/access-token.ts'
+import { createIssueToken, type Form, type IssueToken } from '#http/authentication/issue-token.ts'
+import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import {
   type Answer,
   answer,
@@ -14,13 +16,11 @@ import {
   type Endpoint,
   type IdempotencyKey,
 } from '#http/endpoint.ts'
-import { createIssueToken, type Form, type IssueToken } from '#http/issue-token.ts'
-import { createLogger } from '#http/log.ts'
-import { createMetrics, type Metrics } from '#http/metrics.ts'
-import { type Credentials, type KeyStore, KeyTaken, type StoredKey } from '#http/ports.ts'
-import { createFailedLogins } from '#http/rate-limit.ts'
-import { createHttpServer, type HttpServer, type HttpServerOptions } from '#http/server.ts'
-import type { Timers } from '#http/timers.ts'
+import { type Credentials, type KeyStore, KeyTaken, type StoredKey } from '#http/server/ports.ts'
+import { createHttpServer, type HttpServer, type HttpServerOptions } from '#http/server/server.ts'
+import type { Timers } from '#http/server/timers.ts'
+import { createLogger } from '#http/telemetry/log.ts'
+import { createMetrics, type Metrics } from '#http/telemetry/metrics.ts'
 
 /** Time and timers that only a test moves. */
 export class HandClock implements Timers {

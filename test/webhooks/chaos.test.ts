@@ -13,13 +13,13 @@ import { afterAll, expect, test } from 'vitest'
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { raiseEvent } from '#lifecycle/event.ts'
 import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
-import { type EventRow, writesBetween } from '#storage/change.ts'
 import { createClockStore } from '#storage/clock.ts'
+import { type EventRow, writesBetween } from '#storage/commit/change.ts'
+import { createGroupCommit } from '#storage/commit/group-commit.ts'
 import { openDatabase } from '#storage/database.ts'
-import { triesThatHoldBack } from '#storage/deliveries.ts'
-import { examine } from '#storage/doctor.ts'
-import { createGroupCommit } from '#storage/group-commit.ts'
-import { createPaymentReader } from '#storage/payments.ts'
+import { examine } from '#storage/doctor/doctor.ts'
+import { triesThatHoldBack } from '#storage/events/deliveries.ts'
+import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import type { FromChild, ToChild } from '#test/support/delivery-child.ts'
 import { basic, cardPayment, masterKeyOf, startTestGateway } from '#test/support/gateway.ts'
@@ -72,7 +72,7 @@ function load(): { child: ChildProcess; loaded: Promise<void> } {
   return { child, loaded: hear(child, 'loaded') }
 }
 
-async function tell(child: ChildProcess, message: ToChild, answer: FromChild): Promise<void> {
+async function emitEvent(child: ChildProcess, message: ToChild, answer: FromChild): Promise<void> {
   const heard = hear(child, answer)
   child.send(message)
   await heard
@@ -189,7 +189,7 @@ test(`${eventsInAll} events, ${failing * 100} % failures, ${kills} times kill -9
     await loaded
     // What failed before is due again.
     await advance(hourMs)
-    await tell(child, { databaseUrl: database.url, masterKey }, 'started')
+    await emitEvent(child, { databaseUrl: database.url, masterKey }, 'started')
     await receiver.reached(receiver.heard.length + 30 + random.below(100))
     const exited = once(child, 'exit')
     child.kill('SIGKILL')
@@ -201,10 +201,10 @@ test(`${eventsInAll} events, ${failing * 100} % failures, ${kills} times kill -9
   expect(await pending()).toBeGreaterThan(0)
   const { child, loaded } = next
   await loaded
-  await tell(child, { databaseUrl: database.url, masterKey }, 'started')
+  await emitEvent(child, { databaseUrl: database.url, masterKey }, 'started')
   while ((await pending()) > 0) {
     await advance(25 * hourMs)
-    await tell(child, 'settle', 'settled')
+    await emitEvent(child, 'settle', 'settled')
   }
   const exited = once(child, 'exit')
   child.disconnect()

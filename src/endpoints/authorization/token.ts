@@ -1,7 +1,7 @@
-/** POST /authorization/oauth/token: an API key for a short-lived access token. The logic is http/issue-token.ts. */
+/** POST /authorization/oauth/token: an API key for a short-lived access token. The logic is http/authentication/issue-token.ts. */
 import { Type } from 'typebox'
+import type { Form, IssueToken } from '#http/authentication/issue-token.ts'
 import { endpoint } from '#http/endpoint.ts'
-import type { Form, IssueToken } from '#http/issue-token.ts'
 
 const TokenForm = Type.Object(
   {

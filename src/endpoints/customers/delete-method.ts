@@ -3,7 +3,7 @@ import { methodPath, requireMethodPath } from '#endpoints/customers/path.ts'
 import { bornBy, customerEndpoint, methodExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { deleteStoredMethod } from '#operations/customers.ts'
+import { deleteStoredMethod } from '#operations/customers/customers.ts'
 import { deletion } from '#schemas/customer.ts'
 
 export const deleteMethodEndpoint = endpoint<Services, undefined, typeof methodPath>({

@@ -3,7 +3,7 @@ import { customerPath, requireCustomerId } from '#endpoints/customers/path.ts'
 import { bornBy, customerEndpoint, itemExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { deleteCustomer } from '#operations/customers.ts'
+import { deleteCustomer } from '#operations/customers/customers.ts'
 import { deletion } from '#schemas/customer.ts'
 
 export const deleteCustomerEndpoint = endpoint<Services, undefined, typeof customerPath>({

@@ -3,7 +3,7 @@ import { methodPath, requireMethodPath } from '#endpoints/customers/path.ts'
 import { bornBy, customerEndpoint, itemExample, methodExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { getStoredMethod } from '#operations/customers.ts'
+import { getStoredMethod } from '#operations/customers/customers.ts'
 import { storedMethodDetail } from '#schemas/customer.ts'
 
 export const getMethodEndpoint = endpoint<Services, undefined, typeof methodPath>({

@@ -3,7 +3,7 @@ import { customerPath, requireCustomerId } from '#endpoints/customers/path.ts'
 import { bornBy, customerEndpoint, detailExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { getCustomer } from '#operations/customers.ts'
+import { getCustomer } from '#operations/customers/customers.ts'
 import { customerDetail } from '#schemas/customer.ts'
 
 export const getCustomerEndpoint = endpoint<Services, undefined, typeof customerPath>({

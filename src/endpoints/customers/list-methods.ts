@@ -3,7 +3,7 @@ import { customerPath, requireCustomerId } from '#endpoints/customers/path.ts'
 import { bornBy, customerEndpoint, itemExample, methodExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { listStoredMethods } from '#operations/customers.ts'
+import { listStoredMethods } from '#operations/customers/customers.ts'
 import { storedMethodList } from '#schemas/customer.ts'
 
 export const listStoredMethodsEndpoint = endpoint<Services, undefined, typeof customerPath>({

@@ -5,7 +5,7 @@ import { customerEndpoint } from '#endpoints/customers/shared.ts'
 import { bornBy, planExample, readPage } from '#endpoints/payment-plans/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { listCustomerPlans } from '#operations/plans.ts'
+import { listCustomerPlans } from '#operations/plans/plans.ts'
 import { pageQuery, planList } from '#schemas/payment-plan.ts'
 
 const path = Type.Object({

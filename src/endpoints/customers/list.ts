@@ -2,10 +2,10 @@
 import { bornBy, customerEndpoint, itemExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { InvalidField } from '#http/ports.ts'
-import { listCustomers } from '#operations/customers.ts'
+import { InvalidField } from '#http/server/ports.ts'
+import { listCustomers } from '#operations/customers/customers.ts'
 import { type CustomerQuery, customerList, customerQuery } from '#schemas/customer.ts'
-import type { CustomerConditions } from '#storage/customer-pages.ts'
+import type { CustomerConditions } from '#storage/customers/customer-pages.ts'
 
 export const listCustomersEndpoint = endpoint<Services, undefined, undefined, typeof customerQuery>({
   ...customerEndpoint,

@@ -3,7 +3,7 @@ import { customerPath, requireCustomerId } from '#endpoints/customers/path.ts'
 import { bornBy, customerEndpoint, detailExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { changeCustomer } from '#operations/customers.ts'
+import { changeCustomer } from '#operations/customers/customers.ts'
 import { customerDetail, customerPatch } from '#schemas/customer.ts'
 
 export const updateCustomerEndpoint = endpoint<Services, typeof customerPatch, typeof customerPath>({

@@ -2,7 +2,7 @@
 import { eventExample, eventPath, requireEventId, toEventRecord } from '#endpoints/events/event-record.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { replayEvent } from '#operations/replay-event.ts'
+import { replayEvent } from '#operations/events/replay-event.ts'
 import { eventRecord } from '#schemas/event.ts'
 
 export const replayEventEndpoint = endpoint<Services, undefined, typeof eventPath>({

@@ -7,11 +7,11 @@ import { readWallet } from '#endpoints/payments/instruments.ts'
 import { checkFit, composePayment, requireMethod } from '#endpoints/payments/payment-command.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { InvalidField, NotFound } from '#http/ports.ts'
+import { InvalidField, NotFound } from '#http/server/ports.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import type { Method } from '#methods/rows.ts'
-import { confirmIntent, type IntentConfirmation, intentTransId } from '#operations/confirm-intent.ts'
 import { merchantNow } from '#operations/engine.ts'
+import { confirmIntent, type IntentConfirmation, intentTransId } from '#operations/intents/confirm-intent.ts'
 import {
   type ConfirmIntent,
   confirmIntent as confirmIntentSchema,

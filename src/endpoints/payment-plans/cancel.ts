@@ -9,7 +9,7 @@ import {
 } from '#endpoints/payment-plans/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { cancelPlan } from '#operations/plans.ts'
+import { cancelPlan } from '#operations/plans/plans.ts'
 import { cancelRequest, planRecord } from '#schemas/payment-plan.ts'
 import { failedResult } from '#schemas/result.ts'
 

@@ -9,7 +9,7 @@ import {
 } from '#endpoints/payment-plans/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { chargePlan } from '#operations/charge-plan.ts'
+import { chargePlan } from '#operations/plans/charge-plan.ts'
 import { chargeRequest } from '#schemas/payment-plan.ts'
 import { failedResult, operationResult } from '#schemas/result.ts'
 

@@ -8,7 +8,7 @@ import {
 } from '#endpoints/payment-plans/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { getPlan } from '#operations/plans.ts'
+import { getPlan } from '#operations/plans/plans.ts'
 import { planRecord } from '#schemas/payment-plan.ts'
 
 export const getPlanEndpoint = endpoint<Services, undefined, typeof planPath>({

@@ -9,7 +9,7 @@ import {
 } from '#endpoints/payment-plans/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { listPlanPayments } from '#operations/plans.ts'
+import { listPlanPayments } from '#operations/plans/plans.ts'
 import { pageQuery, planPaymentList } from '#schemas/payment-plan.ts'
 
 export const listPlanPaymentsEndpoint = endpoint<Services, undefined, typeof planPath, typeof pageQuery>({

@@ -3,10 +3,10 @@ import { parseCustomerId } from '#domain/ids.ts'
 import { bornBy, planEndpoint, planExample, readPage } from '#endpoints/payment-plans/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { InvalidField } from '#http/ports.ts'
-import { listPlans } from '#operations/plans.ts'
+import { InvalidField } from '#http/server/ports.ts'
+import { listPlans } from '#operations/plans/plans.ts'
 import { type PlanQuery, planList, planQuery } from '#schemas/payment-plan.ts'
-import type { PlanConditions } from '#storage/plans.ts'
+import type { PlanConditions } from '#storage/plans/plans.ts'
 
 export const listPlansEndpoint = endpoint<Services, undefined, undefined, typeof planQuery>({
   ...planEndpoint,

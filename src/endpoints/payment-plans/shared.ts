@@ -3,8 +3,8 @@ import Type from 'typebox'
 import { type PlanId, parsePlanId } from '#domain/ids.ts'
 import { checkShared } from '#endpoints/checks.ts'
 import type { Services } from '#endpoints/services.ts'
-import { InvalidField, NotFound } from '#http/ports.ts'
-import type { ChargeRequest as Charge } from '#operations/charge-plan.ts'
+import { InvalidField, NotFound } from '#http/server/ports.ts'
+import type { ChargeRequest as Charge } from '#operations/plans/charge-plan.ts'
 import type { ChargeRequest } from '#schemas/payment-plan.ts'
 
 export const planEndpoint = {

@@ -1,5 +1,5 @@
 /** What a customer's leave to be charged again must say, and no schema can see. */
-import { InvalidField } from '#http/ports.ts'
+import { InvalidField } from '#http/server/ports.ts'
 import type { Method } from '#methods/rows.ts'
 import { undecided } from '#methods/undecided.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'

@@ -1,6 +1,6 @@
 /** What the requests on an existing payment have in common. */
 import { type PayId, parsePayId } from '#domain/ids.ts'
-import { NotFound } from '#http/ports.ts'
+import { NotFound } from '#http/server/ports.ts'
 import type { FollowUpCommand } from '#lifecycle/follow-up.ts'
 
 /** Whatever does not look like an id of ours is not found, like one that nobody has. */

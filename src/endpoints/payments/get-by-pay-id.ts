@@ -4,8 +4,8 @@ import { paymentPath } from '#endpoints/payments/path.ts'
 import { recordExample } from '#endpoints/payments/record-example.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { NotFound } from '#http/ports.ts'
-import { retrieveByPayId } from '#operations/retrieve.ts'
+import { NotFound } from '#http/server/ports.ts'
+import { retrieveByPayId } from '#operations/payments/retrieve.ts'
 import { paymentRecord } from '#schemas/payment-record.ts'
 
 export const getByPayIdEndpoint = endpoint<Services, undefined, typeof paymentPath>({

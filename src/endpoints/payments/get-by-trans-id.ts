@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { recordExample } from '#endpoints/payments/record-example.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { retrieveByTransId } from '#operations/retrieve.ts'
+import { retrieveByTransId } from '#operations/payments/retrieve.ts'
 import { paymentRecord } from '#schemas/payment-record.ts'
 
 const transIdPath = Type.Object({

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { beginSession } from '#endpoints/payments/begin-session.ts'
 import type { Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { answerLink } from '#operations/answer.ts'
+import { answerLink } from '#operations/payments/answer.ts'
 import { failedResult } from '#schemas/result.ts'
 import { createLink, link } from '#schemas/session.ts'
 

@@ -2,7 +2,7 @@
 import { beginSession } from '#endpoints/payments/begin-session.ts'
 import type { Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { answerSession } from '#operations/answer.ts'
+import { answerSession } from '#operations/payments/answer.ts'
 import { failedResult } from '#schemas/result.ts'
 import { createSession, session } from '#schemas/session.ts'
 

@@ -3,11 +3,11 @@ import { refusalCodes } from '#domain/response-codes.ts'
 import { Secret } from '#domain/secret.ts'
 import { serviceCall, succeeded } from '#endpoints/services/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
+import { refusedAnswer } from '#http/answers/refused.ts'
 import { type Answer, endpoint } from '#http/endpoint.ts'
-import { refusedAnswer } from '#http/refused.ts'
 import { findMethodByKey } from '#methods/catalogue.ts'
+import { type AskedCard, type UpdateResult, updateCards } from '#operations/customers/update-cards.ts'
 import { storeAnswer } from '#operations/key.ts'
-import { type AskedCard, type UpdateResult, updateCards } from '#operations/update-cards.ts'
 import { type AccountUpdate, accountUpdate, accountUpdates } from '#schemas/services/account-updater.ts'
 
 export const accountUpdaterEndpoint = endpoint<Services, typeof accountUpdate>({

@@ -3,7 +3,7 @@ import { success } from '#domain/response-codes.ts'
 import { describeCode, keep, serviceCall } from '#endpoints/services/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { findDuplicates } from '#operations/find-duplicates.ts'
+import { findDuplicates } from '#operations/payments/find-duplicates.ts'
 import { duplicationAnswer, duplicationCheck } from '#schemas/services/duplication-check.ts'
 
 /** 24 hours: the contract's. */

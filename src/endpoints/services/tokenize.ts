@@ -3,9 +3,9 @@ import { type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { Secret } from '#domain/secret.ts'
 import { serviceCall, succeeded } from '#endpoints/services/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
+import { refusedAnswer } from '#http/answers/refused.ts'
 import { type Answer, answer, endpoint } from '#http/endpoint.ts'
-import { refusedAnswer } from '#http/refused.ts'
-import { type PseudoNumber, tokenize } from '#operations/tokenize.ts'
+import { type PseudoNumber, tokenize } from '#operations/customers/tokenize.ts'
 import { tokenAnswer, tokenQuestion } from '#schemas/services/tokenize.ts'
 
 const tokenTypes = { CARD: 'PSEUDO_CARD_NUMBER', IBAN: 'PSEUDO_BANK_ACCOUNT_NUMBER' } as const

@@ -5,7 +5,7 @@ import { addDuration } from '#domain/duration.ts'
 import type { Services } from '#endpoints/services.ts'
 import { actOnce } from '#endpoints/test/once.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { InvalidField } from '#http/ports.ts'
+import { InvalidField } from '#http/server/ports.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { type ClockRequest, clock, clockRequest } from '#schemas/test-clock.ts'
 

@@ -5,7 +5,7 @@
 import type { Merchant } from '#domain/merchant.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { type Answer, answer, type IdempotencyKey } from '#http/endpoint.ts'
-import { KeyTaken } from '#http/ports.ts'
+import { KeyTaken } from '#http/server/ports.ts'
 import { storeAnswer } from '#operations/key.ts'
 
 export interface Done {

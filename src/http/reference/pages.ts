@@ -1,7 +1,7 @@
 /** The OpenAPI document and the reference page as the server serves them, made when they are first asked for. */
 import type { OpenApiDocument } from '#http/reference/document.ts'
 import { type ReferencePage, renderReference } from '#http/reference/render-reference.ts'
-import type { Page } from '#http/send.ts'
+import type { Page } from '#http/server/send.ts'
 
 /** Its own style and script and nothing else: the page cannot be made to ask anybody for anything. */
 const contentSecurityPolicy =

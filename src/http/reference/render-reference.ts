@@ -4,11 +4,11 @@
  * policy holds.
  */
 import { readFileSync } from 'node:fs'
-import { exampleCredentials } from '#http/openapi.ts'
 import type { OpenApiDocument } from '#http/reference/document.ts'
 import { chooseShared, listSent, objectAnchor, renderFields } from '#http/reference/fields.ts'
 import { chapters, renderChapter } from '#http/reference/guide.ts'
 import { type Html, html, renderInline, renderProse } from '#http/reference/html.ts'
+import { exampleCredentials } from '#http/reference/openapi.ts'
 import {
   type ListedOperation,
   listOperations,

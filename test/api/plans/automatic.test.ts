@@ -1,6 +1,6 @@
 /** What the gateway charges by itself: a year of months, declines and their repetitions, answers that stay away, the end. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { examine } from '#storage/doctor.ts'
+import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'

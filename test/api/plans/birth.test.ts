@@ -1,6 +1,6 @@
 /** How a plan begins: with its initial payment, whichever way that is approved. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { examine } from '#storage/doctor.ts'
+import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { beginPlan, planPayment, readPlan } from '#test/support/plans.ts'

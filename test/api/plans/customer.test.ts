@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { simulatedBy } from '#connectors/registry.ts'
 import { createSimulator } from '#connectors/simulator/simulator.ts'
-import { examine } from '#storage/doctor.ts'
+import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { beginPlan, chargePlan, listPayments, planPayment, readPlan } from '#test/support/plans.ts'

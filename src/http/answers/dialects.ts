@@ -1,0 +1,146 @@
+/**
+ * How each endpoint's dialect writes a refusal down: one table of shapes, one renderer. Nothing else in the gateway
+ * formats an error that this room decides. Texts pass the card number filter here, once, whoever wrote them.
+ */
+import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { describe, internalFault, type ResponseCode, refusalCodes } from '#domain/response-codes.ts'
+import { type FieldError, type Refusal, type RefusalKind, refusals } from '#http/answers/refusal.ts'
+import type { Dialect } from '#http/endpoint.ts'
+
+export interface RefusalContext {
+  readonly traceId: string
+  readonly merchantId?: string | undefined
+}
+
+export interface Rendered {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+}
+
+type Shape = 'problem' | 'codedProblem' | 'field' | 'operation' | 'code' | 'oauth' | 'oauthShort'
+
+/** The refusals of this room that have a response code. */
+const responseCodes: Partial<Record<RefusalKind, ResponseCode>> = {
+  keyReused: describe(refusalCodes.KEY_REUSED),
+  fault: describe(internalFault),
+}
+
+/** The `error` words of RFC 6749 for the token endpoint, which speaks no problem details. */
+const oauthWords: Partial<Record<RefusalKind, string>> = {
+  unauthenticated: 'invalid_client',
+  forbidden: 'access_denied',
+  tooMany: 'slow_down',
+  unavailable: 'temporarily_unavailable',
+}
+
+const problems = {
+  invalid: 'problem',
+  unauthenticated: 'problem',
+  forbidden: 'problem',
+  notFound: 'problem',
+  wrongVerb: 'problem',
+  keyRunning: 'problem',
+  tooLarge: 'problem',
+  unsupportedMedia: 'problem',
+  keyReused: 'codedProblem',
+  tooMany: 'problem',
+  fault: 'problem',
+  unavailable: 'problem',
+} as const satisfies Record<RefusalKind, Shape>
+
+const shapes: Readonly<Record<Dialect, Readonly<Record<RefusalKind, Shape>>>> = {
+  payment: { ...problems, invalid: 'field', keyReused: 'operation', fault: 'code' },
+  followUp: { ...problems, keyReused: 'operation', fault: 'code' },
+  customer: problems,
+  service: { ...problems, fault: 'code' },
+  token: {
+    invalid: 'oauthShort',
+    unauthenticated: 'oauth',
+    forbidden: 'oauth',
+    notFound: 'oauth',
+    wrongVerb: 'oauth',
+    keyRunning: 'oauth',
+    tooLarge: 'oauth',
+    unsupportedMedia: 'oauth',
+    keyReused: 'oauth',
+    tooMany: 'oauth',
+    fault: 'code',
+    unavailable: 'oauth',
+  },
+}
+
+/** Where a developer reads about errors; a relative address, so that it is right behind every host name. */
+export const errorDocs = '/docs#errors'
+
+/** notFound → not-found: the last part of a problem's type. */
+const slugOf = (kind: RefusalKind): string => kind.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
+
+const groupByField = (errors: readonly FieldError[]): Record<string, string[]> => {
+  const grouped = new Map<string, string[]>()
+  for (const { field, error } of errors) {
+    const messages = grouped.get(field)
+    if (messages) messages.push(error)
+    else grouped.set(field, [error])
+  }
+  // fromEntries defines each key as its own property, so a field named __proto__ stays a field.
+  return Object.fromEntries(grouped)
+}
+
+/**
+ * `instance` is left out on purpose: it would have to name the address asked for, and then the 404 of somebody else's
+ * object would not be the same bytes as the 404 of one that never was. The trace id names the occurrence.
+ */
+const writeProblem = (refusal: Refusal, context: RefusalContext): Record<string, unknown> => ({
+  type: `urn:tollgate:problem:${slugOf(refusal.kind)}`,
+  title: refusals[refusal.kind].title,
+  status: refusal.status,
+  detail: refusal.detail,
+  traceId: context.traceId,
+  ...(refusal.errors.length > 0 ? { errors: groupByField(refusal.errors) } : {}),
+})
+
+const writers: Readonly<Record<Shape, (refusal: Refusal, context: RefusalContext) => unknown>> = {
+  problem: writeProblem,
+  codedProblem: (refusal, context) => ({
+    ...writeProblem(refusal, context),
+    responseCode: responseCodes[refusal.kind]?.code,
+  }),
+  // Refusals without a field (an unreadable address, say) speak about the request as a whole.
+  field: refusal => refusal.errors[0] ?? { field: 'body', error: refusal.detail },
+  operation: (refusal, context) => ({
+    merchantId: context.merchantId,
+    status: 'FAILED',
+    responseCode: responseCodes[refusal.kind]?.code,
+    responseDescription: responseCodes[refusal.kind]?.description,
+  }),
+  code: refusal => ({
+    responseCode: responseCodes[refusal.kind]?.code,
+    responseDescription: responseCodes[refusal.kind]?.description,
+  }),
+  oauth: refusal => ({
+    error: oauthWords[refusal.kind] ?? 'invalid_request',
+    error_description: refusal.detail,
+    error_uri: errorDocs,
+  }),
+  oauthShort: refusal => ({ error: refusal.errors[0]?.error ?? refusal.detail }),
+}
+
+const withScrubbedErrors = (refusal: Refusal): Refusal =>
+  Object.assign(Object.create(Object.getPrototypeOf(refusal)), refusal, {
+    detail: scrubCardNumbers(refusal.detail),
+    errors: refusal.errors.map(({ field, error }) => ({
+      field: scrubCardNumbers(field),
+      error: scrubCardNumbers(error),
+    })),
+  })
+
+export function renderRefusal(dialect: Dialect, refusal: Refusal, context: RefusalContext): Rendered {
+  const shape = shapes[dialect][refusal.kind]
+  return {
+    status: refusal.status,
+    contentType:
+      shape === 'problem' || shape === 'codedProblem' ? 'application/problem+json' : 'application/json',
+    body: JSON.stringify(writers[shape](withScrubbedErrors(refusal), context)),
+  }
+}

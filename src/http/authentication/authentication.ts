@@ -1,0 +1,173 @@
+/**
+ * Who calls? Basic, Bearer or (where the endpoint says so) a bare API key. A verified header is remembered for a few
+ * seconds under its keyed hash, so that the usual request costs one hash; nothing here remembers a wrong one.
+ */
+import { hash, type KeyObject, randomBytes } from 'node:crypto'
+import { hashApiKey } from '#domain/api-key.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { Refusal, refuseUnauthenticated } from '#http/answers/refusal.ts'
+import { type AccessTokens, timeOf } from '#http/authentication/access-token.ts'
+import { BoundedMap } from '#http/authentication/bounded-map.ts'
+import { findClient } from '#http/authentication/client-check.ts'
+import type { FailedLogins } from '#http/authentication/rate-limit.ts'
+import type { Access } from '#http/endpoint.ts'
+import type { Credentials } from '#http/server/ports.ts'
+
+export interface Caller {
+  readonly merchant: Merchant
+  /** Set when the credential opens one payment intent only. */
+  readonly intentId: string | undefined
+}
+
+export interface Question {
+  readonly authorization: string | undefined
+  readonly apiKey: string | undefined
+  readonly access: Access
+  readonly address: string
+  /** The object named in the path, for access `intent`. */
+  readonly id: string | undefined
+}
+
+export interface AuthenticationPorts {
+  readonly credentials: Credentials
+  readonly pepper: KeyObject
+  readonly accessTokens: AccessTokens
+  readonly failedLogins: FailedLogins
+  readonly nowMs: () => number
+}
+
+export interface Authentication {
+  /** At once when the header is remembered, else as a promise. */
+  authenticate(question: Question): Caller | Refusal | Promise<Caller | Refusal>
+}
+
+interface Remembered extends Caller {
+  readonly untilMs: number
+}
+
+/** 10,000 headers: every merchant of a busy process with several keys and access tokens each. */
+const rememberedMax = 10_000
+/** 5 s: the longest that another process may go on serving a key that was just taken away. */
+const rememberedMs = 5_000
+/** 4 KiB: four times our longest access token; longer ones are not ours. */
+const headerMax = 4_096
+
+const missing =
+  'This endpoint needs credentials: Basic with merchant id and API key, or a Bearer access token.'
+const malformed = 'The credentials are not in a form that this endpoint takes.'
+const wrong = 'The merchant id or the API key is wrong.'
+const stale = 'The access token is not valid, or not any more.'
+
+/** What a look-up found, before rights are asked about. `client` is set when the failure counts against somebody. */
+type Verified = Remembered | { readonly refusal: Refusal; readonly client: string | undefined }
+
+const fail = (detail: string, client?: string): Verified => ({
+  refusal: refuseUnauthenticated(detail),
+  client,
+})
+
+export function createAuthentication(ports: AuthenticationPorts): Authentication {
+  const remembered = new BoundedMap<string, Remembered>(rememberedMax)
+  const running = new Map<string, Promise<Verified>>()
+  const salt = randomBytes(32).toString('base64')
+  let changes = 0
+  ports.credentials.onChange(merchantId => {
+    changes++
+    remembered.deleteWhere(entry => entry.merchant.merchantId === merchantId)
+  })
+
+  async function verifyAndRemember(name: string, question: Question): Promise<Verified> {
+    const changesBefore = changes
+    const verified = await verify(question, ports)
+    // What was read before a change may be what the change replaced.
+    if (!('refusal' in verified) && changes === changesBefore) remembered.set(name, verified)
+    return verified
+  }
+
+  /** Requests that arrive with the same header while it is looked up share the look-up. */
+  async function lookUp(name: string, question: Question): Promise<Caller | Refusal> {
+    let verification = running.get(name)
+    if (verification === undefined) {
+      verification = verifyAndRemember(name, question).finally(() => running.delete(name))
+      running.set(name, verification)
+    }
+    const verified = await verification
+    if (!('refusal' in verified)) return grant(verified, question)
+    if (verified.client === undefined) return verified.refusal
+    return ports.failedLogins.count(verified.client, question.address) ?? verified.refusal
+  }
+
+  return {
+    authenticate(question) {
+      const { authorization, apiKey, access } = question
+      const header = authorization ?? (access === 'customer' ? apiKey : undefined)
+      if (header === undefined) return refuseUnauthenticated(missing)
+      if (header.length > headerMax) return refuseUnauthenticated(malformed)
+      const name = hash(
+        'sha256',
+        `${salt}${authorization === undefined ? 'key' : 'header'}:${header}`,
+        'base64',
+      )
+      const known = remembered.get(name)
+      if (known !== undefined && known.untilMs > ports.nowMs()) return grant(known, question)
+      return lookUp(name, question)
+    },
+  }
+}
+
+/** The credentials are right; do they open this? */
+function grant(caller: Caller, { access, id }: Question): Caller | Refusal {
+  if (caller.merchant.disabled) return new Refusal('forbidden', 'This merchant is disabled.')
+  if (caller.intentId !== undefined && (access !== 'intent' || caller.intentId !== id)) {
+    return new Refusal(
+      'forbidden',
+      'This access token opens the confirmation of its own payment intent only.',
+    )
+  }
+  return caller
+}
+
+async function verify({ authorization, apiKey }: Question, ports: AuthenticationPorts): Promise<Verified> {
+  if (authorization === undefined) return verifyApiKey(apiKey ?? '', ports)
+  const [, scheme = '', value = ''] = /^(\S+) +(\S+)$/.exec(authorization) ?? []
+  if (/^basic$/i.test(scheme)) return verifyBasic(value, ports)
+  if (/^bearer$/i.test(scheme)) return verifyBearer(value, ports)
+  return fail(malformed)
+}
+
+const remember = (merchant: Merchant, ports: AuthenticationPorts): Remembered => ({
+  merchant,
+  intentId: undefined,
+  untilMs: ports.nowMs() + rememberedMs,
+})
+
+async function verifyBasic(value: string, ports: AuthenticationPorts): Promise<Verified> {
+  const text = Buffer.from(value, 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  if (colon < 1) return fail(malformed)
+  const merchantId = text.slice(0, colon)
+  const merchant = await findClient(merchantId, text.slice(colon + 1), ports)
+  return merchant ? remember(merchant, ports) : fail(wrong, merchantId)
+}
+
+async function verifyApiKey(apiKey: string, ports: AuthenticationPorts): Promise<Verified> {
+  const merchant = await ports.credentials.findByKeyHash(hashApiKey(ports.pepper, apiKey))
+  // A bare key names no client; all wrong ones of an address count together.
+  return merchant ? remember(merchant, ports) : fail(wrong, 'X-API-Key')
+}
+
+/** A wrong access token names no client that could be believed, and a signature cannot be guessed: it is not counted. */
+async function verifyBearer(value: string, ports: AuthenticationPorts): Promise<Verified> {
+  const claims = await ports.accessTokens.read(value)
+  const found = claims && (await ports.credentials.find(claims.merchantId))
+  if (claims === undefined || found === undefined) return fail(stale)
+  const { merchant } = found
+  const now = ports.nowMs()
+  const merchantNow = timeOf(merchant, now)
+  if (claims.expiresAtMs <= merchantNow || claims.notBeforeMs > merchantNow) return fail(stale)
+  return {
+    merchant,
+    intentId: claims.intentId,
+    untilMs: Math.min(now + rememberedMs, now + claims.expiresAtMs - merchantNow),
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * The token endpoint's logic: a form with a merchant's API key in, an access token out. Its refusals have the shapes of
+ * RFC 6749 as the contract gives them. The form is judged here and not by a schema, because the grant type decides
+ * how the rest is judged and has an error of its own.
+ */
+
+import { errorDocs, renderRefusal } from '#http/answers/dialects.ts'
+import { Refusal, refuseField, refuseUnauthenticated } from '#http/answers/refusal.ts'
+import type { AccessTokens } from '#http/authentication/access-token.ts'
+import { type ClientCheck, findClient } from '#http/authentication/client-check.ts'
+import type { FailedLogins } from '#http/authentication/rate-limit.ts'
+import { cutName } from '#http/body/json-text.ts'
+import { type Answer, answer } from '#http/endpoint.ts'
+
+export type Form = Readonly<Record<string, string>>
+
+export interface IssueTokenPorts extends ClientCheck {
+  readonly accessTokens: AccessTokens
+  readonly failedTokenRequests: FailedLogins
+  /** Without it no payment intent is ever found. */
+  readonly findIntent?: (merchantId: string, id: string) => Promise<boolean>
+}
+
+export interface TokenContext {
+  readonly address: string
+  readonly traceId: string
+}
+
+export type IssueToken = (form: Form, context: TokenContext) => Promise<Answer>
+
+const grantTypes = ['client_credentials', 'payment_intents']
+const knownFields = ['grant_type', 'client_id', 'client_secret', 'payment_intent_id']
+/** As in RFC 6749: a credential must not lie in any cache on its way. */
+const noStore = { 'cache-control': 'no-store', pragma: 'no-cache' }
+
+/** What is wrong with the rest of the form, once the grant type is known and before anybody is asked about the client. */
+function judgeForm(form: Form): Refusal | undefined {
+  const unknown = Object.keys(form).find(name => !knownFields.includes(name))
+  if (unknown !== undefined) {
+    return refuseField(
+      unknown,
+      `${cutName(unknown)} is not a known field; known are ${knownFields.join(', ')}.`,
+    )
+  }
+  if (!form.client_id) return refuseField('client_id', 'client_id is missing; it is the merchant id.')
+  if (!form.client_secret) return refuseField('client_secret', 'client_secret is missing; it is the API key.')
+  const intentWanted = form.grant_type === 'payment_intents'
+  if (intentWanted && !form.payment_intent_id) {
+    return refuseField('payment_intent_id', 'payment_intent_id is missing; this grant type needs it.')
+  }
+  if (!intentWanted && form.payment_intent_id !== undefined) {
+    return refuseField(
+      'payment_intent_id',
+      'payment_intent_id is taken with the grant type payment_intents only.',
+    )
+  }
+  return undefined
+}
+
+/** A 401 by contract, though it says nothing about the client. */
+const unsupportedGrantType = answer(
+  401,
+  {
+    error: 'unsupported_grant_type',
+    error_description: `Allowed grant types are ${grantTypes.join(' and ')}.`,
+    error_uri: errorDocs,
+  },
+  { ...refuseUnauthenticated('').headers, ...noStore },
+)
+
+async function decide(form: Form, address: string, ports: IssueTokenPorts): Promise<Answer | Refusal> {
+  const { grant_type: grantType, client_id: clientId = '', client_secret: clientSecret = '' } = form
+  const intentId = form.payment_intent_id
+  if (!grantType)
+    return refuseField('grant_type', `grant_type is missing; allowed is ${grantTypes.join(' or ')}.`)
+  if (!grantTypes.includes(grantType)) return unsupportedGrantType
+  const flaw = judgeForm(form)
+  if (flaw) return flaw
+  const merchant = await findClient(clientId, clientSecret, ports)
+  if (merchant === undefined) {
+    // Only wrong credentials count: they are what guessing looks like.
+    const tooMany = ports.failedTokenRequests.count(clientId, address)
+    return tooMany ?? refuseUnauthenticated('client_id or client_secret is wrong.')
+  }
+  if (merchant.disabled) return new Refusal('forbidden', 'This merchant is disabled.')
+  if (intentId !== undefined && !(await ports.findIntent?.(merchant.merchantId, intentId))) {
+    return refuseField('payment_intent_id', 'payment_intent_id names no payment intent of this merchant.')
+  }
+  const { accessToken, expiresInSeconds } = await ports.accessTokens.issue(merchant, intentId)
+  return answer(
+    200,
+    { access_token: accessToken, token_type: 'bearer', expires_in: expiresInSeconds },
+    noStore,
+  )
+}
+
+export function createIssueToken(ports: IssueTokenPorts): IssueToken {
+  return async (form, { address, traceId }) => {
+    const decided = await decide(form, address, ports)
+    if (!(decided instanceof Refusal)) return decided
+    const { status, body } = renderRefusal('token', decided, { traceId })
+    return { status, json: body, headers: { ...decided.headers, ...noStore } }
+  }
+}

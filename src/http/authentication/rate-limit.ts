@@ -1,0 +1,92 @@
+/**
+ * How much one caller may ask: a bucket of requests per merchant, and a count of failed logins per pair of client and
+ * address. Both live in this process; several processes behind one address each allow the full limit.
+ */
+import type { Merchant } from '#domain/merchant.ts'
+import { Refusal } from '#http/answers/refusal.ts'
+import { BoundedMap } from '#http/authentication/bounded-map.ts'
+
+/** 10,000 merchants at once in one process, far more than it could serve; a forgotten bucket starts full again. */
+const bucketsMax = 10_000
+/** 10,000 pairs: a flood of invented clients pushes out old pairs instead of filling the memory. */
+const pairsMax = 10_000
+/** The contract: 10 failures a minute. */
+const failuresMax = 10
+const failureWindowMs = 60_000
+
+interface Bucket {
+  readonly rate: number
+  readonly policy: string
+  level: number
+  filledAtMs: number
+}
+
+export interface Quota {
+  readonly allowed: boolean
+  /** `RateLimit-Policy`: what the limit is. */
+  readonly policy: string
+  /** `RateLimit`: what is left of it, and in how many seconds all of it is back. */
+  readonly state: string
+}
+
+export interface RateLimit {
+  take(merchant: Pick<Merchant, 'merchantId' | 'requestsPerSecond'>): Quota
+}
+
+export function createRateLimit({ nowMs }: { nowMs: () => number }): RateLimit {
+  const buckets = new BoundedMap<string, Bucket>(bucketsMax)
+  return {
+    take(merchant) {
+      const now = nowMs()
+      let bucket = buckets.get(merchant.merchantId)
+      if (bucket === undefined || bucket.rate !== merchant.requestsPerSecond) {
+        const rate = merchant.requestsPerSecond
+        bucket = { rate, policy: `"merchant";q=${rate};w=1`, level: rate, filledAtMs: now }
+        buckets.set(merchant.merchantId, bucket)
+      }
+      // A clock that was set back must not empty the bucket.
+      const elapsedMs = Math.max(0, now - bucket.filledAtMs)
+      bucket.level = Math.min(bucket.rate, bucket.level + (elapsedMs * bucket.rate) / 1000)
+      bucket.filledAtMs = now
+      const allowed = bucket.level >= 1
+      if (allowed) bucket.level -= 1
+      // The bucket holds one second's worth, so it is full again after a second at most.
+      return { allowed, policy: bucket.policy, state: `"merchant";r=${Math.floor(bucket.level)};t=1` }
+    },
+  }
+}
+
+export const refuseRate = (quota: Quota): Refusal =>
+  new Refusal('tooMany', 'This merchant sends more requests per second than its limit. Nothing was done.', {
+    headers: { 'retry-after': '1', ratelimit: quota.state, 'ratelimit-policy': quota.policy },
+  })
+
+export interface FailedLogins {
+  /** Counts one failure; a refusal when the pair has used up its failures for now. */
+  count(client: string, address: string): Refusal | undefined
+}
+
+export function createFailedLogins({ nowMs }: { nowMs: () => number }): FailedLogins {
+  const pairs = new BoundedMap<string, { count: number; endsAtMs: number }>(pairsMax)
+  return {
+    count(client, address) {
+      const pair = `${address}\n${client}`
+      const now = nowMs()
+      const window = pairs.get(pair)
+      if (window === undefined || window.endsAtMs <= now) {
+        pairs.set(pair, { count: 1, endsAtMs: now + failureWindowMs })
+        return undefined
+      }
+      window.count++
+      if (window.count <= failuresMax) return undefined
+      const seconds = Math.min(failureWindowMs / 1000, Math.ceil((window.endsAtMs - now) / 1000))
+      return new Refusal('tooMany', 'Too many failed logins of this client from this address.', {
+        headers: {
+          'retry-after': String(seconds),
+          ratelimit: `"failed-logins";r=0;t=${seconds}`,
+          'ratelimit-policy': `"failed-logins";q=${failuresMax};w=${failureWindowMs / 1000}`,
+        },
+      })
+    },
+  }
+}

@@ -1,0 +1,250 @@
+/**
+ * Turns a validator's complaints into field errors that a developer can act on: the path, the value given where it may
+ * be shown, and what is allowed. The noise of alternatives and conditions is folded into the one useful complaint.
+ */
+import type { ErrorObject } from 'ajv'
+import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import type { FieldError } from '#http/answers/refusal.ts'
+import { joinPath } from '#http/body/json-text.ts'
+import {
+  describeAllowed,
+  isHidden,
+  type JsonSchema,
+  knownNames,
+  listValues,
+  nearestNames,
+  type SchemaBook,
+  schemasAt,
+} from '#http/body/schema-words.ts'
+
+/** 20: enough to mend a form in one go, few enough to read. */
+const renderedMax = 20
+/** More complaints than this are not even sorted: they come from one broken list, and the first say it all. */
+const consideredMax = 1_000
+/** A value is shown to be recognised, not to be read. */
+const shownMax = 64
+
+type Path = readonly (string | number)[]
+
+interface Finding {
+  readonly path: Path
+  readonly text: string
+}
+
+export interface Explained {
+  readonly schema: JsonSchema
+  readonly value: unknown
+  /** What the value as a whole is called: body, query, path. */
+  readonly wholeName: string
+  readonly book: SchemaBook
+}
+
+export function explainErrors(errors: readonly ErrorObject[], explained: Explained): FieldError[] {
+  const findings = foldAlternatives(keepStrictest(errors.slice(0, consideredMax).filter(speaksForItself)))
+    .map(error => explainError(error, explained))
+    .map(finding => ({ ...finding, place: placeOf(finding.path, explained.value) }))
+    .sort((a, b) => comparePlaces(a.place, b.place))
+  const unique = new Map<string, FieldError>()
+  for (const { path, text } of findings) {
+    const field = path.length === 0 ? explained.wholeName : path.reduce<string>(joinPath, '')
+    const error = `${field} ${text}.`
+    if (unique.size < renderedMax) unique.set(error, { field, error })
+  }
+  return [...unique.values()]
+}
+
+/** Not the condition whose consequence failed, and not what is wrong with a name, which `propertyNames` says again. */
+const speaksForItself = ({ keyword, propertyName }: ErrorObject): boolean =>
+  keyword !== 'if' && (propertyName === undefined || keyword === 'propertyNames')
+
+/** A condition may ask for more than the field does: then the field's own limit is not the one to name. */
+const keepStrictest = (errors: readonly ErrorObject[]): ErrorObject[] => {
+  const strictest = new Map<string, number>()
+  const lowest = errors.filter(({ keyword }) => keyword === 'minimum')
+  for (const { instancePath, params } of lowest) {
+    strictest.set(instancePath, Math.max(strictest.get(instancePath) ?? params.limit, params.limit))
+  }
+  return errors.filter(
+    ({ keyword, instancePath, params }) =>
+      keyword !== 'minimum' || params.limit === strictest.get(instancePath),
+  )
+}
+
+/**
+ * A failed union reports every branch. Kept is the branch that came closest: one whose type and fixed values fit,
+ * with the fewest complaints. Where none fits, the union itself is kept and says what it allows.
+ */
+function foldAlternatives(errors: readonly ErrorObject[]): ErrorObject[] {
+  let kept: ErrorObject[] = []
+  for (const error of errors) {
+    if (error.keyword !== 'anyOf' && error.keyword !== 'oneOf') {
+      kept.push(error)
+      continue
+    }
+    const owner = error.schemaPath.slice(0, error.schemaPath.lastIndexOf('/'))
+    // A branch behind a $ref has a schema path of its own; nothing else at this value is reported before its union.
+    const isBranch = (other: ErrorObject) =>
+      isAtOrBelow(other.instancePath, error.instancePath) &&
+      (other.schemaPath.startsWith(`${error.schemaPath}/`) || !other.schemaPath.startsWith(`${owner}/`))
+    const branches = Map.groupBy(kept.filter(isBranch), other => branchOf(other, error))
+    kept = kept.filter(other => !isBranch(other))
+    kept.push(...chooseBranch([...branches.values()], error))
+  }
+  return kept
+}
+
+const isAtOrBelow = (path: string, top: string): boolean => path === top || path.startsWith(`${top}/`)
+
+const branchOf = (error: ErrorObject, union: ErrorObject): string =>
+  error.schemaPath.startsWith(`${union.schemaPath}/`)
+    ? (error.schemaPath.slice(union.schemaPath.length + 1).split('/')[0] ?? '')
+    : error.schemaPath.split('/').slice(0, 2).join('/')
+
+function chooseBranch(branches: readonly ErrorObject[][], union: ErrorObject): ErrorObject[] {
+  if (
+    branches.every(branch => branch.every(error => error.keyword === 'required' && isSamePlace(error, union)))
+  ) {
+    return [union]
+  }
+  const isWrongKind = (error: ErrorObject) =>
+    (error.keyword === 'type' && isSamePlace(error, union)) ||
+    error.keyword === 'const' ||
+    error.keyword === 'enum'
+  const fitting = branches.filter(branch => !branch.some(isWrongKind))
+  const [best] = fitting.sort((a, b) => a.length - b.length)
+  if (best) return best
+  // No branch fits because a member that tells them apart has a value that none knows: that member is the error.
+  const tellers = branches.flatMap(branch =>
+    branch.filter(error => isWrongKind(error) && !isSamePlace(error, union)),
+  )
+  const [teller] = tellers
+  const agreed = teller !== undefined && tellers.every(other => other.instancePath === teller.instancePath)
+  return agreed && tellers.length === branches.length ? [teller] : [union]
+}
+
+const isSamePlace = (a: ErrorObject, b: ErrorObject): boolean => a.instancePath === b.instancePath
+
+function explainError(error: ErrorObject, explained: Explained): Finding {
+  const path = readPointer(error.instancePath, explained.value)
+  const special = specials[error.keyword]
+  if (special) return special(error, path, explained)
+  const stated = schemasAt(explained.schema, path, explained.book)
+  const schemas =
+    error.keyword === 'minimum' ? stated.map(schema => raiseMinimum(schema, error.params.limit)) : stated
+  const allowed = describeAllowed(schemas, explained.book) ?? 'something else'
+  return { path, text: `${showValue(error.data, path, explained)}; allowed is ${allowed}` }
+}
+
+const raiseMinimum = (schema: JsonSchema, minimum: unknown): JsonSchema =>
+  schema.minimum === undefined ? schema : { ...schema, minimum }
+
+const explainMissing = (name: unknown, path: Path, explained: Explained): Finding => {
+  const missing = [...path, String(name)]
+  const allowed = describeAllowed(schemasAt(explained.schema, missing, explained.book), explained.book)
+  return { path: missing, text: allowed === undefined ? 'is missing' : `is missing; allowed is ${allowed}` }
+}
+
+const explainUnknown = (name: unknown, path: Path, explained: Explained): Finding => {
+  const known = knownNames(schemasAt(explained.schema, path, explained.book))
+  const near = nearestNames(String(name), known)
+  const hint =
+    near.length > 0
+      ? `; did you mean ${near.join(' or ')}?`
+      : known.length > 0
+        ? `; known are ${listValues(known)}`
+        : ''
+  return { path: [...path, String(name)], text: `is not a field that is known here${hint}` }
+}
+
+/** Complaints that are not about the value at the path itself. */
+const specials: Readonly<Record<string, (error: ErrorObject, path: Path, explained: Explained) => Finding>> =
+  {
+    required: (error, path, explained) => explainMissing(error.params.missingProperty, path, explained),
+    dependentRequired: (error, path, explained) =>
+      explainMissing(error.params.missingProperty, path, explained),
+    additionalProperties: (error, path, explained) =>
+      explainUnknown(error.params.additionalProperty, path, explained),
+    unevaluatedProperties: (error, path, explained) =>
+      explainUnknown(error.params.unevaluatedProperty, path, explained),
+    propertyNames: (error, path, { book }) => ({
+      path: [...path, String(error.params.propertyName)],
+      text: `is not a name that is allowed here; a name is ${describeAllowed([error.schema as JsonSchema], book) ?? 'another'}`,
+    }),
+    minProperties: (error, path, { schema, book }) => {
+      const known = knownNames(schemasAt(schema, path, book))
+      return { path, text: `must have at least ${error.params.limit} of its fields: ${listValues(known)}` }
+    },
+    maxProperties: (error, path) => ({ path, text: `must have at most ${error.params.limit} fields` }),
+    minItems: (error, path) => ({ path, text: `must have at least ${error.params.limit} entries` }),
+    maxItems: (error, path) => ({ path, text: `must have at most ${error.params.limit} entries` }),
+    uniqueItems: (error, path) => ({
+      path,
+      text: `has the same entry at ${error.params.j} and ${error.params.i}`,
+    }),
+    not: (_, path) => ({ path, text: 'is not allowed in this combination' }),
+    'false schema': (_, path) => ({ path, text: 'is not taken in this combination; leave it out' }),
+    anyOf: explainUnion,
+    oneOf: explainUnion,
+  }
+
+/** Names that the branches require, when requiring is all they do: one of them has to be there. */
+function explainUnion(error: ErrorObject, path: Path, explained: Explained): Finding {
+  const branches = Array.isArray(error.schema) ? (error.schema as JsonSchema[]) : []
+  const required = branches.map(branch =>
+    Array.isArray(branch.required) ? branch.required.join(' with ') : '',
+  )
+  const several = error.keyword === 'oneOf' && Array.isArray(error.params.passingSchemas)
+  if (branches.length > 0 && required.every(names => names !== '') && isObject(error.data)) {
+    return { path, text: `must have ${several ? 'only one' : 'one'} of ${required.join(', ')}` }
+  }
+  if (several) return { path, text: 'fits more than one of the forms that are allowed here' }
+  const allowed =
+    describeAllowed(schemasAt(explained.schema, path, explained.book), explained.book) ?? 'one of its forms'
+  return { path, text: `${showValue(error.data, path, explained)}; allowed is ${allowed}` }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Never the inside of an object or list: a field that must not be shown may lie in it. */
+function showValue(value: unknown, path: Path, { schema, book }: Explained): string {
+  if (Array.isArray(value)) return 'is a list'
+  if (isObject(value)) return 'is an object'
+  if (isHidden(schema, path, book)) return 'is not as it must be (the value is not shown)'
+  // Filtered before it is cut: the first half of a card number must not pass as an innocent number.
+  const whole = scrubCardNumbers(JSON.stringify(value))
+  if (whole.length <= shownMax) return `is ${whole}`
+  return `is ${whole.slice(0, shownMax).toWellFormed()}…${typeof value === 'string' ? '"' : ''}`
+}
+
+/** JSON pointer → names and indexes, told apart by the value itself. */
+function readPointer(pointer: string, value: unknown): Path {
+  let at = value
+  return pointer
+    .split('/')
+    .slice(1)
+    .map(part => {
+      const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+      const segment = Array.isArray(at) ? Number(name) : name
+      at = isObject(at) || Array.isArray(at) ? (at as Record<string | number, unknown>)[segment] : undefined
+      return segment
+    })
+}
+
+/** Where a path lies in the document, as one number per step. What is missing comes after all that is there. */
+function placeOf(path: Path, value: unknown): number[] {
+  let at = value
+  return path.map(segment => {
+    const place = typeof segment === 'number' ? segment : isObject(at) ? Object.keys(at).indexOf(segment) : -1
+    at = isObject(at) || Array.isArray(at) ? (at as Record<string | number, unknown>)[segment] : undefined
+    return place === -1 ? Number.MAX_SAFE_INTEGER : place
+  })
+}
+
+function comparePlaces(a: readonly number[], b: readonly number[]): number {
+  for (let step = 0; step < Math.min(a.length, b.length); step++) {
+    const difference = (a[step] ?? 0) - (b[step] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return a.length - b.length
+}

@@ -1,0 +1,192 @@
+/**
+ * One effect per Idempotency-Key. The operation stores the key itself, in its first commit; this file joins calls that
+ * run at the same moment, replays stored answers and refuses a key that comes back with another body.
+ * It never decides that a call may run a second time: the operation's own commit does.
+ */
+import { createHmac, type KeyObject } from 'node:crypto'
+import { Refusal, refuseField } from '#http/answers/refusal.ts'
+import { canonicalJson } from '#http/body/canonical-json.ts'
+import type { Answer, IdempotencyKey, Verb } from '#http/endpoint.ts'
+import { InvalidField, type KeyStore, KeyTaken, NotFound, type StoredKey } from '#http/server/ports.ts'
+import { type Timers, wait, within } from '#http/server/timers.ts'
+
+/** The contract: a second call waits this long for the first one's answer. */
+const waitMs = 5_000
+/** 100 ms: a call that runs in another process is asked about ten times a second, fifty times at most. */
+const pollMs = 100
+/** The contract: only these outcomes are kept under a key. All others leave it free. */
+const keptStatuses: readonly number[] = [200, 201, 422]
+
+const keyForm = /^[\x21-\x7e]{1,255}$/
+
+export function readKey(header: string | string[] | undefined): string | undefined | Refusal {
+  if (header === undefined) return undefined
+  const text = typeof header === 'string' ? header.trim() : ''
+  // The standard writes it as a quoted string, most clients write it bare: both are the same key.
+  const key = /^"(.*)"$/.exec(text)?.[1] ?? text
+  if (keyForm.test(key)) return key
+  return refuseField(
+    'Idempotency-Key',
+    'Idempotency-Key is not usable; allowed is 1 to 255 visible ASCII characters, with or without quotes around.',
+  )
+}
+
+/**
+ * Keyed, although the contract only asks for a hash: the body may hold a card number, and a plain hash of a few
+ * unknown digits can be tried out by whoever reads the database.
+ */
+export const fingerprintBody = (body: unknown, fingerprintKey: KeyObject): string =>
+  createHmac('sha256', fingerprintKey).update(canonicalJson(body), 'utf8').digest('hex')
+
+export interface KeyRequest {
+  readonly verb: Verb
+  readonly path: string
+  readonly key: string
+  readonly body: unknown
+}
+
+export interface IdempotencyPorts {
+  readonly keyStore: KeyStore
+  readonly fingerprintKey: KeyObject
+  readonly nowMs: () => number
+  readonly timers: Timers
+}
+
+export interface Idempotency {
+  /** The key with the fingerprint of its body. */
+  describe(request: KeyRequest): IdempotencyKey
+  /** Runs the call, or answers from the one that ran or runs under the same key. */
+  run(merchantId: string, key: IdempotencyKey, call: () => Promise<Answer>): Promise<Answer | Refusal>
+}
+
+interface Running {
+  readonly fingerprint: string
+  /** Never rejects: undefined stands for an outcome that is not kept. */
+  readonly kept: Promise<Answer | undefined>
+}
+
+interface Attempt {
+  readonly merchantId: string
+  readonly key: IdempotencyKey
+  readonly call: () => Promise<Answer>
+  readonly deadlineMs: number
+}
+
+const nothing = Symbol('the first call left nothing to replay')
+
+const replay = (stored: Answer): Answer => ({
+  ...stored,
+  headers: { ...stored.headers, 'idempotent-replayed': 'true' },
+})
+
+/** Says nothing about the first call. */
+const refuseReuse = (): Refusal =>
+  new Refusal('keyReused', 'This Idempotency-Key belongs to a request with another body.')
+
+const refuseRunning = (): Refusal =>
+  new Refusal('keyRunning', 'The first request with this Idempotency-Key has no answer yet. Ask again.', {
+    headers: { 'retry-after': '1' },
+  })
+
+function fromStored(stored: StoredKey, key: IdempotencyKey): Answer | Refusal | undefined {
+  if (stored.fingerprint !== key.fingerprint) return refuseReuse()
+  return stored.answer && replay(stored.answer)
+}
+
+/** A call that would now be refused may have been done before: then its answer stands. */
+async function findStored({ merchantId, key }: Attempt, { keyStore }: IdempotencyPorts) {
+  const stored = await keyStore.find(merchantId, key)
+  return stored && fromStored(stored, key)
+}
+
+/** The key is in the store; its call runs in another process or waits to be settled. */
+async function awaitStored(
+  { merchantId, key, deadlineMs }: Attempt,
+  { keyStore, nowMs, timers }: IdempotencyPorts,
+) {
+  for (;;) {
+    const stored = await keyStore.find(merchantId, key)
+    const answered = stored && fromStored(stored, key)
+    if (answered) return answered
+    if (nowMs() + pollMs > deadlineMs) return refuseRunning()
+    await wait(pollMs, timers)
+    // Gone since it was met: its time was over. The pause keeps a contradiction from becoming a busy loop.
+    if (stored === undefined) return nothing
+  }
+}
+
+/** Runs the call while others can see that it runs. */
+async function runFirst(
+  scope: string,
+  { key, call }: Attempt,
+  running: Map<string, Running>,
+): Promise<Answer> {
+  let settle: (kept: Answer | undefined) => void = () => {}
+  const kept = new Promise<Answer | undefined>(resolve => {
+    settle = resolve
+  })
+  running.set(scope, { fingerprint: key.fingerprint, kept })
+  let outcome: Answer | undefined
+  try {
+    outcome = await call()
+    return outcome
+  } finally {
+    running.delete(scope)
+    settle(outcome && keptStatuses.includes(outcome.status) ? outcome : undefined)
+  }
+}
+
+async function joinRunning(
+  first: Running,
+  { key, deadlineMs }: Attempt,
+  { nowMs, timers }: IdempotencyPorts,
+) {
+  if (first.fingerprint !== key.fingerprint) return refuseReuse()
+  const ended = await within(
+    deadlineMs - nowMs(),
+    first.kept.then(kept => ({ kept })),
+    timers,
+  )
+  if (ended === undefined) return refuseRunning()
+  return ended.kept ? replay(ended.kept) : nothing
+}
+
+async function attempt(tried: Attempt, running: Map<string, Running>, ports: IdempotencyPorts) {
+  const { merchantId, key } = tried
+  const scope = `${merchantId}\n${key.verb}\n${key.path}\n${key.key}`
+  const first = running.get(scope)
+  if (first) return joinRunning(first, tried, ports)
+  try {
+    const answered = await runFirst(scope, tried, running)
+    if (keptStatuses.includes(answered.status) || answered.status >= 500) return answered
+    return (await findStored(tried, ports)) ?? answered
+  } catch (error) {
+    if (error instanceof KeyTaken) return awaitStored(tried, ports)
+    const refused = error instanceof NotFound || error instanceof InvalidField
+    const stored = refused ? await findStored(tried, ports) : undefined
+    if (stored === undefined) throw error
+    return stored
+  }
+}
+
+export function createIdempotency(ports: IdempotencyPorts): Idempotency {
+  const running = new Map<string, Running>()
+  return {
+    describe: ({ verb, path, key, body }) => ({
+      verb,
+      path,
+      key,
+      fingerprint: fingerprintBody(body, ports.fingerprintKey),
+    }),
+
+    async run(merchantId, key, call) {
+      const deadlineMs = ports.nowMs() + waitMs
+      for (;;) {
+        const outcome = await attempt({ merchantId, key, call, deadlineMs }, running, ports)
+        if (outcome !== nothing) return outcome
+        // The first call did not burn the key, so this one is now the first. Time is up all the same at some point.
+        if (ports.nowMs() >= deadlineMs) return refuseRunning()
+      }
+    },
+  }
+}

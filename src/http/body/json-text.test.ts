@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Refusal } from '#http/answers/refusal.ts'
+import { readJson } from '#http/body/json-text.ts'
+
+const fieldOf = (text: string | Buffer): string | undefined => {
+  const read = readJson(Buffer.from(text as string))
+  return read instanceof Refusal ? read.errors[0]?.field : undefined
+}
+
+const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+
+test.each<[name: string, text: string | Buffer, field: string | undefined]>([
+  ['an object', '{"a":1}', undefined],
+  ['not JSON', '{"a":', 'body'],
+  ['nothing but space', '  ', 'body'],
+  ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 'body'],
+  ['U+FFFD that was sent as such', '{"a":"\ufffd"}', undefined],
+  ['20 levels', nested(20), undefined],
+  ['21 levels', nested(21), Array(20).fill('a').join('.')],
+  ['100 levels', '['.repeat(100) + ']'.repeat(100), '[0]'.repeat(20)],
+  ['an open string', '{"a', 'body'],
+  ['many levels', '['.repeat(500_000) + ']'.repeat(500_000), 'body'],
+  ['U+0000 in a value', '{"a":{"b":["x","\\u0000"]}}', 'a.b[1]'],
+  ['U+0000 in a name', '{"a":{"b\\u0000":1}}', 'a.b\u2400'],
+  ['half a surrogate pair', '{"a":"\\ud800"}', 'a'],
+  ['half a pair in a name', '{"\\udc00":1}', '\ufffd'],
+  ['a whole pair', '{"a":"\\ud83d\\ude00"}', undefined],
+  ['__proto__', '{"metadata":{"__proto__":{"x":1}}}', 'metadata.__proto__'],
+  ['constructor.prototype', '{"a":{"constructor":{"prototype":1}}}', 'a.constructor.prototype'],
+  ['constructor as plain text', '{"constructor":"Smith & Sons"}', undefined],
+  ['2^53 - 1', '{"a":9007199254740991}', undefined],
+  ['2^53', '{"a":9007199254740992}', 'a'],
+  ['far below zero', '{"a":[-1e300]}', 'a[0]'],
+  ['endless', '{"a":1e999}', 'a'],
+  ['17 digits that a double holds', '{"a":0.30000000000000004}', undefined],
+  ['more digits than a double holds', '{"a":{"b":[0.1234567890123456789]}}', 'a.b[0]'],
+  ['a whole amount but for the 18th digit', '{"amount":{"value":100.0000000000000001}}', 'amount.value'],
+  ['too small for a double', '{"a":1e-400}', 'a'],
+  ['an exponent that changes nothing', '{"a":[1.50E+2,-2.5e-1,0e0,-0.0]}', undefined],
+  ['zeros that change nothing', '{"a":1.00000000000000000000}', undefined],
+  ['long digits inside of text', '{"a":"0.1234567890123456789"}', undefined],
+  ['a name twice beside a long number', '{"a":1234567890123456,"a":2}', 'a'],
+  ['a name twice', '{"a":1,"b":{"c":1,"d":[{"e":1},{"f":1,"f":2}]}}', 'b.d[1].f'],
+  ['a name twice, once escaped', '{"a":1,"\\u0061":2}', 'a'],
+  ['names and colons inside of text', '{"a":"\\",\\"a\\":","b":"::{\\\\"}', undefined],
+  ['the same name in two objects', '{"a":{"x":1},"b":{"x":1}}', undefined],
+])('%s', (_, text, field) => {
+  expect(fieldOf(text)).toBe(field)
+})
+
+test('what JSON can say is read as it is', () => {
+  const isKept = (value: unknown): boolean => {
+    const read = readJson(Buffer.from(JSON.stringify(value)))
+    return !(read instanceof Refusal) && JSON.stringify(read.value) === JSON.stringify(value)
+  }
+  const key = fc
+    .string()
+    .filter(name => name !== '__proto__' && name !== 'constructor' && !name.includes('\u0000'))
+  const leaf = fc.oneof(
+    fc.string().filter(text => !text.includes('\u0000')),
+    fc.maxSafeInteger(),
+    fc.boolean(),
+    fc.constant(null),
+  )
+  const { tree } = fc.letrec(tie => ({
+    tree: fc.oneof({ maxDepth: 5 }, leaf, fc.array(tie('tree')), fc.dictionary(key, tie('tree'))),
+  }))
+  fc.assert(fc.property(tree, isKept), { seed: 20261115, numRuns: 500 })
+})
+
+test('every number that a double can be comes back as it was written', () => {
+  const double = fc.double({ noNaN: true, min: -1e15, max: 1e15 })
+  const numbers = fc.sample(double, { seed: 20261115, numRuns: 2_000 })
+  expect(readJson(Buffer.from(JSON.stringify(numbers)))).toMatchObject({
+    value: JSON.parse(JSON.stringify(numbers)),
+  })
+})
+
+test('a long name is cut in the path', () => {
+  expect(fieldOf(`{"${'n'.repeat(1_000)}":1e999}`)).toBe(`${'n'.repeat(64)}…`)
+})

@@ -1,0 +1,213 @@
+/**
+ * Reads JSON text as it was sent: nothing is coerced or dropped, and what could not come back unchanged is refused by
+ * name. The common case is one parse and one walk without building a path; paths are made only for a refusal.
+ */
+import { isUtf8 } from 'node:buffer'
+import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { type FieldError, type Refusal, refuseField } from '#http/answers/refusal.ts'
+import { markLostNumbers } from '#http/body/json-numbers.ts'
+
+export interface ReadJson {
+  readonly value: unknown
+  /** Length of the text; tells how much work a thorough validation could be. */
+  readonly length: number
+}
+
+/** 20: deeper than any object of the contract (the deepest has 7 levels), shallow enough for plain recursion. */
+const nestingMax = 20
+/** 1,000: beyond it the body is not even parsed to name the place, because half a million brackets take their time. */
+const parsedLevelsMax = 1_000
+/** A path is for reading; longer names are cut. */
+const nameMax = 64
+
+const unreadable = refuseField('body', 'The body is not readable as JSON; it must be one JSON object.')
+const tooDeep = refuseField('body', `The body is nested too deep; at most ${nestingMax} levels are taken.`)
+const notUtf8 = refuseField('body', 'The body is not valid UTF-8; JSON is always sent as UTF-8.')
+
+/** Counts the members of all objects; NaN (which swallows every sum) as soon as something must be refused. */
+function countMembers(value: unknown, level: number, readStrings: boolean): number {
+  if (typeof value === 'string') return readStrings && !isClean(value) ? Number.NaN : 0
+  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? 0 : Number.NaN
+  if (typeof value !== 'object' || value === null) return 0
+  if (level > nestingMax) return Number.NaN
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const entry of value) count += countMembers(entry, level + 1, readStrings)
+    return count
+  }
+  for (const key of Object.keys(value)) {
+    if (isPoison(key, value as Record<string, unknown>) || (readStrings && !isClean(key))) return Number.NaN
+    count += 1 + countMembers((value as Record<string, unknown>)[key], level + 1, readStrings)
+  }
+  return count
+}
+
+const isClean = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
+
+/** Keys that turn into a real prototype when somebody copies the object carelessly. */
+function isPoison(key: string, owner: Record<string, unknown>): boolean {
+  if (key === '__proto__') return true
+  if (key !== 'constructor') return false
+  const value = owner[key]
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
+}
+
+/** Filtered before it is cut: most of a card number must not pass as the end of an innocent name. */
+export function cutName(name: string): string {
+  // A name of no letters could not be seen.
+  if (name === '') return '""'
+  return name.length > nameMax ? `${scrubCardNumbers(name).slice(0, nameMax).toWellFormed()}…` : name
+}
+
+export const joinPath = (parent: string, name: string | number): string => {
+  if (typeof name === 'number') return `${parent}[${name}]`
+  const short = cutName(name)
+  return parent === '' ? short : `${parent}.${short}`
+}
+
+/** The first thing in document order that must be refused, with its path. Only called when there is one. */
+export function findFlaw(value: unknown, path = '', level = 1): FieldError | undefined {
+  const field = path === '' ? 'body' : path
+  if (typeof value === 'string' && !isClean(value)) {
+    return { field, error: `${field} holds U+0000 or half a surrogate pair; it must be well-formed text.` }
+  }
+  if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
+    return {
+      field,
+      error: `${field} is a number that could not be kept exactly; send it as text, or within 2^53 and with 15 digits at most.`,
+    }
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  if (level > nestingMax) {
+    return { field, error: `${field} is nested too deep; at most ${nestingMax} levels are taken.` }
+  }
+  const members = Array.isArray(value) ? value.entries() : Object.entries(value)
+  for (const [name, member] of members) {
+    const flaw =
+      (typeof name === 'string' ? findKeyFlaw(name, value as Record<string, unknown>, path) : undefined) ??
+      findFlaw(member, joinPath(path, name), level + 1)
+    if (flaw) return flaw
+  }
+  return undefined
+}
+
+function findKeyFlaw(key: string, owner: Record<string, unknown>, path: string): FieldError | undefined {
+  if (isPoison(key, owner)) {
+    const field = joinPath(path, key === 'constructor' ? 'constructor.prototype' : key)
+    return { field, error: `${field} is a name that is never taken.` }
+  }
+  if (isClean(key)) return undefined
+  // The name itself cannot be repeated, so it is written with the marks that stand for what is wrong in it.
+  const field = joinPath(path, key.replaceAll('\u0000', '\u2400').toWellFormed())
+  return {
+    field,
+    error: `${field} is a name with U+0000 or half a surrogate pair; it must be well-formed text.`,
+  }
+}
+
+const quote = 34
+const colon = 58
+const backslash = 92
+/** `[` and `{`, `]` and `}` differ in one bit only. */
+const caseBit = 32
+const opening = 123
+const closing = 125
+
+const zero = 48
+const nine = 57
+const point = 46
+const exponent = 101
+/** Every number of 15 digits comes back as it was sent; longer ones may not. */
+const exactDigitsMax = 15
+
+interface Scan {
+  /** Colons outside of strings: in valid JSON one per member of an object, before duplicates are dropped. */
+  readonly members: number
+  readonly levels: number
+  /** Some number is so long, or has an exponent, that it might not come back as it was sent. */
+  readonly odd: boolean
+}
+
+/** One look at the text before it is parsed. What it finds in text that is not JSON does not matter. */
+function scanText(text: string): Scan {
+  let members = 0
+  let level = 0
+  let levels = 0
+  let digits = 0
+  let odd = false
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code >= zero && code <= nine) {
+      if (++digits > exactDigitsMax) odd = true
+      continue
+    }
+    if (digits > 0 && code === point) continue
+    if (digits > 0 && (code | caseBit) === exponent) odd = true
+    digits = 0
+    if (code === quote) at = endOfString(text, at)
+    else if (code === colon) members++
+    else if ((code | caseBit) === opening) levels = Math.max(levels, ++level)
+    else if ((code | caseBit) === closing) level--
+  }
+  return { members, levels, odd }
+}
+
+/** The place of the closing quote, or the end of a text that lacks it. */
+function endOfString(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(at - 1 - backslashes) === backslash) backslashes++
+    if (backslashes % 2 === 0) return at
+  }
+  return text.length
+}
+
+/** The path of the first name that its object has twice. The text is valid JSON with such a name in it. */
+function findDuplicate(text: string): string {
+  const open: { path: string; names: Set<string> | undefined; index: number; name: string }[] = []
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]
+    const top = open.at(-1)
+    if (char === '{' || char === '[') {
+      const path = top === undefined ? '' : joinPath(top.path, top.names ? top.name : top.index)
+      open.push({ path, names: char === '{' ? new Set() : undefined, index: 0, name: '' })
+    } else if (char === '}' || char === ']') open.pop()
+    else if (char === ',' && top) top.index++
+    else if (char === '"') {
+      const end = endOfString(text, at)
+      const isName = top?.names !== undefined && /^\s*:/.test(text.slice(end + 1, end + 64))
+      if (isName && top?.names) {
+        top.name = JSON.parse(text.slice(at, end + 1)) as string
+        if (top.names.has(top.name)) return joinPath(top.path, top.name)
+        top.names.add(top.name)
+      }
+      at = end
+    }
+  }
+  return 'body'
+}
+
+export function readJson(bytes: Buffer): ReadJson | Refusal {
+  const text = bytes.toString('utf8')
+  // Decoding puts U+FFFD where bytes are not UTF-8; only then is it worth asking whether it was sent as such.
+  if (text.includes('\ufffd') && !isUtf8(bytes)) return notUtf8
+  const written = scanText(text)
+  if (written.levels > parsedLevelsMax) return tooDeep
+  let value: unknown
+  try {
+    value = written.odd ? markLostNumbers(text) : JSON.parse(text)
+  } catch {
+    return unreadable
+  }
+  // In valid UTF-8 only an escape can bring U+0000 or half a surrogate pair.
+  const members = countMembers(value, 1, text.includes('\\u'))
+  if (Number.isNaN(members)) {
+    const flaw = findFlaw(value)
+    return flaw ? refuseField(flaw.field, flaw.error) : unreadable
+  }
+  if (written.members !== members) {
+    const field = findDuplicate(text)
+    return refuseField(field, `${field} is given twice in the same object; give it once.`)
+  }
+  return { value, length: text.length }
+}

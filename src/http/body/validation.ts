@@ -1,0 +1,131 @@
+/**
+ * Compiles the schemas of the endpoint table once. Values are judged as they were sent: no coercion, no defaults, no
+ * removal. A quick validator decides; only for a refusal a thorough one collects every complaint.
+ */
+import type { ValidateFunction } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { TSchema } from 'typebox'
+import type { FieldError } from '#http/answers/refusal.ts'
+import { explainErrors } from '#http/body/explain.ts'
+import type { Formats, JsonSchema, SchemaBook } from '#http/body/schema-words.ts'
+
+/** No errors: the value is accepted. `length` is the length of the text it came from. */
+export type Check = (value: unknown, length: number) => readonly FieldError[]
+
+export interface Validation {
+  /** The check is compiled when it is first used, or by `warmUp`. */
+  compile(schema: TSchema, wholeName: string): Check
+  /** Compiles what nobody has used yet, one schema at a time so that requests in between are not held up for long. */
+  warmUp(): void
+}
+
+/**
+ * 64 KiB: a long order fits. Beyond it the thorough validator could be made to collect a complaint for every few
+ * bytes of a hostile body, so the quick one's first complaint has to do.
+ */
+const thoroughLengthMax = 65_536
+
+/** Keywords of ours that say something to people and to the renderers, nothing to the validator. */
+const silentKeywords = ['sensitive', 'example', 'externalDocs', 'discriminator', 'xml']
+
+const accepted: readonly FieldError[] = []
+
+function createAjv(options: { allErrors: boolean; formats: Formats; schemas: readonly TSchema[] }): Ajv2020 {
+  const ajv = new Ajv2020({
+    allErrors: options.allErrors,
+    verbose: true,
+    strict: true,
+    // Conditions speak about members that are typed beside them, which these two would call a mistake.
+    strictRequired: false,
+    strictTypes: false,
+    coerceTypes: false,
+    useDefaults: false,
+    removeAdditional: false,
+    // The quick one has judged the schemas themselves already.
+    validateSchema: !options.allErrors,
+    logger: false,
+  })
+  ajv.addVocabulary(silentKeywords)
+  for (const [name, format] of Object.entries(options.formats)) ajv.addFormat(name, format.check)
+  for (const schema of options.schemas) ajv.addSchema(schema)
+  return ajv
+}
+
+interface Compiler {
+  readonly schemas: readonly TSchema[]
+  compile(schema: TSchema): ValidateFunction
+}
+
+function createCompiler(options: Parameters<typeof createAjv>[0]): Compiler {
+  const ajv = createAjv(options)
+  const compiled = new WeakMap<TSchema, ValidateFunction>()
+  return {
+    schemas: options.schemas,
+    compile(schema) {
+      const known = compiled.get(schema)
+      if (known) return known
+      const made: ValidateFunction = ajv.compile(schema)
+      compiled.set(schema, made)
+      return made
+    },
+  }
+}
+
+/** What was compiled stays for the next server of this process with the same schemas: tests start hundreds of them. */
+const compilers = { quick: new WeakMap<Formats, Compiler>(), thorough: new WeakMap<Formats, Compiler>() }
+
+function compilerFor(kind: keyof typeof compilers, formats: Formats, schemas: readonly TSchema[]): Compiler {
+  const known = compilers[kind].get(formats)
+  if (known?.schemas === schemas) return known
+  const created = createCompiler({ allErrors: kind === 'thorough', formats, schemas })
+  compilers[kind].set(formats, created)
+  return created
+}
+
+const noSchemas: readonly TSchema[] = []
+
+export function createValidation(options: { formats: Formats; schemas?: readonly TSchema[] }): Validation {
+  const { formats, schemas = noSchemas } = options
+  const quick = compilerFor('quick', formats, schemas)
+  const book: SchemaBook = {
+    formats,
+    byId: new Map(
+      schemas.flatMap(schema => {
+        const id = (schema as JsonSchema).$id
+        return typeof id === 'string' ? [[id, schema as JsonSchema] as const] : []
+      }),
+    ),
+  }
+  const waiting: (() => void)[] = []
+  const warmUp = (): void => {
+    const next = waiting.shift()
+    if (next === undefined) return
+    next()
+    setImmediate(warmUp)
+  }
+  return {
+    warmUp,
+    compile(schema, wholeName) {
+      // A long schema takes tens of milliseconds; all of them together would be most of a start.
+      let compiled: ValidateFunction | undefined
+      const compileNow = (): ValidateFunction => {
+        compiled ??= quick.compile(schema)
+        return compiled
+      }
+      waiting.push(compileNow)
+      let explain: ValidateFunction | undefined
+      return (value, length) => {
+        const accepts = compiled ?? compileNow()
+        if (accepts(value)) return accepted
+        let errors = accepts.errors ?? []
+        if (length <= thoroughLengthMax) {
+          // Made at the first refusal: most endpoints of a run never need it.
+          explain ??= compilerFor('thorough', formats, schemas).compile(schema)
+          explain(value)
+          errors = explain.errors ?? errors
+        }
+        return explainErrors(errors, { schema: schema as JsonSchema, value, wholeName, book })
+      }
+    },
+  }
+}

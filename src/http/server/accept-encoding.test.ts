@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { accepts } from '#http/server/accept-encoding.ts'
+
+// Each line: what a client says, and whether it takes gzip.
+test.each([
+  ['gzip', true],
+  ['gzip, deflate, br', true],
+  ['br;q=1.0, GZIP;q=0.5', true],
+  ['gzip;q=0', false],
+  ['gzip; q=0.000, br', false],
+  ['identity', false],
+  ['x-gzip', false],
+  ['*', false],
+  ['', false],
+  [undefined, false],
+])('%s', (said, expected) => {
+  expect(accepts(said, 'gzip')).toBe(expected)
+})

@@ -1,0 +1,57 @@
+/**
+ * Answers what is not even a readable HTTP request. It happens below the routes, so the bytes are written by hand, and
+ * never where they could be taken for the answer to another request or for a part of one.
+ */
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { readTrace } from '#http/server/trace.ts'
+
+const statuses: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+}
+
+/** 1 s for a client that is still sending to read its answer: closing on unread bytes would reset the connection. */
+const lingerMs = 1_000
+
+type Broken = Error & { readonly code?: string; readonly rawPacket?: unknown }
+type Response = ServerResponse<IncomingMessage>
+
+/** Node keeps the answer that a connection owes at present under this name; there is no other way to learn of it. */
+const owedAnswer = (socket: Socket): Response | undefined =>
+  (socket as Socket & { readonly _httpMessage?: Response | null })._httpMessage ?? undefined
+
+export function answerBrokenRequest(error: Broken, socket: Socket): void {
+  // More of what was answered already: it is read and dropped until the other side has had its answer.
+  if (socket.writableEnded && error.code !== 'ECONNRESET') return
+  const owed = owedAnswer(socket)
+  // The fault lies in a later request, or after the head of an answer: a cut tells the client that it knows nothing.
+  const wouldMix = owed !== undefined && (owed.headersSent || owed.req.complete)
+  if (error.code === 'ECONNRESET' || !socket.writable || wouldMix) {
+    socket.destroy()
+    return
+  }
+  const status = statuses[error.code ?? ''] ?? 400
+  const title = STATUS_CODES[status] ?? 'Bad Request'
+  const { traceId, traceparent } = readTrace(undefined)
+  const problem = JSON.stringify({ type: 'urn:tollgate:problem:broken-request', title, status, traceId })
+  const body = mayHaveBody(owed, error, socket) ? problem : ''
+  socket.end(
+    `HTTP/1.1 ${status} ${title}\r\n` +
+      `content-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+      `x-content-type-options: nosniff\r\ntraceparent: ${traceparent}\r\nconnection: close\r\n\r\n${body}`,
+  )
+  const cut = setTimeout(() => socket.destroy(), lingerMs).unref()
+  socket.once('close', () => clearTimeout(cut))
+}
+
+/**
+ * What follows the head of an answer to HEAD belongs to no answer at all, so a body needs a verb that is known to be
+ * another: it stands at the beginning of the first bytes of a connection, or of a packet that looks like it.
+ */
+function mayHaveBody(owed: Response | undefined, { rawPacket }: Broken, { bytesRead }: Socket): boolean {
+  if (owed) return owed.req.method !== 'HEAD'
+  if (!Buffer.isBuffer(rawPacket)) return false
+  const start = rawPacket.toString('latin1', 0, 8)
+  return !start.startsWith('HEAD') && (rawPacket.length === bytesRead || /^[A-Z]{3,7} /.test(start))
+}

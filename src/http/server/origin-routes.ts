@@ -1,0 +1,75 @@
+/** What lies at the origin, without credentials: health, metrics, the API document and its reference. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { type Page, type Sender, sendPage } from '#http/server/send.ts'
+import type { Logger } from '#http/telemetry/log.ts'
+import type { Metrics } from '#http/telemetry/metrics.ts'
+
+export interface OriginOptions {
+  readonly metrics: Metrics
+  readonly logger: Logger
+  /** Why the gateway cannot serve at the moment; empty when it can. */
+  readonly readiness: () => Promise<readonly string[]>
+  /** Path → page, for example /openapi.json and /docs. Each is made once, when it is first asked for. */
+  readonly pages: Readonly<Record<string, () => Page>>
+  readonly sender: Sender
+}
+
+type Origin = (reply: FastifyReply) => Promise<FastifyReply>
+
+const json = (status: number, value: unknown): Page & { status: number } => ({
+  status,
+  contentType: 'application/json',
+  body: JSON.stringify(value),
+  headers: { 'cache-control': 'no-store' },
+})
+
+async function askReadiness({ readiness, logger, sender }: OriginOptions): Promise<readonly string[]> {
+  if (sender.isDraining()) return ['the gateway is stopping']
+  try {
+    return await readiness()
+  } catch (err) {
+    logger.error({ err }, 'the readiness check broke')
+    return ['the readiness check broke']
+  }
+}
+
+const showOnce = (render: () => Page, sender: Sender): Origin => {
+  let page: Page | undefined
+  return async reply => {
+    page ??= render()
+    return sendPage(reply, { ...page, status: 200 }, sender)
+  }
+}
+
+/** Where the origin itself leads. */
+const homePage = '/docs'
+
+function listRoutes(options: OriginOptions): Record<string, Origin> {
+  const { metrics, pages, sender } = options
+  const routes: Record<string, Origin> = {
+    '/health/live': async reply => sendPage(reply, json(200, { status: 'live' }), sender),
+    '/health/ready': async reply => {
+      const reasons = await askReadiness(options)
+      const page =
+        reasons.length === 0 ? json(200, { status: 'ready' }) : json(503, { status: 'not ready', reasons })
+      return sendPage(reply, page, sender)
+    },
+    '/metrics': async reply => {
+      const body = await metrics.registry.metrics()
+      return sendPage(reply, { status: 200, contentType: metrics.registry.contentType, body }, sender)
+    },
+  }
+  for (const [path, render] of Object.entries(pages)) routes[path] = showOnce(render, sender)
+  if (homePage in pages && !('/' in pages)) {
+    const redirect = { status: 302, contentType: 'text/plain', body: '', headers: { location: homePage } }
+    routes['/'] = async reply => sendPage(reply, redirect, sender)
+  }
+  return routes
+}
+
+/** Returns the paths it has taken. */
+export function addOriginRoutes(app: FastifyInstance, options: OriginOptions): string[] {
+  const routes = listRoutes(options)
+  for (const [path, handle] of Object.entries(routes)) app.get(path, (_, reply) => handle(reply))
+  return Object.keys(routes)
+}

@@ -1,0 +1,125 @@
+/**
+ * Pages for people at the origin: data like endpoints, but they speak HTML, read forms and need no credentials. What a page
+ * says is made elsewhere; here it is only read from and written to the wire. Knows no payment words.
+ */
+import { gzipSync } from 'node:zlib'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal } from '#http/answers/refusal.ts'
+import { readForm } from '#http/body/form.ts'
+import { accepts } from '#http/server/accept-encoding.ts'
+import { type Sender, sendBytes } from '#http/server/send.ts'
+import type { Logger } from '#http/telemetry/log.ts'
+
+export interface PageRequest {
+  /** Values of the path's parameters. */
+  readonly params: Readonly<Record<string, string>>
+  /** Fields of the form; empty for GET. Undefined where the body is no readable form. */
+  readonly form: Readonly<Record<string, string>> | undefined
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** Where the request came from. */
+  readonly address: string
+}
+
+export interface PageAnswer {
+  readonly status: number
+  readonly contentType?: string
+  readonly body?: string | Buffer
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface PageRoute {
+  readonly verb: 'GET' | 'POST'
+  /** With `{name}` for parameters. */
+  readonly path: string
+  readonly handle: (request: PageRequest) => Promise<PageAnswer>
+  /** What is shown when the handler throws. */
+  readonly fail: (request: PageRequest, fault: unknown) => PageAnswer
+}
+
+/** 16 KiB: a filled-in form has a few hundred bytes. */
+const formBytesMax = 16_384
+
+const formType = 'application/x-www-form-urlencoded'
+
+export function addPageRoutes(
+  app: FastifyInstance,
+  routes: readonly PageRoute[],
+  { sender, logger }: { readonly sender: Sender; readonly logger: Logger },
+): void {
+  app.register(async scope => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser(formType, { parseAs: 'buffer' }, (_, bytes, done) => done(null, bytes))
+    // Anything else is read as a form that makes no sense: people get a page, never a bare protocol error.
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_, __, done) => done(null, undefined))
+    for (const route of routes) {
+      scope.route({
+        method: route.verb,
+        url: route.path.replace(/\{(\w+)\}/g, ':$1'),
+        bodyLimit: formBytesMax,
+        handler: (request, reply) => answerPage(route, { request, reply }, { sender, logger }),
+        // What could not even be read is a form that makes no sense: the page is shown as it stands.
+        errorHandler: (error, request, reply) =>
+          answerPage(route, { request, reply, status: error.statusCode }, { sender, logger }),
+      })
+    }
+  })
+}
+
+interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  /** Said instead of the page's own. */
+  readonly status?: number | undefined
+}
+
+async function answerPage(
+  route: PageRoute,
+  { request, reply, status: given }: Exchange,
+  { sender, logger }: { readonly sender: Sender; readonly logger: Logger },
+): Promise<FastifyReply> {
+  const asked = readRequest(request)
+  let answer: PageAnswer
+  try {
+    answer = await route.handle(asked)
+  } catch (err) {
+    logger.error({ err, traceId: request.trace.traceId }, 'a page failed')
+    answer = route.fail(asked, err)
+  }
+  const { contentType = htmlType, headers, status } = answer
+  const packed = pack(answer, asked)
+  const more = { ...headers, ...packed.headers }
+  const sending = { status: given ?? status, contentType, body: packed.body, base: sender.security, more }
+  return sendBytes(reply, sending, sender)
+}
+
+const htmlType = 'text/html; charset=utf-8'
+
+/** 1,400 bytes fit into one packet, compressed or not. */
+const packedMin = 1_400
+
+/** The lowest level: a tenth larger than the best, in a fifth of the time. Nothing secret stands beside foreign text here. */
+const packing = { level: 1 } as const
+
+/** Pages are written anew each time and packed as they go; files come packed. */
+function pack(
+  { body = '', contentType = htmlType }: PageAnswer,
+  { headers }: PageRequest,
+): Required<Pick<PageAnswer, 'body' | 'headers'>> {
+  if (contentType !== htmlType || typeof body !== 'string' || body.length < packedMin)
+    return { body, headers: {} }
+  const vary = 'accept-encoding'
+  return accepts(headers['accept-encoding'], 'gzip')
+    ? { body: gzipSync(body, packing), headers: { vary, 'content-encoding': 'gzip' } }
+    : { body, headers: { vary } }
+}
+
+function readRequest(request: FastifyRequest): PageRequest {
+  const form = Buffer.isBuffer(request.body) ? readForm(request.body) : undefined
+  return {
+    params: request.params as Record<string, string>,
+    form: request.method === 'POST' ? (form instanceof Refusal ? undefined : form) : {},
+    headers: request.headers as Record<string, string | undefined>,
+    address: request.ip,
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * The way of one request through this room: authenticate → limit → read → validate → idempotency → handler → answer.
+ * All that can be known before a request comes is prepared here once per endpoint.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type TSchema, Type } from 'typebox'
+import {
+  type FieldError,
+  Refusal,
+  refuseFault,
+  refuseField,
+  refuseInvalid,
+  refuseNotFound,
+  refuseUnavailable,
+} from '#http/answers/refusal.ts'
+import type { Authentication, Caller } from '#http/authentication/authentication.ts'
+import { type RateLimit, refuseRate } from '#http/authentication/rate-limit.ts'
+import { readForm } from '#http/body/form.ts'
+import { type Idempotency, readKey } from '#http/body/idempotency.ts'
+import { findFlaw, readJson } from '#http/body/json-text.ts'
+import type { Check, Validation } from '#http/body/validation.ts'
+import type { Answer, Call, Endpoint } from '#http/endpoint.ts'
+import { InvalidField, NotFound, Unavailable } from '#http/server/ports.ts'
+import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/server/send.ts'
+import type { Logger } from '#http/telemetry/log.ts'
+
+/** What all routes share. */
+export interface Rooms<Services> {
+  readonly services: Services
+  readonly authentication: Authentication
+  readonly rateLimit: RateLimit
+  readonly idempotency: Idempotency
+  readonly validation: Validation
+  readonly logger: Logger
+  readonly sender: Sender
+}
+
+export interface Prepared {
+  /** Endpoints of any services: those that all routes share are joined at start and fit every one of them. */
+  readonly endpoint: Endpoint<never>
+  readonly checkBody: Check
+  /** True when an empty object would do: then no body at all does as well. */
+  readonly bodyOptional: () => boolean
+  readonly checkQuery: Check
+  readonly checkParams: Check | undefined
+}
+
+/** For endpoints that take no body or no query: whatever is sent is unknown. */
+const nothingKnown: TSchema = Type.Object({}, { additionalProperties: false })
+
+export function prepareEndpoint<Services>(endpoint: Endpoint<Services>, validation: Validation): Prepared {
+  const checkBody = validation.compile(endpoint.body ?? nothingKnown, 'body')
+  return {
+    endpoint,
+    checkBody,
+    bodyOptional: () => checkBody({}, 2).length === 0,
+    checkQuery: validation.compile(endpoint.query ?? nothingKnown, 'query'),
+    checkParams: endpoint.params && validation.compile(endpoint.params, 'path'),
+  }
+}
+
+const header = (value: string | string[] | undefined): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
+/** Before a byte of the body is read: who calls, and has it asked too often? */
+export function createAdmission<Services>(prepared: Prepared, rooms: Rooms<Services>) {
+  const { endpoint } = prepared
+  const admit = (caller: Caller | Refusal, request: FastifyRequest): Refusal | undefined => {
+    if (caller instanceof Refusal) return caller
+    request.caller = caller
+    const quota = rooms.rateLimit.take(caller.merchant)
+    request.quota = quota
+    return quota.allowed ? undefined : refuseRate(quota)
+  }
+  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+    if (rooms.sender.isDraining()) {
+      sendRefusal(reply, { dialect: endpoint.dialect, refusal: refuseUnavailable(1) }, rooms.sender)
+      return
+    }
+    if (endpoint.access === 'open') {
+      done()
+      return
+    }
+    const finish = (caller: Caller | Refusal) => {
+      const refusal = admit(caller, request)
+      if (refusal) sendRefusal(reply, { dialect: endpoint.dialect, refusal }, rooms.sender)
+      else done()
+    }
+    const caller = rooms.authentication.authenticate({
+      authorization: request.headers.authorization,
+      apiKey: header(request.headers['x-api-key']),
+      access: endpoint.access,
+      address: request.ip,
+      id: (request.params as Record<string, string>).id,
+    })
+    if (caller instanceof Promise) caller.then(finish).catch(done)
+    else finish(caller)
+  }
+}
+
+const noErrors: readonly FieldError[] = []
+
+interface Body {
+  readonly value: unknown
+  readonly length: number
+}
+
+function readBody({ endpoint, bodyOptional }: Prepared, request: FastifyRequest): Body | Refusal {
+  const bytes = request.body
+  if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
+    if (endpoint.body === undefined) return { value: undefined, length: 0 }
+    if (bodyOptional()) return { value: {}, length: 2 }
+    return refuseField('body', 'The body is missing; this endpoint needs one.')
+  }
+  if (endpoint.accepts !== 'application/x-www-form-urlencoded') return readJson(bytes)
+  const form = readForm(bytes)
+  return form instanceof Refusal ? form : { value: form, length: bytes.length }
+}
+
+/** Path, then query, then body: the order in which they were sent. Forms are judged by their handler. */
+function findErrors(prepared: Prepared, request: FastifyRequest, body: Body): Refusal | undefined {
+  const { endpoint, checkBody, checkParams, checkQuery } = prepared
+  const url = request.raw.url ?? ''
+  if (url.includes('%')) {
+    // Percent signs are the only way for U+0000 into an address.
+    const flaw = findFlaw(request.params) ?? findFlaw(request.query)
+    if (flaw) return refuseField(flaw.field, flaw.error)
+  }
+  const isForm = endpoint.accepts === 'application/x-www-form-urlencoded'
+  const inPath = checkParams ? checkParams(request.params, url.length) : noErrors
+  const inQuery = endpoint.query || url.includes('?') ? checkQuery(request.query, url.length) : noErrors
+  const inBody = isForm || body.value === undefined ? noErrors : checkBody(body.value, body.length)
+  if (inPath.length + inQuery.length + inBody.length === 0) return undefined
+  return refuseInvalid([...inPath, ...inQuery, ...inBody])
+}
+
+/** The path as it was meant, whatever was percent-encoded in it. */
+const fillPath = (pattern: string, params: unknown): string =>
+  pattern.replace(/\{(\w+)\}/g, (_, name: string) => String((params as Record<string, string>)[name]))
+
+async function answerRequest<Services>(
+  prepared: Prepared,
+  request: FastifyRequest,
+  rooms: Rooms<Services>,
+): Promise<Answer | Refusal> {
+  const { endpoint } = prepared
+  const key = endpoint.idempotent ? readKey(request.headers['idempotency-key']) : undefined
+  if (key instanceof Refusal) return key
+  const body = readBody(prepared, request)
+  if (body instanceof Refusal) return body
+  const refusal = findErrors(prepared, request, body)
+  if (refusal) return refusal
+  const merchant = request.caller?.merchant
+  const described =
+    key === undefined || merchant === undefined
+      ? undefined
+      : rooms.idempotency.describe({
+          verb: endpoint.verb,
+          path: fillPath(endpoint.path, request.params),
+          key,
+          body: body.value,
+        })
+  const call = {
+    merchant,
+    body: body.value,
+    params: request.params,
+    query: request.query,
+    key: described,
+    traceId: request.trace.traceId,
+    address: request.ip,
+    // An open endpoint has no merchant, and its handler does not ask for one.
+  } as Call<never, never, never>
+  if (described === undefined || merchant === undefined) return endpoint.handle(call, rooms.services as never)
+  return rooms.idempotency.run(merchant.merchantId, described, () =>
+    endpoint.handle(call, rooms.services as never),
+  )
+}
+
+/** Words with which a message goes on after the field's name, as in "amount is …"; any other begins a sentence of its own. */
+const goesOn = /^(?:is|are|has|holds|must|may|cannot|lies|goes|exists|needs) /
+
+/** Every error text names its field, also when a handler left that to the path beside it. */
+function nameField({ field, message }: InvalidField): string {
+  if (goesOn.test(message)) return `${field} ${message}`
+  return message.includes(field) ? message : `${field}: ${message}`
+}
+
+/** Faults are caught here, once: said in the dialect, logged with the trace id, and nothing internal leaves. */
+export function toRefusal(error: unknown, request: FastifyRequest, logger: Logger): Refusal {
+  if (error instanceof NotFound) return refuseNotFound()
+  if (error instanceof InvalidField) return refuseField(error.field, nameField(error))
+  const fields = {
+    traceId: request.trace.traceId,
+    operationId: request.routeOptions.config.prepared?.endpoint.operationId,
+    err: error instanceof Error ? error : new Error('something that is not an error was thrown'),
+  }
+  if (error instanceof Unavailable) {
+    logger.warn(fields, 'unavailable')
+    return refuseUnavailable(error.retryAfterSeconds)
+  }
+  logger.error(fields, 'fault')
+  return refuseFault()
+}
+
+/** Where errors are problem details, so is a refusal that a handler wrote: also when it is read back under its key. */
+const problemDialects: readonly string[] = ['customer', 'service']
+
+const asProblem = (answered: Answer): Answer => ({
+  ...answered,
+  headers: { ...answered.headers, 'content-type': 'application/problem+json' },
+})
+
+/** Its beginning has left already, so a fault can only be logged; the cut connection tells the caller. */
+async function pour(
+  reply: FastifyReply,
+  answered: Answer,
+  { sender, logger }: Pick<Rooms<never>, 'sender' | 'logger'>,
+): Promise<FastifyReply> {
+  try {
+    return await pourAnswer(reply, answered, sender)
+  } catch (error) {
+    // Whoever goes away in the middle has its reasons.
+    if ((error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE') return reply
+    toRefusal(error, reply.request, logger)
+    return reply
+  }
+}
+
+export function createHandler<Services>(prepared: Prepared, rooms: Rooms<Services>) {
+  const { dialect } = prepared.endpoint
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    let outcome: Answer | Refusal
+    try {
+      outcome = await answerRequest(prepared, request, rooms)
+    } catch (error) {
+      outcome = toRefusal(error, request, rooms.logger)
+    }
+    if (outcome instanceof Refusal) return sendRefusal(reply, { dialect, refusal: outcome }, rooms.sender)
+    if (outcome.rest) return pour(reply, outcome, rooms)
+    const isProblem = outcome.status >= 400 && problemDialects.includes(dialect)
+    return sendAnswer(reply, isProblem ? asProblem(outcome) : outcome, rooms.sender)
+  }
+}

@@ -1,0 +1,162 @@
+/** Puts an answer or a refusal on the wire, with the headers that every answer of this server carries. */
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { FastifyReply } from 'fastify'
+import { renderRefusal } from '#http/answers/dialects.ts'
+import type { Refusal } from '#http/answers/refusal.ts'
+import type { Caller } from '#http/authentication/authentication.ts'
+import type { Quota } from '#http/authentication/rate-limit.ts'
+import type { Answer, Dialect } from '#http/endpoint.ts'
+import type { Prepared } from '#http/server/route.ts'
+import type { Trace } from '#http/server/trace.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Milliseconds of the process clock. */
+    arrivedAt: number
+    trace: Trace
+    caller: Caller | undefined
+    quota: Quota | undefined
+  }
+  interface FastifyContextConfig {
+    prepared?: Prepared
+  }
+}
+
+export interface Sender {
+  /** On every answer. */
+  readonly security: Readonly<Record<string, string>>
+  /** On every answer of the API. */
+  readonly api: Readonly<Record<string, string>>
+  isDraining(): boolean
+}
+
+export interface Page {
+  readonly contentType: string
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** It informs only; the path prefix selects. */
+const apiVersion = '2.5.0'
+/** A year, as browsers ask of a host that means it. */
+const strictTransport = 'max-age=31536000'
+/** JSON is never a page: whatever a browser is tricked into making of it, it may load and run nothing. */
+const nothingLoads = "default-src 'none'; frame-ancestors 'none'"
+/** Our own pages at the origin: scripts and styles are files of ours, nothing inline, nothing foreign. */
+const ownFilesOnly =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+export function createSender(options: { secure: boolean; isDraining: () => boolean }): Sender {
+  const security = {
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': nothingLoads,
+    ...(options.secure ? { 'strict-transport-security': strictTransport } : {}),
+  }
+  return {
+    security,
+    // no-store: an answer about money is for the one who asked.
+    api: { ...security, 'cache-control': 'no-store', 'x-api-version': apiVersion },
+    isDraining: options.isDraining,
+  }
+}
+
+interface Sending {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string | Buffer
+  readonly base: Readonly<Record<string, string>>
+  readonly more: Readonly<Record<string, string>> | undefined
+}
+
+/**
+ * Written past Fastify's reply, straight to the response: the headers are known to be lower case and final, and its
+ * bookkeeping for each of them would cost as much as the validation of a body.
+ */
+function send(reply: FastifyReply, sending: Sending, sender: Sender): FastifyReply {
+  const { quota, trace } = reply.request
+  const headers: Record<string, string | number> = {
+    ...sending.base,
+    'content-type': sending.contentType,
+    'content-length': Buffer.byteLength(sending.body),
+    traceparent: trace.traceparent,
+  }
+  if (quota) {
+    headers['ratelimit-policy'] = quota.policy
+    headers.ratelimit = quota.state
+  }
+  if (sending.more) Object.assign(headers, sending.more)
+  if (sender.isDraining()) headers.connection = 'close'
+  reply.hijack()
+  reply.raw.writeHead(sending.status, headers)
+  // HEAD is told how long the body would be, and does not get it.
+  if (reply.request.method === 'HEAD') reply.raw.end()
+  else reply.raw.end(sending.body)
+  return reply
+}
+
+export const sendAnswer = (reply: FastifyReply, answer: Answer, sender: Sender): FastifyReply =>
+  send(
+    reply,
+    {
+      status: answer.status,
+      contentType: 'application/json',
+      body: answer.json,
+      base: sender.api,
+      more: answer.headers,
+    },
+    sender,
+  )
+
+/** For those who bring all headers that matter: pages for people, and the files they load. */
+export const sendBytes = send
+
+/** As sendAnswer, for an answer that comes in pieces. Rejects when a piece could not be made or nobody took it. */
+export async function pourAnswer(reply: FastifyReply, answer: Answer, sender: Sender): Promise<FastifyReply> {
+  const { json, rest = [], status, headers } = answer
+  async function* pieces() {
+    yield json
+    yield* rest
+  }
+  const { quota, trace } = reply.request
+  reply.hijack()
+  reply.raw.writeHead(status, {
+    ...sender.api,
+    'content-type': 'application/json',
+    traceparent: trace.traceparent,
+    ...(quota ? { 'ratelimit-policy': quota.policy, ratelimit: quota.state } : {}),
+    ...headers,
+    ...(sender.isDraining() ? { connection: 'close' } : {}),
+  })
+  await pipeline(Readable.from(pieces(), { objectMode: false }), reply.raw)
+  return reply
+}
+
+export interface Spoken {
+  readonly dialect: Dialect
+  readonly refusal: Refusal
+}
+
+export function sendRefusal(reply: FastifyReply, { dialect, refusal }: Spoken, sender: Sender): FastifyReply {
+  const { trace, caller } = reply.request
+  const rendered = renderRefusal(dialect, refusal, {
+    traceId: trace.traceId,
+    merchantId: caller?.merchant.merchantId,
+  })
+  return send(reply, { ...rendered, base: sender.api, more: refusal.headers }, sender)
+}
+
+/** Pages at the origin: health, metrics, reference. */
+export function sendPage(reply: FastifyReply, page: Page & { status: number }, sender: Sender): FastifyReply {
+  const { status, contentType, body } = page
+  const policy: Record<string, string> = contentType.startsWith('text/html')
+    ? { 'content-security-policy': ownFilesOnly }
+    : {}
+  return send(
+    reply,
+    { status, contentType, body, base: sender.security, more: { ...policy, ...page.headers } },
+    sender,
+  )
+}

@@ -1,0 +1,279 @@
+/**
+ * Makes the HTTP server of one environment from the endpoint table and what it is handed. It knows no payment words,
+ * no database and no configuration; whoever calls it listens and closes.
+ */
+import type { KeyObject } from 'node:crypto'
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify'
+import type { TSchema } from 'typebox'
+import { Refusal, refuseField } from '#http/answers/refusal.ts'
+import type { AccessTokens } from '#http/authentication/access-token.ts'
+import { createAuthentication } from '#http/authentication/authentication.ts'
+import { createFailedLogins, createRateLimit } from '#http/authentication/rate-limit.ts'
+import { createIdempotency } from '#http/body/idempotency.ts'
+import type { Formats } from '#http/body/schema-words.ts'
+import { createValidation } from '#http/body/validation.ts'
+import type { Endpoint } from '#http/endpoint.ts'
+import { answerBrokenRequest } from '#http/server/broken-request.ts'
+import { createDrain } from '#http/server/drain.ts'
+import { addOriginRoutes } from '#http/server/origin-routes.ts'
+import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
+import type { Credentials, KeyStore } from '#http/server/ports.ts'
+import { createAdmission, createHandler, prepareEndpoint, type Rooms, toRefusal } from '#http/server/route.ts'
+import { createSender, type Page, type Sender, sendRefusal } from '#http/server/send.ts'
+import { systemTimers, type Timers } from '#http/server/timers.ts'
+import { readTrace } from '#http/server/trace.ts'
+import { createUnrouted, type Routed } from '#http/server/unrouted.ts'
+import type { Logger } from '#http/telemetry/log.ts'
+import type { Metrics } from '#http/telemetry/metrics.ts'
+
+export interface HttpLimits {
+  readonly bodyBytes: number
+  readonly headerBytes: number
+  readonly connections: number
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly keepAliveTimeoutMs: number
+}
+
+export const defaultLimits: HttpLimits = {
+  /** The contract: 1 MiB. */
+  bodyBytes: 1_048_576,
+  /** 16 KiB: four times the longest credential, and what common proxies let through. */
+  headerBytes: 16_384,
+  /** 10,000 open connections at about 10 kB each: a tenth of a gigabyte at worst. */
+  connections: 10_000,
+  /** 10 s for the headers: a client that needs longer for them holds a connection on purpose. */
+  headersTimeoutMs: 10_000,
+  /** 30 s for all of a request: 1 MiB over a slow line (35 kB/s) still arrives. */
+  requestTimeoutMs: 30_000,
+  /** 75 s: longer than the 60 s after which common balancers give up an idle connection, so that they close first. */
+  keepAliveTimeoutMs: 75_000,
+}
+
+export interface HttpServerOptions<Services> {
+  readonly endpoints: readonly Endpoint<Services>[]
+  readonly services: Services
+  readonly basePath?: string
+  readonly credentials: Credentials
+  /** The key of the hashes of API keys. */
+  readonly pepper: KeyObject
+  readonly accessTokens: AccessTokens
+  readonly keyStore: KeyStore
+  /** The key of the fingerprints of bodies; it must stay the same for as long as idempotency keys are kept. */
+  readonly fingerprintKey: KeyObject
+  readonly formats: Formats
+  /** Shared schemas that others refer to by $id. */
+  readonly schemas?: readonly TSchema[]
+  readonly limits?: Partial<HttpLimits>
+  readonly logger: Logger
+  readonly metrics: Metrics
+  readonly readiness: () => Promise<readonly string[]>
+  readonly pages?: Readonly<Record<string, () => Page>>
+  /** Pages for people. */
+  readonly pageRoutes?: readonly PageRoute[]
+  readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer }
+  /** Says that a proxy ends TLS and which addresses it has; then its word about the caller's address is taken. */
+  readonly trustProxy?: boolean | string | string[]
+  readonly nowMs: () => number
+  readonly timers?: Timers
+}
+
+export type HttpServer = FastifyInstance & {
+  /** Stops taking requests, lets those in flight finish, closes. Connections still open at the deadline are cut. */
+  drain(deadlineMs: number): Promise<void>
+}
+
+/** 1 KiB: a transId of 64 characters, every one of them four percent-encoded bytes, is 768 characters long. */
+const pathParameterMax = 1_024
+
+type FrameworkErrors = NonNullable<FastifyServerOptions['frameworkErrors']>
+
+function createFastify<Services>(
+  { tls, trustProxy, ...options }: HttpServerOptions<Services>,
+  frameworkErrors: FrameworkErrors,
+): FastifyInstance {
+  const limits = { ...defaultLimits, ...options.limits }
+  const common = {
+    logger: false,
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    // A request that comes while we close is refused by the route, in its dialect.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle' as const,
+    trustProxy: trustProxy ?? false,
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors,
+    routerOptions: { maxParamLength: pathParameterMax },
+  }
+  const app = tls
+    ? Fastify({ ...common, https: { ...tls, minVersion: 'TLSv1.2', maxHeaderSize: limits.headerBytes } })
+    : Fastify({ ...common, http: { maxHeaderSize: limits.headerBytes } })
+  app.server.headersTimeout = limits.headersTimeoutMs
+  app.server.maxConnections = limits.connections
+  return app as unknown as FastifyInstance
+}
+
+/** Fastify's own complaints about a request, as refusals. */
+const frameworkRefusals: Readonly<Record<string, () => Refusal>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new Refusal('tooLarge', 'The body may have 1 MiB at most.'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => refuseMedia(),
+  FST_ERR_CTP_INVALID_TYPE: () => refuseMedia(),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    refuseField('body', 'The body is not as long as Content-Length says.'),
+  FST_ERR_BAD_URL: () =>
+    refuseField('path', 'The path is not readable; percent signs must be followed by UTF-8.'),
+  FST_ERR_MAX_PARAM_LENGTH: () => refuseField('path', 'A part of the path is too long.'),
+}
+
+const refuseMedia = (): Refusal =>
+  new Refusal(
+    'unsupportedMedia',
+    'Send the body with the Content-Type that this endpoint takes, unencoded UTF-8.',
+  )
+
+const setUp = (request: FastifyRequest): void => {
+  request.arrivedAt = performance.now()
+  request.trace = readTrace(request.headers.traceparent as string | undefined)
+}
+
+function refuseFrameworkError(error: unknown, request: FastifyRequest, logger: Logger): Refusal {
+  const { code, statusCode } = error as Partial<FastifyError>
+  const known = code === undefined ? undefined : frameworkRefusals[code]
+  if (known) return known()
+  // The connection broke while the body was read; nobody hears this answer, and it is no fault of ours.
+  if (statusCode === 400) return refuseField('body', 'The body did not arrive completely.')
+  return toRefusal(error, request, logger)
+}
+
+/** Each media type has a scope of its own, in which nothing else is read. The bytes are handed on as they came. */
+function readBytes(scope: FastifyInstance, mediaType: string): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser(mediaType, { parseAs: 'buffer' }, (request, bytes, done) => {
+    const charset = /charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
+    const plain = (request.headers['content-encoding'] ?? 'identity') === 'identity'
+    if (plain && (charset === undefined || /^utf-?8$/i.test(charset))) done(null, bytes)
+    else done(Object.assign(new Error('unsupported encoding'), { code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE' }))
+  })
+}
+
+const quietRoutes = ['/health/live', '/health/ready', '/metrics']
+
+/** One line and one count per request. The route is named by its pattern: an address may hold what nobody should log. */
+function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metrics): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const { config } = request.routeOptions
+    const endpoint = config.prepared?.endpoint
+    const durationMs = performance.now() - request.arrivedAt
+    const operationId = endpoint?.operationId ?? (request.is404 ? 'unrouted' : 'origin')
+    metrics.countRequest(operationId, reply.statusCode, durationMs / 1000)
+    const line = {
+      traceId: request.trace.traceId,
+      verb: request.method,
+      route: request.is404 ? 'none' : config.url,
+      status: reply.statusCode,
+      durationMs: Math.round(durationMs * 1000) / 1000,
+      merchantId: request.caller?.merchant.merchantId,
+      operationId,
+    }
+    // Probes come every second and say nothing as long as they are answered.
+    if (quietRoutes.includes(config.url) && reply.statusCode < 500) logger.debug(line, 'request')
+    else logger.info(line, 'request')
+    done()
+  })
+}
+
+function addEndpoints<Services>(
+  app: FastifyInstance,
+  rooms: Rooms<Services>,
+  options: EndpointOptions<Services>,
+): void {
+  for (const mediaType of ['application/json', 'application/x-www-form-urlencoded'] as const) {
+    app.register(async scope => {
+      readBytes(scope, mediaType)
+      for (const endpoint of options.endpoints) {
+        if ((endpoint.accepts ?? 'application/json') !== mediaType) continue
+        const prepared = prepareEndpoint(endpoint, rooms.validation)
+        scope.route({
+          method: endpoint.verb,
+          url: options.basePath + endpoint.path.replace(/\{(\w+)\}/g, ':$1'),
+          config: { prepared },
+          onRequest: createAdmission(prepared, rooms),
+          handler: createHandler(prepared, rooms),
+        })
+      }
+    })
+  }
+}
+
+interface EndpointOptions<Services> {
+  readonly endpoints: readonly Endpoint<Services>[]
+  readonly basePath: string
+}
+
+function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sender): Rooms<Services> {
+  const { credentials, pepper, accessTokens, keyStore, fingerprintKey, nowMs } = options
+  const failedLogins = createFailedLogins({ nowMs })
+  return {
+    services: options.services,
+    authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, nowMs }),
+    rateLimit: createRateLimit({ nowMs }),
+    idempotency: createIdempotency({
+      keyStore,
+      fingerprintKey,
+      nowMs,
+      timers: options.timers ?? systemTimers,
+    }),
+    validation: createValidation(options),
+    logger: options.logger,
+    sender,
+  }
+}
+
+export async function createHttpServer<Services>(options: HttpServerOptions<Services>): Promise<HttpServer> {
+  const { endpoints, basePath = '/api/v2', logger, metrics, readiness, pages = {}, pageRoutes = [] } = options
+  let draining = false
+  const secure = options.tls !== undefined || Boolean(options.trustProxy)
+  const sender = createSender({ secure, isDraining: () => draining })
+  const app = createFastify(options, (error, request, reply) => {
+    setUp(request)
+    sendRefusal(reply, { dialect: 'customer', refusal: refuseFrameworkError(error, request, logger) }, sender)
+  })
+  const rooms = createRooms(options, sender)
+
+  for (const name of ['trace', 'caller', 'quota', 'arrivedAt']) app.decorateRequest(name, undefined)
+  const originPaths = addOriginRoutes(app, { metrics, logger, readiness, pages, sender })
+  const routes: Routed[] = [
+    ...endpoints.map(({ verb, path, dialect }) => ({ verb, path: basePath + path, dialect })),
+    ...originPaths.map(path => ({ verb: 'GET', path, dialect: 'customer' as const })),
+    ...pageRoutes.map(({ verb, path }) => ({ verb, path, dialect: 'customer' as const })),
+  ]
+  const answerUnrouted = createUnrouted(routes, sender)
+  app.addHook('onRequest', (request, reply, done) => {
+    setUp(request)
+    if (request.is404) answerUnrouted(request, reply)
+    else done()
+  })
+  app.setErrorHandler((error, request, reply) => {
+    const dialect = request.routeOptions.config.prepared?.endpoint.dialect ?? 'customer'
+    const refusal = refuseFrameworkError(error, request, logger)
+    return sendRefusal(reply, { dialect, refusal }, sender)
+  })
+  addAccessLog(app, logger, metrics)
+  addEndpoints(app, rooms, { endpoints, basePath })
+  addPageRoutes(app, pageRoutes, { sender, logger })
+  app.addHook('onListen', async () => rooms.validation.warmUp())
+
+  const drain = createDrain(app, options.timers ?? systemTimers)
+  app.decorate('drain', async (deadlineMs: number) => {
+    draining = true
+    await drain(deadlineMs)
+  })
+  await app.after()
+  return app as unknown as HttpServer
+}

@@ -1,0 +1,48 @@
+/** Answers what no route takes: 405 with `Allow` where the address exists for another verb, OPTIONS, else 404. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal, refuseNotFound } from '#http/answers/refusal.ts'
+import type { Dialect } from '#http/endpoint.ts'
+import { type Sender, sendPage, sendRefusal } from '#http/server/send.ts'
+
+export interface Routed {
+  readonly verb: string
+  /** The full path, with `{name}` for parameters. */
+  readonly path: string
+  readonly dialect: Dialect
+}
+
+interface Address {
+  readonly segments: readonly string[]
+  readonly verb: string
+  readonly dialect: Dialect
+}
+
+const fits = (address: Address, segments: readonly string[]): boolean =>
+  address.segments.length === segments.length &&
+  address.segments.every((part, at) => (part.startsWith('{') ? segments[at] !== '' : part === segments[at]))
+
+export function createUnrouted(routes: readonly Routed[], sender: Sender) {
+  const addresses: readonly Address[] = routes.map(({ verb, path, dialect }) => ({
+    verb,
+    dialect,
+    segments: path.split('/'),
+  }))
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const segments = (request.raw.url ?? '').split('?', 1).join('').split('/')
+    const here = addresses.filter(address => fits(address, segments))
+    const [first] = here
+    if (first === undefined) {
+      sendRefusal(reply, { dialect: 'customer', refusal: refuseNotFound() }, sender)
+      return
+    }
+    const verbs = new Set(here.map(({ verb }) => verb))
+    if (verbs.has('GET')) verbs.add('HEAD')
+    const allow = [...verbs, 'OPTIONS'].join(', ')
+    if (request.method === 'OPTIONS') {
+      sendPage(reply, { status: 204, contentType: 'text/plain', body: '', headers: { allow } }, sender)
+      return
+    }
+    const refusal = new Refusal('wrongVerb', `Allowed here: ${allow}.`, { headers: { allow } })
+    sendRefusal(reply, { dialect: first.dialect, refusal }, sender)
+  }
+}

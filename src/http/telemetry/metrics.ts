@@ -1,0 +1,46 @@
+/** What the gateway counts, in one place and in Prometheus form. Labels come from closed lists, never from callers. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
+import { RequestTally } from '#http/server/request-tally.ts'
+
+export interface Metrics {
+  readonly registry: Registry
+  countRequest(operationId: string, status: number, seconds: number): void
+  /** One outcome of one kind of operation: approved, declined, unknown … */
+  countOutcome(operation: string, outcome: string): void
+  observeBatch(changes: number): void
+  setWebhookLag(seconds: number): void
+}
+
+/** Powers of two up to the largest batch that the group commit makes. */
+const batchBuckets = [1, 2, 4, 8, 16, 32, 64]
+
+export function createMetrics(options: { registry: Registry; processMetrics: boolean }): Metrics {
+  const registers = [options.registry]
+  if (options.processMetrics) collectDefaultMetrics({ register: options.registry })
+  const requests = new RequestTally()
+  for (const metric of requests.metrics()) options.registry.registerMetric(metric)
+  const outcomes = new Counter({
+    name: 'tollgate_operation_outcomes_total',
+    help: 'Outcomes of payment operations.',
+    labelNames: ['operation', 'outcome'],
+    registers,
+  })
+  const batches = new Histogram({
+    name: 'tollgate_commit_batch_size',
+    help: 'Changes that shared one commit.',
+    buckets: batchBuckets,
+    registers,
+  })
+  const webhookLag = new Gauge({
+    name: 'tollgate_webhook_lag_seconds',
+    help: 'Age of the oldest event that waits for its first delivery.',
+    registers,
+  })
+  return {
+    registry: options.registry,
+    countRequest: (operationId, status, seconds) => requests.count(operationId, status, seconds),
+    countOutcome: (operation, outcome) => outcomes.inc({ operation, outcome }),
+    observeBatch: changes => batches.observe(changes),
+    setWebhookLag: seconds => webhookLag.set(seconds),
+  }
+}

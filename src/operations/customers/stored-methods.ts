@@ -1,0 +1,41 @@
+/** The little that the account updater must know of customers' stored payment methods. Whoever keeps those hands it in. */
+import { type MerchantId, parseCustomerId, parseStoredMethodId } from '#domain/ids.ts'
+import type { StoredMethods as CustomersMethods } from '#storage/customers/stored-methods.ts'
+
+export interface StoredCard {
+  readonly cardId: string
+  /** YYYYMM */
+  readonly expiryDate?: string
+}
+
+/** The card that takes the place of another; the same one where only its date is new. */
+export interface CardReplacement extends StoredCard {
+  readonly first6Digits: string
+  readonly last4Digits: string
+  readonly brand: string
+  /** The merchant's time. */
+  readonly now: Date
+}
+
+export interface StoredMethods {
+  /** Undefined: the merchant has no such customer, or the customer no such card. */
+  find(
+    merchantId: MerchantId,
+    method: { readonly gatewayCustomerId: string; readonly paymentMethodId: string },
+  ): Promise<StoredCard | undefined>
+  /** Every stored method of the merchant that holds this card holds the other one from now on. */
+  replaceCard(merchantId: MerchantId, cardId: string, by: CardReplacement): Promise<void>
+}
+
+/** The customers' vault as the updater sees it. Ids that cannot be ours are nobody's. */
+export const storedMethodsOf = (vault: CustomersMethods): StoredMethods => ({
+  async find(merchantId, { gatewayCustomerId, paymentMethodId }) {
+    const customerId = parseCustomerId(gatewayCustomerId)
+    const methodId = parseStoredMethodId(paymentMethodId)
+    const stored = customerId && methodId && (await vault.find(merchantId, customerId, methodId))
+    return stored?.cardId === undefined ? undefined : { cardId: stored.cardId, expiryDate: stored.expiryDate }
+  },
+  async replaceCard(merchantId, cardId, { now, ...next }) {
+    await vault.replaceCard({ merchantId, cardId, next, now })
+  },
+})

@@ -1,0 +1,209 @@
+/**
+ * Asks the schemes for news of many cards, slice by slice: take the cards into the vault, ask, keep what is new. Each
+ * slice is done before its results are given out, so the whole may be as long as it likes. Repeating it does no harm.
+ */
+import type { CardUpdate, Connector } from '#connectors/contract.ts'
+import { isPseudoCardNumber } from '#domain/card-numbers.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Secret } from '#domain/secret.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import type { LookUps } from '#operations/look-ups.ts'
+import { keepCards } from '#operations/payments/keep-cards.ts'
+import type { KeptCard } from '#storage/vault/card-book.ts'
+import type { AdmittedCard } from '#vault/cards.ts'
+
+export type AskedCard =
+  | {
+      readonly reference?: string
+      /** A card number or a pseudo card number. */
+      readonly number: Secret<string>
+      readonly expiryDate?: string
+    }
+  | {
+      readonly reference?: string
+      readonly number?: undefined
+      readonly gatewayCustomerId: string
+      readonly paymentMethodId: string
+    }
+
+export interface UpdateResult {
+  readonly reference?: string
+  readonly pseudoCardNumber?: string
+  readonly updateStatus: CardUpdate['status']
+  readonly newPseudoCardNumber?: string
+  readonly newExpiryDate?: string
+  readonly last4Digits?: string
+  readonly brand?: string
+}
+
+export type UpdateNeeds = Pick<LookUps, 'cards' | 'storedMethods'> &
+  Pick<Engine, 'vault' | 'onAlarm' | 'clock'>
+
+export interface UpdateRun {
+  readonly merchant: Merchant
+  readonly cards: readonly AskedCard[]
+  readonly ask: NonNullable<Connector['updateCards']>
+}
+
+/** 500: a statement of a tenth of a megabyte, and twenty slices at most. */
+const sliceLength = 500
+
+/** The results in the order of the questions, a slice at a time. */
+export async function* updateCards(
+  { merchant, cards, ask }: UpdateRun,
+  needs: UpdateNeeds,
+): AsyncGenerator<readonly UpdateResult[]> {
+  for (let start = 0; start < cards.length; start += sliceLength) {
+    yield await updateSlice({ merchant, cards: cards.slice(start, start + sliceLength), ask }, needs)
+  }
+}
+
+/** A card that the vault holds. */
+interface Known {
+  readonly card: AdmittedCard
+  readonly kept: KeptCard
+}
+
+async function updateSlice(
+  { merchant, cards, ask }: UpdateRun,
+  needs: UpdateNeeds,
+): Promise<readonly UpdateResult[]> {
+  const admitted = await Promise.all(cards.map(card => admit(card, merchant, needs)))
+  const kept = await keepCards(
+    merchant,
+    admitted.filter(card => card !== undefined),
+    needs,
+  )
+  const known = admitted.map(card => card && withKept(card, kept))
+  const asked = known.filter(found => found !== undefined)
+  const answers = await askFor(asked, { merchant, ask }, needs)
+  const news = await keepNews(asked, answers, merchant, needs)
+  return cards.map((card, index) => {
+    const found = known[index]
+    const result = found && news.get(found)
+    return { reference: card.reference, ...(result ?? unknown(card)) }
+  })
+}
+
+const withKept = (card: AdmittedCard, kept: ReadonlyMap<string, KeptCard>): Known | undefined => {
+  const row = kept.get(card.cardId)
+  return row && { card, kept: row }
+}
+
+/** A pseudo number that is not the merchant's is repeated as it was sent; it stands for nothing. A card number never is. */
+function unknown(card: AskedCard): UpdateResult {
+  const number = card.number?.reveal()
+  const pseudoCardNumber = number !== undefined && isPseudoCardNumber(number) ? number : undefined
+  return { pseudoCardNumber, updateStatus: 'NOT_FOUND' }
+}
+
+async function admit(
+  asked: AskedCard,
+  { merchantId }: Merchant,
+  { vault, storedMethods }: UpdateNeeds,
+): Promise<AdmittedCard | undefined> {
+  if (asked.number) return vault.admit(merchantId, asked.number, { expiryDate: asked.expiryDate })
+  const { gatewayCustomerId, paymentMethodId } = asked
+  const stored = await storedMethods.find(merchantId, { gatewayCustomerId, paymentMethodId })
+  const number = stored && (await vault.reopen(merchantId, stored.cardId))
+  return number && vault.admit(merchantId, number, { expiryDate: stored.expiryDate })
+}
+
+const failed: CardUpdate = { status: 'FAILED' }
+
+/** Whatever goes wrong on the way, the cards are as they were, and the caller may ask again. */
+async function askFor(
+  known: readonly Known[],
+  { merchant, ask }: Pick<UpdateRun, 'merchant' | 'ask'>,
+  { onAlarm }: UpdateNeeds,
+): Promise<readonly CardUpdate[]> {
+  const questions = known.map(({ card, kept }) => ({
+    number: card.number,
+    expiryDate: card.expiryDate ?? kept.expiryDate,
+  }))
+  try {
+    const answers =
+      questions.length > 0 ? await within(askTimeoutMs, ask(merchant.merchantId, questions)) : []
+    if (answers.length === questions.length) return answers
+    onAlarm({
+      code: 'ANSWER_MISMATCH',
+      message: `${questions.length} cards were asked about, ${answers.length} answered`,
+    })
+  } catch (error) {
+    onAlarm({ code: 'CONNECTOR_THREW', message: 'the account updater threw', error })
+  }
+  return known.map(() => failed)
+}
+
+/** 20 s: as for every other call to a provider. */
+const askTimeoutMs = 20_000
+
+async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${limitMs} ms`)), limitMs)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** New cards go into the vault, new dates to the card, and both to the stored methods that hold it. */
+async function keepNews(
+  known: readonly Known[],
+  answers: readonly CardUpdate[],
+  merchant: Merchant,
+  needs: UpdateNeeds,
+): Promise<ReadonlyMap<Known, UpdateResult>> {
+  const { merchantId } = merchant
+  const news = await Promise.all(
+    known.map(async (found, index): Promise<News> => {
+      const answer = answers[index] ?? failed
+      if (answer.status !== 'CARD_UPDATED') return { found, answer }
+      const { number, expiryDate } = answer
+      return { found, answer, successor: await needs.vault.admit(merchantId, number, { expiryDate }) }
+    }),
+  )
+  const successors = news.flatMap(({ successor }) => successor ?? [])
+  const kept = await keepCards(merchant, successors, needs)
+  await Promise.all(news.map(one => passOn(one, merchant, needs)))
+  return new Map(news.map(one => [one.found, toResult(one, kept)]))
+}
+
+interface News {
+  readonly found: Known
+  readonly answer: CardUpdate
+  readonly successor?: AdmittedCard
+}
+
+async function passOn(
+  { found: { card }, answer, successor }: News,
+  merchant: Merchant,
+  { cards, storedMethods, clock }: UpdateNeeds,
+): Promise<void> {
+  if (answer.status !== 'CARD_UPDATED' && answer.status !== 'EXPIRY_UPDATED') return
+  const { cardId, first6Digits, last4Digits, brand } = successor ?? card
+  const { expiryDate } = answer
+  const { merchantId } = merchant
+  if (expiryDate !== undefined) await cards.renew(merchantId, cardId, expiryDate)
+  const now = merchantNow(clock, merchant)
+  const by = { cardId, first6Digits, last4Digits, brand, expiryDate, now }
+  await storedMethods.replaceCard(merchantId, card.cardId, by)
+}
+
+function toResult(
+  { found: { card, kept }, answer, successor }: News,
+  successors: ReadonlyMap<string, KeptCard>,
+): UpdateResult {
+  const { last4Digits, brand } = successor ?? card
+  return {
+    pseudoCardNumber: kept.pseudoNumber,
+    updateStatus: answer.status,
+    newPseudoCardNumber: successor && successors.get(successor.cardId)?.pseudoNumber,
+    newExpiryDate: 'expiryDate' in answer ? answer.expiryDate : undefined,
+    last4Digits,
+    brand,
+  }
+}

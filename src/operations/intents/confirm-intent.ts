@@ -1,0 +1,108 @@
+/**
+ * Confirming a payment intent: an ordinary payment whose first commit also claims the intent, so that of many who try
+ * one succeeds. Who loses looks again: at a payment that holds the intent, or at one that has failed meanwhile.
+ */
+import type { IntentId, PayId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Refusal } from '#domain/response-codes.ts'
+import { decideIntentConfirm, giveWay, type Intent, type NextWay } from '#lifecycle/intent.ts'
+import { lastOperation } from '#lifecycle/payment.ts'
+import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import { type OperationKey, storeRefusal } from '#operations/key.ts'
+import { answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
+import { type CreatePayment, createPayment } from '#operations/payments/create-payment.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import type { Conflict } from '#storage/commit/change.ts'
+
+export interface IntentConfirmation {
+  readonly merchant: Merchant
+  readonly intentId: IntentId
+  /** The payment that the intent and the request make together. Throws where they do not fit. */
+  readonly compose: (intent: Intent) => Pick<CreatePayment, 'command' | 'card' | 'account' | 'wallet'>
+  readonly key?: OperationKey
+}
+
+/** 50: each round that is lost is a payment that somebody else made from the intent and that failed at once. */
+const maximumRounds = 50
+
+/** Conflicts behind which another confirmation of the same intent may stand. */
+const raced: readonly Conflict[] = ['intent_taken', 'trans_id_taken']
+
+/** Undefined: the merchant has no such intent. */
+export async function confirmIntent(
+  request: IntentConfirmation,
+  engine: Engine,
+): Promise<OperationAnswer | undefined> {
+  const { merchant, intentId, compose, key } = request
+  /** Where the last round met a transId that is taken: the payment that the intent led to then. */
+  let met: { readonly payId?: PayId } | undefined
+  for (let round = 0; round < maximumRounds; round += 1) {
+    const intent = await engine.intents.find(merchant.merchantId, intentId)
+    if (!intent) return undefined
+    const payment = compose(intent)
+    const payId = intent.payment?.payId
+    const decision = decideIntentConfirm(intent, merchantNow(engine.clock, merchant))
+    if (!decision.accepted) {
+      if (await openAgain(intent, { merchant, next: payment.command }, engine)) continue
+      return refuse(decision.refusal, intent, request, engine)
+    }
+    // Nobody has claimed the intent meanwhile, so the transId is held by a payment that has nothing to do with it.
+    if (met && met.payId === payId) return refuse('TRANS_ID_TAKEN', intent, request, engine)
+    try {
+      return await createPayment(
+        { ...payment, merchant, key, intent: { intentId, expectedPayId: payId, declines: intent.declines } },
+        engine,
+      )
+    } catch (error) {
+      if (!(error instanceof CommitRefused) || !raced.includes(error.conflict)) throw error
+      met = error.conflict === 'trans_id_taken' ? { payId } : undefined
+    }
+  }
+  throw new Error(`intent ${intentId} was claimed ${maximumRounds} times under our hands`)
+}
+
+/**
+ * Ends a page that the customer has left for another way to pay, in a commit of its own before the new payment's first: at
+ * no moment are there two that could be paid. Whoever fills the page in at the same moment comes before or after.
+ */
+async function openAgain(
+  { merchantId, payment, expiresAt }: Intent,
+  { merchant, next }: { readonly merchant: Merchant; readonly next: NextWay },
+  engine: Engine,
+): Promise<boolean> {
+  const now = merchantNow(engine.clock, merchant)
+  if (payment?.status !== 'AUTHORIZE_REQUEST' || expiresAt.getTime() <= now.getTime()) return false
+  const ending = { now, xId: newXId(engine) }
+  const ended = await engine.queue.update({ merchantId, payId: payment.payId }, stored => {
+    const given = giveWay(stored, next, ending)
+    if (!given) return { result: stored.status === 'FAILED' }
+    const told = emitEvent(given, { xId: lastOperation(given).xId, owed: true, now }, engine)
+    return { next: told.payment, alongside: told.alongside, result: true }
+  })
+  return ended === true
+}
+
+function refuse(
+  refusal: Refusal,
+  intent: Intent,
+  request: IntentConfirmation,
+  engine: Engine,
+): Promise<OperationAnswer> {
+  const { merchantId, intentId, payment } = intent
+  const { refNr, metadata } = intent.request
+  const answer = answerRefusal(refusal, {
+    // Names the payment that holds the intent, so that whoever lost its answer can look at it.
+    payId: refusal === 'CONFIRM_NOT_EXPECTED' ? payment?.payId : undefined,
+    merchantId,
+    transId: intentTransId(intent),
+    xId: newXId(engine),
+    refNr,
+    metadata,
+    paymentIntentId: intentId,
+  })
+  return storeRefusal(answer, request, engine)
+}
+
+/** An intent that names none lends its own id, which is as unique as a transId should be. */
+export const intentTransId = ({ request, intentId }: Intent): string => request.transId ?? intentId

@@ -1,0 +1,298 @@
+/** Operations as the wire shows them: the result of one operation, and the record of a whole payment. */
+import type { XId } from '#domain/ids.ts'
+import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
+import { toTransferCode } from '#domain/transfer-code.ts'
+import { intentOf } from '#lifecycle/intent.ts'
+import {
+  approvingOperation,
+  findOperation,
+  lastOperation,
+  type Operation,
+  type OperationType,
+  openTry,
+  type Payment,
+} from '#lifecycle/payment.ts'
+import { toRecordFields, toResultFields } from '#methods/result-fields.ts'
+import { undecided } from '#methods/undecided.ts'
+import type { StoredAnswer } from '#storage/commit/change.ts'
+
+/** What leaves: the text is stored with the key and sent as it is, so that a replay is the same bytes. */
+export type OperationAnswer = StoredAnswer
+
+const toAnswer = (status: number, body: unknown): OperationAnswer => ({ status, json: JSON.stringify(body) })
+
+/** Declined, cancelled or timed out is 422; whatever else became of it, the request did what it could. */
+const httpStatus = (status: string): number => (status === 'FAILED' ? 422 : 200)
+
+const shownState = (operation: Operation): string =>
+  operation.state === 'SENT' ? 'PENDING' : operation.state
+
+/** The answer to any operation of a payment, as it stands. */
+export function answerOperation(payment: Payment, xId: XId, page?: string): OperationAnswer {
+  const operation = findOperation(payment, xId)
+  if (!operation) throw new Error(`payment ${payment.payId} has no operation ${xId}`)
+  // Create and confirm speak of the payment: OK when the automatic capture went through as well.
+  const status = approves(operation) ? payment.status : shownState(operation)
+  const _links = page === undefined ? undefined : linkTo(page)
+  return toAnswer(httpStatus(status), { ...resultOf(payment, { operation, status, page }), _links })
+}
+
+const linkTo = (href: string) => ({ redirect: { href, type: 'text/html' } })
+
+/** The answer to a session: the payment and its page, before anything of an operation is worth telling. */
+export const answerSession = (payment: Payment, page: string): OperationAnswer =>
+  toAnswer(200, {
+    payId: payment.payId,
+    transId: payment.transId,
+    refNr: payment.refNr,
+    status: payment.status,
+    ...describeCode(lastOperation(payment).responseCode),
+    expirationTime: payment.expiresAt?.toISOString(),
+    metadata: payment.details.metadata,
+    _links: linkTo(page),
+  })
+
+export const answerLink = (payment: Payment, page: string): OperationAnswer =>
+  toAnswer(200, {
+    id: payment.details.linkId,
+    payId: payment.payId,
+    transId: payment.transId,
+    status: 'ACTIVE',
+    expirationTime: payment.expiresAt?.toISOString(),
+    _links: linkTo(page),
+  })
+
+interface Shown {
+  readonly operation: Operation
+  readonly status: string
+  /** Where the customer goes on. */
+  readonly page?: string
+}
+
+const approves = ({ type }: Operation): boolean => type === 'AUTHORIZATION' || type === 'CONFIRM'
+
+/** Who pays, with our id of the customer; a create tells the id alone, because the rest is what it was just told. */
+function withCustomerId({ customerId, details }: Payment, whole: boolean) {
+  return { gatewayCustomerId: customerId, ...(whole ? (details.customerInfo as object) : {}) }
+}
+
+/** The contract echoes metadata in every result but that of an incremental authorisation. */
+export const shownMetadata = <T>(type: OperationType, metadata: T): T | undefined =>
+  type === 'INCREMENTAL' ? undefined : metadata
+
+function resultOf(payment: Payment, { operation, status, page }: Shown) {
+  const { order, customerInfo } = payment.details
+  return {
+    payId: payment.payId,
+    merchantId: payment.merchantId,
+    transId: operation.transId,
+    xId: operation.xId,
+    refNr: operation.refNr,
+    status,
+    ...describeCode(operation.responseCode),
+    metadata: shownMetadata(operation.type, operation.details.metadata),
+    paymentMethods: methodResult(payment, operation, page),
+    ...(operation.type === 'CONFIRM' && status !== 'FAILED' ? { order, customerInfo } : {}),
+    paymentIntentId: operation.type === 'AUTHORIZATION' ? intentOf(payment) : undefined,
+    paymentPlanId: operation.type === 'AUTHORIZATION' && status !== 'FAILED' ? payment.planId : undefined,
+    ...(payment.customerId && approves(operation)
+      ? { customerInfo: withCustomerId(payment, operation.type === 'CONFIRM') }
+      : {}),
+  }
+}
+
+/** What a customer who pays by voucher, transfer or QR code goes by, as long as that is outstanding. */
+function stepFacts(payment: Payment, page?: string): Readonly<Record<string, unknown>> {
+  const waiting = openTry(payment)
+  if (!waiting?.prepared.step) return {}
+  const { account, paymentReference } = waiting.provider?.fields ?? {}
+  const scanned = payment.method.flow === 'qr' ? page : undefined
+  return {
+    expirationTime: waiting.prepared.step === 'instructions' ? payment.expiresAt?.toISOString() : undefined,
+    qrCode: scanned ?? toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
+  }
+}
+
+/** What the provider said, as far as the method's fields show it; and the client token while a confirm is awaited. */
+function methodResult(payment: Payment, operation: Operation, page?: string) {
+  const { provider, details } = operation
+  const facts = {
+    ...provider?.fields,
+    ...stepFacts(payment, page),
+    providerResponseCode: provider?.responseCode,
+    providerResponseText: provider?.responseText,
+    providerTransactionId: provider?.transactionId,
+    providerApprovalCode: provider?.approvalCode,
+    authorizationExpiry: payment.authorizationExpiresAt?.toISOString(),
+    billingAddress: payment.details.billingAddress,
+    shippingAddress: payment.details.shipping,
+    billingAgreementId: beginsAgreement(payment) ? provider?.fields?.billingAgreementId : undefined,
+  }
+  const fields =
+    (provider ?? page) &&
+    toResultFields(payment.method.key, {
+      operation: operation.type,
+      failed: operation.state === 'FAILED',
+      facts,
+    })
+  const accessToken = operation.state === 'AUTHORIZE_REQUEST' ? details.clientToken : undefined
+  if (!fields && accessToken === undefined) return undefined
+  return { [payment.method.key]: { ...fields, accessToken } }
+}
+
+/** An agreement to charge again is made by the first of a series only. */
+function beginsAgreement({ details }: Payment): boolean {
+  const agreed = details.credentialOnFile as { type?: string; initialPayment?: boolean } | undefined
+  return agreed?.type === 'RECURRING' && agreed.initialPayment === true
+}
+
+const describeCode = (code: string) => ({
+  responseCode: code,
+  responseDescription: describe(code).description,
+})
+
+/** We said no: nothing was recorded for the payment and nobody was asked. */
+export function answerRefusal(
+  refusal: Refusal,
+  subject: {
+    payId?: string
+    merchantId: string
+    transId: string
+    xId: XId
+    refNr?: string
+    metadata?: unknown
+    paymentIntentId?: string
+  },
+): OperationAnswer {
+  return toAnswer(422, {
+    payId: subject.payId,
+    merchantId: subject.merchantId,
+    transId: subject.transId,
+    xId: subject.xId,
+    refNr: subject.refNr,
+    status: 'FAILED',
+    ...describeCode(refusalCodes[refusal]),
+    metadata: subject.metadata,
+    paymentIntentId: subject.paymentIntentId,
+  })
+}
+
+export const answerRecord = (payment: Payment): OperationAnswer => toAnswer(200, toRecord(payment))
+
+/** The contract's own: where a sale happens unless the merchant says so. */
+const defaultChannel = 'ECOM'
+
+/** The record of a payment: every stored field, masked, with its operations. */
+export function toRecord(payment: Payment) {
+  const last = lastOperation(payment)
+  const {
+    metadata,
+    amount: amountDetails,
+    methodFields: _fields,
+    linkId: _link,
+    session: _session,
+    planTurn: _turn,
+    keepCard: _keepCard,
+    chargedCustomerId: _charged,
+    ...details
+  } = payment.details as Record<string, unknown> & { amount?: object }
+  return {
+    payId: payment.payId,
+    merchantId: payment.merchantId,
+    transId: payment.transId,
+    refNr: payment.refNr,
+    xId: last.xId,
+    status: payment.status,
+    ...describeCode(last.responseCode),
+    amount: {
+      ...amountDetails,
+      value: payment.amount.value,
+      currency: payment.amount.currency,
+      authorizedValue: payment.sums.authorized,
+      capturedValue: payment.sums.captured,
+      refundedValue: payment.sums.refunded,
+      reversedValue: payment.sums.reversed,
+    },
+    captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),
+    expirationTime: payment.expiresAt?.toISOString(),
+    channel: payment.kind === 'CREDIT' ? undefined : defaultChannel,
+    // What the payment was created with; a later operation may have had another.
+    simulationMode: payment.operations[0]?.details.simulationMode,
+    ...details,
+    ...(payment.customerId ? { customerInfo: withCustomerId(payment, true) } : {}),
+    paymentMethods: toPaymentMethods(payment),
+    metadata,
+    paymentPlanId: payment.planId,
+    operations: payment.operations.map(operation => toOperationEntry(payment, operation)),
+    creationDate: payment.createdAt.toISOString(),
+    updatedAt: payment.updatedAt.toISOString(),
+  }
+}
+
+function toCaptureMethod({ captureMethod: { type, delayedHours } }: Payment) {
+  return { type, delayed: delayedHours === undefined ? undefined : { delayedHours } }
+}
+
+/** The account with its bank, and beside it the mandate that allows to debit it. */
+function toAccountFields({ account }: Payment) {
+  if (!account) return {}
+  const { last4Digits, pseudoAccountNumber, accountHolderName, code, bankName } = account
+  return {
+    account: {
+      last4Digits,
+      pseudoBankAccountNumber: pseudoAccountNumber,
+      accountHolderName,
+      code,
+      bankName,
+    },
+    mandateId: account.mandateId,
+    dateOfSignature: account.dateOfSignature,
+  }
+}
+
+/** Only cards have a scheme. An agreement that the merchant named stays the one to name again. */
+const schemeReference = ({ details }: Payment, provider: Operation['provider']): string | undefined =>
+  (details.methodFields as { schemeReferenceId?: string } | undefined)?.schemeReferenceId ??
+  provider?.schemeReferenceId
+
+/** Nothing while the customer has not chosen a method. */
+function toPaymentMethods(payment: Payment) {
+  const { method, instrument, details } = payment
+  if (method === undecided) return undefined
+  const { provider } = payment.kind === 'CREDIT' ? lastOperation(payment) : approvingOperation(payment)
+  return {
+    integrationType: payment.integrationType,
+    type: method.type,
+    [method.key]: {
+      ...toRecordFields(method.key, {
+        ...(details.methodFields as object | undefined),
+        ...provider?.fields,
+        ...stepFacts(payment),
+      }),
+      first6Digits: instrument?.first6Digits,
+      last4Digits: instrument?.last4Digits,
+      pseudoCardNumber: instrument?.pseudoCardNumber,
+      brand: instrument?.brand,
+      expiryDate: instrument?.expiryDate,
+      cardHolderName: instrument?.cardHolderName,
+      dcc: instrument?.dcc,
+      ...toAccountFields(payment),
+      schemeReferenceId: instrument && schemeReference(payment, provider),
+      providerTransactionId: provider?.transactionId,
+    },
+  }
+}
+
+function toOperationEntry(payment: Payment, operation: Operation) {
+  return {
+    xId: operation.xId,
+    type: operation.type,
+    status: shownState(operation),
+    amount: { value: operation.amount, currency: payment.amount.currency },
+    transId: operation.transId,
+    refNr: operation.refNr,
+    ...describeCode(operation.responseCode),
+    providerTransactionId: operation.provider?.transactionId,
+    creationDate: operation.createdAt.toISOString(),
+  }
+}

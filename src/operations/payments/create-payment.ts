@@ -1,0 +1,372 @@
+/** Creating a payment, or a credit: take the card in, record, ask the provider or wait for the customer. */
+import type { AccountData, CardData, Connector, CredentialUse, WalletData } from '#connectors/contract.ts'
+import type { PlanId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Refusal } from '#domain/response-codes.ts'
+import { type CreateCommand, openPayment } from '#lifecycle/create.ts'
+import {
+  type AccountInstrument,
+  type CardholderOffer,
+  type Instrument,
+  lastOperation,
+  type Payment,
+  type PaymentKind,
+  type Prepared,
+} from '#lifecycle/payment.ts'
+import { beginsPlan, credentialTerms } from '#lifecycle/plan.ts'
+import { type Engine, merchantNow, newPayId, newXId } from '#operations/engine.ts'
+import { keyReference, keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
+import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
+import { type Authorization, authorize } from '#operations/payments/authorize.ts'
+import { callForOutcome } from '#operations/payments/call-provider.ts'
+import { CommitRefused, reconnectDelaysMs } from '#operations/payments/payment-queue.ts'
+import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import { openPlan } from '#operations/plans/plan-book.ts'
+import { type OfferReply, type QuoteResult, redeemQuote } from '#operations/quotes/redeem-quote.ts'
+import { expiryTimer, type TimerKey } from '#operations/timer.ts'
+import { type Change, type Committed, CommitUnknown, type IntentClaim } from '#storage/commit/change.ts'
+import { isConnectionLost } from '#storage/database.ts'
+import type { AdmittedAccount } from '#vault/accounts.ts'
+import type { AdmittedCard } from '#vault/cards.ts'
+
+export interface CreatePayment {
+  readonly merchant: Merchant
+  readonly command: CreateCommand
+  readonly card?: CardData
+  readonly account?: AccountData
+  readonly wallet?: WalletData
+  /** The cardholder's answer to an offer to pay in its own currency. */
+  readonly offer?: OfferReply
+  readonly key?: OperationKey
+  /** CREDIT pays out to the card or account without a payment behind it. */
+  readonly kind?: PaymentKind
+  /** How a payment that waits for its customer is answered; as the result of an operation unless given. */
+  readonly answerWaiting?: (payment: Payment, page: string) => OperationAnswer
+  /** The intent that is claimed by the payment's first commit. */
+  readonly intent?: Pick<IntentClaim, 'intentId' | 'expectedPayId' | 'declines'>
+  /** A card on file, in the place of one that the request brings; it must still be there when the payment is written. */
+  readonly storedCard?: AdmittedCard
+  /** The name on that card. */
+  readonly cardholderName?: string
+  /** The plan within which the payment is made; with a turn where the gateway does so by itself. */
+  readonly plan?: {
+    readonly planId: PlanId
+    readonly turn?: { readonly expectedVersion: number; readonly timer: TimerKey }
+  }
+  /** The merchant's time at which this happens; now unless given. */
+  readonly at?: Date
+  /** Nobody waits for the answer: the merchant is told by an event. */
+  readonly unattended?: boolean
+}
+
+/** The customer has a step to take, and nobody said where to send it afterwards. */
+export class ReturnAddressMissing extends Error {
+  readonly field: string
+
+  constructor(field: string) {
+    super(`${field} is missing: this card asks for 3-D Secure, and the customer must find back from there`)
+    this.field = field
+  }
+}
+
+/** The pseudo card number is not one of this merchant's: the caller names the field. */
+export class UnknownPseudoNumber extends Error {}
+
+/** The same for a pseudo bank account number. */
+export class UnknownPseudoAccount extends Error {}
+
+/** 5: two cards meeting on one of 10^12 pseudo numbers is a rarity; five times in a row is a broken generator. */
+export const maximumPseudoNumberTries = 5
+
+export async function createPayment(request: CreatePayment, engine: Engine): Promise<OperationAnswer> {
+  const connector = engine.connectors.find(request.command.method)
+  if (!connector || (request.kind === 'CREDIT' && !connector.credit))
+    return refuse(request, 'NO_CONNECTOR', engine)
+  for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
+    const card = request.storedCard ?? (await admitCard(request, attempt, engine))
+    const account = await admitAccount(request, attempt, engine)
+    const quoteResult = await readOffer(request, card, engine)
+    if (quoteResult && !quoteResult.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
+    const begun = begin(request, { card, account, quoteResult }, connector, engine)
+    const { payment } = begun
+    const answer =
+      payment.status === 'AUTHORIZE_REQUEST' ? answerWaiting(payment, request, engine) : undefined
+    const key = keyRow(request.key, {
+      merchant: request.merchant,
+      payId: payment.payId,
+      xId: answer ? undefined : begun.message.reference,
+      now: payment.createdAt,
+    })
+    const committed = await insertOnce(
+      {
+        card: card?.row,
+        account: account?.row,
+        useQuote: quoteResult?.conversion && {
+          merchantId: payment.merchantId,
+          quoteId: quoteResult.conversion.quoteId,
+          payId: payment.payId,
+        },
+        insertPayment: payment,
+        insertOperations: payment.operations.map(operation => ({ payment, operation })),
+        // Nobody else will answer for a payment that waits for its customer: the key is answered with its birth.
+        key: key && { ...key, answer },
+        setTimers: expiryTimer(payment, request.merchant),
+        ...openPlan(payment),
+        ...withinPlan(payment, request),
+        claimIntent: request.intent && {
+          ...request.intent,
+          merchantId: payment.merchantId,
+          payId: payment.payId,
+        },
+      },
+      payment,
+      engine,
+    )
+    if (committed.committed) {
+      if (card?.row) engine.vault.remember({ ...card, merchantId: request.merchant.merchantId })
+      await engine.testCrash('afterRecord')
+      if (answer) return answer
+      return request.kind === 'CREDIT' ? payOut(begun, engine) : authorize(begun, engine)
+    }
+    // Whoever lost the race for an intent meets the winner's transId: the confirmation tells the two apart.
+    if (committed.conflict === 'trans_id_taken' && !request.intent && !request.plan?.turn)
+      return refuse(request, 'TRANS_ID_TAKEN', engine)
+    if (committed.conflict === 'quote_taken') return refuse(request, 'QUOTE_NOT_USABLE', engine)
+    // The vault gave the number up since it was last seen: it is brought again, or is unknown by now.
+    if (committed.conflict === 'card_gone' && card && !request.storedCard)
+      engine.vault.forget(request.merchant.merchantId, card.cardId)
+    else if (committed.conflict !== 'pseudo_number_taken' && !(committed.conflict === 'card_gone' && account))
+      throw new CommitRefused(committed.conflict)
+  }
+  throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
+}
+
+/** A plan that the merchant charges must be alive; one that the gateway charges must be as it was seen. */
+function withinPlan(
+  { merchantId, payId, createdAt }: Payment,
+  { plan }: CreatePayment,
+): Pick<Change, 'chargePlan' | 'beginTurn' | 'dropTimers'> {
+  if (!plan) return {}
+  const { planId, turn } = plan
+  if (!turn) return { chargePlan: { merchantId, planId } }
+  const { expectedVersion, timer } = turn
+  return { beginTurn: { merchantId, planId, payId, expectedVersion, now: createdAt }, dropTimers: [timer] }
+}
+
+/** The customer goes to a page of ours, whatever the step; a payment that only waits for its confirm has none. */
+function answerWaiting(payment: Payment, request: CreatePayment, engine: Engine): OperationAnswer {
+  const page = payment.awaits === 'CUSTOMER' ? engine.pageAddress(payment) : undefined
+  return request.answerWaiting && page !== undefined
+    ? request.answerWaiting(payment, page)
+    : answerOperation(payment, lastOperation(payment).xId, page)
+}
+
+/**
+ * A commit whose answer was lost is looked up before it is tried again: the payment may be there. Then only the call is
+ * left to make. Nobody else can have settled it in these few seconds: a recovery waits much longer than they last.
+ */
+async function insertOnce(change: Change, payment: Payment, engine: Engine): Promise<Committed> {
+  const isStored = async () =>
+    (await engine.payments.byPayId(payment.merchantId, payment.payId)) !== undefined
+  let lost: unknown
+  for (const delayMs of [0, ...reconnectDelaysMs]) {
+    try {
+      if (lost) {
+        await engine.clock.waitMs(delayMs)
+        if (await isStored()) return { committed: true }
+      }
+      const committed = await engine.commit(change)
+      // The first try may have been done after we looked: then what stands in the way is our own payment.
+      return lost && !committed.committed && (await isStored()) ? { committed: true } : committed
+    } catch (error) {
+      if (!(error instanceof CommitUnknown) && !isConnectionLost(error)) throw error
+      lost = error
+    }
+  }
+  throw lost
+}
+
+export async function admitCard(
+  request: Pick<CreatePayment, 'merchant' | 'card'>,
+  attempt: number,
+  engine: Pick<Engine, 'vault'>,
+): Promise<AdmittedCard | undefined> {
+  if (!request.card) return undefined
+  const { number, expiryDate } = request.card
+  const admitted = await engine.vault.admit(request.merchant.merchantId, number, { expiryDate, attempt })
+  if (!admitted)
+    throw new UnknownPseudoNumber(
+      'is not a pseudo card number of this merchant; allowed is one that it was given',
+    )
+  return admitted
+}
+
+export async function admitAccount(
+  request: Pick<CreatePayment, 'merchant' | 'account'>,
+  attempt: number,
+  engine: Pick<Engine, 'accounts'>,
+): Promise<AdmittedAccount | undefined> {
+  if (!request.account) return undefined
+  const admitted = await engine.accounts.admit(request.merchant.merchantId, request.account.number, {
+    attempt,
+  })
+  if (!admitted)
+    throw new UnknownPseudoAccount(
+      'is not a pseudo bank account number of this merchant; allowed is one that it was given',
+    )
+  return admitted
+}
+
+async function readOffer(
+  { offer, merchant, command: { amount } }: CreatePayment,
+  card: AdmittedCard | undefined,
+  engine: Engine,
+): Promise<QuoteResult | undefined> {
+  return offer && card ? redeemQuote(offer, { merchant, amount, card }, engine) : undefined
+}
+
+interface Admitted {
+  readonly card?: AdmittedCard
+  readonly account?: AdmittedAccount
+  readonly quoteResult?: Extract<QuoteResult, { usable: true }>
+}
+
+function begin(
+  request: CreatePayment,
+  { card, account, quoteResult }: Admitted,
+  connector: Connector,
+  engine: Engine,
+): Authorization {
+  const { command, merchant, kind = 'PAYMENT' } = request
+  const now = request.at ?? merchantNow(engine.clock, merchant)
+  const payId = newPayId(engine)
+  const xId = newXId(engine)
+  const automatic = kind === 'PAYMENT' && command.captureMethod.type === 'AUTOMATIC'
+  const captureXId = automatic ? newXId(engine) : undefined
+  const question = {
+    operation: kind === 'CREDIT' ? ('CREDIT' as const) : ('AUTHORIZATION' as const),
+    merchantId: merchant.merchantId,
+    payId,
+    method: command.method,
+    reference: xId,
+    amount: command.amount,
+    simulationMode: command.simulationMode,
+    at: now,
+    card: card && { ...toCardData(request), number: card.number, expiryDate: card.expiryDate },
+    account: account && request.account && { ...request.account, number: account.number },
+    wallet: request.wallet,
+    conversion: quoteResult?.conversion,
+    credentialOnFile: credentialUse(command),
+    captureReference: captureXId,
+    hosted: command.integrationType === 'HOSTED',
+    methodFields: command.methodFields,
+  }
+  const prepared = prepareFirst(request, connector, question)
+  const message = { ...question, prepared }
+  const payment = openPayment({
+    command,
+    kind,
+    payId,
+    xId,
+    captureXId,
+    instrument: card && toInstrument(card, toCardData(request).cardholderName, quoteResult?.offer),
+    account: account && request.account && toAccountInstrument(account, request.account),
+    prepared,
+    provider: prepared.step && connector.instruct?.(message),
+    key: keyReference(request.key),
+    planId: request.plan?.planId ?? (beginsPlan(command.details) ? (engine.newId() as PlanId) : undefined),
+    clientToken: command.method.clientTokenMinutes !== undefined ? engine.newId() : undefined,
+    now,
+  })
+  return { merchant, payment, connector, message, unattended: request.unattended, at: request.at }
+}
+
+/** Who is not there cannot be authenticated. */
+const toCardData = ({ card, cardholderName, command }: CreatePayment): Omit<Partial<CardData>, 'number'> =>
+  command.merchantInitiated ? { cardholderName, ...card, threeDs: { skip: true } } : { ...card }
+
+/** What the provider must know of a card or account that is on file, or is about to be. */
+export function credentialUse({
+  details,
+  merchantInitiated,
+  schemeReferenceId,
+}: Pick<CreateCommand, 'details' | 'merchantInitiated' | 'schemeReferenceId'>): CredentialUse | undefined {
+  const terms = credentialTerms(details)
+  if (!terms) return undefined
+  const initiator = merchantInitiated ? 'MERCHANT' : 'CUSTOMER'
+  return { type: terms.type, initial: terms.initialPayment === true, initiator, schemeReferenceId }
+}
+
+/** What the customer will fill in on our page is not known yet: the provider is told when it is. */
+function prepareFirst(
+  { command, kind }: CreatePayment,
+  connector: Connector,
+  question: Parameters<Connector['prepare']>[0],
+): Prepared {
+  if (command.integrationType === 'HOSTED' && command.method.flow === 'direct') return {}
+  const prepared = connector.prepare(question)
+  if (prepared.step !== 'challenge' || kind === 'CREDIT') return prepared
+  const { step: _, ...withoutChallenge } = prepared
+  // A card taken for an order to come is authenticated without its holder, who may not be there.
+  if (command.confirmsLater) return withoutChallenge
+  const missing = findMissingAddress(command.details.urls)
+  if (missing !== undefined) throw new ReturnAddressMissing(missing)
+  return prepared
+}
+
+/** Both ways back are needed wherever a customer is sent away. */
+function findMissingAddress(urls: unknown): string | undefined {
+  if (urls === undefined) return 'urls'
+  const missing = ['return', 'cancel'].find(name => !Object.hasOwn(Object(urls), name))
+  return missing && `urls.${missing}`
+}
+
+export const toInstrument = (
+  card: AdmittedCard,
+  cardHolderName: string | undefined,
+  dcc?: CardholderOffer,
+): Instrument => ({
+  cardId: card.cardId,
+  first6Digits: card.first6Digits,
+  last4Digits: card.last4Digits,
+  brand: card.brand,
+  expiryDate: card.expiryDate,
+  cardHolderName,
+  dcc,
+})
+
+export const toAccountInstrument = (
+  { accountId, last4Digits }: AdmittedAccount,
+  { holderName, code, bankName, mandateId, dateOfSignature }: AccountData,
+): AccountInstrument => ({
+  accountId,
+  last4Digits,
+  accountHolderName: holderName,
+  code,
+  bankName,
+  mandateId,
+  dateOfSignature,
+})
+
+async function payOut(
+  { merchant, payment, connector, message }: Authorization,
+  engine: Engine,
+): Promise<OperationAnswer> {
+  const { operation, reference, amount } = message
+  const ask = async (send: number) =>
+    connector.credit?.({ ...message, send }) ?? ({ kind: 'unreached' } as const)
+  const outcome = await callForOutcome(ask, { question: { operation, reference, amount }, engine })
+  engine.onOutcome(operation, outcome.kind)
+  await engine.testCrash('afterCall')
+  const answer = await recordOutcome({ merchant, payment, xId: reference, outcome }, engine)
+  await engine.testCrash('afterSettle')
+  return answer
+}
+
+function refuse(request: CreatePayment, refusal: Refusal, engine: Engine): Promise<OperationAnswer> {
+  const { merchantId, transId, refNr, metadata } = request.command
+  const paymentIntentId = request.intent?.intentId
+  const subject = { merchantId, transId, xId: newXId(engine), refNr, metadata, paymentIntentId }
+  const answer = answerRefusal(refusal, subject)
+  return storeRefusal(answer, request, engine)
+}

@@ -1,0 +1,192 @@
+/**
+ * What the customer does on a page of the provider or of the card's issuer: approve, decline, turn back, or leave it open.
+ * The pages call it with the step they showed; the test environment also without any page.
+ */
+import type { PayId, XId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Money } from '#domain/money.ts'
+import { customerActionOutstanding, providerResultOutstanding } from '#domain/response-codes.ts'
+import { isInTime, offerFor } from '#lifecycle/attempt.ts'
+import { cancelRequest } from '#lifecycle/expiry.ts'
+import { awaitsCustomer, lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
+import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import { attemptPayment, captureReference, toQuestion } from '#operations/payments/attempt.ts'
+import { type Authorization, authorize } from '#operations/payments/authorize.ts'
+import type { Step } from '#operations/payments/payment-queue.ts'
+import { reopenAccount, reopenCard } from '#operations/payments/reopen-card.ts'
+
+export type CustomerAction = 'approve' | 'decline' | 'cancel' | 'pending'
+
+export interface CustomerStep {
+  readonly merchant: Merchant
+  readonly payId: PayId
+  readonly action: CustomerAction
+  /** The try, the method and the amount that were shown; any unless given. */
+  readonly shown?: { readonly xId: XId; readonly type: string; readonly amount?: Money }
+}
+
+/** 05, do not honour: what a provider says when its customer declines. */
+const declinedByCustomer = '0305'
+
+type Result = { readonly found: true; readonly authorization?: Authorization }
+
+/** Undefined: the merchant has no such payment. A payment that waits for nobody is left as it is. */
+export async function takeCustomerStep(step: CustomerStep, engine: Engine): Promise<Result | undefined> {
+  const { merchant, payId } = step
+  const ending = newXId(engine)
+  const result = await engine.queue.update({ merchantId: merchant.merchantId, payId }, payment =>
+    begin(payment, { ...step, ending }, engine),
+  )
+  if (!result?.authorization) return result
+  const { authorization } = result
+  // The number lies in the vault since the form was sent; its security code was never kept.
+  const card = await reopenCard(authorization.payment, engine)
+  const account = await reopenAccount(authorization.payment, engine)
+  await engine.testCrash('afterRecord')
+  await authorize({ ...authorization, message: { ...authorization.message, card, account } }, engine)
+  return result
+}
+
+/**
+ * A customer without a browser: fills in what a form would ask for with data of the test environment, and then takes the
+ * step. Undefined: the merchant has no such payment.
+ */
+export async function actForCustomer(step: CustomerStep, engine: Engine): Promise<true | undefined> {
+  const { merchant, payId, action } = step
+  const payment = await engine.payments.byPayId(merchant.merchantId, payId)
+  if (!payment) return undefined
+  if (needsForm(payment) && action !== 'cancel') await fillInForm(payment, step, engine)
+  else await takeCustomerStep(step, engine)
+  return true
+}
+
+const needsForm = (payment: Payment): boolean =>
+  payment.status === 'AUTHORIZE_REQUEST' &&
+  payment.awaits === 'CUSTOMER' &&
+  openTry(payment)?.prepared.step === undefined
+
+async function fillInForm(payment: Payment, step: CustomerStep, engine: Engine): Promise<void> {
+  const { merchant, payId, action } = step
+  const [method] = offerFor(payment, merchant.methods)
+  if (!method) return
+  const instrument = engine.connectors.find(method)?.testInstrument?.(method)
+  const decided = action === 'decline' ? { simulationMode: declinedByCustomer } : {}
+  const dawdles = action === 'pending' ? { step: 'page' as const } : {}
+  const seenVersion = payment.version
+  await attemptPayment(
+    { merchant, payId, method, ...instrument, seenVersion, ...decided, ...dawdles },
+    engine,
+  )
+  const after = await engine.payments.byPayId(merchant.merchantId, payId)
+  if (after && openTry(after)?.prepared.step !== undefined) await takeCustomerStep(step, engine)
+}
+
+function begin(
+  payment: Payment,
+  { merchant, action, shown, ending }: CustomerStep & { readonly ending: XId },
+  engine: Engine,
+): Step<Result> {
+  const now = merchantNow(engine.clock, merchant)
+  const found: Step<Result> = { result: { found: true } }
+  // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
+  const sent = payment.operations.find(({ prepared }) => prepared.decision === ending)
+  if (sent) return sent.state === 'SENT' ? { result: toSending(payment, merchant, engine) } : found
+  const waiting = openTry(payment)
+  // Past its deadline nobody can pay any more, and the timer that says so may not have run yet.
+  if (!awaitsCustomer(payment) || !isShown(shown, payment) || !isInTime(payment, now)) return found
+  if (action === 'cancel') {
+    const cancelled = cancelRequest(payment, { now, xId: ending })
+    if (!cancelled) return found
+    const told = emitEvent(cancelled, { xId: lastOperation(cancelled).xId, owed: true, now }, engine)
+    return { next: told.payment, alongside: told.alongside, ...found }
+  }
+  if (!waiting) return found
+  if (action === 'pending') return { next: leaveOpen(payment, waiting, now), ...found }
+  if (action === 'approve' && waiting.details.confirmsLater) {
+    return { next: handOver(payment, waiting, now), ...found }
+  }
+  return send(payment, { waiting, merchant, ending, declines: action === 'decline' }, engine)
+}
+
+/** Whether the customer has seen what it decides about: another try, method or amount is another question. */
+function isShown(shown: CustomerStep['shown'], payment: Payment): boolean {
+  if (!shown) return true
+  const { xId, type, amount = payment.amount } = shown
+  const { value, currency } = payment.amount
+  const isAmount = amount.value === value && amount.currency === currency
+  return isAmount && xId === openTry(payment)?.xId && type === payment.method.type
+}
+
+/** The provider has not heard from the customer yet; until the deadline the customer may still come back. */
+const leaveOpen = (payment: Payment, waiting: Operation, now: Date): Payment => ({
+  ...withTry(payment, { ...waiting, state: 'PENDING', responseCode: providerResultOutstanding }, now),
+  status: 'PENDING',
+})
+
+/** The customer has approved; the merchant has the last word. */
+const handOver = (payment: Payment, waiting: Operation, now: Date): Payment => ({
+  ...withTry(
+    payment,
+    { ...waiting, state: 'AUTHORIZE_REQUEST', responseCode: customerActionOutstanding },
+    now,
+  ),
+  status: 'AUTHORIZE_REQUEST',
+  awaits: 'CONFIRM',
+})
+
+interface Sending {
+  readonly waiting: Operation
+  readonly merchant: Merchant
+  /** Tells this decision from others, should its commit be lost from sight. */
+  readonly ending: XId
+  readonly declines: boolean
+}
+
+/** The customer has decided; now the provider is asked, as for any other payment. */
+function send(payment: Payment, sending: Sending, engine: Engine): Step<Result> {
+  const { waiting, merchant, ending, declines } = sending
+  const now = merchantNow(engine.clock, merchant)
+  const connector = engine.connectors.find(payment.method)
+  if (!connector) return { result: { found: true } }
+  const { step: _, ...approval } = waiting.prepared
+  const question = {
+    ...toQuestion(payment, { method: payment.method, reference: waiting.xId, now }),
+    captureReference: captureReference(payment),
+  }
+  const simulationMode = declines ? declinedByCustomer : undefined
+  const prepared = {
+    ...connector.prepare({ ...question, simulationMode }, approval),
+    sentAtMs: now.getTime(),
+    decision: ending,
+  }
+  // From here on it is the provider's move: a customer who turns back now could only hide what was approved.
+  const next: Payment = {
+    ...withTry(
+      payment,
+      { ...waiting, state: 'SENT', responseCode: providerResultOutstanding, prepared },
+      now,
+    ),
+    status: 'PENDING',
+    awaits: undefined,
+  }
+  return { next, result: toSending(next, merchant, engine) }
+}
+
+function toSending(payment: Payment, merchant: Merchant, engine: Engine): Result {
+  const { xId, prepared } = lastOperation(payment)
+  const connector = engine.connectors.find(payment.method)
+  if (!connector) return { found: true }
+  const question = toQuestion(payment, { method: payment.method, reference: xId, now: payment.updatedAt })
+  const message = { ...question, prepared, captureReference: captureReference(payment) }
+  return { found: true, authorization: { merchant, payment, connector, message, unattended: true } }
+}
+
+const withTry = (payment: Payment, changed: Operation, now: Date): Payment => ({
+  ...payment,
+  operations: payment.operations.map(operation =>
+    operation.xId === changed.xId ? { ...changed, updatedAt: now } : operation,
+  ),
+  updatedAt: now,
+  version: payment.version + 1,
+})

@@ -1,0 +1,45 @@
+/** What time alone does: an authorisation lapses, a customer does not come back. One commit, an event with it. */
+import { type Ending, expireRequest, lapse } from '#lifecycle/expiry.ts'
+import type { Payment } from '#lifecycle/payment.ts'
+import { type Engine, newXId } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import { type DueTimer, timerAt } from '#operations/timer.ts'
+
+export const lapseAuthorization = (due: DueTimer, engine: Engine): Promise<void> =>
+  end(
+    due,
+    { rule: (payment, { now }) => lapse(payment, now), deadline: payment => payment.authorizationExpiresAt },
+    engine,
+  )
+
+export const expirePayment = (due: DueTimer, engine: Engine): Promise<void> =>
+  end(due, { rule: expireRequest, deadline: payment => payment.expiresAt }, engine)
+
+interface Deadline {
+  readonly rule: (payment: Payment, ending: Ending) => Payment | undefined
+  readonly deadline: (payment: Payment) => Date | undefined
+}
+
+async function end(
+  { timer, merchant, at }: DueTimer,
+  { rule, deadline }: Deadline,
+  engine: Engine,
+): Promise<void> {
+  const { merchantId, payId, xId } = timer
+  const ending = { now: at, xId: newXId(engine) }
+  await engine.queue.update({ merchantId, payId }, payment => {
+    const until = deadline(payment)
+    // The authorisation was prolonged meanwhile: come back then.
+    if (until && until.getTime() > at.getTime()) {
+      return { alongside: { setTimers: [timerAt(timer, until, merchant)] }, result: true }
+    }
+    const ended = rule(payment, ending)
+    if (!ended) return { alongside: { dropTimers: [timer] }, result: true }
+    // A lapse has no operation of its own and is told under the authorisation's reference; a request ends with its last.
+    const told = emitEvent(ended, { xId: lastTryOf(ended)?.xId ?? xId, owed: true, now: at }, engine)
+    return { next: told.payment, alongside: { ...told.alongside, dropTimers: [timer] }, result: true }
+  })
+}
+
+/** How a request ended stands in its last try. */
+const lastTryOf = ({ status, operations }: Payment) => (status === 'FAILED' ? operations.at(-1) : undefined)

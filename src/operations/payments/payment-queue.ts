@@ -1,0 +1,134 @@
+/**
+ * One payment, one writer at a time in this process: steps on a payment wait for each other, and the payment is kept in
+ * memory only while somebody waits. Other processes are held off by the version guard: who loses looks again.
+ */
+import type { MerchantId, PayId } from '#domain/ids.ts'
+import type { Payment } from '#lifecycle/payment.ts'
+import {
+  type Change,
+  type Committed,
+  CommitUnknown,
+  type Conflict,
+  writesBetween,
+} from '#storage/commit/change.ts'
+import { isConnectionLost } from '#storage/database.ts'
+import type { PaymentReader } from '#storage/payments/payments.ts'
+
+/** What a step wants: the payment's next state (or none), what else is to be written with it, and its own result. */
+export interface Step<T> {
+  readonly next?: Payment
+  readonly alongside?: Omit<
+    Change,
+    'insertPayment' | 'updatePayment' | 'insertOperations' | 'updateOperations'
+  >
+  readonly result: T
+}
+
+export interface PaymentQueue {
+  /**
+   * Loads the payment, lets the step decide, and commits. The step may run again on a newer state, so it must not have
+   * effects. Resolves to undefined when the merchant has no such payment.
+   */
+  update<T>(target: Target, step: (payment: Payment) => Step<T>): Promise<T | undefined>
+}
+
+export interface Target {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  /** The state the caller has just committed, to spare the first look. */
+  readonly known?: Payment
+}
+
+/** A conflict that looking again cannot mend: somebody else holds the key or the transId. */
+export class CommitRefused extends Error {
+  readonly conflict: Conflict
+
+  constructor(conflict: Conflict) {
+    super(`not written: ${conflict}`)
+    this.conflict = conflict
+  }
+}
+
+/** 50: with many processes on one payment each round lets at least one of them through. */
+const maximumRounds = 50
+
+/** After a lost connection the database may be coming back: about 6 s in all, then the worker settles what is left. */
+export const reconnectDelaysMs = [100, 400, 1_500, 4_000]
+
+interface Lane {
+  tail: Promise<unknown>
+  waiting: number
+  payment: Payment | undefined
+}
+
+export function createPaymentQueue(deps: {
+  commit: (change: Change) => Promise<Committed>
+  payments: PaymentReader
+  waitMs: (milliseconds: number) => Promise<void>
+}): PaymentQueue {
+  const lanes = new Map<string, Lane>()
+
+  async function attempt<T>(
+    lane: Lane,
+    target: Target,
+    step: (payment: Payment) => Step<T>,
+  ): Promise<T | undefined> {
+    for (let round = 0; round < maximumRounds; round += 1) {
+      lane.payment ??= await deps.payments.byPayId(target.merchantId, target.payId)
+      const { payment } = lane
+      if (payment?.merchantId !== target.merchantId) return undefined
+      const { next, alongside, result } = step(payment)
+      const moved = next !== undefined && next !== payment
+      if (!moved && !alongside) return result
+      const committed = await deps.commit({ ...(moved ? writesBetween(payment, next) : {}), ...alongside })
+      if (committed.committed) {
+        if (moved) lane.payment = next
+        return result
+      }
+      lane.payment = undefined
+      if (committed.conflict !== 'version_changed') throw new CommitRefused(committed.conflict)
+    }
+    throw new Error(`payment ${target.payId} changed ${maximumRounds} times under our hands`)
+  }
+
+  /** A commit whose fate is unknown is looked up, not repeated blindly: the step sees the stored state and decides anew. */
+  async function persist<T>(
+    lane: Lane,
+    target: Target,
+    step: (payment: Payment) => Step<T>,
+  ): Promise<T | undefined> {
+    for (const delayMs of reconnectDelaysMs) {
+      try {
+        return await attempt(lane, target, step)
+      } catch (error) {
+        lane.payment = undefined
+        if (!(error instanceof CommitUnknown) && !isConnectionLost(error)) throw error
+        await deps.waitMs(delayMs)
+      }
+    }
+    return attempt(lane, target, step)
+  }
+
+  return {
+    update(target, step) {
+      const id = target.payId
+      let lane = lanes.get(id)
+      if (!lane) {
+        lane = { tail: Promise.resolve(), waiting: 0, payment: target.known }
+        lanes.set(id, lane)
+      }
+      const mine = lane
+      mine.waiting += 1
+      const turn = mine.tail.then(() => persist(mine, target, step))
+      // The next in line goes on whether or not this one succeeded; the caller still sees the error.
+      mine.tail = turn.then(
+        () => undefined,
+        () => undefined,
+      )
+      return turn.finally(() => {
+        mine.waiting -= 1
+        if (mine.waiting === 0) lanes.delete(id)
+      })
+    },
+  }
+}

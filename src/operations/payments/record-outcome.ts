@@ -1,0 +1,147 @@
+/**
+ * The second commit of every operation: what the provider said becomes sums, status, the key's stored answer, the timers
+ * that follow from it and, when the merchant has already been answered, an event. Used by requests and workers alike.
+ */
+import type { AuthorizationOutcome } from '#connectors/contract.ts'
+import type { XId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { isAlwaysTold } from '#lifecycle/event.ts'
+import { inquiryTime } from '#lifecycle/inquiry.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+import {
+  approvingOperation,
+  findOperation,
+  isUnanswered,
+  type Operation,
+  openAmount,
+  type Payment,
+  sentAt,
+} from '#lifecycle/payment.ts'
+import { dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
+import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import { answerOperation, type OperationAnswer } from '#operations/payments/answer.ts'
+import { returnTimers } from '#operations/payments/debit-return.ts'
+import type { Step } from '#operations/payments/payment-queue.ts'
+import { movePlan } from '#operations/plans/plan-book.ts'
+import { expiryTimer, type TimerKey, timerAt } from '#operations/timer.ts'
+import type { Change, Timer } from '#storage/commit/change.ts'
+
+export interface OutcomeRecord {
+  readonly merchant: Merchant
+  readonly payment: Payment
+  readonly xId: XId
+  readonly outcome: AuthorizationOutcome | Outcome
+  /** The merchant's time at which this happens; now unless given. */
+  readonly at?: Date
+  /** Number of the inquiry this outcome came from; undefined while the first answer is outstanding. */
+  readonly inquiry?: number
+  /** Nobody waits for the answer: the merchant is told by an event. */
+  readonly unattended?: boolean
+}
+
+export async function recordOutcome(record: OutcomeRecord, engine: Engine): Promise<OperationAnswer> {
+  const { merchant, payment, xId } = record
+  const target = { merchantId: payment.merchantId, payId: payment.payId, known: payment }
+  const answer = await engine.customerBook.resolveCustomer(payment, knownCustomer =>
+    engine.queue.update(target, stored => toStep(stored, { ...record, knownCustomer }, engine)),
+  )
+  if (!answer)
+    throw new Error(`payment ${payment.payId} of ${merchant.merchantId} vanished while ${xId} was under way`)
+  return answer
+}
+
+type KnownRecord = OutcomeRecord & { readonly knownCustomer: KnownCustomer | undefined }
+
+function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<OperationAnswer> {
+  const { merchant, xId, inquiry, unattended } = record
+  const before = findOperation(stored, xId)
+  // Somebody else, here or in another process, was faster: the first answer stands.
+  if (!before || !isUnanswered(before)) return { result: answerOperation(stored, xId) }
+  const now = record.at ?? merchantNow(engine.clock, merchant)
+  const settled = settleAll(stored, xId, record.outcome, now)
+  const touched = settled.operations.filter(operation => !stored.operations.includes(operation))
+  const decided = touched.some(operation => !isUnanswered(operation))
+  const joined = joinCustomer(stored, settled, record.knownCustomer, now)
+  const told = emitEvent(
+    joined.payment,
+    {
+      xId,
+      owed:
+        decided &&
+        isFinal(settled) &&
+        (inquiry !== undefined || unattended === true || isAlwaysTold(stored, before)),
+      now,
+    },
+    engine,
+  )
+  const answer = answerOperation(told.payment, xId)
+  const { timers, ...moved } = movePlan(stored, joined.payment, { merchant, now })
+  return {
+    next: told.payment,
+    alongside: {
+      ...told.alongside,
+      ...joined.alongside,
+      ...moved,
+      ...withTimers(
+        timerWrites(stored, settled, touched, { ...record, timers }),
+        returnTimers({ payment: settled, touched, merchant }, engine),
+      ),
+      // A retry of the request gets what the first call would have said.
+      ...(before.key && before.state === 'SENT'
+        ? { keyAnswer: { merchantId: stored.merchantId, ...before.key, answer } }
+        : {}),
+    },
+    result: answer,
+  }
+}
+
+/** A try that failed on a page is not the result yet: the customer may try again. */
+const isFinal = ({ status }: Payment): boolean => status !== 'AUTHORIZE_REQUEST'
+
+function settleAll(payment: Payment, xId: XId, outcome: AuthorizationOutcome | Outcome, now: Date): Payment {
+  if ('kind' in outcome) return settle(payment, xId, outcome, now)
+  const authorized = settle(payment, xId, outcome.authorization, now)
+  return outcome.capture && authorized.status === 'AUTHORIZED'
+    ? settleAutomaticCapture(authorized, xId, outcome.capture, now)
+    : authorized
+}
+
+const withTimers = (writes: Pick<Change, 'setTimers' | 'dropTimers'>, more: readonly Timer[]) =>
+  more.length > 0 ? { ...writes, setTimers: [...(writes.setTimers ?? []), ...more] } : writes
+
+/** Undecided operations get their next inquiry; an approval starts the clocks of its capture and its end. */
+function timerWrites(
+  before: Payment,
+  after: Payment,
+  touched: readonly Operation[],
+  { merchant, inquiry, timers }: OutcomeRecord & { readonly timers: readonly Timer[] },
+): Pick<Change, 'setTimers' | 'dropTimers'> {
+  const setTimers: Timer[] = [...timers]
+  const dropTimers: TimerKey[] = []
+  for (const operation of touched) {
+    const attempt = inquiry === undefined ? 0 : inquiry + 1
+    const time = isUnanswered(operation) ? inquiryTime(sentAt(operation), attempt) : undefined
+    const key = {
+      merchantId: after.merchantId,
+      payId: after.payId,
+      xId: operation.xId,
+      kind: 'INQUIRY' as const,
+    }
+    if (time) setTimers.push(timerAt(key, time, merchant, attempt))
+    else if (inquiry !== undefined) dropTimers.push(key)
+  }
+  // The customer is on the move again. The timer for the end of its patience may have passed while the provider decided.
+  if (after.status === 'AUTHORIZE_REQUEST' && before.status !== 'AUTHORIZE_REQUEST')
+    setTimers.push(...expiryTimer(after, merchant))
+  // More is open than before: approved, or free again after a failure. Whenever that is, even past its end, it must lapse.
+  if (openAmount(after) > openAmount(before)) {
+    const key = { merchantId: after.merchantId, payId: after.payId, xId: approvingOperation(after).xId }
+    const captureAt = dueDelayedCapture(after)
+    if (captureAt) setTimers.push(timerAt({ ...key, kind: 'CAPTURE' }, captureAt, merchant))
+    const end = after.authorizationExpiresAt
+    if (end) setTimers.push(timerAt({ ...key, kind: 'LAPSE' }, end, merchant))
+  }
+  return { ...(setTimers.length > 0 ? { setTimers } : {}), ...(dropTimers.length > 0 ? { dropTimers } : {}) }
+}

@@ -1,0 +1,88 @@
+/** Changing a payment's own data: no provider is asked, one commit does it. */
+import type { PayId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { openTry, type Payment } from '#lifecycle/payment.ts'
+import { decideUpdate, type UpdateCommand, update } from '#lifecycle/update.ts'
+import { findCurrencyMisfit } from '#methods/catalogue.ts'
+import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
+import { answerRecord, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
+import { toQuestion } from '#operations/payments/attempt.ts'
+import { MethodMisfit } from '#operations/payments/follow-up.ts'
+import { CommitRefused, type Step } from '#operations/payments/payment-queue.ts'
+import { checkMetadata } from '#schemas/metadata.ts'
+
+export interface Update {
+  readonly merchant: Merchant
+  readonly payId: PayId
+  readonly command: UpdateCommand
+  readonly key?: OperationKey
+}
+
+/** Undefined: the merchant has no such payment. */
+export async function updatePayment(request: Update, engine: Engine): Promise<OperationAnswer | undefined> {
+  const { merchant, payId } = request
+  const found = await engine.payments.byPayId(merchant.merchantId, payId)
+  try {
+    return await engine.queue.update({ merchantId: merchant.merchantId, payId }, payment =>
+      toStep(withPseudoNumber(payment, found), request, engine),
+    )
+  } catch (error) {
+    if (!found || !(error instanceof CommitRefused) || error.conflict !== 'trans_id_taken') throw error
+    return storeRefusal(refuse(found, 'TRANS_ID_TAKEN', engine), request, engine)
+  }
+}
+
+/** A payment handed on in memory does not know what stands for its card; a look that is not too old does. */
+const withPseudoNumber = (payment: Payment, found: Payment | undefined): Payment =>
+  payment.instrument && found?.instrument?.cardId === payment.instrument.cardId
+    ? {
+        ...payment,
+        instrument: { ...payment.instrument, pseudoCardNumber: found.instrument.pseudoCardNumber },
+      }
+    : payment
+
+function toStep(payment: Payment, request: Update, engine: Engine): Step<OperationAnswer> {
+  const { merchant, command, key } = request
+  const now = merchantNow(engine.clock, merchant)
+  const decision = decideUpdate(payment, command)
+  const next = decision.accepted ? instructAnew(payment, update(payment, command, now), engine) : undefined
+  if (next) checkUpdated(next, command)
+  const answer = next
+    ? answerRecord(next)
+    : refuse(payment, decision.accepted ? 'NOT_UPDATABLE' : decision.refusal, engine)
+  const row = keyRow(key, { merchant, payId: payment.payId, answer, now })
+  return { ...(next ? { next } : {}), ...(row ? { alongside: { key: row } } : {}), result: answer }
+}
+
+/** The customer of a voucher or a transfer goes by what the provider told: with another amount it tells anew. */
+function instructAnew(before: Payment, after: Payment, engine: Engine): Payment {
+  const waiting = openTry(after)
+  const isSame =
+    before.amount.value === after.amount.value && before.amount.currency === after.amount.currency
+  if (isSame || waiting?.prepared.step === undefined) return after
+  const { method, updatedAt: now } = after
+  const question = toQuestion(after, { method, reference: waiting.xId, now })
+  const provider = engine.connectors.find(method)?.instruct?.({ ...question, prepared: waiting.prepared })
+  const operations = after.operations.map(operation =>
+    operation === waiting ? { ...operation, provider } : operation,
+  )
+  return { ...after, operations }
+}
+
+/** What the request alone cannot show: a currency its method lacks, notes that are too much when merged. */
+function checkUpdated({ method, details }: Payment, command: UpdateCommand): void {
+  const misfit = command.amount && findCurrencyMisfit(method, command.amount.currency)
+  if (misfit) throw new MethodMisfit(misfit)
+  const wrong = command.metadata && checkMetadata(details.metadata)
+  if (wrong) throw new MethodMisfit({ field: 'metadata', error: wrong })
+}
+
+function refuse(
+  payment: Payment,
+  refusal: Parameters<typeof answerRefusal>[0],
+  engine: Engine,
+): OperationAnswer {
+  const { payId, merchantId, transId, refNr } = payment
+  return answerRefusal(refusal, { payId, merchantId, transId, xId: newXId(engine), refNr })
+}

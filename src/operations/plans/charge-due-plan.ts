@@ -1,0 +1,100 @@
+/**
+ * The gateway's own charges: what a plan's timer does when its time has come. The charge's first record, the plan's turn and
+ * the end of the timer are one commit, so that a turn begins once, whoever runs and whatever dies. From then on it is a
+ * payment like any other, and whoever settles it moves the plan on and sets the next timer.
+ */
+
+import type { PlanId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { endPlan, type Plan } from '#lifecycle/plan.ts'
+import { type AutomaticTurn, decideMove } from '#lifecycle/plan-turn.ts'
+import type { Engine } from '#operations/engine.ts'
+import { createPayment } from '#operations/payments/create-payment.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import { openInstruments, toChargeCommand } from '#operations/plans/charge-plan.ts'
+import { type DueTimer, type TimerKey, timerAt } from '#operations/timer.ts'
+import type { ChargeablePlan } from '#storage/plans/plans.ts'
+
+export async function runPlan({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
+  const found = await engine.plans.findChargeable(timer.merchantId, timer.xId as string as PlanId)
+  const move = found ? decideMove(found.plan, at) : { kind: 'rest' as const }
+  switch (move.kind) {
+    case 'rest':
+      await rest(found?.plan, { timer, merchant, at }, engine)
+      return
+    case 'wait':
+      await engine.commit({ setTimers: [timerAt(timer, move.until, merchant)] })
+      return
+    case 'complete':
+      if (found) await end(found.plan, 'COMPLETED', { timer, merchant, at }, engine)
+      return
+    case 'charge':
+      if (found) await charge(found, { turn: move.turn, timer, merchant, at }, engine)
+  }
+}
+
+interface Due {
+  readonly turn: AutomaticTurn
+  readonly timer: TimerKey
+  readonly merchant: Merchant
+  readonly at: Date
+}
+
+async function charge(found: ChargeablePlan, due: Due, engine: Engine): Promise<void> {
+  const { plan, webhook } = found
+  const { turn, timer, merchant, at } = due
+  const instruments = await openInstruments(found, engine)
+  // The number is gone: nobody can be charged, today or later.
+  if (!instruments) return end(plan, 'SUSPENDED', due, engine)
+  const details = { planTurn: turn, ...(webhook === undefined ? {} : { urls: { webhook } }) }
+  const begin = { planId: plan.planId, turn: { expectedVersion: plan.version, timer } }
+  for (const transId of transIds(plan, turn, engine)) {
+    const command = toChargeCommand(found, { merchant, transId, amount: plan.amount, details })
+    try {
+      await createPayment({ merchant, command, ...instruments, plan: begin, at, unattended: true }, engine)
+      return
+    } catch (error) {
+      const conflict = error instanceof CommitRefused ? error.conflict : undefined
+      if (conflict === 'plan_changed') return lookAgain(due, engine)
+      if (conflict === 'card_gone') return end(plan, 'SUSPENDED', due, engine)
+      if (conflict !== 'trans_id_taken') throw error
+    }
+  }
+  throw new Error(`no free transId for plan ${plan.planId}`)
+}
+
+/** Tells plan, day and try; should the merchant have used that itself, chance takes the place of day and try. */
+const transIds = ({ planId }: Plan, { automatic: { dueDate, tries } }: AutomaticTurn, engine: Engine) => [
+  `${planId}-${dueDate.replaceAll('-', '')}-${tries + 1}`,
+  `${planId}-${engine.newId().slice(-20)}`,
+]
+
+/**
+ * Nothing to do. Whoever settles the charge of a plan that is alive sets this same timer, so it is only dropped while the
+ * plan is as it was seen; a plan that has ended has no further use for it.
+ */
+async function rest(plan: Plan | undefined, due: Omit<Due, 'turn'>, engine: Engine): Promise<void> {
+  const holdPlan = plan?.status === 'ACTIVE' ? { ...plan, expectedVersion: plan.version } : undefined
+  const { committed } = await engine.commit({ holdPlan, dropTimers: [due.timer] })
+  if (!committed) await lookAgain(due, engine)
+}
+
+/** Of several who see the end one writes it; the others look again. */
+async function end(
+  plan: Plan,
+  status: 'COMPLETED' | 'SUSPENDED',
+  due: Omit<Due, 'turn'>,
+  engine: Engine,
+): Promise<void> {
+  const updatePlan = { plan: endPlan(plan, status, due.at), expectedVersion: plan.version }
+  const { committed } = await engine.commit({ updatePlan, dropTimers: [due.timer] })
+  if (!committed) await lookAgain(due, engine)
+}
+
+/**
+ * Somebody else has charged, cancelled or suspended the plan. The timer comes at once, to see what is left to do: should it
+ * take the place of a later one, it finds that it is early and puts that back.
+ */
+async function lookAgain({ timer, merchant, at }: Omit<Due, 'turn'>, engine: Engine): Promise<void> {
+  await engine.commit({ setTimers: [timerAt(timer, at, merchant)] })
+}

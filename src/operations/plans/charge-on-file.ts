@@ -1,0 +1,79 @@
+/** Payments without their customer and without a plan: by a stored payment method, or by a card that is known elsewhere. */
+import type { CardData } from '#connectors/contract.ts'
+import type { CustomerId, StoredMethodId } from '#domain/ids.ts'
+import type { Money } from '#domain/money.ts'
+import type { CreateCommand } from '#lifecycle/create.ts'
+import { defaultCapture, findMethod } from '#methods/catalogue.ts'
+import type { Method } from '#methods/rows.ts'
+import type { Engine } from '#operations/engine.ts'
+import type { OperationAnswer } from '#operations/payments/answer.ts'
+import { createPayment } from '#operations/payments/create-payment.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import {
+  type ChargeRequest,
+  checkCharge,
+  commonCommand,
+  openStoredCard,
+} from '#operations/plans/charge-plan.ts'
+
+export type OnFileCharge = ChargeRequest & { readonly amount: Money }
+
+/** Undefined: the customer has no such method, or it was deleted while we looked. */
+export async function chargeStoredMethod(
+  request: OnFileCharge & { readonly customerId: CustomerId; readonly methodId: StoredMethodId },
+  engine: Engine,
+): Promise<OperationAnswer | undefined> {
+  const { merchant, customerId, methodId, key } = request
+  const { merchantId } = merchant
+  const stored = await engine.storedMethods.find(merchantId, customerId, methodId)
+  const storedCard = stored && (await openStoredCard(merchantId, stored, engine))
+  const method = stored && findMethod(stored.type)
+  if (!stored || !storedCard || !method) return undefined
+  const schemeReferenceId = await engine.plans.findSchemeReference(merchantId, customerId, stored.cardId)
+  const details = { ...request.details, chargedCustomerId: customerId }
+  const command = toCommand({ ...request, details }, method, schemeReferenceId)
+  try {
+    const { cardHolderName } = stored
+    return await createPayment({ merchant, command, storedCard, cardholderName: cardHolderName, key }, engine)
+  } catch (error) {
+    if (error instanceof CommitRefused && error.conflict === 'card_gone') return undefined
+    throw error
+  }
+}
+
+/** The card by its pseudo number, and the scheme's word that its holder has agreed. */
+export function chargeCardOnFile(
+  request: OnFileCharge & {
+    readonly card: CardData
+    readonly method: Method
+    readonly schemeReferenceId?: string
+  },
+  engine: Engine,
+): Promise<OperationAnswer> {
+  const { merchant, card, method, schemeReferenceId, key } = request
+  const command = toCommand(request, method, schemeReferenceId)
+  return createPayment({ merchant, command, card, key }, engine)
+}
+
+function toCommand(
+  request: OnFileCharge,
+  method: Method,
+  schemeReferenceId: string | undefined,
+): CreateCommand {
+  checkCharge(method, request)
+  return {
+    ...commonCommand(request),
+    merchantId: request.merchant.merchantId,
+    method,
+    captureMethod: request.captureMethod ?? { type: defaultCapture(method) },
+    schemeReferenceId,
+    details: {
+      ...request.details,
+      credentialOnFile: {
+        type: 'UNSCHEDULED',
+        initialPayment: false,
+        unscheduled: { subType: 'MIT' },
+      },
+    },
+  }
+}

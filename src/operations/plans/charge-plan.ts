@@ -1,0 +1,193 @@
+/**
+ * Charging a plan: an ordinary payment with the card or account that the customer left, without the customer. By the
+ * merchant on request, by the gateway when the day has come, or outside of any schedule.
+ */
+import type { AccountData } from '#connectors/contract.ts'
+import { dayOf } from '#domain/calendar.ts'
+import { detectBrand } from '#domain/card-brands.ts'
+import { maskCard } from '#domain/card-numbers.ts'
+import type { MerchantId, PlanId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Money } from '#domain/money.ts'
+import type { Refusal } from '#domain/response-codes.ts'
+import type { CreateCommand } from '#lifecycle/create.ts'
+import type { Decision } from '#lifecycle/decision.ts'
+import { decidePlanCharge, decideUnscheduled, fixedAmount, type Plan } from '#lifecycle/plan.ts'
+import { manualTurn } from '#lifecycle/plan-turn.ts'
+import { findCurrencyMisfit, findStoredMethod } from '#methods/catalogue.ts'
+import type { Method } from '#methods/rows.ts'
+import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { type OperationKey, storeRefusal } from '#operations/key.ts'
+import { answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
+import { type CreatePayment, createPayment } from '#operations/payments/create-payment.ts'
+import { MethodMisfit } from '#operations/payments/follow-up.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import type { ChargeablePlan } from '#storage/plans/plans.ts'
+import type { AdmittedCard } from '#vault/cards.ts'
+
+/** What a request for a charge may say besides what is charged. */
+export interface ChargeRequest {
+  readonly merchant: Merchant
+  readonly transId: string
+  readonly refNr?: string
+  readonly amount?: Money
+  readonly captureMethod?: CreateCommand['captureMethod']
+  readonly simulationMode?: string
+  readonly metadata?: Readonly<Record<string, unknown>>
+  /** Order, statement descriptor, addresses: kept with the payment. */
+  readonly details: Readonly<Record<string, unknown>>
+  readonly key?: OperationKey
+}
+
+export type PlanCharge = ChargeRequest & {
+  readonly planId: PlanId
+  /** Outside of the schedule: any amount, at any time while the plan is alive. */
+  readonly unscheduled?: boolean
+}
+
+/** 5: a plan that changes under our hands is soon one that cannot be charged. */
+const maximumRounds = 5
+
+/** Undefined: the merchant has no such plan. */
+export async function chargePlan(request: PlanCharge, engine: Engine): Promise<OperationAnswer | undefined> {
+  const { merchant, planId } = request
+  for (let round = 1; ; round += 1) {
+    const found = await engine.plans.findChargeable(merchant.merchantId, planId)
+    if (!found) return undefined
+    const amount = request.amount ?? fixedAmount(found.plan)
+    if (!amount)
+      throw new MethodMisfit({ field: 'amount', error: 'is missing; this plan has no fixed amount' })
+    const decision = decide(request, found.plan, amount, engine)
+    if (!decision.accepted) return refuse(decision.refusal, request, engine)
+    const prepared = await prepareCharge(found, { ...request, amount }, engine)
+    if (!prepared) return refuse('PLAN_NOT_ACTIVE', request, engine)
+    try {
+      return await createPayment({ ...prepared, key: request.key }, engine)
+    } catch (error) {
+      const conflict = error instanceof CommitRefused ? error.conflict : undefined
+      if (conflict === 'card_gone') return refuse('PLAN_NOT_ACTIVE', request, engine)
+      if (conflict !== 'plan_changed' || round === maximumRounds) throw error
+    }
+  }
+}
+
+function decide(request: PlanCharge, plan: Plan, amount: Money, engine: Engine): Decision {
+  const day = dayOf(merchantNow(engine.clock, request.merchant))
+  return request.unscheduled ? decideUnscheduled(plan, day) : decidePlanCharge(plan, amount, day)
+}
+
+/** The merchant's charge as a payment. Undefined: what the plan was made with is gone. */
+async function prepareCharge(
+  found: ChargeablePlan,
+  request: PlanCharge & { readonly amount: Money },
+  engine: Engine,
+): Promise<CreatePayment | undefined> {
+  const { plan } = found
+  const { merchant, unscheduled } = request
+  const instruments = await openInstruments(found, engine)
+  const planTurn = unscheduled ? undefined : manualTurn(plan, dayOf(merchantNow(engine.clock, merchant)))
+  return (
+    instruments && {
+      merchant,
+      command: toChargeCommand(found, { ...request, details: { ...request.details, planTurn } }),
+      ...instruments,
+      plan: { planId: plan.planId },
+    }
+  )
+}
+
+/** The command of any charge of a plan. */
+export function toChargeCommand(
+  { plan, method: type, captureMethod }: ChargeablePlan,
+  request: Omit<ChargeRequest, 'key'> & { readonly amount: Money; readonly unscheduled?: boolean },
+): CreateCommand {
+  const { merchant, amount, unscheduled, details } = request
+  const method = findStoredMethod(type)
+  if (!method) throw new Error(`a plan was made with the unknown method ${type}`)
+  const isUnscheduled = unscheduled || plan.type === 'UNSCHEDULED'
+  checkCharge(method, request)
+  return {
+    ...commonCommand({ ...request, amount }),
+    merchantId: merchant.merchantId,
+    method,
+    captureMethod: request.captureMethod ?? captureMethod,
+    schemeReferenceId: plan.schemeReferenceId,
+    details: {
+      ...details,
+      ...(plan.customerId === undefined ? {} : { chargedCustomerId: plan.customerId }),
+      credentialOnFile: {
+        type: isUnscheduled ? 'UNSCHEDULED' : plan.type,
+        initialPayment: false,
+        ...(isUnscheduled ? { unscheduled: { subType: 'MIT' } } : { recurring: plan.recurring }),
+      },
+    },
+  }
+}
+
+/** The method's own limits. */
+export function checkCharge(
+  method: Method,
+  { amount, captureMethod }: Pick<ChargeRequest, 'captureMethod'> & { readonly amount: Money },
+): void {
+  const misfit = findCurrencyMisfit(method, amount.currency)
+  if (misfit) throw new MethodMisfit(misfit)
+  if (!captureMethod || method.capture.includes(captureMethod.type)) return
+  const error = `${captureMethod.type} is not offered by ${method.type}; allowed: ${method.capture.join(', ')}`
+  throw new MethodMisfit({ field: 'captureMethod.type', error })
+}
+
+/** What every payment without its customer has in common. */
+export const commonCommand = ({
+  transId,
+  refNr,
+  amount,
+  metadata,
+  simulationMode,
+}: Omit<ChargeRequest, 'key'> & { readonly amount: Money }) => ({
+  transId,
+  refNr,
+  integrationType: 'DIRECT' as const,
+  amount: { value: amount.value, currency: amount.currency },
+  metadata,
+  simulationMode,
+  merchantInitiated: true,
+})
+
+/** The card or account of a plan, opened. Undefined: its number is gone. A wallet needs neither. */
+export async function openInstruments(
+  { plan, card, account }: ChargeablePlan,
+  engine: Engine,
+): Promise<Pick<CreatePayment, 'storedCard' | 'cardholderName' | 'account'> | undefined> {
+  const { merchantId } = plan
+  if (card) {
+    const storedCard = await openStoredCard(merchantId, card, engine)
+    return storedCard && { storedCard, cardholderName: card.cardHolderName }
+  }
+  if (!account) return plan.schemeReferenceId === undefined ? {} : undefined
+  const number = await engine.accounts.reopen(merchantId, account.accountId)
+  return number && { account: toAccountData(account, number) }
+}
+
+const toAccountData = (
+  { accountHolderName, code, bankName, mandateId, dateOfSignature }: NonNullable<ChargeablePlan['account']>,
+  number: AccountData['number'],
+): AccountData => ({ number, holderName: accountHolderName, code, bankName, mandateId, dateOfSignature })
+
+/** A card that is on file, as the vault would admit it. Never written again: a number that was destroyed stays so. */
+export async function openStoredCard(
+  merchantId: MerchantId,
+  { cardId, expiryDate }: { readonly cardId: string; readonly expiryDate?: string },
+  { vault }: Pick<Engine, 'vault'>,
+): Promise<AdmittedCard | undefined> {
+  const number = await vault.reopen(merchantId, cardId)
+  if (!number) return undefined
+  const digits = number.reveal()
+  return { cardId, number, ...maskCard(digits), brand: detectBrand(digits), expiryDate }
+}
+
+function refuse(refusal: Refusal, request: PlanCharge, engine: Engine): Promise<OperationAnswer> {
+  const { merchant, transId, refNr, metadata } = request
+  const { merchantId } = merchant
+  const answer = answerRefusal(refusal, { merchantId, transId, xId: newXId(engine), refNr, metadata })
+  return storeRefusal(answer, request, engine)
+}

@@ -1,0 +1,96 @@
+/**
+ * What a payment does to its plan, written in the payment's own commits: its birth makes the plan, its approval starts it,
+ * and the outcome of a charge moves it on. A payment without a plan passes by.
+ */
+import { dayOf } from '#domain/calendar.ts'
+import type { PayId, PlanId, XId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { isApproval, namedCustomer } from '#lifecycle/customer.ts'
+import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
+import { beginsPlan, credentialTerms, nextPaymentAfter } from '#lifecycle/plan.ts'
+import { isAutomatic, nextMoment, type PlanTurn, settleTurn, turnOf } from '#lifecycle/plan-turn.ts'
+import { type TimerKey, timerAt } from '#operations/timer.ts'
+import type { Change, Timer } from '#storage/commit/change.ts'
+
+/** One timer per plan, under its initial payment. */
+export const planTimer = (
+  { merchantId, planId }: { merchantId: Payment['merchantId']; planId: PlanId },
+  initialPayId: PayId,
+): TimerKey => ({ merchantId, payId: initialPayId, xId: planId as string as XId, kind: 'PLAN' })
+
+/** With the first record of a payment that the customer agrees to a plan by. */
+export function openPlan(payment: Payment): Pick<Change, 'insertPlan'> {
+  const { merchantId, payId, planId, amount, details, createdAt } = payment
+  const terms = credentialTerms(details)
+  if (planId === undefined || !terms || !beginsPlan(details)) return {}
+  const metadata = details.metadata as Readonly<Record<string, unknown>> | undefined
+  const { type, recurring } = terms
+  return {
+    insertPlan: { merchantId, planId, initialPayId: payId, type, amount, recurring, metadata, createdAt },
+  }
+}
+
+type Moved = Pick<Change, 'startPlan' | 'endTurn' | 'movePlan'> & { readonly timers: readonly Timer[] }
+
+const unmoved: Moved = { timers: [] }
+
+/** What the outcome that brought the payment from one state to the other means for its plan. */
+export function movePlan(
+  before: Payment,
+  after: Payment,
+  { merchant, now }: { readonly merchant: Merchant; readonly now: Date },
+): Moved {
+  const { planId } = after
+  if (planId === undefined) return unmoved
+  if (beginsPlan(after.details)) {
+    return isApproval(before, after) ? startPlan({ ...after, planId }, merchant, now) : unmoved
+  }
+  const turn = turnOf(after)
+  const failed = after.status === 'FAILED' && before.status !== 'FAILED'
+  if (!turn || !(failed || isApproval(before, after))) return unmoved
+  return endTurn({ ...after, planId }, turn, { merchant, now })
+}
+
+type PlannedPayment = Payment & { readonly planId: PlanId }
+
+function startPlan(payment: PlannedPayment, merchant: Merchant, now: Date): Moved {
+  const { merchantId, planId, payId, method, customerId, instrument, details, createdAt } = payment
+  const recurring = credentialTerms(details)?.recurring
+  const nextPaymentDate = nextPaymentAfter({ recurring, createdAt }, dayOf(now))
+  // On a page the customer may have chosen a method that cannot be charged again: then there is nothing to start.
+  const isRepeatable = method.operations.includes('recurring')
+  const wakeAt = isRepeatable ? nextMoment({ recurring, nextPaymentDate, tries: 0 }) : undefined
+  return {
+    startPlan: {
+      merchantId,
+      planId,
+      status: isRepeatable ? 'ACTIVE' : 'SUSPENDED',
+      // What was approved: a confirm may have asked for less than was agreed first.
+      amount: { value: payment.sums.authorized, currency: payment.amount.currency },
+      customerId,
+      merchantCustomerId: customerId && namedCustomer(payment),
+      cardId: instrument?.cardId,
+      schemeReferenceId: instrument && approvingOperation(payment).provider?.schemeReferenceId,
+      nextPaymentDate,
+      now,
+    },
+    timers: wakeAt ? [timerAt(planTimer(payment, payId), wakeAt, merchant)] : [],
+  }
+}
+
+function endTurn(
+  payment: PlannedPayment,
+  turn: PlanTurn,
+  { merchant, now }: { readonly merchant: Merchant; readonly now: Date },
+): Moved {
+  const { merchantId, planId, payId } = payment
+  if (!isAutomatic(turn)) {
+    const paid = payment.status !== 'FAILED'
+    return paid ? { movePlan: { merchantId, planId, nextPaymentDate: turn.next, now }, timers: [] } : unmoved
+  }
+  const { wakeAt, ...result } = settleTurn(payment, turn, now)
+  return {
+    endTurn: { merchantId, planId, payId, ...result, now },
+    timers: wakeAt ? [timerAt(planTimer(payment, turn.initialPayId), wakeAt, merchant)] : [],
+  }
+}

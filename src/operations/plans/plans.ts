@@ -1,0 +1,144 @@
+/** Reading and cancelling payment plans, as the contract shows them. */
+import type { CustomerId, PlanId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { describe, refusalCodes } from '#domain/response-codes.ts'
+import { cancelPlan as cancel, isCancellable } from '#lifecycle/plan.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import { keyRow, type OperationKey, storeAnswer } from '#operations/key.ts'
+import type { OperationAnswer } from '#operations/payments/answer.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import { planTimer } from '#operations/plans/plan-book.ts'
+import { pageSize } from '#schemas/customer.ts'
+import type { Page, PlanConditions, PlanEntry, PlanPayment, PlanReader } from '#storage/plans/plans.ts'
+
+const toRecord = (plan: PlanEntry) => ({
+  paymentPlanId: plan.planId,
+  merchantId: plan.merchantId,
+  gatewayCustomerId: plan.customerId,
+  merchantCustomerId: plan.merchantCustomerId,
+  paymentMethodId: plan.methodId,
+  type: plan.type,
+  status: plan.status,
+  amount: plan.amount,
+  recurring: plan.recurring,
+  initialPayId: plan.initialPayId,
+  schemeReferenceId: plan.schemeReferenceId,
+  numberOfPayments: plan.numberOfPayments,
+  // A plan that is not charged has no day on which it will be.
+  nextPaymentDate: plan.status === 'ACTIVE' ? plan.nextPaymentDate : undefined,
+  lastPayment: plan.lastPayment && {
+    payId: plan.lastPayment.payId,
+    status: plan.lastPayment.status,
+    responseCode: plan.lastPayment.responseCode,
+    creationDate: plan.lastPayment.createdAt.toISOString(),
+  },
+  metadata: plan.metadata,
+  createdAt: plan.createdAt.toISOString(),
+  updatedAt: plan.updatedAt.toISOString(),
+  cancelledAt: plan.cancelledAt?.toISOString(),
+  cancellationReason: plan.cancellationReason,
+})
+
+const toPaymentItem = (payment: PlanPayment) => ({
+  payId: payment.payId,
+  xId: payment.xId,
+  transId: payment.transId,
+  refNr: payment.refNr,
+  status: payment.status,
+  responseCode: payment.responseCode,
+  responseDescription: describe(payment.responseCode).description,
+  amount: payment.amount,
+  sequence: payment.sequence,
+  initialPayment: payment.sequence === 1,
+  creationDate: payment.createdAt.toISOString(),
+})
+
+const wrap = <Item, Shown>({ total, items }: Page<Item>, page: number, show: (item: Item) => Shown) => ({
+  totalNumberOfPages: Math.ceil(total / pageSize),
+  totalNumberOfItems: total,
+  page,
+  pageSize,
+  data: items.map(show),
+})
+
+export async function listPlans(
+  { merchantId }: Merchant,
+  { page, conditions }: { page: number; conditions: PlanConditions },
+  { plans }: { plans: PlanReader },
+) {
+  return wrap(await plans.list(merchantId, page, conditions), page, toRecord)
+}
+
+/** Undefined, here and below: the merchant has no such plan, or no such customer. */
+export async function listCustomerPlans(
+  merchant: Merchant,
+  { page, customerId }: { page: number; customerId: CustomerId },
+  { plans, customers }: Pick<Engine, 'plans' | 'customers'>,
+) {
+  if (!(await customers.find(merchant.merchantId, customerId))) return undefined
+  return listPlans(merchant, { page, conditions: { customerId } }, { plans })
+}
+
+export async function getPlan({ merchantId }: Merchant, planId: PlanId, { plans }: { plans: PlanReader }) {
+  const plan = await plans.find(merchantId, planId)
+  return plan && toRecord(plan)
+}
+
+export async function listPlanPayments(
+  { merchantId }: Merchant,
+  { planId, page }: { planId: PlanId; page: number },
+  { plans }: { plans: PlanReader },
+) {
+  const payments = await plans.listPayments(merchantId, planId, page)
+  return payments && wrap(payments, page, toPaymentItem)
+}
+
+export interface Cancellation {
+  readonly merchant: Merchant
+  readonly planId: PlanId
+  readonly reason?: string
+  readonly metadata?: Readonly<Record<string, unknown>>
+  readonly key?: OperationKey
+}
+
+/** 50: with many processes at one plan each round lets at least one of them through. */
+const maximumRounds = 50
+
+/** A charge that is under way is not called back: it ends as it ends, and is the plan's last. */
+export async function cancelPlan(
+  request: Cancellation,
+  engine: Pick<Engine, 'plans' | 'commit' | 'clock'>,
+): Promise<OperationAnswer | undefined> {
+  const { merchant, planId, key } = request
+  for (let round = 0; round < maximumRounds; round += 1) {
+    const plan = await engine.plans.find(merchant.merchantId, planId)
+    if (!plan) return undefined
+    const cancellable = isCancellable(plan)
+    if (!cancellable) {
+      return storeAnswer(cancellable === undefined ? ended(merchant) : toAnswer(plan), request, engine)
+    }
+    const now = merchantNow(engine.clock, merchant)
+    const cancelled = { ...plan, ...cancel(plan, request, now) }
+    const answer = toAnswer(cancelled)
+    const committed = await engine.commit({
+      updatePlan: { plan: cancelled, expectedVersion: plan.version },
+      dropTimers: [planTimer(plan, plan.initialPayId)],
+      key: keyRow(key, { merchant, answer, now }),
+    })
+    if (committed.committed) return answer
+    if (committed.conflict !== 'plan_changed') throw new CommitRefused(committed.conflict)
+  }
+  throw new Error(`plan ${planId} changed ${maximumRounds} times under our hands`)
+}
+
+const toAnswer = (plan: PlanEntry): OperationAnswer => ({
+  status: 200,
+  json: JSON.stringify(toRecord(plan)),
+})
+
+/** A plan that has come to its end cannot be ended. */
+function ended({ merchantId }: Merchant): OperationAnswer {
+  const { code, description } = describe(refusalCodes.PLAN_NOT_ACTIVE)
+  const body = { merchantId, status: 'FAILED', responseCode: code, responseDescription: description }
+  return { status: 422, json: JSON.stringify(body) }
+}

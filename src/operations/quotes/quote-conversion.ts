@@ -1,0 +1,69 @@
+/** An offer to a cardholder to pay in its own currency: whether there is one, and its terms, kept for ten minutes. */
+import { toSpan } from '#domain/bin-ranges.ts'
+import { convert, exchangeRate } from '#domain/conversion.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Money } from '#domain/money.ts'
+import type { Engine } from '#operations/engine.ts'
+import { merchantNow } from '#operations/engine.ts'
+import type { LookUps } from '#operations/look-ups.ts'
+import type { Quote } from '#storage/payments/quotes.ts'
+
+export interface QuoteRequest {
+  readonly merchant: Merchant
+  readonly bin: string
+  readonly amount: Money
+  readonly transId?: string
+}
+
+export type NoQuote = 'NON_ELIGIBLE_CARD' | 'SAME_CURRENCY' | 'UNSUPPORTED_CURRENCY'
+
+/** A quote that is made but not yet kept: the caller writes it together with its answer. */
+export type Quoted =
+  | { readonly eligible: true; readonly quote: Quote }
+  | { readonly eligible: false; readonly reason: NoQuote; readonly quoteId: string; readonly quotedAt: Date }
+
+/** 10 minutes: the contract's. */
+const validMs = 10 * 60 * 1000
+
+type Needs = Pick<LookUps, 'bins' | 'rates' | 'markupPercentage'> & Pick<Engine, 'clock' | 'newId'>
+
+export async function quoteConversion(request: QuoteRequest, needs: Needs): Promise<Quoted> {
+  const quotedAt = merchantNow(needs.clock, request.merchant)
+  const quoteId = needs.newId()
+  const terms = await findTerms(request, needs)
+  if (typeof terms === 'string') return { eligible: false, reason: terms, quoteId, quotedAt }
+  const { merchant, bin, amount, transId } = request
+  return {
+    eligible: true,
+    quote: {
+      ...terms,
+      merchantId: merchant.merchantId,
+      quoteId,
+      bin,
+      merchantAmount: amount,
+      transId,
+      quotedAt,
+      expiresAt: new Date(quotedAt.getTime() + validMs),
+    },
+  }
+}
+
+type Terms = Pick<Quote, 'cardholderAmount' | 'exchangeRate' | 'markupPercentage' | 'rateSource'>
+
+/** From general to specific: first the card, then its currency, then whether there is a rate that gives an amount. */
+async function findTerms(
+  { bin, amount }: QuoteRequest,
+  { bins, rates, markupPercentage }: Needs,
+): Promise<Terms | NoQuote> {
+  const range = await bins.find(toSpan(bin))
+  if (!range?.dccEligible || range.currency === undefined) return 'NON_ELIGIBLE_CARD'
+  if (range.currency === amount.currency) return 'SAME_CURRENCY'
+  const found = await rates.find([amount.currency, range.currency])
+  const [from, to] = [found?.rates.get(amount.currency), found?.rates.get(range.currency)]
+  if (!found || from === undefined || to === undefined) return 'UNSUPPORTED_CURRENCY'
+  const rate = exchangeRate({ from, to }, markupPercentage)
+  const cardholderAmount = convert(amount, rate, range.currency)
+  // Less than the smallest coin, or more than any amount: it cannot be paid in that currency.
+  if (!cardholderAmount) return 'UNSUPPORTED_CURRENCY'
+  return { cardholderAmount, exchangeRate: rate, markupPercentage, rateSource: found.source }
+}

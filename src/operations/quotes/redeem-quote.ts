@@ -1,0 +1,70 @@
+/** A payment that names a quote: may it use it, and on which terms? Whether nobody was faster is decided by the commit. */
+import type { ConversionTerms } from '#connectors/contract.ts'
+import { convert } from '#domain/conversion.ts'
+import { parseXId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Money } from '#domain/money.ts'
+import type { CardholderOffer } from '#lifecycle/payment.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import type { StoredQuote } from '#storage/payments/quotes.ts'
+import type { AdmittedCard } from '#vault/cards.ts'
+
+/** What the request says of an offer. */
+export interface OfferReply {
+  readonly quoteId: string
+  readonly accepted: boolean
+}
+
+export type QuoteResult =
+  | { readonly usable: false }
+  | { readonly usable: true; readonly offer: CardholderOffer; readonly conversion?: ConversionTerms }
+
+/**
+ * An accepted quote must be this merchant's, unexpired, unused, and made for this amount and this card. One that the
+ * cardholder turned down must only exist: it costs nobody anything and stays free.
+ */
+export async function redeemQuote(
+  reply: OfferReply,
+  paying: { merchant: Merchant; amount: Money; card: AdmittedCard },
+  engine: Pick<Engine, 'quotes' | 'clock'>,
+): Promise<QuoteResult> {
+  const { merchant } = paying
+  const quoteId = parseXId(reply.quoteId)
+  const quote = quoteId && (await engine.quotes.find(merchant.merchantId, quoteId))
+  if (!quote) return { usable: false }
+  if (!reply.accepted) return turnDown(quote)
+  const isFree = quote.payId === undefined && isMadeFor(quote, paying)
+  return isFree && isInTime(quote, merchantNow(engine.clock, merchant)) ? accept(quote) : { usable: false }
+}
+
+export const turnDown = ({ quoteId }: StoredQuote): QuoteResult => ({
+  usable: true,
+  offer: { quoteId, accepted: false },
+})
+
+export function accept(quote: StoredQuote): QuoteResult {
+  const { quoteId, cardholderAmount, exchangeRate, markupPercentage, rateSource } = quote
+  const conversion = { quoteId, cardholderAmount, exchangeRate, markupPercentage }
+  return { usable: true, offer: { ...conversion, accepted: true, rateSource }, conversion }
+}
+
+/** The terms of an accepted offer for a step that comes later, perhaps over a lower amount: the same rate. */
+export function convertAgain(offer: CardholderOffer | undefined, amount: Money): ConversionTerms | undefined {
+  const { quoteId, cardholderAmount: promised, exchangeRate, markupPercentage } = offer ?? {}
+  if (quoteId === undefined || !promised || exchangeRate === undefined || markupPercentage === undefined)
+    return undefined
+  const cardholderAmount = convert(amount, exchangeRate, promised.currency)
+  return cardholderAmount && { quoteId, cardholderAmount, exchangeRate, markupPercentage }
+}
+
+export const isInTime = ({ expiresAt }: StoredQuote, now: Date): boolean =>
+  now.getTime() < expiresAt.getTime()
+
+/** Whether it was made for this amount and for such a card. */
+export const isMadeFor = (
+  { merchantAmount, bin }: StoredQuote,
+  { amount, card }: { readonly amount: Money; readonly card: Pick<AdmittedCard, 'number'> },
+): boolean =>
+  merchantAmount.value === amount.value &&
+  merchantAmount.currency === amount.currency &&
+  card.number.reveal().startsWith(bin)

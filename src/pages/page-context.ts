@@ -1,0 +1,208 @@
+/**
+ * What all pages share: their frame and headers, the page a payment is on right now, and where its customer goes next.
+ * Nothing here changes a payment.
+ */
+import type { InstalmentPlan } from '#connectors/contract.ts'
+import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
+import { lastOperation, openTry } from '#lifecycle/payment.ts'
+import { formOf } from '#methods/offer.ts'
+import type { Method } from '#methods/rows.ts'
+import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
+import { type Assets, loadAssets } from '#pages/assets.ts'
+import {
+  type Hosted,
+  isSession,
+  openHosted,
+  type PageDeps,
+  returnUrl,
+  stageOf,
+  urlsOf,
+} from '#pages/hosted.ts'
+import type { PageFrame } from '#pages/layout.ts'
+import { securityHeaders } from '#pages/security-headers.ts'
+import {
+  type FormState,
+  frameOf,
+  showDeadEnd,
+  showForm,
+  showInstructions,
+  showResult,
+  themeOf,
+} from '#pages/show.ts'
+import { describeOffer } from '#pages/views/currency-choice.ts'
+import type { DeadEndKind } from '#pages/views/dead-end.ts'
+
+/** Where pages lie at the origin. */
+export const pagePath = '/pay/'
+export const stepPath = '/pay/step/'
+
+/** 410: it was here, and it is over. */
+const goneStatus = 410
+
+export interface PageContext {
+  readonly assets: Assets
+  readonly isTest: boolean
+  frame(request: PageRequest, hosted?: Hosted): PageFrame
+  answer(status: number, html: string, hosted?: Hosted): PageAnswer
+  json(value: unknown): PageAnswer
+  seeOther(location: string): PageAnswer
+  deadEnd(request: PageRequest, kind: DeadEndKind, hosted?: Hosted): PageAnswer
+  /** What broke, in words: something on our side, or a database that will be back. `path` is the route's. */
+  fail(request: PageRequest, fault: unknown, path: string): PageAnswer
+  /** The page as it stands. A form is shown again with what may be shown again of it. */
+  show(request: PageRequest, hosted: Hosted, state?: FormState): PageAnswer
+  /** On to the next step, back to the shop, or to our own result. */
+  redirectToNextStep(request: PageRequest, hosted: Hosted): PageAnswer
+  /** The form with what is wrong about it; on to where the payment stands when there is no form any more. */
+  refuse(request: PageRequest, hosted: Hosted, state: FormState): PageAnswer
+  reopen(hosted: Hosted): Promise<Hosted>
+  /** How the payment would be paid in parts by this method, as its provider says. */
+  planOf(hosted: Hosted, method: Method): InstalmentPlan | undefined
+}
+
+export function createDesk(deps: PageDeps): PageContext {
+  const assets = loadAssets()
+  const isTest = deps.environment === 'test'
+  const tls = deps.secure
+  const testAction = (hosted: Hosted) => (isTest ? stepAddress(hosted, deps) : undefined)
+
+  const frame: PageContext['frame'] = ({ headers }, hosted) =>
+    frameOf(hosted, { assets, isTest, acceptLanguage: headers['accept-language'] })
+
+  /** Forms may end at the shop's own addresses, which come from the stored payment, and nowhere else. */
+  const answer: PageContext['answer'] = (status, html, hosted) => ({
+    status,
+    body: html,
+    headers: securityHeaders({
+      formActions: hosted && Object.values(urlsOf(hosted.payment)),
+      theme: hosted && themeOf(hosted),
+      frameAncestors: hosted?.merchant.frameOrigins,
+      tls,
+    }),
+  })
+
+  const seeOther: PageContext['seeOther'] = location => ({
+    status: 303,
+    headers: { ...securityHeaders({ tls }), location },
+  })
+
+  const json: PageContext['json'] = value => ({
+    status: 200,
+    contentType: 'application/json',
+    body: JSON.stringify(value),
+    headers: securityHeaders({ tls }),
+  })
+
+  const deadEnd: PageContext['deadEnd'] = (request, kind, hosted) => {
+    const page = showDeadEnd(frame(request, hosted), kind, hosted?.payment)
+    return answer(page.status, page.html, hosted)
+  }
+
+  const fail: PageContext['fail'] = (request, fault, path) => {
+    const isPassing = isDatabaseLost(fault)
+    const kind = isPassing ? 'unavailable' : 'error'
+    const retryUrl = path.replace('{pageToken}', request.params.pageToken ?? '').replace(/\/cancel$/, '')
+    const page = showDeadEnd(frame(request), kind, undefined, retryUrl)
+    const { headers, ...rest } = answer(page.status, page.html)
+    return {
+      ...rest,
+      headers: { ...headers, ...(isPassing ? { 'retry-after': `${retryAfterSeconds}` } : {}) },
+    }
+  }
+
+  const planOf: PageContext['planOf'] = ({ payment, now }, method) =>
+    deps.engine.connectors.find(method)?.instalments?.(method, payment.amount, now)
+
+  const form = (request: PageRequest, hosted: Hosted, state: FormState | undefined): PageAnswer => {
+    const place = { base: baseOf(hosted), state, planOf: (method: Method) => planOf(hosted, method) }
+    return answer(statusOf(state), showForm(hosted, frame(request, hosted), place), hosted)
+  }
+
+  const show: PageContext['show'] = (request, hosted, state) => {
+    const stage = stageOf(hosted)
+    switch (stage) {
+      case 'form':
+        return form(request, hosted, state)
+      case 'step':
+        // Who comes back from a provider's page to a choice may choose anew; without a choice there is only the way on.
+        return isOpenForm(hosted) ? form(request, hosted, state) : seeOther(stepAddress(hosted, deps))
+      case 'instructions':
+        return answer(200, showInstructions(hosted, frame(request, hosted), testAction(hosted)), hosted)
+      case 'waiting':
+        return answer(200, showResult(hosted, frame(request, hosted), stage), hosted)
+      case 'paid':
+        return deadEnd(request, 'completed', hosted)
+      case 'expired':
+      case 'tooManyTries':
+        return deadEnd(request, stage, hosted)
+      case 'failed':
+      case 'cancelled':
+        return answer(goneStatus, showResult(hosted, frame(request, hosted), stage), hosted)
+    }
+  }
+
+  const redirectToNextStep: PageContext['redirectToNextStep'] = (request, hosted) => {
+    const redirect = onward(hosted, deps)
+    return wantsJson(request) ? json({ redirect }) : seeOther(redirect)
+  }
+
+  return {
+    assets,
+    isTest,
+    frame,
+    answer,
+    json,
+    seeOther,
+    deadEnd,
+    fail,
+    show,
+    redirectToNextStep,
+    planOf,
+    refuse: (request, hosted, state) => {
+      if (!isOpenForm(hosted)) return redirectToNextStep(request, hosted)
+      if (!wantsJson(request)) return show(request, hosted, state)
+      const { title, message, errors = {}, offer } = state
+      const choice = offer && describeOffer(frame(request, hosted), offer)
+      // 200: the script reads what is wrong from the body, and browsers would report any other status as a fault.
+      return json({ title, message, errors, attempt: String(hosted.payment.version), choice })
+    },
+    reopen: async hosted => {
+      const found = await openHosted(hosted.pageToken, deps)
+      return found ?? hosted
+    },
+  }
+}
+
+export const baseOf = ({ pageToken }: Hosted): string => `${pagePath}${pageToken}`
+
+/** The page of a provider or issuer for exactly this try: should the customer choose anew, it is over. */
+function stepAddress({ payment }: Hosted, { pageTokens }: PageDeps): string {
+  const { merchantId, payId, method } = payment
+  const { xId } = openTry(payment) ?? lastOperation(payment)
+  return `${stepPath}${pageTokens.issue({ merchantId, payId, step: { xId, type: method.type } })}`
+}
+
+function onward(hosted: Hosted, deps: PageDeps): string {
+  const { payment } = hosted
+  const stage = stageOf(hosted)
+  // Who may not try any more is told so before going back.
+  if (stage === 'form' || stage === 'instructions' || stage === 'tooManyTries') return baseOf(hosted)
+  // Whoever left the provider's page open has left it: the shop hears the result when there is one.
+  if (stage === 'step' && payment.status !== 'PENDING') return stepAddress(hosted, deps)
+  return returnUrl(payment) ?? `${baseOf(hosted)}/result`
+}
+
+/** 422: understood, but nothing was paid. */
+const statusOf = (state: FormState | undefined): number => (state?.errors || state?.message ? 422 : 200)
+
+/** Whether a form of this page may be sent now: also by a customer who came back from a provider's page to choose anew. */
+export function isOpenForm(hosted: Hosted): boolean {
+  const { payment } = hosted
+  if (payment.integrationType !== 'HOSTED' || payment.status !== 'AUTHORIZE_REQUEST') return false
+  const stage = stageOf(hosted)
+  const hasChoice = isSession(payment) || formOf(payment.method) !== 'none'
+  return stage === 'form' || (stage === 'step' && hasChoice)
+}
+
+export const wantsJson = ({ headers }: PageRequest): boolean =>
+  (headers.accept ?? '').includes('application/json')

@@ -1,0 +1,224 @@
+/**
+ * Group commit: changes that are ready at the same moment share one round trip and one durable commit, each still all
+ * or nothing under its own guards and with its own answer. There is no timer: a batch collects while others are out.
+ */
+import type { Pool } from 'pg'
+import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/commit/change.ts'
+import { fromCustomerUpdate, pushCustomer } from '#storage/commit/customer-change.ts'
+import { pushPlan } from '#storage/commit/plan-change.ts'
+import {
+  fromAccount,
+  fromCard,
+  fromEvent,
+  fromKey,
+  fromKeyAnswer,
+  fromOperation,
+  fromOperationState,
+  fromPayment,
+  fromPaymentChoice,
+  fromPaymentState,
+  fromPaymentTerms,
+  fromQuote,
+  fromQuoteUse,
+  fromReplay,
+  fromTimer,
+  fromTimerKey,
+} from '#storage/commit/rows.ts'
+import { commitStatement, type Part, partNames } from '#storage/commit/statement.ts'
+import { fromIntent, fromIntentClaim } from '#storage/payments/intents.ts'
+
+export interface GroupCommit {
+  /** Resolves when the commit is durable, or nothing of the change was written. */
+  commit(change: Change): Promise<Committed>
+}
+
+export interface GroupCommitOptions {
+  /** 32: larger batches make all callers wait for each other and leave one PostgreSQL process working alone (measured). */
+  readonly maximumBatch?: number
+  /** Batches under way at once; equal to the writer pool's size. */
+  readonly maximumInFlight?: number
+  readonly onBatch?: (size: number) => void
+}
+
+interface Waiting {
+  readonly change: Change
+  readonly resolve: (committed: Committed) => void
+  readonly reject: (error: unknown) => void
+}
+
+export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}): GroupCommit {
+  const maximumBatch = options.maximumBatch ?? 32
+  const maximumInFlight = options.maximumInFlight ?? 4
+  let queue: Waiting[] = []
+  let inFlight = 0
+  let scheduled = false
+
+  function schedule(): void {
+    if (scheduled) return
+    scheduled = true
+    setImmediate(flush)
+  }
+
+  function flush(): void {
+    scheduled = false
+    while (queue.length > 0 && inFlight < maximumInFlight) {
+      const batch = queue.slice(0, maximumBatch)
+      queue = queue.slice(maximumBatch)
+      inFlight += 1
+      options.onBatch?.(batch.length)
+      void writeBatch(pool, batch).finally(() => {
+        inFlight -= 1
+        if (queue.length > 0) schedule()
+      })
+    }
+  }
+
+  return {
+    commit(change) {
+      return new Promise((resolve, reject) => {
+        queue.push({ change, resolve, reject })
+        schedule()
+      })
+    },
+  }
+}
+
+const done: Committed = { committed: true }
+
+/** 5: of two that wait for each other one goes through, so who loses five times in a row has met five others. */
+const maximumDeadlocks = 5
+
+/** Never throws: every waiting caller gets its own answer. */
+async function writeBatch(pool: Pool, batch: readonly Waiting[], deadlocks = 0): Promise<void> {
+  try {
+    const refused = await write(
+      pool,
+      batch.map(waiting => waiting.change),
+    )
+    for (const [index, waiting] of batch.entries()) {
+      const conflict = refused.get(index)
+      waiting.resolve(conflict ? { committed: false, conflict } : done)
+    }
+  } catch (error) {
+    // One change that breaks a constraint, or a race with another process, fails the statement for all, and nothing was
+    // written. The batch is split by halves, so that the culprit alone gets the error after a few more round trips: one
+    // round trip per change would let a single bad change hold up everybody who shared its batch.
+    if (batch.length > 1 && isRolledBack(error)) {
+      const middle = batch.length >> 1
+      await writeBatch(pool, batch.slice(0, middle))
+      return writeBatch(pool, batch.slice(middle))
+    }
+    if (isLostRace(error) && deadlocks < maximumDeadlocks) return writeBatch(pool, batch, deadlocks + 1)
+    const conflict = batch.length === 1 ? conflictOf(error) : undefined
+    for (const waiting of batch) {
+      if (conflict) waiting.resolve({ committed: false, conflict })
+      else waiting.reject(isRolledBack(error) ? error : new CommitUnknown(error))
+    }
+  }
+}
+
+async function write(pool: Pool, changes: readonly Change[]): Promise<Map<number, Conflict>> {
+  const rows = collectRows(changes)
+  const { name, text, shape } = commitStatement(partNames.filter(part => rows[part].length > 0))
+  const values = shape.map(part => JSON.stringify(rows[part]))
+  const result = await pool.query<{ c: number; why: Conflict }>({ name, text, values })
+  return new Map(result.rows.map(row => [row.c, row.why]))
+}
+
+const rowsByExtent = { settled: fromPaymentState, revised: fromPaymentTerms, chosen: fromPaymentChoice }
+
+function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
+  const rows: Record<Part, unknown[]> = {
+    key: [],
+    payment: [],
+    settled: [],
+    revised: [],
+    chosen: [],
+    card: [],
+    account: [],
+    quoted: [],
+    quote: [],
+    operation: [],
+    answered: [],
+    keyAnswer: [],
+    event: [],
+    replay: [],
+    timer: [],
+    customer: [],
+    customerUse: [],
+    customerUpdate: [],
+    method: [],
+    methodUse: [],
+    timerDrop: [],
+    intent: [],
+    intentClaim: [],
+    plan: [],
+    planStart: [],
+    planCharge: [],
+    planTurn: [],
+    planResult: [],
+    planProgress: [],
+    planUpdate: [],
+    planHold: [],
+  }
+  for (const [c, change] of changes.entries()) {
+    if (change.key) rows.key.push(fromKey(change.key, c))
+    if (change.insertPayment) rows.payment.push(fromPayment(change.insertPayment, c))
+    if (change.updatePayment) {
+      const { payment, expectedVersion, extent } = change.updatePayment
+      rows[extent].push({ ...rowsByExtent[extent](payment, c), expected_version: expectedVersion })
+    }
+    if (change.card) rows.card.push(fromCard(change.card, c))
+    if (change.account) rows.account.push(fromAccount(change.account, c))
+    if (change.insertQuote) rows.quoted.push(fromQuote(change.insertQuote, c))
+    if (change.useQuote) rows.quote.push(fromQuoteUse(change.useQuote, c))
+    for (const operation of change.insertOperations ?? []) rows.operation.push(fromOperation(operation, c))
+    for (const operation of change.updateOperations ?? [])
+      rows.answered.push(fromOperationState(operation, c))
+    if (change.keyAnswer) rows.keyAnswer.push(fromKeyAnswer(change.keyAnswer, c))
+    for (const event of change.events ?? []) rows.event.push(fromEvent(event, c))
+    if (change.customer) pushCustomer(rows, change.customer, c)
+    if (change.updateCustomer) rows.customerUpdate.push(fromCustomerUpdate(change.updateCustomer, c))
+    for (const replay of change.replays ?? []) rows.replay.push(fromReplay(replay, c))
+    for (const timer of change.setTimers ?? []) rows.timer.push(fromTimer(timer, c))
+    for (const timer of change.dropTimers ?? []) rows.timerDrop.push(fromTimerKey(timer, c))
+    if (change.insertIntent) rows.intent.push(fromIntent(change.insertIntent, c))
+    if (change.claimIntent) rows.intentClaim.push(fromIntentClaim(change.claimIntent, c))
+    pushPlan(rows, change, c)
+  }
+  return rows
+}
+
+/** An error that PostgreSQL itself reports has rolled the statement back; anything else leaves the outcome open. */
+const isRolledBack = (error: unknown): boolean =>
+  typeof (error as { code?: unknown }).code === 'string' &&
+  /^[0-9A-Z]{5}$/.test((error as { code: string }).code) &&
+  !isConnectionClass(error)
+
+/** Two statements that locked the same rows in different order: nothing of this one was written, and it may go again. */
+const isLostRace = (error: unknown): boolean =>
+  /^(40001|40P01)$/.test((error as { code?: string }).code ?? '')
+
+/** Class 08 and 57P01–57P03: the server ended the connection, so what became of the statement is not known. */
+const isConnectionClass = (error: unknown): boolean =>
+  /^(08|57P0[1-3])/.test((error as { code: string }).code)
+
+const conflictByConstraint: Record<string, Conflict> = {
+  idempotency_key_pkey: 'key_taken',
+  payment_live_by_trans_id: 'trans_id_taken',
+  vault_card_by_pseudo_number: 'pseudo_number_taken',
+  vault_account_by_pseudo_number: 'pseudo_number_taken',
+  // Two processes gave the same place among the operations of one payment.
+  operation_pkey: 'version_changed',
+  // Two payments brought the same new customer, or one came while its customer was deleted.
+  customer_by_merchant_customer_id: 'customer_changed',
+  stored_method_has_customer: 'customer_changed',
+}
+
+function conflictOf(error: unknown): Conflict | undefined {
+  const { code, constraint } = error as { code?: string; constraint?: string }
+  const uniqueViolation = '23505'
+  const foreignKeyViolation = '23503'
+  const isKnown = code === uniqueViolation || code === foreignKeyViolation
+  return isKnown && constraint ? conflictByConstraint[constraint] : undefined
+}

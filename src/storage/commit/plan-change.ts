@@ -1,0 +1,145 @@
+/** What a change may hold about a payment plan, and how that becomes rows of its parts. */
+import type { CustomerId, MerchantId, PayId, PlanId } from '#domain/ids.ts'
+import type { Money } from '#domain/money.ts'
+import type { Plan, PlanStatus } from '#lifecycle/plan.ts'
+import type { TurnResult } from '#lifecycle/plan-turn.ts'
+import type { Change } from '#storage/commit/change.ts'
+
+interface PlanKey {
+  readonly merchantId: MerchantId
+  readonly planId: PlanId
+}
+
+/** With the first record of the payment that begins it. */
+export interface PlanBirth
+  extends PlanKey,
+    Pick<Plan, 'initialPayId' | 'type' | 'amount' | 'recurring' | 'metadata' | 'createdAt'> {}
+
+export interface PlanStart extends PlanKey {
+  readonly status: PlanStatus
+  readonly amount: Money
+  readonly customerId?: CustomerId
+  readonly merchantCustomerId?: string
+  readonly cardId?: string
+  readonly schemeReferenceId?: string
+  readonly nextPaymentDate?: string
+  readonly now: Date
+}
+
+export interface PlanGuard extends PlanKey {}
+
+export interface PlanHold extends PlanKey {
+  readonly expectedVersion: number
+}
+
+export interface PlanTurnStart extends PlanKey {
+  readonly payId: PayId
+  readonly expectedVersion: number
+  readonly now: Date
+}
+
+/** What an automatic charge made of its plan; left alone when the plan has ended meanwhile. */
+export interface PlanResult extends PlanKey, Omit<TurnResult, 'wakeAt'> {
+  readonly payId: PayId
+  readonly now: Date
+}
+
+/** A charge by the merchant was approved: the due day after it. */
+export interface PlanProgress extends PlanKey {
+  readonly nextPaymentDate?: string
+  readonly now: Date
+}
+
+export interface PlanUpdate {
+  readonly plan: Plan
+  readonly expectedVersion: number
+}
+
+const keyOf = ({ merchantId, planId }: PlanKey, c: number) => ({
+  c,
+  merchant_id: merchantId,
+  plan_id: planId,
+})
+
+/** Undefined members are left out of the JSON and become NULL. */
+const fromBirth = (plan: PlanBirth, c: number) => ({
+  ...keyOf(plan, c),
+  initial_pay_id: plan.initialPayId,
+  type: plan.type,
+  currency: plan.amount.currency,
+  amount: plan.amount.value,
+  recurring: plan.recurring,
+  metadata: plan.metadata,
+  created_at: plan.createdAt,
+})
+
+const fromStart = (start: PlanStart, c: number) => ({
+  ...keyOf(start, c),
+  status: start.status,
+  currency: start.amount.currency,
+  amount: start.amount.value,
+  customer_id: start.customerId,
+  merchant_customer_id: start.merchantCustomerId,
+  card_id: start.cardId,
+  scheme_reference_id: start.schemeReferenceId,
+  next_payment_date: start.nextPaymentDate,
+  updated_at: start.now,
+})
+
+const fromTurnStart = (turn: PlanTurnStart, c: number) => ({
+  ...keyOf(turn, c),
+  pay_id: turn.payId,
+  expected_version: turn.expectedVersion,
+  updated_at: turn.now,
+})
+
+const fromResult = (result: PlanResult, c: number) => ({
+  ...keyOf(result, c),
+  pay_id: result.payId,
+  status: result.status,
+  next_payment_date: result.nextPaymentDate,
+  tries: result.tries,
+  updated_at: result.now,
+})
+
+const fromProgress = (progress: PlanProgress, c: number) => ({
+  ...keyOf(progress, c),
+  next_payment_date: progress.nextPaymentDate,
+  updated_at: progress.now,
+})
+
+const fromUpdate = ({ plan, expectedVersion }: PlanUpdate, c: number) => ({
+  ...keyOf(plan, c),
+  status: plan.status,
+  cancelled_at: plan.cancelledAt,
+  cancellation_reason: plan.cancellationReason,
+  metadata: plan.metadata,
+  updated_at: plan.updatedAt,
+  version: plan.version,
+  expected_version: expectedVersion,
+})
+
+interface PlanRows {
+  readonly plan: unknown[]
+  readonly planStart: unknown[]
+  readonly planCharge: unknown[]
+  readonly planTurn: unknown[]
+  readonly planResult: unknown[]
+  readonly planProgress: unknown[]
+  readonly planUpdate: unknown[]
+  readonly planHold: unknown[]
+}
+
+export function pushPlan(rows: PlanRows, change: Change, c: number): void {
+  if (change.insertPlan) rows.plan.push(fromBirth(change.insertPlan, c))
+  if (change.startPlan) rows.planStart.push(fromStart(change.startPlan, c))
+  if (change.chargePlan) rows.planCharge.push(keyOf(change.chargePlan, c))
+  if (change.beginTurn) rows.planTurn.push(fromTurnStart(change.beginTurn, c))
+  if (change.endTurn) rows.planResult.push(fromResult(change.endTurn, c))
+  if (change.movePlan) rows.planProgress.push(fromProgress(change.movePlan, c))
+  if (change.holdPlan) {
+    const { expectedVersion } = change.holdPlan
+    rows.planHold.push({ ...keyOf(change.holdPlan, c), expected_version: expectedVersion })
+  }
+  if (change.updatePlan) rows.planUpdate.push(fromUpdate(change.updatePlan, c))
+}

@@ -1,0 +1,391 @@
+/**
+ * The SQL of a batch. Each part of a change (a payment, its operations, a key, …) is one JSON array parameter; the
+ * statement has one of a few fixed shapes, each with room for the parts that commonly meet. Guards are looked at first,
+ * writes follow for the changes that pass, and unique indexes and CHECKs remain the last word.
+ */
+import { strict as assert } from 'node:assert'
+import { accountRefusals } from '#storage/commit/account-parts.ts'
+import {
+  type Columns,
+  intentKey,
+  keyAnswer,
+  keyKey,
+  operationBirth,
+  operationKey,
+  operationState,
+  paymentBirth,
+  paymentChoice,
+  paymentKey,
+  paymentState,
+  paymentTerms,
+  quoteKey,
+  timerKey,
+} from '#storage/commit/columns.ts'
+import {
+  customerLocks,
+  customerParts,
+  customerRefusals,
+  customerUpdateGuard,
+} from '#storage/commit/customer-parts.ts'
+import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
+
+/** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
+const parts = {
+  key: {
+    columns: [
+      ...keyKey,
+      ['fingerprint', 'text'],
+      ['pay_id', 'uuid'],
+      ['x_id', 'uuid'],
+      ...keyAnswer,
+      ['created_at', 'timestamptz'],
+    ],
+    write: insertInto('idempotency_key', 'key'),
+  },
+  payment: {
+    columns: [...paymentKey, ...paymentState, ...paymentTerms, ...paymentChoice, ...paymentBirth],
+    write: insertInto('payment', 'payment'),
+  },
+  settled: { columns: [...paymentKey, ...paymentState, ['expected_version', 'integer']], write: undefined },
+  revised: {
+    columns: [...paymentKey, ...paymentState, ...paymentTerms, ['expected_version', 'integer']],
+    write: undefined,
+  },
+  chosen: {
+    columns: [
+      ...paymentKey,
+      ...paymentState,
+      ...paymentTerms,
+      ...paymentChoice,
+      ['expected_version', 'integer'],
+    ],
+    write: undefined,
+  },
+  card: {
+    columns: [
+      ['merchant_id', 'text'],
+      ['card_id', 'uuid'],
+      ['pseudo_number', 'text'],
+      ['key_version', 'integer'],
+      ['sealed', 'bytea'],
+      ['expiry_date', 'text'],
+    ],
+    // A number that is about to be destroyed is kept after all when its card pays again.
+    write: keepIn('vault_card', 'card', 'card_id', {
+      set: ', doomed_at = NULL, expiry_date = excluded.expiry_date',
+      or: ' OR vault_card.doomed_at IS NOT NULL',
+    }),
+  },
+  account: {
+    columns: [
+      ['merchant_id', 'text'],
+      ['account_id', 'uuid'],
+      ['pseudo_number', 'text'],
+      ['key_version', 'integer'],
+      ['sealed', 'bytea'],
+    ],
+    write: keepIn('vault_account', 'account', 'account_id', {
+      set: ', doomed_at = NULL',
+      or: ' OR vault_account.doomed_at IS NOT NULL',
+    }),
+  },
+  quoted: {
+    columns: [
+      ...quoteKey,
+      ['bin', 'text'],
+      ['merchant_value', 'bigint'],
+      ['merchant_currency', 'text'],
+      ['cardholder_value', 'bigint'],
+      ['cardholder_currency', 'text'],
+      ['exchange_rate', 'text'],
+      ['markup_percentage', 'text'],
+      ['rate_source', 'text'],
+      ['trans_id', 'text'],
+      ['quoted_at', 'timestamptz'],
+      ['expires_at', 'timestamptz'],
+    ],
+    write: insertInto('dcc_quote', 'quoted'),
+  },
+  // Written by its guard.
+  quote: { columns: [...quoteKey, ['pay_id', 'uuid']], write: undefined },
+  operation: {
+    columns: [...operationKey, ...operationState, ...operationBirth],
+    write: insertInto('operation', 'operation'),
+  },
+  answered: {
+    columns: [...operationKey, ...operationState],
+    // An operation that is sent only now, after its customer's step, must be found from now on if nobody answers it.
+    write: updateOf({
+      table: 'operation',
+      part: 'answered',
+      key: operationKey,
+      state: operationState,
+      also: ["sent_at = CASE i.state WHEN 'SENT' THEN now() ELSE t.sent_at END"],
+    }),
+  },
+  keyAnswer: {
+    columns: [...keyKey, ...keyAnswer],
+    write: updateOf({ table: 'idempotency_key', part: 'keyAnswer', key: keyKey, state: keyAnswer }),
+  },
+  event: {
+    columns: [
+      ...paymentKey,
+      ['sequence', 'integer'],
+      ['event_id', 'uuid'],
+      ['x_id', 'uuid'],
+      ['body', 'json'],
+      ['url', 'text'],
+      ['created_at', 'timestamptz'],
+    ],
+    // Due at once: the merchant's time of the event, as real time.
+    write: columns => {
+      const names = columns.map(([name]) => name).join(', ')
+      return `INSERT INTO event (${names}, due_at) SELECT ${names}, created_at - coalesce((SELECT clock_offset_ms
+          FROM merchant m WHERE m.merchant_id = i.merchant_id), 0) * interval '1 millisecond'
+        FROM event_in i WHERE c NOT IN (SELECT c FROM refused)`
+    },
+  },
+  replay: {
+    columns: [...paymentKey, ['sequence', 'integer'], ['due_at', 'timestamptz']],
+    // A new round: an attempt of the old one that is still under way decides nothing any more.
+    write: () => `UPDATE event t SET status = 'PENDING', due_at = i.due_at, leased_until = NULL, tries = 0,
+        round = t.round + 1 FROM replay_in i
+      WHERE ${match(paymentKey)} AND t.sequence = i.sequence AND i.c NOT IN (SELECT c FROM refused)`,
+  },
+  timer: {
+    columns: [...timerKey, ['run_at', 'timestamptz'], ['attempt', 'integer']],
+    write: insertInto(
+      'timer',
+      'timer',
+      `ON CONFLICT (merchant_id, pay_id, x_id, kind)
+       DO UPDATE SET run_at = excluded.run_at, attempt = excluded.attempt, leased_until = NULL`,
+    ),
+  },
+  ...customerParts,
+  timerDrop: {
+    columns: timerKey,
+    write: () =>
+      `DELETE FROM timer t USING timer_drop_in i WHERE ${match(timerKey)} AND i.c NOT IN (SELECT c FROM refused)`,
+  },
+  intent: {
+    columns: [
+      ...intentKey,
+      ['request', 'json'],
+      ['expires_at', 'timestamptz'],
+      ['created_at', 'timestamptz'],
+    ],
+    write: insertInto('payment_intent', 'intent'),
+  },
+  intentClaim: {
+    columns: [...intentKey, ['pay_id', 'uuid'], ['expected_pay_id', 'uuid'], ['declines', 'smallint']],
+    write: undefined,
+  },
+  ...planParts,
+} satisfies Record<string, { columns: Columns; write: ((columns: Columns) => string) | undefined }>
+
+export type Part = keyof typeof parts
+export const partNames = Object.keys(parts) as Part[]
+
+function insertInto(table: string, part: string, conflict = ''): (columns: Columns) => string {
+  return columns => {
+    const names = columns.map(([name]) => name).join(', ')
+    return `INSERT INTO ${table} (${names}) SELECT ${names} FROM ${inputName(part)}
+      WHERE c NOT IN (SELECT c FROM refused) ${conflict}`
+  }
+}
+
+/**
+ * The same card or account may arrive twice in one moment; the first row stands, unless it was destroyed meanwhile.
+ * A pseudo number met by two of them is an error, and the second one gets another. One row per id and in the order of
+ * ids, so that two batches with the same ones wait instead of deadlocking.
+ */
+function keepIn(
+  table: string,
+  part: string,
+  id: string,
+  doomed: { readonly set: string; readonly or: string },
+): (columns: Columns) => string {
+  return columns => {
+    const names = columns.map(([name]) => name).join(', ')
+    return `INSERT INTO ${table} (${names}) SELECT DISTINCT ON (merchant_id, ${id}) ${names} FROM ${inputName(part)}
+      WHERE c NOT IN (SELECT c FROM refused) ORDER BY merchant_id, ${id}
+      ON CONFLICT (merchant_id, ${id}) DO UPDATE
+      SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL${doomed.set}
+      WHERE ${table}.sealed IS NULL${doomed.or}`
+  }
+}
+
+interface Update {
+  readonly table: string
+  readonly part: string
+  readonly key: Columns
+  readonly state: Columns
+  readonly also?: readonly string[]
+}
+
+function updateOf({ table, part, key, state, also = [] }: Update): (columns: Columns) => string {
+  return () => {
+    const set = [...state.map(([name]) => `${name} = i.${name}`), ...also].join(', ')
+    return `UPDATE ${table} t SET ${set} FROM ${inputName(part)} i
+      WHERE ${match(key)} AND i.c NOT IN (SELECT c FROM refused)`
+  }
+}
+
+const match = (key: Columns): string => key.map(([name]) => `t.${name} = i.${name}`).join(' AND ')
+
+const inputName = (part: string): string =>
+  `${part.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)}_in`
+
+export interface CommitStatement {
+  readonly name: string
+  readonly text: string
+  /** The parts in the order of their parameters. */
+  readonly shape: readonly Part[]
+}
+
+const usual = ['key', 'payment', 'settled', 'card', 'operation', 'answered', 'keyAnswer', 'timer'] as const
+
+/**
+ * The fixed shapes of a batch, from the smallest to the one that holds every part. PostgreSQL keeps each prepared
+ * statement with its plan in each writer connection for as long as the connection lives, so there must be few of them:
+ * with one per combination of parts, mixed traffic filled 1.2 GB per connection in five minutes (measured). A part that
+ * a batch does not need gets an empty array, which costs next to nothing.
+ */
+const shapes: readonly (readonly Part[])[] = [
+  ['payment', 'card', 'operation'],
+  ['settled', 'operation', 'answered'],
+  ['key', 'payment', 'card', 'operation', 'timer'],
+  ['key', 'settled', 'operation', 'answered', 'keyAnswer', 'timer'],
+  usual,
+  [...usual, 'event', 'timerDrop', 'intent', 'intentClaim'],
+  [
+    ...usual,
+    ...(['event', 'customer', 'customerUse', 'method', 'methodUse'] as const),
+    ...(['plan', 'planStart', 'planCharge', 'planResult', 'planProgress'] as const),
+  ],
+  partNames,
+]
+
+const statements = shapes.map((held, index) => ({
+  name: `commit_${index}`,
+  held: new Set(held),
+  shape: partNames.filter(part => held.includes(part)),
+}))
+
+/** Written when first needed: most processes never see the rare shapes. */
+const texts = new Map<string, string>()
+
+/** The smallest prepared statement with room for these parts. Its rows are the refused changes: `c` and `why`. */
+export function commitStatement(needed: readonly Part[]): CommitStatement {
+  const found = statements.find(({ held }) => needed.every(part => held.has(part)))
+  assert(found, `no shape holds ${needed.join(', ')}`)
+  const { name, shape } = found
+  const text = texts.get(name) ?? writeStatement(shape)
+  texts.set(name, text)
+  return { name, text, shape }
+}
+
+function writeStatement(present: readonly Part[]): string {
+  const inputs = present.map((part, index) => {
+    const columns = ['c integer', ...parts[part].columns.map(([name, type]) => `${name} ${type}`)].join(', ')
+    return `${inputName(part)} AS MATERIALIZED (SELECT * FROM json_to_recordset($${index + 1}::json) AS r(${columns}))`
+  })
+  const writes = present.flatMap(part => {
+    const { columns, write } = parts[part]
+    return write ? [`${inputName(part)}_write AS (${write(columns)})`] : []
+  })
+  return `WITH ${[...inputs, ...guards(present), ...writes].join(',\n')}\nSELECT c, why FROM refused`
+}
+
+/**
+ * Who may not write, and why. A key or transId that is taken refuses its change; so does a payment whose version has
+ * moved on, or an intent that another payment has claimed. The update of the payment, and of the intent, is itself part
+ * of the guard: under a race the row that is locked and looked at again is the truth, so everything else of the change
+ * hangs on whether that update happened.
+ */
+function guards(present: readonly Part[]): string[] {
+  const taken: string[] = []
+  if (present.includes('key')) {
+    taken.push(`SELECT i.c, 'key_taken' AS why FROM key_in i WHERE EXISTS (
+      SELECT 1 FROM idempotency_key t WHERE ${match(keyKey)})`)
+  }
+  if (present.includes('payment')) {
+    taken.push(`SELECT i.c, 'trans_id_taken' AS why FROM payment_in i WHERE i.live AND EXISTS (
+      SELECT 1 FROM payment t WHERE t.merchant_id = i.merchant_id AND t.trans_id = i.trans_id AND t.live)`)
+  }
+  // A payment that does not bring its card relies on the vault; another process may have destroyed it since.
+  const brought = present.includes('card') ? 'AND i.c NOT IN (SELECT c FROM card_in)' : ''
+  for (const part of (['payment', 'chosen'] as const).filter(one => present.includes(one))) {
+    taken.push(`SELECT i.c, 'card_gone' AS why FROM ${part}_in i WHERE i.card_id IS NOT NULL ${brought} AND NOT EXISTS (
+      SELECT 1 FROM vault_card t WHERE t.merchant_id = i.merchant_id AND t.card_id = i.card_id
+        AND t.sealed IS NOT NULL AND t.doomed_at IS NULL)`)
+  }
+  taken.push(...accountRefusals(present), ...customerRefusals(present), ...planRefusals(present))
+  const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'
+  const early = `taken AS MATERIALIZED (${taken.join(' UNION ALL ') || none})`
+  const updates = (['settled', 'revised', 'chosen'] as const)
+    .filter(part => present.includes(part))
+    .map(updatePayment)
+  if (present.includes('intentClaim')) updates.push(claimIntent())
+  if (present.includes('quote')) updates.push(takeQuote())
+  if (present.includes('customerUpdate')) updates.push(customerUpdateGuard)
+  updates.push(...planGuards(present))
+  return [...customerLocks(present), early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
+}
+
+interface GuardingUpdate {
+  readonly cte: string
+  readonly input: string
+  readonly updated: string
+  /** What is wrong where the update did not happen. */
+  readonly why: string
+}
+
+/**
+ * A quote is used by one payment. As with a payment's version, the row that is locked and looked at again is the truth.
+ * A change that takes a quote updates no payment, so the two kinds of guard never meet in one.
+ */
+function takeQuote(): GuardingUpdate {
+  const input = inputName('quote')
+  const updated = 'quote_updated'
+  const cte = `${updated} AS (UPDATE dcc_quote t SET pay_id = i.pay_id FROM ${input} i
+      WHERE ${match(quoteKey)} AND t.pay_id IS NULL AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`
+  return { cte, input, updated, why: 'quote_taken' }
+}
+
+const updatedColumns = {
+  settled: paymentState,
+  revised: [...paymentState, ...paymentTerms],
+  chosen: [...paymentState, ...paymentTerms, ...paymentChoice],
+}
+
+function updatePayment(part: keyof typeof updatedColumns): GuardingUpdate {
+  const input = inputName(part)
+  const updated = `${part}_updated`
+  const columns = updatedColumns[part]
+  const set = columns.map(([name]) => `${name} = i.${name}`).join(', ')
+  const cte = `${updated} AS (UPDATE payment t SET ${set} FROM ${input} i
+      WHERE ${match(paymentKey)} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken)
+      RETURNING i.c)`
+  return { cte, input, updated, why: 'version_changed' }
+}
+
+/** Of several claims in one batch one wins: an update takes one of the rows that match. */
+function claimIntent(): GuardingUpdate {
+  const input = inputName('intentClaim')
+  const updated = 'intent_claimed'
+  const cte = `${updated} AS (UPDATE payment_intent t SET pay_id = i.pay_id, declines = i.declines FROM ${input} i
+      WHERE ${match(intentKey)} AND t.pay_id IS NOT DISTINCT FROM i.expected_pay_id
+        AND i.c NOT IN (SELECT c FROM taken)
+      RETURNING i.c)`
+  return { cte, input, updated, why: 'intent_taken' }
+}
+
+const refusedBy = (updates: readonly GuardingUpdate[]): string =>
+  `refused AS MATERIALIZED (${[
+    'SELECT c, why FROM taken',
+    ...updates.map(
+      ({ input, updated, why }) => `SELECT i.c, '${why}' FROM ${input} i
+      WHERE i.c NOT IN (SELECT c FROM ${updated}) AND i.c NOT IN (SELECT c FROM taken)`,
+    ),
+  ].join(' UNION ALL ')})`

@@ -1,0 +1,175 @@
+/**
+ * Deleting customers and stored methods for good, and the numbers that nobody keeps any more. A number that another
+ * customer of the merchant keeps stays; one that a payment which waits still needs is doomed and goes when that is over.
+ */
+import type { PoolClient } from 'pg'
+import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
+import { inTransaction } from '#storage/customers/customer-pages.ts'
+import type { Database } from '#storage/database.ts'
+
+/** The cards and accounts whose numbers are unknown from now on; undefined when there was nothing to delete. */
+export type Deleted = { readonly forgotten: readonly string[] } | undefined
+
+export interface CustomerDeletion {
+  deleteCustomer(merchantId: MerchantId, customerId: CustomerId): Promise<Deleted>
+  deleteMethod(merchantId: MerchantId, customerId: CustomerId, methodId: StoredMethodId): Promise<Deleted>
+  /** Destroys doomed numbers that nobody waits for any more. Returns how many. */
+  deleteUnused(): Promise<number>
+}
+
+/** 1,000: a batch that holds no lock for long. */
+const destroyedAtOnce = 1_000
+
+/** Where numbers lie, and by which column others name them. */
+const vaults = [
+  { table: 'vault_card', id: 'card_id' },
+  { table: 'vault_account', id: 'account_id' },
+] as const
+
+type VaultOf = (typeof vaults)[number]
+
+/**
+ * A payment that waits, for its confirm or for a customer who may still come back, has a timer for the end of its
+ * patience, which is how it is found.
+ */
+const isAwaited = ({
+  id,
+}: VaultOf): string => `EXISTS (SELECT 1 FROM timer w JOIN payment p ON p.merchant_id = w.merchant_id AND p.pay_id = w.pay_id
+  WHERE w.merchant_id = v.merchant_id AND w.kind = 'EXPIRE' AND p.${id} = v.${id}
+    AND (p.status = 'AUTHORIZE_REQUEST' OR p.status = 'PENDING' AND p.awaits = 'CUSTOMER'))`
+
+const isKept = ({
+  id,
+}: VaultOf): string => `EXISTS (SELECT 1 FROM stored_method m WHERE m.${id}::text = v.${id}::text
+  AND m.merchant_id || '' = v.merchant_id)`
+
+export function createCustomerDeletion({ writers }: Database): CustomerDeletion {
+  return {
+    deleteCustomer: (merchantId, customerId) =>
+      again(() => inTransaction(writers, client => deleteCustomer(client, merchantId, customerId))),
+
+    deleteMethod: (merchantId, customerId, methodId) =>
+      again(() =>
+        inTransaction(writers, async client => {
+          // Their customer first, as every deletion does: two that meet wait instead of blocking each other.
+          const { rows } = await client.query<{ held_id: string }>(
+            `WITH owner AS (SELECT 1 FROM customer WHERE merchant_id = $1 AND customer_id = $2 FOR NO KEY UPDATE),
+               gone AS (DELETE FROM stored_method WHERE merchant_id = $1 AND customer_id = $2 AND method_id = $3
+                 AND EXISTS (SELECT 1 FROM owner) RETURNING held_id, last_used_at),
+               dated AS (UPDATE customer SET last_used_at = greatest(customer.last_used_at, gone.last_used_at) FROM gone
+                 WHERE merchant_id = $1 AND customer_id = $2)
+             SELECT held_id FROM gone`,
+            [merchantId, customerId, methodId],
+          )
+          if (rows[0])
+            await suspendPlans(client, { merchantId, customerId, cardId: rows[0].held_id, methodId })
+          return rows[0] && { forgotten: await forgetNumbers(client, merchantId, [rows[0].held_id]) }
+        }),
+      ),
+
+    async deleteUnused() {
+      let destroyed = 0
+      for (const vault of vaults) {
+        const { table, id } = vault
+        const { rowCount } = await writers.query(
+          `UPDATE ${table} v SET sealed = NULL, destroyed_at = now(), doomed_at = NULL
+           FROM (SELECT merchant_id, ${id} FROM ${table} v WHERE doomed_at IS NOT NULL AND NOT ${isAwaited(vault)}
+             AND NOT ${isKept(vault)} LIMIT $1 FOR UPDATE SKIP LOCKED) free
+           WHERE v.merchant_id = free.merchant_id AND v.${id} = free.${id}`,
+          [destroyedAtOnce],
+        )
+        destroyed += rowCount ?? 0
+      }
+      return destroyed
+    },
+  }
+}
+
+async function deleteCustomer(
+  client: PoolClient,
+  merchantId: MerchantId,
+  customerId: CustomerId,
+): Promise<Deleted> {
+  // Whoever holds this alone is alone with the order of the merchant's customers: no birth, no parting.
+  await client.query('SELECT 1 FROM customer_order WHERE merchant_id = $1 FOR UPDATE', [merchantId])
+  const { rows: customers } = await client.query(
+    'SELECT 1 FROM customer WHERE merchant_id = $1 AND customer_id = $2 FOR UPDATE',
+    [merchantId, customerId],
+  )
+  if (customers.length === 0) return undefined
+  const { rows } = await client.query<{ held_id: string; method_id: StoredMethodId }>(
+    'DELETE FROM stored_method WHERE merchant_id = $1 AND customer_id = $2 RETURNING held_id, method_id',
+    [merchantId, customerId],
+  )
+  for (const { held_id: cardId, method_id: methodId } of rows) {
+    await suspendPlans(client, { merchantId, customerId, cardId, methodId })
+  }
+  await client.query(
+    `WITH gone AS (DELETE FROM customer WHERE merchant_id = $1 AND customer_id = $2 RETURNING created_at)
+     UPDATE customer_block b SET older = older - 1 FROM gone WHERE b.merchant_id = $1 AND b.first_at > gone.created_at`,
+    [merchantId, customerId],
+  )
+  const heldIds = rows.map(row => row.held_id)
+  return { forgotten: await forgetNumbers(client, merchantId, heldIds) }
+}
+
+/** Plans on a card that is gone cannot be charged any more. They keep the id of what they were made with. */
+async function suspendPlans(
+  client: PoolClient,
+  method: { merchantId: MerchantId; customerId: CustomerId; cardId: string; methodId: StoredMethodId },
+): Promise<void> {
+  await client.query(
+    `UPDATE payment_plan pl SET status = CASE pl.status WHEN 'ACTIVE' THEN 'SUSPENDED' ELSE pl.status END,
+       card_id = NULL, ended_method_id = $4, version = version + 1,
+       updated_at = greatest(pl.updated_at, (SELECT now() + clock_offset_ms * interval '1 millisecond' FROM merchant
+         WHERE merchant_id = $1))
+     WHERE pl.merchant_id || '' = $1 AND pl.customer_id = $2 AND pl.card_id = $3`,
+    [method.merchantId, method.customerId, method.cardId, method.methodId],
+  )
+}
+
+/**
+ * Takes the rows of the cards and accounts alone, so that a payment which is about to store one of them comes wholly
+ * before or after. An id is of one vault only, so each vault is asked for all of them.
+ */
+async function forgetNumbers(
+  client: PoolClient,
+  merchantId: MerchantId,
+  heldIds: readonly string[],
+): Promise<readonly string[]> {
+  const forgotten: string[] = []
+  for (const vault of vaults) {
+    const { table, id } = vault
+    await client.query(
+      `SELECT 1 FROM ${table} WHERE merchant_id = $1 AND ${id} = ANY ($2::uuid[]) ORDER BY ${id} FOR UPDATE`,
+      [merchantId, heldIds],
+    )
+    const { rows } = await client.query<{ held_id: string }>(
+      `UPDATE ${table} v SET sealed = CASE WHEN a.awaited THEN sealed END,
+         destroyed_at = CASE WHEN NOT a.awaited THEN now() END, doomed_at = CASE WHEN a.awaited THEN now() END
+       FROM (SELECT ${id}, ${isAwaited(vault)} AS awaited FROM ${table} v
+         WHERE merchant_id = $1 AND ${id} = ANY ($2::uuid[]) AND sealed IS NOT NULL AND NOT ${isKept(vault)}) a
+       WHERE v.merchant_id = $1 AND v.${id} = a.${id} RETURNING v.${id} AS held_id`,
+      [merchantId, heldIds],
+    )
+    forgotten.push(...rows.map(row => row.held_id))
+  }
+  return forgotten
+}
+
+/** 5: each failure is somebody else's success, and those are few. */
+const maximumTries = 5
+
+const serverGaveUp = ['40P01', '40001', '23503']
+
+/** A deadlock, or a card that was stored between two statements of ours, is over when we come again. */
+async function again<T>(work: () => Promise<T>): Promise<T> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      const passing = serverGaveUp.includes(String((error as { code?: unknown }).code))
+      if (!passing || tried === maximumTries) throw error
+    }
+  }
+}

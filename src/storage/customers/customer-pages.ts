@@ -1,0 +1,165 @@
+/**
+ * Pages of a merchant's customers, the newest first. Without conditions any page is found by the nearest of
+ * the marks in their order (see the table customer_block), so that the last page costs what the first one does. With conditions an index finds
+ * the few that fit, and those are counted.
+ */
+import type { PoolClient } from 'pg'
+import type { MerchantId } from '#domain/ids.ts'
+import type { Customer } from '#lifecycle/customer.ts'
+import { pageSize } from '#schemas/customer.ts'
+import { type CustomerRow, customerColumns, toCustomer } from '#storage/customers/customers.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface CustomerConditions {
+  /** Instants: from the first up to but without the second. */
+  readonly createdFrom?: Date
+  readonly createdBefore?: Date
+  readonly merchantCustomerId?: string
+  readonly email?: string
+  readonly phoneCountry?: string
+  readonly phoneNumber?: string
+}
+
+export interface CustomerPage {
+  readonly total: number
+  readonly customers: readonly Customer[]
+}
+
+export interface CustomerPages {
+  read(merchantId: MerchantId, page: number, conditions: CustomerConditions): Promise<CustomerPage>
+}
+
+/** 250: about half of one is skipped for a page, and one to two are counted, which costs less than reading twenty rows. */
+const blockSize = 250
+
+/** Twice a block: parting then always leaves a whole one open. */
+const openMax = 2 * blockSize
+
+interface PageRow extends CustomerRow {
+  readonly total: number
+  readonly open_count: number
+}
+
+/** Places are counted from the oldest, because births would move all others; the page is those from low up to high. */
+export const blockStatement = {
+  name: 'customer_page',
+  text: `WITH opened AS MATERIALIZED (
+      SELECT b.older, (SELECT count(*) FROM customer c WHERE c.merchant_id || '' = $1 AND c.created_at >= o.open_at) AS count
+      FROM customer_order o JOIN customer_block b ON b.merchant_id = $1 AND b.first_at = o.open_at
+      WHERE o.merchant_id = $1),
+    page AS MATERIALIZED (
+      SELECT older + count AS total, count AS open_count, greatest(older + count - $2::bigint - ${pageSize}, 0) AS low,
+        greatest(older + count - $2::bigint, 0) AS high FROM opened)
+    SELECT page.total, page.open_count, ${customerColumns} FROM page LEFT JOIN LATERAL (
+      SELECT k.* FROM (SELECT first_at, older FROM customer_block WHERE merchant_id = $1 AND older <= page.low
+          ORDER BY older DESC, first_at DESC LIMIT 1) b
+      CROSS JOIN LATERAL (SELECT * FROM customer k WHERE k.merchant_id || '' = $1 AND k.created_at >= b.first_at
+          ORDER BY k.created_at, k.customer_id OFFSET page.low - b.older LIMIT page.high - page.low) k) c ON true
+    ORDER BY c.created_at DESC, c.customer_id DESC`,
+}
+
+export function createCustomerPages({ readers, writers }: Database): CustomerPages {
+  async function readByBlocks(merchantId: MerchantId, skipped: number): Promise<CustomerPage> {
+    const { rows } = await readers.query<PageRow>({ ...blockStatement, values: [merchantId, skipped] })
+    const [first] = rows
+    if ((first?.open_count ?? 0) > openMax) await splitBlock(merchantId, writers)
+    return toPage(rows)
+  }
+
+  async function readByConditions(
+    merchantId: MerchantId,
+    skipped: number,
+    conditions: CustomerConditions,
+  ): Promise<CustomerPage> {
+    const values: unknown[] = [merchantId]
+    const where = ["c.merchant_id || '' = $1"]
+    for (const [name, text] of Object.entries(comparisons)) {
+      const value = conditions[name as keyof CustomerConditions]
+      if (value !== undefined) where.push(text.replace('?', `$${values.push(value)}`))
+    }
+    const found = where.join(' AND ')
+    const { rows } = await readers.query<PageRow>(
+      `SELECT totals.total, ${customerColumns} FROM (SELECT count(*) AS total FROM customer c WHERE ${found}) totals
+       LEFT JOIN LATERAL (SELECT * FROM customer c WHERE ${found} ORDER BY c.created_at DESC, c.customer_id DESC
+         OFFSET $${values.push(skipped)} LIMIT ${pageSize}) c ON true
+       ORDER BY c.created_at DESC, c.customer_id DESC`,
+      values,
+    )
+    return toPage(rows)
+  }
+
+  return {
+    read(merchantId, page, conditions) {
+      const skipped = (page - 1) * pageSize
+      const isFree = Object.values(conditions).every(value => value === undefined)
+      return isFree ? readByBlocks(merchantId, skipped) : readByConditions(merchantId, skipped, conditions)
+    },
+  }
+}
+
+const comparisons: Readonly<Record<keyof CustomerConditions, string>> = {
+  createdFrom: 'c.created_at >= ?',
+  createdBefore: 'c.created_at < ?',
+  merchantCustomerId: 'c.merchant_customer_id = ?',
+  email: 'lower(c.email) = lower(?)',
+  phoneCountry: "ltrim(c.phone_country, '+') = ?",
+  phoneNumber: 'c.phone_number = ?',
+}
+
+/** The total comes with every row, and on an empty page with one that holds nobody. */
+const toPage = (rows: readonly PageRow[]): CustomerPage => ({
+  total: rows[0]?.total ?? 0,
+  customers: rows.filter(row => row.customer_id !== null).map(toCustomer),
+})
+
+/** Parts all of the open block but its newest customers. Whoever is busy with it already will do it, or the next. */
+async function splitBlock(merchantId: MerchantId, writers: Database['writers']): Promise<void> {
+  await inTransaction(writers, async client => {
+    // As text: a Date would lose what lies below the millisecond.
+    const { rows } = await client.query<{ open_at: string }>(
+      'SELECT open_at::text FROM customer_order WHERE merchant_id = $1 FOR UPDATE SKIP LOCKED',
+      [merchantId],
+    )
+    // Only now: the statement's view of the customers must be younger than the lock.
+    if (rows[0]) await client.query(partText, [merchantId, rows[0].open_at, blockSize])
+  })
+}
+
+/**
+ * Customers of one moment are never parted: a block begins with the moment of every 250th, and that moment's others
+ * belong to it as well. Where all are of one moment there is nothing to part, and the block stays open as it is.
+ */
+const partText = `WITH numbered AS (
+    SELECT created_at, row_number() OVER (ORDER BY created_at, customer_id) AS number,
+      rank() OVER (ORDER BY created_at) - 1 AS before
+    FROM customer WHERE merchant_id || '' = $1 AND created_at >= $2::timestamptz),
+  begun AS (
+    SELECT DISTINCT created_at AS first_at, before FROM numbered WHERE number % $3 = 1 AND before > 0),
+  marked AS (
+    INSERT INTO customer_block (merchant_id, first_at, older)
+    SELECT $1, begun.first_at, b.older + begun.before FROM begun CROSS JOIN customer_block b
+    WHERE b.merchant_id = $1 AND b.first_at = $2::timestamptz RETURNING first_at)
+  UPDATE customer_order o SET open_at = newest.first_at FROM (SELECT max(first_at) AS first_at FROM marked) newest
+  WHERE o.merchant_id = $1 AND newest.first_at IS NOT NULL`
+
+export async function inTransaction<T>(
+  pool: Database['writers'],
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  try {
+    await client.query('BEGIN')
+    const result = await work(client)
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch((rollbackError: Error) => {
+      // A connection that cannot even roll back is not given to the next one.
+      broken = rollbackError
+    })
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}

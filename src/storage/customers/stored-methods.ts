@@ -1,0 +1,75 @@
+/** What others need of stored methods, cards only: those a known customer may choose from, and a card that got a new number. */
+import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
+import { isStoredCard, type StoredCard } from '#lifecycle/customer.ts'
+import type { CustomerReader } from '#storage/customers/customers.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface CardReplacement {
+  readonly merchantId: MerchantId
+  /** The card as it is stored now. */
+  readonly cardId: string
+  /** The card that takes its place, whose row the vault already has; the same one when only its expiry date is new. */
+  readonly next: {
+    readonly cardId: string
+    readonly last4Digits: string
+    readonly brand: string
+    readonly expiryDate?: string
+  }
+  /** In the merchant's time. */
+  readonly now: Date
+}
+
+export interface StoredMethods {
+  /** One stored card, with the vault's key to it and its pseudo number; undefined also where it is an account. */
+  find(
+    merchantId: MerchantId,
+    customerId: CustomerId,
+    methodId: StoredMethodId,
+  ): Promise<StoredCard | undefined>
+  /** The cards of whoever the merchant knows by this id; empty for nobody. */
+  listRemembered(merchantId: MerchantId, merchantCustomerId: string): Promise<readonly StoredCard[]>
+  /** Puts another card in the place of one, for every customer of the merchant who keeps it. Returns for how many. */
+  replaceCard(replacement: CardReplacement): Promise<number>
+}
+
+export function createStoredMethods(
+  { writers }: Database,
+  customers: Pick<CustomerReader, 'findMethod' | 'listMethods' | 'byMerchantCustomerId'>,
+): StoredMethods {
+  return {
+    async find(merchantId, customerId, methodId) {
+      const found = await customers.findMethod(merchantId, customerId, methodId)
+      return found && isStoredCard(found) ? found : undefined
+    },
+
+    async listRemembered(merchantId, merchantCustomerId) {
+      const { customerId } = await customers.byMerchantCustomerId(merchantId, merchantCustomerId)
+      const kept = (customerId && (await customers.listMethods(merchantId, customerId))) ?? []
+      return kept.filter(isStoredCard)
+    },
+
+    async replaceCard({ merchantId, cardId, next, now }) {
+      // Who keeps both cards already keeps the old one as it is: two rows must not become the same card.
+      const { rowCount } = await writers.query(
+        `UPDATE stored_method m SET card_id = v.card_id, last4_digits = $4, brand = $5,
+           expiry_date = coalesce($6, m.expiry_date), updated_at = $7
+         FROM (SELECT card_id FROM vault_card WHERE merchant_id = $1 AND card_id = $3 AND sealed IS NOT NULL
+           AND doomed_at IS NULL FOR SHARE) v
+         WHERE m.merchant_id = $1 AND m.card_id = $2 AND ($2::uuid = $3::uuid OR NOT EXISTS (SELECT 1 FROM stored_method o
+           WHERE o.merchant_id = $1 AND o.customer_id = m.customer_id AND o.card_id = $3))`,
+        [merchantId, cardId, next.cardId, next.last4Digits, next.brand, next.expiryDate, now],
+      )
+      // Plans follow the stored method they lead to; one without a customer follows the card itself.
+      await writers.query(
+        `UPDATE payment_plan pl SET card_id = v.card_id, version = version + 1
+         FROM (SELECT card_id FROM vault_card WHERE merchant_id = $1 AND card_id = $3 AND sealed IS NOT NULL
+           AND doomed_at IS NULL FOR SHARE) v
+         WHERE pl.merchant_id || '' = $1 AND pl.card_id::text = $2::uuid::text AND $2::uuid <> $3::uuid
+           AND (pl.customer_id IS NULL OR NOT EXISTS (SELECT 1 FROM stored_method m WHERE m.merchant_id = $1
+             AND m.customer_id = pl.customer_id AND m.card_id = $2))`,
+        [merchantId, cardId, next.cardId],
+      )
+      return rowCount ?? 0
+    },
+  }
+}

@@ -1,0 +1,45 @@
+/** What must be true of events and their deliveries, whatever crashed before; see doctor-checks.ts. */
+import type { Check } from '#storage/doctor/payment-checks.ts'
+
+const event = `e.merchant_id, e.pay_id, e.x_id`
+
+const attemptsOf = `SELECT count(*) FROM event_attempt a WHERE a.merchant_id = e.merchant_id AND a.pay_id = e.pay_id
+  AND a.sequence = e.sequence`
+
+export const eventChecks: readonly Check[] = [
+  {
+    name: 'event-body',
+    sentence: 'Every event speaks of its own payment and operation, under its own number.',
+    broken: `SELECT ${event}, format('event %s speaks of payment %s, operation %s, number %s', e.sequence,
+        e.body->>'payId', e.body->>'xId', e.body->>'sequence') AS detail
+      FROM event e WHERE e.body->>'payId' IS DISTINCT FROM replace(e.pay_id::text, '-', '')
+        OR e.body->>'xId' IS DISTINCT FROM replace(e.x_id::text, '-', '')
+        OR e.body->>'sequence' IS DISTINCT FROM e.sequence::text`,
+  },
+  {
+    name: 'event-attempts',
+    sentence:
+      'The attempts of an event are numbered from 1 without a gap, and the event knows how many there are.',
+    broken: `SELECT ${event}, format('event %s: %s attempts, numbered to %s, the event knows of %s', e.sequence,
+        coalesce(a.count, 0), a.last, e.attempts) AS detail
+      FROM event e LEFT JOIN (SELECT merchant_id, pay_id, sequence, count(*) AS count, max(number) AS last,
+          min(number) AS first FROM event_attempt GROUP BY merchant_id, pay_id, sequence) a
+        USING (merchant_id, pay_id, sequence)
+      WHERE e.attempts <> coalesce(a.count, 0) OR a.first <> 1 OR a.last <> a.count
+        OR (e.round = 0 AND e.tries <> e.attempts)`,
+  },
+  {
+    name: 'event-delivered',
+    sentence: 'What is delivered was taken by its receiver with a 2xx, and what has failed was tried.',
+    broken: `SELECT ${event}, format('event %s is %s without an attempt that says so', e.sequence, e.status) AS detail
+      FROM event e WHERE (e.status = 'DELIVERED' AND (${attemptsOf} AND a.status BETWEEN 200 AND 299) = 0)
+        OR (e.status = 'FAILED' AND e.attempts = 0)`,
+  },
+  {
+    name: 'webhook-secret',
+    sentence: 'Every merchant has a secret that signs its webhooks.',
+    broken: `SELECT m.merchant_id, NULL::uuid AS pay_id, NULL::uuid AS x_id, 'no secret is valid' AS detail
+      FROM merchant m CROSS JOIN clock WHERE NOT EXISTS (SELECT 1 FROM webhook_secret s
+        WHERE s.merchant_id = m.merchant_id AND (s.expires_at IS NULL OR s.expires_at > clock.now))`,
+  },
+]

@@ -1,0 +1,59 @@
+/** What must be true of payment plans at any moment: each check is a query for what breaks it. */
+import type { Check } from '#storage/doctor/payment-checks.ts'
+
+const named = (id: string): string => `replace(${id}::text, '-', '')`
+
+const plan = `format('plan %s is %s', ${named('pl.plan_id')}, pl.status)`
+
+const hasTimer = `EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = pl.merchant_id AND t.pay_id = pl.initial_pay_id
+  AND t.x_id = pl.plan_id AND t.kind = 'PLAN')`
+
+const unapproved = `('AUTHORIZE_REQUEST', 'PENDING', 'FAILED')`
+
+export const planChecks: readonly Check[] = [
+  {
+    name: 'plan-of-payment',
+    sentence:
+      'A plan and its initial payment lead to each other, and every payment of a plan to one that is there.',
+    broken: `SELECT pl.merchant_id, pl.initial_pay_id AS pay_id, NULL::uuid AS x_id, ${plan} AS detail
+      FROM payment_plan pl LEFT JOIN payment p ON p.merchant_id = pl.merchant_id AND p.pay_id = pl.initial_pay_id
+      WHERE p.plan_id IS DISTINCT FROM pl.plan_id
+      UNION ALL
+      SELECT p.merchant_id, p.pay_id, NULL::uuid, format('no plan %s', ${named('p.plan_id')}) FROM payment p
+      WHERE p.plan_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payment_plan pl WHERE pl.merchant_id = p.merchant_id
+        AND pl.plan_id = p.plan_id)`,
+  },
+  {
+    name: 'plan-starts-with-approval',
+    sentence: 'A plan is PENDING while its initial payment is not approved, and only then.',
+    broken: `SELECT pl.merchant_id, p.pay_id, NULL::uuid AS x_id, ${plan} || format(', its payment %s', p.status) AS detail
+      FROM payment_plan pl JOIN payment p ON p.merchant_id = pl.merchant_id AND p.pay_id = pl.initial_pay_id
+      WHERE pl.status <> 'CANCELLED' AND (pl.status = 'PENDING') <> (p.status IN ${unapproved})`,
+  },
+  {
+    name: 'plan-timer',
+    sentence: 'An active plan that is charged by itself, or that ends, has a timer or a charge under way.',
+    broken: `SELECT pl.merchant_id, pl.initial_pay_id AS pay_id, NULL::uuid AS x_id, ${plan} || ' without a timer' AS detail
+      FROM payment_plan pl WHERE pl.status = 'ACTIVE' AND pl.charging_pay_id IS NULL AND NOT ${hasTimer}
+        AND (pl.recurring->>'expiryDate' IS NOT NULL
+          OR (pl.recurring->>'autoCharge' = 'true' AND pl.next_payment_date IS NOT NULL))`,
+  },
+  {
+    name: 'plan-charge-under-way',
+    sentence: 'The charge that a plan waits for is one of its payments, and has no outcome yet.',
+    broken: `SELECT pl.merchant_id, pl.charging_pay_id AS pay_id, NULL::uuid AS x_id, ${plan} || format(', its charge %s',
+        coalesce(p.status, 'is not there')) AS detail
+      FROM payment_plan pl LEFT JOIN payment p ON p.merchant_id = pl.merchant_id AND p.pay_id = pl.charging_pay_id
+        AND p.plan_id = pl.plan_id
+      WHERE pl.charging_pay_id IS NOT NULL AND p.status IS DISTINCT FROM 'PENDING'`,
+  },
+  {
+    name: 'plan-charged-once',
+    sentence: 'For each due day of a plan at most one automatic charge was approved or may still be.',
+    broken: `SELECT p.merchant_id, min(p.pay_id::text)::uuid AS pay_id, NULL::uuid AS x_id, format('plan %s: %s charges for %s',
+        ${named('p.plan_id')}, count(*), p.details->'planTurn'->'automatic'->>'dueDate') AS detail
+      FROM payment p WHERE p.plan_id IS NOT NULL AND p.status <> 'FAILED'
+        AND p.details->'planTurn'->'automatic' IS NOT NULL
+      GROUP BY p.merchant_id, p.plan_id, p.details->'planTurn'->'automatic'->>'dueDate' HAVING count(*) > 1`,
+  },
+]

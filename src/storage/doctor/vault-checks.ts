@@ -1,0 +1,31 @@
+/** What must be true of the vault's keys. Read with doctor-checks.ts, which has the rest. */
+import type { Check } from '#storage/doctor/payment-checks.ts'
+import { rootSecretName } from '#storage/vault/vault-store.ts'
+
+export const vaultChecks: readonly Check[] = [
+  {
+    name: 'card-has-data-key',
+    sentence: 'The data key that sealed a card is there.',
+    broken: `SELECT v.merchant_id, NULL::uuid AS pay_id, NULL::uuid AS x_id,
+        format('card %s is sealed with version %s', v.card_id, v.key_version) AS detail
+      FROM vault_card v WHERE v.sealed IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_key k
+        WHERE k.merchant_id = v.merchant_id AND k.key_version = v.key_version)`,
+  },
+  {
+    name: 'account-has-data-key',
+    sentence: 'The data key that sealed a bank account is there.',
+    broken: `SELECT v.merchant_id, NULL::uuid AS pay_id, NULL::uuid AS x_id,
+        format('account %s is sealed with version %s', v.account_id, v.key_version) AS detail
+      FROM vault_account v WHERE v.sealed IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_key k
+        WHERE k.merchant_id = v.merchant_id AND k.key_version = v.key_version)`,
+  },
+  {
+    name: 'one-master-key',
+    sentence:
+      'One master key wraps everything; where two do, a change was not finished: run keys rotate again.',
+    broken: `SELECT k.merchant_id, NULL::uuid AS pay_id, NULL::uuid AS x_id,
+        format('data key %s is wrapped with %s', k.key_version, k.master_key_id) AS detail
+      FROM vault_key k JOIN installation i ON i.name = '${rootSecretName}'
+      WHERE k.master_key_id <> split_part(i.value, ':', 1)`,
+  },
+]

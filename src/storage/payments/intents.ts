@@ -1,0 +1,73 @@
+/** Reading payment intents, and their rows for the group commit. Every query is scoped by merchant. */
+import { type IntentId, type MerchantId, type PayId, parseIntentId } from '#domain/ids.ts'
+import { isDecline } from '#domain/response-codes.ts'
+import type { Intent } from '#lifecycle/intent.ts'
+import type { PaymentStatus } from '#lifecycle/payment.ts'
+import type { IntentClaim } from '#storage/commit/change.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface IntentReader {
+  find(merchantId: MerchantId, intentId: IntentId): Promise<Intent | undefined>
+  /** Any text is asked about: what does not look like an id of ours is none. */
+  exists(merchantId: MerchantId, text: string): Promise<boolean>
+}
+
+interface IntentRow {
+  readonly request: Intent['request']
+  readonly expires_at: Date
+  readonly created_at: Date
+  readonly pay_id: PayId | null
+  readonly status: PaymentStatus | null
+  readonly declines: number
+  readonly failures: readonly string[]
+}
+
+export function createIntentReader({ readers }: Database): IntentReader {
+  async function find(merchantId: MerchantId, intentId: IntentId): Promise<Intent | undefined> {
+    const { rows } = await readers.query<IntentRow>({
+      name: 'intent_by_id',
+      text: `SELECT i.request, i.expires_at, i.created_at, i.declines, p.pay_id, p.status,
+               ARRAY(SELECT o.response_code FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
+                 AND o.type IN ('AUTHORIZATION', 'CONFIRM') AND o.state = 'FAILED') AS failures
+             FROM payment_intent i
+             LEFT JOIN payment p ON p.merchant_id = i.merchant_id AND p.pay_id = i.pay_id
+             WHERE i.merchant_id = $1 AND i.intent_id = $2`,
+      values: [merchantId, intentId],
+    })
+    return rows[0] && { merchantId, intentId, ...toIntent(rows[0]) }
+  }
+  return {
+    find,
+    async exists(merchantId, text) {
+      const intentId = parseIntentId(text)
+      return intentId !== undefined && (await find(merchantId, intentId)) !== undefined
+    },
+  }
+}
+
+const toIntent = (row: IntentRow): Omit<Intent, 'merchantId' | 'intentId'> => ({
+  request: row.request,
+  expiresAt: row.expires_at,
+  createdAt: row.created_at,
+  declines: row.declines + row.failures.filter(isDecline).length,
+  payment: row.pay_id && row.status ? { payId: row.pay_id, status: row.status } : undefined,
+})
+
+/** `c` is the change's number in its batch. */
+export const fromIntent = (intent: Intent, c: number) => ({
+  c,
+  merchant_id: intent.merchantId,
+  intent_id: intent.intentId,
+  request: intent.request,
+  expires_at: intent.expiresAt,
+  created_at: intent.createdAt,
+})
+
+export const fromIntentClaim = (claim: IntentClaim, c: number) => ({
+  c,
+  merchant_id: claim.merchantId,
+  intent_id: claim.intentId,
+  pay_id: claim.payId,
+  expected_pay_id: claim.expectedPayId,
+  declines: claim.declines,
+})

@@ -1,0 +1,169 @@
+/** Finding work that is due: timers whose time has come, and operations a dead process left without an answer. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { PoolClient } from 'pg'
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { TimerKind } from '#storage/commit/change.ts'
+import type { Database } from '#storage/database.ts'
+import { createInstallation } from '#storage/installation.ts'
+
+export interface ClaimedTimer {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly xId: XId
+  readonly kind: TimerKind
+  readonly attempt: number
+  readonly runAt: Date
+  /** How far the merchant's clock is ahead, read together with the time above: moving that clock moves both. */
+  readonly clockOffsetMs: number
+}
+
+export interface Orphan {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly xId: XId
+}
+
+export interface TimerClaim {
+  readonly now: Date
+  readonly limit: number
+  readonly leaseMs: number
+  /** All merchants unless given. */
+  readonly merchantId?: MerchantId
+}
+
+export interface WorkFinder {
+  /**
+   * Leases up to `limit` due timers to this process; one that is not settled in time becomes visible again. Of each
+   * payment the earliest only: what it does may set another one that comes before the rest.
+   */
+  claimTimers(options: TimerClaim): Promise<readonly ClaimedTimer[]>
+  /** The database's clock: the one that stamps operations as they are sent. */
+  now(): Promise<Date>
+  /** Operations that were sent before that time and are still SENT. */
+  findOrphans(options: { sentBefore: Date; limit: number }): Promise<readonly Orphan[]>
+  /** Says that everything sent before that time is answered or waits on a timer, so that no search goes back further. */
+  advanceMark(until: Date): Promise<void>
+  /** True while this process is the only gateway on the database; holds a shared claim from then on. */
+  claimAlone(): Promise<boolean>
+  close(): Promise<void>
+}
+
+const markName = 'orphans_found_until'
+
+/** Any number that nobody else locks: the letters "gate". */
+const gatewayLock = 0x67617465
+
+/** 200 ms: less than a gateway needs to start, so that none finds the place empty for long. */
+const claimPauseMs = 200
+
+export function createWorkFinder(database: Database): WorkFinder {
+  const installation = createInstallation(database)
+  let presence: PoolClient | undefined
+  let closed = false
+
+  async function hold(client: PoolClient): Promise<void> {
+    let given = false
+    let lost: Error | undefined
+    const giveBack = (error?: Error): void => {
+      if (!given) client.release(error)
+      given = true
+    }
+    // A connection that is out of the pool has nobody who listens: unheard, its end would be the end of the process.
+    client.once('error', error => {
+      lost = error
+      // Given back by close(): the pool listens again.
+      if (closed && presence !== client) return
+      giveBack(error)
+      database.readers.emit('error', error, client)
+      if (presence !== client) return
+      presence = undefined
+      void holdAgain()
+    })
+    try {
+      await client.query('SELECT pg_advisory_lock_shared($1)', [gatewayLock])
+    } catch (error) {
+      giveBack(error as Error)
+      throw error
+    }
+    // The answer and the end of the connection may come in one packet: then this is over before it began.
+    if (lost) throw lost
+    if (closed) giveBack()
+    else presence = client
+  }
+
+  /** The claim ends with its connection. Without it a newcomer would take our work for that of a dead process. */
+  async function holdAgain(): Promise<void> {
+    while (!closed && presence === undefined) {
+      try {
+        const client = await database.readers.connect()
+        if (closed) client.release()
+        else await hold(client)
+      } catch (error) {
+        database.readers.emit('error', error)
+        await delay(claimPauseMs)
+      }
+    }
+  }
+
+  return {
+    async claimTimers({ now, limit, leaseMs, merchantId }) {
+      const { rows } = await database.writers.query<ClaimedTimer>({
+        name: 'claim_timers',
+        text: `UPDATE timer t SET leased_until = $1::timestamptz + $3 * interval '1 millisecond'
+          FROM (SELECT merchant_id, pay_id, x_id, kind FROM timer d
+                WHERE run_at <= $1 AND ($4::text IS NULL OR merchant_id = $4) AND (leased_until IS NULL OR leased_until <= $1)
+                  AND NOT EXISTS (SELECT 1 FROM timer e WHERE e.merchant_id = d.merchant_id AND e.pay_id = d.pay_id
+                                  AND e.run_at < d.run_at)
+                ORDER BY run_at LIMIT $2 FOR UPDATE SKIP LOCKED) due
+          WHERE t.merchant_id = due.merchant_id AND t.pay_id = due.pay_id AND t.x_id = due.x_id AND t.kind = due.kind
+          RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.x_id AS "xId", t.kind, t.attempt,
+            t.run_at AS "runAt",
+            coalesce((SELECT m.clock_offset_ms FROM merchant m WHERE m.merchant_id = t.merchant_id), 0) AS "clockOffsetMs"`,
+        values: [now, limit, leaseMs, merchantId],
+      })
+      return rows
+    },
+
+    async now() {
+      const { rows } = await database.writers.query<{ now: Date }>('SELECT now()')
+      if (!rows[0]) throw new Error('the database does not tell the time')
+      return rows[0].now
+    },
+
+    async findOrphans({ sentBefore, limit }) {
+      const mark = (await installation.read(markName)) ?? '-infinity'
+      const { rows } = await database.readers.query<Orphan>(
+        `SELECT merchant_id AS "merchantId", pay_id AS "payId", x_id AS "xId" FROM operation
+         WHERE sent_at >= $1::timestamptz AND sent_at < $2 AND state = 'SENT' ORDER BY sent_at LIMIT $3`,
+        [mark, sentBefore, limit],
+      )
+      return rows
+    },
+
+    async advanceMark(until) {
+      await database.writers.query(
+        `INSERT INTO installation (name, value) VALUES ($1, $2::timestamptz::text) ON CONFLICT (name)
+         DO UPDATE SET value = greatest(installation.value::timestamptz, excluded.value::timestamptz)::text`,
+        [markName, until],
+      )
+    },
+
+    async claimAlone() {
+      const client = await database.readers.connect()
+      const { rows } = await client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [
+        gatewayLock,
+      ])
+      const alone = rows[0]?.alone === true
+      // The shared claim is taken before the exclusive one is given back, so that nobody can slip in between.
+      await hold(client)
+      if (alone) await client.query('SELECT pg_advisory_unlock($1)', [gatewayLock])
+      return alone
+    },
+
+    async close() {
+      closed = true
+      presence?.release()
+      presence = undefined
+    },
+  }
+}

@@ -1,0 +1,78 @@
+/** Many cards of the vault at once: keeping them, and reading back what stands for them. Knows nothing of what is inside. */
+import type { MerchantId } from '#domain/ids.ts'
+import type { CardRow } from '#storage/commit/change.ts'
+import { fromCard } from '#storage/commit/rows.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface KeptCard {
+  readonly cardId: string
+  readonly pseudoNumber: string
+  readonly expiryDate?: string
+}
+
+export interface CardBook {
+  /** Writes the cards that the vault does not hold yet, all or none. False: one of them needs another pseudo number. */
+  keep(cards: readonly CardRow[]): Promise<boolean>
+  /** By card id, as they stand. */
+  read(merchantId: MerchantId, cardIds: readonly string[]): Promise<ReadonlyMap<string, KeptCard>>
+  /** From now on the card's pseudo number brings this date. */
+  renew(merchantId: MerchantId, cardId: string, expiryDate: string): Promise<void>
+}
+
+export function createCardBook({ writers }: Database): CardBook {
+  return {
+    async keep(cards) {
+      if (cards.length === 0) return true
+      try {
+        await writers.query({ ...keepStatement, values: [JSON.stringify(cards.map(fromCard))] })
+        return true
+      } catch (error) {
+        const { code, constraint } = error as { code?: string; constraint?: string }
+        if (code === '23505' && constraint === 'vault_card_by_pseudo_number') return false
+        throw error
+      }
+    },
+    async read(merchantId, cardIds) {
+      // From the pool that writes: what was kept a moment ago must be seen.
+      const { rows } = await writers.query<{
+        card_id: string
+        pseudo_number: string
+        expiry_date: string | null
+      }>({ ...readStatement, values: [merchantId, cardIds] })
+      return new Map(
+        rows.map(row => [
+          row.card_id,
+          { cardId: row.card_id, pseudoNumber: row.pseudo_number, expiryDate: row.expiry_date ?? undefined },
+        ]),
+      )
+    },
+    async renew(merchantId, cardId, expiryDate) {
+      await writers.query({ ...renewStatement, values: [merchantId, cardId, expiryDate] })
+    },
+  }
+}
+
+/** In the order of ids, so that two requests with the same cards wait instead of deadlocking. */
+const keepStatement = {
+  name: 'vault_card_keep',
+  text: `INSERT INTO vault_card (merchant_id, card_id, pseudo_number, key_version, sealed, expiry_date)
+    SELECT DISTINCT ON (merchant_id, card_id) merchant_id, card_id, pseudo_number, key_version, sealed, expiry_date
+    FROM json_to_recordset($1::json) AS r(merchant_id text, card_id uuid, pseudo_number text, key_version integer,
+      sealed bytea, expiry_date text)
+    ORDER BY merchant_id, card_id
+    ON CONFLICT (merchant_id, card_id) DO UPDATE
+    SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL
+    WHERE vault_card.sealed IS NULL`,
+}
+
+const readStatement = {
+  name: 'vault_card_read',
+  text: `SELECT card_id, pseudo_number, expiry_date FROM vault_card
+    WHERE merchant_id = $1 AND card_id = ANY($2::uuid[])`,
+}
+
+const renewStatement = {
+  name: 'vault_card_renew',
+  text: `UPDATE vault_card SET expiry_date = $3
+    WHERE merchant_id = $1 AND card_id = $2 AND expiry_date IS DISTINCT FROM $3`,
+}

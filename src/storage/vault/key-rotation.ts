@@ -1,0 +1,184 @@
+/**
+ * What a change of keys reads and writes: the root secret, data keys and sealed numbers by the batch. On a connection of its own, which
+ * holds a lock, so that two changes never run side by side. Knows nothing of what is inside the keys.
+ */
+import pg from 'pg'
+import type { MerchantId } from '#domain/ids.ts'
+import { rootSecretName, type WrappedKey } from '#storage/vault/vault-store.ts'
+
+export interface MerchantKey extends WrappedKey {
+  readonly merchantId: MerchantId
+}
+
+export interface RotationStore {
+  /** The id of the master key and what it wraps, with a colon between. */
+  readRoot(): Promise<string>
+  /** False when it is not that any more. */
+  replaceRoot(expected: string, value: string): Promise<boolean>
+  /** Data keys that another master key than this wraps. */
+  findOthers(masterKeyId: string, limit: number): Promise<readonly MerchantKey[]>
+  /** Each as it was read, and as it is to be; a row that has changed meanwhile is left alone. */
+  rewrap(changes: readonly { readonly from: MerchantKey; readonly to: MerchantKey }[]): Promise<void>
+  /** Merchants after that one in order, with the version of their newest data key. */
+  findNewest(
+    after: string,
+    limit: number,
+  ): Promise<readonly { readonly merchantId: MerchantId; readonly keyVersion: number }[]>
+  insertKey(key: MerchantKey): Promise<void>
+  findKeys(merchantIds: readonly MerchantId[]): Promise<readonly MerchantKey[]>
+  /** Numbers after that one in order that are sealed with an older data key than their merchant's newest. */
+  findOlder(holding: Holding, after: Position | undefined, limit: number): Promise<readonly KeptNumber[]>
+  /** Each as it was read, and as it is to be; one that has changed meanwhile is left alone. Returns how many. */
+  reseal(
+    holding: Holding,
+    changes: readonly { readonly from: KeptNumber; readonly to: KeptNumber }[],
+  ): Promise<number>
+  close(): Promise<void>
+}
+
+/** Where numbers lie sealed. */
+export type Holding = 'cards' | 'accounts'
+
+const holdings = {
+  cards: { table: 'vault_card', id: 'card_id' },
+  accounts: { table: 'vault_account', id: 'account_id' },
+} as const
+
+export interface Position {
+  readonly merchantId: MerchantId
+  /** The id of the card or account. */
+  readonly heldId: string
+}
+
+export interface KeptNumber extends Position {
+  readonly keyVersion: number
+  readonly sealed: Buffer
+}
+
+/** Any number that nobody else locks: the letters "keys". */
+const rotationLock = 0x6b657973
+
+/** 10 s: a host that drops packets would otherwise keep us silent for minutes. */
+const connectTimeoutMs = 10_000
+
+/** Undefined: somebody else is changing keys right now. */
+export async function openRotationStore(databaseUrl: string): Promise<RotationStore | undefined> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: 'tollgate keys',
+  })
+  // What breaks is told by the statement that was running; without a listener it would also end the process.
+  client.on('error', () => {})
+  await client.connect()
+  const { rows } = await client.query<{ held: boolean }>('SELECT pg_try_advisory_lock($1) AS held', [
+    rotationLock,
+  ])
+  if (rows[0]?.held) return createRotationStore(client)
+  await client.end()
+  return undefined
+}
+
+function createRotationStore(client: pg.Client): RotationStore {
+  return {
+    async readRoot() {
+      const { rows } = await client.query<{ value: string }>(
+        'SELECT value FROM installation WHERE name = $1',
+        [rootSecretName],
+      )
+      if (!rows[0]) throw new Error('the installation has no root secret')
+      return rows[0].value
+    },
+    async replaceRoot(expected, value) {
+      const { rowCount } = await client.query(
+        'UPDATE installation SET value = $3 WHERE name = $1 AND value = $2',
+        [rootSecretName, expected, value],
+      )
+      return rowCount === 1
+    },
+    async findOthers(masterKeyId, limit) {
+      const { rows } = await client.query<MerchantKey>(
+        `SELECT merchant_id AS "merchantId", key_version AS "keyVersion", wrapped, master_key_id AS "masterKeyId"
+         FROM vault_key WHERE master_key_id <> $1 ORDER BY merchant_id, key_version LIMIT $2`,
+        [masterKeyId, limit],
+      )
+      return rows
+    },
+    async rewrap(changes) {
+      await client.query(
+        `UPDATE vault_key t SET wrapped = i.wrapped, master_key_id = i.to_id
+         FROM unnest($1::text[], $2::integer[], $3::text[], $4::text[], $5::bytea[])
+           AS i(merchant_id, key_version, from_id, to_id, wrapped)
+         WHERE t.merchant_id = i.merchant_id AND t.key_version = i.key_version AND t.master_key_id = i.from_id`,
+        [
+          changes.map(({ from }) => from.merchantId),
+          changes.map(({ from }) => from.keyVersion),
+          changes.map(({ from }) => from.masterKeyId),
+          changes.map(({ to }) => to.masterKeyId),
+          changes.map(({ to }) => to.wrapped),
+        ],
+      )
+    },
+    ...createRenewal(client),
+    close: () => client.end(),
+  }
+}
+
+type Renewal = Pick<RotationStore, 'findNewest' | 'insertKey' | 'findKeys' | 'findOlder' | 'reseal'>
+
+function createRenewal(client: pg.Client): Renewal {
+  return {
+    async findNewest(after, limit) {
+      const { rows } = await client.query<{ merchantId: MerchantId; keyVersion: number }>(
+        `SELECT merchant_id AS "merchantId", max(key_version) AS "keyVersion" FROM vault_key WHERE merchant_id > $1
+         GROUP BY merchant_id ORDER BY merchant_id LIMIT $2`,
+        [after, limit],
+      )
+      return rows
+    },
+    async insertKey({ merchantId, keyVersion, wrapped, masterKeyId }) {
+      await client.query(
+        'INSERT INTO vault_key (merchant_id, key_version, wrapped, master_key_id) VALUES ($1, $2, $3, $4)',
+        [merchantId, keyVersion, wrapped, masterKeyId],
+      )
+    },
+    async findKeys(merchantIds) {
+      const { rows } = await client.query<MerchantKey>(
+        `SELECT merchant_id AS "merchantId", key_version AS "keyVersion", wrapped, master_key_id AS "masterKeyId"
+         FROM vault_key WHERE merchant_id = ANY($1) ORDER BY key_version`,
+        [merchantIds],
+      )
+      return rows
+    },
+    async findOlder(holding, after, limit) {
+      const { table, id } = holdings[holding]
+      const { rows } = await client.query<KeptNumber>(
+        // As 32 hex digits, because numbers are bound to their place in that spelling.
+        `SELECT v.merchant_id AS "merchantId", replace(v.${id}::text, '-', '') AS "heldId",
+           v.key_version AS "keyVersion", v.sealed FROM ${table} v
+         WHERE ($1::text IS NULL OR (v.merchant_id, v.${id}) > ($1, $2::uuid)) AND v.sealed IS NOT NULL
+           AND v.key_version < (SELECT max(k.key_version) FROM vault_key k WHERE k.merchant_id = v.merchant_id)
+         ORDER BY v.merchant_id, v.${id} LIMIT $3`,
+        [after?.merchantId, after?.heldId, limit],
+      )
+      return rows
+    },
+    async reseal(holding, changes) {
+      const { table, id } = holdings[holding]
+      const { rowCount } = await client.query(
+        `UPDATE ${table} t SET sealed = i.new, key_version = i.to_version
+         FROM unnest($1::text[], $2::uuid[], $3::bytea[], $4::bytea[], $5::integer[])
+           AS i(merchant_id, held_id, old, new, to_version)
+         WHERE t.merchant_id = i.merchant_id AND t.${id} = i.held_id AND t.sealed = i.old`,
+        [
+          changes.map(({ from }) => from.merchantId),
+          changes.map(({ from }) => from.heldId),
+          changes.map(({ from }) => from.sealed),
+          changes.map(({ to }) => to.sealed),
+          changes.map(({ to }) => to.keyVersion),
+        ],
+      )
+      return rowCount ?? 0
+    },
+  }
+}

@@ -1,0 +1,201 @@
+/** The documents cannot lie: their examples are executed, their tables, links and paths compared with what is there. */
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { variables } from '#config.ts'
+import { testCards } from '#connectors/simulator/test-numbers.ts'
+import { endpoints } from '#endpoints/index.ts'
+import { createMetrics } from '#http/telemetry/metrics.ts'
+import { tollgate } from '#test/support/command-line.ts'
+import { createTestDatabase } from '#test/support/database.ts'
+import {
+  compareShown,
+  type Document,
+  type Fence,
+  listAnchors,
+  listFences,
+  listLinks,
+  listPaths,
+  projectRoot,
+  readDocument,
+  readDocuments,
+  readTables,
+  splitWords,
+  toRequest,
+} from '#test/support/docs.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import manifest from '../../package.json' with { type: 'json' }
+import lock from '../../package-lock.json' with { type: 'json' }
+
+const documents = readDocuments()
+const readme = readDocument('README.md')
+const operating = readDocument('docs/operating.md')
+
+describe('the examples of the README', () => {
+  const fences = listFences(readme)
+  const examples = fences.flatMap((fence, index) => {
+    const shown = fences[index + 1]
+    return fence.info === 'sh run' && shown ? [{ line: fence.line, fence, shown }] : []
+  })
+  let gateway: TestGateway
+  let payId: string | undefined
+  beforeAll(async () => {
+    gateway = await startTestGateway()
+  })
+  afterAll(() => gateway.stop())
+
+  test('there are some, and each is followed by its answer', () => {
+    expect(examples.length).toBeGreaterThan(0)
+    expect(examples.filter(({ shown }) => !/^json( \d{3})?$/.test(shown.info))).toEqual([])
+  })
+
+  async function send(words: readonly string[]): Promise<{ status: number; body: { payId?: string } }> {
+    const { verb, url, headers, body } = toRequest(words)
+    const response = await fetch(url, { method: verb, headers, ...(body === undefined ? {} : { body }) })
+    return { status: response.status, body: (await response.json()) as { payId?: string } }
+  }
+
+  /** In their order: a later one speaks of the payment that an earlier one made. */
+  test.each(examples)('line $line', async ({ fence, shown }) => {
+    const words = splitWords(fence.content, {
+      TOLLGATE_API: `${gateway.url}/api/v2`,
+      TOLLGATE_MERCHANT: gateway.merchantId,
+      TOLLGATE_KEY: gateway.apiKey,
+      ...(payId === undefined ? {} : { PAY_ID: payId }),
+    })
+    if (words[0] === 'npm') return checkCommand(words, shown)
+    const { status, body } = await send(words)
+    expect(`json ${status}`).toBe(shown.info)
+    expect(compareShown(JSON.parse(shown.content), body)).toEqual([])
+    payId = body.payId ?? payId
+  })
+
+  async function checkCommand(words: readonly string[], shown: Fence): Promise<void> {
+    expect(words.slice(0, 5)).toEqual(['npm', 'run', '--silent', 'tollgate', '--'])
+    const database = await createTestDatabase()
+    const folder = await mkdtemp(join(tmpdir(), 'tollgate-docs-'))
+    try {
+      const env = { DATABASE_URL: database.url, TOLLGATE_DATA: folder }
+      const { code, stdout, stderr } = await tollgate(words.slice(5), env)
+      expect(code, stderr).toBe(0)
+      expect(compareShown(JSON.parse(shown.content), JSON.parse(stdout))).toEqual([])
+    } finally {
+      await database.drop()
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+})
+
+describe('what the README promises', () => {
+  test('the two commands stand alone in their fences, and their scripts exist', () => {
+    const fences = listFences(readme).map(({ content }) => content)
+    expect(fences).toContain('npm ci && npm start')
+    expect(fences).toContain('npm ci && npm test')
+    expect(Object.keys(manifest.scripts)).toEqual(
+      expect.arrayContaining(['start', 'test', 'tollgate', 'bench']),
+    )
+  })
+
+  test('its endpoints are those of the table', () => {
+    const shown = readTables(readme, 'verb').map(([verb, path]) => `${verb} ${path}`)
+    expect(shown.sort()).toEqual(endpoints.map(({ verb, path }) => `${verb} ${path}`).sort())
+  })
+
+  test('its test cards are those of the simulator, with what create says', () => {
+    const shown = readTables(readme, 'number').map(([number, create = '']) => ({ number, says: create }))
+    expect(shown.map(({ number }) => number)).toEqual(testCards.map(({ number }) => number))
+    const wrong = shown.filter(({ says }, index) => {
+      const { decline, fault } = testCards[index]?.scenario ?? {}
+      const detail = fault === 'lost_request' ? '0391' : decline
+      if (fault === 'lost_answer') return !says.startsWith('PENDING')
+      return !says.startsWith(detail === undefined ? 'approved' : `declined 2100${detail}`)
+    })
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('tables', () => {
+  test('operating.md lists every variable with its default, and no other', () => {
+    const shown = readTables(operating, 'variable').map(([name, , fallback]) => ({ name, default: fallback }))
+    expect(shown).toEqual(variables.map(({ name, default: fallback }) => ({ name, default: fallback })))
+  })
+
+  test('operating.md lists every metric of ours, and no other', async () => {
+    const { registry } = createMetrics({ registry: new Registry(), processMetrics: false })
+    const shown = readTables(operating, 'metric').map(([name]) => name)
+    expect(shown).toEqual((await registry.getMetricsAsJSON()).map(({ name }) => name))
+  })
+
+  test('dependencies.md describes every direct dependency, and nothing else', () => {
+    const { dependencies, optionalDependencies, devDependencies } = manifest
+    const direct = { ...dependencies, ...optionalDependencies, ...devDependencies }
+    const packages: Record<string, { license?: string; hasInstallScript?: boolean }> = lock.packages
+    const expected = Object.keys(direct).map(name => {
+      const entry = packages[`node_modules/${name}`]
+      return { name, script: entry?.hasInstallScript ? 'yes' : 'none', licence: entry?.license }
+    })
+    const rows = readTables(readDocument('docs/dependencies.md'), 'package')
+    expect(rows.map(([name, , , script, licence]) => ({ name, script, licence }))).toEqual(expected)
+    expect(rows.filter(row => row.length !== 5 || row.includes(''))).toEqual([])
+  })
+
+  test('dependencies.md describes every override', () => {
+    const { text } = readDocument('docs/dependencies.md')
+    const missing = Object.entries(manifest.overrides).filter(
+      ([name, version]) => !text.includes(`\`${name}\``) || !text.includes(version),
+    )
+    expect(missing).toEqual([])
+  })
+
+  test('the lock file names no place to download from', () => {
+    expect(Object.values(lock.packages).filter(entry => 'resolved' in entry)).toEqual([])
+  })
+
+  test('the glossary is in order and has each word once', () => {
+    const words = readTables(readDocument('docs/glossary.md'), 'word').map(([word = '']) =>
+      word.replaceAll('*', '').toLowerCase(),
+    )
+    expect(words.length).toBeGreaterThan(0)
+    expect(words).toEqual([...new Set(words)].sort())
+  })
+})
+
+test('decisions have a number each and are listed with their titles', () => {
+  const decisions = documents.filter(({ path }) => /^docs\/decisions\/\d/.test(path))
+  const titles = decisions.map(({ text }) => text.slice(2, text.indexOf('\n')))
+  // Gaps are allowed: a number that was given out to work in progress is not given to another.
+  const numbers = decisions.map(({ path }) => path.slice(15, 19))
+  expect(new Set(numbers).size).toBe(numbers.length)
+  const listed = listedDecisions(readDocument('docs/decisions/README.md'))
+  expect(listed).toEqual(
+    decisions.map(({ path }, index) => `[${titles[index]?.slice(5)}](${path.slice(15)})`),
+  )
+  expect(titles.map(title => title.slice(0, 4))).toEqual(numbers)
+})
+
+const listedDecisions = ({ text }: Document): string[] => text.match(/\[.+\]\(\d{4}-.+\.md\)/g) ?? []
+
+describe.each(documents)('$path', document => {
+  test('its links lead somewhere', () => {
+    const broken = listLinks(document).filter(link => {
+      const [file = '', anchor] = link.split('#')
+      const target = file === '' ? document.path : join(dirname(document.path), file)
+      if (!existsSync(join(projectRoot, target))) return true
+      return anchor !== undefined && !listAnchors(readDocument(target)).includes(anchor)
+    })
+    expect(broken).toEqual([])
+  })
+
+  test('the files it names exist', () => {
+    expect(listPaths(document).filter(path => !existsSync(join(projectRoot, path)))).toEqual([])
+  })
+
+  test('it names no folder of somebody’s machine and no place to download from', () => {
+    const foreign =
+      /(?<![\w.])\/(home|root|Users|work|tmp|var|opt)\b|[a-z]:\\|registry\.|npmjs|\.pkg\.github/i
+    expect(document.text.split('\n').filter(line => foreign.test(line))).toEqual([])
+  })
+})

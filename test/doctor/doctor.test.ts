@@ -1,0 +1,359 @@
+/** `doctor` on a database that has seen every kind of payment, and on copies of it that were broken on purpose. */
+import { rmSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type CheckResult, examine } from '#storage/doctor/doctor.ts'
+import { checks } from '#storage/doctor/payment-checks.ts'
+import { makeDataFolder, tollgate } from '#test/support/command-line.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+
+let database: TestDatabase
+let whileServing: readonly CheckResult[]
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const gateway = await startTestGateway({ databaseUrl: database.url })
+  try {
+    await makeHistory(gateway)
+    whileServing = await examine(database.url)
+  } finally {
+    await gateway.stop()
+  }
+})
+
+afterAll(() => database.drop())
+
+const manual = { captureMethod: { type: 'MANUAL' } }
+const delayed = (delayedHours: number) => ({ captureMethod: { type: 'DELAYED', delayed: { delayedHours } } })
+const eur = (value: number) => ({ value, currency: 'EUR' })
+
+/** Every payment is found again by its transId, which says what became of it. */
+async function makeHistory({ call }: TestGateway): Promise<void> {
+  async function post(path: string, body: object, expected: string, key?: string) {
+    const answer = await call('POST', path, body, key ? { 'idempotency-key': key } : {})
+    expect([path, answer.body.status ?? answer.status, answer.body]).toEqual([path, expected, answer.body])
+    return answer.body
+  }
+  const create = (transId: string, change: object, expected: string, key?: string) =>
+    post('/payments', cardPayment({ transId, ...change }), expected, key)
+  const onto = (
+    payId: string,
+    operation: string,
+    value: number,
+    more: { key?: string; body?: object } = {},
+  ) =>
+    post(
+      `/payments/${payId}/${operation}`,
+      { transId: 'later', amount: eur(value), ...more.body },
+      'OK',
+      more.key,
+    )
+  const advance = (duration: string) => call('POST', '/test/clock', { advance: duration })
+  const order = { card: { eventToken: 'ORDER' } }
+
+  await create('lapsed', manual, 'AUTHORIZED')
+  const lapsedInPart = await create('lapsed in part', manual, 'AUTHORIZED')
+  await onto(lapsedInPart.payId, 'captures', 400)
+  await create('expired', order, 'AUTHORIZE_REQUEST')
+  await create('settled', { card: { number: '4000000000000101' } }, 'PENDING', 'settled-key')
+  await create('fired', delayed(2), 'CAPTURE_REQUEST')
+  await create('misfired', { ...delayed(150), card: { number: '4000000000000341' } }, 'CAPTURE_REQUEST')
+  await advance('P8D')
+
+  await create('auto', {}, 'OK', 'auto-key')
+  await create('other card', { card: { number: '5555555555554444' } }, 'OK')
+  await create('declined', { card: { number: '4000000000000002' } }, 'FAILED')
+  await create('never arrived', { card: { number: '4000000000000259' } }, 'FAILED')
+  await create('manual', manual, 'AUTHORIZED', 'manual-key')
+  await create('delayed', delayed(5), 'CAPTURE_REQUEST')
+  await create('order', order, 'AUTHORIZE_REQUEST', 'order-key')
+
+  const confirmed = await create('confirmed', order, 'AUTHORIZE_REQUEST')
+  await onto(confirmed.payId, 'confirms', 900, { key: 'confirm-key' })
+  const partial = await create('partial', manual, 'AUTHORIZED')
+  await onto(partial.payId, 'captures', 400, { key: 'capture-key' })
+  const closed = await create('closed', manual, 'AUTHORIZED')
+  await onto(closed.payId, 'captures', 400, { body: { captureMethod: { manual: { final: true } } } })
+  const reversed = await create('reversed', manual, 'AUTHORIZED')
+  await onto(reversed.payId, 'reversals', 1000)
+  const partlyReversed = await create('partly reversed', manual, 'AUTHORIZED')
+  await onto(partlyReversed.payId, 'reversals', 400)
+  const raised = await create('raised', manual, 'AUTHORIZED')
+  await onto(raised.payId, 'incrementals', 500)
+  const twice = await create('twice', manual, 'AUTHORIZED')
+  const captures = [await onto(twice.payId, 'captures', 600), await onto(twice.payId, 'captures', 400)]
+  for (const [n, value] of [500, 100].entries()) {
+    const { providerTransactionId } = captures[n].paymentMethods.card
+    await onto(twice.payId, 'refunds', value, {
+      body: { paymentMethods: { card: { providerTransactionId } } },
+    })
+  }
+  const refunded = await create('refunded', {}, 'OK')
+  await onto(refunded.payId, 'refunds', 600)
+  await call('POST', '/test/faults', { operation: 'REFUND', fault: 'lost_answer', times: 1 })
+  const unsure = { transId: 'later', amount: eur(200) }
+  await post(`/payments/${refunded.payId}/refunds`, unsure, 'PENDING', 'refund-key')
+  const refused = { transId: 'later', amount: eur(9999) }
+  await post(`/payments/${refunded.payId}/refunds`, refused, 'FAILED', 'refused-key')
+  await call(
+    'PATCH',
+    `/payments/${refunded.payId}`,
+    { metadata: { a: 1 } },
+    { 'idempotency-key': 'patch-key' },
+  )
+  const card = {
+    number: '4111111111111111',
+    cardholderName: 'Ada Lovelace',
+    expiryDate: '203012',
+    brand: 'visa',
+  }
+  await post(
+    '/payments/refunds',
+    { transId: 'credit', amount: eur(70), paymentMethods: { card } },
+    'OK',
+    'credit-key',
+  )
+  await create('unknown', { card: { number: '4000000000000101' } }, 'PENDING', 'unknown-key')
+}
+
+const findings = (results: readonly CheckResult[]) => results.filter(({ found }) => found > 0)
+
+test('finds nothing after every kind of payment, with the server running and without it', async () => {
+  expect(findings(whileServing)).toEqual([])
+  expect(findings(await examine(database.url))).toEqual([])
+  expect(whileServing.map(({ name }) => name)).toEqual(checks.map(({ name }) => name))
+})
+
+test('the history holds every status, every operation and every timer', async () => {
+  const distinct = async (text: string) =>
+    (await queryRows<{ x: string }>(database.url, text)).map(({ x }) => x)
+  expect(await distinct('SELECT DISTINCT status AS x FROM payment ORDER BY 1')).toEqual(
+    ['AUTHORIZED', 'AUTHORIZE_REQUEST', 'CAPTURE_REQUEST', 'FAILED', 'OK', 'PENDING', 'REVERSED'].toSorted(),
+  )
+  expect(await distinct('SELECT DISTINCT type AS x FROM operation ORDER BY 1')).toHaveLength(7)
+  expect(await distinct('SELECT DISTINCT kind AS x FROM timer ORDER BY 1')).toEqual([
+    'CAPTURE',
+    'EXPIRE',
+    'INQUIRY',
+    'LAPSE',
+  ])
+  expect(
+    await distinct('SELECT DISTINCT p.trans_id AS x FROM event JOIN payment p USING (merchant_id, pay_id)'),
+  ).toEqual(expect.arrayContaining(['lapsed', 'lapsed in part', 'expired', 'settled', 'fired', 'misfired']))
+})
+
+const of = (transId: string): string => `pay_id = (SELECT pay_id FROM payment WHERE trans_id = '${transId}')`
+const set = (change: string, transId: string): string =>
+  `UPDATE payment SET ${change} WHERE trans_id = '${transId}'`
+const setOperation = (change: string, transId: string, type: string): string =>
+  `UPDATE operation SET ${change} WHERE ${of(transId)} AND type = '${type}'`
+const forget = (kind: string, transId: string): string =>
+  `DELETE FROM timer WHERE kind = '${kind}' AND ${of(transId)}`
+const drop = (constraint: string): string => `ALTER TABLE payment DROP CONSTRAINT ${constraint}`
+const strayTimer = `INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
+  SELECT merchant_id, pay_id, gen_random_uuid(), 'LAPSE', now(), 0 FROM payment WHERE trans_id = 'manual'`
+const swapRefunds = `UPDATE operation SET details = jsonb_set(details::jsonb, '{refundOf}', to_jsonb(
+    (SELECT replace(x_id::text, '-', '') FROM operation WHERE ${of('twice')} AND type = 'CAPTURE' AND amount = 400)))::json
+  WHERE ${of('twice')} AND type = 'REFUND' AND amount = 500`
+const shareReference = `UPDATE operation SET x_id = (SELECT x_id FROM operation WHERE ${of('manual')} AND sequence = 1)
+  WHERE ${of('declined')}`
+const withoutAnswer = (key: string) =>
+  `UPDATE idempotency_key SET answer_status = NULL, answer_body = NULL WHERE key = '${key}'`
+const sentAgo = (age: string) =>
+  setOperation(
+    `state = 'SENT', sent_at = now() - interval '${age}', updated_at = updated_at - interval '${age}'`,
+    'unknown',
+    'AUTHORIZATION',
+  )
+const olderBy = (age: string, transId: string, type: string) =>
+  setOperation(`created_at = created_at - interval '${age}'`, transId, type)
+
+describe('finds what was broken, and nothing else', () => {
+  // Each line: what was done to the data, and the checks that find it.
+  test.each<[string, string[], ...string[]]>([
+    [set('authorized = authorized + 1', 'manual'), ['authorized-sum']],
+    [set('authorized = authorized + 100', 'confirmed'), ['authorized-sum']],
+    [setOperation(`state = 'FAILED'`, 'raised', 'INCREMENTAL'), ['authorized-sum']],
+    [set('captured = captured - 1', 'partial'), ['captured-sum']],
+    [set('capturing = 1', 'manual'), ['capturing-sum']],
+    [set('reversed = reversed - 1', 'partly reversed'), ['reversed-sum']],
+    [set('reversing = 1', 'manual'), ['reversing-sum']],
+    [set('refunded = refunded + 1', 'refunded'), ['refunded-sum']],
+    [set('refunding = refunding - 1', 'refunded'), ['refunding-sum']],
+    [
+      set('authorized = 300', 'partial'),
+      ['capture-ceiling'],
+      drop('payment_captures_within_ceiling'),
+      setOperation('amount = 300', 'partial', 'AUTHORIZATION'),
+    ],
+    [
+      set('captured = 700', 'refunded'),
+      ['refund-ceiling', 'refund-per-capture'],
+      drop('payment_refunds_within_captures'),
+      setOperation('amount = 700', 'refunded', 'CAPTURE'),
+    ],
+    [swapRefunds, ['refund-per-capture']],
+    [setOperation(`details = '{}'`, 'twice', 'REFUND'), ['refund-per-capture']],
+    [set(`status = 'AUTHORIZED'`, 'partial'), ['status-fits-sums']],
+    [set(`status = 'CAPTURE_REQUEST'`, 'manual'), ['status-fits-sums', 'capture-timer']],
+    [set(`status = 'OK'`, 'manual'), ['status-fits-sums']],
+    [set(`status = 'OK'`, 'lapsed'), ['status-fits-sums'], drop('payment_dead_holds_nothing')],
+    [set(`status = 'REVERSED', live = false`, 'partly reversed'), ['status-fits-sums']],
+    [set(`status = 'AUTHORIZED', live = true`, 'reversed'), ['status-fits-sums']],
+    [set('live = true', 'declined'), ['status-fits-sums'], drop('payment_dead_holds_nothing')],
+    [set(`status = 'PENDING'`, 'credit'), ['status-fits-sums', 'status-fits-operations']],
+    [setOperation(`state = 'FAILED'`, 'unknown', 'AUTHORIZATION'), ['status-fits-operations']],
+    [setOperation(`state = 'AUTHORIZE_REQUEST'`, 'declined', 'AUTHORIZATION'), ['status-fits-operations']],
+    [setOperation(`state = 'FAILED'`, 'order', 'AUTHORIZATION'), ['status-fits-operations']],
+    [set(`trans_id = 'manual'`, 'auto'), ['live-trans-ids'], 'DROP INDEX payment_live_by_trans_id'],
+    [setOperation('sequence = 7', 'auto', 'CAPTURE'), ['operation-numbers']],
+    [`DELETE FROM operation WHERE ${of('declined')}`, ['operation-numbers']],
+    [shareReference, ['operation-references']],
+    [forget('INQUIRY', 'unknown'), ['unanswered-asked']],
+    [sentAgo('11 minutes'), ['unanswered-asked'], forget('INQUIRY', 'unknown')],
+    [sentAgo('9 minutes'), [], forget('INQUIRY', 'unknown')],
+    [olderBy('23 hours', 'unknown', 'AUTHORIZATION'), []],
+    [olderBy('25 hours', 'unknown', 'AUTHORIZATION'), ['needs-a-person']],
+    [olderBy('25 hours', 'unknown', 'AUTHORIZATION'), ['needs-a-person'], forget('INQUIRY', 'unknown')],
+    [`UPDATE idempotency_key SET x_id = gen_random_uuid() WHERE key = 'order-key'`, ['key-has-operation']],
+    [
+      `UPDATE idempotency_key SET key = 'other' WHERE key = 'auto-key'`,
+      ['key-has-operation', 'operation-has-key'],
+    ],
+    [`DELETE FROM idempotency_key WHERE key = 'capture-key'`, ['operation-has-key']],
+    [`DELETE FROM idempotency_key WHERE key = 'capture-key'`, [], olderBy('30 days', 'partial', 'CAPTURE')],
+    [withoutAnswer('capture-key'), ['key-has-answer']],
+    [withoutAnswer('refund-key'), ['key-has-answer']],
+    [withoutAnswer('refused-key'), ['key-has-answer']],
+    [withoutAnswer('unknown-key'), [], setOperation(`state = 'SENT'`, 'unknown', 'AUTHORIZATION')],
+    [set('event_sequence = event_sequence + 1', 'lapsed'), ['event-numbers']],
+    [
+      `UPDATE event SET sequence = 2 WHERE ${of('lapsed')}`,
+      ['event-numbers', 'event-body'],
+      `DELETE FROM event_attempt WHERE ${of('lapsed')}`,
+      `UPDATE event SET attempts = 0, tries = 0, status = 'PENDING', due_at = now() WHERE ${of('lapsed')}`,
+    ],
+    [`DELETE FROM event WHERE ${of('settled')}`, ['event-numbers']],
+    [
+      `UPDATE event SET x_id = gen_random_uuid() WHERE ${of('lapsed')}`,
+      ['event-has-operation', 'event-body'],
+    ],
+    [`UPDATE event SET attempts = attempts + 1 WHERE ${of('lapsed')}`, ['event-attempts']],
+    [`UPDATE event SET tries = 0 WHERE ${of('lapsed')}`, ['event-attempts']],
+    [`DELETE FROM event_attempt WHERE ${of('lapsed')}`, ['event-attempts']],
+    [`UPDATE event_attempt SET number = 3 WHERE ${of('lapsed')}`, ['event-attempts']],
+    [`UPDATE event SET status = 'DELIVERED' WHERE ${of('lapsed')}`, ['event-delivered']],
+    [
+      `UPDATE event SET attempts = 0, tries = 0 WHERE ${of('lapsed')}`,
+      ['event-delivered'],
+      `DELETE FROM event_attempt WHERE ${of('lapsed')}`,
+    ],
+    [
+      `UPDATE webhook_secret SET expires_at = now() - interval '1 second'
+       WHERE merchant_id = (SELECT merchant_id FROM payment WHERE trans_id = 'lapsed')`,
+      ['webhook-secret'],
+    ],
+    [forget('LAPSE', 'manual'), ['lapse-timer']],
+    [forget('LAPSE', 'delayed'), ['lapse-timer']],
+    [forget('LAPSE', 'partial'), []],
+    [forget('CAPTURE', 'delayed'), ['capture-timer']],
+    [forget('EXPIRE', 'order'), ['expire-timer']],
+    [strayTimer, ['timer-has-operation']],
+    [
+      `DELETE FROM vault_card WHERE card_id = (SELECT card_id FROM payment WHERE trans_id = 'other card')`,
+      ['card-in-vault'],
+    ],
+    [`UPDATE payment SET account_id = gen_random_uuid() WHERE trans_id = 'other card'`, ['account-in-vault']],
+    [
+      `INSERT INTO dcc_quote (merchant_id, quote_id, bin, merchant_value, merchant_currency, cardholder_value,
+         cardholder_currency, exchange_rate, markup_percentage, rate_source, pay_id, quoted_at, expires_at)
+       SELECT merchant_id, gen_random_uuid(), '411111', 1, 'EUR', 1, 'USD', '1.000000', '3.00', 'ECB',
+         gen_random_uuid(), now(), now() + interval '10 minutes' FROM payment LIMIT 1`,
+      ['quote-of-its-payment'],
+    ],
+  ])('%s: %j', async (damage, expected, ...before) => {
+    const copy = await createTestDatabase(database.url)
+    try {
+      for (const statement of [...before, damage]) await queryRows(copy.url, statement)
+      const found = findings(await examine(copy.url))
+      expect(found.map(({ name }) => name)).toEqual(expected)
+      for (const { examples } of found) expect(examples[0]).toMatchObject({ merchantId: expect.any(String) })
+    } finally {
+      await copy.drop()
+    }
+  })
+})
+
+test('shows twenty examples of many, counts all, and names no card', async () => {
+  const copy = await createTestDatabase(database.url)
+  try {
+    await queryRows(copy.url, 'UPDATE payment SET event_sequence = event_sequence + 5')
+    const [{ count = 0 } = {}] = await queryRows<{ count: number }>(
+      copy.url,
+      'SELECT count(*)::int FROM payment',
+    )
+    const [found] = findings(await examine(copy.url))
+    expect(found).toMatchObject({ name: 'event-numbers', found: count })
+    expect(count).toBeGreaterThan(20)
+    expect(found?.examples).toHaveLength(20)
+    expect(found?.examples[0]).toEqual({
+      merchantId: expect.stringMatching(/^mer_/),
+      payId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      detail: expect.stringMatching(/^\d+ events, .* the payment knows of \d+$/),
+    })
+    expect(JSON.stringify(found)).not.toMatch(/411111|555555/)
+  } finally {
+    await copy.drop()
+  }
+})
+
+test('what waits for a person is seen with the time that is given', async () => {
+  const now = new Date(Date.now() + 25 * 60 * 60 * 1000)
+  const [found, ...others] = findings(await examine(database.url, { now }))
+  expect(others).toEqual([])
+  // The refund and the payment whose answers were lost.
+  expect(found).toMatchObject({ name: 'needs-a-person', found: 2 })
+  expect(found?.examples[0]).toMatchObject({ payId: expect.any(String), xId: expect.any(String) })
+})
+
+describe('the command', () => {
+  const folder = makeDataFolder()
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const doctor = (url: string, ...words: string[]) =>
+    tollgate(['doctor', ...words], { TOLLGATE_DATA: folder, DATABASE_URL: url })
+
+  test('ends with 0 and a word for every check when all is well', async () => {
+    const { code, stdout } = await doctor(database.url)
+    expect(code).toBe(0)
+    const lines = stdout.trim().split('\n')
+    expect(lines.slice(0, -1)).toEqual(checks.map(({ name, sentence }) => `ok     ${name}: ${sentence}`))
+    expect(lines.at(-1)).toBe(`Healthy: ${checks.length} checks found nothing.`)
+    const json = await doctor(database.url, '--json')
+    expect(json.code).toBe(0)
+    expect(json.stdout).toMatch(/^[^\n]*\n$/)
+    expect(JSON.parse(json.stdout)).toMatchObject({ healthy: true, checks: checks.map(() => ({ found: 0 })) })
+  })
+
+  test('ends with 1 and says what is wrong where', async () => {
+    const copy = await createTestDatabase(database.url)
+    try {
+      await queryRows(copy.url, set('captured = captured - 1', 'partial'))
+      const { code, stdout, stderr } = await doctor(copy.url)
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining(`tollgate: 1 of ${checks.length} checks found`),
+      ])
+      expect(stdout).toMatch(
+        /^FOUND {2}captured-sum: .*\n {9}merchant mer_\w+, payId \w{32}: captured is 399, the operations make 400$/m,
+      )
+      const json = await doctor(copy.url, '--json')
+      expect(json.code).toBe(1)
+      const told = JSON.parse(json.stdout)
+      expect(told.healthy).toBe(false)
+      expect(findings(told.checks)).toMatchObject([{ name: 'captured-sum', found: 1, examples: [{}] }])
+    } finally {
+      await copy.drop()
+    }
+  })
+})

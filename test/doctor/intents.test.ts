@@ -1,0 +1,55 @@
+/** `doctor` on payment intents: nothing on sound ones, and each kind of damage by its name. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { examine } from '#storage/doctor/doctor.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { startTestGateway } from '#test/support/gateway.ts'
+import { confirmation, openIntents } from '#test/support/intents.ts'
+import { queryRows } from '#test/support/invariants.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const gateway = await startTestGateway({ databaseUrl: database.url })
+  const intents = openIntents(gateway, gateway)
+  for (const transId of ['paid', 'also paid', 'retried', 'declined', 'open']) {
+    const id = await intents.intent({ transId })
+    if (transId === 'retried' || transId === 'declined')
+      await intents.confirm(id, confirmation('CARD', { number: '4000000000000002' }))
+    if (transId !== 'declined' && transId !== 'open') await intents.confirm(id, confirmation('CARD'))
+  }
+  await gateway.stop()
+})
+afterAll(() => database.drop())
+
+const findings = async (url: string) =>
+  (await examine(url)).filter(({ found }) => found > 0).map(({ name }) => name)
+
+test('finds nothing on sound ones', async () => {
+  expect(await findings(database.url)).toEqual([])
+})
+
+const intentOf = (transId: string) => `request->>'transId' = '${transId}'`
+const paymentOf = (transId: string, status: string) =>
+  `(SELECT pay_id FROM payment WHERE trans_id = '${transId}' AND status = '${status}')`
+
+test.each<[string, string[]]>([
+  [`UPDATE payment_intent SET pay_id = NULL WHERE ${intentOf('paid')}`, ['intent-paid-once']],
+  [
+    `UPDATE payment_intent SET pay_id = ${paymentOf('retried', 'FAILED')} WHERE ${intentOf('retried')}`,
+    ['intent-paid-once'],
+  ],
+  [
+    `UPDATE payment_intent SET pay_id = ${paymentOf('paid', 'OK')} WHERE ${intentOf('also paid')}`,
+    ['intent-has-payment', 'intent-paid-once'],
+  ],
+  [`DELETE FROM payment_intent WHERE ${intentOf('paid')}`, ['intent-paid-once']],
+  [`UPDATE payment_intent SET pay_id = NULL WHERE ${intentOf('declined')}`, []],
+])('%s: %j', async (damage, expected) => {
+  const copy = await createTestDatabase(database.url)
+  try {
+    await queryRows(copy.url, damage)
+    expect(await findings(copy.url)).toEqual(expected)
+  } finally {
+    await copy.drop()
+  }
+})

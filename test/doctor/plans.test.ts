@@ -1,0 +1,68 @@
+/** `doctor` on plans of every kind, and on copies of them that were broken on purpose. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { examine } from '#storage/doctor/doctor.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { startTestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+import { beginPlan, chargePlan } from '#test/support/plans.ts'
+import { openShop } from '#test/support/shop.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const gateway = await startTestGateway({ databaseUrl: database.url })
+  try {
+    const shop = await openShop(gateway)
+    const begin = async (transId: string, recurring: object, payment: object = {}) =>
+      (await beginPlan(shop, { recurring, payment: { transId, ...payment } })).body
+    await begin('by hand', { frequency: 'MONTHLY' })
+    const daily = { frequency: 'DAILY', autoCharge: true, useCase: 'FIXED' }
+    await begin('automatic', daily)
+    await begin('ends', { frequency: 'MONTHLY', expiryDate: '2099-01-01' })
+    await begin('waits', daily, { card: { eventToken: 'ORDER' } })
+    await begin('declined', daily, { simulationMode: '0351' })
+    const { paymentPlanId } = await begin('charged', { useCase: 'FIXED' })
+    await chargePlan(shop, paymentPlanId)
+    await shop.advance('P3D')
+    await begin('under way', daily)
+    await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
+    await shop.advance('PT24H')
+  } finally {
+    await gateway.stop()
+  }
+})
+afterAll(() => database.drop())
+
+const of = (transId: string) => `initial_pay_id = (SELECT pay_id FROM payment WHERE trans_id = '${transId}')`
+const set = (change: string, transId: string) => `UPDATE payment_plan SET ${change} WHERE ${of(transId)}`
+const forget = (transId: string) =>
+  `DELETE FROM timer WHERE kind = 'PLAN' AND pay_id = (SELECT pay_id FROM payment WHERE trans_id = '${transId}')`
+const anyCharge = `(SELECT pay_id FROM payment WHERE details->'planTurn'->'automatic' IS NOT NULL AND status = 'OK' LIMIT 1)`
+
+test.each<[string, string[]]>([
+  ['SELECT 1', []],
+  ["UPDATE payment SET plan_id = gen_random_uuid() WHERE trans_id = 'by hand'", ['plan-of-payment']],
+  ["UPDATE payment SET plan_id = NULL WHERE trans_id = 'by hand'", ['plan-of-payment']],
+  [set("status = 'ACTIVE'", 'waits'), ['plan-starts-with-approval']],
+  [set("status = 'PENDING'", 'by hand'), ['plan-starts-with-approval']],
+  [forget('automatic'), ['plan-timer']],
+  [forget('ends'), ['plan-timer']],
+  [set("status = 'SUSPENDED'", 'automatic'), []],
+  [set('charging_pay_id = gen_random_uuid()', 'automatic'), ['plan-charge-under-way']],
+  [set('charging_pay_id = initial_pay_id', 'automatic'), ['plan-charge-under-way']],
+  [set('plan_id = gen_random_uuid()', 'automatic'), ['timer-has-operation', 'plan-of-payment', 'plan-timer']],
+  [
+    `UPDATE payment SET details = (SELECT details FROM payment WHERE pay_id = ${anyCharge}),
+       plan_id = (SELECT plan_id FROM payment WHERE pay_id = ${anyCharge}) WHERE trans_id LIKE 'charge-%'`,
+    ['plan-charged-once'],
+  ],
+])('%s: %j', async (damage, expected) => {
+  const copy = await createTestDatabase(database.url)
+  try {
+    await queryRows(copy.url, damage)
+    const found = (await examine(copy.url)).filter(result => result.found > 0)
+    expect(found.map(({ name }) => name)).toEqual(expected)
+  } finally {
+    await copy.drop()
+  }
+})

@@ -1,0 +1,87 @@
+/** What others do with stored methods: choose from a known customer's cards, and put a new card in the place of an old one. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
+import type { StoredMethods } from '#storage/customers/stored-methods.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { openShop, type Shop } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let shop: Shop
+let methods: StoredMethods
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  shop = await openShop(gateway)
+  methods = gateway.gateway.engine.storedMethods
+})
+afterAll(() => gateway.stop())
+
+const old = '4000000000003220'
+const now = new Date('2030-01-01T00:00:00.000Z')
+const merchantId = () => shop.merchantId as MerchantId
+
+async function pay(merchantCustomerId: string, number: string): Promise<CustomerId> {
+  const customerInfo = { merchantCustomerId, email: 'ada@example.com' }
+  const { body } = await shop.create('CARD', { customerInfo, card: { number } })
+  return body.customerInfo.gatewayCustomerId
+}
+
+const cardsOf = async (name: string) =>
+  (await methods.listRemembered(merchantId(), name)).map(({ last4Digits }) => last4Digits).toSorted()
+
+test('the cards of a known customer, of nobody and of another merchant', async () => {
+  const customerId = await pay('known', '4111111111111111')
+  await pay('known', '5555555555554444')
+  expect(await cardsOf('known')).toEqual(['1111', '4444'])
+  expect(await cardsOf('nobody')).toEqual([])
+  const stranger = (await openShop(gateway)).merchantId as MerchantId
+  expect(await methods.listRemembered(stranger, 'known')).toEqual([])
+  const [first] = await methods.listRemembered(merchantId(), 'known')
+  const methodId = first?.methodId as StoredMethodId
+  expect(await methods.find(merchantId(), customerId, methodId)).toEqual(first)
+  expect(await methods.find(stranger, customerId, methodId)).toBeUndefined()
+})
+
+test('a new number takes the place of the old one for all who keep it, but never twice with one customer', async () => {
+  await pay('one', old)
+  await pay('two', old)
+  await pay('both', old)
+  await pay('both', '4111111111111111')
+  const [kept] = await methods.listRemembered(merchantId(), 'one')
+  const [next] = (await methods.listRemembered(merchantId(), 'both')).filter(
+    ({ last4Digits }) => last4Digits === '1111',
+  )
+  if (!kept || !next) throw new Error('the cards were not stored')
+  const card = { cardId: next.cardId, last4Digits: '1111', brand: 'visa', expiryDate: '203501' }
+  const replacement = { merchantId: merchantId(), cardId: kept.cardId, next: card, now }
+  expect(await methods.replaceCard(replacement)).toBe(2)
+  const [replaced] = await methods.listRemembered(merchantId(), 'one')
+  expect(replaced).toEqual({
+    ...kept,
+    cardId: next.cardId,
+    pseudoCardNumber: next.pseudoCardNumber,
+    last4Digits: '1111',
+    expiryDate: '203501',
+    updatedAt: now,
+  })
+  expect(await cardsOf('two')).toEqual(['1111'])
+  expect(await cardsOf('both')).toEqual(['1111', '3220'])
+})
+
+test('a new expiry date of the same card', async () => {
+  await pay('renewed', '378282246310005')
+  const [kept] = await methods.listRemembered(merchantId(), 'renewed')
+  if (!kept) throw new Error('the card was not stored')
+  const card = { cardId: kept.cardId, last4Digits: kept.last4Digits, brand: kept.brand, expiryDate: '204001' }
+  expect(await methods.replaceCard({ merchantId: merchantId(), cardId: kept.cardId, next: card, now })).toBe(
+    1,
+  )
+  expect(await methods.listRemembered(merchantId(), 'renewed')).toMatchObject([{ expiryDate: '204001' }])
+})
+
+test('a card that the vault does not have takes nobody’s place', async () => {
+  await pay('stays', '371449635398431')
+  const [kept] = await methods.listRemembered(merchantId(), 'stays')
+  const card = { cardId: '0'.repeat(32), last4Digits: '0000', brand: 'visa' }
+  const replacement = { merchantId: merchantId(), cardId: kept?.cardId ?? '', next: card, now }
+  expect(await methods.replaceCard(replacement)).toBe(0)
+})
