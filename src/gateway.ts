@@ -18,6 +18,7 @@ import { referencePages } from '#http/reference/pages.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
 import { createLogger, type Logger } from '#http/telemetry/log.ts'
 import { createMetrics, type Metrics } from '#http/telemetry/metrics.ts'
+import { type OpenAudit, openAudit } from '#operations/audit/open-audit.ts'
 import { createTestClock } from '#operations/clock.ts'
 import { createEngine } from '#operations/create-engine.ts'
 import { type StoredMethods, storedMethodsOf } from '#operations/customers/stored-methods.ts'
@@ -104,6 +105,12 @@ const reapPauseMs = 600_000
 /** 10 s: often enough for a graph of how far deliveries lag behind. */
 const lagPauseMs = 10_000
 
+/** 1 s: "last used" is never older than that. */
+const accessPauseMs = 1_000
+
+/** A day: a copy of the audit trail's end in the logs, out of reach of whoever changes the database. */
+const auditPauseMs = 86_400_000
+
 /** 10 s of the 15 s a stop may take; the rest is for the workers and the database. */
 const drainMs = 10_000
 
@@ -127,6 +134,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await claimEnvironment(installation, environment)
     const keys = await openDerivedKeys(options.masterKey, installation)
     const merchants = createMerchantStore(database)
+    const opened = openAudit(database, clock.nowMs)
+    const { access, apiKeys, audit } = opened
     const faults = createFaultBook()
     const pageTokens = createPageTokens(keys.pageToken)
     const deliveryStore = createDeliveryStore(database)
@@ -179,11 +188,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       options,
       changes,
       pageTokens,
+      access,
     })
     let loops: Loop[] = []
 
     return {
-      merchants: createAdministration({ environment, keys, merchants, changes }),
+      merchants: createAdministration({ environment, keys, merchants, apiKeys, changes, audit }),
       engine,
       settleWorker,
       timerWorker,
@@ -200,6 +210,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
           logger.error({ err, worker: 'settle' }, 'a worker failed; it goes on')
         if (alone) void settleWorker.recover(startedAt).catch(onError)
         if (alone) await deliveryWorker.recover()
+        await logAuditHead(opened, logger)
         onEvents()
         loops = [
           startLoop(() => timerWorker.runAllDue(), duePauseMs, onError),
@@ -207,6 +218,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
           startLoop(() => keyReader.reap(), reapPauseMs, onError),
           startLoop(() => engine.customers.deleteUnused(), reapPauseMs, onError),
           startLoop(() => quotes.reap(), reapPauseMs, onError),
+          startLoop(() => access.flush(), accessPauseMs, onError),
+          startLoop(() => logAuditHead(opened, logger), auditPauseMs, onError),
           startLoop(async () => onEvents(), duePauseMs, onError),
           startLoop(
             async () => metrics.setWebhookLag(await deliveryStore.readLagSeconds(new Date(clock.nowMs()))),
@@ -220,6 +233,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         await server.drain(drainMs)
         await Promise.all(loops.map(loop => loop.stop()))
         await deliveryWorker.stop()
+        await access.flush({ ending: true }).catch(err => logger.error({ err }, 'key uses were not written'))
         await work.close()
         await database.close()
         logger.flush()
@@ -291,6 +305,11 @@ function openEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
 const findMerchantIn = (store: MerchantStore) => async (merchantId: MerchantId) =>
   (await store.find(merchantId))?.merchant
 
+async function logAuditHead({ store }: OpenAudit, logger: Logger): Promise<void> {
+  const { number, hash } = await store.readHead()
+  logger.info({ auditNumber: number, auditHash: hash }, 'the newest row of the audit trail')
+}
+
 async function createServer(
   parts: Parts & {
     merchants: MerchantStore
@@ -299,13 +318,15 @@ async function createServer(
     keyReader: KeyReader
     testTools: TestTools
     pageTokens: PageTokens
+    access: OpenAudit['access']
   },
 ): Promise<HttpServer> {
   const { keys, merchants, engine, metrics, logger, clock, options, changes, database, testTools } = parts
   const { environment } = options
   const credentials = {
-    find: (merchantId: string) => merchants.find(merchantId),
-    findByKeyHash: (keyHash: string) => merchants.findByKeyHash(keyHash),
+    find: merchants.find,
+    findByKeyId: merchants.findByKeyId,
+    findByKeyHash: merchants.findByKeyHash,
     onChange: (listener: (merchantId: string) => void) => void changes.add(listener),
   }
   const nowMs = clock.nowMs
@@ -320,6 +341,7 @@ async function createServer(
     pepper: keys.apiKey,
     accessTokens,
     failedTokenRequests: createFailedLogins({ nowMs }),
+    watch: parts.access,
     findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
   })
   const events = { store: createEventStore(database), onEvents: parts.onEvents }
@@ -346,6 +368,7 @@ async function createServer(
     credentials,
     pepper: keys.apiKey,
     accessTokens,
+    watch: parts.access,
     keyStore: parts.keyReader,
     fingerprintKey: keys.fingerprint,
     formats,
