@@ -40,6 +40,7 @@ import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
 import { createKeyReader, type KeyReader } from '#storage/payments/keys.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
+import { openPresence, type Presence } from '#storage/processes/presence.ts'
 import { type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
 import type { MasterKey, MasterRing } from '#vault/master-key.ts'
 import { createPageTokens, type PageTokens } from '#vault/page-token.ts'
@@ -76,6 +77,8 @@ export interface GatewayOptions {
   readonly sender?: Sender
   /** For tests: how long a silent database is waited for. */
   readonly databaseSilenceMs?: number
+  /** For tests: whether this process still counts as alive. */
+  readonly isAlive?: () => boolean
 }
 
 export interface Gateway {
@@ -98,8 +101,11 @@ export class GatewayError extends Error {}
 /** 1 s: an inquiry is due 10 s after its operation at the earliest; nobody notices one second. */
 const duePauseMs = 1_000
 
-/** 30 s: what a dead neighbour left waits 90 s anyway. */
+/** 30 s: what a neighbour of an older release left waits 90 s anyway. */
 const abandonedPauseMs = 30_000
+
+/** 2 s: with the 8 s after which a process counts as dead, its work is taken over within 15 s. */
+const takeOverPauseMs = 2_000
 
 /** 10 min: keys live for 30 days; a few minutes more harm nobody. */
 const reapPauseMs = 600_000
@@ -116,10 +122,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { environment, clock = realClock } = options
   const logger = createLogger({ level: options.logLevel ?? 'info', out: options.logDestination })
   const metrics = createMetrics({ registry: new Registry(), processMetrics: true })
+  const changes = new Set<(merchantId: string) => void>()
+  const onMerchantChange = (merchantId: string): void => {
+    for (const listener of changes) listener(merchantId)
+  }
+  const presence = await openPresence(options.databaseUrl, {
+    onError: err => logger.error({ err }, 'the heartbeat of this process was not written'),
+    onMerchantChange,
+  })
   const database = openDatabase(
     options.databaseUrl,
     err => logger.error({ err }, 'an idle database connection broke'),
-    options.databaseSilenceMs,
+    { silenceMs: options.databaseSilenceMs, process: presence.process },
   )
   try {
     const { durable, weak } = await readDurability(database)
@@ -148,6 +162,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       options,
       faults,
       onEvents,
+      presence,
       pageAddress: payment => `${origin}${pagePath}${pageTokens.issue(payment)}`,
     })
     const work = createWorkFinder(database)
@@ -156,7 +171,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)
     const quotes = createQuoteStore(database)
-    const changes = new Set<(merchantId: string) => void>()
     const testClock = createTestClock({
       clock,
       store: createClockStore(database),
@@ -165,13 +179,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         (await timerWorker.runDue(merchantId)) + (await deliveryWorker.runDue(merchantId)),
       finishRounds: timerWorker.finishRounds,
       reapKeys: merchantId => keyReader.reap(merchantId),
-      onChange: merchantId => {
-        for (const listener of changes) listener(merchantId)
-      },
+      onChange: onMerchantChange,
     })
     const server = await createServer({
       faults,
       onEvents,
+      presence,
       keyReader,
       testTools: { clock: testClock, faults, keys: keyReader },
       database,
@@ -209,6 +222,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         loops = [
           startLoop(() => timerWorker.runAllDue(), duePauseMs, onError),
           startLoop(() => settleWorker.recoverAbandoned(), abandonedPauseMs, onError),
+          startLoop(() => takeOver(presence, settleWorker), takeOverPauseMs, onError),
           startLoop(() => keyReader.reap(), reapPauseMs, onError),
           startLoop(() => engine.customers.deleteUnused(), reapPauseMs, onError),
           startLoop(() => quotes.reap(), reapPauseMs, onError),
@@ -226,14 +240,22 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         await Promise.all(loops.map(loop => loop.stop()))
         await deliveryWorker.stop()
         await work.close()
+        await presence.close()
         await database.close()
         logger.flush()
       },
     }
   } catch (error) {
+    await presence.close()
     await database.close()
     throw error
   }
+}
+
+/** What a process that fell silent had under way is settled by whoever notices first; a second look changes nothing. */
+async function takeOver(presence: Presence, settleWorker: SettleWorker): Promise<void> {
+  const dead = await presence.findDead()
+  if (dead.length > 0 && (await settleWorker.takeOver(dead))) await presence.forget(dead)
 }
 
 /** A database belongs to one environment for good: nothing of test may ever be seen by live, or the other way round. */
@@ -256,6 +278,7 @@ interface Parts {
   readonly faults: FaultBook
   /** Told when a commit held events. */
   readonly onEvents: () => void
+  readonly presence: Presence
 }
 
 function createDeliveries(
@@ -290,6 +313,7 @@ function openEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
       logger.error({ code, payId, xId, err }, message)
     },
     testCrash: options.testCrash ?? (() => undefined),
+    isAlive: options.isAlive ?? parts.presence.isAlive,
   })
 }
 
