@@ -3,7 +3,7 @@
 
 CREATE TABLE provider_account (
   merchant_id  text        NOT NULL,
-  account_id   text        NOT NULL CONSTRAINT provider_account_id_form CHECK (account_id ~ '^acc_[0-9a-f]{24}$'),
+  provider_account_id text        NOT NULL CONSTRAINT provider_account_id_form CHECK (provider_account_id ~ '^acc_[0-9a-f]{24}$'),
   connector    text        NOT NULL CONSTRAINT provider_account_connector_form CHECK (connector ~ '^[a-z][a-z0-9-]{0,39}$'),
   name         text        NOT NULL CONSTRAINT provider_account_name_length CHECK (char_length(name) BETWEEN 1 AND 128),
   settings     json        NOT NULL,
@@ -12,31 +12,31 @@ CREATE TABLE provider_account (
   version      integer     NOT NULL DEFAULT 1 CONSTRAINT provider_account_version_positive CHECK (version > 0),
   created_at   timestamptz NOT NULL DEFAULT now(),
   updated_at   timestamptz NOT NULL DEFAULT now(),
-  CONSTRAINT provider_account_key PRIMARY KEY (merchant_id, account_id)
+  CONSTRAINT provider_account_key PRIMARY KEY (merchant_id, provider_account_id)
 );
 -- A provider's notice names the account alone.
-CREATE INDEX provider_account_by_id ON provider_account (account_id);
+CREATE INDEX provider_account_by_id ON provider_account (provider_account_id);
 
 -- Credentials, each sealed with a data key of its merchant. secret_id is what the sealed value is bound to.
 CREATE TABLE provider_secret (
   merchant_id  text        NOT NULL,
   secret_id    uuid        NOT NULL,
-  account_id   text        NOT NULL,
+  provider_account_id text        NOT NULL,
   name         text        NOT NULL CONSTRAINT provider_secret_name_length CHECK (char_length(name) BETWEEN 1 AND 64),
   key_version  integer     NOT NULL CONSTRAINT provider_secret_key_version_positive CHECK (key_version > 0),
   sealed       bytea       NOT NULL CONSTRAINT provider_secret_sealed_length CHECK (octet_length(sealed) <= 65536),
   created_at   timestamptz NOT NULL DEFAULT now(),
   CONSTRAINT provider_secret_key PRIMARY KEY (merchant_id, secret_id),
-  CONSTRAINT provider_secret_of_account FOREIGN KEY (merchant_id, account_id)
-    REFERENCES provider_account (merchant_id, account_id) ON DELETE CASCADE
+  CONSTRAINT provider_secret_of_account FOREIGN KEY (merchant_id, provider_account_id)
+    REFERENCES provider_account (merchant_id, provider_account_id) ON DELETE CASCADE
 );
-CREATE UNIQUE INDEX provider_secret_by_name ON provider_secret (merchant_id, account_id, name);
+CREATE UNIQUE INDEX provider_secret_by_name ON provider_secret (merchant_id, provider_account_id, name);
 
 -- Which account takes which payments. An empty column means "any".
 CREATE TABLE route_rule (
   merchant_id  text        NOT NULL,
   rule_id      uuid        NOT NULL,
-  account_id   text        NOT NULL,
+  provider_account_id text        NOT NULL,
   types        text[],
   brands       text[],
   currencies   text[],
@@ -47,8 +47,8 @@ CREATE TABLE route_rule (
   created_at   timestamptz NOT NULL DEFAULT now(),
   CONSTRAINT route_rule_key PRIMARY KEY (merchant_id, rule_id),
   CONSTRAINT route_rule_amounts_in_order CHECK (amount_from <= amount_to),
-  CONSTRAINT route_rule_of_account FOREIGN KEY (merchant_id, account_id)
-    REFERENCES provider_account (merchant_id, account_id) ON DELETE CASCADE
+  CONSTRAINT route_rule_of_account FOREIGN KEY (merchant_id, provider_account_id)
+    REFERENCES provider_account (merchant_id, provider_account_id) ON DELETE CASCADE
 );
 
 -- What providers told us, verified before it was stored: the body as it came and what was read in it, sealed together.
@@ -56,7 +56,7 @@ CREATE TABLE route_rule (
 CREATE TABLE provider_notice (
   merchant_id  text        NOT NULL,
   notice_id    uuid        NOT NULL,
-  account_id   text        NOT NULL,
+  provider_account_id text        NOT NULL,
   key_version  integer     NOT NULL CONSTRAINT provider_notice_key_version_positive CHECK (key_version > 0),
   sealed       bytea       CONSTRAINT provider_notice_sealed_length CHECK (octet_length(sealed) <= 8388608),
   received_at  timestamptz NOT NULL DEFAULT now(),
@@ -67,7 +67,7 @@ CREATE INDEX provider_notice_by_age ON provider_notice (received_at) WHERE seale
 -- One row per fact of a notice. The item's key is the provider's: the same fact delivered twice is one row.
 CREATE TABLE notice_item (
   merchant_id   text        NOT NULL,
-  account_id    text        NOT NULL,
+  provider_account_id    text        NOT NULL,
   item_key      text        NOT NULL CONSTRAINT notice_item_key_length CHECK (char_length(item_key) BETWEEN 1 AND 255),
   notice_id     uuid        NOT NULL,
   position      integer     NOT NULL CONSTRAINT notice_item_position_range CHECK (position >= 0),
@@ -83,7 +83,7 @@ CREATE TABLE notice_item (
   detail        text        CONSTRAINT notice_item_detail_length CHECK (char_length(detail) <= 1000),
   received_at   timestamptz NOT NULL DEFAULT now(),
   finished_at   timestamptz,
-  CONSTRAINT notice_item_pkey PRIMARY KEY (merchant_id, account_id, item_key),
+  CONSTRAINT notice_item_pkey PRIMARY KEY (merchant_id, provider_account_id, item_key),
   CONSTRAINT notice_item_due_while_open CHECK ((due_at IS NOT NULL) = (state IN ('PENDING', 'UNMATCHED'))),
   CONSTRAINT notice_item_of_notice FOREIGN KEY (merchant_id, notice_id)
     REFERENCES provider_notice (merchant_id, notice_id)
@@ -142,7 +142,7 @@ ALTER TABLE payment ADD COLUMN disputed bigint NOT NULL DEFAULT 0
 -- What a provider says it has paid out, line by line. A line imported twice is one row.
 CREATE TABLE settlement_line (
   merchant_id         text        NOT NULL,
-  account_id          text        NOT NULL,
+  provider_account_id          text        NOT NULL,
   settlement_id       text        NOT NULL CONSTRAINT settlement_line_id_length
                                     CHECK (char_length(settlement_id) BETWEEN 1 AND 255),
   provider_reference  text        NOT NULL CONSTRAINT settlement_line_reference_length
@@ -161,6 +161,6 @@ CREATE TABLE settlement_line (
   -- The payment it belongs to, once known.
   pay_id              uuid,
   imported_at         timestamptz NOT NULL DEFAULT now(),
-  CONSTRAINT settlement_line_key PRIMARY KEY (merchant_id, account_id, settlement_id, type, provider_reference)
+  CONSTRAINT settlement_line_key PRIMARY KEY (merchant_id, provider_account_id, settlement_id, type, provider_reference)
 );
 CREATE INDEX settlement_line_by_date ON settlement_line (merchant_id, date DESC);

@@ -66,7 +66,7 @@ export interface ProviderAccountStore {
   removeRule(ruleId: string): Promise<boolean>
 }
 
-const accountColumns = `merchant_id AS "merchantId", account_id AS "accountId", connector, name, settings, enabled,
+const accountColumns = `merchant_id AS "merchantId", provider_account_id AS "accountId", connector, name, settings, enabled,
   version, created_at AS "createdAt", updated_at AS "updatedAt"`
 
 /** A payment on which money may still move at the provider: approved and not all taken, unanswered, or awaiting its customer. */
@@ -95,9 +95,9 @@ export function createProviderAccountStore({
   return {
     async insert({ merchantId, accountId, connector, name, settings }, secrets) {
       const { rowCount } = await writers.query(
-        `WITH account AS (INSERT INTO provider_account (merchant_id, account_id, connector, name, settings)
+        `WITH account AS (INSERT INTO provider_account (merchant_id, provider_account_id, connector, name, settings)
            SELECT merchant_id, $2, $3, $4, $5 FROM merchant WHERE merchant_id = $1 RETURNING merchant_id),
-         secrets AS (INSERT INTO provider_secret (merchant_id, account_id, secret_id, name, key_version, sealed)
+         secrets AS (INSERT INTO provider_secret (merchant_id, provider_account_id, secret_id, name, key_version, sealed)
            SELECT account.merchant_id, $2, s.secret_id, s.name, s.key_version, s.sealed
            FROM account, ${unnestSecrets(6)})
          SELECT 1 FROM account`,
@@ -110,13 +110,13 @@ export function createProviderAccountStore({
         `WITH account AS (UPDATE provider_account SET name = coalesce($4, name),
              settings = coalesce($5::json, settings), enabled = coalesce($6, enabled), version = version + 1,
              updated_at = now()
-           WHERE merchant_id = $1 AND account_id = $2 AND version = $3 RETURNING merchant_id, account_id),
+           WHERE merchant_id = $1 AND provider_account_id = $2 AND version = $3 RETURNING merchant_id, provider_account_id),
          dropped AS (DELETE FROM provider_secret t USING account WHERE t.merchant_id = account.merchant_id
-           AND t.account_id = account.account_id AND t.name = ANY($7)),
-         secrets AS (INSERT INTO provider_secret (merchant_id, account_id, secret_id, name, key_version, sealed)
-           SELECT account.merchant_id, account.account_id, s.secret_id, s.name, s.key_version, s.sealed
+           AND t.provider_account_id = account.provider_account_id AND t.name = ANY($7)),
+         secrets AS (INSERT INTO provider_secret (merchant_id, provider_account_id, secret_id, name, key_version, sealed)
+           SELECT account.merchant_id, account.provider_account_id, s.secret_id, s.name, s.key_version, s.sealed
            FROM account, ${unnestSecrets(8)}
-           ON CONFLICT (merchant_id, account_id, name) DO UPDATE SET secret_id = excluded.secret_id,
+           ON CONFLICT (merchant_id, provider_account_id, name) DO UPDATE SET secret_id = excluded.secret_id,
              key_version = excluded.key_version, sealed = excluded.sealed, created_at = now())
          SELECT 1 FROM account`,
         [
@@ -134,7 +134,7 @@ export function createProviderAccountStore({
     },
     async find(accountId) {
       const { rows } = await readers.query<AccountRecord>(
-        `SELECT ${accountColumns} FROM provider_account WHERE account_id = $1`,
+        `SELECT ${accountColumns} FROM provider_account WHERE provider_account_id = $1`,
         [accountId],
       )
       return rows[0]
@@ -142,7 +142,7 @@ export function createProviderAccountStore({
     async list(merchantId) {
       const { rows } = await readers.query<AccountRecord>(
         `SELECT ${accountColumns} FROM provider_account WHERE $1::text IS NULL OR merchant_id = $1
-         ORDER BY created_at, account_id`,
+         ORDER BY created_at, provider_account_id`,
         [merchantId],
       )
       return rows
@@ -150,7 +150,7 @@ export function createProviderAccountStore({
     async findSecrets({ merchantId, accountId }) {
       const { rows } = await readers.query<SealedSecret>(
         `SELECT secret_id AS "secretId", name, key_version AS "keyVersion", sealed FROM provider_secret
-         WHERE merchant_id = $1 AND account_id = $2 ORDER BY name`,
+         WHERE merchant_id = $1 AND provider_account_id = $2 ORDER BY name`,
         [merchantId, accountId],
       )
       return rows
@@ -164,7 +164,7 @@ export function createProviderAccountStore({
     },
     async remove({ merchantId, accountId }) {
       const { rowCount } = await writers.query(
-        `DELETE FROM provider_account WHERE merchant_id = $1 AND account_id = $2 AND NOT EXISTS (${openPayments})`,
+        `DELETE FROM provider_account WHERE merchant_id = $1 AND provider_account_id = $2 AND NOT EXISTS (${openPayments})`,
         [merchantId, accountId],
       )
       return rowCount === 1
@@ -183,10 +183,10 @@ function createRules({
   return {
     async insertRule(merchantId, rule) {
       const { rowCount } = await writers.query(
-        `INSERT INTO route_rule (merchant_id, rule_id, account_id, types, brands, currencies, countries, amount_from,
+        `INSERT INTO route_rule (merchant_id, rule_id, provider_account_id, types, brands, currencies, countries, amount_from,
            amount_to, priority)
-         SELECT merchant_id, $3, account_id, $4, $5, $6, $7, $8, $9, $10 FROM provider_account
-         WHERE merchant_id = $1 AND account_id = $2`,
+         SELECT merchant_id, $3, provider_account_id, $4, $5, $6, $7, $8, $9, $10 FROM provider_account
+         WHERE merchant_id = $1 AND provider_account_id = $2`,
         [
           merchantId,
           rule.accountId,
@@ -204,7 +204,7 @@ function createRules({
     },
     async listRules(merchantId) {
       const { rows } = await readers.query<RuleRow>(
-        `SELECT merchant_id AS "merchantId", rule_id AS "ruleId", account_id AS "accountId", types, brands, currencies,
+        `SELECT merchant_id AS "merchantId", rule_id AS "ruleId", provider_account_id AS "accountId", types, brands, currencies,
            countries, amount_from AS "amountFrom", amount_to AS "amountTo", priority, created_at AS "createdAt"
          FROM route_rule WHERE $1::text IS NULL OR merchant_id = $1
          ORDER BY merchant_id, priority, created_at, rule_id`,
