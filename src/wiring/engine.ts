@@ -1,3 +1,4 @@
+/** Wires the engine and the deliveries of one environment. */
 import { createConnectors } from '#connectors/registry.ts'
 import { createEngine } from '#operations/create-engine.ts'
 import type { Alarm, Engine } from '#operations/engine.ts'

@@ -1,3 +1,4 @@
+/** What runs again and again in the background of one environment, and how often. */
 import type { Engine } from '#operations/engine.ts'
 import type { DeliveryStore } from '#storage/events/deliveries.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'

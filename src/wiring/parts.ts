@@ -1,3 +1,4 @@
+/** What one environment is wired from: the options of an embedder, and the parts that the wiring hands around. */
 import type { Connectors } from '#connectors/registry.ts'
 import type { FaultBook } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'

@@ -1,3 +1,4 @@
+/** Wires the HTTP server of one environment: endpoints, pages, credentials, the API reference. */
 import type { MerchantId } from '#domain/ids.ts'
 import { endpoints } from '#endpoints/index.ts'
 import type { Services, TestTools } from '#endpoints/services.ts'
