@@ -56,6 +56,8 @@ export interface TestGatewayOptions {
   /** Keys of the test's own; one that is made for the database unless given. */
   readonly masterKey?: MasterRing
   readonly storedMethods?: StoredMethods
+  readonly databaseSilenceMs?: number
+  readonly isAlive?: () => boolean
 }
 
 const masterKeys = new Map<string, string>()
@@ -80,6 +82,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     connectors: options.connectors,
     testCrash: options.testCrash,
     storedMethods: options.storedMethods,
+    databaseSilenceMs: options.databaseSilenceMs,
+    isAlive: options.isAlive,
   })
   const { merchantId, apiKey } = beside ?? (await gateway.merchants.create('Test shop'))
   if (options.requestsPerSecond) {
