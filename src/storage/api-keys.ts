@@ -127,7 +127,8 @@ export function createApiKeyStore({ readers, writers }: Database): ApiKeyStore {
 
     async revoke(keyId) {
       const { rows } = await writers.query<ListedRow>(
-        `UPDATE api_key SET revoked_at = now() WHERE key_id = $1 AND revoked_at IS NULL RETURNING ${listed}`,
+        // With its end, which all processes are told of at once.
+        `UPDATE api_key SET revoked_at = now(), expires_at = least(expires_at, now()) WHERE key_id = $1 AND revoked_at IS NULL RETURNING ${listed}`,
         [keyId],
       )
       return rows[0] && { merchantId: rows[0].merchant_id, ...toListed(rows[0]) }

@@ -3,6 +3,7 @@
  * the minute. Requests only leave a note in memory; the notes are written down together, about once a second.
  */
 import { isIP } from 'node:net'
+import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import type { ApiKeyStore } from '#storage/api-keys.ts'
 import type { AuditEntry, AuditStore } from '#storage/audit/audit.ts'
 
@@ -81,7 +82,7 @@ function createFailureTally(nowMs: () => number) {
   return {
     count(claimed: string, from: string): void {
       if (counts.size === 0) minute = minuteNow()
-      const client = merchantIdForm.test(claimed) ? claimed : 'unknown'
+      const client = merchantIdForm.test(claimed) ? scrubCardNumbers(claimed) : 'unknown'
       const own = `${client}\n${from}`
       const isKnown = counts.has(own) || counts.size < failuresMax
       const [name, entry] = isKnown
