@@ -27,6 +27,7 @@ import { createPageTokens } from '#vault/page-token.ts'
 import { createDeliveries, openEngine } from '#wiring/engine.ts'
 import { startLoops } from '#wiring/loops.ts'
 import { findMerchantIn, type GatewayOptions } from '#wiring/parts.ts'
+import { type NoticeWork, openProviderDesk, startNotices } from '#wiring/providers.ts'
 import { createServer } from '#wiring/server.ts'
 import type { DeliveryWorker } from '#workers/deliver.ts'
 import type { Loop } from '#workers/loop.ts'
@@ -41,6 +42,7 @@ export interface Gateway {
   readonly settleWorker: SettleWorker
   readonly timerWorker: TimerWorker
   readonly deliveryWorker: DeliveryWorker
+  readonly notices: NoticeWork
   /** Settings of the database that would let an acknowledged payment vanish; always empty in live. */
   readonly weakDurability: readonly string[]
   /** Opens the port and starts the workers. Resolves with the origin. */
@@ -106,6 +108,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       presence,
       pageAddress: payment => `${origin}${pagePath}${pageTokens.issue(payment)}`,
     })
+    const desk = openProviderDesk({ database, metrics, logger, clock, options })
+    const notices = startNotices(desk, options.applyNotice ?? (async () => 'unmatched'), { metrics })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
@@ -139,6 +143,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       changes,
       pageTokens,
       access,
+      rawRoutes: [notices.route],
     })
     let loops: readonly Loop[] = []
 
@@ -148,6 +153,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       settleWorker,
       timerWorker,
       deliveryWorker,
+      notices,
       weakDurability: weak,
       async listen() {
         // Whoever is alone on the database owns everything that was sent before; nothing new has been sent yet.
@@ -163,7 +169,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         onEvents()
         loops = startLoops({
           ...{ logger, metrics, clock, onEvents, presence, engine },
-          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, audit: opened },
+          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices, audit: opened },
         })
         return origin
       },
@@ -172,6 +178,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         await Promise.all(loops.map(loop => loop.stop()))
         await deliveryWorker.stop()
         await access.flush({ ending: true }).catch(err => logger.error({ err }, 'key uses were not written'))
+        await notices.stop()
         await work.close()
         await presence.close()
         await database.close()
