@@ -37,6 +37,10 @@ export interface GatewayOptions {
   /** Customers' stored cards, for the account updater; none unless given. */
   readonly storedMethods?: StoredMethods
   readonly sender?: Sender
+  /** Which of several processes behind one port this is; alone unless given. */
+  readonly worker?: number
+  /** The metrics of all processes behind the port; those of this one unless given. */
+  readonly collectMetrics?: () => Promise<string>
   /** For tests: how long a silent database is waited for. */
   readonly databaseSilenceMs?: number
   /** For tests: whether this process still counts as alive. */

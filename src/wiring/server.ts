@@ -86,6 +86,7 @@ export async function createServer(
       return []
     },
     retryAfterOf,
+    collectMetrics: options.collectMetrics,
     pages: referencePages(describe),
     pageRoutes: createPageRoutes({
       engine,
