@@ -6,7 +6,10 @@ import { describeFault, toExitCode } from '#commands/faults.ts'
 import { addImportCommands } from '#commands/import.ts'
 import { addKeysCommands } from '#commands/keys.ts'
 import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
+import { addNoticeCommands } from '#commands/notices.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { addProviderCommands } from '#commands/provider.ts'
+import { addRouteCommands } from '#commands/route.ts'
 import { serve } from '#commands/serve.ts'
 import { addVaultCommands } from '#commands/vault.ts'
 import { addWebhookCommands } from '#commands/webhooks.ts'
@@ -53,6 +56,9 @@ function buildProgram(readConfig: () => Config): Command {
   addVaultCommands(program, readConfig)
   addImportCommands(program, readConfig)
   addWebhookCommands(program, readConfig)
+  addProviderCommands(program, readConfig)
+  addRouteCommands(program, readConfig)
+  addNoticeCommands(program, readConfig)
   return program
 }
 

@@ -22,7 +22,8 @@ import { answerBrokenRequest } from '#http/server/broken-request.ts'
 import { createDrain } from '#http/server/drain.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
-import type { Credentials, KeyStore } from '#http/server/ports.ts'
+import type { Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
+import { addRawRoutes, type RawRoute } from '#http/server/raw-routes.ts'
 import { createAdmission, createHandler, prepareEndpoint, type Rooms, toRefusal } from '#http/server/route.ts'
 import { createSender, type Page, type Sender, sendRefusal } from '#http/server/send.ts'
 import { systemTimers, type Timers } from '#http/server/timers.ts'
@@ -73,9 +74,12 @@ export interface HttpServerOptions<Services> {
   readonly logger: Logger
   readonly metrics: Metrics
   readonly readiness: () => Promise<readonly string[]>
+  readonly retryAfterOf: RetryAfterOf
   readonly pages?: Readonly<Record<string, () => Page>>
   /** Pages for people. */
   readonly pageRoutes?: readonly PageRoute[]
+  /** For machines that sign what they send. */
+  readonly rawRoutes?: readonly RawRoute[]
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer }
   /** Says that a proxy ends TLS and which addresses it has; then its word about the caller's address is taken. */
   readonly trustProxy?: boolean | string | string[]
@@ -142,13 +146,17 @@ const setUp = (request: FastifyRequest): void => {
   request.trace = readTrace(request.headers.traceparent as string | undefined)
 }
 
-function refuseFrameworkError(error: unknown, request: FastifyRequest, logger: Logger): Refusal {
+function refuseFrameworkError(
+  error: unknown,
+  request: FastifyRequest,
+  faults: Pick<HttpServerOptions<never>, 'logger' | 'retryAfterOf'>,
+): Refusal {
   const { code, statusCode } = error as Partial<FastifyError>
   const known = code === undefined ? undefined : frameworkRefusals[code]
   if (known) return known()
   // The connection broke while the body was read; nobody hears this answer, and it is no fault of ours.
   if (statusCode === 400) return refuseField('body', 'The body did not arrive completely.')
-  return toRefusal(error, request, logger)
+  return toRefusal(error, request, faults)
 }
 
 /** Each media type has a scope of its own, in which nothing else is read. The bytes are handed on as they came. */
@@ -232,17 +240,23 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
     validation: createValidation(options),
     logger: options.logger,
     sender,
+    retryAfterOf: options.retryAfterOf,
   }
 }
 
 export async function createHttpServer<Services>(options: HttpServerOptions<Services>): Promise<HttpServer> {
-  const { endpoints, basePath = '/api/v2', logger, metrics, readiness, pages = {}, pageRoutes = [] } = options
+  const { endpoints, basePath = '/api/v2', logger, metrics, readiness, pages = {} } = options
+  const { pageRoutes = [], rawRoutes = [] } = options
   let draining = false
   const secure = options.tls !== undefined || Boolean(options.trustProxy)
   const sender = createSender({ secure, isDraining: () => draining })
   const app = createFastify(options, (error, request, reply) => {
     setUp(request)
-    sendRefusal(reply, { dialect: 'customer', refusal: refuseFrameworkError(error, request, logger) }, sender)
+    sendRefusal(
+      reply,
+      { dialect: 'customer', refusal: refuseFrameworkError(error, request, options) },
+      sender,
+    )
   })
   const rooms = createRooms(options, sender)
 
@@ -251,7 +265,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   const routes: Routed[] = [
     ...endpoints.map(({ verb, path, dialect }) => ({ verb, path: basePath + path, dialect })),
     ...originPaths.map(path => ({ verb: 'GET', path, dialect: 'customer' as const })),
-    ...pageRoutes.map(({ verb, path }) => ({ verb, path, dialect: 'customer' as const })),
+    ...[...pageRoutes, ...rawRoutes].map(({ verb, path }) => ({ verb, path, dialect: 'customer' as const })),
   ]
   const answerUnrouted = createUnrouted(routes, sender)
   app.addHook('onRequest', (request, reply, done) => {
@@ -261,11 +275,12 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   })
   app.setErrorHandler((error, request, reply) => {
     const dialect = request.routeOptions.config.prepared?.endpoint.dialect ?? 'customer'
-    const refusal = refuseFrameworkError(error, request, logger)
+    const refusal = refuseFrameworkError(error, request, options)
     return sendRefusal(reply, { dialect, refusal }, sender)
   })
   addAccessLog(app, logger, metrics)
   addEndpoints(app, rooms, { endpoints, basePath })
+  addRawRoutes(app, rawRoutes, rooms)
   addPageRoutes(app, pageRoutes, { sender, logger })
   app.addHook('onListen', async () => rooms.validation.warmUp())
 
