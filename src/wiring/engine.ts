@@ -1,5 +1,6 @@
 /** Wires the engine and the deliveries of one environment. */
 import { createConnectors } from '#connectors/registry.ts'
+import { buildTestCatalogue } from '#connectors/simulator/catalogue.ts'
 import { createEngine } from '#operations/create-engine.ts'
 import type { Alarm, Engine } from '#operations/engine.ts'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
@@ -9,6 +10,9 @@ import { addressPolicies } from '#webhooks/policies.ts'
 import { createSender } from '#webhooks/send.ts'
 import type { Parts } from '#wiring/parts.ts'
 import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
+
+const publishedCards = buildTestCatalogue().cards.map(({ number }) => number)
+
 export function createDeliveries(
   { keys, logger, clock, options }: Pick<Parts, 'keys' | 'logger' | 'clock' | 'options'>,
   store: DeliveryStore,
@@ -30,6 +34,8 @@ export function openEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
     database,
     keys,
     masterKey: options.masterKey,
+    environment: options.environment,
+    publishedCards,
     connectors: options.connectors ?? createConnectors(options, faults),
     clock,
     newId,
