@@ -50,6 +50,12 @@ export interface VelocityDeps {
 /** 100,000 blocked cards and addresses of about 150 bytes; more are learnt again from the next decline. */
 const blocksMax = 100_000
 
+/** Limits of merchants that have set none. */
+const defaults: Readonly<Record<'test' | 'live', Partial<Record<VelocityKind, DeclineLimit>>>> = {
+  live: { CARD: defaultDeclinesPerCard },
+  test: {},
+}
+
 const nameOf = ({ merchantId, kind, subject }: Subject): string => `${merchantId} ${kind} ${subject}`
 
 export function createVelocity({ store, environment, publishedCardIds }: VelocityDeps): Velocity {
@@ -63,9 +69,9 @@ export function createVelocity({ store, environment, publishedCardIds }: Velocit
   }
 
   const limitOf = (merchant: Merchant, kind: VelocityKind): DeclineLimit | undefined => {
-    const given = kind === 'CARD' ? merchant.declinesPerCard : merchant.declinesPerAddress
+    const given = { CARD: merchant.declinesPerCard, ADDRESS: merchant.declinesPerAddress }[kind]
     if (given) return given === noLimit ? undefined : given
-    return kind === 'CARD' && environment === 'live' ? defaultDeclinesPerCard : undefined
+    return defaults[environment][kind]
   }
 
   /** What counts of a try, each with its limit. */

@@ -111,7 +111,9 @@ describe('payouts', () => {
     shop.call('POST', '/payments/refunds', {
       transId: `out-${++counter}`,
       amount: { value, currency: 'EUR' },
-      paymentMethods: { card: { ...card, cardholderName: 'Ada Lovelace', expiryDate: '203012', brand: 'visa' } },
+      paymentMethods: {
+        card: { ...card, cardholderName: 'Ada Lovelace', expiryDate: '203012', brand: 'visa' },
+      },
       ...change,
     })
   let counter = 0
