@@ -241,7 +241,8 @@ describe('what an answer means', () => {
     ['requires_capture', 'approved'],
     ['processing', 'pending'],
     ['requires_confirmation', 'pending'],
-    ['requires_payment_method', 'declined'],
+    // Nothing was tried so far.
+    ['requires_payment_method', 'pending'],
     ['canceled', 'declined'],
     ['a status of tomorrow', 'unknown'],
   ])('%s is %s', (status, kind) => {

@@ -170,8 +170,10 @@ function readAutomaticCapture(intent: Wire, { captureReference }: Asked): Outcom
 
 type Told = Pick<ProviderFacts, 'echo' | 'transactionId'>
 
+/** Without an error nothing was tried so far: somebody may still pay. */
 function readFailedTry(intent: Wire, { echo, transactionId }: Told): Outcome {
   const error = wireAt(intent, 'last_payment_error')
+  if (error === undefined) return { kind: 'pending', provider: { echo, transactionId } }
   const detail = detailOfDecline(textAt(error, 'decline_code'), textAt(error, 'code'))
   return declined(echo, detail, describeError(error), transactionId)
 }

@@ -68,6 +68,8 @@ test('what some methods cannot do without', () => {
   })
 })
 
+const failed = intentOf('requires_payment_method', { last_payment_error: { code: 'card_declined' } })
+
 test.each([
   ['open', {}, 'action', undefined],
   ['expired', {}, 'declined', undefined],
@@ -79,17 +81,12 @@ test.each([
     undefined,
   ],
   ['complete', { payment_status: 'unpaid', payment_intent: intentOf('processing') }, 'pending', undefined],
-  [
-    'complete',
-    { payment_status: 'unpaid', payment_intent: intentOf('requires_payment_method') },
-    'declined',
-    undefined,
-  ],
+  ['complete', { payment_status: 'unpaid', payment_intent: failed }, 'declined', undefined],
   ['complete', { payment_status: 'paid', payment_intent: 'pi_1' }, 'approved', 'approved'],
   ['complete', { payment_status: 'unpaid', payment_intent: 'pi_1' }, 'pending', undefined],
   ['complete', { payment_status: 'no_payment_required' }, 'pending', undefined],
   // A try that failed on the page can be repeated there.
-  ['open', { payment_intent: intentOf('requires_payment_method') }, 'action', undefined],
+  ['open', { payment_intent: failed }, 'action', undefined],
   ['a status of tomorrow', {}, 'unknown', undefined],
   ['open', { amount_total: undefined }, 'unknown', undefined],
   ['open', { url: null }, 'unknown', undefined],
