@@ -4,7 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Registry } from 'prom-client'
-import { type Connectors, createConnectors } from '#connectors/registry.ts'
+import type { ProviderDirectory } from '#connectors/directory.ts'
+import { createDirectory } from '#connectors/registry.ts'
 import { createFaultBook, type FaultBook } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { endpoints } from '#endpoints/index.ts'
@@ -27,7 +28,7 @@ import { createLookUps } from '#operations/look-ups.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration, newId } from '#operations/merchants/open-merchants.ts'
 import { rememberMerchants } from '#operations/merchants/remembered-merchants.ts'
-import { pagePath } from '#pages/page-context.ts'
+import { pagePath, returnPath } from '#pages/page-context.ts'
 import { createPageRoutes } from '#pages/routes.ts'
 import { formats } from '#schemas/formats.ts'
 import { createClockStore } from '#storage/clock.ts'
@@ -64,7 +65,7 @@ export interface GatewayOptions {
   readonly logDestination?: { write(line: string): void }
   /** For tests and embedders: other time, other providers, a process that dies at a named point. */
   readonly clock?: Clock
-  readonly connectors?: Connectors
+  readonly providers?: ProviderDirectory
   readonly testCrash?: CrashPoint
   /** Two decimals: what a quote in the cardholder's currency has on top of the published rate. 3.00 unless given. */
   readonly dccMarkup?: string
@@ -144,6 +145,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       faults,
       onEvents,
       pageAddress: payment => `${origin}${pagePath}${pageTokens.issue(payment)}`,
+      returnAddress: ({ merchantId, payId, ...step }) =>
+        `${origin}${returnPath}${pageTokens.issue({ merchantId, payId, step })}`,
     })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
@@ -267,16 +270,18 @@ function createDeliveries(
   })
 }
 
-function openEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
-  const { database, metrics, logger, clock, options, faults, keys, pageAddress, onEvents } = parts
+function openEngine(parts: Parts & Pick<Engine, 'pageAddress' | 'returnAddress'>): Engine {
+  const { database, metrics, logger, clock, options, faults, keys, onEvents } = parts
+  const { pageAddress, returnAddress } = parts
   return createEngine({
     database,
     keys,
     masterKey: options.masterKey,
-    connectors: options.connectors ?? createConnectors(options, faults),
+    providers: options.providers ?? createDirectory(options, faults),
     clock,
     newId,
     pageAddress,
+    returnAddress,
     onBatch: size => metrics.observeBatch(size),
     onEvents,
     onOutcome: (operation, outcome) => metrics.countOutcome(operation, outcome),

@@ -1,26 +1,36 @@
-/** Which connector serves a method. In test everything goes to the simulator; live has only what was configured. */
-import type { Connector } from '#connectors/contract.ts'
-import type { FaultBook } from '#connectors/simulator/faults.ts'
-import { createSimulator } from '#connectors/simulator/simulator.ts'
-import type { Method } from '#methods/rows.ts'
+/**
+ * Every provider that accounts can be opened with, one line each. A new connector adds its line here and touches nothing
+ * else outside its folder.
+ */
+import type { Connector, ConnectorDefinition } from '#connectors/contract.ts'
+import type { OpenedAccount, ProviderDirectory } from '#connectors/directory.ts'
+import {
+  createSimulator,
+  type SimulatorOptions,
+  simulatorDefinition,
+} from '#connectors/simulator/simulator.ts'
 
-export interface Connectors {
-  /** Undefined: nobody was configured for this method, and the payment is refused before anything is written. */
-  find(method: Method): Connector | undefined
-}
+export const connectorDefinitions = (simulator: SimulatorOptions): readonly ConnectorDefinition[] => [
+  simulatorDefinition(simulator),
+]
 
 interface Environment {
   readonly environment: 'test' | 'live'
   readonly simulatorLatencyMs?: number
 }
 
-export function createConnectors(
+/** For an installation without accounts: in test the simulator takes everything, in live nobody takes anything. */
+export const createDirectory = (
   { environment, simulatorLatencyMs: latencyMs }: Environment,
-  faults: FaultBook,
-): Connectors {
-  return environment === 'test'
-    ? simulatedBy(createSimulator({ faults, latencyMs }))
-    : { find: () => undefined }
-}
+  faults: SimulatorOptions['faults'],
+): ProviderDirectory =>
+  environment === 'test' ? simulatedBy(createSimulator({ faults, latencyMs })) : servedBy([])
 
-export const simulatedBy = (simulator: Connector): Connectors => ({ find: () => simulator })
+export const simulatedBy = (simulator: Connector): ProviderDirectory =>
+  servedBy([{ connectorName: simulator.facts.name, connector: simulator, label: () => undefined }])
+
+function servedBy(accounts: readonly OpenedAccount[]): ProviderDirectory {
+  const all = Promise.resolve(accounts)
+  const first = Promise.resolve(accounts[0])
+  return { candidates: () => all, open: () => first, enabled: () => all }
+}

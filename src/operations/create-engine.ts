@@ -23,7 +23,7 @@ import { createKeyRing, type DerivedKeys } from '#vault/key-ring.ts'
 export interface EngineParts
   extends Pick<
     Engine,
-    'connectors' | 'clock' | 'newId' | 'pageAddress' | 'onOutcome' | 'onAlarm' | 'testCrash'
+    'providers' | 'clock' | 'newId' | 'pageAddress' | 'returnAddress' | 'onOutcome' | 'onAlarm' | 'testCrash'
   > {
   readonly database: Database
   readonly keys: DerivedKeys
