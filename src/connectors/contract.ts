@@ -302,7 +302,8 @@ export interface Inquiry {
 export interface CustomerReturn extends Inquiry {
   /** As of an authorisation: set when it is to be captured as well. */
   readonly captureReference?: XId
-  readonly send: number
+  /** As of any request; 1 unless given. */
+  readonly send?: number
   readonly query: Readonly<Record<string, string>>
   /** Of a form POST. */
   readonly form: Readonly<Record<string, string>>

@@ -2,30 +2,20 @@
  * Every provider that accounts can be opened with, one line each. A new connector adds its line here and touches nothing
  * else outside its folder.
  */
+import { adyen } from '#connectors/adyen/connector.ts'
 import type { Connector, ConnectorDefinition } from '#connectors/contract.ts'
 import type { OpenedAccount, ProviderDirectory } from '#connectors/directory.ts'
-import {
-  createSimulator,
-  type SimulatorOptions,
-  simulatorDefinition,
-} from '#connectors/simulator/simulator.ts'
+import { type SimulatorOptions, simulatorDefinition } from '#connectors/simulator/simulator.ts'
 
+/** The simulator of a running gateway shares its faults with those of merchants without accounts. */
 export const connectorDefinitions = (simulator: SimulatorOptions): readonly ConnectorDefinition[] => [
   simulatorDefinition(simulator),
+  adyen,
 ]
 
-interface Environment {
-  readonly environment: 'test' | 'live'
-  readonly simulatorLatencyMs?: number
-}
+export const definitions = connectorDefinitions({})
 
-/** For an installation without accounts: in test the simulator takes everything, in live nobody takes anything. */
-export const createDirectory = (
-  { environment, simulatorLatencyMs: latencyMs }: Environment,
-  faults: SimulatorOptions['faults'],
-): ProviderDirectory =>
-  environment === 'test' ? simulatedBy(createSimulator({ faults, latencyMs })) : servedBy([])
-
+/** One connector for everything and everybody, as for merchants without accounts. */
 export const simulatedBy = (simulator: Connector): ProviderDirectory =>
   servedBy([{ connectorName: simulator.facts.name, connector: simulator, label: () => undefined }])
 

@@ -23,7 +23,7 @@ export interface CallContext {
   readonly question: Question
   /** How long this provider may take for one call. */
   readonly timeoutMs: number
-  readonly engine: Pick<Engine, 'onAlarm'>
+  readonly engine: Pick<Engine, 'onAlarm' | 'isAlive'>
 }
 
 /** How to ask, what decides whether it arrived, and what stands when nothing was heard. */
@@ -57,6 +57,11 @@ async function askOnce<T>(
   send: number,
   { question, timeoutMs, engine }: CallContext,
 ): Promise<T> {
+  if (!engine.isAlive()) {
+    const message = `${question.operation} was not sent: this process was cut off and others take over`
+    engine.onAlarm({ code: 'PROCESS_CUT_OFF', message, xId: question.reference })
+    return unheard
+  }
   const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<T>(resolve => {
@@ -88,7 +93,7 @@ async function askOnce<T>(
 /** Amount, currency and reference echoed by the provider must be the ones we sent; otherwise we know nothing. */
 export function believe<T extends Outcome | CustomerActionOutcome>(
   outcome: T,
-  { question, engine }: Pick<CallContext, 'question' | 'engine'>,
+  { question, engine }: { readonly question: Question; readonly engine: Pick<Engine, 'onAlarm'> },
 ): T | { readonly kind: 'unknown' } {
   if (!('provider' in outcome)) return outcome
   const { echo } = outcome.provider
