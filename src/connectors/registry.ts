@@ -6,11 +6,13 @@ import { adyen } from '#connectors/adyen/connector.ts'
 import type { Connector, ConnectorDefinition } from '#connectors/contract.ts'
 import type { OpenedAccount, ProviderDirectory } from '#connectors/directory.ts'
 import { type SimulatorOptions, simulatorDefinition } from '#connectors/simulator/simulator.ts'
+import { stripe } from '#connectors/stripe/connector.ts'
 
 /** The simulator of a running gateway shares its faults with those of merchants without accounts. */
 export const connectorDefinitions = (simulator: SimulatorOptions): readonly ConnectorDefinition[] => [
   simulatorDefinition(simulator),
   adyen,
+  stripe,
 ]
 
 export const definitions = connectorDefinitions({})
