@@ -15,6 +15,7 @@ import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import { about } from '#http/reference/about.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 import { referencePages } from '#http/reference/pages.ts'
+import type { TrustedProxies } from '#http/server/client-address.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
 import { createLogger, type Logger } from '#http/telemetry/log.ts'
 import { createMetrics, type Metrics } from '#http/telemetry/metrics.ts'
@@ -57,7 +58,8 @@ export interface GatewayOptions {
   readonly masterKey: MasterKey | MasterRing
   readonly listen?: { readonly host: string; readonly port: number }
   readonly tls?: { readonly cert: string; readonly key: string }
-  readonly trustedProxy?: boolean
+  /** Proxies in front that end TLS: how many, or which addresses and networks they have. */
+  readonly trustedProxies?: TrustedProxies | undefined
   /** The origin others see; the listening address unless given. */
   readonly publicUrl?: string
   readonly logLevel?: string
@@ -362,10 +364,10 @@ async function createServer(
       environment,
       findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
       pageTokens: parts.pageTokens,
-      secure: options.tls !== undefined || options.trustedProxy === true,
+      secure: options.tls !== undefined || options.trustedProxies !== undefined,
     }),
     tls: options.tls,
-    trustProxy: options.trustedProxy,
+    trustedProxies: options.trustedProxies,
     nowMs,
   })
   return server

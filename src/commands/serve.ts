@@ -66,7 +66,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   // The code is loaded while the database starts: both take about as long.
   const [database, { createGateway, GatewayError }] = await Promise.all([opening, import('#gateway.ts')])
   if (lifetime.isEnding()) return
-  const { environment, host, port, tls, trustedProxy, publicUrl, logLevel, dccMarkup } = config
+  const { environment, host, port, tls, trustedProxies, publicUrl, logLevel, dccMarkup } = config
   const { simulatorLatencyMs } = config
   const gateway = await createGateway({
     environment,
@@ -74,7 +74,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
     masterKey: database.masterKey,
     listen: { host, port },
     tls: tls && { cert: tls.cert, key: tls.key.reveal() },
-    trustedProxy,
+    trustedProxies,
     publicUrl,
     logLevel,
     dccMarkup,

@@ -94,6 +94,8 @@ export interface Endpoint<Services = never> {
   readonly body?: TSchema
   /** The body's media type; JSON unless said otherwise. */
   readonly accepts?: 'application/json' | 'application/x-www-form-urlencoded'
+  /** The server's limit for all bodies unless given. */
+  readonly bodyBytesMax?: number
   /** Success (and 422) bodies by status; the error bodies come with the dialect. */
   readonly answers: Readonly<Record<number, TSchema>>
   readonly examples: readonly Example[]

@@ -8,7 +8,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { Refusal, refuseUnauthenticated } from '#http/answers/refusal.ts'
 import { type AccessTokens, timeOf } from '#http/authentication/access-token.ts'
 import { BoundedMap } from '#http/authentication/bounded-map.ts'
-import { findClient } from '#http/authentication/client-check.ts'
+import { findClient, isMerchantId } from '#http/authentication/client-check.ts'
 import type { FailedLogins } from '#http/authentication/rate-limit.ts'
 import type { Access } from '#http/endpoint.ts'
 import type { Credentials } from '#http/server/ports.ts'
@@ -129,7 +129,10 @@ function grant(caller: Caller, { access, id }: Question): Caller | Refusal {
 
 async function verify({ authorization, apiKey }: Question, ports: AuthenticationPorts): Promise<Verified> {
   if (authorization === undefined) return verifyApiKey(apiKey ?? '', ports)
-  const [, scheme = '', value = ''] = /^(\S+) +(\S+)$/.exec(authorization) ?? []
+  const space = authorization.indexOf(' ')
+  const scheme = authorization.slice(0, Math.max(0, space))
+  const value = authorization.slice(space + 1).trim()
+  if (/\s/.test(value)) return fail(malformed)
   if (/^basic$/i.test(scheme)) return verifyBasic(value, ports)
   if (/^bearer$/i.test(scheme)) return verifyBearer(value, ports)
   return fail(malformed)
@@ -147,7 +150,7 @@ async function verifyBasic(value: string, ports: AuthenticationPorts): Promise<V
   if (colon < 1) return fail(malformed)
   const merchantId = text.slice(0, colon)
   const merchant = await findClient(merchantId, text.slice(colon + 1), ports)
-  return merchant ? remember(merchant, ports) : fail(wrong, merchantId)
+  return merchant ? remember(merchant, ports) : fail(wrong, isMerchantId(merchantId) ? merchantId : undefined)
 }
 
 async function verifyApiKey(apiKey: string, ports: AuthenticationPorts): Promise<Verified> {

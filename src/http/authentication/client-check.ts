@@ -12,6 +12,8 @@ export interface ClientCheck {
 /** What a merchant id can look like; anything else is not even asked for, but costs the same. */
 const merchantIdForm = /^[\x21-\x7e]{1,30}$/
 
+export const isMerchantId = (text: string): boolean => merchantIdForm.test(text)
+
 /** The hash of a key that nobody has: what an unknown merchant's key is compared with. */
 const nobodysHash = createHmac('sha256', randomBytes(32)).update(randomBytes(32)).digest('hex')
 
@@ -21,7 +23,7 @@ export async function findClient(
   { credentials, pepper }: ClientCheck,
 ): Promise<Merchant | undefined> {
   const given = Buffer.from(hashApiKey(pepper, apiKey), 'latin1')
-  const found = merchantIdForm.test(merchantId) ? await credentials.find(merchantId) : undefined
+  const found = isMerchantId(merchantId) ? await credentials.find(merchantId) : undefined
   let matched = false
   // Every live key is compared to the end, so that the time tells nothing about which one was close.
   for (const hash of found?.keyHashes ?? [nobodysHash]) {

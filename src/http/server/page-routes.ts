@@ -120,6 +120,6 @@ function readRequest(request: FastifyRequest): PageRequest {
     params: request.params as Record<string, string>,
     form: request.method === 'POST' ? (form instanceof Refusal ? undefined : form) : {},
     headers: request.headers as Record<string, string | undefined>,
-    address: request.ip,
+    address: request.clientAddress,
   }
 }

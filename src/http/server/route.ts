@@ -90,7 +90,7 @@ export function createAdmission<Services>(prepared: Prepared, rooms: Rooms<Servi
       authorization: request.headers.authorization,
       apiKey: header(request.headers['x-api-key']),
       access: endpoint.access,
-      address: request.ip,
+      address: request.clientAddress,
       id: (request.params as Record<string, string>).id,
     })
     if (caller instanceof Promise) caller.then(finish).catch(done)
@@ -167,7 +167,7 @@ async function answerRequest<Services>(
     query: request.query,
     key: described,
     traceId: request.trace.traceId,
-    address: request.ip,
+    address: request.clientAddress,
     // An open endpoint has no merchant, and its handler does not ask for one.
   } as Call<never, never, never>
   if (described === undefined || merchant === undefined) return endpoint.handle(call, rooms.services as never)

@@ -195,7 +195,7 @@ describe('headers', () => {
   })
 
   test('strict transport behind a proxy that ends TLS, whose word about the address is taken', async () => {
-    const proxied = await createToy({ trustProxy: true })
+    const proxied = await createToy({ trustedProxies: 1 })
     proxied.handle = async ({ address }) => answer(200, { address })
     const response = await proxied.app.inject({
       url: '/api/v2/toys/1',
