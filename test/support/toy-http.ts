@@ -190,6 +190,7 @@ const toy = (verb: ToyEndpoint['verb'], path: string, more: Partial<ToyEndpoint>
   tag: 'toys',
   version: '1.0.0',
   access: 'merchant',
+  scope: verb === 'GET' ? 'read' : 'payments',
   idempotent: verb === 'POST' || verb === 'PATCH',
   dialect: 'payment',
   answers: {},
