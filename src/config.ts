@@ -3,9 +3,10 @@
  * in sentences, and never repeats a value that may hold a secret.
  */
 import { readFileSync } from 'node:fs'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
+import { isLoopback, readTrustedProxies } from '#config/network.ts'
 import { Secret } from '#domain/secret.ts'
 import { isWebAddress } from '#domain/text.ts'
 import { type MasterKey, MasterKeyError, toMasterKeys } from '#vault/master-key.ts'
@@ -24,7 +25,8 @@ export interface Config {
   readonly masterKeyFile?: string
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: Secret<string> }
-  readonly trustedProxy: boolean
+  /** How many proxies stand in front, or their addresses and networks; absent when none is trusted. */
+  readonly trustedProxies?: number | readonly string[]
   /** An origin, without a path. */
   readonly publicUrl?: string
   readonly logLevel: (typeof logLevels)[number]
@@ -82,7 +84,8 @@ export const variables: readonly Variable[] = [
   { name: 'TOLLGATE_TLS_KEY', meaning: "file with the certificate's private key in PEM", default: 'none' },
   {
     name: 'TOLLGATE_TRUSTED_PROXY',
-    meaning: 'true when a proxy in front ends TLS and sets X-Forwarded-For',
+    meaning:
+      'proxies in front that end TLS and set X-Forwarded-For: addresses or networks (CIDR) with commas between, or how many; true is 1',
     default: 'false',
   },
   {
@@ -141,7 +144,7 @@ export function readConfig(
     masterKeys: readMasterKeys(reader, environment),
     masterKeyFile: text('TOLLGATE_MASTER_KEY_FILE'),
     tls: readTls(reader),
-    trustedProxy: choose('TOLLGATE_TRUSTED_PROXY', ['true', 'false'], 'false') === 'true',
+    trustedProxies: readTrustedProxies(reader),
     publicUrl: readPublicUrl(reader),
     logLevel: choose('TOLLGATE_LOG_LEVEL', logLevels, 'info'),
     dccMarkup: readMarkup(reader),
@@ -150,7 +153,7 @@ export function readConfig(
     warnings: Object.freeze(findUnknown(env)),
   }
   const tlsWanted = text('TOLLGATE_TLS_CERT') ?? text('TOLLGATE_TLS_KEY')
-  if (!isLoopback(result.host) && tlsWanted === undefined && !result.trustedProxy) {
+  if (!isLoopback(result.host) && tlsWanted === undefined && result.trustedProxies === undefined) {
     reader.fault(
       `HOST is "${result.host}", which others can reach, and plain HTTP is for loopback only: ` +
         'set TOLLGATE_TLS_CERT and TOLLGATE_TLS_KEY, or TOLLGATE_TRUSTED_PROXY=true when a proxy in front ends TLS',
@@ -229,15 +232,6 @@ function readHost({ text, fault }: Reader): string {
   if (isIP(value) !== 0 || hostName.test(value)) return value
   fault(`HOST is "${value}", but must be an IP address without brackets, or a host name`)
   return fallback
-}
-
-const loopback = new BlockList()
-loopback.addSubnet('127.0.0.0', 8, 'ipv4')
-loopback.addAddress('::1', 'ipv6')
-
-function isLoopback(host: string): boolean {
-  const version = isIP(host)
-  return version === 0 ? host.toLowerCase() === 'localhost' : loopback.check(host, `ipv${version as 4 | 6}`)
 }
 
 function readDatabaseUrl({ secret, fault }: Reader): Secret<string> | undefined {

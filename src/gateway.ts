@@ -15,6 +15,7 @@ import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import { about } from '#http/reference/about.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 import { referencePages } from '#http/reference/pages.ts'
+import { keepServed } from '#http/reference/placeholders.ts'
 import type { TrustedProxies } from '#http/server/client-address.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
 import { createLogger, type Logger } from '#http/telemetry/log.ts'
@@ -341,7 +342,8 @@ async function createServer(
   // Only the address is not known before the port is open, so the pages are made when first asked for.
   let server: HttpServer | undefined
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
-  const describe = () => buildOpenApi({ ...about, endpoints: served, baseUrl: `${origin()}/api/v2` })
+  const describe = () =>
+    buildOpenApi({ ...about, endpoints: keepServed(served), baseUrl: `${origin()}/api/v2` })
   server = await createHttpServer({
     endpoints: served,
     services,

@@ -74,7 +74,8 @@ const mayImport: Record<string, readonly string[]> = {
     'webhooks',
   ],
   pages: ['domain', 'schemas', 'methods', 'lifecycle', 'connectors', 'operations', 'http'],
-  'config.ts': ['domain', 'schemas', 'vault'],
+  config: ['domain'],
+  'config.ts': ['domain', 'schemas', 'vault', 'config'],
   'gateway.ts': [
     'domain',
     'schemas',

@@ -27,7 +27,9 @@ function readHeader(header: string): string | undefined {
 
 function readSubject(accessToken: string): string | undefined {
   try {
-    const claims: unknown = JSON.parse(Buffer.from(accessToken.split('.', 2)[1] ?? '', 'base64url').toString('utf8'))
+    const claims: unknown = JSON.parse(
+      Buffer.from(accessToken.split('.', 2)[1] ?? '', 'base64url').toString('utf8'),
+    )
     const { sub } = (claims ?? {}) as { readonly sub?: unknown }
     return typeof sub === 'string' ? sub : undefined
   } catch {

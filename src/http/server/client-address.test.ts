@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { createClientAddresses, networkOf } from '#http/server/client-address.ts'
 
-test.each<[name: string, proxies: number | string[], peer: string, forwarded: string | undefined, client: string]>([
+test.each<
+  [name: string, proxies: number | string[], peer: string, forwarded: string | undefined, client: string]
+>([
   ['nobody is trusted', 0, '192.0.2.1', '198.51.100.7', '192.0.2.1'],
   ['one hop takes the rightmost entry', 1, '10.0.0.1', '6.6.6.6, 198.51.100.7', '198.51.100.7'],
   ['two hops take the one before', 2, '10.0.0.1', '6.6.6.6, 198.51.100.7, 10.0.0.2', '198.51.100.7'],

@@ -199,7 +199,7 @@ describe('headers', () => {
     proxied.handle = async ({ address }) => answer(200, { address })
     const response = await proxied.app.inject({
       url: '/api/v2/toys/1',
-      headers: { ...shop, 'x-forwarded-for': '9.9.9.9' },
+      headers: { ...shop, 'x-forwarded-for': '6.6.6.6, 9.9.9.9' },
     })
     expect(response.headers['strict-transport-security']).toBe('max-age=31536000')
     expect(response.json()).toEqual({ address: '9.9.9.9' })

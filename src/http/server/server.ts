@@ -20,7 +20,11 @@ import type { Formats } from '#http/body/schema-words.ts'
 import { createValidation } from '#http/body/validation.ts'
 import type { Endpoint } from '#http/endpoint.ts'
 import { answerBrokenRequest, answerExpectations } from '#http/server/broken-request.ts'
-import { type ClientAddresses, createClientAddresses, type TrustedProxies } from '#http/server/client-address.ts'
+import {
+  type ClientAddresses,
+  createClientAddresses,
+  type TrustedProxies,
+} from '#http/server/client-address.ts'
 import { limitConnections } from '#http/server/connection-limits.ts'
 import { createDrain } from '#http/server/drain.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
@@ -306,7 +310,8 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   })
   const rooms = createRooms(options, sender)
 
-  for (const name of ['trace', 'caller', 'quota', 'arrivedAt', 'clientAddress']) app.decorateRequest(name, undefined)
+  for (const name of ['trace', 'caller', 'quota', 'arrivedAt', 'clientAddress'])
+    app.decorateRequest(name, undefined)
   const originPaths = addOriginRoutes(app, { metrics, logger, readiness, pages, sender })
   const routes: Routed[] = [
     ...endpoints.map(({ verb, path, dialect }) => ({ verb, path: basePath + path, dialect })),

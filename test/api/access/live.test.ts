@@ -36,6 +36,11 @@ test.each([
   expect((await shop.call(verb, path, body)).status).toBe(404)
 })
 
+test.each(['/docs', '/openapi.json', '/docs/reference.js'])('200 %s', async path => {
+  const asked = async () => (await fetch(`${gateway.url}${path}`)).status
+  expect([await asked(), await asked()]).toEqual([200, 200])
+})
+
 test.each(servedTypes)('20200012 %s has no connector', async type => {
   expect(await shop.create(type)).toMatchObject(refused('20200012'))
 })

@@ -1,0 +1,42 @@
+/** Settings about the network around us: which proxies stand in front, and what only this machine can reach. */
+import { BlockList, isIP } from 'node:net'
+
+interface Reader {
+  text(name: string): string | undefined
+  fault(sentence: string): void
+}
+
+/** 10: more proxies in a row than anybody has. */
+const hopsMax = 10
+
+export function readTrustedProxies({ text, fault }: Reader): number | readonly string[] | undefined {
+  const value = text('TOLLGATE_TRUSTED_PROXY')
+  if (value === undefined || value === 'false') return undefined
+  if (value === 'true') return 1
+  if (/^[0-9]{1,2}$/.test(value) && Number(value) >= 1 && Number(value) <= hopsMax) return Number(value)
+  const proxies = value.split(',').map(entry => entry.trim())
+  const wrong = proxies.find(entry => !isNetwork(entry))
+  if (wrong === undefined) return Object.freeze(proxies)
+  fault(
+    `TOLLGATE_TRUSTED_PROXY is "${value}", but must be true or false, the number of proxies in front (1 to ${hopsMax}), ` +
+      'or their addresses and networks such as 10.0.0.0/8, with commas between',
+  )
+  return undefined
+}
+
+/** An address, or a network in CIDR form. */
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || rest.length > 0) return false
+  return bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
+
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+loopback.addAddress('::1', 'ipv6')
+
+export function isLoopback(host: string): boolean {
+  const version = isIP(host)
+  return version === 0 ? host.toLowerCase() === 'localhost' : loopback.check(host, `ipv${version as 4 | 6}`)
+}
