@@ -96,9 +96,16 @@ describe('an address for results that is not https', () => {
     })
   })
 
-  test('201 where the customer goes back to is the shop’s own affair', async () => {
-    const { webhook: _, ...back } = urls
-    expect((await shop.call('POST', '/payment-intents', { ...order, urls: back })).status).toBe(201)
+  test.each(['return', 'cancel'] as const)('400 nor is the customer sent there: urls.%s', async name => {
+    const secure = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
+    const changed = { ...order, urls: { ...secure, [name]: urls[name] } }
+    for (const path of ['/payments/sessions', '/payments/links', '/payment-intents']) {
+      expect(await shop.call('POST', path, changed)).toMatchObject({
+        status: 400,
+        body: { field: `urls.${name}`, error: expect.stringContaining('https') },
+      })
+    }
+    expect((await shop.call('POST', '/payment-intents', { ...order, urls: secure })).status).toBe(201)
   })
 })
 
