@@ -2,11 +2,11 @@
  * Environment variables → one validated, frozen record. The only reader of process.env. It lists every fault at once,
  * in sentences, and never repeats a value that may hold a secret.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
-import { isLoopback, readTrustedProxies } from '#config/network.ts'
+import { isLoopback, readLoopbackWebhooks, readTrustedProxies } from '#config/network.ts'
 import { Secret } from '#domain/secret.ts'
 import { isWebAddress } from '#domain/text.ts'
 import { type MasterKey, MasterKeyError, toMasterKeys } from '#vault/master-key.ts'
@@ -27,6 +27,8 @@ export interface Config {
   readonly tls?: { readonly cert: string; readonly key: Secret<string> }
   /** How many proxies stand in front, or their addresses and networks; absent when none is trusted. */
   readonly trustedProxies?: number | readonly string[]
+  /** Whether test webhooks may go to this machine itself; unless set, only while nobody else can reach the gateway. */
+  readonly loopbackWebhooks?: boolean
   /** An origin, without a path. */
   readonly publicUrl?: string
   readonly logLevel: (typeof logLevels)[number]
@@ -93,6 +95,11 @@ export const variables: readonly Variable[] = [
     meaning: 'origin under which others reach the gateway, such as https://pay.example.com',
     default: 'from HOST and PORT',
   },
+  {
+    name: 'TOLLGATE_LOOPBACK_WEBHOOKS',
+    meaning: 'true or false: whether webhooks of the test environment may be sent to this machine itself',
+    default: 'true, but false with a public HOST, TLS or a trusted proxy',
+  },
   { name: 'TOLLGATE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent', default: 'info' },
   {
     name: 'TOLLGATE_DCC_MARKUP',
@@ -122,6 +129,11 @@ export class ConfigError extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>
 type ReadFile = (path: string) => string
+type ReadMode = (path: string) => number | undefined
+
+/** Undefined where there is no such file, or no such thing as a mode. */
+const readFileMode: ReadMode = path =>
+  process.platform === 'win32' ? undefined : statSync(path, { throwIfNoEntry: false })?.mode
 
 export const config = (): Config => readConfig(process.env)
 
@@ -131,6 +143,7 @@ export const showsStacks = (): boolean => process.env.TOLLGATE_LOG_LEVEL === 'de
 export function readConfig(
   env: Environment,
   readFile: ReadFile = path => readFileSync(path, 'utf8'),
+  readMode: ReadMode = readFileMode,
 ): Config {
   const reader = createReader(env, readFile)
   const { choose, text } = reader
@@ -145,6 +158,7 @@ export function readConfig(
     masterKeyFile: text('TOLLGATE_MASTER_KEY_FILE'),
     tls: readTls(reader),
     trustedProxies: readTrustedProxies(reader),
+    loopbackWebhooks: readLoopbackWebhooks(reader, environment),
     publicUrl: readPublicUrl(reader),
     logLevel: choose('TOLLGATE_LOG_LEVEL', logLevels, 'info'),
     dccMarkup: readMarkup(reader),
@@ -152,6 +166,7 @@ export function readConfig(
     npmScript: text('npm_lifecycle_event') && text('npm_lifecycle_script'),
     warnings: Object.freeze(findUnknown(env)),
   }
+  if (environment === 'live') refuseOpenFiles(reader, readMode)
   const tlsWanted = text('TOLLGATE_TLS_CERT') ?? text('TOLLGATE_TLS_KEY')
   if (!isLoopback(result.host) && tlsWanted === undefined && result.trustedProxies === undefined) {
     reader.fault(
@@ -212,6 +227,16 @@ function createReader(env: Environment, readFile: ReadFile): Reader {
   }
 
   return { faults, fault, text, choose, file, secret }
+}
+
+/** In live nobody but its owner and its group may read or write a file that holds a key. */
+function refuseOpenFiles({ text, fault }: Reader, readMode: ReadMode): void {
+  for (const name of ['TOLLGATE_MASTER_KEY_FILE', 'TOLLGATE_TLS_KEY']) {
+    const path = text(name)
+    const mode = (path && readMode(path)) || 0
+    if ((mode & 0o006) === 0) continue
+    fault(`${name} names the file "${path}", which every user may read or write: "chmod o-rwx ${path}" first`)
+  }
 }
 
 const portMax = 65_535

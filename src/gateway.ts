@@ -45,7 +45,7 @@ import { createWorkFinder } from '#storage/payments/unanswered.ts'
 import { type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
 import type { MasterKey, MasterRing } from '#vault/master-key.ts'
 import { createPageTokens, type PageTokens } from '#vault/page-token.ts'
-import { addressPolicies } from '#webhooks/policies.ts'
+import { choosePolicy } from '#webhooks/policies.ts'
 import { createSender, type Sender } from '#webhooks/send.ts'
 import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
 import { type Loop, startLoop } from '#workers/loop.ts'
@@ -62,6 +62,8 @@ export interface GatewayOptions {
   readonly tls?: { readonly cert: string; readonly key: string }
   /** Proxies in front that end TLS: how many, or which addresses and networks they have. */
   readonly trustedProxies?: TrustedProxies | undefined
+  /** Whether webhooks of the test environment may be sent to this machine itself; true unless given. */
+  readonly loopbackWebhooks?: boolean | undefined
   /** The origin others see; the listening address unless given. */
   readonly publicUrl?: string
   readonly logLevel?: string
@@ -267,7 +269,7 @@ function createDeliveries(
 ): DeliveryWorker {
   return createDeliveryWorker({
     store,
-    sender: options.sender ?? createSender({ policy: addressPolicies[options.environment] }),
+    sender: options.sender ?? createSender({ policy: choosePolicy(options) }),
     openSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, merchantId, sealed),
     clock,
     chance: Math.random,

@@ -100,6 +100,7 @@ const mayImport: Record<string, readonly string[]> = {
     'vault',
     'operations',
     'webhooks',
+    'config',
     'config.ts',
     'gateway.ts',
   ],

@@ -3,6 +3,7 @@
  * closed, however far the start came.
  */
 import { renderBanner } from '#commands/banner.ts'
+import { forbidCoreDumps } from '#commands/core-dumps.ts'
 import { type DemoMerchant, readOrCreateDemoMerchant } from '#commands/demo-merchant.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { findFreePort } from '#commands/free-port.ts'
@@ -10,6 +11,7 @@ import { type Lifetime, watchLifetime } from '#commands/lifetime.ts'
 import { identifyNpm } from '#commands/npm-parent.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { releaseStartMemory } from '#commands/start-memory.ts'
+import { isLoopback } from '#config/network.ts'
 import type { Config } from '#config.ts'
 import type { Gateway } from '#gateway.ts'
 
@@ -23,6 +25,7 @@ const stopDeadlineMs = 14_000
 const say = (line: string) => console.error(line)
 
 export async function serve(config: Config): Promise<void> {
+  forbidCoreDumps()
   for (const warning of config.warnings) say(`warning: ${warning}`)
   const { npmScript } = config
   const lifetime = watchLifetime({
@@ -68,6 +71,8 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   if (lifetime.isEnding()) return
   const { environment, host, port, tls, trustedProxies, publicUrl, logLevel, dccMarkup } = config
   const { simulatorLatencyMs } = config
+  const isReachable = !isLoopback(host) || tls !== undefined || trustedProxies !== undefined
+  const loopbackWebhooks = config.loopbackWebhooks ?? !isReachable
   const gateway = await createGateway({
     environment,
     databaseUrl: database.url,
@@ -75,6 +80,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
     listen: { host, port },
     tls: tls && { cert: tls.cert, key: tls.key.reveal() },
     trustedProxies,
+    loopbackWebhooks,
     publicUrl,
     logLevel,
     dccMarkup,

@@ -32,6 +32,20 @@ function isNetwork(text: string): boolean {
   return bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
 }
 
+export function readLoopbackWebhooks(
+  { text, fault }: Reader,
+  environment: 'test' | 'live',
+): boolean | undefined {
+  const value = text('TOLLGATE_LOOPBACK_WEBHOOKS')
+  if (value === undefined) return undefined
+  if (value !== 'true' && value !== 'false') {
+    fault(`TOLLGATE_LOOPBACK_WEBHOOKS is "${value}", but must be true or false`)
+  } else if (value === 'true' && environment === 'live') {
+    fault('TOLLGATE_LOOPBACK_WEBHOOKS is true, but the live environment sends to public addresses only')
+  }
+  return value === 'true'
+}
+
 const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')

@@ -19,6 +19,7 @@ export interface PageRequest {
   readonly headers: Readonly<Record<string, string | undefined>>
   /** Where the request came from. */
   readonly address: string
+  readonly verb: string
 }
 
 export interface PageAnswer {
@@ -121,5 +122,6 @@ function readRequest(request: FastifyRequest): PageRequest {
     form: request.method === 'POST' ? (form instanceof Refusal ? undefined : form) : {},
     headers: request.headers as Record<string, string | undefined>,
     address: request.clientAddress,
+    verb: request.method,
   }
 }
