@@ -9,6 +9,7 @@ import { about } from '#http/reference/about.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 import { referencePages } from '#http/reference/pages.ts'
 import { keepServed } from '#http/reference/placeholders.ts'
+import type { RawRoute } from '#http/server/raw-routes.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
 import { storedMethodsOf } from '#operations/customers/stored-methods.ts'
 import type { Engine } from '#operations/engine.ts'
@@ -30,6 +31,7 @@ export async function createServer(
     keyReader: KeyReader
     testTools: TestTools
     pageTokens: PageTokens
+    rawRoutes: readonly RawRoute[]
   },
 ): Promise<HttpServer> {
   const { keys, merchants, engine, metrics, logger, clock, options, changes, database, testTools } = parts
@@ -89,6 +91,7 @@ export async function createServer(
     },
     retryAfterOf,
     pages: referencePages(describe),
+    rawRoutes: parts.rawRoutes,
     pageRoutes: createPageRoutes({
       engine,
       lookUps: services.lookUps,

@@ -12,6 +12,10 @@ export interface Metrics {
   setWebhookLag(seconds: number): void
   /** A connection that was ended because one address, or the whole server, had too many, or because it was idle too long. */
   countDroppedConnection(reason: DropReason): void
+  /** One delivery of a provider: accepted, repeated, forged … */
+  countNotice(verdict: string): void
+  /** One fact of a notice: applied, unmatched, failed … */
+  countNoticeItem(result: string): void
 }
 
 /** Powers of two up to the largest batch that the group commit makes. */
@@ -45,6 +49,18 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     labelNames: ['reason'],
     registers,
   })
+  const notices = new Counter({
+    name: 'tollgate_notices_total',
+    help: 'Notices that providers delivered, by what became of them.',
+    labelNames: ['verdict'],
+    registers,
+  })
+  const noticeItems = new Counter({
+    name: 'tollgate_notice_items_total',
+    help: 'Facts in notices of providers, by what became of each try to apply them.',
+    labelNames: ['result'],
+    registers,
+  })
   return {
     registry: options.registry,
     countDroppedConnection: reason => dropped.inc({ reason }),
@@ -52,5 +68,7 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     countOutcome: (operation, outcome) => outcomes.inc({ operation, outcome }),
     observeBatch: changes => batches.observe(changes),
     setWebhookLag: seconds => webhookLag.set(seconds),
+    countNotice: verdict => notices.inc({ verdict }),
+    countNoticeItem: result => noticeItems.inc({ result }),
   }
 }
