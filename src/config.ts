@@ -2,11 +2,13 @@
  * Environment variables → one validated, frozen record. The only reader of process.env. It lists every fault at once,
  * in sentences, and never repeats a value that may hold a secret.
  */
-import { readFileSync, statSync } from 'node:fs'
-import { isIP } from 'node:net'
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
-import { isLoopback, readLoopbackWebhooks, readTrustedProxies } from '#config/network.ts'
+import { type ReadMode, readFileMode, refuseOpenFiles } from '#config/key-files.ts'
+import { isLoopback, readHost, readLoopbackWebhooks, readPort, readTrustedProxies } from '#config/network.ts'
+import { editDistance } from '#domain/edit-distance.ts'
 import { Secret } from '#domain/secret.ts'
 import { isWebAddress } from '#domain/text.ts'
 import { type MasterKey, MasterKeyError, toMasterKeys } from '#vault/master-key.ts'
@@ -36,6 +38,10 @@ export interface Config {
   readonly dccMarkup?: string
   /** 0 unless set; always 0 in live. */
   readonly simulatorLatencyMs: number
+  /** How many processes serve behind the port. */
+  readonly workers: number
+  /** How long requests are still served after SIGTERM. */
+  readonly drainSeconds: number
   /** The npm script that runs us, where one does: npm's end then is ours, and hints are written for npm. */
   readonly npmScript?: string
   /** What is odd but hinders nothing. */
@@ -102,6 +108,16 @@ export const variables: readonly Variable[] = [
   },
   { name: 'TOLLGATE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent', default: 'info' },
   {
+    name: 'TOLLGATE_WORKERS',
+    meaning: 'processes that serve behind the one port, 1 to 64, or auto for one per core',
+    default: '1',
+  },
+  {
+    name: 'TOLLGATE_DRAIN_SECONDS',
+    meaning: 'how long requests are still served after SIGTERM, 0 to 300, while readiness says 503',
+    default: '5',
+  },
+  {
     name: 'TOLLGATE_DCC_MARKUP',
     meaning: 'percent on top of the published rate when a cardholder is quoted its own currency, 0 to 20',
     default: '3.00',
@@ -129,11 +145,6 @@ export class ConfigError extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>
 type ReadFile = (path: string) => string
-type ReadMode = (path: string) => number | undefined
-
-/** Undefined where there is no such file, or no such thing as a mode. */
-const readFileMode: ReadMode = path =>
-  process.platform === 'win32' ? undefined : statSync(path, { throwIfNoEntry: false })?.mode
 
 export const config = (): Config => readConfig(process.env)
 
@@ -163,6 +174,8 @@ export function readConfig(
     logLevel: choose('TOLLGATE_LOG_LEVEL', logLevels, 'info'),
     dccMarkup: readMarkup(reader),
     simulatorLatencyMs: readLatency(reader, environment),
+    workers: readWorkers(reader),
+    drainSeconds: readDrain(reader),
     npmScript: text('npm_lifecycle_event') && text('npm_lifecycle_script'),
     warnings: Object.freeze(findUnknown(env)),
   }
@@ -227,36 +240,6 @@ function createReader(env: Environment, readFile: ReadFile): Reader {
   }
 
   return { faults, fault, text, choose, file, secret }
-}
-
-/** In live nobody but its owner and its group may read or write a file that holds a key. */
-function refuseOpenFiles({ text, fault }: Reader, readMode: ReadMode): void {
-  for (const name of ['TOLLGATE_MASTER_KEY_FILE', 'TOLLGATE_TLS_KEY']) {
-    const path = text(name)
-    const mode = (path && readMode(path)) || 0
-    if ((mode & 0o006) === 0) continue
-    fault(`${name} names the file "${path}", which every user may read or write: "chmod o-rwx ${path}" first`)
-  }
-}
-
-const portMax = 65_535
-
-function readPort({ text, fault }: Reader): number {
-  const value = text('PORT') ?? '8080'
-  if (/^\d{1,5}$/.test(value) && Number(value) <= portMax) return Number(value)
-  fault(`PORT is "${value}", but must be a whole number from 0 to ${portMax}`)
-  return 0
-}
-
-/** Letters, digits, hyphens and dots: what a resolver can look up. 253 by RFC 1035. */
-const hostName = /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/
-
-function readHost({ text, fault }: Reader): string {
-  const fallback = '127.0.0.1'
-  const value = text('HOST') ?? fallback
-  if (isIP(value) !== 0 || hostName.test(value)) return value
-  fault(`HOST is "${value}", but must be an IP address without brackets, or a host name`)
-  return fallback
 }
 
 function readDatabaseUrl({ secret, fault }: Reader): Secret<string> | undefined {
@@ -351,6 +334,29 @@ function readLatency({ text, fault }: Reader, environment: string): number {
   return latencyMs
 }
 
+/** 64: a machine with more cores than that deserves more than one gateway. */
+const workersMax = 64
+
+function readWorkers({ text, fault }: Reader): number {
+  const value = text('TOLLGATE_WORKERS') ?? '1'
+  if (value === 'auto') return Math.min(availableParallelism(), workersMax)
+  const workers = /^\d{1,2}$/.test(value) ? Number(value) : 0
+  if (workers >= 1 && workers <= workersMax) return workers
+  fault(`TOLLGATE_WORKERS is "${value}", but must be a whole number from 1 to ${workersMax}, or auto`)
+  return 1
+}
+
+/** 300 s: the longest that common orchestrators wait before they use force. */
+const drainMaxSeconds = 300
+
+function readDrain({ text, fault }: Reader): number {
+  const value = text('TOLLGATE_DRAIN_SECONDS') ?? '5'
+  const seconds = /^\d{1,3}$/.test(value) ? Number(value) : Number.POSITIVE_INFINITY
+  if (seconds <= drainMaxSeconds) return seconds
+  fault(`TOLLGATE_DRAIN_SECONDS is "${value}", but must be a whole number from 0 to ${drainMaxSeconds}`)
+  return 0
+}
+
 function findUnknown(env: Environment): readonly string[] {
   const known = variables.map(variable => variable.name)
   return Object.keys(env)
@@ -366,23 +372,9 @@ function findNearest(name: string, known: readonly string[]): string {
   const distance = (word: string): number => {
     // PORT and its kin have no prefix, and those who give them one mean them.
     const full = word.startsWith('TOLLGATE_') ? word : `TOLLGATE_${word}`
-    return full.startsWith(name) ? 0 : countEdits(name, full)
+    return full.startsWith(name) ? 0 : editDistance(name, full)
   }
   return known.reduce((best, word) => (distance(word) < distance(best) ? word : best))
-}
-
-/** How many letters must be added, removed or changed to make one word of the other (Levenshtein). */
-function countEdits(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
-  for (const [i, letter] of [...from].entries()) {
-    const next = [i + 1]
-    for (let j = 0; j < to.length; j += 1) {
-      const changed = (row[j] ?? 0) + (letter === to[j] ? 0 : 1)
-      next.push(Math.min((row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1, changed))
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
 }
 
 /** a, b or c */

@@ -46,8 +46,10 @@ export interface Gateway {
   readonly weakDurability: readonly string[]
   /** Opens the port and starts the workers. Resolves with the origin. */
   listen(): Promise<string>
-  /** Readiness goes 503, requests in flight finish, workers stop, connections close. */
-  close(): Promise<void>
+  /** For a process that reports its metrics to another one. */
+  readonly metrics: Registry
+  /** Readiness goes 503, requests are served for that long, workers stop, connections close. */
+  close(serveForMs?: number): Promise<void>
 }
 
 /** The gateway will not start like this; the message says what to change. */
@@ -60,7 +62,11 @@ const realClock: Clock = { nowMs: Date.now, waitMs: milliseconds => delay(millis
 
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { environment, clock = realClock } = options
-  const logger = createLogger({ level: options.logLevel ?? 'info', out: options.logDestination })
+  const logger = createLogger({
+    level: options.logLevel ?? 'info',
+    out: options.logDestination,
+    worker: options.worker,
+  })
   const metrics = createMetrics({ registry: new Registry(), processMetrics: true })
   const changes = new Set<(merchantId: string) => void>()
   const onMerchantChange = (merchantId: string): void => {
@@ -149,6 +155,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       settleWorker,
       timerWorker,
       deliveryWorker,
+      metrics: metrics.registry,
       notices,
       weakDurability: weak,
       async listen() {
@@ -159,7 +166,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         const listening = await server.listen({ host, port })
         origin = options.publicUrl ?? listening
         const onError = (err: unknown): void =>
-          logger.error({ err, worker: 'settle' }, 'a worker failed; it goes on')
+          logger.error({ err, component: 'settle' }, 'background work failed; it goes on')
         if (alone) void settleWorker.recover(startedAt).catch(onError)
         if (alone) await deliveryWorker.recover()
         onEvents()
@@ -169,8 +176,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         })
         return origin
       },
-      async close() {
-        await server.drain(drainMs)
+      async close(serveForMs = 0) {
+        await server.drain({ serveForMs, deadlineMs: drainMs })
         await Promise.all(loops.map(loop => loop.stop()))
         await deliveryWorker.stop()
         await notices.stop()

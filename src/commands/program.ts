@@ -1,6 +1,8 @@
 /** The command line: which commands there are and what help says about them. Each command's work lies beside. */
+import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { reportFault } from '#commands/cluster.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { describeFault, toExitCode } from '#commands/faults.ts'
 import { addImportCommands } from '#commands/import.ts'
@@ -22,7 +24,9 @@ export async function run(words: readonly string[]): Promise<number> {
     return 0
   } catch (error) {
     const sentence = describeFault(error, showsStacks())
-    if (sentence !== undefined) console.error(sentence)
+    // A worker's primary prints the sentence, once for all of them.
+    if (sentence !== undefined && cluster.isWorker) await reportFault(sentence)
+    else if (sentence !== undefined) console.error(sentence)
     return toExitCode(error)
   }
 }

@@ -6,6 +6,26 @@ interface Reader {
   fault(sentence: string): void
 }
 
+const portMax = 65_535
+
+export function readPort({ text, fault }: Reader): number {
+  const value = text('PORT') ?? '8080'
+  if (/^\d{1,5}$/.test(value) && Number(value) <= portMax) return Number(value)
+  fault(`PORT is "${value}", but must be a whole number from 0 to ${portMax}`)
+  return 0
+}
+
+/** Letters, digits, hyphens and dots: what a resolver can look up. 253 by RFC 1035. */
+const hostName = /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/
+
+export function readHost({ text, fault }: Reader): string {
+  const fallback = '127.0.0.1'
+  const value = text('HOST') ?? fallback
+  if (isIP(value) !== 0 || hostName.test(value)) return value
+  fault(`HOST is "${value}", but must be an IP address without brackets, or a host name`)
+  return fallback
+}
+
 /** 10: more proxies in a row than anybody has. */
 const hopsMax = 10
 

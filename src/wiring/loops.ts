@@ -38,7 +38,9 @@ export interface BackgroundWork
 export function startLoops(work: BackgroundWork): readonly Loop[] {
   const { logger, metrics, clock, onEvents, presence, engine, timerWorker, settleWorker } = work
   const start = (name: string, run: () => Promise<unknown>, pauseMs: number): Loop =>
-    startLoop(run, pauseMs, err => logger.error({ err, worker: name }, 'a worker failed; it goes on'))
+    startLoop(run, pauseMs, err =>
+      logger.error({ err, component: name }, 'background work failed; it goes on'),
+    )
   const measureLag = async () =>
     metrics.setWebhookLag(await work.deliveryStore.readLagSeconds(new Date(clock.nowMs())))
   return [

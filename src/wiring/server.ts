@@ -90,6 +90,7 @@ export async function createServer(
       return []
     },
     retryAfterOf,
+    collectMetrics: options.collectMetrics,
     pages: referencePages(describe),
     rawRoutes: parts.rawRoutes,
     pageRoutes: createPageRoutes({

@@ -90,6 +90,8 @@ export interface HttpServerOptions<Services> {
   readonly metrics: Metrics
   readonly readiness: () => Promise<readonly string[]>
   readonly retryAfterOf: RetryAfterOf
+  /** The metrics of all processes behind the port; those of this one unless given. */
+  readonly collectMetrics?: () => Promise<string>
   readonly pages?: Readonly<Record<string, () => Page>>
   /** Pages for people. */
   readonly pageRoutes?: readonly PageRoute[]
@@ -103,8 +105,12 @@ export interface HttpServerOptions<Services> {
 }
 
 export type HttpServer = FastifyInstance & {
-  /** Stops taking requests, lets those in flight finish, closes. Connections still open at the deadline are cut. */
-  drain(deadlineMs: number): Promise<void>
+  /**
+   * Says that it is leaving (readiness 503, `Connection: close`) and serves on for `serveForMs`, so that a proxy can send
+   * its traffic elsewhere. Then it stops taking requests, lets those in flight finish and closes; connections that are
+   * still open at the deadline are cut.
+   */
+  drain(how: { readonly serveForMs: number; readonly deadlineMs: number }): Promise<void>
 }
 
 /** 1 KiB: a transId of 64 characters, every one of them four percent-encoded bytes, is 768 characters long. */
@@ -309,11 +315,12 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
 export async function createHttpServer<Services>(options: HttpServerOptions<Services>): Promise<HttpServer> {
   const { endpoints, basePath = '/api/v2', logger, metrics, readiness, pages = {} } = options
   const { pageRoutes = [], rawRoutes = [] } = options
+  let leaving = false
   let draining = false
   const secure = options.tls !== undefined || options.trustedProxies !== undefined
   const addresses = createClientAddresses(options.trustedProxies)
   const setUp = createSetUp(addresses)
-  const sender = createSender({ secure, isDraining: () => draining })
+  const sender = createSender({ secure, isLeaving: () => leaving, isDraining: () => draining })
   const app = createFastify(options, (error, request, reply) => {
     setUp(request)
     sendRefusal(
@@ -326,7 +333,11 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
 
   for (const name of ['trace', 'caller', 'quota', 'arrivedAt', 'clientAddress'])
     app.decorateRequest(name, undefined)
-  const originPaths = addOriginRoutes(app, { metrics, logger, readiness, pages, sender })
+  const originPaths = addOriginRoutes(app, {
+    ...{ logger, readiness, pages, sender },
+    metricsType: metrics.registry.contentType,
+    collectMetrics: options.collectMetrics ?? (() => metrics.registry.metrics()),
+  })
   const routes: Routed[] = [
     ...endpoints.map(({ verb, path, dialect }) => ({ verb, path: basePath + path, dialect })),
     ...originPaths.map(path => ({ verb: 'GET', path, dialect: 'customer' as const })),
@@ -352,7 +363,10 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   app.addHook('onListen', async () => rooms.validation.warmUp())
 
   const drain = createDrain(app, options.timers ?? systemTimers)
-  app.decorate('drain', async (deadlineMs: number) => {
+  const timers = options.timers ?? systemTimers
+  app.decorate('drain', async ({ serveForMs, deadlineMs }: Parameters<HttpServer['drain']>[0]) => {
+    leaving = true
+    if (serveForMs > 0) await new Promise<void>(resolve => timers.after(serveForMs, resolve))
     draining = true
     await drain(deadlineMs)
   })
