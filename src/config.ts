@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
-import { type ReadMode, readFileMode, refuseOpenFiles } from '#config/key-files.ts'
+import { judgeKeyFiles, type ReadMode, readFileMode } from '#config/key-files.ts'
 import { isLoopback, readHost, readLoopbackWebhooks, readPort, readTrustedProxies } from '#config/network.ts'
 import { editDistance } from '#domain/edit-distance.ts'
 import { Secret } from '#domain/secret.ts'
@@ -177,9 +177,11 @@ export function readConfig(
     workers: readWorkers(reader),
     drainSeconds: readDrain(reader),
     npmScript: text('npm_lifecycle_event') && text('npm_lifecycle_script'),
-    warnings: Object.freeze(findUnknown(env)),
+    warnings: Object.freeze([
+      ...findUnknown(env),
+      ...(environment === 'live' ? judgeKeyFiles(reader, readMode) : []),
+    ]),
   }
-  if (environment === 'live') refuseOpenFiles(reader, readMode)
   const tlsWanted = text('TOLLGATE_TLS_CERT') ?? text('TOLLGATE_TLS_KEY')
   if (!isLoopback(result.host) && tlsWanted === undefined && result.trustedProxies === undefined) {
     reader.fault(

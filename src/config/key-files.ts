@@ -12,12 +12,20 @@ export type ReadMode = (path: string) => number | undefined
 export const readFileMode: ReadMode = path =>
   process.platform === 'win32' ? undefined : statSync(path, { throwIfNoEntry: false })?.mode
 
-/** In live nobody but its owner and its group may read or write a file that holds a key. */
-export function refuseOpenFiles({ text, fault }: Reader, readMode: ReadMode): void {
-  for (const name of ['TOLLGATE_MASTER_KEY_FILE', 'TOLLGATE_TLS_KEY']) {
+/**
+ * In live nobody but its owner and its group may read or write the master key's file. A certificate's key is often readable
+ * by all where its tools put it: that brings a warning, and only one that all may change is refused.
+ */
+export function judgeKeyFiles({ text, fault }: Reader, readMode: ReadMode): readonly string[] {
+  const judge = (name: string, forbidden: number): string | undefined => {
     const path = text(name)
     const mode = (path && readMode(path)) || 0
-    if ((mode & 0o006) === 0) continue
-    fault(`${name} names the file "${path}", which every user may read or write: "chmod o-rwx ${path}" first`)
+    return (mode & forbidden) === 0
+      ? undefined
+      : `${name} names the file "${path}", which every user may read or write: "chmod o-rwx ${path}" first`
   }
+  const refused = [judge('TOLLGATE_MASTER_KEY_FILE', 0o006), judge('TOLLGATE_TLS_KEY', 0o002)]
+  for (const sentence of refused) if (sentence !== undefined) fault(sentence)
+  const warning = judge('TOLLGATE_TLS_KEY', 0o004)
+  return warning === undefined ? [] : [warning]
 }
