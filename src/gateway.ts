@@ -7,6 +7,7 @@ import { Registry } from 'prom-client'
 import { createFaultBook } from '#connectors/simulator/faults.ts'
 import { createLogger } from '#http/telemetry/log.ts'
 import { createMetrics } from '#http/telemetry/metrics.ts'
+import { openAudit } from '#operations/audit/open-audit.ts'
 import { createTestClock } from '#operations/clock.ts'
 import type { Clock, Engine } from '#operations/engine.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
@@ -92,6 +93,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await claimEnvironment(installation, environment)
     const keys = await openDerivedKeys(options.masterKey, installation)
     const merchants = createMerchantStore(database)
+    const opened = openAudit(database, clock.nowMs)
+    const { access, apiKeys, audit } = opened
     const faults = createFaultBook()
     const pageTokens = createPageTokens(keys.pageToken)
     const deliveryStore = createDeliveryStore(database)
@@ -145,12 +148,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       options,
       changes,
       pageTokens,
+      access,
       rawRoutes: [notices.route],
     })
     let loops: readonly Loop[] = []
 
     return {
-      merchants: createAdministration({ environment, keys, merchants, changes }),
+      merchants: createAdministration({ environment, keys, merchants, apiKeys, changes, audit }),
       engine,
       settleWorker,
       timerWorker,
@@ -172,7 +176,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         onEvents()
         loops = startLoops({
           ...{ logger, metrics, clock, onEvents, presence, engine },
-          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices },
+          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices, audit: opened },
         })
         return origin
       },
@@ -180,6 +184,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         await server.drain({ serveForMs, deadlineMs: drainMs })
         await Promise.all(loops.map(loop => loop.stop()))
         await deliveryWorker.stop()
+        await access.flush({ ending: true }).catch(err => logger.error({ err }, 'key uses were not written'))
         await notices.stop()
         await work.close()
         await presence.close()

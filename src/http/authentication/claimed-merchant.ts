@@ -1,39 +1,40 @@
-/** Which merchant a refused request claimed to be, for the log only: nothing of it has been proven. */
-import type { FastifyRequest } from 'fastify'
-import { isMerchantId } from '#http/authentication/client-check.ts'
+/** Who a refused caller says it is, for the log. Nothing here is believed; what cannot be a merchant's id is left out. */
+import { Refusal } from '#http/answers/refusal.ts'
+import { readForm } from '#http/body/form.ts'
 
-/** 4 KiB: as much of a header as authentication reads. */
-const headerMax = 4_096
+/** As the column's own rule: nothing that could be a card number or more than a name gets into a log line. */
+const merchantIdForm = /^[A-Za-z0-9_-]{1,30}$/
+/** 4 KiB: longer headers and forms are not ours. */
+const lengthMax = 4_096
 
-/** Undefined where nobody was named in a form that a merchant id can have: no secret put in the wrong place is logged. */
-export function readClaimedMerchant({ headers, body }: FastifyRequest): string | undefined {
-  const claimed = readForm(body) ?? readHeader(headers.authorization ?? '')
-  return claimed !== undefined && isMerchantId(claimed) ? claimed : undefined
+export function readClaimedMerchant(
+  authorization: string | undefined,
+  formBytes: Buffer | undefined,
+): string | undefined {
+  const claimed = formBytes ? readFromForm(formBytes) : readFromHeader(authorization ?? '')
+  return claimed !== undefined && merchantIdForm.test(claimed) ? claimed : undefined
 }
 
-/** Only the token endpoint answers 401 to a form. */
-const readForm = (body: unknown): string | undefined =>
-  Buffer.isBuffer(body) && body.length <= headerMax
-    ? (new URLSearchParams(body.toString('utf8')).get('client_id') ?? undefined)
-    : undefined
-
-function readHeader(header: string): string | undefined {
-  if (header.length > headerMax) return undefined
-  const [scheme = '', value = ''] = header.split(' ', 2)
+function readFromHeader(authorization: string): string | undefined {
+  if (authorization.length > lengthMax) return undefined
+  const [scheme = '', value = ''] = authorization.split(' ')
   if (scheme.toLowerCase() === 'basic') return Buffer.from(value, 'base64').toString('utf8').split(':', 1)[0]
-  if (scheme.toLowerCase() === 'bearer') return readSubject(value)
+  if (scheme.toLowerCase() === 'bearer') return readSubject(value.split('.')[1] ?? '')
   return undefined
 }
 
-function readSubject(accessToken: string): string | undefined {
+function readSubject(payload: string): string | undefined {
   try {
-    const claims: unknown = JSON.parse(
-      Buffer.from(accessToken.split('.', 2)[1] ?? '', 'base64url').toString('utf8'),
-    )
-    const { sub } = (claims ?? {}) as { readonly sub?: unknown }
-    return typeof sub === 'string' ? sub : undefined
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
+    const subject = typeof claims === 'object' && claims !== null && 'sub' in claims ? claims.sub : undefined
+    return typeof subject === 'string' ? subject : undefined
   } catch {
-    // Not a token at all.
     return undefined
   }
+}
+
+function readFromForm(bytes: Buffer): string | undefined {
+  if (bytes.length > lengthMax) return undefined
+  const form = readForm(bytes)
+  return form instanceof Refusal ? undefined : form.client_id
 }

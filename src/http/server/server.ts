@@ -29,7 +29,7 @@ import { limitConnections } from '#http/server/connection-limits.ts'
 import { createDrain } from '#http/server/drain.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
-import type { Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
+import type { AccessWatch, Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
 import { addRawRoutes, type RawRoute } from '#http/server/raw-routes.ts'
 import { createAdmission, createHandler, prepareEndpoint, type Rooms, toRefusal } from '#http/server/route.ts'
 import { createSender, type Page, type Sender, sendRefusal } from '#http/server/send.ts'
@@ -79,6 +79,7 @@ export interface HttpServerOptions<Services> {
   /** The key of the hashes of API keys. */
   readonly pepper: KeyObject
   readonly accessTokens: AccessTokens
+  readonly watch: AccessWatch
   readonly keyStore: KeyStore
   /** The key of the fingerprints of bodies; it must stay the same for as long as idempotency keys are kept. */
   readonly fingerprintKey: KeyObject
@@ -238,7 +239,7 @@ function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metrics): v
       durationMs: Math.round(durationMs * 1000) / 1000,
       address: request.clientAddress,
       merchantId: request.caller?.merchant.merchantId,
-      claimedMerchantId: reply.statusCode === 401 ? readClaimedMerchant(request) : undefined,
+      claimedMerchantId: reply.statusCode === 401 ? claimOf(request) : undefined,
       operationId,
     }
     // Probes come every second and say nothing as long as they are answered.
@@ -247,6 +248,12 @@ function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metrics): v
     done()
   })
 }
+
+const claimOf = ({ headers, body, routeOptions }: FastifyRequest): string | undefined =>
+  readClaimedMerchant(
+    headers.authorization,
+    routeOptions.config.prepared?.endpoint.dialect === 'token' && Buffer.isBuffer(body) ? body : undefined,
+  )
 
 function addEndpoints<Services>(
   app: FastifyInstance,
@@ -293,11 +300,11 @@ interface EndpointOptions<Services> {
 }
 
 function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sender): Rooms<Services> {
-  const { credentials, pepper, accessTokens, keyStore, fingerprintKey, nowMs } = options
+  const { credentials, pepper, accessTokens, watch, keyStore, fingerprintKey, nowMs } = options
   const failedLogins = createFailedLogins({ nowMs })
   return {
     services: options.services,
-    authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, nowMs }),
+    authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, watch, nowMs }),
     rateLimit: createRateLimit({ nowMs }),
     idempotency: createIdempotency({
       keyStore,

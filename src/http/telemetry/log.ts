@@ -33,6 +33,9 @@ const allowedFields: ReadonlySet<string> = new Set([
   'signal',
   'version',
   'reason',
+  'claimedMerchantId',
+  'auditNumber',
+  'auditHash',
 ])
 
 /** Longer texts are cut: a log line is for reading. */
