@@ -105,7 +105,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
 }
 
 const warnOfWeakness = (weak: readonly string[]): void => {
-  if (weak.length > 0) say(`warning: a crash of the database may lose payments (${weak.join(', ')})`)
+  if (weak.length > 0) say(`warning: the database may lose payments in a crash (${weak.join(', ')})`)
 }
 
 function greet(
