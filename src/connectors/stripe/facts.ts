@@ -1,5 +1,5 @@
 /** What holds for Stripe before any account exists: its hosts, settings, secrets, methods, amounts and time limits. */
-import type { ConnectorFacts } from '#connectors/contract-next.ts'
+import type { ConnectorFacts } from '#connectors/contract.ts'
 import { labels, stripeCode } from '#connectors/stripe/methods.ts'
 import { exponent } from '#connectors/stripe/translate/amounts.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
