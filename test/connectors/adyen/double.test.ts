@@ -122,11 +122,14 @@ describe('a card', () => {
     const { transactionId, payment } = await authorizeCard()
     await connector.increment?.(follow('INCREMENTAL', transactionId, 500, { newTotal: 1500 }), signal)
     expect(payment.authorised).toBe(1500)
-    const less = follow('REVERSAL', transactionId, 700, { newTotal: 800, reference: xIdOf(3) })
-    expect(said(await connector.reverse?.(less, signal))).toBe('pending')
+    const authorized = { payment: { ...authorizationOf('CARD').payment, authorizedValue: 1500 } }
+    const part = { newTotal: 700, reference: xIdOf(3), ...authorized }
+    expect(said(await connector.reverse?.(follow('REVERSAL', transactionId, 700, part), signal))).toBe(
+      'pending',
+    )
     expect(payment.authorised).toBe(800)
-    const all = follow('REVERSAL', transactionId, 800, { newTotal: 0, reference: xIdOf(4) })
-    await connector.reverse?.(all, signal)
+    const all = { newTotal: 1500, reference: xIdOf(4), ...authorized }
+    await connector.reverse?.(follow('REVERSAL', transactionId, 800, all), signal)
     expect(payment).toMatchObject({ state: 'cancelled', released: 800 })
   })
 
