@@ -163,7 +163,7 @@ async function countRenders(
     secure: true,
   })
   const hosted = { pageToken: 'x'.repeat(160), merchant, payment, now: new Date(), remembered: [] }
-  const request = { params: {}, form: {}, headers: { 'accept-language': 'en' }, address: '' }
+  const request = { params: {}, form: {}, headers: { 'accept-language': 'en' }, address: '', verb: 'GET' }
   const before = process.cpuUsage()
   const begun = performance.now()
   let done = 0

@@ -3,9 +3,12 @@
  * in sentences, and never repeats a value that may hold a secret.
  */
 import { readFileSync } from 'node:fs'
-import { BlockList, isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
+import { judgeKeyFiles, type ReadMode, readFileMode } from '#config/key-files.ts'
+import { isLoopback, readHost, readLoopbackWebhooks, readPort, readTrustedProxies } from '#config/network.ts'
+import { editDistance } from '#domain/edit-distance.ts'
 import { Secret } from '#domain/secret.ts'
 import { isWebAddress } from '#domain/text.ts'
 import { type MasterKey, MasterKeyError, toMasterKeys } from '#vault/master-key.ts'
@@ -24,7 +27,10 @@ export interface Config {
   readonly masterKeyFile?: string
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: Secret<string> }
-  readonly trustedProxy: boolean
+  /** How many proxies stand in front, or their addresses and networks; absent when none is trusted. */
+  readonly trustedProxies?: number | readonly string[]
+  /** Whether test webhooks may go to this machine itself; unless set, only while nobody else can reach the gateway. */
+  readonly loopbackWebhooks?: boolean
   /** An origin, without a path. */
   readonly publicUrl?: string
   readonly logLevel: (typeof logLevels)[number]
@@ -32,6 +38,10 @@ export interface Config {
   readonly dccMarkup?: string
   /** 0 unless set; always 0 in live. */
   readonly simulatorLatencyMs: number
+  /** How many processes serve behind the port. */
+  readonly workers: number
+  /** How long requests are still served after SIGTERM. */
+  readonly drainSeconds: number
   /** The npm script that runs us, where one does: npm's end then is ours, and hints are written for npm. */
   readonly npmScript?: string
   /** What is odd but hinders nothing. */
@@ -82,7 +92,8 @@ export const variables: readonly Variable[] = [
   { name: 'TOLLGATE_TLS_KEY', meaning: "file with the certificate's private key in PEM", default: 'none' },
   {
     name: 'TOLLGATE_TRUSTED_PROXY',
-    meaning: 'true when a proxy in front ends TLS and sets X-Forwarded-For',
+    meaning:
+      'proxies in front that end TLS and set X-Forwarded-For: addresses or networks (CIDR) with commas between, or how many; true is 1',
     default: 'false',
   },
   {
@@ -90,7 +101,22 @@ export const variables: readonly Variable[] = [
     meaning: 'origin under which others reach the gateway, such as https://pay.example.com',
     default: 'from HOST and PORT',
   },
+  {
+    name: 'TOLLGATE_LOOPBACK_WEBHOOKS',
+    meaning: 'true or false: whether webhooks of the test environment may be sent to this machine itself',
+    default: 'true, but false with a public HOST, TLS or a trusted proxy',
+  },
   { name: 'TOLLGATE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent', default: 'info' },
+  {
+    name: 'TOLLGATE_WORKERS',
+    meaning: 'processes that serve behind the one port, 1 to 64, or auto for one per core',
+    default: '1',
+  },
+  {
+    name: 'TOLLGATE_DRAIN_SECONDS',
+    meaning: 'how long requests are still served after SIGTERM, 0 to 300, while readiness says 503',
+    default: '5',
+  },
   {
     name: 'TOLLGATE_DCC_MARKUP',
     meaning: 'percent on top of the published rate when a cardholder is quoted its own currency, 0 to 20',
@@ -128,6 +154,7 @@ export const showsStacks = (): boolean => process.env.TOLLGATE_LOG_LEVEL === 'de
 export function readConfig(
   env: Environment,
   readFile: ReadFile = path => readFileSync(path, 'utf8'),
+  readMode: ReadMode = readFileMode,
 ): Config {
   const reader = createReader(env, readFile)
   const { choose, text } = reader
@@ -141,16 +168,22 @@ export function readConfig(
     masterKeys: readMasterKeys(reader, environment),
     masterKeyFile: text('TOLLGATE_MASTER_KEY_FILE'),
     tls: readTls(reader),
-    trustedProxy: choose('TOLLGATE_TRUSTED_PROXY', ['true', 'false'], 'false') === 'true',
+    trustedProxies: readTrustedProxies(reader),
+    loopbackWebhooks: readLoopbackWebhooks(reader, environment),
     publicUrl: readPublicUrl(reader),
     logLevel: choose('TOLLGATE_LOG_LEVEL', logLevels, 'info'),
     dccMarkup: readMarkup(reader),
     simulatorLatencyMs: readLatency(reader, environment),
+    workers: readWorkers(reader),
+    drainSeconds: readDrain(reader),
     npmScript: text('npm_lifecycle_event') && text('npm_lifecycle_script'),
-    warnings: Object.freeze(findUnknown(env)),
+    warnings: Object.freeze([
+      ...findUnknown(env),
+      ...(environment === 'live' ? judgeKeyFiles(reader, readMode) : []),
+    ]),
   }
   const tlsWanted = text('TOLLGATE_TLS_CERT') ?? text('TOLLGATE_TLS_KEY')
-  if (!isLoopback(result.host) && tlsWanted === undefined && !result.trustedProxy) {
+  if (!isLoopback(result.host) && tlsWanted === undefined && result.trustedProxies === undefined) {
     reader.fault(
       `HOST is "${result.host}", which others can reach, and plain HTTP is for loopback only: ` +
         'set TOLLGATE_TLS_CERT and TOLLGATE_TLS_KEY, or TOLLGATE_TRUSTED_PROXY=true when a proxy in front ends TLS',
@@ -209,35 +242,6 @@ function createReader(env: Environment, readFile: ReadFile): Reader {
   }
 
   return { faults, fault, text, choose, file, secret }
-}
-
-const portMax = 65_535
-
-function readPort({ text, fault }: Reader): number {
-  const value = text('PORT') ?? '8080'
-  if (/^\d{1,5}$/.test(value) && Number(value) <= portMax) return Number(value)
-  fault(`PORT is "${value}", but must be a whole number from 0 to ${portMax}`)
-  return 0
-}
-
-/** Letters, digits, hyphens and dots: what a resolver can look up. 253 by RFC 1035. */
-const hostName = /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/
-
-function readHost({ text, fault }: Reader): string {
-  const fallback = '127.0.0.1'
-  const value = text('HOST') ?? fallback
-  if (isIP(value) !== 0 || hostName.test(value)) return value
-  fault(`HOST is "${value}", but must be an IP address without brackets, or a host name`)
-  return fallback
-}
-
-const loopback = new BlockList()
-loopback.addSubnet('127.0.0.0', 8, 'ipv4')
-loopback.addAddress('::1', 'ipv6')
-
-function isLoopback(host: string): boolean {
-  const version = isIP(host)
-  return version === 0 ? host.toLowerCase() === 'localhost' : loopback.check(host, `ipv${version as 4 | 6}`)
 }
 
 function readDatabaseUrl({ secret, fault }: Reader): Secret<string> | undefined {
@@ -332,6 +336,29 @@ function readLatency({ text, fault }: Reader, environment: string): number {
   return latencyMs
 }
 
+/** 64: a machine with more cores than that deserves more than one gateway. */
+const workersMax = 64
+
+function readWorkers({ text, fault }: Reader): number {
+  const value = text('TOLLGATE_WORKERS') ?? '1'
+  if (value === 'auto') return Math.min(availableParallelism(), workersMax)
+  const workers = /^\d{1,2}$/.test(value) ? Number(value) : 0
+  if (workers >= 1 && workers <= workersMax) return workers
+  fault(`TOLLGATE_WORKERS is "${value}", but must be a whole number from 1 to ${workersMax}, or auto`)
+  return 1
+}
+
+/** 300 s: the longest that common orchestrators wait before they use force. */
+const drainMaxSeconds = 300
+
+function readDrain({ text, fault }: Reader): number {
+  const value = text('TOLLGATE_DRAIN_SECONDS') ?? '5'
+  const seconds = /^\d{1,3}$/.test(value) ? Number(value) : Number.POSITIVE_INFINITY
+  if (seconds <= drainMaxSeconds) return seconds
+  fault(`TOLLGATE_DRAIN_SECONDS is "${value}", but must be a whole number from 0 to ${drainMaxSeconds}`)
+  return 0
+}
+
 function findUnknown(env: Environment): readonly string[] {
   const known = variables.map(variable => variable.name)
   return Object.keys(env)
@@ -347,23 +374,9 @@ function findNearest(name: string, known: readonly string[]): string {
   const distance = (word: string): number => {
     // PORT and its kin have no prefix, and those who give them one mean them.
     const full = word.startsWith('TOLLGATE_') ? word : `TOLLGATE_${word}`
-    return full.startsWith(name) ? 0 : countEdits(name, full)
+    return full.startsWith(name) ? 0 : editDistance(name, full)
   }
   return known.reduce((best, word) => (distance(word) < distance(best) ? word : best))
-}
-
-/** How many letters must be added, removed or changed to make one word of the other (Levenshtein). */
-function countEdits(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
-  for (const [i, letter] of [...from].entries()) {
-    const next = [i + 1]
-    for (let j = 0; j < to.length; j += 1) {
-      const changed = (row[j] ?? 0) + (letter === to[j] ? 0 : 1)
-      next.push(Math.min((row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1, changed))
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
 }
 
 /** a, b or c */

@@ -29,9 +29,13 @@ const allowedFields: ReadonlySet<string> = new Set([
   'delayMs',
   'port',
   'address',
+  'claimedMerchantId',
   'signal',
   'version',
   'reason',
+  'claimedMerchantId',
+  'auditNumber',
+  'auditHash',
 ])
 
 /** Longer texts are cut: a log line is for reading. */
@@ -69,7 +73,11 @@ export function keepAllowedFields(given: Readonly<Record<string, unknown>>): Rec
       kept[field] = typeof value === 'string' ? cutText(value) : value
   }
   const error = given.err ?? given.error
-  return error instanceof Error ? { ...kept, ...describeError(error) } : kept
+  if (!(error instanceof Error)) return kept
+  const { code, ...described } = describeError(error)
+  if (code === undefined) return { ...kept, ...described }
+  // The line's own code names the alarm; that of the error beneath it must not take its place.
+  return { ...kept, ...described, ...(kept.code === undefined ? { code } : { errCode: code }) }
 }
 
 export const scrubLines = (out: DestinationStream): DestinationStream => ({
@@ -128,10 +136,12 @@ export interface LogOptions {
   readonly level: string
   /** Standard output unless given. */
   readonly out?: DestinationStream
+  /** Which of several processes behind one port writes this. */
+  readonly worker?: number
 }
 
-export function createLogger({ level, out = standardOutput() }: LogOptions): Logger {
-  return pino(
+export function createLogger({ level, out = standardOutput(), worker }: LogOptions): Logger {
+  const logger = pino(
     {
       level,
       // No process id and host name: whoever collects the lines knows where they come from.
@@ -147,4 +157,5 @@ export function createLogger({ level, out = standardOutput() }: LogOptions): Log
     },
     scrubLines(out),
   )
+  return worker === undefined ? logger : logger.child({ worker })
 }
