@@ -154,12 +154,13 @@ const exemptions: Readonly<Record<string, string>> = {
 }
 
 /** The first payment is made by the customer; later ones say under which agreement they are made. */
-function toStoredCredential({ credentialOnFile }: AuthorizationRequest): Loose {
-  if (credentialOnFile === undefined) return { shopperInteraction: 'Ecommerce' }
+function toStoredCredential({ credentialOnFile, payment }: AuthorizationRequest): Loose {
+  const byCustomer = payment.channel === 'MOTO' ? 'Moto' : 'Ecommerce'
+  if (credentialOnFile === undefined) return { shopperInteraction: byCustomer }
   const { type, initial, initiator } = credentialOnFile
   const unscheduled = initial || initiator === 'MERCHANT' ? 'UnscheduledCardOnFile' : 'CardOnFile'
   return {
-    shopperInteraction: initial ? 'Ecommerce' : 'ContAuth',
+    shopperInteraction: initial ? byCustomer : 'ContAuth',
     recurringProcessingModel: type === 'RECURRING' ? 'Subscription' : unscheduled,
   }
 }

@@ -63,8 +63,11 @@ function toAmountUpdate(
   return { path, body: { merchantAccount, reference, amount: sent }, sent }
 }
 
-export const toIncrement: Modify = (request, pspReference, terms) =>
-  toAmountUpdate(request, request.newTotal, at(pspReference, 'amountUpdates'), terms)
+/** What was reversed in part is no longer authorised at Adyen, though our sum of approvals still counts it. */
+export const toIncrement: Modify = (request, pspReference, terms) => {
+  const total = request.newTotal - (request.payment.reversedValue ?? 0)
+  return toAmountUpdate(request, total, at(pspReference, 'amountUpdates'), terms)
+}
 
 /** Everything that is still open is cancelled; a part is an authorisation of less. */
 export const toReversal: Modify = (request, pspReference, terms) => {

@@ -262,6 +262,15 @@ describe('what is sent', () => {
     expect(call.body).toMatchObject({ reference: xIdOf(2), amount: { value, currency: 'EUR' } })
   })
 
+  test('an increment after a partial reversal counts from what is left', () => {
+    const request = followUpOf('INCREMENTAL', { newTotal: 1400 }, { reversedValue: 300 })
+    expect(toIncrement(request, 'PSP0000000000001', terms).sent?.value).toBe(1100)
+  })
+
+  test('an order by telephone says so', () => {
+    expect(bodyOf(authorizationOf('CARD', { card }, { channel: 'MOTO' })).shopperInteraction).toBe('Moto')
+  })
+
   test('reversing all that is left is a cancellation', () => {
     const request = followUpOf('REVERSAL', { newTotal: 700 }, { capturedValue: 300 })
     expect(toReversal(request, 'PSP0000000000001', terms).path).toBe('/payments/PSP0000000000001/cancels')

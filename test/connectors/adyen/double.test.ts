@@ -14,7 +14,7 @@ import type {
   FollowUpRequest,
   NoticeFact,
   Outcome,
-} from '#connectors/contract-next.ts'
+} from '#connectors/contract.ts'
 import { createProviderHttp } from '#connectors/http.ts'
 import type { MerchantId, XId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
