@@ -1,12 +1,12 @@
 /** One submitted form: read, tried once, and answered by where the payment stands then. */
+import { networkOf } from '#http/server/client-address.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
-import { countDeclines, offerFor } from '#lifecycle/attempt.ts'
+import { countDeclines } from '#lifecycle/attempt.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
-import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
+import { UnknownPseudoNumber } from '#operations/payments/admit.ts'
 import { type AttemptResult, attemptPayment } from '#operations/payments/attempt.ts'
-import { UnknownPseudoNumber } from '#operations/payments/create-payment.ts'
 import type { Tried } from '#operations/payments/velocity.ts'
 import type { OfferReply } from '#operations/quotes/redeem-quote.ts'
 import { askForCurrency, readShownOffer, type ShownOffer, toReply } from '#pages/currency.ts'
@@ -37,9 +37,10 @@ export async function submitForm({ request, hosted }: Submission, counter: Count
   const entered = request.form ?? {}
   const { texts } = pageContext.frame(request, hosted).language
   const outdated = { title: texts.errorSummary, message: texts.pageOutdated, entered }
-  const method = offerFor(payment, merchant.methods).find(({ type }) => type === entered.type)
-  if (!method) return pageContext.refuse(request, hosted, outdated)
-  const reading = readEntries(formOf(method), entered, { texts, hosted })
+  const offer = hosted.offered.find(({ method }) => method.type === entered.type)
+  if (!offer) return pageContext.refuse(request, hosted, outdated)
+  const { method, form } = offer
+  const reading = readEntries(form, entered, { texts, hosted })
   if (reading === notRemembered)
     return pageContext.refuse(request, hosted, { ...outdated, chosen: method.type })
   const { entry, errors } = reading
@@ -153,7 +154,7 @@ function slowDown(
 function limitKeys({ address }: PageRequest, { merchant }: Hosted, { card }: FilledIn): readonly string[] {
   const number = card?.number.reveal()
   const masked = number && `card ${merchant.merchantId} ${number.slice(0, 6)} ${number.slice(-4)}`
-  return [`address ${address}`, ...(masked ? [masked] : [])]
+  return [`address ${networkOf(address)}`, ...(masked ? [masked] : [])]
 }
 
 /** For the limits of the merchant, which hold on its pages too. */
