@@ -24,6 +24,7 @@ import { type StoredMethods, storedMethodsOf } from '#operations/customers/store
 import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
 import { createLookUps } from '#operations/look-ups.ts'
+import { retryAfterOf } from '#operations/lost-database.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration, newId } from '#operations/merchants/open-merchants.ts'
 import { rememberMerchants } from '#operations/merchants/remembered-merchants.ts'
@@ -73,6 +74,8 @@ export interface GatewayOptions {
   /** Customers' stored cards, for the account updater; none unless given. */
   readonly storedMethods?: StoredMethods
   readonly sender?: Sender
+  /** For tests: how long a silent database is waited for. */
+  readonly databaseSilenceMs?: number
 }
 
 export interface Gateway {
@@ -113,8 +116,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { environment, clock = realClock } = options
   const logger = createLogger({ level: options.logLevel ?? 'info', out: options.logDestination })
   const metrics = createMetrics({ registry: new Registry(), processMetrics: true })
-  const database = openDatabase(options.databaseUrl, err =>
-    logger.error({ err }, 'an idle database connection broke'),
+  const database = openDatabase(
+    options.databaseUrl,
+    err => logger.error({ err }, 'an idle database connection broke'),
+    options.databaseSilenceMs,
   )
   try {
     const { durable, weak } = await readDurability(database)
@@ -355,6 +360,7 @@ async function createServer(
       await database.ping()
       return []
     },
+    retryAfterOf,
     pages: referencePages(describe),
     pageRoutes: createPageRoutes({
       engine,

@@ -7,6 +7,8 @@ import { addImportCommands } from '#commands/import.ts'
 import { addKeysCommands } from '#commands/keys.ts'
 import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { addProviderCommands } from '#commands/provider.ts'
+import { addRouteCommands } from '#commands/route.ts'
 import { serve } from '#commands/serve.ts'
 import { addVaultCommands } from '#commands/vault.ts'
 import { addWebhookCommands } from '#commands/webhooks.ts'
@@ -53,6 +55,8 @@ function buildProgram(readConfig: () => Config): Command {
   addVaultCommands(program, readConfig)
   addImportCommands(program, readConfig)
   addWebhookCommands(program, readConfig)
+  addProviderCommands(program, readConfig)
+  addRouteCommands(program, readConfig)
   return program
 }
 

@@ -1,6 +1,6 @@
 import { createSecretKey } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { hashApiKey } from '#domain/api-key.ts'
+import { hashApiKey, hashBoundKey, readApiKey, writeApiKey } from '#domain/api-key.ts'
 
 const pepper = createSecretKey(Buffer.alloc(32, 1))
 
@@ -12,4 +12,16 @@ test('the same key and pepper give the same 64 hex digits', () => {
 test('another key or another pepper gives another hash', () => {
   expect(hashApiKey(pepper, 'key2')).not.toBe(hashApiKey(pepper, 'key'))
   expect(hashApiKey(createSecretKey(Buffer.alloc(32, 2)), 'key')).not.toBe(hashApiKey(pepper, 'key'))
+})
+
+test('a key of this release carries its id; one of an earlier release, or nonsense, carries none', () => {
+  const keyId = '0123456789abcdef0123456789abcdef'
+  const apiKey = writeApiKey('test', keyId, 'x'.repeat(43))
+  expect(readApiKey(apiKey)).toEqual({ keyId })
+  for (const other of [`tg_test_${'x'.repeat(43)}`, `${apiKey}x`, `tg_prod_${keyId}_${'x'.repeat(43)}`, ''])
+    expect(readApiKey(other)).toBeUndefined()
+})
+
+test('the hash of a key differs from merchant to merchant', () => {
+  expect(hashBoundKey(pepper, 'mer_1', 'key')).not.toBe(hashBoundKey(pepper, 'mer_2', 'key'))
 })

@@ -4,6 +4,7 @@
  * This room knows no payment words.
  */
 import type { Static, TSchema } from 'typebox'
+import type { Scope } from '#domain/api-key.ts'
 import type { Merchant } from '#domain/merchant.ts'
 
 export type Verb = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -83,6 +84,8 @@ export interface Endpoint<Services = never> {
   /** The operation's own version number, shown in the reference. */
   readonly version: string
   readonly access: Access
+  /** What an API key must be allowed to do for this; `none` for endpoints that anybody may call. */
+  readonly scope: Scope | 'none'
   readonly idempotent: boolean
   /** Exists in the test environment only. */
   readonly testOnly?: true

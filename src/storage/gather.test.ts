@@ -29,11 +29,37 @@ test('what is wanted in one turn is one question, and everybody gets its own ans
   expect(asked).toHaveLength(2)
 })
 
-test('more than two hundred are several questions', async () => {
+test('more than 32 are several questions', async () => {
   const { asked, lookUp } = createBook()
-  const all = Array.from({ length: 401 }, (_, index) => wanted(String(index)))
+  const all = Array.from({ length: 70 }, (_, index) => wanted(String(index)))
   expect(await Promise.all(all.map(lookUp))).toEqual(all)
-  expect(asked.map(({ length }) => length)).toEqual([200, 200, 1])
+  expect(asked.map(({ length }) => length)).toEqual([32, 32, 6])
+})
+
+test('two questions are under way at once, and what is wanted meanwhile shares the next one', async () => {
+  const asked: string[][] = []
+  const release: (() => void)[] = []
+  const lookUp = gatherLookUps<Wanted>(
+    async all => {
+      asked.push(all.map(({ id }) => id))
+      await new Promise<void>(resolve => release.push(resolve))
+      return all
+    },
+    one => one,
+  )
+  const turn = () => new Promise(setImmediate)
+  const answers: Promise<unknown>[] = []
+  for (const id of ['a', 'b', 'c', 'd']) {
+    answers.push(lookUp(wanted(id)))
+    await turn()
+  }
+  expect(asked).toEqual([['a'], ['b']])
+  release.shift()?.()
+  await turn()
+  await turn()
+  expect(asked).toEqual([['a'], ['b'], ['c', 'd']])
+  for (const go of release) go()
+  await Promise.all(answers)
 })
 
 test('a question that fails fails for all who asked it, and for nobody after', async () => {

@@ -1,6 +1,6 @@
 /**
- * Look-ups of one kind that are wanted in the same turn of the event loop go to the database as one question: a worker that
- * takes up dozens of plans asks once. Whoever asks alone waits for nothing but the end of that turn.
+ * Look-ups of one kind that are wanted at the same moment go to the database as one question. Two questions may be under
+ * way at once; what is wanted meanwhile shares the next one. A caller who asks alone waits only for the end of the turn.
  */
 import type { MerchantId } from '#domain/ids.ts'
 
@@ -15,8 +15,11 @@ interface Asking<Found> {
   readonly reject: (error: unknown) => void
 }
 
-/** 200: more than a worker takes up at once; an answer to many more would be long in the making. */
-const maximumAtOnce = 200
+/** 32: a longer list makes its first caller wait for the rows of the last one (measured). */
+const maximumAtOnce = 32
+
+/** 2: one is answered while the next is read; with more the lists stay short and each row costs more (measured). */
+const maximumUnderWay = 2
 
 /** `ask` answers with what there is, in any order; `nameOf` tells whose it is. */
 export function gatherLookUps<Found>(
@@ -24,12 +27,26 @@ export function gatherLookUps<Found>(
   nameOf: (found: Found) => Wanted,
 ): (wanted: Wanted) => Promise<Found | undefined> {
   let waiting: Asking<Found>[] = []
+  let underWay = 0
+  let scheduled = false
+
+  function schedule(): void {
+    if (scheduled) return
+    scheduled = true
+    setImmediate(flush)
+  }
 
   function flush(): void {
-    const asking = waiting
-    waiting = []
-    for (let at = 0; at < asking.length; at += maximumAtOnce)
-      void answer(asking.slice(at, at + maximumAtOnce))
+    scheduled = false
+    while (waiting.length > 0 && underWay < maximumUnderWay) {
+      const asking = waiting.slice(0, maximumAtOnce)
+      waiting = waiting.slice(maximumAtOnce)
+      underWay += 1
+      void answer(asking).finally(() => {
+        underWay -= 1
+        if (waiting.length > 0) schedule()
+      })
+    }
   }
 
   /** Never throws: everybody who waits hears of it. */
@@ -45,8 +62,8 @@ export function gatherLookUps<Found>(
 
   return wanted =>
     new Promise((resolve, reject) => {
-      if (waiting.length === 0) setImmediate(flush)
       waiting.push({ wanted, resolve, reject })
+      schedule()
     })
 }
 

@@ -56,6 +56,7 @@ export interface TestGatewayOptions {
   /** Keys of the test's own; one that is made for the database unless given. */
   readonly masterKey?: MasterRing
   readonly storedMethods?: StoredMethods
+  readonly databaseSilenceMs?: number
 }
 
 const masterKeys = new Map<string, string>()
@@ -80,6 +81,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     connectors: options.connectors,
     testCrash: options.testCrash,
     storedMethods: options.storedMethods,
+    databaseSilenceMs: options.databaseSilenceMs,
   })
   const { merchantId, apiKey } = beside ?? (await gateway.merchants.create('Test shop'))
   if (options.requestsPerSecond) {

@@ -32,6 +32,7 @@ const AccessToken = Type.Object(
 
 export const token = endpoint<{ readonly issueToken: IssueToken }, typeof TokenForm>({
   verb: 'POST',
+  scope: 'none',
   path: '/authorization/oauth/token',
   operationId: 'issueToken',
   summary: 'Get an access token',

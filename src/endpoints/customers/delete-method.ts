@@ -9,6 +9,7 @@ import { deletion } from '#schemas/customer.ts'
 export const deleteMethodEndpoint = endpoint<Services, undefined, typeof methodPath>({
   ...customerEndpoint,
   verb: 'DELETE',
+  scope: 'payments',
   path: '/customers/{customerId}/paymentMethods/{paymentMethodId}',
   operationId: 'deleteStoredMethod',
   summary: 'Delete a stored payment method',

@@ -9,6 +9,7 @@ import { deletion } from '#schemas/customer.ts'
 export const deleteCustomerEndpoint = endpoint<Services, undefined, typeof customerPath>({
   ...customerEndpoint,
   verb: 'DELETE',
+  scope: 'payments',
   path: '/customers/{id}',
   operationId: 'deleteCustomer',
   summary: 'Delete a customer',

@@ -9,6 +9,7 @@ import { storedMethodDetail } from '#schemas/customer.ts'
 export const getMethodEndpoint = endpoint<Services, undefined, typeof methodPath>({
   ...customerEndpoint,
   verb: 'GET',
+  scope: 'read',
   path: '/customers/{customerId}/paymentMethods/{paymentMethodId}',
   operationId: 'getStoredMethod',
   summary: 'Retrieve a stored payment method',

@@ -9,6 +9,7 @@ import { customerDetail } from '#schemas/customer.ts'
 export const getCustomerEndpoint = endpoint<Services, undefined, typeof customerPath>({
   ...customerEndpoint,
   verb: 'GET',
+  scope: 'read',
   path: '/customers/{id}',
   operationId: 'getCustomer',
   summary: 'Retrieve a customer',

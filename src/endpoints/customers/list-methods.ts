@@ -9,6 +9,7 @@ import { storedMethodList } from '#schemas/customer.ts'
 export const listStoredMethodsEndpoint = endpoint<Services, undefined, typeof customerPath>({
   ...customerEndpoint,
   verb: 'GET',
+  scope: 'read',
   path: '/customers/{id}/paymentMethods',
   operationId: 'listStoredMethods',
   summary: 'List the stored payment methods of a customer',

@@ -15,6 +15,7 @@ const path = Type.Object({
 export const listCustomerPlansEndpoint = endpoint<Services, undefined, typeof path, typeof pageQuery>({
   ...customerEndpoint,
   verb: 'GET',
+  scope: 'read',
   path: '/customers/{customerId}/payment-plans',
   operationId: 'listCustomerPlans',
   summary: 'List the payment plans of a customer',

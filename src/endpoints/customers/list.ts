@@ -10,6 +10,7 @@ import type { CustomerConditions } from '#storage/customers/customer-pages.ts'
 export const listCustomersEndpoint = endpoint<Services, undefined, undefined, typeof customerQuery>({
   ...customerEndpoint,
   verb: 'GET',
+  scope: 'read',
   path: '/customers',
   operationId: 'listCustomers',
   summary: 'List customers',

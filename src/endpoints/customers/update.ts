@@ -9,6 +9,7 @@ import { customerDetail, customerPatch } from '#schemas/customer.ts'
 export const updateCustomerEndpoint = endpoint<Services, typeof customerPatch, typeof customerPath>({
   ...customerEndpoint,
   verb: 'PATCH',
+  scope: 'payments',
   path: '/customers/{id}',
   operationId: 'updateCustomer',
   summary: 'Update a customer',

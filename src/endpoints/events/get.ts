@@ -6,6 +6,7 @@ import { eventRecord } from '#schemas/event.ts'
 
 export const getEventEndpoint = endpoint<Services, undefined, typeof eventPath>({
   verb: 'GET',
+  scope: 'read',
   path: '/events/{id}',
   operationId: 'getEvent',
   summary: 'Retrieve an event',

@@ -7,6 +7,7 @@ import { type EventList, eventList, eventQuery, eventsPageSize } from '#schemas/
 
 export const listEventsEndpoint = endpoint<Services, undefined, undefined, typeof eventQuery>({
   verb: 'GET',
+  scope: 'read',
   path: '/events',
   operationId: 'listEvents',
   summary: 'List events',

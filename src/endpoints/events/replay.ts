@@ -7,6 +7,7 @@ import { eventRecord } from '#schemas/event.ts'
 
 export const replayEventEndpoint = endpoint<Services, undefined, typeof eventPath>({
   verb: 'POST',
+  scope: 'payments',
   path: '/events/{id}/replays',
   operationId: 'replayEvent',
   summary: 'Send an event again',

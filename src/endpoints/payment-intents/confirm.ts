@@ -26,6 +26,7 @@ const intentPath = Type.Object({
 
 export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSchema, typeof intentPath>({
   verb: 'POST',
+  scope: 'payments',
   path: '/payment-intents/{id}/confirm',
   operationId: 'confirmPaymentIntent',
   summary: 'Confirm a payment intent',

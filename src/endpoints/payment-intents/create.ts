@@ -10,6 +10,7 @@ import { failedResult } from '#schemas/result.ts'
 
 export const createIntentEndpoint = endpoint<Services, typeof createIntentSchema>({
   verb: 'POST',
+  scope: 'payments',
   path: '/payment-intents',
   operationId: 'createPaymentIntent',
   summary: 'Create a payment intent',

@@ -6,6 +6,7 @@ import { methodFilter, methodList } from '#schemas/payment-method-list.ts'
 
 export const listMethodsEndpoint = endpoint<Services, undefined, undefined, typeof methodFilter>({
   verb: 'GET',
+  scope: 'read',
   path: '/payment-methods',
   operationId: 'listPaymentMethods',
   summary: 'List the payment methods',

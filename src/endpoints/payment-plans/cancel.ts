@@ -18,6 +18,7 @@ const { nextPaymentDate: _, ...rest } = planExample
 export const cancelPlanEndpoint = endpoint<Services, typeof cancelRequest, typeof planPath>({
   ...planEndpoint,
   verb: 'POST',
+  scope: 'payments',
   path: '/payment-plans/{paymentPlanId}/cancel',
   operationId: 'cancelPaymentPlan',
   summary: 'Cancel a payment plan',

@@ -16,6 +16,7 @@ import { failedResult, operationResult } from '#schemas/result.ts'
 export const chargePlanEndpoint = endpoint<Services, typeof chargeRequest, typeof planPath>({
   ...planEndpoint,
   verb: 'POST',
+  scope: 'payments',
   path: '/payment-plans/{paymentPlanId}/charge',
   operationId: 'chargePaymentPlan',
   summary: 'Charge a payment plan',

@@ -14,6 +14,7 @@ import { planRecord } from '#schemas/payment-plan.ts'
 export const getPlanEndpoint = endpoint<Services, undefined, typeof planPath>({
   ...planEndpoint,
   verb: 'GET',
+  scope: 'read',
   path: '/payment-plans/{paymentPlanId}',
   operationId: 'getPaymentPlan',
   summary: 'Retrieve a payment plan',

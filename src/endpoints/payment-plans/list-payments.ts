@@ -15,6 +15,7 @@ import { pageQuery, planPaymentList } from '#schemas/payment-plan.ts'
 export const listPlanPaymentsEndpoint = endpoint<Services, undefined, typeof planPath, typeof pageQuery>({
   ...planEndpoint,
   verb: 'GET',
+  scope: 'read',
   path: '/payment-plans/{paymentPlanId}/payments',
   operationId: 'listPlanPayments',
   summary: 'List the payments of a plan',

@@ -11,6 +11,7 @@ import type { PlanConditions } from '#storage/plans/plans.ts'
 export const listPlansEndpoint = endpoint<Services, undefined, undefined, typeof planQuery>({
   ...planEndpoint,
   verb: 'GET',
+  scope: 'read',
   path: '/payment-plans',
   operationId: 'listPaymentPlans',
   summary: 'List payment plans',

@@ -23,6 +23,7 @@ import { failedResult, operationResult } from '#schemas/result.ts'
 export const unscheduledPaymentEndpoint = endpoint<Services, typeof unscheduledRequest>({
   ...planEndpoint,
   verb: 'POST',
+  scope: 'payments',
   path: '/payment-plans/unscheduled-mit',
   operationId: 'createUnscheduledPayment',
   summary: 'Make an unscheduled merchant-initiated payment',

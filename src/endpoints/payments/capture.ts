@@ -12,6 +12,7 @@ import { captureResult, failedCapture } from '#schemas/result.ts'
 
 export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof paymentPath>({
   verb: 'POST',
+  scope: 'payments',
   path: '/payments/{id}/captures',
   operationId: 'capturePayment',
   summary: 'Capture a payment',

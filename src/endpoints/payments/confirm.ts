@@ -13,6 +13,7 @@ import { confirmResult, failedConfirm } from '#schemas/result.ts'
 
 export const confirmEndpoint = endpoint<Services, typeof confirmRequest, typeof paymentPath>({
   verb: 'POST',
+  scope: 'payments',
   path: '/payments/{id}/confirms',
   operationId: 'confirmPayment',
   summary: 'Confirm a payment',

@@ -10,6 +10,7 @@ import { failedResult, operationResult } from '#schemas/result.ts'
 
 export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSchema>({
   verb: 'POST',
+  scope: 'payments',
   path: '/payments',
   operationId: 'createPayment',
   summary: 'Create a payment',

@@ -14,6 +14,7 @@ import { creditResult, failedCredit } from '#schemas/result.ts'
 
 export const creditEndpoint = endpoint<Services, typeof creditRequest>({
   verb: 'POST',
+  scope: 'payouts',
   path: '/payments/refunds',
   operationId: 'creditWithoutReference',
   summary: 'Refund without reference',

@@ -10,6 +10,7 @@ import { paymentRecord } from '#schemas/payment-record.ts'
 
 export const getByPayIdEndpoint = endpoint<Services, undefined, typeof paymentPath>({
   verb: 'GET',
+  scope: 'read',
   path: '/payments/getByPayId/{id}',
   operationId: 'getPaymentByPayId',
   summary: 'Retrieve a payment by payId',

@@ -12,6 +12,7 @@ const transIdPath = Type.Object({
 
 export const getByTransIdEndpoint = endpoint<Services, undefined, typeof transIdPath>({
   verb: 'GET',
+  scope: 'read',
   path: '/payments/getByTransId/{id}',
   operationId: 'getPaymentByTransId',
   summary: 'Retrieve a payment by transId',

@@ -10,6 +10,7 @@ import { failedIncremental, incrementalResult } from '#schemas/result.ts'
 
 export const incrementalEndpoint = endpoint<Services, typeof incrementalRequest, typeof paymentPath>({
   verb: 'POST',
+  scope: 'payments',
   path: '/payments/{id}/incrementals',
   operationId: 'incrementPayment',
   summary: 'Raise an authorisation',

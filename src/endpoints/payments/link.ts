@@ -12,6 +12,7 @@ const linkIdBytes = 16
 
 export const linkEndpoint = endpoint<Services, typeof createLink>({
   verb: 'POST',
+  scope: 'payments',
   path: '/payments/links',
   operationId: 'createLink',
   summary: 'Make a payment link',

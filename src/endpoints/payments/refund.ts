@@ -11,6 +11,7 @@ import { failedRefund, refundResult } from '#schemas/result.ts'
 
 export const refundEndpoint = endpoint<Services, typeof refundRequest, typeof paymentPath>({
   verb: 'POST',
+  scope: 'refunds',
   path: '/payments/{id}/refunds',
   operationId: 'refundPayment',
   summary: 'Refund a payment',

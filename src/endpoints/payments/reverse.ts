@@ -10,6 +10,7 @@ import { reversalRequest } from '#schemas/reversal.ts'
 
 export const reversalEndpoint = endpoint<Services, typeof reversalRequest, typeof paymentPath>({
   verb: 'POST',
+  scope: 'payments',
   path: '/payments/{id}/reversals',
   operationId: 'reversePayment',
   summary: 'Reverse an authorisation',

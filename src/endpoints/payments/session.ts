@@ -8,6 +8,7 @@ import { createSession, session } from '#schemas/session.ts'
 
 export const sessionEndpoint = endpoint<Services, typeof createSession>({
   verb: 'POST',
+  scope: 'payments',
   path: '/payments/sessions',
   operationId: 'createSession',
   summary: 'Open a checkout page',

@@ -12,6 +12,7 @@ import { updateRequest } from '#schemas/update.ts'
 
 export const updateEndpoint = endpoint<Services, typeof updateRequest, typeof paymentPath>({
   verb: 'PATCH',
+  scope: 'payments',
   path: '/payments/{id}',
   operationId: 'updatePayment',
   summary: 'Update a payment',

@@ -8,6 +8,7 @@ import { storeAnswer } from '#operations/key.ts'
 
 export const serviceCall = {
   verb: 'POST',
+  scope: 'payments',
   tag: 'Services',
   version: '2.5.0',
   access: 'merchant',

@@ -9,6 +9,7 @@ let written: string | undefined
 
 export const testCatalogueEndpoint = endpoint<Services>({
   verb: 'GET',
+  scope: 'test',
   path: '/test/catalogue',
   operationId: 'getTestCatalogue',
   summary: 'List what can be tested',

@@ -23,6 +23,7 @@ const shared = {
 export const getClockEndpoint = endpoint<Services>({
   ...shared,
   verb: 'GET',
+  scope: 'test',
   operationId: 'getTestClock',
   summary: 'Read the test clock',
   description: 'Every merchant of the test environment has a clock of its own, which starts as real time.',
@@ -34,6 +35,7 @@ export const getClockEndpoint = endpoint<Services>({
 export const moveClockEndpoint = endpoint<Services, typeof clockRequest>({
   ...shared,
   verb: 'POST',
+  scope: 'test',
   operationId: 'moveTestClock',
   summary: 'Move the test clock forward',
   description:

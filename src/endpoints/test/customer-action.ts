@@ -14,6 +14,7 @@ const path = Type.Object({ payId: Type.String({ maxLength: 64, description: 'The
 
 export const customerActionEndpoint = endpoint<Services, typeof customerAction, typeof path>({
   verb: 'POST',
+  scope: 'test',
   path: '/test/payments/{payId}/customer-action',
   operationId: 'takeCustomerAction',
   summary: "Take the customer's step",

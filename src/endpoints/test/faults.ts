@@ -20,6 +20,7 @@ const example = { operation: 'CAPTURE', fault: 'lost_answer', times: 1 }
 export const addFaultEndpoint = endpoint<Services, typeof faultRule>({
   ...shared,
   verb: 'POST',
+  scope: 'test',
   operationId: 'addTestFault',
   summary: 'Make the next operations fail',
   description: 'Each rule is used up after so many operations. Rules are tried in the order they were given.',
@@ -45,6 +46,7 @@ export const addFaultEndpoint = endpoint<Services, typeof faultRule>({
 export const listFaultsEndpoint = endpoint<Services>({
   ...shared,
   verb: 'GET',
+  scope: 'test',
   operationId: 'listTestFaults',
   summary: 'List the faults in force',
   description: 'What is still to go wrong.',
@@ -56,6 +58,7 @@ export const listFaultsEndpoint = endpoint<Services>({
 export const clearFaultsEndpoint = endpoint<Services>({
   ...shared,
   verb: 'DELETE',
+  scope: 'test',
   operationId: 'clearTestFaults',
   summary: 'Let everything work again',
   description: 'Forgets all rules of this merchant.',

@@ -34,6 +34,7 @@ const post: DescribedEndpoint = {
   tag: 'Parcels',
   version: '2.1.0',
   access: 'merchant',
+  scope: 'payments',
   idempotent: true,
   dialect: 'payment',
   body: Parcel,

@@ -16,11 +16,15 @@ export interface OriginOptions {
 
 type Origin = (reply: FastifyReply) => Promise<FastifyReply>
 
-const json = (status: number, value: unknown): Page & { status: number } => ({
+const json = (
+  status: number,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Page & { status: number } => ({
   status,
   contentType: 'application/json',
   body: JSON.stringify(value),
-  headers: { 'cache-control': 'no-store' },
+  headers: { 'cache-control': 'no-store', ...headers },
 })
 
 async function askReadiness({ readiness, logger, sender }: OriginOptions): Promise<readonly string[]> {
@@ -51,7 +55,9 @@ function listRoutes(options: OriginOptions): Record<string, Origin> {
     '/health/ready': async reply => {
       const reasons = await askReadiness(options)
       const page =
-        reasons.length === 0 ? json(200, { status: 'ready' }) : json(503, { status: 'not ready', reasons })
+        reasons.length === 0
+          ? json(200, { status: 'ready' })
+          : json(503, { status: 'not ready', reasons }, { 'retry-after': '1' })
       return sendPage(reply, page, sender)
     },
     '/metrics': async reply => {

@@ -22,7 +22,7 @@ import { answerBrokenRequest } from '#http/server/broken-request.ts'
 import { createDrain } from '#http/server/drain.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
-import type { Credentials, KeyStore } from '#http/server/ports.ts'
+import type { Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
 import { createAdmission, createHandler, prepareEndpoint, type Rooms, toRefusal } from '#http/server/route.ts'
 import { createSender, type Page, type Sender, sendRefusal } from '#http/server/send.ts'
 import { systemTimers, type Timers } from '#http/server/timers.ts'
@@ -73,6 +73,7 @@ export interface HttpServerOptions<Services> {
   readonly logger: Logger
   readonly metrics: Metrics
   readonly readiness: () => Promise<readonly string[]>
+  readonly retryAfterOf: RetryAfterOf
   readonly pages?: Readonly<Record<string, () => Page>>
   /** Pages for people. */
   readonly pageRoutes?: readonly PageRoute[]
@@ -142,13 +143,17 @@ const setUp = (request: FastifyRequest): void => {
   request.trace = readTrace(request.headers.traceparent as string | undefined)
 }
 
-function refuseFrameworkError(error: unknown, request: FastifyRequest, logger: Logger): Refusal {
+function refuseFrameworkError(
+  error: unknown,
+  request: FastifyRequest,
+  faults: Pick<HttpServerOptions<never>, 'logger' | 'retryAfterOf'>,
+): Refusal {
   const { code, statusCode } = error as Partial<FastifyError>
   const known = code === undefined ? undefined : frameworkRefusals[code]
   if (known) return known()
   // The connection broke while the body was read; nobody hears this answer, and it is no fault of ours.
   if (statusCode === 400) return refuseField('body', 'The body did not arrive completely.')
-  return toRefusal(error, request, logger)
+  return toRefusal(error, request, faults)
 }
 
 /** Each media type has a scope of its own, in which nothing else is read. The bytes are handed on as they came. */
@@ -232,6 +237,7 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
     validation: createValidation(options),
     logger: options.logger,
     sender,
+    retryAfterOf: options.retryAfterOf,
   }
 }
 
@@ -242,7 +248,11 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   const sender = createSender({ secure, isDraining: () => draining })
   const app = createFastify(options, (error, request, reply) => {
     setUp(request)
-    sendRefusal(reply, { dialect: 'customer', refusal: refuseFrameworkError(error, request, logger) }, sender)
+    sendRefusal(
+      reply,
+      { dialect: 'customer', refusal: refuseFrameworkError(error, request, options) },
+      sender,
+    )
   })
   const rooms = createRooms(options, sender)
 
@@ -261,7 +271,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   })
   app.setErrorHandler((error, request, reply) => {
     const dialect = request.routeOptions.config.prepared?.endpoint.dialect ?? 'customer'
-    const refusal = refuseFrameworkError(error, request, logger)
+    const refusal = refuseFrameworkError(error, request, options)
     return sendRefusal(reply, { dialect, refusal }, sender)
   })
   addAccessLog(app, logger, metrics)

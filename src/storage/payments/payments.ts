@@ -3,6 +3,7 @@ import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { type PaymentRow, toPayment } from '#storage/commit/rows.ts'
 import type { Database } from '#storage/database.ts'
+import { gatherLookUps, wantedRows, wantedValues } from '#storage/gather.ts'
 
 export interface PaymentReader {
   byPayId(merchantId: MerchantId, payId: PayId): Promise<Payment | undefined>
@@ -21,18 +22,19 @@ const columns = `p.merchant_id, p.pay_id, p.kind, p.trans_id, p.ref_nr, p.method
      'created_at', o.created_at, 'updated_at', o.updated_at) ORDER BY o.sequence)
    FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id) AS operations`
 
-const tables = `payment p LEFT JOIN vault_card v ON v.merchant_id = p.merchant_id AND v.card_id = p.card_id
+const instruments = `LEFT JOIN vault_card v ON v.merchant_id = p.merchant_id AND v.card_id = p.card_id
   LEFT JOIN vault_account a ON a.merchant_id = p.merchant_id AND a.account_id = p.account_id`
 
 const byPayIdStatement = {
-  name: 'payment_by_pay_id',
-  text: `SELECT ${columns} FROM ${tables} WHERE p.merchant_id = $1 AND p.pay_id = $2`,
+  name: 'payments_by_pay_id',
+  text: `SELECT ${columns} FROM ${wantedRows}
+    JOIN payment p ON p.merchant_id = w.merchant_id AND p.pay_id = w.id ${instruments}`,
 }
 
 /** UUIDv7 sorts by time, so the greatest pay_id is the newest; each branch has its own partial index. */
 const byTransIdStatement = {
   name: 'payment_by_trans_id',
-  text: `SELECT ${columns} FROM ${tables} WHERE p.merchant_id = $1 AND p.pay_id = (
+  text: `SELECT ${columns} FROM payment p ${instruments} WHERE p.merchant_id = $1 AND p.pay_id = (
     SELECT pay_id FROM (
       SELECT pay_id FROM payment WHERE merchant_id = $1 AND trans_id = $2 AND live
       UNION ALL
@@ -41,15 +43,23 @@ const byTransIdStatement = {
 }
 
 export function createPaymentReader(database: Database): PaymentReader {
-  async function first(
-    statement: { name: string; text: string },
-    values: unknown[],
-  ): Promise<Payment | undefined> {
-    const { rows } = await database.readers.query<PaymentRow>({ ...statement, values })
-    return rows[0] && toPayment(rows[0])
-  }
+  // Most requests begin with this read, so those of one moment share a question.
+  const find = gatherLookUps<PaymentRow>(
+    async wanted => {
+      const values = wantedValues(wanted)
+      return (await database.readers.query<PaymentRow>({ ...byPayIdStatement, values })).rows
+    },
+    row => ({ merchantId: row.merchant_id as MerchantId, id: row.pay_id }),
+  )
   return {
-    byPayId: (merchantId, payId) => first(byPayIdStatement, [merchantId, payId]),
-    byTransId: (merchantId, transId) => first(byTransIdStatement, [merchantId, transId]),
+    async byPayId(merchantId, payId) {
+      const row = await find({ merchantId, id: payId })
+      return row && toPayment(row)
+    },
+    async byTransId(merchantId, transId) {
+      const values = [merchantId, transId]
+      const { rows } = await database.readers.query<PaymentRow>({ ...byTransIdStatement, values })
+      return rows[0] && toPayment(rows[0])
+    },
   }
 }

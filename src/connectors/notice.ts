@@ -1,0 +1,126 @@
+/**
+ * What a provider tells by itself: notices, disputes, settlement lines. Part of the connector contract; the rest is in
+ * contract-next.ts, which hands these types on.
+ */
+import type { XId } from '#domain/ids.ts'
+import type { Money } from '#domain/money.ts'
+import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
+import type { OperationType } from '#lifecycle/payment.ts'
+
+// ── Notices ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface RawNotice {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  readonly query: Readonly<Record<string, string>>
+}
+
+export type Notice =
+  | { readonly verdict: 'forged'; readonly reason: string }
+  | {
+      readonly verdict: 'genuine'
+      readonly items: readonly NoticeItem[]
+      /** What the provider wants to read. */
+      readonly answer: { readonly status: number; readonly body: string; readonly type: string }
+    }
+
+export interface NoticeItem {
+  /** Unique per account: the same item delivered twice has the same key. */
+  readonly key: string
+  /** The provider's time, for the record only. */
+  readonly occurredAt?: Date
+  readonly fact: NoticeFact
+}
+
+/** How a notice says which operation it means; the first that is known decides. */
+export interface NoticeSubject {
+  /** Our xId of the operation itself. */
+  readonly reference?: XId
+  /** The provider's id of the operation itself. */
+  readonly transactionId?: string
+  /** The provider's id of the payment it belongs to. */
+  readonly paymentTransactionId?: string
+}
+
+export type NoticeFact =
+  /** The outcome of an operation that we asked for; or, where nothing matches, one that was made elsewhere. */
+  | {
+      readonly kind: 'outcome'
+      readonly operation: OperationType
+      readonly subject: NoticeSubject
+      readonly amount?: Money
+      readonly outcome: Outcome
+      readonly capture?: Outcome
+    }
+  /** A capture or refund that had been approved has failed after all. */
+  | {
+      readonly kind: 'takenBack'
+      readonly operation: OperationType
+      readonly subject: NoticeSubject
+      readonly detail: string
+      readonly provider?: ProviderFacts
+    }
+  /** Captured money went back to the customer's bank. */
+  | {
+      readonly kind: 'return'
+      readonly subject: NoticeSubject
+      readonly amount: Money
+      /** The last four digits of the response code. */
+      readonly detail: string
+      readonly transactionId: string
+    }
+  | { readonly kind: 'dispute'; readonly subject: NoticeSubject; readonly dispute: DisputeFacts }
+  | { readonly kind: 'report'; readonly url: string; readonly name: string }
+  /** Understood and of no consequence for us. */
+  | { readonly kind: 'ignored'; readonly name: string }
+
+export type DisputeStage = 'INQUIRY' | 'CHARGEBACK' | 'PRE_ARBITRATION' | 'ARBITRATION'
+export type DisputeStatus = 'OPEN' | 'UNDER_REVIEW' | 'WON' | 'LOST' | 'ACCEPTED' | 'EXPIRED'
+export type DisputeReason = 'FRAUD' | 'CONSUMER' | 'PROCESSING' | 'AUTHORIZATION' | 'OTHER'
+
+export interface DisputeFacts {
+  readonly providerDisputeId: string
+  readonly stage: DisputeStage
+  readonly status: DisputeStatus
+  readonly amount: Money
+  readonly reasonCode: string
+  readonly reasonGroup: DisputeReason
+  readonly evidenceDueBy?: Date
+}
+
+export interface DisputeActions {
+  accept?(dispute: DisputeFacts, key: string, signal: AbortSignal): Promise<Outcome>
+  submitEvidence?(
+    dispute: DisputeFacts,
+    evidence: Evidence,
+    key: string,
+    signal: AbortSignal,
+  ): Promise<Outcome>
+}
+
+export interface Evidence {
+  readonly text?: string
+  readonly files: readonly { readonly name: string; readonly type: string; readonly content: Uint8Array }[]
+}
+
+// ── Settlement and checks ─────────────────────────────────────────────────────────────────────────────────────────
+
+export interface SettlementLine {
+  readonly settlementId: string
+  readonly date: string
+  readonly type: 'CAPTURE' | 'REFUND' | 'CHARGEBACK' | 'FEE' | 'RESERVE' | 'PAYOUT' | 'CORRECTION'
+  readonly reference?: XId
+  readonly transactionId?: string
+  /** Smallest unit; positive to the merchant, negative from them. */
+  readonly gross: number
+  readonly fee: number
+  readonly net: number
+  readonly currency: string
+  readonly providerReference: string
+}
+
+export interface CheckFinding {
+  readonly name: string
+  readonly ok: boolean
+  readonly detail: string
+}
