@@ -10,7 +10,7 @@ ALTER TABLE timer ADD CONSTRAINT timer_kind_check CHECK (kind IN ('INQUIRY', 'CA
 -- A mandate as we have used it, under the account that collects with it. Upper and lower case are the same mandate.
 CREATE TABLE bank_mandate (
   merchant_id    text        NOT NULL,
-  account_id     text        NOT NULL,
+  provider_account_id     text        NOT NULL,
   mandate_key    text        NOT NULL CONSTRAINT bank_mandate_key_length CHECK (char_length(mandate_key) BETWEEN 1 AND 35),
   creditor_id    text        NOT NULL CONSTRAINT bank_mandate_creditor_length CHECK (char_length(creditor_id) <= 35),
   creditor_name  text        NOT NULL CONSTRAINT bank_mandate_name_length CHECK (char_length(creditor_name) <= 70),
@@ -20,19 +20,19 @@ CREATE TABLE bank_mandate (
   -- Set by a return after which nothing may be collected any more, with the bank's reason.
   ended_on       date,
   end_reason     text        CONSTRAINT bank_mandate_reason_length CHECK (char_length(end_reason) <= 35),
-  CONSTRAINT bank_mandate_pkey PRIMARY KEY (merchant_id, account_id, mandate_key)
+  CONSTRAINT bank_mandate_pkey PRIMARY KEY (merchant_id, provider_account_id, mandate_key)
 );
 
 CREATE TABLE bank_batch (
   merchant_id  text        NOT NULL,
-  account_id   text        NOT NULL,
+  provider_account_id   text        NOT NULL,
   batch_id     uuid        NOT NULL,
   -- The day on which the batch counts as made; made_at is in the merchant's time.
   made_on      date        NOT NULL,
   made_at      timestamptz NOT NULL,
   CONSTRAINT bank_batch_pkey PRIMARY KEY (merchant_id, batch_id)
 );
-CREATE INDEX bank_batch_by_account ON bank_batch (account_id, made_at);
+CREATE INDEX bank_batch_by_account ON bank_batch (provider_account_id, made_at);
 
 -- A file for the bank. Its bytes lie sealed in parts, so that it can be given out again for ever, byte for byte.
 CREATE TABLE bank_file (
@@ -68,7 +68,7 @@ CREATE TABLE bank_item (
   merchant_id    text     NOT NULL,
   x_id           uuid     NOT NULL,
   pay_id         uuid     NOT NULL,
-  account_id     text     NOT NULL,
+  provider_account_id     text     NOT NULL,
   batch_id       uuid     NOT NULL,
   type           text     NOT NULL CONSTRAINT bank_item_type_known CHECK (type IN ('DEBIT', 'TRANSFER', 'SURPLUS')),
   -- The payment information that holds it.
@@ -93,21 +93,21 @@ CREATE TABLE bank_surplus (
   merchant_id  text     NOT NULL,
   x_id         uuid     NOT NULL,
   pay_id       uuid     NOT NULL,
-  account_id   text     NOT NULL,
+  provider_account_id   text     NOT NULL,
   amount       bigint   NOT NULL CONSTRAINT bank_surplus_amount_range CHECK (amount BETWEEN 1 AND 99999999999),
   key_version  integer  NOT NULL CONSTRAINT bank_surplus_key_version_positive CHECK (key_version > 0),
   sealed       bytea    NOT NULL,
   batch_id     uuid,
   CONSTRAINT bank_surplus_pkey PRIMARY KEY (merchant_id, x_id)
 );
-CREATE INDEX bank_surplus_waiting ON bank_surplus (account_id, x_id) WHERE batch_id IS NULL;
+CREATE INDEX bank_surplus_waiting ON bank_surplus (provider_account_id, x_id) WHERE batch_id IS NULL;
 
 -- What the bank's files say, one row per transaction or rejection, known by the bank's reference: the same entry in
 -- another file is the same row. Names, accounts and texts of customers lie sealed.
 CREATE TABLE bank_entry (
   merchant_id  text        NOT NULL,
   entry_id     uuid        NOT NULL,
-  account_id   text        NOT NULL,
+  provider_account_id   text        NOT NULL,
   entry_key    text        NOT NULL CONSTRAINT bank_entry_key_length CHECK (char_length(entry_key) BETWEEN 1 AND 255),
   state        text        NOT NULL CONSTRAINT bank_entry_state_known CHECK (state IN ('NEW', 'APPLIED', 'UNMATCHED')),
   -- What it turned out to be, once applied.
@@ -124,14 +124,14 @@ CREATE TABLE bank_entry (
   sealed       bytea       NOT NULL,
   CONSTRAINT bank_entry_pkey PRIMARY KEY (merchant_id, entry_id)
 );
-CREATE UNIQUE INDEX bank_entry_known ON bank_entry (merchant_id, account_id, entry_key);
-CREATE INDEX bank_entry_to_apply ON bank_entry (merchant_id, account_id) WHERE state = 'NEW';
+CREATE UNIQUE INDEX bank_entry_known ON bank_entry (merchant_id, provider_account_id, entry_key);
+CREATE INDEX bank_entry_to_apply ON bank_entry (merchant_id, provider_account_id) WHERE state = 'NEW';
 
 -- Files of the bank that were taken in, for people who ask.
 CREATE TABLE bank_import (
   merchant_id  text        NOT NULL,
-  account_id   text        NOT NULL,
+  provider_account_id   text        NOT NULL,
   sha256       text        NOT NULL CONSTRAINT bank_import_sha256_form CHECK (sha256 ~ '^[0-9a-f]{64}$'),
   imported_at  timestamptz NOT NULL DEFAULT now(),
-  CONSTRAINT bank_import_pkey PRIMARY KEY (merchant_id, account_id, sha256)
+  CONSTRAINT bank_import_pkey PRIMARY KEY (merchant_id, provider_account_id, sha256)
 );

@@ -1,0 +1,120 @@
+/**
+ * The bank as a provider. It calls nobody: an authorisation is a complete mandate on an account with a right checksum, and
+ * whatever moves money is pending until the next file and the bank's own word. Files are made and read by commands.
+ */
+import { createHash } from 'node:crypto'
+import { announcedDay } from '#connectors/bank/collection.ts'
+import {
+  type BankSettings,
+  bankFacts,
+  capabilitiesOf,
+  isIncoming,
+  readSettings,
+} from '#connectors/bank/facts.ts'
+import type {
+  AccountData,
+  AuthorizationOutcome,
+  AuthorizationRequest,
+  Connector,
+  ConnectorDefinition,
+  OperationRequest,
+  Outcome,
+} from '#connectors/contract-next.ts'
+import { isIban } from '#domain/iban.ts'
+import type { XId } from '#domain/ids.ts'
+import { bankTimeOf } from '#domain/target-calendar.ts'
+
+export const bankDefinition: ConnectorDefinition = {
+  facts: bankFacts,
+  open: ({ settings }) => openBank(readSettings(settings)),
+}
+
+function openBank(settings: BankSettings): Connector {
+  const queue = async (request: OperationRequest): Promise<Outcome> => queued(request, settings)
+  return {
+    facts: bankFacts,
+    supports: method => capabilitiesOf(method.type),
+    authorize: async request =>
+      isIncoming(request.payment.method.type)
+        ? { authorization: instruct(request, settings) }
+        : checkMandate(request, settings),
+    capture: queue,
+    refund: queue,
+    credit: queue,
+    // Nothing was reserved anywhere, so nothing has to be released.
+    reverse: async request => ({ kind: 'approved', provider: { echo: echoOf(request) } }),
+    // Nothing is ever lost on the way to a file of our own; what is asked about again is as pending as before.
+    inquire: async inquiry => ({ authorization: { kind: 'pending', provider: { echo: echoOf(inquiry) } } }),
+    check: async () => [
+      {
+        name: 'settings',
+        ok: true,
+        detail: `collects for ${settings.creditorId} on the account ending in ${settings.creditorIban.slice(-4)}; nobody is called`,
+      },
+    ],
+  }
+}
+
+const echoOf = ({ reference, amount }: Pick<OperationRequest, 'reference' | 'amount'>) => ({
+  reference,
+  amount,
+})
+
+/** The money moves with the next file; a debit is announced for its day. */
+function queued(request: OperationRequest, settings: BankSettings): Outcome {
+  const isDebit = request.operation === 'CAPTURE' || request.operation === 'AUTHORIZATION'
+  const fields = isDebit ? { dueDate: announcedDay(bankTimeOf(request.at), settings) } : undefined
+  return { kind: 'pending', provider: { echo: echoOf(request), ...(fields ? { fields } : {}) } }
+}
+
+function checkMandate(request: AuthorizationRequest, settings: BankSettings): AuthorizationOutcome {
+  const provider = { echo: echoOf(request) }
+  if (missingField(request.account) !== undefined)
+    return { authorization: { kind: 'declined', detail: '0314', provider } }
+  const { captureReference } = request
+  return {
+    authorization: { kind: 'approved', provider },
+    ...(captureReference === undefined
+      ? {}
+      : { capture: queued({ ...request, operation: 'CAPTURE', reference: captureReference }, settings) }),
+  }
+}
+
+/** The first thing that a debit lacks, by its name in the request; undefined: the mandate is complete. */
+export function missingField(account: AccountData | undefined): string | undefined {
+  if (!account || !isIban(account.number.reveal())) return 'directDebit.account.number'
+  if (!account.mandateId) return 'directDebit.mandateId'
+  return account.dateOfSignature ? undefined : 'directDebit.dateOfSignature'
+}
+
+const instruct = (
+  request: AuthorizationRequest,
+  { creditorIban, creditorName }: BankSettings,
+): AuthorizationOutcome['authorization'] => {
+  const reference = creditorReference(request.reference)
+  return {
+    kind: 'action',
+    action: {
+      type: 'instructions',
+      instructions: { reference, iban: creditorIban, accountHolderName: creditorName },
+    },
+    provider: { echo: echoOf(request) },
+  }
+}
+
+const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
+
+/**
+ * What the customer writes into the transfer: a creditor reference (ISO 11649), whose check digits let banks find slips of
+ * the finger. It follows from our own reference, so that asking again shows the same one.
+ */
+export function creditorReference(reference: XId): string {
+  const digest = createHash('sha256').update(`creditor reference ${reference}`).digest()
+  const body = [...digest.subarray(0, 12)].map(byte => letters[byte % letters.length]).join('')
+  let rest = 0
+  for (const character of `${body}RF00`) {
+    const value = Number.parseInt(character, 36)
+    rest = (rest * (value > 9 ? 100 : 10) + value) % 97
+  }
+  return `RF${String(98 - rest).padStart(2, '0')}${body}`
+}
