@@ -55,19 +55,26 @@ const defaultSilenceMs = 8_000
 /** 10 s: far above any statement of ours, far below a client's patience. */
 const limits = '-c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000'
 
-/** `silenceMs`: after how long a statement without an answer counts as lost; shorter in tests. */
+export interface DatabaseOptions {
+  /** After how long a statement without an answer counts as lost; shorter in tests. */
+  readonly silenceMs?: number
+  /** The number of this process (see processes/presence.ts); none for commands. */
+  readonly process?: number
+}
+
 export function openDatabase(
   url: string,
   onError: (error: Error) => void,
-  silenceMs = defaultSilenceMs,
+  { silenceMs = defaultSilenceMs, process }: DatabaseOptions = {},
 ): Database {
+  const owner = process === undefined ? '' : ` -c tollgate.process=${process}`
   let closing = false
   const breaker = createBreaker(url)
   const pool = (max: number, options: string): pg.Pool => {
     const created = new pg.Pool({
       connectionString: url,
       max,
-      options,
+      options: options + owner,
       types: { getTypeParser },
       application_name: 'tollgate',
       connectionTimeoutMillis: 5_000,

@@ -57,6 +57,7 @@ export interface TestGatewayOptions {
   readonly masterKey?: MasterRing
   readonly storedMethods?: StoredMethods
   readonly databaseSilenceMs?: number
+  readonly isAlive?: () => boolean
 }
 
 const masterKeys = new Map<string, string>()
@@ -82,6 +83,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     testCrash: options.testCrash,
     storedMethods: options.storedMethods,
     databaseSilenceMs: options.databaseSilenceMs,
+    isAlive: options.isAlive,
   })
   const { merchantId, apiKey } = beside ?? (await gateway.merchants.create('Test shop'))
   if (options.requestsPerSecond) {
