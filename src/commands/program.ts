@@ -1,6 +1,7 @@
 /** The command line: which commands there are and what help says about them. Each command's work lies beside. */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addBankCommands } from '#commands/bank.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { describeFault, toExitCode } from '#commands/faults.ts'
 import { addImportCommands } from '#commands/import.ts'
@@ -55,6 +56,7 @@ function buildProgram(readConfig: () => Config): Command {
   addVaultCommands(program, readConfig)
   addImportCommands(program, readConfig)
   addWebhookCommands(program, readConfig)
+  addBankCommands(program, readConfig)
   addProviderCommands(program, readConfig)
   addRouteCommands(program, readConfig)
   return program

@@ -32,7 +32,10 @@ export interface AccountVault {
   /** The IBAN that an earlier payment brought, for a step that comes later; undefined once destroyed. */
   reopen(merchantId: MerchantId, accountId: string): Promise<Secret<string> | undefined>
   /** The IBAN of a row that the caller has read already. */
-  unseal(merchantId: MerchantId, stored: Omit<SealedAccount, 'pseudoNumber'>): Promise<Secret<string> | undefined>
+  unseal(
+    merchantId: MerchantId,
+    stored: Omit<SealedAccount, 'pseudoNumber'>,
+  ): Promise<Secret<string> | undefined>
 }
 
 export function createAccountVault(deps: {

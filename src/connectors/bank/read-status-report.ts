@@ -4,6 +4,7 @@ import { BankFileError, type RecordHandler, textOf, type XmlNode } from '#connec
 
 export function statusReportHandler(emit: (fact: BankFact) => void): RecordHandler {
   let messageId: string | undefined
+  let rejected: XmlNode | undefined
   const known = (): string => {
     if (messageId === undefined) throw new BankFileError('does not name the message that it reports on')
     return messageId
@@ -15,8 +16,7 @@ export function statusReportHandler(emit: (fact: BankFact) => void): RecordHandl
       if (node.name === 'OrgnlGrpInfAndSts') {
         messageId = textOf(node, 'OrgnlMsgId')
         emit({ kind: 'report', messageId: known() })
-        if (textOf(node, 'GrpSts') === 'RJCT')
-          emit({ kind: 'rejection', messageId: known(), ...reasonOf(node) })
+        rejected = textOf(node, 'GrpSts') === 'RJCT' ? node : undefined
         return
       }
       if (textOf(node, 'TxSts') !== 'RJCT') return
@@ -33,7 +33,11 @@ export function statusReportHandler(emit: (fact: BankFact) => void): RecordHandl
       })
     },
     close(name, node) {
-      if (name === 'CstmrPmtStsRpt') known()
+      if (name === 'CstmrPmtStsRpt') {
+        known()
+        // Last of all: single payments and payment informations know their reasons better than the whole message.
+        if (rejected) emit({ kind: 'rejection', messageId: known(), ...reasonOf(rejected) })
+      }
       if (name !== 'OrgnlPmtInfAndSts' || textOf(node, 'PmtInfSts') !== 'RJCT') return
       const blockId = textOf(node, 'OrgnlPmtInfId')
       if (blockId === undefined)

@@ -35,7 +35,11 @@ export async function giveOutAgain(
   return giveOutAll(files, folder, bank)
 }
 
-async function giveOutAll(files: readonly BankFileRecord[], folder: string, bank: Bank): Promise<GivenFile[]> {
+async function giveOutAll(
+  files: readonly BankFileRecord[],
+  folder: string,
+  bank: Bank,
+): Promise<GivenFile[]> {
   if (files.length > 0) await mkdir(folder, { recursive: true })
   const given: GivenFile[] = []
   for (const file of files) {

@@ -2,7 +2,13 @@
  * The next batch of an account: what waits is dated, sorted into payment informations, written and hashed, and committed
  * in one transaction. Only then may its files be given out. The same batch always has the same bytes.
  */
-import { amendmentOf, earliestCollection, isDisused, sequenceOf, silentApproval } from '#connectors/bank/collection.ts'
+import {
+  amendmentOf,
+  earliestCollection,
+  isDisused,
+  sequenceOf,
+  silentApproval,
+} from '#connectors/bank/collection.ts'
 import { writeCreditTransfers } from '#connectors/bank/credit-transfers.ts'
 import { writeDirectDebits } from '#connectors/bank/direct-debits.ts'
 import type { BlockHeader, FileHeader, SequenceType } from '#connectors/bank/initiation.ts'
@@ -120,7 +126,8 @@ interface Around {
 function toItem(payment: QueuedPayment, around: Around): NewItem[] {
   const { batch } = around
   const { xId, payId, amount } = payment
-  if (!payment.account || amount < 1 || amount > maximumCents) return refuse(batch, payment, '0314')
+  const isPayable = payment.writable && payment.account && amount >= 1 && amount <= maximumCents
+  if (!isPayable) return refuse(batch, payment, '0314')
   if (payment.type !== 'CAPTURE') return [placed(batch, { xId, payId, amount, type: 'TRANSFER' })]
   return toDebit(payment, around)
 }
@@ -133,7 +140,8 @@ function toDebit(payment: QueuedPayment, { batch, mandates, used }: Around): New
   const { mandateId, dateOfSignature } = mandateOf(payment)
   if (mandateId === undefined || dateOfSignature === undefined) return refuse(batch, payment, '0357')
   const earliest = earliestCollection(made, account.settings.cutOffHour)
-  const dueOn = payment.announcedFor !== null && payment.announcedFor > earliest ? payment.announcedFor : earliest
+  const dueOn =
+    payment.announcedFor !== null && payment.announcedFor > earliest ? payment.announcedFor : earliest
   const key = mandateId.toUpperCase()
   const before = mandates.get(key)
   const isVoid = before?.ended || isDisused(before?.lastUsedOn ?? toIsoDay(dateOfSignature), dueOn)
@@ -148,7 +156,14 @@ function toDebit(payment: QueuedPayment, { batch, mandates, used }: Around): New
   mandates.set(key, { ...mandate, ended: false })
   return [
     {
-      ...placed(batch, { xId, payId, amount, type: 'DEBIT', dueOn, sequenceType: sequenceOf(use, before !== undefined) }),
+      ...placed(batch, {
+        xId,
+        payId,
+        amount,
+        type: 'DEBIT',
+        dueOn,
+        sequenceType: sequenceOf(use, before !== undefined),
+      }),
       mandateId,
       ...(amendment ? { amendment } : {}),
       ...approvalOf(account, dueOn),
@@ -186,7 +201,8 @@ function placed(batch: Batch, placing: Placing): NewItem {
   const isDebit = placing.type === 'DEBIT'
   const dueOn = placing.dueOn ?? executionDay(batch)
   const name = [isDebit, dueOn, placing.sequenceType].join(' ')
-  const block = batch.blocks.get(name) ?? newBlock(batch, { isDebit, day: dueOn, sequenceType: placing.sequenceType })
+  const block =
+    batch.blocks.get(name) ?? newBlock(batch, { isDebit, day: dueOn, sequenceType: placing.sequenceType })
   batch.blocks.set(name, block)
   block.payments += 1
   block.sum += BigInt(placing.amount)
@@ -198,7 +214,10 @@ const executionDay = ({ made, account }: Batch): string =>
   isTargetDay(made.day) && made.hour < account.settings.cutOffHour ? made.day : targetDayAfter(made.day)
 
 /** The id of the message and two digits: at most 35 characters, and it leads back to the batch. */
-function newBlock(batch: Batch, { isDebit, day, sequenceType }: Pick<Block, 'isDebit' | 'day' | 'sequenceType'>): Block {
+function newBlock(
+  batch: Batch,
+  { isDebit, day, sequenceType }: Pick<Block, 'isDebit' | 'day' | 'sequenceType'>,
+): Block {
   const number = batch.blocks.size + 1
   if (number >= 36 * 36) throw new Error('a batch cannot hold more than 1,295 payment informations')
   const blockId = `${messageId(batch, isDebit)}${number.toString(36).padStart(2, '0').toUpperCase()}`
@@ -220,11 +239,18 @@ async function writeFiles(batch: Batch, transaction: BatchTransaction, bank: Ban
   const target = { merchantId: batch.account.merchantId, transaction, bank }
   const debits = headerOf(true)
   if (debits.blocks.length > 0)
-    await storeFile({ type: 'pain.008.001.08', header: debits, pieces: writeDirectDebits(debits, debitsOf(target)) }, target)
+    await storeFile(
+      { type: 'pain.008.001.08', header: debits, pieces: writeDirectDebits(debits, debitsOf(target)) },
+      target,
+    )
   const transfers = headerOf(false)
   if (transfers.blocks.length > 0)
     await storeFile(
-      { type: 'pain.001.001.09', header: transfers, pieces: writeCreditTransfers(transfers, transfersOf(target)) },
+      {
+        type: 'pain.001.001.09',
+        header: transfers,
+        pieces: writeCreditTransfers(transfers, transfersOf(target)),
+      },
       target,
     )
 }

@@ -76,7 +76,10 @@ async function toTransfer(item: WrittenItem, target: WriteTarget): Promise<Trans
 /** What the customer reads on the statement: the merchant's own references. */
 const textOf = ({ transId, refNr }: WrittenItem): string => (refNr === null ? transId : `${refNr} ${transId}`)
 
-async function ibanOf({ xId, heldId, keyVersion, sealed }: WrittenItem, target: WriteTarget): Promise<string> {
+async function ibanOf(
+  { xId, heldId, keyVersion, sealed }: WrittenItem,
+  target: WriteTarget,
+): Promise<string> {
   const { merchantId, bank } = target
   const number =
     heldId !== null && keyVersion !== null && sealed !== null

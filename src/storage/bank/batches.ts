@@ -17,6 +17,8 @@ export interface QueuedPayment {
   readonly payId: PayId
   readonly xId: XId
   readonly type: 'CAPTURE' | 'REFUND' | 'CREDIT'
+  /** Whether it still waits, and the vault still has its account. */
+  readonly writable: boolean
   readonly amount: number
   readonly transId: string
   readonly refNr: string | null
@@ -215,7 +217,8 @@ function batchTransaction(client: PoolClient, { merchantId, accountId }: BankAcc
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 /** Oldest payments first: their ids are in the order of time. */
-const queuedPage = `SELECT t.pay_id AS "payId", t.x_id AS "xId", o.type, o.amount, o.trans_id AS "transId",
+const queuedPage = `SELECT t.pay_id AS "payId", t.x_id AS "xId", o.type,
+    o.state = 'PENDING' AND v.sealed IS NOT NULL AS writable, o.amount, o.trans_id AS "transId",
     o.ref_nr AS "refNr", p.account, o.details->'directDebit' AS "captureMandate",
     p.plan_id IS NOT NULL OR p.details->'credentialOnFile' IS NOT NULL AS recurring,
     coalesce(pl.status = 'COMPLETED', false) AS last,
@@ -223,6 +226,7 @@ const queuedPage = `SELECT t.pay_id AS "payId", t.x_id AS "xId", o.type, o.amoun
   FROM timer t
   JOIN payment p ON p.merchant_id = t.merchant_id AND p.pay_id = t.pay_id AND p.provider_account = $2
   JOIN operation o ON o.merchant_id = t.merchant_id AND o.pay_id = t.pay_id AND o.x_id = t.x_id
+  LEFT JOIN vault_account v ON v.merchant_id = p.merchant_id AND v.account_id = p.account_id
   LEFT JOIN payment_plan pl ON pl.merchant_id = p.merchant_id AND pl.plan_id = p.plan_id
   WHERE t.merchant_id || '' = $1 AND t.kind = 'BATCH' AND t.run_at > $6::timestamptz
     AND (t.pay_id, t.x_id) > ($3::uuid, $4::uuid)

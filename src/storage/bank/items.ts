@@ -110,3 +110,18 @@ export const createItemStore = ({ readers, writers }: Database): ItemStore => ({
     )
   },
 })
+
+export interface DebitReader {
+  /** YYYY-MM-DD: when a debit that lies in a file is collected; undefined: it lies in none yet. */
+  dueDay(merchantId: MerchantId, xId: XId): Promise<string | undefined>
+}
+
+export const createDebitReader = ({ readers }: Database): DebitReader => ({
+  async dueDay(merchantId, xId) {
+    const { rows } = await readers.query<{ dueOn: string }>(
+      'SELECT due_on::text AS "dueOn" FROM bank_item WHERE merchant_id = $1 AND x_id = $2',
+      [merchantId, xId],
+    )
+    return rows[0]?.dueOn
+  },
+})

@@ -1,0 +1,63 @@
+/**
+ * The timers of debits: a debit is put into the queue for the next file and announced when it is asked for, and counts as
+ * paid some days after its collection where the merchant has chosen so.
+ */
+import type { Merchant } from '#domain/merchant.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import type { Engine } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import { type DueTimer, timerAt } from '#operations/timer.ts'
+import { queueTime } from '#storage/bank/batches.ts'
+import type { Timer } from '#storage/commit/change.ts'
+
+/** For operations that a bank will only move with its next file. */
+export function batchTimers(
+  { payment, touched, merchant }: { payment: Payment; touched: readonly Operation[]; merchant: Merchant },
+  isBatched: boolean,
+): readonly Timer[] {
+  if (!isBatched) return []
+  const { merchantId, payId } = payment
+  return touched
+    .filter(({ type, state }) => state === 'PENDING' && batchedTypes.has(type))
+    .flatMap(({ xId, type, createdAt }) => {
+      const key = { merchantId, payId, xId }
+      const queued: Timer = { ...key, kind: 'BATCH', runAt: queueTime, attempt: 0 }
+      return type === 'CAPTURE'
+        ? [queued, timerAt({ ...key, kind: 'ANNOUNCE' }, createdAt, merchant)]
+        : [queued]
+    })
+}
+
+const batchedTypes: ReadonlySet<string> = new Set(['CAPTURE', 'REFUND', 'CREDIT'])
+
+/** Tells the merchant when the debit will be collected, so that they can tell their customer. */
+export async function announceDebit({ timer, at }: DueTimer, engine: Engine): Promise<void> {
+  const { merchantId, payId, xId } = timer
+  const dueDay = await engine.debits.dueDay(merchantId, xId)
+  await engine.queue.update({ merchantId, payId }, stored => {
+    const debit = findOperation(stored, xId)
+    // Answered meanwhile: there is nothing to announce any more.
+    if (debit?.state !== 'PENDING') return { alongside: { dropTimers: [timer] }, result: true }
+    const told = emitEvent(stored, { xId, owed: true, now: at }, engine)
+    return {
+      next: { ...told.payment, version: stored.version + 1 },
+      alongside: { ...told.alongside, dropTimers: [timer] },
+      result: dueDay,
+    }
+  })
+}
+
+/** Nobody has returned the debit in time: it counts as paid. What the bank has said meanwhile stands. */
+export async function approveDebit({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
+  const { merchantId, payId, xId } = timer
+  const payment = await engine.payments.byPayId(merchantId, payId)
+  const capture = payment && findOperation(payment, xId)
+  if (payment && capture) {
+    const echo = { reference: xId, amount: { value: capture.amount, currency: payment.amount.currency } }
+    const outcome: Outcome = { kind: 'approved', provider: { ...capture.provider, echo } }
+    await recordOutcome({ merchant, payment, xId, outcome, at, unattended: true }, engine)
+  }
+  await engine.commit({ dropTimers: [timer] })
+}
