@@ -28,6 +28,7 @@ import { createBank } from '#wiring/bank.ts'
 import { createDeliveries, openEngine } from '#wiring/engine.ts'
 import { startLoops } from '#wiring/loops.ts'
 import { findMerchantIn, type GatewayOptions } from '#wiring/parts.ts'
+import { type NoticeWork, openProviderDesk, startNotices } from '#wiring/providers.ts'
 import { createServer } from '#wiring/server.ts'
 import type { DeliveryWorker } from '#workers/deliver.ts'
 import type { Loop } from '#workers/loop.ts'
@@ -44,6 +45,7 @@ export interface Gateway {
   readonly settleWorker: SettleWorker
   readonly timerWorker: TimerWorker
   readonly deliveryWorker: DeliveryWorker
+  readonly notices: NoticeWork
   /** Settings of the database that would let an acknowledged payment vanish; always empty in live. */
   readonly weakDurability: readonly string[]
   /** Opens the port and starts the workers. Resolves with the origin. */
@@ -107,6 +109,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       presence,
       pageAddress: payment => `${origin}${pagePath}${pageTokens.issue(payment)}`,
     })
+    const desk = openProviderDesk({ database, metrics, logger, clock, options })
+    const notices = startNotices(desk, options.applyNotice ?? (async () => 'unmatched'), { metrics })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
@@ -139,6 +143,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       options,
       changes,
       pageTokens,
+      rawRoutes: [notices.route],
     })
     let loops: readonly Loop[] = []
 
@@ -149,6 +154,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       settleWorker,
       timerWorker,
       deliveryWorker,
+      notices,
       weakDurability: weak,
       async listen() {
         // Whoever is alone on the database owns everything that was sent before; nothing new has been sent yet.
@@ -164,7 +170,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         onEvents()
         loops = startLoops({
           ...{ logger, metrics, clock, onEvents, presence, engine },
-          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes },
+          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices },
         })
         return origin
       },
@@ -172,6 +178,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         await server.drain(drainMs)
         await Promise.all(loops.map(loop => loop.stop()))
         await deliveryWorker.stop()
+        await notices.stop()
         await work.close()
         await presence.close()
         await database.close()

@@ -7,6 +7,7 @@ import { describeFault, toExitCode } from '#commands/faults.ts'
 import { addImportCommands } from '#commands/import.ts'
 import { addKeysCommands } from '#commands/keys.ts'
 import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
+import { addNoticeCommands } from '#commands/notices.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { addProviderCommands } from '#commands/provider.ts'
 import { addRouteCommands } from '#commands/route.ts'
@@ -59,6 +60,7 @@ function buildProgram(readConfig: () => Config): Command {
   addBankCommands(program, readConfig)
   addProviderCommands(program, readConfig)
   addRouteCommands(program, readConfig)
+  addNoticeCommands(program, readConfig)
   return program
 }
 

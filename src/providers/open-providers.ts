@@ -9,6 +9,7 @@ import { AccountFault } from '#providers/settings.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createInstallation } from '#storage/installation.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
+import { createNoticeStore, type NoticeStore } from '#storage/providers/notices.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createKeyRing, openDerivedKeys } from '#vault/key-ring.ts'
 import { createRecordVault } from '#vault/sealed-records.ts'
@@ -18,6 +19,7 @@ import { createResolve, guardLookup } from '#webhooks/resolve.ts'
 export interface Providers extends ProviderAdministration {
   /** One harmless call to the provider, bounded in time. */
   check(accountId: string): Promise<readonly CheckFinding[]>
+  listNotices: NoticeStore['list']
 }
 
 export interface ProviderOptions {
@@ -63,6 +65,7 @@ export async function openProviders(
     return {
       providers: {
         ...administration,
+        listNotices: createNoticeStore(database).list,
         async check(accountId) {
           await administration.find(accountId)
           const account = await directory.find(accountId)

@@ -4,6 +4,7 @@ import type { DeliveryStore } from '#storage/events/deliveries.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
 import type { Presence } from '#storage/processes/presence.ts'
 import type { Parts } from '#wiring/parts.ts'
+import type { NoticeWork } from '#wiring/providers.ts'
 import { type Loop, startLoop } from '#workers/loop.ts'
 import type { SettleWorker } from '#workers/settle.ts'
 import type { TimerWorker } from '#workers/timers.ts'
@@ -31,6 +32,7 @@ export interface BackgroundWork
   readonly deliveryStore: DeliveryStore
   readonly keyReader: KeyReader
   readonly quotes: { reap(): Promise<unknown> }
+  readonly notices: NoticeWork
 }
 
 export function startLoops(work: BackgroundWork): readonly Loop[] {
@@ -48,6 +50,8 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('reap quotes', () => work.quotes.reap(), reapPauseMs),
     start('deliver', async () => onEvents(), duePauseMs),
     start('webhook lag', measureLag, lagPauseMs),
+    start('apply notices', async () => work.notices.wake(), duePauseMs),
+    start('expire notices', () => work.notices.expire(), reapPauseMs),
   ]
 }
 

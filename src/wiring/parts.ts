@@ -1,4 +1,6 @@
 /** What one environment is wired from: the options of an embedder, and the parts that the wiring hands around. */
+
+import type { ConnectorDefinition } from '#connectors/contract-next.ts'
 import type { Connectors } from '#connectors/registry.ts'
 import type { FaultBook } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
@@ -7,6 +9,8 @@ import type { Metrics } from '#http/telemetry/metrics.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import type { StoredMethods } from '#operations/customers/stored-methods.ts'
 import type { Clock, CrashPoint } from '#operations/engine.ts'
+import type { ApplyNotice } from '#providers/apply-notices.ts'
+import type { NoticeCrashPoint } from '#providers/create-providers.ts'
 import type { Database } from '#storage/database.ts'
 import type { MerchantStore } from '#storage/merchants.ts'
 import type { Presence } from '#storage/processes/presence.ts'
@@ -39,6 +43,10 @@ export interface GatewayOptions {
   /** Customers' stored cards, for the account updater; none unless given. */
   readonly storedMethods?: StoredMethods
   readonly sender?: Sender
+  /** For tests and embedders: other connectors than the registered ones, and what is done with their notices. */
+  readonly definitions?: readonly ConnectorDefinition[]
+  readonly applyNotice?: ApplyNotice
+  readonly noticeCrash?: NoticeCrashPoint
   /** For tests: how long a silent database is waited for. */
   readonly databaseSilenceMs?: number
   /** For tests: whether this process still counts as alive. */

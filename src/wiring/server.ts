@@ -8,6 +8,7 @@ import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import { about } from '#http/reference/about.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 import { referencePages } from '#http/reference/pages.ts'
+import type { RawRoute } from '#http/server/raw-routes.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
 import { storedMethodsOf } from '#operations/customers/stored-methods.ts'
 import type { Engine } from '#operations/engine.ts'
@@ -29,6 +30,7 @@ export async function createServer(
     keyReader: KeyReader
     testTools: TestTools
     pageTokens: PageTokens
+    rawRoutes: readonly RawRoute[]
   },
 ): Promise<HttpServer> {
   const { keys, merchants, engine, metrics, logger, clock, options, changes, database, testTools } = parts
@@ -87,6 +89,7 @@ export async function createServer(
     },
     retryAfterOf,
     pages: referencePages(describe),
+    rawRoutes: parts.rawRoutes,
     pageRoutes: createPageRoutes({
       engine,
       lookUps: services.lookUps,

@@ -23,6 +23,7 @@ import { createDrain } from '#http/server/drain.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
 import type { Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
+import { addRawRoutes, type RawRoute } from '#http/server/raw-routes.ts'
 import { createAdmission, createHandler, prepareEndpoint, type Rooms, toRefusal } from '#http/server/route.ts'
 import { createSender, type Page, type Sender, sendRefusal } from '#http/server/send.ts'
 import { systemTimers, type Timers } from '#http/server/timers.ts'
@@ -77,6 +78,8 @@ export interface HttpServerOptions<Services> {
   readonly pages?: Readonly<Record<string, () => Page>>
   /** Pages for people. */
   readonly pageRoutes?: readonly PageRoute[]
+  /** For machines that sign what they send. */
+  readonly rawRoutes?: readonly RawRoute[]
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer }
   /** Says that a proxy ends TLS and which addresses it has; then its word about the caller's address is taken. */
   readonly trustProxy?: boolean | string | string[]
@@ -242,7 +245,8 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
 }
 
 export async function createHttpServer<Services>(options: HttpServerOptions<Services>): Promise<HttpServer> {
-  const { endpoints, basePath = '/api/v2', logger, metrics, readiness, pages = {}, pageRoutes = [] } = options
+  const { endpoints, basePath = '/api/v2', logger, metrics, readiness, pages = {} } = options
+  const { pageRoutes = [], rawRoutes = [] } = options
   let draining = false
   const secure = options.tls !== undefined || Boolean(options.trustProxy)
   const sender = createSender({ secure, isDraining: () => draining })
@@ -261,7 +265,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   const routes: Routed[] = [
     ...endpoints.map(({ verb, path, dialect }) => ({ verb, path: basePath + path, dialect })),
     ...originPaths.map(path => ({ verb: 'GET', path, dialect: 'customer' as const })),
-    ...pageRoutes.map(({ verb, path }) => ({ verb, path, dialect: 'customer' as const })),
+    ...[...pageRoutes, ...rawRoutes].map(({ verb, path }) => ({ verb, path, dialect: 'customer' as const })),
   ]
   const answerUnrouted = createUnrouted(routes, sender)
   app.addHook('onRequest', (request, reply, done) => {
@@ -276,6 +280,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   })
   addAccessLog(app, logger, metrics)
   addEndpoints(app, rooms, { endpoints, basePath })
+  addRawRoutes(app, rawRoutes, rooms)
   addPageRoutes(app, pageRoutes, { sender, logger })
   app.addHook('onListen', async () => rooms.validation.warmUp())
 

@@ -9,6 +9,10 @@ export interface Metrics {
   countOutcome(operation: string, outcome: string): void
   observeBatch(changes: number): void
   setWebhookLag(seconds: number): void
+  /** One delivery of a provider: accepted, repeated, forged … */
+  countNotice(verdict: string): void
+  /** One fact of a notice: applied, unmatched, failed … */
+  countNoticeItem(result: string): void
 }
 
 /** Powers of two up to the largest batch that the group commit makes. */
@@ -36,11 +40,25 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     help: 'Age of the oldest event that waits for its first delivery.',
     registers,
   })
+  const notices = new Counter({
+    name: 'tollgate_notices_total',
+    help: 'Notices that providers delivered, by what became of them.',
+    labelNames: ['verdict'],
+    registers,
+  })
+  const noticeItems = new Counter({
+    name: 'tollgate_notice_items_total',
+    help: 'Facts in notices of providers, by what became of each try to apply them.',
+    labelNames: ['result'],
+    registers,
+  })
   return {
     registry: options.registry,
     countRequest: (operationId, status, seconds) => requests.count(operationId, status, seconds),
     countOutcome: (operation, outcome) => outcomes.inc({ operation, outcome }),
     observeBatch: changes => batches.observe(changes),
     setWebhookLag: seconds => webhookLag.set(seconds),
+    countNotice: verdict => notices.inc({ verdict }),
+    countNoticeItem: result => noticeItems.inc({ result }),
   }
 }
