@@ -44,7 +44,7 @@ export async function announceDebit({ timer, at }: DueTimer, engine: Engine): Pr
     return {
       next: { ...told.payment, version: stored.version + 1 },
       alongside: { ...told.alongside, dropTimers: [timer] },
-      result: dueDay,
+      result: dueDay !== undefined,
     }
   })
 }

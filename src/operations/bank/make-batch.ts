@@ -87,9 +87,10 @@ async function collect(batch: Batch, transaction: BatchTransaction): Promise<voi
     const page = await transaction.queued(after, pageSize)
     after = page.at(-1)
     if (!after) break
-    const mandates = await readMandates(page, transaction)
+    const mine = page.filter(payment => payment.mine)
+    const mandates = await readMandates(mine, transaction)
     const used = new Map<string, UsedMandateRow>()
-    const items = page.flatMap(payment => toItem(payment, { batch, mandates, used }))
+    const items = mine.flatMap(payment => toItem(payment, { batch, mandates, used }))
     await add(items, [...used.values()])
   }
   for (;;) {

@@ -17,6 +17,8 @@ export interface QueuedPayment {
   readonly payId: PayId
   readonly xId: XId
   readonly type: 'CAPTURE' | 'REFUND' | 'CREDIT'
+  /** Whether it waits for this account and not for another one. */
+  readonly mine: boolean
   /** Whether it still waits, and the vault still has its account. */
   readonly writable: boolean
   readonly amount: number
@@ -121,10 +123,8 @@ export interface FilePart {
   readonly sealed: Buffer
 }
 
-/** The queue's rows have a time beyond every real one, so that the index finds them and no worker ever does. */
+/** The queue's rows have a time beyond every real one, so that no worker ever finds them due. */
 export const queueTime = new Date('9000-01-01T00:00:00Z')
-/** Moving a test clock moves the queue's rows too, by less than a thousand years. */
-const queueFrom = '8000-01-01'
 
 /**
  * One batch of an account at a time: the lock is let go with the transaction. Long pauses between statements are allowed,
@@ -180,7 +180,6 @@ function batchTransaction(client: PoolClient, { merchantId, accountId }: BankAcc
         after?.payId ?? firstId,
         after?.xId ?? firstId,
         limit,
-        queueFrom,
       ]),
     mandates: keys =>
       read<KnownMandate>(
@@ -216,30 +215,33 @@ function batchTransaction(client: PoolClient, { merchantId, accountId }: BankAcc
 
 const firstId = '00000000-0000-0000-0000-000000000000'
 
-/** Oldest payments first: their ids are in the order of time. */
-const queuedPage = `SELECT t.pay_id AS "payId", t.x_id AS "xId", o.type,
+/**
+ * Oldest payments first: their ids are in the order of time. The page is taken by the primary key before anything is
+ * joined to it, and `OFFSET 0` keeps each look-up a look-up, so that no plan made on an empty table reads everything.
+ */
+const queuedPage = `WITH waiting AS MATERIALIZED (SELECT merchant_id, pay_id, x_id FROM timer
+    WHERE merchant_id = $1 AND (pay_id, x_id) > ($3::uuid, $4::uuid) AND kind = 'BATCH' ORDER BY pay_id, x_id LIMIT $5)
+  SELECT t.pay_id AS "payId", t.x_id AS "xId", p.provider_account IS NOT DISTINCT FROM $2 AS mine, o.type,
     o.state = 'PENDING' AND v.sealed IS NOT NULL AS writable, o.amount, o.trans_id AS "transId",
     o.ref_nr AS "refNr", p.account, o.details->'directDebit' AS "captureMandate",
     p.plan_id IS NOT NULL OR p.details->'credentialOnFile' IS NOT NULL AS recurring,
     coalesce(pl.status = 'COMPLETED', false) AS last,
     o.provider->'fields'->>'dueDate' AS "announcedFor"
-  FROM timer t
-  JOIN payment p ON p.merchant_id = t.merchant_id AND p.pay_id = t.pay_id AND p.provider_account = $2
-  JOIN operation o ON o.merchant_id = t.merchant_id AND o.pay_id = t.pay_id AND o.x_id = t.x_id
-  LEFT JOIN vault_account v ON v.merchant_id = p.merchant_id AND v.account_id = p.account_id
-  LEFT JOIN payment_plan pl ON pl.merchant_id = p.merchant_id AND pl.plan_id = p.plan_id
-  WHERE t.merchant_id || '' = $1 AND t.kind = 'BATCH' AND t.run_at > $6::timestamptz
-    AND (t.pay_id, t.x_id) > ($3::uuid, $4::uuid)
-  ORDER BY t.pay_id, t.x_id LIMIT $5`
+  FROM waiting t
+  CROSS JOIN LATERAL (SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = t.pay_id OFFSET 0) p
+  CROSS JOIN LATERAL (SELECT * FROM operation WHERE merchant_id = $1 AND pay_id = t.pay_id AND x_id = t.x_id OFFSET 0) o
+  LEFT JOIN LATERAL (SELECT sealed FROM vault_account WHERE merchant_id = $1 AND account_id = p.account_id OFFSET 0) v ON true
+  LEFT JOIN LATERAL (SELECT status FROM payment_plan WHERE merchant_id = $1 AND plan_id = p.plan_id OFFSET 0) pl ON true
+  ORDER BY t.pay_id, t.x_id`
 
 /** The primary key of bank_item refuses an operation that lies in another file already, and with it the whole batch. */
 const addItems = `WITH items AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($4::jsonb) AS i ("xId" uuid, "payId" uuid,
       type text, "blockId" text, amount bigint, "dueOn" date, "sequenceType" text, "mandateId" text, amendment json,
       "approveAt" timestamptz, announce boolean)),
-    taken AS (DELETE FROM timer t USING items i WHERE t.merchant_id = $1 AND t.pay_id = i."payId" AND t.x_id = i."xId"
-      AND t.kind = 'BATCH'),
-    given AS (UPDATE bank_surplus s SET batch_id = $3 FROM items i
-      WHERE s.merchant_id = $1 AND s.x_id = i."xId" AND i.type = 'SURPLUS'),
+    taken AS (DELETE FROM timer WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM items i CROSS JOIN LATERAL (SELECT ctid FROM timer
+        WHERE merchant_id = $1 AND pay_id = i."payId" AND x_id = i."xId" AND kind = 'BATCH' OFFSET 0) t))),
+    given AS (UPDATE bank_surplus SET batch_id = $3 WHERE merchant_id = $1
+      AND x_id = ANY (ARRAY(SELECT "xId" FROM items WHERE type = 'SURPLUS'))),
     approvals AS (INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
       SELECT $1, "payId", "xId", 'APPROVE', "approveAt", 0 FROM items WHERE "approveAt" IS NOT NULL),
     announcements AS (INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
@@ -257,14 +259,17 @@ const addItems = `WITH items AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($
     sequence_type, mandate_id, amendment)
   SELECT $1, "xId", "payId", $2, $3, type, "blockId", amount, "dueOn", "sequenceType", "mandateId", amendment FROM items`
 
-const itemPage = `SELECT i.x_id AS "xId", i.pay_id AS "payId", i.type, i.amount, p.trans_id AS "transId",
+const itemPage = `WITH page AS MATERIALIZED (SELECT * FROM bank_item
+    WHERE merchant_id = $1 AND batch_id = $2 AND block_id = $3 AND x_id > $4::uuid ORDER BY x_id LIMIT $5)
+  SELECT i.x_id AS "xId", i.pay_id AS "payId", i.type, i.amount, p.trans_id AS "transId",
     p.ref_nr AS "refNr", i.mandate_id AS "mandateId", i.amendment, p.account, o.details->'directDebit' AS "captureMandate",
     p.account_id AS "heldId", CASE i.type WHEN 'SURPLUS' THEN s.key_version ELSE v.key_version END AS "keyVersion",
     CASE i.type WHEN 'SURPLUS' THEN s.sealed ELSE v.sealed END AS sealed
-  FROM bank_item i
-  JOIN payment p ON p.merchant_id = i.merchant_id AND p.pay_id = i.pay_id
-  LEFT JOIN operation o ON o.merchant_id = i.merchant_id AND o.pay_id = i.pay_id AND o.x_id = i.x_id
-  LEFT JOIN vault_account v ON v.merchant_id = p.merchant_id AND v.account_id = p.account_id
-  LEFT JOIN bank_surplus s ON s.merchant_id = i.merchant_id AND s.x_id = i.x_id
-  WHERE i.merchant_id = $1 AND i.batch_id = $2 AND i.block_id = $3 AND i.x_id > $4::uuid
-  ORDER BY i.x_id LIMIT $5`
+  FROM page i
+  CROSS JOIN LATERAL (SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = i.pay_id OFFSET 0) p
+  LEFT JOIN LATERAL (SELECT details FROM operation WHERE merchant_id = $1 AND pay_id = i.pay_id AND x_id = i.x_id OFFSET 0) o
+    ON true
+  LEFT JOIN LATERAL (SELECT key_version, sealed FROM vault_account WHERE merchant_id = $1 AND account_id = p.account_id
+    OFFSET 0) v ON true
+  LEFT JOIN LATERAL (SELECT key_version, sealed FROM bank_surplus WHERE merchant_id = $1 AND x_id = i.x_id OFFSET 0) s ON true
+  ORDER BY i.x_id`
