@@ -7,6 +7,7 @@ import { Registry } from 'prom-client'
 import { createFaultBook } from '#connectors/simulator/faults.ts'
 import { createLogger } from '#http/telemetry/log.ts'
 import { createMetrics } from '#http/telemetry/metrics.ts'
+import { openAudit } from '#operations/audit/open-audit.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import { createTestClock } from '#operations/clock.ts'
 import type { Clock, Engine } from '#operations/engine.ts'
@@ -14,7 +15,13 @@ import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration } from '#operations/merchants/open-merchants.ts'
 import { pagePath } from '#pages/page-context.ts'
 import { createClockStore } from '#storage/clock.ts'
-import { openDatabase, readDurability } from '#storage/database.ts'
+import {
+  type Database,
+  hasSessionSettings,
+  isRefusedByPooler,
+  openDatabase,
+  readDurability,
+} from '#storage/database.ts'
 import { createDeliveryStore } from '#storage/events/deliveries.ts'
 import { createInstallation, type Installation } from '#storage/installation.ts'
 import { createMerchantStore } from '#storage/merchants.ts'
@@ -46,12 +53,14 @@ export interface Gateway {
   readonly timerWorker: TimerWorker
   readonly deliveryWorker: DeliveryWorker
   readonly notices: NoticeWork
-  /** Settings of the database that would let an acknowledged payment vanish; always empty in live. */
+  /** What would let an acknowledged payment vanish; in live at most a standby that commits do not wait for. */
   readonly weakDurability: readonly string[]
   /** Opens the port and starts the workers. Resolves with the origin. */
   listen(): Promise<string>
-  /** Readiness goes 503, requests in flight finish, workers stop, connections close. */
-  close(): Promise<void>
+  /** For a process that reports its metrics to another one. */
+  readonly metrics: Registry
+  /** Readiness goes 503, requests are served for that long, workers stop, connections close. */
+  close(serveForMs?: number): Promise<void>
 }
 
 /** The gateway will not start like this; the message says what to change. */
@@ -64,7 +73,11 @@ const realClock: Clock = { nowMs: Date.now, waitMs: milliseconds => delay(millis
 
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { environment, clock = realClock } = options
-  const logger = createLogger({ level: options.logLevel ?? 'info', out: options.logDestination })
+  const logger = createLogger({
+    level: options.logLevel ?? 'info',
+    out: options.logDestination,
+    worker: options.worker,
+  })
   const metrics = createMetrics({ registry: new Registry(), processMetrics: true })
   const changes = new Set<(merchantId: string) => void>()
   const onMerchantChange = (merchantId: string): void => {
@@ -80,16 +93,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     { silenceMs: options.databaseSilenceMs, process: presence.process },
   )
   try {
-    const { durable, weak } = await readDurability(database)
-    if (!durable && environment === 'live') {
-      throw new GatewayError(
-        `the database would lose payments in a crash (${weak.join(', ')}); switch this on for live`,
-      )
-    }
+    const weak = await checkDatabase(database, presence.process, environment)
     const installation = createInstallation(database)
     await claimEnvironment(installation, environment)
     const keys = await openDerivedKeys(options.masterKey, installation)
     const merchants = createMerchantStore(database)
+    const opened = openAudit(database, clock.nowMs)
+    const { access, apiKeys, audit } = opened
     const faults = createFaultBook()
     const pageTokens = createPageTokens(keys.pageToken)
     const deliveryStore = createDeliveryStore(database)
@@ -143,17 +153,19 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       options,
       changes,
       pageTokens,
+      access,
       rawRoutes: [notices.route],
     })
     let loops: readonly Loop[] = []
 
     return {
-      merchants: createAdministration({ environment, keys, merchants, changes }),
+      merchants: createAdministration({ environment, keys, merchants, apiKeys, changes, audit }),
       engine,
       bank: createBank({ database, engine, merchants, options }),
       settleWorker,
       timerWorker,
       deliveryWorker,
+      metrics: metrics.registry,
       notices,
       weakDurability: weak,
       async listen() {
@@ -164,20 +176,21 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         const listening = await server.listen({ host, port })
         origin = options.publicUrl ?? listening
         const onError = (err: unknown): void =>
-          logger.error({ err, worker: 'settle' }, 'a worker failed; it goes on')
+          logger.error({ err, component: 'settle' }, 'background work failed; it goes on')
         if (alone) void settleWorker.recover(startedAt).catch(onError)
         if (alone) await deliveryWorker.recover()
         onEvents()
         loops = startLoops({
           ...{ logger, metrics, clock, onEvents, presence, engine },
-          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices },
+          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices, audit: opened },
         })
         return origin
       },
-      async close() {
-        await server.drain(drainMs)
+      async close(serveForMs = 0) {
+        await server.drain({ serveForMs, deadlineMs: drainMs })
         await Promise.all(loops.map(loop => loop.stop()))
         await deliveryWorker.stop()
+        await access.flush({ ending: true }).catch(err => logger.error({ err }, 'key uses were not written'))
         await notices.stop()
         await work.close()
         await presence.close()
@@ -190,6 +203,33 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await database.close()
     throw error
   }
+}
+
+/** Refuses a database, or a pooler before it, that would lose payments. Returns what is weak and tolerated in test. */
+async function checkDatabase(
+  database: Database,
+  process: number,
+  environment: 'test' | 'live',
+): Promise<readonly string[]> {
+  const isDirect = await hasSessionSettings(database, process).catch((error: unknown) => {
+    if (isRefusedByPooler(error)) return false
+    throw error
+  })
+  if (!isDirect) {
+    throw new GatewayError(
+      'a pooler in transaction mode stands before the database and drops the settings of our connections; ' +
+        'connect to PostgreSQL directly, or through a pooler in session mode that passes "options" on',
+    )
+  }
+  const { durable, weak, unguardedStandby } = await readDurability(database)
+  if (!durable && environment === 'live') {
+    throw new GatewayError(
+      `the database would lose payments in a crash (${weak.join(', ')}); switch this on for live`,
+    )
+  }
+  const standby =
+    'a standby is connected, but synchronous_standby_names is empty: a failover may lose payments'
+  return unguardedStandby ? [...weak, standby] : weak
 }
 
 /** A database belongs to one environment for good: nothing of test may ever be seen by live, or the other way round. */
