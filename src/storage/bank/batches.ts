@@ -213,7 +213,8 @@ function batchTransaction(client: PoolClient, { merchantId, accountId }: BankAcc
   }
 }
 
-const firstId = '00000000-0000-0000-0000-000000000000'
+/** Before every id. */
+export const firstId = '0'.repeat(32)
 
 /**
  * Oldest payments first: their ids are in the order of time. The page is taken by the primary key before anything is

@@ -3,7 +3,7 @@
  * all. An entry that came in another file before is the same row. Applying entries is the business of operations.
  */
 import type { MerchantId } from '#domain/ids.ts'
-import type { BankAccountKey } from '#storage/bank/batches.ts'
+import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface NewEntry extends BankAccountKey {
@@ -80,7 +80,7 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
          key_version AS "keyVersion", sealed
        FROM bank_entry WHERE merchant_id = $1 AND provider_account_id = $2 AND state = 'NEW' AND entry_id > $3::uuid
        ORDER BY entry_id LIMIT $4`,
-      [merchantId, accountId, after ?? '00000000-0000-0000-0000-000000000000', limit],
+      [merchantId, accountId, after ?? firstId, limit],
     )
     return rows
   },

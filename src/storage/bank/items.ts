@@ -1,6 +1,6 @@
 /** Payments that lie in files for the bank, looked up by what the bank says about them. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
-import type { BankAccountKey } from '#storage/bank/batches.ts'
+import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface BankItem {
@@ -58,8 +58,6 @@ const inBlock = `i.merchant_id = $1 AND i.provider_account_id = $2
   AND i.batch_id = (SELECT f.batch_id FROM bank_file f WHERE f.merchant_id = $1
     AND f.message_id = coalesce($3, left($4, 33)) LIMIT 1)
   AND (i.type = 'DEBIT') = (left(coalesce($4, $3), 1) = 'D') AND ($4::text IS NULL OR i.block_id = $4)`
-
-const firstId = '00000000-0000-0000-0000-000000000000'
 
 export const createItemStore = ({ readers, writers }: Database): ItemStore => ({
   async find({ merchantId, accountId }, xId) {
