@@ -12,17 +12,18 @@ import {
   readSettings,
 } from '#connectors/bank/facts.ts'
 import type {
-  AccountData,
   AuthorizationOutcome,
   AuthorizationRequest,
   Connector,
   ConnectorDefinition,
+  FieldMisfit,
+  Inquiry,
   OperationRequest,
-  Outcome,
-} from '#connectors/contract-next.ts'
+} from '#connectors/contract.ts'
 import { isIban } from '#domain/iban.ts'
 import type { XId } from '#domain/ids.ts'
 import { bankTimeOf } from '#domain/target-calendar.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
 
 export const bankDefinition: ConnectorDefinition = {
   facts: bankFacts,
@@ -43,8 +44,9 @@ function openBank(settings: BankSettings): Connector {
     credit: queue,
     // Nothing was reserved anywhere, so nothing has to be released.
     reverse: async request => ({ kind: 'approved', provider: { echo: echoOf(request) } }),
-    // Nothing is ever lost on the way to a file of our own; what is asked about again is as pending as before.
-    inquire: async inquiry => ({ authorization: { kind: 'pending', provider: { echo: echoOf(inquiry) } } }),
+    findMisfit: request => (isIncoming(request.payment.method.type) ? undefined : findMisfit(request)),
+    // Only a process that died can have lost an answer of ours: what was asked for was complete, or it was not written.
+    inquire: async inquiry => ({ authorization: lookUp(inquiry, settings) }),
     check: async () => [
       {
         name: 'settings',
@@ -60,16 +62,23 @@ const echoOf = ({ reference, amount }: Pick<OperationRequest, 'reference' | 'amo
   amount,
 })
 
+type Queued = Pick<OperationRequest, 'operation' | 'reference' | 'amount' | 'at'>
+
 /** The money moves with the next file; a debit is announced for its day. */
-function queued(request: OperationRequest, settings: BankSettings): Outcome {
-  const isDebit = request.operation === 'CAPTURE' || request.operation === 'AUTHORIZATION'
-  const fields = isDebit ? { dueDate: announcedDay(bankTimeOf(request.at), settings) } : undefined
-  return { kind: 'pending', provider: { echo: echoOf(request), ...(fields ? { fields } : {}) } }
+function queued(request: Queued, settings: BankSettings): Outcome {
+  const { creditorId } = settings
+  const fields = { dueDate: announcedDay(bankTimeOf(request.at), settings), creditorId }
+  const isDebit = request.operation === 'CAPTURE'
+  return {
+    kind: 'pending',
+    scheduled: true,
+    provider: { echo: echoOf(request), ...(isDebit ? { fields } : {}) },
+  }
 }
 
 function checkMandate(request: AuthorizationRequest, settings: BankSettings): AuthorizationOutcome {
   const provider = { echo: echoOf(request) }
-  if (missingField(request.account) !== undefined)
+  if (findMisfit(request) !== undefined)
     return { authorization: { kind: 'declined', detail: '0314', provider } }
   const { captureReference } = request
   return {
@@ -81,14 +90,35 @@ function checkMandate(request: AuthorizationRequest, settings: BankSettings): Au
 }
 
 /** The first thing that a debit lacks, by its name in the request; undefined: the mandate is complete. */
-export function missingField(account: AccountData | undefined): string | undefined {
-  if (!account || !isIban(account.number.reveal())) return 'directDebit.account.number'
-  if (!account.mandateId) return 'directDebit.mandateId'
-  return account.dateOfSignature ? undefined : 'directDebit.dateOfSignature'
+function findMisfit({ operation, account }: Pick<AuthorizationRequest, 'operation' | 'account'>) {
+  const misfit = (field: string, error: string): FieldMisfit => ({
+    field: `paymentMethods.directDebit.${field}`,
+    error,
+  })
+  if (!account) return misfit('account', 'is missing; the bank debits an account')
+  if (!isIban(account.number.reveal())) return misfit('account.number', 'is no IBAN with a right checksum')
+  // Money that goes out needs no mandate.
+  if (operation === 'CREDIT') return undefined
+  if (!account.mandateId) return misfit('mandateId', 'is missing; a debit needs the number of its mandate')
+  if (!account.dateOfSignature)
+    return misfit('dateOfSignature', 'is missing; a debit needs the day of its mandate')
+  return undefined
+}
+
+function lookUp(inquiry: Inquiry, settings: BankSettings): AuthorizationOutcome['authorization'] {
+  const approved: Outcome = { kind: 'approved', provider: { echo: echoOf(inquiry) } }
+  switch (inquiry.operation) {
+    case 'CAPTURE':
+    case 'REFUND':
+    case 'CREDIT':
+      return queued({ ...inquiry, at: inquiry.sentAt }, settings)
+    default:
+      return isIncoming(inquiry.payment.method.type) ? instruct(inquiry, settings) : approved
+  }
 }
 
 const instruct = (
-  request: AuthorizationRequest,
+  request: Pick<OperationRequest, 'reference' | 'amount'>,
   { creditorIban, creditorName }: BankSettings,
 ): AuthorizationOutcome['authorization'] => {
   const reference = creditorReference(request.reference)

@@ -1,5 +1,5 @@
 /** What holds for every account at a bank: the settings, the methods it serves, and what it can do with each. */
-import type { Capabilities, ConnectorFacts, SettingFact } from '#connectors/contract-next.ts'
+import type { Capabilities, ConnectorFacts, SettingFact } from '#connectors/contract.ts'
 import { isIban } from '#domain/iban.ts'
 
 /** The settings of an account, read from their text. */
@@ -122,9 +122,10 @@ export const bankFacts: ConnectorFacts = {
   secrets: {},
   serves: type => capabilitiesOf(type) !== undefined,
   exponent: currency => (currency === 'EUR' ? 2 : undefined),
-  // Nothing is sent: asking again gives the same answer, however long ago it was.
-  lostAnswer: { noticeWithinMs: 0, repeatWithinMs: 3_650 * dayMs, undo: false },
+  // Nothing is sent, so nothing can be lost: looking it up always gives the answer.
+  lostAnswer: { noticeWithinMs: 0, lookUpSettledMs: 0, undo: false },
   timeoutMs: 20_000,
   // 180 days: announced two weeks ahead, collected, and the bank's statement late.
   pendingMs: () => 180 * dayMs,
+  batched: true,
 }

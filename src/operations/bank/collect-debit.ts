@@ -1,36 +1,10 @@
-/**
- * The timers of debits: a debit is put into the queue for the next file and announced when it is asked for, and counts as
- * paid some days after its collection where the merchant has chosen so.
- */
-import type { Merchant } from '#domain/merchant.ts'
+/** What debits do by themselves: they are announced, and count as paid where the merchant does not wait for the bank. */
 import type { Outcome } from '#lifecycle/outcome.ts'
-import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { findOperation } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
-import { type DueTimer, timerAt } from '#operations/timer.ts'
-import { queueTime } from '#storage/bank/batches.ts'
-import type { Timer } from '#storage/commit/change.ts'
-
-/** For operations that a bank will only move with its next file. */
-export function batchTimers(
-  { payment, touched, merchant }: { payment: Payment; touched: readonly Operation[]; merchant: Merchant },
-  isBatched: boolean,
-): readonly Timer[] {
-  if (!isBatched) return []
-  const { merchantId, payId } = payment
-  return touched
-    .filter(({ type, state }) => state === 'PENDING' && batchedTypes.has(type))
-    .flatMap(({ xId, type, createdAt }) => {
-      const key = { merchantId, payId, xId }
-      const queued: Timer = { ...key, kind: 'BATCH', runAt: queueTime, attempt: 0 }
-      return type === 'CAPTURE'
-        ? [queued, timerAt({ ...key, kind: 'ANNOUNCE' }, createdAt, merchant)]
-        : [queued]
-    })
-}
-
-const batchedTypes: ReadonlySet<string> = new Set(['CAPTURE', 'REFUND', 'CREDIT'])
+import type { DueTimer } from '#operations/timer.ts'
 
 /** Tells the merchant when the debit will be collected, so that they can tell their customer. */
 export async function announceDebit({ timer, at }: DueTimer, engine: Engine): Promise<void> {
