@@ -44,7 +44,11 @@ function openBank(settings: BankSettings): Connector {
     credit: queue,
     // Nothing was reserved anywhere, so nothing has to be released.
     reverse: async request => ({ kind: 'approved', provider: { echo: echoOf(request) } }),
-    findMisfit: request => (isIncoming(request.payment.method.type) ? undefined : findMisfit(request)),
+    // On our page the customer gives the account and agrees to the mandate later.
+    findMisfit: request =>
+      isIncoming(request.payment.method.type) || request.payment.integrationType === 'HOSTED'
+        ? undefined
+        : findMisfit(request),
     // Only a process that died can have lost an answer of ours: what was asked for was complete, or it was not written.
     inquire: async inquiry => ({ authorization: lookUp(inquiry, settings) }),
     check: async () => [
