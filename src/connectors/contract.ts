@@ -203,6 +203,7 @@ export interface PaymentContext {
   readonly amount: Money
   readonly authorizedValue: number
   readonly capturedValue: number
+  readonly reversedValue?: number
   readonly order?: Readonly<Record<string, unknown>>
   readonly billing?: Readonly<Record<string, unknown>>
   readonly shipping?: Readonly<Record<string, unknown>>
