@@ -6,6 +6,7 @@ import type { Engine } from '#operations/engine.ts'
 import { announceEvents } from '#operations/events/announce-events.ts'
 import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
 import { createVelocity } from '#operations/payments/velocity.ts'
+import { createDebitReader } from '#storage/bank/items.ts'
 import { createGroupCommit } from '#storage/commit/group-commit.ts'
 import { createCustomerDeletion } from '#storage/customers/customer-deletion.ts'
 import { createCustomerPages } from '#storage/customers/customer-pages.ts'
@@ -77,6 +78,7 @@ export function createEngine(parts: EngineParts): Engine {
     accounts: createAccountVault({ fingerprintKey, keyRing, store: createAccountStore(database) }),
     quotes: createQuoteStore(database),
     plans: createPlanReader(database),
+    debits: createDebitReader(database),
   }
 }
 
