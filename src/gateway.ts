@@ -10,6 +10,7 @@ import { createMetrics } from '#http/telemetry/metrics.ts'
 import { openAudit } from '#operations/audit/open-audit.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import { createTestClock } from '#operations/clock.ts'
+import { createRetentionWorker } from '#operations/customers/erase-payments.ts'
 import type { Clock, Engine } from '#operations/engine.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration } from '#operations/merchants/open-merchants.ts'
@@ -129,6 +130,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)
     const quotes = createQuoteStore(database)
+    const retention = createRetentionWorker({ erasure: engine.erasure, clock, findMerchant })
     const testClock = createTestClock({
       clock,
       store: createClockStore(database),
@@ -136,7 +138,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       runDue: async merchantId =>
         (await timerWorker.runDue(merchantId)) + (await deliveryWorker.runDue(merchantId)),
       finishRounds: timerWorker.finishRounds,
-      reapKeys: merchantId => keyReader.reap(merchantId),
+      reap: async merchantId => (await keyReader.reap(merchantId)) + (await retention.run(merchantId)),
       onChange: onMerchantChange,
     })
     const server = await createServer({
@@ -184,7 +186,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         onEvents()
         loops = startLoops({
           ...{ logger, metrics, clock, onEvents, presence, engine },
-          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices, audit: opened },
+          ...{
+            timerWorker,
+            settleWorker,
+            deliveryStore,
+            keyReader,
+            quotes,
+            notices,
+            audit: opened,
+            retention,
+          },
         })
         return origin
       },

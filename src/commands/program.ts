@@ -15,6 +15,7 @@ import { addMerchantCommands } from '#commands/merchant.ts'
 import { addNoticeCommands } from '#commands/notices.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { addProviderCommands } from '#commands/provider.ts'
+import { addRetentionCommands } from '#commands/retention.ts'
 import { addRouteCommands } from '#commands/route.ts'
 import { serve } from '#commands/serve.ts'
 import { addVaultCommands } from '#commands/vault.ts'
@@ -66,6 +67,7 @@ function buildProgram(readConfig: () => Config): Command {
   addKeyCommands(program, readConfig)
   addKeysCommands(program, readConfig)
   addAuditCommands(program, readConfig)
+  addRetentionCommands(program, readConfig)
   addVaultCommands(program, readConfig)
   addImportCommands(program, readConfig)
   addWebhookCommands(program, readConfig)
