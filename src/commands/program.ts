@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addAuditCommands } from '#commands/audit.ts'
 import { auditCommand } from '#commands/audit-trail.ts'
+import { addBackupCommands } from '#commands/backup.ts'
 import { reportFault } from '#commands/cluster.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { CommandFault, describeFault, toExitCode } from '#commands/faults.ts'
@@ -71,6 +72,7 @@ function buildProgram(readConfig: () => Config): Command {
   addProviderCommands(program, readConfig)
   addRouteCommands(program, readConfig)
   addNoticeCommands(program, readConfig)
+  addBackupCommands(program, readConfig)
   return program
 }
 
