@@ -4,6 +4,7 @@ import { createCustomerBook } from '#operations/customers/customer-book.ts'
 import type { Engine } from '#operations/engine.ts'
 import { announceEvents } from '#operations/events/announce-events.ts'
 import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
+import { createDebitReader } from '#storage/bank/items.ts'
 import { createGroupCommit } from '#storage/commit/group-commit.ts'
 import { createCustomerDeletion } from '#storage/customers/customer-deletion.ts'
 import { createCustomerPages } from '#storage/customers/customer-pages.ts'
@@ -23,7 +24,15 @@ import { createKeyRing, type DerivedKeys } from '#vault/key-ring.ts'
 export interface EngineParts
   extends Pick<
     Engine,
-    'connectors' | 'clock' | 'newId' | 'pageAddress' | 'onOutcome' | 'onAlarm' | 'testCrash' | 'isAlive'
+    | 'providers'
+    | 'clock'
+    | 'newId'
+    | 'pageAddress'
+    | 'returnAddress'
+    | 'onOutcome'
+    | 'onAlarm'
+    | 'testCrash'
+    | 'isAlive'
   > {
   readonly database: Database
   readonly keys: DerivedKeys
@@ -57,5 +66,6 @@ export function createEngine(parts: EngineParts): Engine {
     accounts: createAccountVault({ fingerprintKey, keyRing, store: createAccountStore(database) }),
     quotes: createQuoteStore(database),
     plans: createPlanReader(database),
+    debits: createDebitReader(database),
   }
 }

@@ -1,11 +1,10 @@
 /** Wires the engine and the deliveries of one environment. */
-import { createConnectors } from '#connectors/registry.ts'
 import { createEngine } from '#operations/create-engine.ts'
 import type { Alarm, Engine } from '#operations/engine.ts'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
 import { newId } from '#operations/merchants/open-merchants.ts'
 import type { DeliveryStore } from '#storage/events/deliveries.ts'
-import { addressPolicies } from '#webhooks/policies.ts'
+import { choosePolicy } from '#webhooks/policies.ts'
 import { createSender } from '#webhooks/send.ts'
 import type { Parts } from '#wiring/parts.ts'
 import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
@@ -15,7 +14,7 @@ export function createDeliveries(
 ): DeliveryWorker {
   return createDeliveryWorker({
     store,
-    sender: options.sender ?? createSender({ policy: addressPolicies[options.environment] }),
+    sender: options.sender ?? createSender({ policy: choosePolicy(options) }),
     openSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, merchantId, sealed),
     clock,
     chance: Math.random,
@@ -24,16 +23,20 @@ export function createDeliveries(
   })
 }
 
-export function openEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
-  const { database, metrics, logger, clock, options, faults, keys, pageAddress, onEvents } = parts
+type EnginePart = 'providers' | 'pageAddress' | 'returnAddress'
+
+export function openEngine(parts: Omit<Parts, 'faults'> & Pick<Engine, EnginePart>): Engine {
+  const { database, metrics, logger, clock, options, keys, onEvents } = parts
+  const { providers, pageAddress, returnAddress } = parts
   return createEngine({
     database,
     keys,
     masterKey: options.masterKey,
-    connectors: options.connectors ?? createConnectors(options, faults),
+    providers,
     clock,
     newId,
     pageAddress,
+    returnAddress,
     onBatch: size => metrics.observeBatch(size),
     onEvents,
     onOutcome: (operation, outcome) => metrics.countOutcome(operation, outcome),
