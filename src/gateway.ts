@@ -8,11 +8,12 @@ import { createFaultBook } from '#connectors/simulator/faults.ts'
 import { createLogger } from '#http/telemetry/log.ts'
 import { createMetrics } from '#http/telemetry/metrics.ts'
 import { openAudit } from '#operations/audit/open-audit.ts'
+import type { Bank } from '#operations/bank/bank.ts'
 import { createTestClock } from '#operations/clock.ts'
 import type { Clock, Engine } from '#operations/engine.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration } from '#operations/merchants/open-merchants.ts'
-import { pagePath } from '#pages/page-context.ts'
+import { pagePath, returnPath } from '#pages/page-context.ts'
 import { createClockStore } from '#storage/clock.ts'
 import {
   type Database,
@@ -30,6 +31,7 @@ import { createWorkFinder } from '#storage/payments/unanswered.ts'
 import { openPresence } from '#storage/processes/presence.ts'
 import { openDerivedKeys } from '#vault/key-ring.ts'
 import { createPageTokens } from '#vault/page-token.ts'
+import { createBank } from '#wiring/bank.ts'
 import { createDeliveries, openEngine } from '#wiring/engine.ts'
 import { startLoops } from '#wiring/loops.ts'
 import { findMerchantIn, type GatewayOptions } from '#wiring/parts.ts'
@@ -45,6 +47,8 @@ export type { GatewayOptions } from '#wiring/parts.ts'
 export interface Gateway {
   readonly merchants: MerchantAdministration
   readonly engine: Engine
+  /** Files for banks and files of banks. */
+  readonly bank: Bank
   readonly settleWorker: SettleWorker
   readonly timerWorker: TimerWorker
   readonly deliveryWorker: DeliveryWorker
@@ -103,19 +107,21 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const onEvents = (): void => deliveryWorker.wake()
     // Only known once the port is open; nothing that needs it can happen before.
     let origin = options.publicUrl ?? ''
+    const desk = openProviderDesk({ database, metrics, logger, options, faults })
     const engine = openEngine({
       database,
+      providers: options.providers ?? desk.directory,
       keys,
       metrics,
       logger,
       clock,
       options,
-      faults,
       onEvents,
       presence,
       pageAddress: payment => `${origin}${pagePath}${pageTokens.issue(payment)}`,
+      returnAddress: ({ merchantId, payId, ...step }) =>
+        `${origin}${returnPath}${pageTokens.issue({ merchantId, payId, step })}`,
     })
-    const desk = openProviderDesk({ database, metrics, logger, clock, options })
     const notices = startNotices(desk, options.applyNotice ?? (async () => 'unmatched'), { metrics })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
@@ -157,6 +163,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     return {
       merchants: createAdministration({ environment, keys, merchants, apiKeys, changes, audit }),
       engine,
+      bank: createBank({ database, engine, merchants, options }),
       settleWorker,
       timerWorker,
       deliveryWorker,

@@ -8,8 +8,9 @@ import { add, subtract } from '#domain/money.ts'
 import { providerResultOutstanding, simulatedCode, success, unreachedCode } from '#domain/response-codes.ts'
 import { mayTryAgain } from '#lifecycle/attempt.ts'
 import { endsCapturing } from '#lifecycle/capture.ts'
+import { awaitAction } from '#lifecycle/customer-step.ts'
 import { toOperation } from '#lifecycle/follow-up.ts'
-import type { Outcome } from '#lifecycle/outcome.ts'
+import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
 import {
   approvingOperation,
   findOperation,
@@ -25,10 +26,16 @@ const hourMs = 60 * 60 * 1000
 const dayMs = 24 * hourMs
 
 /** The answer to one operation of a payment. Returns the payment as it is to be written; settled ones are left alone. */
-export function settle(payment: Payment, xId: XId, outcome: Outcome, now: Date): Payment {
+export function settle(
+  payment: Payment,
+  xId: XId,
+  outcome: Outcome | CustomerActionOutcome,
+  now: Date,
+): Payment {
   const operation = findOperation(payment, xId)
   assert(operation, `operation ${xId} is not of payment ${payment.payId}`)
   if (!isUnanswered(operation)) return payment
+  if (outcome.kind === 'action') return awaitAction(payment, operation, outcome, now)
   const answered = answerOperation(payment, operation, outcome, now)
   const { approve, fail } = effects[operation.type]
   switch (outcome.kind) {
@@ -38,10 +45,15 @@ export function settle(payment: Payment, xId: XId, outcome: Outcome, now: Date):
     case 'unreached':
       return fail(answered, operation, now)
     case 'pending':
+      return outcome.scheduled ? showRequested(answered, operation) : answered
     case 'unknown':
       return answered
   }
 }
+
+/** A capture that will be collected on a day to come. */
+const showRequested = (payment: Payment, { type }: Operation): Payment =>
+  type === 'CAPTURE' && payment.status === 'AUTHORIZED' ? { ...payment, status: 'CAPTURE_REQUEST' } : payment
 
 interface Effects {
   /** The money moved. */
@@ -70,8 +82,11 @@ const effects: Record<OperationType, Effects> = {
       const released = withSums(payment, { capturing: subtract(payment.sums.capturing, operation.amount) })
       // A delayed capture that failed has fired: what is left is an authorisation to be captured by hand. One by hand
       // from before its hour leaves the delayed one to come, whenever it is known to have failed.
-      const fired = payment.status === 'CAPTURE_REQUEST' && isFromItsHourOn(payment, operation)
-      return fired ? { ...released, status: 'AUTHORIZED' } : released
+      const fired =
+        payment.captureMethod.type === 'DELAYED'
+          ? isFromItsHourOn(payment, operation)
+          : released.sums.capturing === 0
+      return payment.status === 'CAPTURE_REQUEST' && fired ? { ...released, status: 'AUTHORIZED' } : released
     },
   },
   REVERSAL: {

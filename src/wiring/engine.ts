@@ -1,5 +1,5 @@
 /** Wires the engine and the deliveries of one environment. */
-import { createConnectors } from '#connectors/registry.ts'
+import { buildTestCatalogue } from '#connectors/simulator/catalogue.ts'
 import { createEngine } from '#operations/create-engine.ts'
 import type { Alarm, Engine } from '#operations/engine.ts'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
@@ -9,6 +9,9 @@ import { choosePolicy } from '#webhooks/policies.ts'
 import { createSender } from '#webhooks/send.ts'
 import type { Parts } from '#wiring/parts.ts'
 import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
+
+const publishedCards = buildTestCatalogue().cards.map(({ number }) => number)
+
 export function createDeliveries(
   { keys, logger, clock, options }: Pick<Parts, 'keys' | 'logger' | 'clock' | 'options'>,
   store: DeliveryStore,
@@ -24,16 +27,22 @@ export function createDeliveries(
   })
 }
 
-export function openEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
-  const { database, metrics, logger, clock, options, faults, keys, pageAddress, onEvents } = parts
+type EnginePart = 'providers' | 'pageAddress' | 'returnAddress'
+
+export function openEngine(parts: Omit<Parts, 'faults'> & Pick<Engine, EnginePart>): Engine {
+  const { database, metrics, logger, clock, options, keys, onEvents } = parts
+  const { providers, pageAddress, returnAddress } = parts
   return createEngine({
     database,
     keys,
     masterKey: options.masterKey,
-    connectors: options.connectors ?? createConnectors(options, faults),
+    environment: options.environment,
+    publishedCards,
+    providers,
     clock,
     newId,
     pageAddress,
+    returnAddress,
     onBatch: size => metrics.observeBatch(size),
     onEvents,
     onOutcome: (operation, outcome) => metrics.countOutcome(operation, outcome),

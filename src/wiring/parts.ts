@@ -1,12 +1,13 @@
 /** What one environment is wired from: the options of an embedder, and the parts that the wiring hands around. */
 
-import type { ConnectorDefinition } from '#connectors/contract-next.ts'
-import type { Connectors } from '#connectors/registry.ts'
+import type { ConnectorDefinition } from '#connectors/contract.ts'
+import type { ProviderDirectory } from '#connectors/directory.ts'
 import type { FaultBook } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { TrustedProxies } from '#http/server/client-address.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 import type { Metrics } from '#http/telemetry/metrics.ts'
+import type { Bank } from '#operations/bank/bank.ts'
 import type { StoredMethods } from '#operations/customers/stored-methods.ts'
 import type { Clock, CrashPoint } from '#operations/engine.ts'
 import type { ApplyNotice } from '#providers/apply-notices.ts'
@@ -36,8 +37,9 @@ export interface GatewayOptions {
   readonly logDestination?: { write(line: string): void }
   /** For tests and embedders: other time, other providers, a process that dies at a named point. */
   readonly clock?: Clock
-  readonly connectors?: Connectors
+  readonly providers?: ProviderDirectory
   readonly testCrash?: CrashPoint
+  readonly testBankCrash?: Bank['testCrash']
   /** Two decimals: what a quote in the cardholder's currency has on top of the published rate. 3.00 unless given. */
   readonly dccMarkup?: string
   /** How long the simulator takes to answer; 0 unless given. There is none in live. */

@@ -8,7 +8,7 @@ import {
   fromSessionResult,
   fromTechnicalCancel,
 } from '#connectors/adyen/answers.ts'
-import type { AuthorizationOutcome, HttpAnswer, Outcome } from '#connectors/contract-next.ts'
+import type { AuthorizationOutcome, HttpAnswer, Outcome } from '#connectors/contract.ts'
 import { xIdOf } from '#lifecycle/example-payment.test-support.ts'
 import { absenceNote, hasAdyenDocuments, readAdyenDocument } from '#test/support/adyen-documents.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
@@ -155,13 +155,13 @@ describe('/payments', () => {
         responseCode: '0',
         approvalCode: 65_696,
         schemeReferenceId: 'MCC123456',
+        providerToken: 'TOKEN1 customer-1',
         fields: {
           brand: 'mastercard',
           last4Digits: '1111',
           first6Digits: '411111',
           expiryDate: '203003',
           threeDsData: { acsProtocolVersion: '2.2.0', eci: '05', dsTransId: 'ds-1', transStatus: 'Y' },
-          providerToken: 'TOKEN1 customer-1',
         },
       },
     })

@@ -7,7 +7,7 @@ import type {
   HttpRequest,
   Inquiry,
   ProviderAccount,
-} from '#connectors/contract-next.ts'
+} from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import { methodOf, now, xIdOf } from '#lifecycle/example-payment.test-support.ts'
@@ -103,7 +103,7 @@ describe('calls', () => {
     await connector.capture?.(followUpOf('CAPTURE'), signal)
     await connector.refund?.(followUpOf('REFUND'), signal)
     await connector.increment?.(followUpOf('INCREMENTAL', { newTotal: 1400 }), signal)
-    await connector.reverse?.(followUpOf('REVERSAL', { newTotal: 0 }), signal)
+    await connector.reverse?.(followUpOf('REVERSAL', { newTotal: 1000 }), signal)
     expect(calls.map(({ url }) => url.split('/').at(-1))).toEqual([
       'captures',
       'refunds',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { disputeEvents } from '#connectors/adyen/dispute-notices.ts'
 import { modificationEvents } from '#connectors/adyen/modification-notices.ts'
 import { readNotice } from '#connectors/adyen/notices.ts'
-import type { Notice, NoticeFact } from '#connectors/contract-next.ts'
+import type { Notice, NoticeFact } from '#connectors/contract.ts'
 import { Secret } from '#domain/secret.ts'
 import { xIdOf } from '#lifecycle/example-payment.test-support.ts'
 import {
@@ -218,6 +218,14 @@ describe('facts', () => {
     const fact = factOf({ eventCode: 'REFUND', ...modification, merchantReference: 'by hand' })
     expect(fact).toMatchObject({ subject: { paymentTransactionId: 'PSP1' } })
     expect(fact).toHaveProperty('subject.reference', undefined)
+  })
+
+  test('an approval tells under which reference Adyen has captured', () => {
+    const additionalData = { 'metadata.tollgate_capture': xIdOf(2) }
+    expect(factOf({ additionalData })).toMatchObject({
+      capture: { kind: 'approved', provider: { echo: { reference: xIdOf(2) } } },
+    })
+    expect(factOf({})).not.toHaveProperty('capture')
   })
 
   test('amounts come back in our unit', () => {

@@ -2,7 +2,7 @@
  * The second commit of every operation: what the provider said becomes sums, status, the key's stored answer, the timers
  * that follow from it and, when the merchant has already been answered, an event. Used by requests and workers alike.
  */
-import type { AuthorizationOutcome } from '#connectors/contract.ts'
+import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { isAlwaysTold } from '#lifecycle/event.ts'
@@ -18,6 +18,7 @@ import {
   sentAt,
 } from '#lifecycle/payment.ts'
 import { dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
+import { batchTimers, waitsForFile } from '#operations/bank/batch-timers.ts'
 import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
@@ -25,6 +26,7 @@ import { isDatabaseLost } from '#operations/lost-database.ts'
 import { answerOperation, type OperationAnswer } from '#operations/payments/answer.ts'
 import { returnTimers } from '#operations/payments/debit-return.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
+import { triedBy } from '#operations/payments/velocity.ts'
 import { movePlan } from '#operations/plans/plan-book.ts'
 import { expiryTimer, type TimerKey, timerAt } from '#operations/timer.ts'
 import type { Change, Timer } from '#storage/commit/change.ts'
@@ -78,15 +80,39 @@ async function writeLater(record: OutcomeRecord, engine: Engine): Promise<void> 
 async function writeOutcome(record: OutcomeRecord, engine: Engine): Promise<OperationAnswer> {
   const { merchant, payment, xId } = record
   const target = { merchantId: payment.merchantId, payId: payment.payId, known: payment }
+  const account = await engine.providers.open(payment.merchantId, payment.provider?.account)
+  const connector = account?.connector
   const answer = await engine.customerBook.resolveCustomer(payment, knownCustomer =>
-    engine.queue.update(target, stored => toStep(stored, { ...record, knownCustomer }, engine)),
+    engine.queue.update(target, stored => toStep(stored, { ...record, knownCustomer, connector }, engine)),
   )
   if (!answer)
     throw new Error(`payment ${payment.payId} of ${merchant.merchantId} vanished while ${xId} was under way`)
+  await countDecline(record, engine)
   return answer
 }
 
-type KnownRecord = OutcomeRecord & { readonly knownCustomer: KnownCustomer | undefined }
+/** The outcome is written: a decline that could not be counted must not make it look lost. */
+async function countDecline(
+  { merchant, payment, xId, outcome, at }: OutcomeRecord,
+  engine: Engine,
+): Promise<void> {
+  const { kind } = 'kind' in outcome ? outcome : outcome.authorization
+  if (kind !== 'declined') return
+  const type = findOperation(payment, xId)?.type
+  const now = at ?? merchantNow(engine.clock, merchant)
+  try {
+    if (type === 'AUTHORIZATION') await engine.velocity.countDecline(merchant, triedBy(payment), now)
+    if (type === 'CREDIT') await engine.velocity.releasePayout(merchant, payment.payId)
+  } catch (error) {
+    const message = 'a decline was not counted towards the limits'
+    engine.onAlarm({ code: 'DECLINE_NOT_COUNTED', message, payId: payment.payId, xId, error })
+  }
+}
+
+interface KnownRecord extends OutcomeRecord {
+  readonly knownCustomer: KnownCustomer | undefined
+  readonly connector: Connector | undefined
+}
 
 function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<OperationAnswer> {
   const { merchant, xId, inquiry, unattended } = record
@@ -110,7 +136,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
     },
     engine,
   )
-  const answer = answerOperation(told.payment, xId)
+  const answer = answerOperation(told.payment, xId, pageFor(told.payment, before, record, engine))
   const { timers, ...moved } = movePlan(stored, joined.payment, { merchant, now })
   return {
     next: told.payment,
@@ -118,10 +144,10 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
       ...told.alongside,
       ...joined.alongside,
       ...moved,
-      ...withTimers(
-        timerWrites(stored, settled, touched, { ...record, timers }),
-        returnTimers({ payment: settled, touched, merchant }, engine),
-      ),
+      ...withTimers(timerWrites(stored, settled, touched, { ...record, timers }), [
+        ...returnTimers({ payment: settled, touched, merchant }, record.connector),
+        ...batchTimers({ before: stored, payment: settled, touched, merchant }, record.connector),
+      ]),
       // A retry of the request gets what the first call would have said.
       ...(before.key && before.state === 'SENT'
         ? { keyAnswer: { merchantId: stored.merchantId, ...before.key, answer } }
@@ -129,6 +155,18 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
     },
     result: answer,
   }
+}
+
+/** Where the customer goes on, for an answer that somebody waits for or will ask for again. */
+function pageFor(
+  payment: Payment,
+  { key }: Operation,
+  { unattended, inquiry }: OutcomeRecord,
+  { pageAddress }: Engine,
+): string | undefined {
+  const isAnswered = key !== undefined || (unattended !== true && inquiry === undefined)
+  const waits = payment.status === 'AUTHORIZE_REQUEST' && payment.awaits === 'CUSTOMER'
+  return isAnswered && waits ? pageAddress(payment) : undefined
 }
 
 /** A try that failed on a page is not the result yet: the customer may try again. */
@@ -150,13 +188,15 @@ function timerWrites(
   before: Payment,
   after: Payment,
   touched: readonly Operation[],
-  { merchant, inquiry, timers }: OutcomeRecord & { readonly timers: readonly Timer[] },
+  { merchant, inquiry, timers, connector }: KnownRecord & { readonly timers: readonly Timer[] },
 ): Pick<Change, 'setTimers' | 'dropTimers'> {
   const setTimers: Timer[] = [...timers]
   const dropTimers: TimerKey[] = []
   for (const operation of touched) {
     const attempt = inquiry === undefined ? 0 : inquiry + 1
-    const time = isUnanswered(operation) ? inquiryTime(sentAt(operation), attempt) : undefined
+    const lastMs = connector?.facts.pendingMs(after.method, operation.type)
+    const isAsked = isUnanswered(operation) && !waitsForFile(operation, connector)
+    const time = isAsked ? inquiryTime(sentAt(operation), attempt, lastMs) : undefined
     const key = {
       merchantId: after.merchantId,
       payId: after.payId,
