@@ -22,6 +22,7 @@ import { createTestClock } from '#operations/clock.ts'
 import { createEngine } from '#operations/create-engine.ts'
 import { type StoredMethods, storedMethodsOf } from '#operations/customers/stored-methods.ts'
 import type { Alarm, Clock, CrashPoint, Engine } from '#operations/engine.ts'
+import { createEndpointBook, type EndpointBook } from '#operations/events/endpoint-book.ts'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
 import { createLookUps } from '#operations/look-ups.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
@@ -33,6 +34,7 @@ import { formats } from '#schemas/formats.ts'
 import { createClockStore } from '#storage/clock.ts'
 import { type Database, openDatabase, readDurability } from '#storage/database.ts'
 import { createDeliveryStore, type DeliveryStore } from '#storage/events/deliveries.ts'
+import { createEndpointStore } from '#storage/events/endpoints.ts'
 import { createEventStore } from '#storage/events/events.ts'
 import { createInstallation, type Installation } from '#storage/installation.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
@@ -130,7 +132,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const faults = createFaultBook()
     const pageTokens = createPageTokens(keys.pageToken)
     const deliveryStore = createDeliveryStore(database)
-    const deliveryWorker = createDeliveries({ keys, logger, clock, options }, deliveryStore)
+    const endpointBook = createEndpointBook(createEndpointStore(database))
+    await endpointBook.load()
+    const deliveryWorker = createDeliveries(
+      { keys, logger, metrics, clock, options, endpointBook },
+      deliveryStore,
+    )
     const onEvents = (): void => deliveryWorker.wake()
     // Only known once the port is open; nothing that needs it can happen before.
     let origin = options.publicUrl ?? ''
@@ -143,6 +150,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       options,
       faults,
       onEvents,
+      endpointBook,
       pageAddress: payment => `${origin}${pagePath}${pageTokens.issue(payment)}`,
     })
     const work = createWorkFinder(database)
@@ -183,7 +191,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     let loops: Loop[] = []
 
     return {
-      merchants: createAdministration({ environment, keys, merchants, changes }),
+      merchants: createAdministration({
+        environment,
+        keys,
+        merchants,
+        endpoints: createEndpointStore(database),
+        changes,
+      }),
       engine,
       settleWorker,
       timerWorker,
@@ -254,20 +268,35 @@ interface Parts {
 }
 
 function createDeliveries(
-  { keys, logger, clock, options }: Pick<Parts, 'keys' | 'logger' | 'clock' | 'options'>,
+  {
+    keys,
+    logger,
+    metrics,
+    clock,
+    options,
+    endpointBook,
+  }: Pick<Parts, 'keys' | 'logger' | 'metrics' | 'clock' | 'options'> & { endpointBook: EndpointBook },
   store: DeliveryStore,
 ): DeliveryWorker {
   return createDeliveryWorker({
     store,
     sender: options.sender ?? createSender({ policy: addressPolicies[options.environment] }),
-    openSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, merchantId, sealed),
+    openSecret: (owner, sealed) => openWebhookSecret(keys.webhookSecret, owner, sealed),
+    hasEndpoints: () => !endpointBook.isEmpty(),
+    onFailed: ({ merchantId, payId, eventId, endpointId }, answer) => {
+      metrics.countWebhookFailure()
+      logger.error(
+        { code: 'WEBHOOK_FAILED', merchantId, payId, eventId, endpointId, answer },
+        'an event failed for good; only a replay sends it again',
+      )
+    },
     clock,
     chance: Math.random,
     onError: err => logger.error({ err, worker: 'deliver' }, 'a delivery failed on our side; it comes back'),
   })
 }
 
-function openEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
+function openEngine(parts: Parts & Pick<Engine, 'pageAddress'> & { endpointBook: EndpointBook }): Engine {
   const { database, metrics, logger, clock, options, faults, keys, pageAddress, onEvents } = parts
   return createEngine({
     database,
@@ -279,6 +308,7 @@ function openEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
     pageAddress,
     onBatch: size => metrics.observeBatch(size),
     onEvents,
+    endpoints: parts.endpointBook,
     onOutcome: (operation, outcome) => metrics.countOutcome(operation, outcome),
     onAlarm: (alarm: Alarm) => {
       const { code, message, payId, xId, error: err } = alarm
@@ -322,7 +352,11 @@ async function createServer(
     failedTokenRequests: createFailedLogins({ nowMs }),
     findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
   })
-  const events = { store: createEventStore(database), onEvents: parts.onEvents }
+  const events = {
+    store: createEventStore(database),
+    endpoints: createEndpointStore(database),
+    onEvents: parts.onEvents,
+  }
   const services: Services = {
     environment,
     engine,
@@ -355,6 +389,7 @@ async function createServer(
       await database.ping()
       return []
     },
+    readinessDetails: () => ({ webhookFailures: metrics.webhookFailures() }),
     pages: referencePages(describe),
     pageRoutes: createPageRoutes({
       engine,

@@ -23,7 +23,7 @@ import { createKeyRing, type DerivedKeys } from '#vault/key-ring.ts'
 export interface EngineParts
   extends Pick<
     Engine,
-    'connectors' | 'clock' | 'newId' | 'pageAddress' | 'onOutcome' | 'onAlarm' | 'testCrash'
+    'connectors' | 'endpoints' | 'clock' | 'newId' | 'pageAddress' | 'onOutcome' | 'onAlarm' | 'testCrash'
   > {
   readonly database: Database
   readonly keys: DerivedKeys
@@ -37,7 +37,7 @@ export interface EngineParts
 export function createEngine(parts: EngineParts): Engine {
   const { database, keys, masterKey, onBatch, onEvents, ...handed } = parts
   const { clock, newId } = handed
-  const group = createGroupCommit(database.writers, { onBatch })
+  const group = createGroupCommit(database.writers, { onBatch, onEndpoints: handed.endpoints.notice })
   const commit = announceEvents(group.commit, onEvents)
   const payments = createPaymentReader(database)
   const store = createVaultStore(database)

@@ -5,6 +5,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import type { CustomerBook } from '#operations/customers/customer-book.ts'
 import type { CustomerVault } from '#operations/customers/customers.ts'
+import type { EndpointBook } from '#operations/events/endpoint-book.ts'
 import type { PaymentQueue } from '#operations/payments/payment-queue.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
 import type { StoredMethods } from '#storage/customers/stored-methods.ts'
@@ -27,6 +28,7 @@ export interface Engine {
   readonly accounts: AccountVault
   readonly quotes: QuoteReader
   readonly plans: PlanReader
+  readonly endpoints: EndpointBook
   readonly connectors: Connectors
   readonly clock: Clock
   readonly newId: () => string

@@ -29,7 +29,7 @@ export const operationRecord = closed(
   {
     xId,
     type: choice(
-      ['AUTHORIZATION', 'CONFIRM', 'INCREMENTAL', 'CAPTURE', 'REVERSAL', 'REFUND', 'CREDIT'],
+      ['AUTHORIZATION', 'CONFIRM', 'INCREMENTAL', 'CAPTURE', 'REVERSAL', 'REFUND', 'CREDIT', 'RETURN'],
       'Kind of operation.',
     ),
     status: choice(

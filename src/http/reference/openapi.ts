@@ -226,7 +226,9 @@ function describeBody(
     schema: parts.components.render(body),
     ...gatherExamples(sent, example => example.body),
   }
-  return { required: true, content: { [endpoint.accepts ?? 'application/json']: media } }
+  // Where an empty object would do, no body at all does as well.
+  const required = ((body as { required?: readonly string[] }).required ?? []).length > 0
+  return { required, content: { [endpoint.accepts ?? 'application/json']: media } }
 }
 
 function gatherExamples(

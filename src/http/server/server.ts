@@ -73,6 +73,8 @@ export interface HttpServerOptions<Services> {
   readonly logger: Logger
   readonly metrics: Metrics
   readonly readiness: () => Promise<readonly string[]>
+  /** Shown with the readiness: what an operator should look at. */
+  readonly readinessDetails?: () => Readonly<Record<string, unknown>>
   readonly pages?: Readonly<Record<string, () => Page>>
   /** Pages for people. */
   readonly pageRoutes?: readonly PageRoute[]
@@ -247,7 +249,14 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   const rooms = createRooms(options, sender)
 
   for (const name of ['trace', 'caller', 'quota', 'arrivedAt']) app.decorateRequest(name, undefined)
-  const originPaths = addOriginRoutes(app, { metrics, logger, readiness, pages, sender })
+  const originPaths = addOriginRoutes(app, {
+    metrics,
+    logger,
+    readiness,
+    readinessDetails: options.readinessDetails,
+    pages,
+    sender,
+  })
   const routes: Routed[] = [
     ...endpoints.map(({ verb, path, dialect }) => ({ verb, path: basePath + path, dialect })),
     ...originPaths.map(path => ({ verb: 'GET', path, dialect: 'customer' as const })),

@@ -9,6 +9,9 @@ export interface Metrics {
   countOutcome(operation: string, outcome: string): void
   observeBatch(changes: number): void
   setWebhookLag(seconds: number): void
+  /** An event that nobody is going to hear unless it is replayed. */
+  countWebhookFailure(): void
+  webhookFailures(): number
 }
 
 /** Powers of two up to the largest batch that the group commit makes. */
@@ -36,11 +39,22 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     help: 'Age of the oldest event that waits for its first delivery.',
     registers,
   })
+  const webhookFailures = new Counter({
+    name: 'tollgate_webhook_failures_total',
+    help: 'Events that failed for good at one of their receivers.',
+    registers,
+  })
+  let failures = 0
   return {
     registry: options.registry,
     countRequest: (operationId, status, seconds) => requests.count(operationId, status, seconds),
     countOutcome: (operation, outcome) => outcomes.inc({ operation, outcome }),
     observeBatch: changes => batches.observe(changes),
     setWebhookLag: seconds => webhookLag.set(seconds),
+    countWebhookFailure() {
+      failures += 1
+      webhookFailures.inc()
+    },
+    webhookFailures: () => failures,
   }
 }

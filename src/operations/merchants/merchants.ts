@@ -2,7 +2,12 @@
 import { type KeyObject, randomBytes } from 'node:crypto'
 import { hashApiKey } from '#domain/api-key.ts'
 import type { MerchantId } from '#domain/ids.ts'
+import {
+  createEndpointAdministration,
+  type EndpointAdministration,
+} from '#operations/events/endpoint-administration.ts'
 import { makeWebhookSecret } from '#operations/events/webhook-secret.ts'
+import type { EndpointStore } from '#storage/events/endpoints.ts'
 import type { MerchantSettings, MerchantStore } from '#storage/merchants.ts'
 
 export interface MerchantAdministration {
@@ -13,10 +18,12 @@ export interface MerchantAdministration {
   rotateKey(merchantId: string, overlapHours: number): Promise<string | undefined>
   /** For the overlap every message carries a signature of the old secret, too. */
   rotateWebhookSecret(merchantId: string, overlapHours: number): Promise<string | undefined>
+  readonly endpoints: EndpointAdministration
 }
 
 export interface MerchantDeps {
   readonly store: MerchantStore
+  readonly endpointStore: EndpointStore
   readonly apiKeyPepper: KeyObject
   readonly webhookSecretKey: KeyObject
   readonly newId: () => string
@@ -33,7 +40,7 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
     async create(name) {
       const merchantId = `mer_${randomBytes(8).toString('hex')}` as MerchantId
       const apiKey = newApiKey()
-      const secret = makeWebhookSecret(deps.webhookSecretKey, merchantId)
+      const secret = makeWebhookSecret(deps.webhookSecretKey, { merchantId })
       await deps.store.insert({
         merchantId,
         name,
@@ -45,6 +52,7 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
       return { merchantId, apiKey, webhookSecret: secret.shown }
     },
     list: () => deps.store.list(),
+    endpoints: createEndpointAdministration({ ...deps, store: deps.endpointStore }),
     async set(merchantId, settings) {
       const found = await deps.store.update(merchantId, settings)
       deps.onChange(merchantId)
@@ -58,7 +66,9 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
       return found ? apiKey : undefined
     },
     async rotateWebhookSecret(merchantId, overlapHours) {
-      const { shown, sealed } = makeWebhookSecret(deps.webhookSecretKey, merchantId as MerchantId)
+      const { shown, sealed } = makeWebhookSecret(deps.webhookSecretKey, {
+        merchantId: merchantId as MerchantId,
+      })
       const secretId = deps.newId()
       return (await deps.store.rotateSecret({ merchantId, secretId, sealed, overlapHours }))
         ? shown

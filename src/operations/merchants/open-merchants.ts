@@ -2,6 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { openDatabase } from '#storage/database.ts'
+import { createEndpointStore, type EndpointStore } from '#storage/events/endpoints.ts'
 import { createInstallation } from '#storage/installation.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
 import { type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
@@ -22,7 +23,13 @@ export async function openMerchants(options: {
     const keys = await openDerivedKeys(options.masterKey, createInstallation(database))
     const merchants = createMerchantStore(database)
     return {
-      merchants: createAdministration({ environment, keys, merchants, changes: new Set() }),
+      merchants: createAdministration({
+        environment,
+        keys,
+        merchants,
+        endpoints: createEndpointStore(database),
+        changes: new Set(),
+      }),
       async close() {
         await database.close()
         if (broken) throw broken
@@ -38,10 +45,12 @@ export function createAdministration(parts: {
   environment: 'test' | 'live'
   keys: DerivedKeys
   merchants: MerchantStore
+  endpoints: EndpointStore
   changes: Set<(merchantId: string) => void>
 }): MerchantAdministration {
   return createMerchantAdministration({
     store: parts.merchants,
+    endpointStore: parts.endpoints,
     apiKeyPepper: parts.keys.apiKey,
     webhookSecretKey: parts.keys.webhookSecret,
     newId,

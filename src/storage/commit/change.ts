@@ -2,6 +2,7 @@
  * A change is what one operation wants written, all or nothing, under its own guards. It is made of records; how they
  * become rows and how many changes share one commit is the business of group-commit.ts.
  */
+import type { EventType } from '#domain/event-types.ts'
 import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import type { AccountInstrument, Instrument, Operation, Payment } from '#lifecycle/payment.ts'
@@ -74,7 +75,10 @@ export interface EventRow {
   readonly sequence: number
   readonly eventId: string
   readonly xId: XId
+  readonly type: EventType
   readonly body: unknown
+  /** Whether the address below is to hear of it; added endpoints hear of everything. */
+  readonly owed: boolean
   /** The payment's own address for events; the merchant's unless given. */
   readonly url?: string
   readonly createdAt: Date
@@ -84,6 +88,8 @@ export interface ReplayRow {
   readonly merchantId: MerchantId
   readonly payId: PayId
   readonly sequence: number
+  /** The endpoint that is to hear it again; all that the event is for unless given. */
+  readonly endpointId?: string
   /** Real time. */
   readonly dueAt: Date
 }

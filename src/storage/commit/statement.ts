@@ -27,6 +27,14 @@ import {
   customerRefusals,
   customerUpdateGuard,
 } from '#storage/commit/customer-parts.ts'
+import {
+  endpointsName,
+  endpointsRow,
+  fanOutEvents,
+  insertEvents,
+  replayDeliveries,
+  replayEvents,
+} from '#storage/commit/event-parts.ts'
 import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
@@ -133,24 +141,19 @@ const parts = {
       ['sequence', 'integer'],
       ['event_id', 'uuid'],
       ['x_id', 'uuid'],
+      ['type', 'text'],
+      ['owed', 'boolean'],
       ['body', 'json'],
       ['url', 'text'],
       ['created_at', 'timestamptz'],
     ],
-    // Due at once: the merchant's time of the event, as real time.
-    write: columns => {
-      const names = columns.map(([name]) => name).join(', ')
-      return `INSERT INTO event (${names}, due_at) SELECT ${names}, created_at - coalesce((SELECT clock_offset_ms
-          FROM merchant m WHERE m.merchant_id = i.merchant_id), 0) * interval '1 millisecond'
-        FROM event_in i WHERE c NOT IN (SELECT c FROM refused)`
-    },
+    write: insertEvents,
+    also: fanOutEvents,
   },
   replay: {
-    columns: [...paymentKey, ['sequence', 'integer'], ['due_at', 'timestamptz']],
-    // A new round: an attempt of the old one that is still under way decides nothing any more.
-    write: () => `UPDATE event t SET status = 'PENDING', due_at = i.due_at, leased_until = NULL, tries = 0,
-        round = t.round + 1 FROM replay_in i
-      WHERE ${match(paymentKey)} AND t.sequence = i.sequence AND i.c NOT IN (SELECT c FROM refused)`,
+    columns: [...paymentKey, ['sequence', 'integer'], ['endpoint_id', 'text'], ['due_at', 'timestamptz']],
+    write: replayEvents,
+    also: replayDeliveries,
   },
   timer: {
     columns: [...timerKey, ['run_at', 'timestamptz'], ['attempt', 'integer']],
@@ -181,7 +184,14 @@ const parts = {
     write: undefined,
   },
   ...planParts,
-} satisfies Record<string, { columns: Columns; write: ((columns: Columns) => string) | undefined }>
+} satisfies Record<string, PartOfBatch>
+
+interface PartOfBatch {
+  readonly columns: Columns
+  readonly write: ((columns: Columns) => string) | undefined
+  /** A second write that follows from the same rows. */
+  readonly also?: () => string
+}
 
 export type Part = keyof typeof parts
 export const partNames = Object.keys(parts) as Part[]
@@ -285,16 +295,26 @@ export function commitStatement(needed: readonly Part[]): CommitStatement {
   return { name, text, shape }
 }
 
+/**
+ * The refused changes, and with them the state of the webhook endpoints: whoever commits learns within that very commit
+ * that an endpoint was added or removed by somebody else.
+ */
+const answer = `SELECT c, why FROM refused
+  UNION ALL SELECT ${endpointsRow}, value FROM installation WHERE name = '${endpointsName}'`
+
 function writeStatement(present: readonly Part[]): string {
   const inputs = present.map((part, index) => {
     const columns = ['c integer', ...parts[part].columns.map(([name, type]) => `${name} ${type}`)].join(', ')
     return `${inputName(part)} AS MATERIALIZED (SELECT * FROM json_to_recordset($${index + 1}::json) AS r(${columns}))`
   })
   const writes = present.flatMap(part => {
-    const { columns, write } = parts[part]
-    return write ? [`${inputName(part)}_write AS (${write(columns)})`] : []
+    const { columns, write, also }: PartOfBatch = parts[part]
+    return [
+      ...(write ? [`${inputName(part)}_write AS (${write(columns)})`] : []),
+      ...(also ? [`${inputName(part)}_also AS (${also()})`] : []),
+    ]
   })
-  return `WITH ${[...inputs, ...guards(present), ...writes].join(',\n')}\nSELECT c, why FROM refused`
+  return `WITH ${[...inputs, ...guards(present), ...writes].join(',\n')}\n${answer}`
 }
 
 /**
