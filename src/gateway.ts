@@ -7,6 +7,7 @@ import { Registry } from 'prom-client'
 import { type Connectors, createConnectors } from '#connectors/registry.ts'
 import { createFaultBook, type FaultBook } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
+import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
 import type { Services, TestTools } from '#endpoints/services.ts'
 import { createAccessTokens } from '#http/authentication/access-token.ts'
@@ -283,10 +284,10 @@ function createDeliveries(
     sender: options.sender ?? createSender({ policy: addressPolicies[options.environment] }),
     openSecret: (owner, sealed) => openWebhookSecret(keys.webhookSecret, owner, sealed),
     hasEndpoints: () => !endpointBook.isEmpty(),
-    onFailed: ({ merchantId, payId, eventId, endpointId }, answer) => {
+    onFailed: ({ merchantId, payId, eventId, endpointId }) => {
       metrics.countWebhookFailure()
       logger.error(
-        { code: 'WEBHOOK_FAILED', merchantId, payId, eventId, endpointId, answer },
+        { code: 'WEBHOOK_FAILED', merchantId, payId, eventId, endpointId },
         'an event failed for good; only a replay sends it again',
       )
     },
@@ -373,7 +374,8 @@ async function createServer(
   // Only the address is not known before the port is open, so the pages are made when first asked for.
   let server: HttpServer | undefined
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
-  const describe = () => buildOpenApi({ ...about, endpoints: served, baseUrl: `${origin()}/api/v2` })
+  const describe = () =>
+    buildOpenApi({ ...about, endpoints: served, webhooks, baseUrl: `${origin()}/api/v2` })
   server = await createHttpServer({
     endpoints: served,
     services,

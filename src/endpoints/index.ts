@@ -42,6 +42,7 @@ import { testCatalogueEndpoint } from '#endpoints/test/catalogue.ts'
 import { getClockEndpoint, moveClockEndpoint } from '#endpoints/test/clock.ts'
 import { customerActionEndpoint } from '#endpoints/test/customer-action.ts'
 import { addFaultEndpoint, clearFaultsEndpoint, listFaultsEndpoint } from '#endpoints/test/faults.ts'
+import { sampleEventEndpoint } from '#endpoints/test/sample-event.ts'
 import type { Endpoint } from '#http/endpoint.ts'
 
 export const endpoints: readonly Endpoint<Services>[] = [
@@ -93,5 +94,6 @@ export const endpoints: readonly Endpoint<Services>[] = [
   addFaultEndpoint, //       POST   /test/faults
   listFaultsEndpoint, //     GET    /test/faults
   clearFaultsEndpoint, //    DELETE /test/faults
+  sampleEventEndpoint, //    POST   /test/payments/{payId}/events
   customerActionEndpoint, // POST   /test/payments/{payId}/customer-action
 ]

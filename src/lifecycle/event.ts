@@ -162,3 +162,10 @@ function isIntentOpen(payment: Payment, now: Date): boolean {
  */
 export const isAlwaysTold = (payment: Payment, { type }: Operation): boolean =>
   intentOf(payment) !== undefined && (type === 'AUTHORIZATION' || type === 'CONFIRM')
+
+/** What an event has beside the members of all, where nothing has happened that would tell: for samples and examples. */
+export function sampleMembers(type: EventType): Readonly<Record<string, string>> {
+  if (type.startsWith('dispute.')) return { disputeId: 'dp_019a3f6b2c4d7e8f9012a3b4c5d6e7f8' }
+  if (type !== 'debit.announced') return {}
+  return { mandateId: 'MANDATE-1001', creditorId: 'DE98ZZZ09999999999', dueDate: '2026-11-20' }
+}

@@ -31,7 +31,7 @@ export interface DeliveryDeps {
   /** Whether anybody has added endpoints. */
   readonly hasEndpoints: () => boolean
   /** Told of every message that nobody is going to hear unless it is replayed. */
-  readonly onFailed: (delivery: Delivery, answer: string) => void
+  readonly onFailed: (delivery: Delivery) => void
   readonly clock: Clock
   /** From 0 to 1. */
   readonly chance: () => number
@@ -76,7 +76,7 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
       if (stopped && !arrived) return
       const attempt = conclude(delivery, sent, at)
       await record(attempt)
-      if (attempt.verdict === 'FAILED') deps.onFailed(delivery, attempt.answer)
+      if (attempt.verdict === 'FAILED') deps.onFailed(delivery)
     } catch (error) {
       // The lease brings it back.
       onError(error)

@@ -4,7 +4,7 @@
  * writes follow for the changes that pass, and unique indexes and CHECKs remain the last word.
  */
 import { strict as assert } from 'node:assert'
-import { accountRefusals } from '#storage/commit/account-parts.ts'
+import { accountRefusals, keepIn } from '#storage/commit/account-parts.ts'
 import {
   type Columns,
   intentKey,
@@ -79,7 +79,7 @@ const parts = {
       ['expiry_date', 'text'],
     ],
     // A number that is about to be destroyed is kept after all when its card pays again.
-    write: keepIn('vault_card', 'card', 'card_id', {
+    write: keepIn('vault_card', 'card_in', 'card_id', {
       set: ', doomed_at = NULL, expiry_date = excluded.expiry_date',
       or: ' OR vault_card.doomed_at IS NOT NULL',
     }),
@@ -92,7 +92,7 @@ const parts = {
       ['key_version', 'integer'],
       ['sealed', 'bytea'],
     ],
-    write: keepIn('vault_account', 'account', 'account_id', {
+    write: keepIn('vault_account', 'account_in', 'account_id', {
       set: ', doomed_at = NULL',
       or: ' OR vault_account.doomed_at IS NOT NULL',
     }),
@@ -201,27 +201,6 @@ function insertInto(table: string, part: string, conflict = ''): (columns: Colum
     const names = columns.map(([name]) => name).join(', ')
     return `INSERT INTO ${table} (${names}) SELECT ${names} FROM ${inputName(part)}
       WHERE c NOT IN (SELECT c FROM refused) ${conflict}`
-  }
-}
-
-/**
- * The same card or account may arrive twice in one moment; the first row stands, unless it was destroyed meanwhile.
- * A pseudo number met by two of them is an error, and the second one gets another. One row per id and in the order of
- * ids, so that two batches with the same ones wait instead of deadlocking.
- */
-function keepIn(
-  table: string,
-  part: string,
-  id: string,
-  doomed: { readonly set: string; readonly or: string },
-): (columns: Columns) => string {
-  return columns => {
-    const names = columns.map(([name]) => name).join(', ')
-    return `INSERT INTO ${table} (${names}) SELECT DISTINCT ON (merchant_id, ${id}) ${names} FROM ${inputName(part)}
-      WHERE c NOT IN (SELECT c FROM refused) ORDER BY merchant_id, ${id}
-      ON CONFLICT (merchant_id, ${id}) DO UPDATE
-      SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL${doomed.set}
-      WHERE ${table}.sealed IS NULL${doomed.or}`
   }
 }
 
