@@ -45,7 +45,8 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
       if (json) console.log(JSON.stringify(renewed))
       else
         console.log(
-          `data keys made: ${renewed.dataKeys}\ncards sealed anew: ${renewed.cards}\naccounts sealed anew: ${renewed.accounts}`,
+          `data keys made: ${renewed.dataKeys}\ncards sealed anew: ${renewed.cards}\naccounts sealed anew: ` +
+            `${renewed.accounts}${renewed.records ? `\nother records sealed anew: ${renewed.records}` : ''}`,
         )
     })
 }

@@ -1,13 +1,18 @@
 /** The command line: which commands there are and what help says about them. Each command's work lies beside. */
+import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { reportFault } from '#commands/cluster.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { addEndpointCommands } from '#commands/endpoints.ts'
 import { describeFault, toExitCode } from '#commands/faults.ts'
 import { addImportCommands } from '#commands/import.ts'
 import { addKeysCommands } from '#commands/keys.ts'
 import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
+import { addNoticeCommands } from '#commands/notices.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { addProviderCommands } from '#commands/provider.ts'
+import { addRouteCommands } from '#commands/route.ts'
 import { serve } from '#commands/serve.ts'
 import { addVaultCommands } from '#commands/vault.ts'
 import { addWebhookCommands } from '#commands/webhooks.ts'
@@ -20,7 +25,9 @@ export async function run(words: readonly string[]): Promise<number> {
     return 0
   } catch (error) {
     const sentence = describeFault(error, showsStacks())
-    if (sentence !== undefined) console.error(sentence)
+    // A worker's primary prints the sentence, once for all of them.
+    if (sentence !== undefined && cluster.isWorker) await reportFault(sentence)
+    else if (sentence !== undefined) console.error(sentence)
     return toExitCode(error)
   }
 }
@@ -55,6 +62,9 @@ function buildProgram(readConfig: () => Config): Command {
   addImportCommands(program, readConfig)
   addWebhookCommands(program, readConfig)
   addEndpointCommands(program, readConfig)
+  addProviderCommands(program, readConfig)
+  addRouteCommands(program, readConfig)
+  addNoticeCommands(program, readConfig)
   return program
 }
 

@@ -1,5 +1,8 @@
 /** Which connector serves a method. In test everything goes to the simulator; live has only what was configured. */
+import { adyen } from '#connectors/adyen/connector.ts'
 import type { Connector } from '#connectors/contract.ts'
+import type { ConnectorDefinition } from '#connectors/contract-next.ts'
+import { simulatorDefinition } from '#connectors/simulator/definition.ts'
 import type { FaultBook } from '#connectors/simulator/faults.ts'
 import { createSimulator } from '#connectors/simulator/simulator.ts'
 import type { Method } from '#methods/rows.ts'
@@ -24,3 +27,6 @@ export function createConnectors(
 }
 
 export const simulatedBy = (simulator: Connector): Connectors => ({ find: () => simulator })
+
+/** Every connector there is, one line each. */
+export const definitions: readonly ConnectorDefinition[] = [simulatorDefinition, adyen]

@@ -1,11 +1,10 @@
 /** What handlers are handed, and the translation of faults from below into the few that the HTTP room answers for. */
 import type { FaultBook } from '#connectors/simulator/faults.ts'
 import type { IssueToken } from '#http/authentication/issue-token.ts'
-import { InvalidField, KeyTaken, NotFound, Unavailable } from '#http/server/ports.ts'
+import { InvalidField, KeyTaken, NotFound } from '#http/server/ports.ts'
 import type { TestClock } from '#operations/clock.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
-import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
 import {
   ReturnAddressMissing,
   UnknownPseudoAccount,
@@ -57,8 +56,5 @@ function translate(error: unknown): unknown {
     return new InvalidField('paymentMethods.card.number', error.message)
   if (error instanceof UnknownPseudoAccount)
     return new InvalidField('paymentMethods.directDebit.account.number', error.message)
-  if (isDatabaseLost(error)) {
-    return new Unavailable('the database cannot be reached', { retryAfterSeconds, cause: error })
-  }
   return error
 }

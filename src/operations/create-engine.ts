@@ -23,7 +23,15 @@ import { createKeyRing, type DerivedKeys } from '#vault/key-ring.ts'
 export interface EngineParts
   extends Pick<
     Engine,
-    'connectors' | 'endpoints' | 'clock' | 'newId' | 'pageAddress' | 'onOutcome' | 'onAlarm' | 'testCrash'
+    | 'connectors'
+    | 'endpoints'
+    | 'clock'
+    | 'newId'
+    | 'pageAddress'
+    | 'onOutcome'
+    | 'onAlarm'
+    | 'testCrash'
+    | 'isAlive'
   > {
   readonly database: Database
   readonly keys: DerivedKeys

@@ -39,6 +39,11 @@ export interface Engine {
   /** Told of what nobody else will hear about: an answer that did not belong to its question, a provider that threw. */
   readonly onAlarm: (alarm: Alarm) => void
   readonly testCrash: CrashPoint
+  /**
+   * False when other processes may have taken over what this one had under way: it was frozen, or cut off from the
+   * database. Then nothing may be sent any more, because the others may have found that it never was.
+   */
+  readonly isAlive: () => boolean
 }
 
 export interface Clock {

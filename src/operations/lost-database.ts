@@ -3,7 +3,15 @@ import { CommitUnknown } from '#storage/commit/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
 
 export const isDatabaseLost = (error: unknown): boolean =>
-  error instanceof CommitUnknown || isConnectionLost(error)
+  error instanceof CommitUnknown || isConnectionLost(error) || isOverdue(error)
+
+/** 57014 and 55P03: the server gave the statement up because it, or a lock it needed, took too long. */
+const isOverdue = (error: unknown): boolean =>
+  /^(57014|55P03)$/.test(String((error as { code?: unknown } | undefined)?.code ?? ''))
 
 /** 2 s: an embedded database is back by then, and a client that waits longer loses nothing. */
 export const retryAfterSeconds = 2
+
+/** After how many seconds a request that failed with this error is worth sending again; undefined: it is our fault. */
+export const retryAfterOf = (error: unknown): number | undefined =>
+  isDatabaseLost(error) ? retryAfterSeconds : undefined

@@ -3,6 +3,7 @@
  * because an answer before a durable commit would be a lie.
  */
 import pg from 'pg'
+import { createBreaker, DatabaseSilent } from '#storage/breaker.ts'
 
 export interface Database {
   readonly url: string
@@ -45,21 +46,42 @@ const writerOptions = [
  */
 const readerOptions = '-c enable_seqscan=off'
 
+/**
+ * 8 s: a database that is silent instead of gone (a network that drops packets, a frozen server) is taken for lost after
+ * this long. With the retries of a commit that was under way every request is answered within 15 s.
+ */
+const defaultSilenceMs = 8_000
+
 /** 10 s: far above any statement of ours, far below a client's patience. */
 const limits = '-c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000'
 
-export function openDatabase(url: string, onError: (error: Error) => void): Database {
+export interface DatabaseOptions {
+  /** After how long a statement without an answer counts as lost; shorter in tests. */
+  readonly silenceMs?: number
+  /** The number of this process (see processes/presence.ts); none for commands. */
+  readonly process?: number
+}
+
+export function openDatabase(
+  url: string,
+  onError: (error: Error) => void,
+  { silenceMs = defaultSilenceMs, process }: DatabaseOptions = {},
+): Database {
+  const owner = process === undefined ? '' : ` -c tollgate.process=${process}`
   let closing = false
+  const breaker = createBreaker(url)
   const pool = (max: number, options: string): pg.Pool => {
     const created = new pg.Pool({
       connectionString: url,
       max,
-      options,
+      options: options + owner,
       types: { getTypeParser },
       application_name: 'tollgate',
       connectionTimeoutMillis: 5_000,
+      query_timeout: silenceMs,
       idleTimeoutMillis: 60_000,
     })
+    breaker.guard(created)
     // Without a listener the process would die when the server ends an idle connection.
     created.on('error', error => {
       // A connection that breaks while all are being closed is no news.
@@ -80,6 +102,7 @@ export function openDatabase(url: string, onError: (error: Error) => void): Data
     },
     async close() {
       closing = true
+      breaker.close()
       await Promise.all([writers.end(), readers.end(), deliverers.end()])
     },
   }
@@ -122,8 +145,12 @@ export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = String((error as { code?: unknown }).code ?? '')
   return (
-    /^(08|57P0[1-3]|53300|ECONN|ENOENT|EPIPE|ETIMEDOUT)/.test(code) ||
-    /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+    error instanceof DatabaseSilent ||
+    // 25006: the old primary after a failover; it reads, but no longer writes.
+    /^(08|57P0[1-3]|53300|25006|ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/.test(
+      code,
+    ) ||
+    /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error/.test(
       error.message,
     )
   )

@@ -10,6 +10,7 @@ import { accountPlace } from '#vault/accounts.ts'
 import { cardPlace } from '#vault/cards.ts'
 import { unwrapKey, wrapKey } from '#vault/key-ring.ts'
 import type { MasterRing } from '#vault/master-key.ts'
+import { recordPlace } from '#vault/sealed-records.ts'
 import { seal, unseal } from '#vault/sealing.ts'
 
 export interface RenewalDeps {
@@ -23,17 +24,26 @@ export interface Renewed {
   readonly dataKeys: number
   readonly cards: number
   readonly accounts: number
+  /** Credentials and notices of providers, evidence in disputes; absent where there are none. */
+  readonly records?: number
 }
 
 const keyBytes = 32
 
 export async function renewDataKeys(ring: MasterRing, deps: RenewalDeps): Promise<Renewed> {
-  return {
-    dataKeys: await makeKeys(ring, deps),
-    cards: await resealAll('cards', ring, deps),
-    accounts: await resealAll('accounts', ring, deps),
-  }
+  const dataKeys = await makeKeys(ring, deps)
+  const cards = await resealAll('cards', ring, deps)
+  const accounts = await resealAll('accounts', ring, deps)
+  // Records may have megabytes each, so few of them are held at once.
+  const few = { ...deps, batch: recordBatch }
+  let records = 0
+  for (const holding of ['secrets', 'notices', 'evidence'] as const)
+    records += await resealAll(holding, ring, few)
+  return { dataKeys, cards, accounts, ...(records > 0 ? { records } : {}) }
 }
+
+/** 10: of records of 5 MB each, 100 MB with what they become. */
+const recordBatch = 10
 
 /** The lock that the store holds keeps the master key from being changed meanwhile. */
 async function makeKeys(ring: MasterRing, { store, onProgress, batch = 500 }: RenewalDeps): Promise<number> {
@@ -86,8 +96,14 @@ async function openKeys(
   return Map.groupBy(opened, ({ merchantId }) => merchantId)
 }
 
-/** What a number is bound to, by where it lies. */
-const places = { cards: cardPlace, accounts: accountPlace }
+/** What a sealed value is bound to, by where it lies. */
+const places: Readonly<Record<Holding, typeof cardPlace>> = {
+  cards: cardPlace,
+  accounts: accountPlace,
+  secrets: recordPlace('provider secret'),
+  notices: recordPlace('provider notice'),
+  evidence: recordPlace('dispute file'),
+}
 
 function reseal(kept: KeptNumber, placeOf: typeof cardPlace, keys: OpenKeys): KeptNumber {
   const { merchantId, heldId, keyVersion, sealed } = kept

@@ -11,8 +11,10 @@ import type { Orphan, WorkFinder } from '#storage/payments/unanswered.ts'
 export interface SettleWorker {
   /** Settles what was sent before that time and never answered. Returns how many that were. */
   recover(sentBefore: Date): Promise<number>
-  /** What a dead process beside us may have left by now. */
+  /** What a process of an older release, which gives no heartbeat, may have left by now. */
   recoverAbandoned(): Promise<number>
+  /** Takes over what these dead processes had under way. Returns whether all of it is settled. */
+  takeOver(dead: readonly number[]): Promise<boolean>
 }
 
 /** 90 s: three sends of 20 s each and both commits fit in, so a living process never loses its operation to us. */
@@ -62,6 +64,16 @@ export function createSettleWorker({ engine, work, findMerchant }: SettleDeps): 
 
   return {
     recover,
+
+    async takeOver(dead) {
+      await work.releaseTimersOf(dead)
+      for (;;) {
+        const orphans = await work.findOrphansOf(dead, chunk)
+        const results = await Promise.all(orphans.map(orphan => settleOne({ ...orphan, inquiry: 0 })))
+        if (results.includes(false)) return false
+        if (orphans.length < chunk) return true
+      }
+    },
 
     async recoverAbandoned() {
       return recover(new Date((await work.now()).getTime() - abandonedAfterMs))

@@ -12,6 +12,10 @@ export interface DatabaseProxy {
   readonly url: string
   /** Cuts the line at the next commit; `skip` lets that many pass first. */
   cutNextCommit(moment: 'before' | 'after', skip?: number): void
+  /** From now on nothing passes in either direction, and no connection is closed: a network that drops packets. */
+  freeze(): void
+  /** Everything passes again; what was held back is lost with its connections. */
+  thaw(): void
   /** The names of all commit statements that were used since the proxy was started. */
   readonly commitNames: ReadonlySet<string>
   close(): Promise<void>
@@ -31,6 +35,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const target = join(given.searchParams.get('host') ?? '', socketName)
   const sockets = new Set<Socket>()
   const commitNames = new Set<string>()
+  let frozen = false
   let planned: { moment: 'before' | 'after'; skip: number } | undefined
 
   /** Whether this message is the commit at which the line is to be cut, and when. */
@@ -58,6 +63,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       })
     }
     client.on('data', bytes => {
+      if (frozen) return
       for (const [name] of bytes.toString('latin1').matchAll(/commit_\w+/g)) commitNames.add(name)
       const moment = judge(bytes)
       if (moment === 'before') return cut()
@@ -65,6 +71,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       return void upstream.write(bytes)
     })
     upstream.on('data', bytes => {
+      if (frozen) return
       if (!swallowing) client.write(bytes)
       else if (bytes.includes(readyMark)) cut()
     })
@@ -76,6 +83,14 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   return {
     url: url.href,
     commitNames,
+    freeze() {
+      frozen = true
+    },
+    thaw() {
+      frozen = false
+      // Connections that missed bytes are of no use to anybody.
+      for (const socket of sockets) socket.destroy()
+    },
     cutNextCommit(moment, skip = 0) {
       planned = { moment, skip }
     },

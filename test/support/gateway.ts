@@ -1,7 +1,7 @@
 /** A real gateway on a database of its own, reached over HTTP as a merchant would. */
 import { randomBytes } from 'node:crypto'
 import type { Connectors } from '#connectors/registry.ts'
-import { createGateway, type Gateway } from '#gateway.ts'
+import { createGateway, type Gateway, type GatewayOptions } from '#gateway.ts'
 import type { StoredMethods } from '#operations/customers/stored-methods.ts'
 import type { Clock, CrashPoint } from '#operations/engine.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
@@ -39,7 +39,8 @@ export interface TestRequest {
   readonly signal?: AbortSignal
 }
 
-export interface TestGatewayOptions {
+export interface TestGatewayOptions
+  extends Pick<GatewayOptions, 'definitions' | 'applyNotice' | 'noticeCrash'> {
   /** Live needs a database that keeps what it was told: see `databaseUrl`. */
   readonly environment?: 'test' | 'live'
   readonly clock?: Clock
@@ -56,6 +57,8 @@ export interface TestGatewayOptions {
   /** Keys of the test's own; one that is made for the database unless given. */
   readonly masterKey?: MasterRing
   readonly storedMethods?: StoredMethods
+  readonly databaseSilenceMs?: number
+  readonly isAlive?: () => boolean
 }
 
 const masterKeys = new Map<string, string>()
@@ -80,6 +83,11 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     connectors: options.connectors,
     testCrash: options.testCrash,
     storedMethods: options.storedMethods,
+    definitions: options.definitions,
+    applyNotice: options.applyNotice,
+    noticeCrash: options.noticeCrash,
+    databaseSilenceMs: options.databaseSilenceMs,
+    isAlive: options.isAlive,
   })
   const { merchantId, apiKey } = beside ?? (await gateway.merchants.create('Test shop'))
   if (options.requestsPerSecond) {

@@ -243,6 +243,9 @@ export const basic = (merchantId: string, apiKey: string): string =>
 export const shop = { authorization: basic('shop', shopKey) }
 export const goodBody = { transId: 't-1', amount: { value: 100, currency: 'EUR' } }
 
+/** What a handler throws when its database is gone. */
+export class DatabaseAway extends Error {}
+
 export async function createToy(more: Partial<HttpServerOptions<ToyServices>> = {}): Promise<Toy> {
   const secret = () => createSecretKey(randomBytes(32))
   const clock = new HandClock()
@@ -281,6 +284,7 @@ export async function createToy(more: Partial<HttpServerOptions<ToyServices>> = 
     logger: createLogger({ level: 'debug', out: { write: line => void lines.push(line) } }),
     metrics,
     readiness: async () => [],
+    retryAfterOf: error => (error instanceof DatabaseAway ? 2 : undefined),
     nowMs,
     timers: clock,
     ...more,

@@ -2,10 +2,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Page, type Sender, sendPage } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
-import type { Metrics } from '#http/telemetry/metrics.ts'
 
 export interface OriginOptions {
-  readonly metrics: Metrics
+  readonly metricsType: string
+  readonly collectMetrics: () => Promise<string>
   readonly logger: Logger
   /** Why the gateway cannot serve at the moment; empty when it can. */
   readonly readiness: () => Promise<readonly string[]>
@@ -18,15 +18,19 @@ export interface OriginOptions {
 
 type Origin = (reply: FastifyReply) => Promise<FastifyReply>
 
-const json = (status: number, value: unknown): Page & { status: number } => ({
+const json = (
+  status: number,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Page & { status: number } => ({
   status,
   contentType: 'application/json',
   body: JSON.stringify(value),
-  headers: { 'cache-control': 'no-store' },
+  headers: { 'cache-control': 'no-store', ...headers },
 })
 
 async function askReadiness({ readiness, logger, sender }: OriginOptions): Promise<readonly string[]> {
-  if (sender.isDraining()) return ['the gateway is stopping']
+  if (sender.isLeaving()) return ['the gateway is stopping']
   try {
     return await readiness()
   } catch (err) {
@@ -47,7 +51,7 @@ const showOnce = (render: () => Page, sender: Sender): Origin => {
 const homePage = '/docs'
 
 function listRoutes(options: OriginOptions): Record<string, Origin> {
-  const { metrics, pages, sender } = options
+  const { metricsType, collectMetrics, pages, sender } = options
   const routes: Record<string, Origin> = {
     '/health/live': async reply => sendPage(reply, json(200, { status: 'live' }), sender),
     '/health/ready': async reply => {
@@ -56,12 +60,12 @@ function listRoutes(options: OriginOptions): Record<string, Origin> {
       const page =
         reasons.length === 0
           ? json(200, { status: 'ready', details })
-          : json(503, { status: 'not ready', reasons, details })
+          : json(503, { status: 'not ready', reasons, details }, { 'retry-after': '1' })
       return sendPage(reply, page, sender)
     },
     '/metrics': async reply => {
-      const body = await metrics.registry.metrics()
-      return sendPage(reply, { status: 200, contentType: metrics.registry.contentType, body }, sender)
+      const page = { status: 200, contentType: metricsType, body: await collectMetrics() }
+      return sendPage(reply, page, sender)
     },
   }
   for (const [path, render] of Object.entries(pages)) routes[path] = showOnce(render, sender)

@@ -43,12 +43,5 @@ export class InvalidField extends Error {
   }
 }
 
-/** Thrown when the database cannot be reached: 503 with Retry-After, never a guess about the outcome. */
-export class Unavailable extends Error {
-  readonly retryAfterSeconds: number
-
-  constructor(message: string, options: { retryAfterSeconds: number; cause?: unknown }) {
-    super(message, { cause: options.cause })
-    this.retryAfterSeconds = options.retryAfterSeconds
-  }
-}
+/** After how many seconds a request that failed with this error may be sent again: 503. Undefined: a fault of ours, 500. */
+export type RetryAfterOf = (error: unknown) => number | undefined

@@ -20,7 +20,7 @@ import { type Idempotency, readKey } from '#http/body/idempotency.ts'
 import { findFlaw, readJson } from '#http/body/json-text.ts'
 import type { Check, Validation } from '#http/body/validation.ts'
 import type { Answer, Call, Endpoint } from '#http/endpoint.ts'
-import { InvalidField, NotFound, Unavailable } from '#http/server/ports.ts'
+import { InvalidField, NotFound, type RetryAfterOf } from '#http/server/ports.ts'
 import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 
@@ -33,6 +33,7 @@ export interface Rooms<Services> {
   readonly validation: Validation
   readonly logger: Logger
   readonly sender: Sender
+  readonly retryAfterOf: RetryAfterOf
 }
 
 export interface Prepared {
@@ -186,7 +187,11 @@ function nameField({ field, message }: InvalidField): string {
 }
 
 /** Faults are caught here, once: said in the dialect, logged with the trace id, and nothing internal leaves. */
-export function toRefusal(error: unknown, request: FastifyRequest, logger: Logger): Refusal {
+export function toRefusal(
+  error: unknown,
+  request: FastifyRequest,
+  { logger, retryAfterOf }: Pick<Rooms<never>, 'logger' | 'retryAfterOf'>,
+): Refusal {
   if (error instanceof NotFound) return refuseNotFound()
   if (error instanceof InvalidField) return refuseField(error.field, nameField(error))
   const fields = {
@@ -194,9 +199,10 @@ export function toRefusal(error: unknown, request: FastifyRequest, logger: Logge
     operationId: request.routeOptions.config.prepared?.endpoint.operationId,
     err: error instanceof Error ? error : new Error('something that is not an error was thrown'),
   }
-  if (error instanceof Unavailable) {
+  const retryAfterSeconds = retryAfterOf(error)
+  if (retryAfterSeconds !== undefined) {
     logger.warn(fields, 'unavailable')
-    return refuseUnavailable(error.retryAfterSeconds)
+    return refuseUnavailable(retryAfterSeconds)
   }
   logger.error(fields, 'fault')
   return refuseFault()
@@ -214,14 +220,14 @@ const asProblem = (answered: Answer): Answer => ({
 async function pour(
   reply: FastifyReply,
   answered: Answer,
-  { sender, logger }: Pick<Rooms<never>, 'sender' | 'logger'>,
+  { sender, ...faults }: Pick<Rooms<never>, 'sender' | 'logger' | 'retryAfterOf'>,
 ): Promise<FastifyReply> {
   try {
     return await pourAnswer(reply, answered, sender)
   } catch (error) {
     // Whoever goes away in the middle has its reasons.
     if ((error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE') return reply
-    toRefusal(error, reply.request, logger)
+    toRefusal(error, reply.request, faults)
     return reply
   }
 }
@@ -233,7 +239,7 @@ export function createHandler<Services>(prepared: Prepared, rooms: Rooms<Service
     try {
       outcome = await answerRequest(prepared, request, rooms)
     } catch (error) {
-      outcome = toRefusal(error, request, rooms.logger)
+      outcome = toRefusal(error, request, rooms)
     }
     if (outcome instanceof Refusal) return sendRefusal(reply, { dialect, refusal: outcome }, rooms.sender)
     if (outcome.rest) return pour(reply, outcome, rooms)

@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, answer } from '#http/endpoint.ts'
-import { InvalidField, NotFound, Unavailable } from '#http/server/ports.ts'
-import { createToy, goodBody, settle, shop, type Toy, toyDialects } from '#test/support/toy-http.ts'
+import { InvalidField, NotFound } from '#http/server/ports.ts'
+import {
+  createToy,
+  DatabaseAway,
+  goodBody,
+  settle,
+  shop,
+  type Toy,
+  toyDialects,
+} from '#test/support/toy-http.ts'
 
 let toy: Toy
 let firstHandle: Toy['handle']
@@ -131,7 +139,7 @@ describe('what handlers throw, in every dialect', () => {
   const thrown: readonly [name: string, error: Error, status: number][] = [
     ['NotFound', new NotFound(), 404],
     ['InvalidField', new InvalidField('amount.value', 'too much 4111111111111111'), 400],
-    ['Unavailable', new Unavailable('no database', { retryAfterSeconds: 2 }), 503],
+    ['lost database', new DatabaseAway(), 503],
     ['anything else', new Error('secret internals 4111111111111111'), 500],
   ]
   const cases = thrown.flatMap(([name, error, status]) =>

@@ -22,7 +22,8 @@ import { answerBrokenRequest } from '#http/server/broken-request.ts'
 import { createDrain } from '#http/server/drain.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
-import type { Credentials, KeyStore } from '#http/server/ports.ts'
+import type { Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
+import { addRawRoutes, type RawRoute } from '#http/server/raw-routes.ts'
 import { createAdmission, createHandler, prepareEndpoint, type Rooms, toRefusal } from '#http/server/route.ts'
 import { createSender, type Page, type Sender, sendRefusal } from '#http/server/send.ts'
 import { systemTimers, type Timers } from '#http/server/timers.ts'
@@ -75,9 +76,14 @@ export interface HttpServerOptions<Services> {
   readonly readiness: () => Promise<readonly string[]>
   /** Shown with the readiness: what an operator should look at. */
   readonly readinessDetails?: () => Readonly<Record<string, unknown>>
+  readonly retryAfterOf: RetryAfterOf
+  /** The metrics of all processes behind the port; those of this one unless given. */
+  readonly collectMetrics?: () => Promise<string>
   readonly pages?: Readonly<Record<string, () => Page>>
   /** Pages for people. */
   readonly pageRoutes?: readonly PageRoute[]
+  /** For machines that sign what they send. */
+  readonly rawRoutes?: readonly RawRoute[]
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer }
   /** Says that a proxy ends TLS and which addresses it has; then its word about the caller's address is taken. */
   readonly trustProxy?: boolean | string | string[]
@@ -86,8 +92,12 @@ export interface HttpServerOptions<Services> {
 }
 
 export type HttpServer = FastifyInstance & {
-  /** Stops taking requests, lets those in flight finish, closes. Connections still open at the deadline are cut. */
-  drain(deadlineMs: number): Promise<void>
+  /**
+   * Says that it is leaving (readiness 503, `Connection: close`) and serves on for `serveForMs`, so that a proxy can send
+   * its traffic elsewhere. Then it stops taking requests, lets those in flight finish and closes; connections that are
+   * still open at the deadline are cut.
+   */
+  drain(how: { readonly serveForMs: number; readonly deadlineMs: number }): Promise<void>
 }
 
 /** 1 KiB: a transId of 64 characters, every one of them four percent-encoded bytes, is 768 characters long. */
@@ -144,13 +154,17 @@ const setUp = (request: FastifyRequest): void => {
   request.trace = readTrace(request.headers.traceparent as string | undefined)
 }
 
-function refuseFrameworkError(error: unknown, request: FastifyRequest, logger: Logger): Refusal {
+function refuseFrameworkError(
+  error: unknown,
+  request: FastifyRequest,
+  faults: Pick<HttpServerOptions<never>, 'logger' | 'retryAfterOf'>,
+): Refusal {
   const { code, statusCode } = error as Partial<FastifyError>
   const known = code === undefined ? undefined : frameworkRefusals[code]
   if (known) return known()
   // The connection broke while the body was read; nobody hears this answer, and it is no fault of ours.
   if (statusCode === 400) return refuseField('body', 'The body did not arrive completely.')
-  return toRefusal(error, request, logger)
+  return toRefusal(error, request, faults)
 }
 
 /** Each media type has a scope of its own, in which nothing else is read. The bytes are handed on as they came. */
@@ -234,33 +248,38 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
     validation: createValidation(options),
     logger: options.logger,
     sender,
+    retryAfterOf: options.retryAfterOf,
   }
 }
 
 export async function createHttpServer<Services>(options: HttpServerOptions<Services>): Promise<HttpServer> {
-  const { endpoints, basePath = '/api/v2', logger, metrics, readiness, pages = {}, pageRoutes = [] } = options
+  const { endpoints, basePath = '/api/v2', logger, metrics, readiness, pages = {} } = options
+  const { pageRoutes = [], rawRoutes = [] } = options
+  let leaving = false
   let draining = false
   const secure = options.tls !== undefined || Boolean(options.trustProxy)
-  const sender = createSender({ secure, isDraining: () => draining })
+  const sender = createSender({ secure, isLeaving: () => leaving, isDraining: () => draining })
   const app = createFastify(options, (error, request, reply) => {
     setUp(request)
-    sendRefusal(reply, { dialect: 'customer', refusal: refuseFrameworkError(error, request, logger) }, sender)
+    sendRefusal(
+      reply,
+      { dialect: 'customer', refusal: refuseFrameworkError(error, request, options) },
+      sender,
+    )
   })
   const rooms = createRooms(options, sender)
 
   for (const name of ['trace', 'caller', 'quota', 'arrivedAt']) app.decorateRequest(name, undefined)
   const originPaths = addOriginRoutes(app, {
-    metrics,
-    logger,
-    readiness,
+    ...{ logger, readiness, pages, sender },
     readinessDetails: options.readinessDetails,
-    pages,
-    sender,
+    metricsType: metrics.registry.contentType,
+    collectMetrics: options.collectMetrics ?? (() => metrics.registry.metrics()),
   })
   const routes: Routed[] = [
     ...endpoints.map(({ verb, path, dialect }) => ({ verb, path: basePath + path, dialect })),
     ...originPaths.map(path => ({ verb: 'GET', path, dialect: 'customer' as const })),
-    ...pageRoutes.map(({ verb, path }) => ({ verb, path, dialect: 'customer' as const })),
+    ...[...pageRoutes, ...rawRoutes].map(({ verb, path }) => ({ verb, path, dialect: 'customer' as const })),
   ]
   const answerUnrouted = createUnrouted(routes, sender)
   app.addHook('onRequest', (request, reply, done) => {
@@ -270,16 +289,20 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   })
   app.setErrorHandler((error, request, reply) => {
     const dialect = request.routeOptions.config.prepared?.endpoint.dialect ?? 'customer'
-    const refusal = refuseFrameworkError(error, request, logger)
+    const refusal = refuseFrameworkError(error, request, options)
     return sendRefusal(reply, { dialect, refusal }, sender)
   })
   addAccessLog(app, logger, metrics)
   addEndpoints(app, rooms, { endpoints, basePath })
+  addRawRoutes(app, rawRoutes, rooms)
   addPageRoutes(app, pageRoutes, { sender, logger })
   app.addHook('onListen', async () => rooms.validation.warmUp())
 
   const drain = createDrain(app, options.timers ?? systemTimers)
-  app.decorate('drain', async (deadlineMs: number) => {
+  const timers = options.timers ?? systemTimers
+  app.decorate('drain', async ({ serveForMs, deadlineMs }: Parameters<HttpServer['drain']>[0]) => {
+    leaving = true
+    if (serveForMs > 0) await new Promise<void>(resolve => timers.after(serveForMs, resolve))
     draining = true
     await drain(deadlineMs)
   })

@@ -130,10 +130,12 @@ export interface LogOptions {
   readonly level: string
   /** Standard output unless given. */
   readonly out?: DestinationStream
+  /** Which of several processes behind one port writes this. */
+  readonly worker?: number
 }
 
-export function createLogger({ level, out = standardOutput() }: LogOptions): Logger {
-  return pino(
+export function createLogger({ level, out = standardOutput(), worker }: LogOptions): Logger {
+  const logger = pino(
     {
       level,
       // No process id and host name: whoever collects the lines knows where they come from.
@@ -149,4 +151,5 @@ export function createLogger({ level, out = standardOutput() }: LogOptions): Log
     },
     scrubLines(out),
   )
+  return worker === undefined ? logger : logger.child({ worker })
 }

@@ -12,6 +12,10 @@ export interface Metrics {
   /** An event that nobody is going to hear unless it is replayed. */
   countWebhookFailure(): void
   webhookFailures(): number
+  /** One delivery of a provider: accepted, repeated, forged … */
+  countNotice(verdict: string): void
+  /** One fact of a notice: applied, unmatched, failed … */
+  countNoticeItem(result: string): void
 }
 
 /** Powers of two up to the largest batch that the group commit makes. */
@@ -45,6 +49,18 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     registers,
   })
   let failures = 0
+  const notices = new Counter({
+    name: 'tollgate_notices_total',
+    help: 'Notices that providers delivered, by what became of them.',
+    labelNames: ['verdict'],
+    registers,
+  })
+  const noticeItems = new Counter({
+    name: 'tollgate_notice_items_total',
+    help: 'Facts in notices of providers, by what became of each try to apply them.',
+    labelNames: ['result'],
+    registers,
+  })
   return {
     registry: options.registry,
     countRequest: (operationId, status, seconds) => requests.count(operationId, status, seconds),
@@ -56,5 +72,7 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
       webhookFailures.inc()
     },
     webhookFailures: () => failures,
+    countNotice: verdict => notices.inc({ verdict }),
+    countNoticeItem: result => noticeItems.inc({ result }),
   }
 }

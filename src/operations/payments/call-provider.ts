@@ -21,7 +21,7 @@ export interface Question {
 
 export interface CallContext {
   readonly question: Question
-  readonly engine: Pick<Engine, 'onAlarm'>
+  readonly engine: Pick<Engine, 'onAlarm' | 'isAlive'>
 }
 
 /** How to ask, what decides whether it arrived, and what stands when nothing was heard. */
@@ -54,6 +54,11 @@ async function askOnce<T>(
   send: number,
   { question, engine }: CallContext,
 ): Promise<T> {
+  if (!engine.isAlive()) {
+    const message = `${question.operation} was not sent: this process was cut off and others take over`
+    engine.onAlarm({ code: 'PROCESS_CUT_OFF', message, xId: question.reference })
+    return unheard
+  }
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<T>(resolve => {
     timer = setTimeout(() => resolve(unheard), callTimeoutMs)

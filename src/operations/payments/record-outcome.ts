@@ -21,6 +21,7 @@ import { dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/se
 import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { type Emission, emitEvents } from '#operations/events/emit-event.ts'
+import { isDatabaseLost } from '#operations/lost-database.ts'
 import { answerOperation, type OperationAnswer } from '#operations/payments/answer.ts'
 import { returnTimers } from '#operations/payments/debit-return.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
@@ -41,7 +42,40 @@ export interface OutcomeRecord {
   readonly unattended?: boolean
 }
 
+/**
+ * Writes the outcome. When the database is away the caller gets the error and answers 503, and the outcome is kept in
+ * memory and written once the database is back: what a provider has said must not have to be asked for again.
+ */
 export async function recordOutcome(record: OutcomeRecord, engine: Engine): Promise<OperationAnswer> {
+  try {
+    return await writeOutcome(record, engine)
+  } catch (error) {
+    if (isDatabaseLost(error)) void writeLater(record, engine)
+    throw error
+  }
+}
+
+/** 150 tries two seconds apart: five minutes. After that the inquiry of the next start finds the outcome. */
+const laterTries = 150
+const laterPauseMs = 2_000
+
+async function writeLater(record: OutcomeRecord, engine: Engine): Promise<void> {
+  for (let tried = 0; tried < laterTries; tried += 1) {
+    await engine.clock.waitMs(laterPauseMs)
+    try {
+      await writeOutcome(record, engine)
+      return
+    } catch (error) {
+      if (isDatabaseLost(error)) continue
+      const { payId } = record.payment
+      const message = 'an outcome could not be written after the database came back; an inquiry follows'
+      engine.onAlarm({ code: 'OUTCOME_NOT_WRITTEN', message, payId, xId: record.xId, error })
+      return
+    }
+  }
+}
+
+async function writeOutcome(record: OutcomeRecord, engine: Engine): Promise<OperationAnswer> {
   const { merchant, payment, xId } = record
   const target = { merchantId: payment.merchantId, payId: payment.payId, known: payment }
   const answer = await engine.customerBook.resolveCustomer(payment, knownCustomer =>

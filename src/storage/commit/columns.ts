@@ -106,3 +106,6 @@ export const quoteKey: Columns = [
 ]
 
 export const timerKey: Columns = [...paymentKey, ['x_id', 'uuid'], ['kind', 'text']]
+
+/** The process whose connection this is (see processes/presence.ts); nothing for commands. */
+export const thisProcess = `nullif(current_setting('tollgate.process', true), '')::integer`

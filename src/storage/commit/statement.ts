@@ -19,6 +19,7 @@ import {
   paymentState,
   paymentTerms,
   quoteKey,
+  thisProcess,
   timerKey,
 } from '#storage/commit/columns.ts'
 import {
@@ -128,7 +129,10 @@ const parts = {
       part: 'answered',
       key: operationKey,
       state: operationState,
-      also: ["sent_at = CASE i.state WHEN 'SENT' THEN now() ELSE t.sent_at END"],
+      also: [
+        "sent_at = CASE i.state WHEN 'SENT' THEN now() ELSE t.sent_at END",
+        `process = CASE i.state WHEN 'SENT' THEN ${thisProcess} ELSE t.process END`,
+      ],
     }),
   },
   keyAnswer: {

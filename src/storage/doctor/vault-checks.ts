@@ -19,6 +19,18 @@ export const vaultChecks: readonly Check[] = [
       FROM vault_account v WHERE v.sealed IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_key k
         WHERE k.merchant_id = v.merchant_id AND k.key_version = v.key_version)`,
   },
+  ...[
+    { name: 'secret', table: 'provider_secret', id: 'secret_id', what: 'the secret of a provider account' },
+    { name: 'notice', table: 'provider_notice', id: 'notice_id', what: 'a notice of a provider' },
+    { name: 'evidence', table: 'dispute_file', id: 'file_id', what: 'the evidence in a dispute' },
+  ].map(({ name, table, id, what }) => ({
+    name: `${name}-has-data-key`,
+    sentence: `The data key that sealed ${what} is there.`,
+    broken: `SELECT v.merchant_id, NULL::uuid AS pay_id, NULL::uuid AS x_id,
+        format('${name} %s is sealed with version %s', v.${id}, v.key_version) AS detail
+      FROM ${table} v WHERE v.sealed IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_key k
+        WHERE k.merchant_id = v.merchant_id AND k.key_version = v.key_version)`,
+  })),
   {
     name: 'one-master-key',
     sentence:

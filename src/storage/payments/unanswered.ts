@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { TimerKind } from '#storage/commit/change.ts'
+import { thisProcess } from '#storage/commit/columns.ts'
 import type { Database } from '#storage/database.ts'
 import { createInstallation } from '#storage/installation.ts'
 
@@ -41,6 +42,10 @@ export interface WorkFinder {
   now(): Promise<Date>
   /** Operations that were sent before that time and are still SENT. */
   findOrphans(options: { sentBefore: Date; limit: number }): Promise<readonly Orphan[]>
+  /** Operations that one of these processes has sent and nobody answered. */
+  findOrphansOf(processes: readonly number[], limit: number): Promise<readonly Orphan[]>
+  /** Makes timers claimable again that one of these processes has leased. */
+  releaseTimersOf(processes: readonly number[]): Promise<void>
   /** Says that everything sent before that time is answered or waits on a timer, so that no search goes back further. */
   advanceMark(until: Date): Promise<void>
   /** True while this process is the only gateway on the database; holds a shared claim from then on. */
@@ -109,7 +114,7 @@ export function createWorkFinder(database: Database): WorkFinder {
     async claimTimers({ now, limit, leaseMs, merchantId }) {
       const { rows } = await database.writers.query<ClaimedTimer>({
         name: 'claim_timers',
-        text: `UPDATE timer t SET leased_until = $1::timestamptz + $3 * interval '1 millisecond'
+        text: `UPDATE timer t SET leased_until = $1::timestamptz + $3 * interval '1 millisecond', leased_by = ${thisProcess}
           FROM (SELECT merchant_id, pay_id, x_id, kind FROM timer d
                 WHERE run_at <= $1 AND ($4::text IS NULL OR merchant_id = $4) AND (leased_until IS NULL OR leased_until <= $1)
                   AND NOT EXISTS (SELECT 1 FROM timer e WHERE e.merchant_id = d.merchant_id AND e.pay_id = d.pay_id
@@ -138,6 +143,23 @@ export function createWorkFinder(database: Database): WorkFinder {
         [mark, sentBefore, limit],
       )
       return rows
+    },
+
+    async findOrphansOf(processes, limit) {
+      const mark = (await installation.read(markName)) ?? '-infinity'
+      const { rows } = await database.readers.query<Orphan>(
+        `SELECT merchant_id AS "merchantId", pay_id AS "payId", x_id AS "xId" FROM operation
+         WHERE sent_at >= $1::timestamptz AND process = ANY($2) AND state = 'SENT' ORDER BY sent_at LIMIT $3`,
+        [mark, processes, limit],
+      )
+      return rows
+    },
+
+    async releaseTimersOf(processes) {
+      await database.writers.query(
+        'UPDATE timer SET leased_until = NULL, leased_by = NULL WHERE leased_by = ANY($1) AND leased_until IS NOT NULL',
+        [processes],
+      )
     },
 
     async advanceMark(until) {

@@ -36,13 +36,16 @@ export interface RotationStore {
   close(): Promise<void>
 }
 
-/** Where numbers lie sealed. */
-export type Holding = 'cards' | 'accounts'
+/** Where something lies sealed: numbers first, then the records of sealed-records.ts. */
+export type Holding = 'cards' | 'accounts' | 'secrets' | 'notices' | 'evidence'
 
 const holdings = {
   cards: { table: 'vault_card', id: 'card_id' },
   accounts: { table: 'vault_account', id: 'account_id' },
-} as const
+  secrets: { table: 'provider_secret', id: 'secret_id' },
+  notices: { table: 'provider_notice', id: 'notice_id' },
+  evidence: { table: 'dispute_file', id: 'file_id' },
+} as const satisfies Record<Holding, { readonly table: string; readonly id: string }>
 
 export interface Position {
   readonly merchantId: MerchantId

@@ -1,0 +1,78 @@
+/** What `provider` and `route` read from the command line: `key=value` pairs, secrets from files or standard input, lists. */
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { InvalidArgumentError } from 'commander'
+import { CommandFault, UsageFault } from '#commands/faults.ts'
+
+export type Pairs = Readonly<Record<string, string>>
+
+/** Collects `--set a=b --set c=d`. A name given twice is a slip of the hand and not the wish for the last one. */
+export function collectPair(word: string, known: Pairs = {}): Pairs {
+  const [, name = '', value = ''] = /^([A-Za-z][\w.-]*)=([\s\S]*)$/.exec(word) ?? []
+  if (name === '') throw new InvalidArgumentError('It must look like name=value.')
+  if (Object.hasOwn(known, name)) throw new InvalidArgumentError(`${name} is given twice.`)
+  return { ...known, [name]: value }
+}
+
+/**
+ * Secrets never stand on the command line, where every user of the machine and the shell's history could read them:
+ * `name=@FILE` reads a file, `name=-` standard input.
+ */
+export async function readSecrets(pairs: Pairs = {}): Promise<Pairs> {
+  const fromInput = Object.entries(pairs).filter(([, source]) => source === '-')
+  if (fromInput.length > 1)
+    throw new UsageFault('only one secret can come from standard input; give the others as name=@FILE')
+  const entries: [string, string][] = []
+  for (const [name, source] of Object.entries(pairs)) entries.push([name, await readSecret(name, source)])
+  return Object.fromEntries(entries)
+}
+
+async function readSecret(name: string, source: string): Promise<string> {
+  if (source === '-') return (await text(process.stdin)).trim()
+  if (!source.startsWith('@') || source === '@')
+    throw new UsageFault(
+      `the secret ${name} must come from a file (--secret ${name}=@FILE) or from standard input ` +
+        `(--secret ${name}=-), never from the command line, where others can read it`,
+    )
+  try {
+    return (await readFile(source.slice(1), 'utf8')).trim()
+  } catch (error) {
+    throw new CommandFault(`the file ${source.slice(1)} of the secret ${name} cannot be read`, {
+      cause: error,
+    })
+  }
+}
+
+/** Comma lists; each word is judged by `read`, which returns the stored spelling or undefined. */
+export const parseList =
+  (what: string, read: (word: string) => string | undefined) =>
+  (list: string): readonly string[] => {
+    const words = list
+      .split(',')
+      .map(word => word.trim())
+      .filter(word => word !== '')
+    if (words.length === 0) throw new InvalidArgumentError(`It must name at least one ${what}.`)
+    return words.map(word => {
+      const found = read(word)
+      if (found === undefined) throw new InvalidArgumentError(`"${word}" is no ${what}.`)
+      return found
+    })
+  }
+
+export const parseWhole = (max: number) => (word: string) => {
+  const value = Number(word)
+  if (/^\d{1,15}$/.test(word) && value <= max) return value
+  throw new InvalidArgumentError(`It must be a whole number from 0 to ${max}.`)
+}
+
+/** Columns as wide as their widest cell, the first row being the heading. */
+export function printTable(rows: readonly (readonly string[])[]): void {
+  const widths = rows.reduce<number[]>(
+    (known, row) => row.map((cell, index) => Math.max(known[index] ?? 0, cell.length)),
+    [],
+  )
+  for (const row of rows) {
+    const cells = row.map((cell, index) => cell.padEnd(widths[index] ?? 0))
+    console.log(cells.join('  ').trimEnd())
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * HTTP to providers: kept connections, no redirects, no repetition, a bounded answer. What matters most is what it says
+ * when nothing came back: `unreached` only if the request was certainly never sent, else `lost`. It logs nothing.
+ */
+import type { LookupFunction } from 'node:net'
+import type { Agent, Dispatcher } from 'undici'
+import type { HttpAnswer, HttpRequest, ProviderHttp } from '#connectors/contract-next.ts'
+
+export interface ProviderHttpOptions {
+  /** Resolves names and refuses addresses that may not be called; the system's own resolver unless given. */
+  readonly lookup?: LookupFunction
+}
+
+export interface ProviderHttpPool {
+  /** With hosts: https to these only, `*.` standing for one label. Without: any address. */
+  forHosts(hosts?: readonly string[]): ProviderHttp
+  close(): Promise<void>
+}
+
+/** 1 MiB: a hundred times the longest answer to a payment. More is cut off together with its connection. */
+const answerBytesMax = 1_048_576
+
+/** 10 s: half of what a call may take, so that a host which drops packets is told apart from one that is slow. */
+const connectMs = 10_000
+
+/** 30 s of silence: providers keep idle connections for a minute or more, and a new one costs three round trips. */
+const keepAliveMs = 30_000
+
+/** 128 at once to one host: above what a process can have in flight, below what a provider would call an attack. */
+const connectionsMax = 128
+
+export function createProviderHttp({ lookup }: ProviderHttpOptions = {}): ProviderHttpPool {
+  let opening: Promise<Agent> | undefined
+  // Loaded with the first call: an installation without accounts never needs it.
+  const open = (): Promise<Agent> => {
+    opening ??= import('undici').then(
+      undici =>
+        new undici.Agent({
+          connect: undici.buildConnector({
+            timeout: connectMs,
+            allowH2: false,
+            ...(lookup ? { lookup } : {}),
+          }),
+          connections: connectionsMax,
+          keepAliveTimeout: keepAliveMs,
+          allowH2: false,
+          pipelining: 1,
+          // The caller's signal bounds the whole exchange.
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        }),
+    )
+    return opening
+  }
+  return {
+    forHosts: hosts => ({
+      async exchange(request, signal) {
+        const url = URL.canParse(request.url) ? new URL(request.url) : undefined
+        const refusal = url ? refuseUrl(url, hosts) : 'this is not an address'
+        if (!url || refusal) return { kind: 'unreached', reason: refusal ?? '' }
+        return dispatch(await open(), { url, request, signal })
+      },
+    }),
+    async close() {
+      await (await opening)?.destroy()
+    },
+  }
+}
+
+/** Undefined: the address may be called. */
+function refuseUrl(url: URL, hosts: readonly string[] | undefined): string | undefined {
+  if (url.username !== '' || url.password !== '') return 'an address must not hold credentials'
+  if (hosts === undefined)
+    return /^https?:$/.test(url.protocol) ? undefined : `${url.protocol} is not spoken here`
+  if (url.protocol !== 'https:') return 'providers are called over https only'
+  if (url.port !== '') return `the port ${url.port} is not one of this provider`
+  return hosts.some(host => isHost(url.hostname, host))
+    ? undefined
+    : `${url.hostname} is no host of this provider`
+}
+
+/** `*.` stands for one label: `*-live.example.com` is not a pattern, `*.example.com` is. */
+export function isHost(hostname: string, pattern: string): boolean {
+  if (!pattern.startsWith('*.')) return hostname === pattern
+  const [first = '', ...rest] = hostname.split('.')
+  return first !== '' && rest.join('.') === pattern.slice(2)
+}
+
+interface Exchange {
+  readonly url: URL
+  readonly request: HttpRequest
+  readonly signal: AbortSignal
+}
+
+function dispatch(agent: Agent, { url, request, signal }: Exchange): Promise<HttpAnswer> {
+  const { promise, resolve } = Promise.withResolvers<HttpAnswer>()
+  let controller: Dispatcher.DispatchController | undefined
+  let head: { status: number; headers: Record<string, string> } | undefined
+  let ended = false
+  let bytes = 0
+  const chunks: Buffer[] = []
+
+  const end = (answer: HttpAnswer): void => {
+    if (ended) return
+    ended = true
+    signal.removeEventListener('abort', giveUp)
+    resolve(answer)
+  }
+  /** Undici starts a request when it has a connection to write it to: before that nothing has been sent. */
+  const fail = (reason: string): void =>
+    end(controller ? { kind: 'lost', reason } : { kind: 'unreached', reason })
+  const giveUp = (): void => {
+    fail('no answer in time')
+    controller?.abort(new Error('no answer in time'))
+  }
+  signal.addEventListener('abort', giveUp)
+  if (signal.aborted) giveUp()
+  if (ended) return promise
+
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart(started) {
+      // Given up while the connection was being made: the request is dropped before its first byte.
+      if (ended) return void started.abort(new Error('too late'))
+      controller = started
+    },
+    onResponseStart(_, status, headers) {
+      // 1xx: the answer itself is still to come.
+      if (status >= 200) head = { status, headers: firstValues(headers) }
+    },
+    onResponseData(_, chunk) {
+      bytes += chunk.length
+      if (bytes <= answerBytesMax) return void chunks.push(chunk)
+      end({ kind: 'lost', reason: `the answer is longer than ${answerBytesMax} bytes` })
+      controller?.abort(new Error('the answer is too long'))
+    },
+    onResponseEnd() {
+      if (head) end({ kind: 'answered', ...head, body: Buffer.concat(chunks).toString('utf8') })
+      else fail('the connection ended without an answer')
+    },
+    onResponseError: (_, error) => fail(describe(error)),
+  }
+  const { origin, pathname, search } = url
+  const { verb, headers, body } = request
+  agent.dispatch(
+    { origin, path: `${pathname}${search}`, method: verb, headers: { ...headers }, body },
+    handler,
+  )
+  return promise
+}
+
+const firstValues = (headers: Record<string, string | string[] | undefined>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => {
+      const first = Array.isArray(value) ? value[0] : value
+      return first === undefined ? [] : [[name.toLowerCase(), first]]
+    }),
+  )
+
+/** Codes and names only: an error of the socket never quotes what was sent. */
+function describe(error: Error): string {
+  // Several addresses that all failed are several errors in one without a text of its own.
+  const inner = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
+  const { code } = inner as NodeJS.ErrnoException
+  return code ?? (inner.message || inner.name)
+}

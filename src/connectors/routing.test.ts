@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import type { AccountQuestion } from '#connectors/directory.ts'
+import { findBrandName, findCountryCode, type RouteRule, route } from '#connectors/routing.ts'
+import { findMethod } from '#methods/catalogue.ts'
+
+const method = (type: string) => {
+  const found = findMethod(type)
+  if (!found) throw new Error(`no method ${type}`)
+  return found
+}
+
+const account = (accountId: string, types = ['CARD', 'DIRECTDEBIT'], currencies = ['EUR', 'USD']) => ({
+  accountId,
+  serves: ({ type }: { type: string }, currency: string) =>
+    types.includes(type) && currencies.includes(currency),
+})
+
+const a = account('a')
+const b = account('b')
+const cardsOnly = account('cardsOnly', ['CARD'])
+
+const question = (change: Partial<AccountQuestion> = {}): AccountQuestion => ({
+  method: method('CARD'),
+  amount: { value: 1000, currency: 'EUR' },
+  ...change,
+})
+
+const chosen = (
+  rules: readonly RouteRule[],
+  asked: Partial<AccountQuestion> = {},
+  accounts = [a, b, cardsOnly],
+) => route(question(asked), accounts, rules).map(({ accountId }) => accountId)
+
+test('without rules every account that serves the method, in the order in which they were added', () => {
+  expect(chosen([])).toEqual(['a', 'b', 'cardsOnly'])
+  expect(chosen([], { method: method('DIRECTDEBIT') })).toEqual(['a', 'b'])
+  expect(chosen([], { method: method('PROVIDERP') })).toEqual([])
+  expect(chosen([], { amount: { value: 1, currency: 'JPY' } })).toEqual([])
+})
+
+test('the lowest priority number decides, and equal ones keep their order', () => {
+  const rules = [
+    { accountId: 'a', priority: 20 },
+    { accountId: 'b', priority: 10 },
+    { accountId: 'cardsOnly', priority: 20 },
+  ]
+  expect(chosen(rules)).toEqual(['b', 'a', 'cardsOnly'])
+})
+
+test('an account that several rules name stands once, where it comes first', () => {
+  const rules = [
+    { accountId: 'b', priority: 1 },
+    { accountId: 'a', priority: 2 },
+    { accountId: 'b', priority: 3 },
+  ]
+  expect(chosen(rules)).toEqual(['b', 'a'])
+})
+
+test('a rule for an account that is disabled, gone or does not serve the method is passed over', () => {
+  const rules = [
+    { accountId: 'disabled', priority: 1 },
+    { accountId: 'cardsOnly', priority: 2 },
+    { accountId: 'b', priority: 3 },
+  ]
+  expect(chosen(rules, { method: method('DIRECTDEBIT') })).toEqual(['b'])
+})
+
+test('a payment that no rule matches goes to the accounts in the order in which they were added', () => {
+  expect(chosen([{ accountId: 'b', priority: 1, currencies: ['USD'] }])).toEqual(['a', 'b', 'cardsOnly'])
+})
+
+describe('a rule matches by', () => {
+  const rows: [string, Partial<RouteRule>, Partial<AccountQuestion>, boolean][] = [
+    ['type', { types: ['CARD'] }, {}, true],
+    ['another type', { types: ['DIRECTDEBIT'] }, {}, false],
+    ['one of several types', { types: ['DIRECTDEBIT', 'CARD'] }, {}, true],
+    ['brand in any spelling', { brands: [findBrandName('Visa') ?? ''] }, { brand: 'visa' }, true],
+    ['another brand', { brands: ['visa'] }, { brand: 'mastercard' }, false],
+    ['a brand that is not known yet', { brands: ['visa'] }, {}, false],
+    ['currency', { currencies: ['EUR'] }, {}, true],
+    ['another currency', { currencies: ['USD'] }, {}, false],
+    ['country', { countries: ['DE'] }, { country: 'DE' }, true],
+    ['country in three letters', { countries: ['DE'] }, { country: 'DEU' }, true],
+    ['another country', { countries: ['DE'] }, { country: 'FR' }, false],
+    ['a country that is not known', { countries: ['DE'] }, {}, false],
+    ['the smallest amount', { amountFrom: 1000 }, {}, true],
+    ['less than the smallest amount', { amountFrom: 1001 }, {}, false],
+    ['the largest amount', { amountTo: 1000 }, {}, true],
+    ['more than the largest amount', { amountTo: 999 }, {}, false],
+    ['all of it', { types: ['CARD'], currencies: ['EUR'], amountFrom: 1 }, {}, true],
+    ['all but one', { types: ['CARD'], currencies: ['USD'], amountFrom: 1 }, {}, false],
+  ]
+  test.each(rows)('%s', (_, rule, asked, matches) => {
+    expect(chosen([{ accountId: 'b', priority: 1, ...rule }], asked)[0]).toBe(matches ? 'b' : 'a')
+  })
+})
+
+test('brands and countries have one stored spelling', () => {
+  expect(findBrandName('visa')).toBe(findBrandName('VISA'))
+  expect([findCountryCode('deu'), findCountryCode('de'), findCountryCode('XX')]).toEqual([
+    'DE',
+    'DE',
+    undefined,
+  ])
+})

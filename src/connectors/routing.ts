@@ -1,0 +1,72 @@
+/**
+ * Which accounts may take a payment, and in which order. Pure: rules, the method and what each account can do go in, the
+ * ordered accounts come out. The first one gets the payment; the next is asked only if the first certainly was not reached.
+ */
+import type { AccountQuestion } from '#connectors/directory.ts'
+import { findCardBrand } from '#domain/card-brands.ts'
+import { findCountryByAlpha2, findCountryByAlpha3 } from '#domain/countries.ts'
+import type { Method } from '#methods/rows.ts'
+
+/** What routing needs to know of an enabled account. */
+export interface RoutableAccount {
+  readonly accountId?: string
+  /** Whether the account takes payments by this method in this currency. */
+  serves(method: Method, currency: string): boolean
+}
+
+/** What is absent matches everything. Amounts are inclusive, in the smallest unit. */
+export interface RouteRule {
+  readonly accountId: string
+  readonly types?: readonly string[]
+  readonly brands?: readonly string[]
+  readonly currencies?: readonly string[]
+  readonly countries?: readonly string[]
+  readonly amountFrom?: number
+  readonly amountTo?: number
+  readonly priority: number
+}
+
+/**
+ * The accounts of every matching rule, the lowest priority number first. A payment that no rule matches goes to the
+ * enabled accounts in the order in which they were added.
+ */
+export function route<Account extends RoutableAccount>(
+  question: AccountQuestion,
+  accounts: readonly Account[],
+  rules: readonly RouteRule[],
+): readonly Account[] {
+  const able = accounts.filter(account => account.serves(question.method, question.amount.currency))
+  const matching = rules
+    .filter(rule => matches(rule, question))
+    .sort((a, b) => a.priority - b.priority)
+    .map(({ accountId }) => accountId)
+  if (matching.length === 0) return able
+  const byId = new Map(able.map(account => [account.accountId, account]))
+  return [...new Set(matching)].flatMap(accountId => byId.get(accountId) ?? [])
+}
+
+/** A rule that asks for a brand or country matches no payment whose brand or country is not known. */
+export function matches(rule: RouteRule, { method, brand, amount, country }: AccountQuestion): boolean {
+  return (
+    holds(rule.types, method.type) &&
+    holds(rule.brands, brand && toBrandName(brand)) &&
+    holds(rule.currencies, amount.currency) &&
+    holds(rule.countries, country && toCountryCode(country)) &&
+    amount.value >= (rule.amountFrom ?? 0) &&
+    amount.value <= (rule.amountTo ?? Number.MAX_SAFE_INTEGER)
+  )
+}
+
+const holds = (list: readonly string[] | undefined, value: string | undefined): boolean =>
+  list === undefined || (value !== undefined && list.includes(value))
+
+/** One spelling for each brand; undefined: no brand of that name is known. */
+export const findBrandName = (text: string): string | undefined => findCardBrand(text)?.brand
+
+/** Two letters, from two or three; undefined: no such country. */
+export const findCountryCode = (text: string): string | undefined =>
+  (findCountryByAlpha2(text.toUpperCase()) ?? findCountryByAlpha3(text.toUpperCase()))?.alpha2
+
+const toBrandName = (text: string): string => findBrandName(text) ?? text
+
+const toCountryCode = (text: string): string => findCountryCode(text) ?? text

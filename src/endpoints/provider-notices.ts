@@ -1,0 +1,32 @@
+/** `POST /providers/{accountId}/notices`: where providers tell what happened. Unauthenticated; the connector verifies it. */
+import { NotFound } from '#http/server/ports.ts'
+import type { RawRoute } from '#http/server/raw-routes.ts'
+import { type Inbox, noticeBytesMax, type Verdict } from '#providers/inbox.ts'
+
+export interface NoticeRouteDeps {
+  readonly inbox: Inbox
+  readonly onVerdict: (verdict: Verdict) => void
+  /** Told after the answer, so that what was stored is applied at once. */
+  readonly wake: () => void
+}
+
+const forged = {
+  status: 401,
+  contentType: 'application/json',
+  body: JSON.stringify({ error: 'The signature is missing or wrong.' }),
+}
+
+export const createNoticeRoute = ({ inbox, onVerdict, wake }: NoticeRouteDeps): RawRoute => ({
+  verb: 'POST',
+  path: '/providers/{accountId}/notices',
+  bodyBytesMax: noticeBytesMax,
+  async handle({ params, headers, body, query }) {
+    const received = await inbox.receive(params.accountId ?? '', { headers, body, query })
+    if (received.verdict === 'unknown_account') throw new NotFound()
+    if (received.verdict === 'forged') return forged
+    const { status, body: text, type } = received.answer
+    return { status, contentType: type, body: text }
+  },
+  onTooLarge: () => onVerdict('too_large'),
+  afterAnswer: wake,
+})

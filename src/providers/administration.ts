@@ -1,0 +1,177 @@
+/**
+ * Adding and changing provider accounts and routing rules, for the command line and the console. Settings and secrets are
+ * checked against what the connector declares; secrets are sealed at once and never shown again.
+ */
+import { randomBytes } from 'node:crypto'
+import type { ConnectorDefinition, ConnectorFacts } from '#connectors/contract-next.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import {
+  AccountFault,
+  checkSecretNames,
+  checkSecrets,
+  checkSettings,
+  type Settings,
+} from '#providers/settings.ts'
+import type {
+  AccountRecord,
+  ProviderAccountStore,
+  RuleRecord,
+  SealedSecret,
+} from '#storage/providers/accounts.ts'
+import type { RecordVault } from '#vault/sealed-records.ts'
+
+export interface NewAccount {
+  readonly connector: string
+  readonly name: string
+  readonly settings: Settings
+  readonly secrets: Settings
+}
+
+export interface AccountEdit {
+  readonly name?: string
+  /** An empty value takes the setting away. */
+  readonly settings?: Settings
+  readonly secrets?: Settings
+  readonly enabled?: boolean
+}
+
+export interface ShownAccount extends AccountRecord {
+  readonly noticeUrl: string
+  /** Only their names: the values are never shown. */
+  readonly secrets: readonly string[]
+}
+
+export type NewRule = Omit<RuleRecord, 'ruleId' | 'createdAt'>
+
+export interface ProviderAdministration {
+  add(merchantId: string, account: NewAccount): Promise<ShownAccount>
+  list(merchantId?: string): Promise<readonly ShownAccount[]>
+  find(accountId: string): Promise<ShownAccount>
+  set(accountId: string, edit: AccountEdit): Promise<ShownAccount>
+  remove(accountId: string): Promise<ShownAccount>
+  addRule(merchantId: string, rule: NewRule): Promise<RuleRecord>
+  listRules: ProviderAccountStore['listRules']
+  removeRule(ruleId: string): Promise<void>
+}
+
+export interface AdministrationDeps {
+  readonly environment: 'test' | 'live'
+  readonly definitions: readonly ConnectorDefinition[]
+  readonly store: ProviderAccountStore
+  readonly vault: RecordVault
+  readonly newId: () => string
+  /** Where providers reach us. */
+  readonly origin: () => string
+  readonly onChange?: (merchantId: string) => void
+}
+
+/** Of the connector that takes no real money; live refuses accounts with it. */
+const simulatorName = 'simulator'
+
+export function createProviderAdministration(deps: AdministrationDeps): ProviderAdministration {
+  const { environment, store } = deps
+
+  function factsOf(connector: string): ConnectorFacts {
+    const found = deps.definitions.find(({ facts }) => facts.name === connector)
+    if (!found)
+      throw new AccountFault(
+        `there is no connector "${connector}"; there are ${deps.definitions.map(({ facts }) => facts.name).join(', ')}`,
+      )
+    if (environment === 'live' && connector === simulatorName)
+      throw new AccountFault('the simulator takes no real money and is refused in the live environment')
+    return found.facts
+  }
+
+  async function require(accountId: string): Promise<AccountRecord> {
+    const found = isAccountId(accountId) ? await store.find(accountId) : undefined
+    if (!found)
+      throw new AccountFault(`there is no account "${accountId}"; "tollgate provider list" shows all`)
+    return found
+  }
+
+  const show = async (account: AccountRecord): Promise<ShownAccount> => ({
+    ...account,
+    noticeUrl: noticeUrl(deps.origin(), account.accountId),
+    secrets: (await store.findSecrets(account)).map(({ name }) => name),
+  })
+
+  const sealAll = (merchantId: MerchantId, accountId: string, secrets: Settings): Promise<SealedSecret[]> =>
+    Promise.all(
+      Object.entries(secrets).map(async ([name, value]) => {
+        const secretId = deps.newId()
+        const plain = Buffer.from(JSON.stringify({ accountId, name, value }))
+        return { secretId, name, ...(await deps.vault.seal('provider secret', merchantId, secretId, plain)) }
+      }),
+    )
+
+  async function change(accountId: string, edit: AccountEdit): Promise<ShownAccount> {
+    const account = await require(accountId)
+    const facts = factsOf(account.connector)
+    const settings = edit.settings && withoutEmpty({ ...account.settings, ...edit.settings })
+    if (settings) checkSettings(settings, { facts, environment })
+    if (edit.secrets) checkSecrets(edit.secrets, { facts, environment })
+    const secrets = edit.secrets && (await sealAll(account.merchantId, accountId, edit.secrets))
+    const { name, enabled } = edit
+    if (!(await store.update(account, { name, enabled, settings, secrets })))
+      throw new AccountFault(`the account ${accountId} was changed by somebody else meanwhile; try again`)
+    deps.onChange?.(account.merchantId)
+    return show(await require(accountId))
+  }
+
+  return {
+    async add(merchantId, { connector, name, settings, secrets }) {
+      const facts = factsOf(connector)
+      checkSettings(settings, { facts, environment })
+      checkSecrets(secrets, { facts, environment })
+      checkSecretNames(Object.keys(secrets), { facts, environment })
+      const accountId = `acc_${randomBytes(12).toString('hex')}`
+      const owner = merchantId as MerchantId
+      const account = { merchantId: owner, accountId, connector, name, settings }
+      if (!(await store.insert(account, await sealAll(owner, accountId, secrets))))
+        throw noMerchant(merchantId)
+      deps.onChange?.(merchantId)
+      return show(await require(accountId))
+    },
+    list: async merchantId => Promise.all((await store.list(merchantId)).map(show)),
+    find: async accountId => show(await require(accountId)),
+    set: change,
+    async remove(accountId) {
+      const account = await require(accountId)
+      const shown = await show(account)
+      if (!(await store.remove(account))) {
+        const open = await store.countOpen(account)
+        throw new AccountFault(
+          `the account ${accountId} has ${open} open payments and cannot be removed; "tollgate provider disable" ` +
+            'keeps new ones away until these are finished',
+        )
+      }
+      deps.onChange?.(account.merchantId)
+      return shown
+    },
+    async addRule(merchantId, rule) {
+      const ruleId = deps.newId()
+      if (!(await store.insertRule(merchantId, { ...rule, ruleId })))
+        throw new AccountFault(
+          `the merchant ${merchantId} has no account "${rule.accountId}"; "tollgate provider list" shows all`,
+        )
+      deps.onChange?.(merchantId)
+      return { ...rule, ruleId, createdAt: new Date() }
+    },
+    listRules: store.listRules,
+    async removeRule(ruleId) {
+      if (!/^[0-9a-f]{32}$/.test(ruleId) || !(await store.removeRule(ruleId)))
+        throw new AccountFault(`there is no rule "${ruleId}"; "tollgate route list" shows all`)
+    },
+  }
+}
+
+export const noticeUrl = (origin: string, accountId: string): string =>
+  `${origin}/providers/${accountId}/notices`
+
+export const isAccountId = (text: string): boolean => /^acc_[0-9a-f]{24}$/.test(text)
+
+const noMerchant = (merchantId: string): AccountFault =>
+  new AccountFault(`there is no merchant "${merchantId}"; "tollgate merchant list" shows all`)
+
+const withoutEmpty = (settings: Settings): Settings =>
+  Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''))

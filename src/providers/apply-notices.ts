@@ -1,0 +1,100 @@
+/**
+ * Applies what providers have told, from the inbox. Each item is applied until that has happened: whoever dies in between
+ * leaves its lease to another, and applying something twice has one effect. What fits nothing is tried again, because a
+ * notice may be faster than the answer to the request that it is about.
+ */
+import type { NoticeItem } from '#connectors/contract-next.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import { readStoredItem } from '#providers/inbox.ts'
+import type { ClaimedItem, NoticeStore } from '#storage/providers/notices.ts'
+import type { RecordVault } from '#vault/sealed-records.ts'
+
+/** `unmatched`: nothing of ours fits it, or not yet. */
+export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored'
+
+export type ApplyNotice = (
+  account: { readonly merchantId: MerchantId; readonly accountId: string },
+  item: NoticeItem,
+) => Promise<Applied>
+
+export interface NoticeWorker {
+  /** Applies what is due and returns how many items that were. */
+  runDue(): Promise<number>
+}
+
+export interface NoticeWorkerDeps {
+  readonly store: NoticeStore
+  readonly vault: RecordVault
+  readonly apply: ApplyNotice
+  readonly onApplied: (result: Applied | 'failed') => void
+  readonly onError: (error: unknown) => void
+  /** Between the effect and the mark that it has happened. For tests that let the process die. */
+  readonly testCrash?: (point: 'afterApply') => void | Promise<void>
+}
+
+/** 60 s: longer than applying may take; after a crash the item is visible again. */
+const leaseMs = 60_000
+
+/** 100: finished well within a lease. */
+const chunk = 100
+
+/** 1 s to 5 min, for the answer that comes later than its notice; then hourly, for the payment that comes much later. */
+const retrySeconds = [1, 2, 5, 10, 30, 60, 300, 900]
+const laterSeconds = 3_600
+
+/** By contract raw notices are kept this long. */
+export const keptDays = 90
+
+export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
+  const { store } = deps
+
+  async function read(item: ClaimedItem): Promise<NoticeItem | undefined> {
+    const sealed = await store.findSealed(item)
+    if (!sealed) return undefined
+    const record = { recordId: item.noticeId, ...sealed }
+    const plain = await deps.vault.open('provider notice', item.merchantId, record)
+    return readStoredItem(plain.toString(), item.position)
+  }
+
+  async function runOne(item: ClaimedItem): Promise<void> {
+    const found = await read(item)
+    if (!found) return store.finish(item, 'EXPIRED', 'the raw notice is no longer kept')
+    const result = await deps.apply(item, found)
+    await deps.testCrash?.('afterApply')
+    deps.onApplied(result)
+    if (result === 'unmatched')
+      await store.postpone(item, { state: 'UNMATCHED', afterMs: pauseMs(item.attempt) })
+    else await store.finish(item, states[result])
+  }
+
+  async function runSafely(item: ClaimedItem): Promise<void> {
+    try {
+      await runOne(item)
+    } catch (error) {
+      deps.onApplied('failed')
+      deps.onError(error)
+      const detail = error instanceof Error ? error.message : String(error)
+      // Where even this fails, the lease ends and the item comes back.
+      await store
+        .postpone(item, { state: 'PENDING', afterMs: pauseMs(item.attempt), detail })
+        .catch(deps.onError)
+    }
+  }
+
+  return {
+    async runDue() {
+      const claimed = await store.claim(chunk, leaseMs)
+      const byAccount = Map.groupBy(claimed, ({ accountId }) => accountId)
+      await Promise.all(
+        [...byAccount.values()].map(async items => {
+          for (const item of items) await runSafely(item)
+        }),
+      )
+      return claimed.length
+    },
+  }
+}
+
+const states = { applied: 'APPLIED', repeated: 'REPEATED', ignored: 'IGNORED' } as const
+
+const pauseMs = (attempt: number): number => (retrySeconds[attempt] ?? laterSeconds) * 1_000

@@ -1,0 +1,106 @@
+/** Puts this room together for a running gateway: accounts opened for use, the inbox, and what applies notices. */
+import type { Connector, ConnectorDefinition } from '#connectors/contract-next.ts'
+import { definitions as registered } from '#connectors/registry.ts'
+import { newId } from '#operations/merchants/open-merchants.ts'
+import { type Applied, type ApplyNotice, createNoticeWorker, keptDays } from '#providers/apply-notices.ts'
+import { type AccountDirectory, createDirectory } from '#providers/directory.ts'
+import { createInbox, type Inbox, type InboxDeps, type Verdict } from '#providers/inbox.ts'
+import { openProviderHttp, toolsOf } from '#providers/open-providers.ts'
+import type { Database } from '#storage/database.ts'
+import { createProviderAccountStore } from '#storage/providers/accounts.ts'
+import { createNoticeStore } from '#storage/providers/notices.ts'
+import { createVaultStore } from '#storage/vault/vault-store.ts'
+import { createKeyRing } from '#vault/key-ring.ts'
+import { createRecordVault, type RecordVault } from '#vault/sealed-records.ts'
+
+/** Named gaps between two writes, where tests let the process die. */
+export type NoticeCrashPoint = (point: 'beforeStore' | 'afterStore' | 'afterApply') => void | Promise<void>
+
+export interface ProviderParts {
+  readonly environment: 'test' | 'live'
+  readonly database: Database
+  readonly masterKey: Parameters<typeof createKeyRing>[0]
+  /** Of test merchants without accounts. */
+  readonly simulator?: Connector
+  /** For tests: other providers than the registered ones. */
+  readonly definitions?: readonly ConnectorDefinition[]
+  readonly nowMs: () => number
+  readonly onVerdict: (verdict: Verdict) => void
+  readonly onApplied: (result: Applied | 'failed') => void
+  readonly onError: (error: unknown) => void
+  readonly testCrash?: NoticeCrashPoint
+}
+
+export interface ProviderDesk {
+  readonly directory: AccountDirectory
+  readonly inbox: Inbox
+  readonly vault: RecordVault
+  /** Starts the worker that applies notices; `wake` runs it at once. */
+  startApplying(apply: ApplyNotice): { wake(): void; runDue(): Promise<void>; stop(): Promise<void> }
+  /** Empties notices that are older than they are kept. */
+  expire(): Promise<void>
+  close(): Promise<void>
+}
+
+export function createProviders(parts: ProviderParts): ProviderDesk {
+  const { environment, database, nowMs, testCrash, onVerdict } = parts
+  const definitions = parts.definitions ?? registered
+  const http = openProviderHttp(environment)
+  const vault = createRecordVault(createKeyRing(parts.masterKey, createVaultStore(database)))
+  const notices = createNoticeStore(database)
+  const directory = createDirectory({
+    environment,
+    definitions,
+    store: createProviderAccountStore(database),
+    vault,
+    tools: toolsOf(http, environment),
+    simulator: parts.simulator,
+    nowMs,
+  })
+  const inbox: InboxDeps = { directory, store: notices, vault, newId, onVerdict, testCrash }
+  return {
+    directory,
+    inbox: createInbox(inbox),
+    vault,
+    startApplying: apply =>
+      keepRunning(createNoticeWorker({ ...parts, store: notices, vault, apply }), parts),
+    expire: () => notices.expire(keptDays),
+    close: () => http.close(),
+  }
+}
+
+/** One run at a time; whoever wakes it during a run is heard by the next one. */
+function keepRunning(
+  worker: { runDue(): Promise<number> },
+  { onError }: Pick<ProviderParts, 'onError'>,
+): { wake(): void; runDue(): Promise<void>; stop(): Promise<void> } {
+  let running: Promise<void> | undefined
+  let again = false
+  let stopped = false
+  async function run(): Promise<void> {
+    do {
+      again = false
+      while (!stopped && (await worker.runDue()) > 0);
+    } while (again && !stopped)
+  }
+  function wake(): void {
+    again = true
+    if (running || stopped) return
+    running = run()
+      .catch(onError)
+      .finally(() => {
+        running = undefined
+      })
+  }
+  return {
+    wake,
+    async runDue() {
+      wake()
+      await running
+    },
+    async stop() {
+      stopped = true
+      await running
+    },
+  }
+}

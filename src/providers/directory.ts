@@ -1,0 +1,181 @@
+/**
+ * The provider accounts of merchants, opened for use. What was read is remembered for half a second, so that a payment
+ * costs no extra round trip and a change by another process is seen at once; opened connectors live until their account
+ * changes, so that their connections are used again.
+ */
+import type {
+  Connector,
+  ConnectorDefinition,
+  ConnectorTools,
+  ProviderAccount,
+} from '#connectors/contract-next.ts'
+import type { OpenedAccount, ProviderDirectory } from '#connectors/directory.ts'
+import { type RouteRule, route } from '#connectors/routing.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import { Secret } from '#domain/secret.ts'
+import type { Method } from '#methods/rows.ts'
+import { isAccountId } from '#providers/administration.ts'
+import { labelOf, narrowedTypes, withDefaults } from '#providers/settings.ts'
+import type { AccountRecord, ProviderAccountStore, SealedSecret } from '#storage/providers/accounts.ts'
+import type { RecordVault } from '#vault/sealed-records.ts'
+
+export interface DirectoryDeps {
+  readonly environment: 'test' | 'live'
+  readonly definitions: readonly ConnectorDefinition[]
+  readonly store: ProviderAccountStore
+  readonly vault: RecordVault
+  readonly tools: (definition: ConnectorDefinition) => ConnectorTools
+  /** Of merchants without accounts, in the test environment only. */
+  readonly simulator?: Connector
+  readonly nowMs: () => number
+}
+
+/** As the directory of the engine, and by the account alone for notices, which name no merchant. */
+export interface AccountDirectory extends ProviderDirectory {
+  find(accountId: string): Promise<(OpenedAccount & { readonly record: AccountRecord }) | undefined>
+  /** For accounts that are not stored yet, or that a command opens once. */
+  forget(merchantId: string): void
+}
+
+/** 500 ms: a busy merchant costs two small reads a second, and a person who adds an account need not wait for it. */
+const rememberedMs = 500
+
+/** 10,000 merchants are a few megabytes; then the memory starts anew. */
+const rememberedMax = 10_000
+
+interface Known {
+  readonly accounts: readonly AccountRecord[]
+  readonly rules: readonly RouteRule[]
+  readonly untilMs: number
+}
+
+type Opened = OpenedAccount & {
+  readonly record: AccountRecord
+  serves(method: Method, currency: string): boolean
+}
+
+export function createDirectory(deps: DirectoryDeps): AccountDirectory {
+  const known = new Map<string, Promise<Known>>()
+  const opened = new Map<string, { readonly version: number; readonly opening: Promise<Opened> }>()
+  const definitions = new Map(deps.definitions.map(definition => [definition.facts.name, definition]))
+  const simulator = deps.environment === 'test' ? simulated(deps.simulator) : undefined
+
+  async function read(merchantId: MerchantId): Promise<Known> {
+    const remembered = await known.get(merchantId)
+    if (remembered && remembered.untilMs > deps.nowMs()) return remembered
+    const reading = load(merchantId)
+    if (known.size >= rememberedMax) known.clear()
+    known.set(merchantId, reading)
+    // A failed look-up is not remembered: the next payment asks again.
+    reading.catch(() => known.delete(merchantId))
+    return reading
+  }
+
+  async function load(merchantId: MerchantId): Promise<Known> {
+    const accounts = await deps.store.list(merchantId)
+    const rules = accounts.length === 0 ? [] : await deps.store.listRules(merchantId)
+    return { accounts, rules, untilMs: deps.nowMs() + rememberedMs }
+  }
+
+  function openRecord(record: AccountRecord): Promise<Opened | undefined> {
+    const definition = definitions.get(record.connector)
+    if (!definition) return Promise.resolve(undefined)
+    const last = opened.get(record.accountId)
+    if (last?.version === record.version) return last.opening
+    const opening = openAccount(record, definition, deps)
+    opened.set(record.accountId, { version: record.version, opening })
+    opening.catch(() => opened.delete(record.accountId))
+    return opening
+  }
+
+  async function openEnabled({ accounts }: Known): Promise<readonly Opened[]> {
+    const found = await Promise.all(accounts.filter(({ enabled }) => enabled).map(openRecord))
+    return found.filter(account => account !== undefined)
+  }
+
+  return {
+    async candidates(merchantId, question) {
+      const { accounts, rules, ...rest } = await read(merchantId)
+      if (accounts.length === 0) return simulator ? [simulator] : []
+      return route(question, await openEnabled({ accounts, rules, ...rest }), rules)
+    },
+    async open(merchantId, accountId) {
+      if (accountId === undefined) return simulator
+      const { accounts } = await read(merchantId)
+      // A payment that another process has routed to an account which was added since we looked.
+      const record =
+        accounts.find(account => account.accountId === accountId) ?? (await deps.store.find(accountId))
+      return record?.merchantId === merchantId ? openRecord(record) : undefined
+    },
+    async enabled(merchantId) {
+      const state = await read(merchantId)
+      if (state.accounts.length > 0) return openEnabled(state)
+      return simulator ? [simulator] : []
+    },
+    async find(accountId) {
+      const record = isAccountId(accountId) ? await deps.store.find(accountId) : undefined
+      return record && openRecord(record)
+    },
+    forget(merchantId) {
+      known.delete(merchantId)
+    },
+  }
+}
+
+const simulated = (connector: Connector | undefined): OpenedAccount | undefined =>
+  connector && { connectorName: connector.facts.name, connector, label: () => undefined }
+
+async function openAccount(
+  record: AccountRecord,
+  definition: ConnectorDefinition,
+  deps: DirectoryDeps,
+): Promise<Opened> {
+  const { facts } = definition
+  const { environment } = deps
+  const settings = withDefaults(record.settings, { facts, environment })
+  const { accountId, merchantId, connector: connectorName, name } = record
+  const secrets = await openSecrets(record, deps)
+  const account: ProviderAccount = {
+    accountId,
+    merchantId,
+    connector: connectorName,
+    name,
+    environment,
+    settings,
+    secrets,
+  }
+  const connector = narrow(definition.open(account, deps.tools(definition)), settings)
+  return {
+    record,
+    accountId,
+    connectorName,
+    connector,
+    label: type => labelOf(settings, type) ?? facts.label?.(type),
+    serves: (method, currency) =>
+      facts.exponent(currency) !== undefined && connector.supports(method) !== undefined,
+  }
+}
+
+/** The setting `types` narrows every connector in the same way, so none of them has to know it. */
+function narrow(connector: Connector, settings: ProviderAccount['settings']): Connector {
+  const types = narrowedTypes(settings)
+  if (!types) return connector
+  return {
+    ...connector,
+    supports: method => (types.has(method.type) ? connector.supports(method) : undefined),
+  }
+}
+
+async function openSecrets(
+  { merchantId, accountId }: AccountRecord,
+  { store, vault }: DirectoryDeps,
+): Promise<ProviderAccount['secrets']> {
+  const open = async ({ secretId, name, keyVersion, sealed }: SealedSecret) => {
+    const plain = await vault.open('provider secret', merchantId, { recordId: secretId, keyVersion, sealed })
+    const held: { accountId: string; name: string; value: string } = JSON.parse(plain.toString())
+    if (held.accountId !== accountId || held.name !== name)
+      throw new Error(`the secret ${name} of ${accountId} was sealed for another account`)
+    return [name, new Secret(held.value)] as const
+  }
+  return Object.fromEntries(await Promise.all((await store.findSecrets({ merchantId, accountId })).map(open)))
+}

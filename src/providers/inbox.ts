@@ -1,0 +1,150 @@
+/**
+ * Notices of providers on their way in: verified by the connector, stored sealed with their keys against doubles, and only
+ * then answered. What they say is applied afterwards (apply-notices.ts), so that an answer never waits for it.
+ */
+import { createHash } from 'node:crypto'
+import type { NoticeFact, NoticeItem, RawNotice } from '#connectors/contract-next.ts'
+import type { AccountDirectory } from '#providers/directory.ts'
+import type { NoticeStore } from '#storage/providers/notices.ts'
+import type { RecordVault } from '#vault/sealed-records.ts'
+
+/** 1 MiB: ten times the largest notice of any provider. */
+export const noticeBytesMax = 1_048_576
+
+/** A notice may hold this many items; more is no notice of a provider we know. */
+const itemsMax = 1_000
+
+/** What became of a delivery, as the metric names it. */
+export type Verdict = 'accepted' | 'repeated' | 'forged' | 'unknown_account' | 'too_large'
+
+export type Received =
+  | { readonly verdict: 'unknown_account' }
+  | { readonly verdict: 'forged' }
+  | {
+      readonly verdict: 'accepted' | 'repeated'
+      readonly answer: { readonly status: number; readonly body: string; readonly type: string }
+    }
+
+export interface Inbox {
+  receive(accountId: string, raw: RawNotice): Promise<Received>
+}
+
+export interface InboxDeps {
+  readonly directory: Pick<AccountDirectory, 'find'>
+  readonly store: NoticeStore
+  readonly vault: RecordVault
+  readonly newId: () => string
+  readonly onVerdict: (verdict: Verdict) => void
+  /** Between verification and the commit, and between the commit and the answer. For tests that let the process die. */
+  readonly testCrash?: (point: 'beforeStore' | 'afterStore') => void | Promise<void>
+}
+
+export function createInbox(deps: InboxDeps): Inbox {
+  async function receive(accountId: string, raw: RawNotice): Promise<Received> {
+    const account = await deps.directory.find(accountId)
+    const { connector } = account ?? {}
+    if (!account || !connector?.readNotice) return { verdict: 'unknown_account' }
+    const notice = readSafely(() => connector.readNotice?.(raw))
+    if (notice?.verdict !== 'genuine' || notice.items.length > itemsMax) return { verdict: 'forged' }
+    const { items, answer } = notice
+    await deps.testCrash?.('beforeStore')
+    const { merchantId } = account.record
+    const added = items.length === 0 ? 0 : await store(items)
+    await deps.testCrash?.('afterStore')
+    return { verdict: added > 0 || items.length === 0 ? 'accepted' : 'repeated', answer }
+
+    async function store(facts: readonly NoticeItem[]): Promise<number> {
+      const noticeId = deps.newId()
+      const plain = Buffer.from(writeNotice(raw, facts))
+      const sealed = await deps.vault.seal('provider notice', merchantId, noticeId, plain)
+      return deps.store.insert({
+        merchantId,
+        accountId,
+        noticeId,
+        ...sealed,
+        items: facts.map(({ key, fact }) => ({
+          key: toItemKey(key),
+          kind: describeFact(fact),
+          reference: referenceOf(fact),
+          ignored: fact.kind === 'ignored',
+        })),
+      })
+    }
+  }
+
+  return {
+    async receive(accountId, raw) {
+      const received = await receive(accountId, raw)
+      deps.onVerdict(received.verdict)
+      return received
+    },
+  }
+}
+
+/** A body that makes a connector stumble was not written by its provider. */
+function readSafely<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+/** Keys are the provider's and may be of any length. */
+const toItemKey = (key: string): string =>
+  key.length > 0 && key.length <= 255 && !key.includes('\u0000')
+    ? key
+    : `sha256:${createHash('sha256').update(key).digest('hex')}`
+
+function describeFact(fact: NoticeFact): string {
+  switch (fact.kind) {
+    case 'outcome':
+      return `${fact.operation} ${fact.outcome.kind}`
+    case 'takenBack':
+      return `${fact.operation} taken back`
+    case 'dispute':
+      return `dispute ${fact.dispute.status}`
+    case 'report':
+      return 'report'
+    case 'ignored':
+      return `ignored ${fact.name}`.slice(0, 64)
+    case 'return':
+      return 'return'
+  }
+}
+
+function referenceOf(fact: NoticeFact): string | undefined {
+  if (!('subject' in fact)) return undefined
+  const { reference, transactionId, paymentTransactionId } = fact.subject
+  return (reference ?? transactionId ?? paymentTransactionId)?.slice(0, 255)
+}
+
+/** Headers that prove who sent it are kept; those that could open something are not. */
+const unkept = new Set(['authorization', 'cookie', 'proxy-authorization'])
+
+interface StoredNotice {
+  readonly headers: Readonly<Record<string, string>>
+  /** base64 */
+  readonly body: string
+  readonly items: readonly NoticeItem[]
+}
+
+function writeNotice({ headers, body }: RawNotice, items: readonly NoticeItem[]): string {
+  const kept = Object.entries(headers).filter(([name]) => !unkept.has(name))
+  const stored: StoredNotice = {
+    headers: Object.fromEntries(kept),
+    body: Buffer.from(body).toString('base64'),
+    items,
+  }
+  return JSON.stringify(stored)
+}
+
+/** The names of all members that hold a date. */
+const dates = new Set(['occurredAt', 'evidenceDueBy', 'expiresAt', 'deadline'])
+
+export function readStoredItem(text: string, position: number): NoticeItem | undefined {
+  const revive = (name: string, value: unknown): unknown =>
+    dates.has(name) && typeof value === 'string' ? new Date(value) : value
+  const { items }: StoredNotice = JSON.parse(text, revive)
+  return items[position]
+}

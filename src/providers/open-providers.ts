@@ -1,0 +1,100 @@
+/** Provider accounts for commands that need no server: administration, and one harmless call per account. */
+import type { CheckFinding, ConnectorDefinition, ConnectorTools } from '#connectors/contract-next.ts'
+import { createProviderHttp, type ProviderHttpPool } from '#connectors/http.ts'
+import { definitions } from '#connectors/registry.ts'
+import { newId } from '#operations/merchants/open-merchants.ts'
+import { createProviderAdministration, type ProviderAdministration } from '#providers/administration.ts'
+import { createDirectory } from '#providers/directory.ts'
+import { AccountFault } from '#providers/settings.ts'
+import { openDatabase } from '#storage/database.ts'
+import { createInstallation } from '#storage/installation.ts'
+import { createProviderAccountStore } from '#storage/providers/accounts.ts'
+import { createNoticeStore, type NoticeStore } from '#storage/providers/notices.ts'
+import { createVaultStore } from '#storage/vault/vault-store.ts'
+import { createKeyRing, openDerivedKeys } from '#vault/key-ring.ts'
+import { createRecordVault } from '#vault/sealed-records.ts'
+import { addressPolicies } from '#webhooks/policies.ts'
+import { createResolve, guardLookup } from '#webhooks/resolve.ts'
+
+export interface Providers extends ProviderAdministration {
+  /** One harmless call to the provider, bounded in time. */
+  check(accountId: string): Promise<readonly CheckFinding[]>
+  listNotices: NoticeStore['list']
+}
+
+export interface ProviderOptions {
+  readonly environment: 'test' | 'live'
+  readonly databaseUrl: string
+  readonly masterKey: Parameters<typeof openDerivedKeys>[0]
+  /** Where providers reach us. */
+  readonly origin: string
+}
+
+/** 20 s: what one call to a provider may take at most. */
+const checkMs = 20_000
+
+export async function openProviders(
+  options: ProviderOptions,
+): Promise<{ readonly providers: Providers; close(): Promise<void> }> {
+  const { environment, masterKey } = options
+  let broken: Error | undefined
+  const database = openDatabase(options.databaseUrl, error => {
+    broken = error
+  })
+  const http = openProviderHttp(environment)
+  const close = async (): Promise<void> => {
+    await http.close()
+    await database.close()
+  }
+  try {
+    // Proves that the master key is the right one before anything is sealed with it.
+    await openDerivedKeys(masterKey, createInstallation(database))
+    const store = createProviderAccountStore(database)
+    const vault = createRecordVault(createKeyRing(masterKey, createVaultStore(database)))
+    const origin = () => options.origin
+    const administration = createProviderAdministration({
+      environment,
+      definitions,
+      store,
+      vault,
+      newId,
+      origin,
+    })
+    const tools = toolsOf(http, environment)
+    const directory = createDirectory({ environment, definitions, store, vault, tools, nowMs: Date.now })
+    return {
+      providers: {
+        ...administration,
+        listNotices: createNoticeStore(database).list,
+        async check(accountId) {
+          await administration.find(accountId)
+          const account = await directory.find(accountId)
+          if (!account)
+            throw new AccountFault(`the account ${accountId} names a connector that is not installed`)
+          return account.connector.check(AbortSignal.timeout(checkMs))
+        },
+      },
+      async close() {
+        await close()
+        if (broken) throw broken
+      },
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** In live names must lead to public addresses; in test accounts may be anywhere, loopback included. */
+export const openProviderHttp = (environment: 'test' | 'live'): ProviderHttpPool =>
+  createProviderHttp(
+    environment === 'live' ? { lookup: guardLookup(createResolve(), addressPolicies.live) } : {},
+  )
+
+/** In live a connector reaches its provider's own hosts and no others. */
+export const toolsOf =
+  (http: ProviderHttpPool, environment: 'test' | 'live') =>
+  ({ facts }: ConnectorDefinition): ConnectorTools => ({
+    http: http.forHosts(environment === 'live' ? facts.liveHosts : undefined),
+    nowMs: Date.now,
+  })

@@ -1,0 +1,135 @@
+/**
+ * This process among the others on the database: it has a number, gives a heartbeat, hears of merchants that others have
+ * changed, and finds processes that have fallen silent. One connection of its own does all of it, so that a busy pool
+ * can never make a living process look dead.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+
+export interface Presence {
+  /** The number under which this process sends operations and leases timers. */
+  readonly process: number
+  /**
+   * False when the last heartbeat is so old that the others may have taken over: whoever wakes up from a pause must not
+   * go on as if nothing had happened.
+   */
+  isAlive(): boolean
+  /** Processes that ended or fell silent and whose work has not been taken over yet. */
+  findDead(): Promise<readonly number[]>
+  /** What the dead had left is settled; nobody needs to look again. */
+  forget(dead: readonly number[]): Promise<void>
+  /** Says that this process has ended in order. */
+  close(): Promise<void>
+}
+
+export interface PresenceOptions {
+  readonly onError: (error: unknown) => void
+  /** A merchant, or its keys, was changed by somebody. */
+  readonly onMerchantChange: (merchantId: string) => void
+  readonly beatMs?: number
+}
+
+/** 2 s: four beats fit into the time after which a process counts as dead. */
+const defaultBeatMs = 2_000
+
+/** 8 s: a process that was only slow for a moment is not declared dead, and a take-over still ends within 15 s. */
+const deadAfterMs = 8_000
+
+/** 6 s: two seconds before the others take over, this process stops sending. */
+const aliveForMs = 6_000
+
+const statementTimeoutMs = 3_000
+
+/** 10 s: while a machine starts a database and several processes at once, a connection takes its time. */
+const connectTimeoutMs = 10_000
+
+export async function openPresence(url: string, options: PresenceOptions): Promise<Presence> {
+  const { onError, onMerchantChange, beatMs = defaultBeatMs } = options
+  let client: pg.Client | undefined
+  let closed = false
+  let beatAt = performance.now()
+
+  async function connect(): Promise<pg.Client> {
+    const fresh = new pg.Client({
+      connectionString: url,
+      application_name: 'tollgate presence',
+      connectionTimeoutMillis: connectTimeoutMs,
+      query_timeout: statementTimeoutMs,
+      keepAlive: true,
+    })
+    fresh.on('error', error => {
+      if (client === fresh) client = undefined
+      if (!closed) onError(error)
+    })
+    fresh.on('notification', ({ payload }) => {
+      if (payload) onMerchantChange(payload)
+    })
+    await fresh.connect()
+    await fresh.query('LISTEN tollgate_merchant')
+    return fresh
+  }
+
+  async function ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    client ??= await connect()
+    const asked = client
+    try {
+      return (await asked.query<Row>(text, values)).rows
+    } catch (error) {
+      // A connection that failed once may hang for ever: the next beat opens another one.
+      if (client === asked) client = undefined
+      void asked.end().catch(() => {})
+      throw error
+    }
+  }
+
+  const [row] = await ask<{ process: number }>('INSERT INTO gateway_process DEFAULT VALUES RETURNING process')
+  if (!row) throw new Error('the database gave this process no number')
+  const { process } = row
+
+  async function beat(): Promise<void> {
+    const begunAt = performance.now()
+    const found = await ask(
+      'UPDATE gateway_process SET seen_at = now() WHERE process = $1 RETURNING process',
+      [process],
+    )
+    // Declared dead and forgotten by the others: the number is gone, and so is what was done under it.
+    if (found.length === 0)
+      await ask('INSERT INTO gateway_process (process) OVERRIDING SYSTEM VALUE VALUES ($1)', [process])
+    beatAt = begunAt
+  }
+
+  const stopped = new AbortController()
+  const beating = (async () => {
+    while (!closed) {
+      await delay(beatMs, undefined, { signal: stopped.signal }).catch(() => {})
+      if (!closed) await beat().catch(onError)
+    }
+  })()
+
+  return {
+    process,
+    isAlive: () => performance.now() - beatAt < aliveForMs,
+    async findDead() {
+      const rows = await ask<{ process: number }>(
+        `SELECT process FROM gateway_process WHERE seen_at < now() - $1 * interval '1 millisecond' AND process <> $2`,
+        [deadAfterMs, process],
+      )
+      return rows.map(dead => dead.process)
+    },
+    async forget(dead) {
+      await ask(
+        `DELETE FROM gateway_process WHERE process = ANY($1) AND seen_at < now() - $2 * interval '1 millisecond'`,
+        [dead, deadAfterMs],
+      )
+    },
+    async close() {
+      closed = true
+      stopped.abort()
+      await beating
+      await ask(`UPDATE gateway_process SET seen_at = '-infinity' WHERE process = $1`, [process]).catch(
+        onError,
+      )
+      await client?.end().catch(onError)
+    },
+  }
+}

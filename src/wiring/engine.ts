@@ -1,0 +1,60 @@
+/** Wires the engine and the deliveries of one environment. */
+import { createConnectors } from '#connectors/registry.ts'
+import { createEngine } from '#operations/create-engine.ts'
+import type { Alarm, Engine } from '#operations/engine.ts'
+import type { EndpointBook } from '#operations/events/endpoint-book.ts'
+import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
+import { newId } from '#operations/merchants/open-merchants.ts'
+import type { DeliveryStore } from '#storage/events/deliveries.ts'
+import { addressPolicies } from '#webhooks/policies.ts'
+import { createSender } from '#webhooks/send.ts'
+import type { Parts } from '#wiring/parts.ts'
+import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
+export function createDeliveries(
+  parts: Pick<Parts, 'keys' | 'logger' | 'metrics' | 'clock' | 'options'> & { endpointBook: EndpointBook },
+  store: DeliveryStore,
+): DeliveryWorker {
+  const { keys, logger, metrics, clock, options, endpointBook } = parts
+  return createDeliveryWorker({
+    store,
+    sender: options.sender ?? createSender({ policy: addressPolicies[options.environment] }),
+    openSecret: (owner, sealed) => openWebhookSecret(keys.webhookSecret, owner, sealed),
+    hasEndpoints: () => !endpointBook.isEmpty(),
+    onFailed: ({ merchantId, payId, eventId, endpointId }) => {
+      metrics.countWebhookFailure()
+      logger.error(
+        { code: 'WEBHOOK_FAILED', merchantId, payId, eventId, endpointId },
+        'an event failed for good; only a replay sends it again',
+      )
+    },
+    clock,
+    chance: Math.random,
+    onError: err =>
+      logger.error({ err, component: 'deliver' }, 'a delivery failed on our side; it comes back'),
+  })
+}
+
+export function openEngine(
+  parts: Parts & Pick<Engine, 'pageAddress'> & { endpointBook: EndpointBook },
+): Engine {
+  const { database, metrics, logger, clock, options, faults, keys, pageAddress, onEvents } = parts
+  return createEngine({
+    database,
+    keys,
+    masterKey: options.masterKey,
+    connectors: options.connectors ?? createConnectors(options, faults),
+    clock,
+    newId,
+    pageAddress,
+    onBatch: size => metrics.observeBatch(size),
+    onEvents,
+    endpoints: parts.endpointBook,
+    onOutcome: (operation, outcome) => metrics.countOutcome(operation, outcome),
+    onAlarm: (alarm: Alarm) => {
+      const { code, message, payId, xId, error: err } = alarm
+      logger.error({ code, payId, xId, err }, message)
+    },
+    testCrash: options.testCrash ?? (() => undefined),
+    isAlive: options.isAlive ?? parts.presence.isAlive,
+  })
+}

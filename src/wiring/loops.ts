@@ -1,0 +1,64 @@
+/** What runs again and again in the background of one environment, and how often. */
+import type { Engine } from '#operations/engine.ts'
+import type { DeliveryStore } from '#storage/events/deliveries.ts'
+import type { KeyReader } from '#storage/payments/keys.ts'
+import type { Presence } from '#storage/processes/presence.ts'
+import type { Parts } from '#wiring/parts.ts'
+import type { NoticeWork } from '#wiring/providers.ts'
+import { type Loop, startLoop } from '#workers/loop.ts'
+import type { SettleWorker } from '#workers/settle.ts'
+import type { TimerWorker } from '#workers/timers.ts'
+
+/** 1 s: an inquiry is due 10 s after its operation at the earliest; nobody notices one second. */
+const duePauseMs = 1_000
+
+/** 30 s: what a neighbour of an older release left waits 90 s anyway. */
+const abandonedPauseMs = 30_000
+
+/** 2 s: with the 8 s after which a process counts as dead, its work is taken over within 15 s. */
+const takeOverPauseMs = 2_000
+
+/** 10 min: keys live for 30 days; a few minutes more harm nobody. */
+const reapPauseMs = 600_000
+
+/** 10 s: often enough for a graph of how far deliveries lag behind. */
+const lagPauseMs = 10_000
+
+export interface BackgroundWork
+  extends Pick<Parts, 'logger' | 'metrics' | 'clock' | 'onEvents' | 'presence'> {
+  readonly engine: Engine
+  readonly timerWorker: TimerWorker
+  readonly settleWorker: SettleWorker
+  readonly deliveryStore: DeliveryStore
+  readonly keyReader: KeyReader
+  readonly quotes: { reap(): Promise<unknown> }
+  readonly notices: NoticeWork
+}
+
+export function startLoops(work: BackgroundWork): readonly Loop[] {
+  const { logger, metrics, clock, onEvents, presence, engine, timerWorker, settleWorker } = work
+  const start = (name: string, run: () => Promise<unknown>, pauseMs: number): Loop =>
+    startLoop(run, pauseMs, err =>
+      logger.error({ err, component: name }, 'background work failed; it goes on'),
+    )
+  const measureLag = async () =>
+    metrics.setWebhookLag(await work.deliveryStore.readLagSeconds(new Date(clock.nowMs())))
+  return [
+    start('timers', () => timerWorker.runAllDue(), duePauseMs),
+    start('settle', () => settleWorker.recoverAbandoned(), abandonedPauseMs),
+    start('take over', () => takeOver(presence, settleWorker), takeOverPauseMs),
+    start('reap keys', () => work.keyReader.reap(), reapPauseMs),
+    start('delete unused numbers', () => engine.customers.deleteUnused(), reapPauseMs),
+    start('reap quotes', () => work.quotes.reap(), reapPauseMs),
+    start('deliver', async () => onEvents(), duePauseMs),
+    start('webhook lag', measureLag, lagPauseMs),
+    start('apply notices', async () => work.notices.wake(), duePauseMs),
+    start('expire notices', () => work.notices.expire(), reapPauseMs),
+  ]
+}
+
+/** What a process that fell silent had under way is settled by whoever notices first; a second look changes nothing. */
+async function takeOver(presence: Presence, settleWorker: SettleWorker): Promise<void> {
+  const dead = await presence.findDead()
+  if (dead.length > 0 && (await settleWorker.takeOver(dead))) await presence.forget(dead)
+}

@@ -1,0 +1,72 @@
+/** What one environment is wired from: the options of an embedder, and the parts that the wiring hands around. */
+
+import type { ConnectorDefinition } from '#connectors/contract-next.ts'
+import type { Connectors } from '#connectors/registry.ts'
+import type { FaultBook } from '#connectors/simulator/faults.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import type { Logger } from '#http/telemetry/log.ts'
+import type { Metrics } from '#http/telemetry/metrics.ts'
+import type { StoredMethods } from '#operations/customers/stored-methods.ts'
+import type { Clock, CrashPoint } from '#operations/engine.ts'
+import type { ApplyNotice } from '#providers/apply-notices.ts'
+import type { NoticeCrashPoint } from '#providers/create-providers.ts'
+import type { Database } from '#storage/database.ts'
+import type { MerchantStore } from '#storage/merchants.ts'
+import type { Presence } from '#storage/processes/presence.ts'
+import type { DerivedKeys } from '#vault/key-ring.ts'
+import type { MasterKey, MasterRing } from '#vault/master-key.ts'
+import type { Sender } from '#webhooks/send.ts'
+
+export interface GatewayOptions {
+  readonly environment: 'test' | 'live'
+  /** A database that has been migrated. */
+  readonly databaseUrl: string
+  /** One key, or a ring that is asked again when a key is not known: the master key may be changed meanwhile. */
+  readonly masterKey: MasterKey | MasterRing
+  readonly listen?: { readonly host: string; readonly port: number }
+  readonly tls?: { readonly cert: string; readonly key: string }
+  readonly trustedProxy?: boolean
+  /** The origin others see; the listening address unless given. */
+  readonly publicUrl?: string
+  readonly logLevel?: string
+  readonly logDestination?: { write(line: string): void }
+  /** For tests and embedders: other time, other providers, a process that dies at a named point. */
+  readonly clock?: Clock
+  readonly connectors?: Connectors
+  readonly testCrash?: CrashPoint
+  /** Two decimals: what a quote in the cardholder's currency has on top of the published rate. 3.00 unless given. */
+  readonly dccMarkup?: string
+  /** How long the simulator takes to answer; 0 unless given. There is none in live. */
+  readonly simulatorLatencyMs?: number
+  /** Customers' stored cards, for the account updater; none unless given. */
+  readonly storedMethods?: StoredMethods
+  readonly sender?: Sender
+  /** Which of several processes behind one port this is; alone unless given. */
+  readonly worker?: number
+  /** The metrics of all processes behind the port; those of this one unless given. */
+  readonly collectMetrics?: () => Promise<string>
+  /** For tests and embedders: other connectors than the registered ones, and what is done with their notices. */
+  readonly definitions?: readonly ConnectorDefinition[]
+  readonly applyNotice?: ApplyNotice
+  readonly noticeCrash?: NoticeCrashPoint
+  /** For tests: how long a silent database is waited for. */
+  readonly databaseSilenceMs?: number
+  /** For tests: whether this process still counts as alive. */
+  readonly isAlive?: () => boolean
+}
+
+export interface Parts {
+  readonly database: Database
+  readonly keys: DerivedKeys
+  readonly metrics: Metrics
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly options: GatewayOptions
+  readonly faults: FaultBook
+  /** Told when a commit held events. */
+  readonly onEvents: () => void
+  readonly presence: Presence
+}
+
+export const findMerchantIn = (store: MerchantStore) => async (merchantId: MerchantId) =>
+  (await store.find(merchantId))?.merchant

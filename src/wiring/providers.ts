@@ -1,0 +1,61 @@
+/** Wires the provider accounts of one environment: the directory, the inbox of notices and what applies them. */
+import { createNoticeRoute } from '#endpoints/provider-notices.ts'
+import type { RawRoute } from '#http/server/raw-routes.ts'
+import type { ApplyNotice } from '#providers/apply-notices.ts'
+import { createProviders, type ProviderDesk } from '#providers/create-providers.ts'
+import type { Parts } from '#wiring/parts.ts'
+
+type ProviderWiring = Pick<Parts, 'database' | 'metrics' | 'logger' | 'clock' | 'options'>
+
+export function openProviderDesk({
+  database,
+  metrics,
+  logger,
+  clock,
+  options,
+}: ProviderWiring): ProviderDesk {
+  return createProviders({
+    environment: options.environment,
+    database,
+    masterKey: options.masterKey,
+    definitions: options.definitions,
+    nowMs: clock.nowMs,
+    onVerdict: verdict => metrics.countNotice(verdict),
+    onApplied: result => metrics.countNoticeItem(result),
+    onError: err => logger.error({ err, worker: 'notices' }, 'a notice was not applied; it comes back'),
+    testCrash: options.noticeCrash,
+  })
+}
+
+export interface NoticeWork {
+  readonly route: RawRoute
+  wake(): void
+  /** Resolves when everything that is due has been tried. */
+  runDue(): Promise<void>
+  /** Raw notices are kept for 90 days. */
+  expire(): Promise<void>
+  stop(): Promise<void>
+}
+
+export function startNotices(
+  desk: ProviderDesk,
+  apply: ApplyNotice,
+  { metrics }: Pick<Parts, 'metrics'>,
+): NoticeWork {
+  const worker = desk.startApplying(apply)
+  const route = createNoticeRoute({
+    inbox: desk.inbox,
+    onVerdict: verdict => metrics.countNotice(verdict),
+    wake: worker.wake,
+  })
+  return {
+    route,
+    wake: worker.wake,
+    runDue: worker.runDue,
+    expire: () => desk.expire(),
+    async stop() {
+      await worker.stop()
+      await desk.close()
+    },
+  }
+}

@@ -1,0 +1,115 @@
+/** Wires the HTTP server of one environment: endpoints, pages, credentials, the API reference. */
+import type { MerchantId } from '#domain/ids.ts'
+import { webhooks } from '#endpoints/events/webhook-examples.ts'
+import { endpoints } from '#endpoints/index.ts'
+import type { Services, TestTools } from '#endpoints/services.ts'
+import { createAccessTokens } from '#http/authentication/access-token.ts'
+import { createIssueToken } from '#http/authentication/issue-token.ts'
+import { createFailedLogins } from '#http/authentication/rate-limit.ts'
+import { about } from '#http/reference/about.ts'
+import { buildOpenApi } from '#http/reference/openapi.ts'
+import { referencePages } from '#http/reference/pages.ts'
+import type { RawRoute } from '#http/server/raw-routes.ts'
+import { createHttpServer, type HttpServer } from '#http/server/server.ts'
+import { storedMethodsOf } from '#operations/customers/stored-methods.ts'
+import type { Engine } from '#operations/engine.ts'
+import { createLookUps } from '#operations/look-ups.ts'
+import { retryAfterOf } from '#operations/lost-database.ts'
+import { rememberMerchants } from '#operations/merchants/remembered-merchants.ts'
+import { createPageRoutes } from '#pages/routes.ts'
+import { formats } from '#schemas/formats.ts'
+import { createEndpointStore } from '#storage/events/endpoints.ts'
+import { createEventStore } from '#storage/events/events.ts'
+import type { MerchantStore } from '#storage/merchants.ts'
+import type { KeyReader } from '#storage/payments/keys.ts'
+import type { PageTokens } from '#vault/page-token.ts'
+import { findMerchantIn, type Parts } from '#wiring/parts.ts'
+export async function createServer(
+  parts: Parts & {
+    merchants: MerchantStore
+    engine: Engine
+    changes: Set<(merchantId: string) => void>
+    keyReader: KeyReader
+    testTools: TestTools
+    pageTokens: PageTokens
+    rawRoutes: readonly RawRoute[]
+  },
+): Promise<HttpServer> {
+  const { keys, merchants, engine, metrics, logger, clock, options, changes, database, testTools } = parts
+  const { environment } = options
+  const credentials = {
+    find: (merchantId: string) => merchants.find(merchantId),
+    findByKeyHash: (keyHash: string) => merchants.findByKeyHash(keyHash),
+    onChange: (listener: (merchantId: string) => void) => void changes.add(listener),
+  }
+  const nowMs = clock.nowMs
+  const accessTokens = createAccessTokens({
+    key: keys.accessToken,
+    issuer: 'tollgate',
+    audience: `tollgate ${environment}`,
+    nowMs,
+  })
+  const issueToken = createIssueToken({
+    credentials,
+    pepper: keys.apiKey,
+    accessTokens,
+    failedTokenRequests: createFailedLogins({ nowMs }),
+    findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
+  })
+  const events = {
+    store: createEventStore(database),
+    endpoints: createEndpointStore(database),
+    onEvents: parts.onEvents,
+  }
+  const services: Services = {
+    environment,
+    engine,
+    issueToken,
+    testTools,
+    events,
+    lookUps: createLookUps(database, {
+      ...options,
+      storedMethods: options.storedMethods ?? storedMethodsOf(engine.storedMethods),
+    }),
+  }
+  // In live the levers of the test environment do not exist: their paths are unknown ones.
+  const served = endpoints.filter(({ testOnly }) => environment === 'test' || !testOnly)
+  // Only the address is not known before the port is open, so the pages are made when first asked for.
+  let server: HttpServer | undefined
+  const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
+  const describe = () =>
+    buildOpenApi({ ...about, endpoints: served, webhooks, baseUrl: `${origin()}/api/v2` })
+  server = await createHttpServer({
+    endpoints: served,
+    services,
+    credentials,
+    pepper: keys.apiKey,
+    accessTokens,
+    keyStore: parts.keyReader,
+    fingerprintKey: keys.fingerprint,
+    formats,
+    logger,
+    metrics,
+    readiness: async () => {
+      await database.ping()
+      return []
+    },
+    readinessDetails: () => ({ webhookFailures: metrics.webhookFailures() }),
+    retryAfterOf,
+    collectMetrics: options.collectMetrics,
+    pages: referencePages(describe),
+    rawRoutes: parts.rawRoutes,
+    pageRoutes: createPageRoutes({
+      engine,
+      lookUps: services.lookUps,
+      environment,
+      findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
+      pageTokens: parts.pageTokens,
+      secure: options.tls !== undefined || options.trustedProxy === true,
+    }),
+    tls: options.tls,
+    trustProxy: options.trustedProxy,
+    nowMs,
+  })
+  return server
+}

@@ -1,0 +1,226 @@
+/** `provider` and `route` as operators use them: what is printed, what is refused by name, what is stored. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
+import { tollgate } from '#test/support/command-line.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { queryRows } from '#test/support/invariants.ts'
+
+let database: TestDatabase
+let commands: CommandsHere
+let merchantId: string
+beforeAll(async () => {
+  database = await createTestDatabase()
+  commands = commandsHere(database.url, { TOLLGATE_PUBLIC_URL: 'https://pay.example' })
+  merchantId = (await commands.json('merchant', 'create', '--name', 'Shop')).merchantId
+})
+afterAll(async () => {
+  commands.remove()
+  await database.drop()
+})
+
+const add = (name: string, ...more: string[]) =>
+  commands.json('provider', 'add', merchantId, '--connector', 'simulator', '--name', name, ...more)
+
+test('an account is added, listed, shown, changed, disabled, enabled, checked and removed', async () => {
+  const added = await add('First')
+  expect(Object.keys(added)).toEqual(['accountId', 'connector', 'name', 'noticeUrl'])
+  expect(added).toEqual({
+    accountId: expect.stringMatching(/^acc_[0-9a-f]{24}$/),
+    connector: 'simulator',
+    name: 'First',
+    noticeUrl: `https://pay.example/providers/${added.accountId}/notices`,
+  })
+  const { accountId } = added
+  const listed = { ...added, merchantId, enabled: true, settings: {}, secrets: [] }
+  expect(await commands.json('provider', 'list', merchantId)).toMatchObject([listed])
+  expect(await commands.json('provider', 'list')).toMatchObject([listed])
+  expect(await commands.json('provider', 'show', accountId)).toMatchObject(listed)
+  const changed = await commands.json(
+    ...['provider', 'set', accountId, '--name', 'Renamed', '--set', 'types=CARD,PROVIDERP'],
+    ...['--set', 'labels.PROVIDERP=PayPal', '--set', 'baseUrl=http://127.0.0.1:9'],
+  )
+  expect(changed).toMatchObject({
+    name: 'Renamed',
+    settings: { types: 'CARD,PROVIDERP', 'labels.PROVIDERP': 'PayPal', baseUrl: 'http://127.0.0.1:9' },
+  })
+  expect((await commands.json('provider', 'set', accountId, '--set', 'baseUrl=')).settings).toEqual({
+    types: 'CARD,PROVIDERP',
+    'labels.PROVIDERP': 'PayPal',
+  })
+  expect(await commands.json('provider', 'disable', accountId)).toMatchObject({ enabled: false })
+  expect(await commands.json('provider', 'enable', accountId)).toMatchObject({ enabled: true })
+  expect(await commands.json('provider', 'check', accountId)).toMatchObject({ accountId, ok: true })
+  expect(await commands.json('provider', 'remove', accountId)).toMatchObject({ accountId })
+  expect(await commands.json('provider', 'list', merchantId)).toEqual([])
+})
+
+test('rules are added, listed in order of priority and removed', async () => {
+  const [{ accountId: a }, { accountId: b }] = [await add('A'), await add('B')]
+  const rule = (...words: string[]) => commands.json('route', 'add', merchantId, ...words)
+  const late = await rule('--account', a)
+  const early = await rule(
+    ...[
+      '--account',
+      b,
+      '--types',
+      'CARD',
+      '--brands',
+      'visa',
+      '--currencies',
+      'eur,USD',
+      '--countries',
+      'deu,FR',
+    ],
+    ...['--amount-from', '100', '--amount-to', '5000', '--priority', '1'],
+  )
+  expect(early).toMatchObject({
+    merchantId,
+    accountId: b,
+    types: ['CARD'],
+    brands: ['visa'],
+    currencies: ['EUR', 'USD'],
+    countries: ['DE', 'FR'],
+    amountFrom: 100,
+    amountTo: 5000,
+    priority: 1,
+  })
+  expect(late).toMatchObject({ accountId: a, types: null, brands: null, amountFrom: null, priority: 100 })
+  const ids = async () =>
+    (await commands.json('route', 'list', merchantId)).map(({ ruleId }: { ruleId: string }) => ruleId)
+  expect(await ids()).toEqual([early.ruleId, late.ruleId])
+  await commands.json('route', 'remove', early.ruleId)
+  expect(await ids()).toEqual([late.ruleId])
+  // The rules of an account go with it.
+  await commands.json('provider', 'remove', a)
+  expect(await ids()).toEqual([])
+  await commands.json('provider', 'remove', b)
+})
+
+const refusals: [string, string[], number, string][] = [
+  [
+    'an unknown connector',
+    ['provider', 'add', 'M', '--connector', 'nobody', '--name', 'x'],
+    1,
+    'there is no connector "nobody"',
+  ],
+  [
+    'an unknown setting',
+    ['provider', 'add', 'M', '--connector', 'simulator', '--name', 'x', '--set', 'key=1'],
+    1,
+    'simulator has no setting "key"',
+  ],
+  [
+    'a setting without a value',
+    ['provider', 'add', 'M', '--connector', 'simulator', '--name', 'x', '--set', 'key'],
+    2,
+    'name=value',
+  ],
+  [
+    'an unknown secret',
+    ['provider', 'add', 'M', '--connector', 'simulator', '--name', 'x', '--secret', 'key=@FILE'],
+    1,
+    'simulator has no secret "key"',
+  ],
+  [
+    'a secret on the command line',
+    ['provider', 'add', 'M', '--connector', 'simulator', '--name', 'x', '--secret', 'key=hunter2'],
+    2,
+    'never from the command line',
+  ],
+  [
+    'a secret file that is not there',
+    ['provider', 'add', 'M', '--connector', 'simulator', '--name', 'x', '--secret', 'key=@/nowhere/x'],
+    1,
+    '/nowhere/x of the secret key cannot be read',
+  ],
+  [
+    'two secrets from standard input',
+    ['provider', 'add', 'M', '--connector', 'simulator', '--name', 'x', '--secret', 'a=-', '--secret', 'b=-'],
+    2,
+    'only one secret can come from standard input',
+  ],
+  [
+    'an unknown merchant',
+    ['provider', 'add', 'mer_0', '--connector', 'simulator', '--name', 'x'],
+    1,
+    'there is no merchant "mer_0"',
+  ],
+  [
+    'an unknown account',
+    ['provider', 'show', 'acc_000000000000000000000000'],
+    1,
+    'there is no account "acc_000000000000000000000000"',
+  ],
+  ['something that is no account', ['provider', 'disable', "'; DROP"], 1, 'there is no account'],
+  ['nothing to set', ['provider', 'set', 'acc_000000000000000000000000'], 2, 'nothing to set'],
+  [
+    'a rule for a foreign account',
+    ['route', 'add', 'M', '--account', 'acc_000000000000000000000000'],
+    1,
+    'has no account',
+  ],
+  [
+    'an unknown method',
+    ['route', 'add', 'M', '--account', 'a', '--types', 'CARD,CASHH'],
+    2,
+    '"CASHH" is no payment method',
+  ],
+  [
+    'an unknown currency',
+    ['route', 'add', 'M', '--account', 'a', '--currencies', 'XYZ'],
+    2,
+    '"XYZ" is no currency',
+  ],
+  [
+    'an amount that is none',
+    ['route', 'add', 'M', '--account', 'a', '--amount-from', '1.5'],
+    2,
+    'whole number',
+  ],
+  [
+    'amounts in the wrong order',
+    ['route', 'add', 'M', '--account', 'a', '--amount-from', '2', '--amount-to', '1'],
+    2,
+    'must not be above',
+  ],
+  ['an unknown rule', ['route', 'remove', 'x'], 1, 'there is no rule "x"'],
+]
+
+test.each(refusals)('%s is refused in one sentence', async (_, words, code, sentence) => {
+  const file = commands.file('secret', 'hunter2')
+  const filled = words.map(word => (word === 'M' ? merchantId : word.replace('@FILE', `@${file}`)))
+  const refused = await commands.run(...filled)
+  expect(refused).toMatchObject({ code, stdout: '' })
+  expect(refused.stderr).toContain(sentence)
+  expect(refused.stderr).not.toContain('hunter2')
+  expect(await commands.json('provider', 'list', merchantId)).toEqual([])
+})
+
+test('an account with open payments cannot be removed', async () => {
+  const { accountId } = await add('Busy')
+  await queryRows(
+    database.url,
+    `INSERT INTO payment (merchant_id, pay_id, kind, trans_id, method, integration_type, status, live, currency, amount,
+       authorized, capturing, captured, reversing, reversed, refunding, refunded, capture_percent, capture_method,
+       closed_for_capture, details, event_sequence, created_at, updated_at, version, provider_account)
+     VALUES ('${merchantId}', gen_random_uuid(), 'PAYMENT', 't1', 'CARD', 'DIRECT', 'AUTHORIZED', true, 'EUR', 100, 100, 0, 0,
+       0, 0, 0, 0, 100, 'MANUAL', false, '{}', 0, now(), now(), 1, '${accountId}')`,
+  )
+  const refused = await commands.run('provider', 'remove', accountId)
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('has 1 open payments') })
+  await queryRows(database.url, `UPDATE payment SET status = 'OK', captured = 100`)
+  expect(await commands.run('provider', 'remove', accountId)).toMatchObject({ code: 0 })
+})
+
+test('live refuses the simulator and other hosts than the provider’s', async () => {
+  const env = {
+    TOLLGATE_ENV: 'live',
+    TOLLGATE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    DATABASE_URL: database.url,
+    TOLLGATE_TRUSTED_PROXY: 'true',
+    TOLLGATE_PUBLIC_URL: 'https://pay.example',
+  }
+  const words = ['provider', 'add', merchantId, '--connector', 'simulator', '--name', 'x']
+  const refused = await tollgate(words, env)
+  expect(refused).toMatchObject({ code: 1, stdout: '' })
+})

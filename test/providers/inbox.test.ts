@@ -1,0 +1,251 @@
+/** Notices of providers over HTTP: forged, repeated, huge, early and late ones, and a process that dies in between. */
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { NoticeItem } from '#connectors/contract-next.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import { createProviderAdministration } from '#providers/administration.ts'
+import type { Applied, ApplyNotice } from '#providers/apply-notices.ts'
+import { openDatabase } from '#storage/database.ts'
+import { createProviderAccountStore } from '#storage/providers/accounts.ts'
+import { createVaultStore } from '#storage/vault/vault-store.ts'
+import { commandsHere } from '#test/support/command-here.ts'
+import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+import { tell, tellingProvider } from '#test/support/telling-provider.ts'
+import { createKeyRing } from '#vault/key-ring.ts'
+import { toMasterKey } from '#vault/master-key.ts'
+import { createRecordVault } from '#vault/sealed-records.ts'
+
+const secret = 'a word that only the provider knows'
+
+let gateway: TestGateway
+let account: { accountId: string; merchantId: MerchantId }
+/** What was applied, in order, and what trying says of each key until the test says otherwise. */
+let applied: string[]
+let answers: Record<string, Applied | Error>
+let crashAt: string | undefined
+
+const apply: ApplyNotice = async ({ accountId }, { key }) => {
+  expect(accountId).toBe(account.accountId)
+  applied.push(key)
+  const answer = answers[key] ?? 'applied'
+  if (answer instanceof Error) throw answer
+  return answer
+}
+
+const options = {
+  definitions: [tellingProvider],
+  applyNotice: apply,
+  noticeCrash: (point: string) => {
+    if (point === crashAt) throw new Error(`died ${point}`)
+  },
+}
+
+beforeAll(async () => {
+  gateway = await startTestGateway(options)
+  account = await addAccount(gateway)
+})
+afterAll(() => gateway.stop())
+beforeEach(() => {
+  applied = []
+  answers = {}
+  crashAt = undefined
+})
+
+async function addAccount({ databaseUrl, merchantId }: TestGateway) {
+  const database = openDatabase(databaseUrl, () => undefined)
+  const masterKey = toMasterKey(masterKeyOf(databaseUrl), 'the test key')
+  try {
+    return await createProviderAdministration({
+      environment: 'test',
+      definitions: [tellingProvider],
+      store: createProviderAccountStore(database),
+      vault: createRecordVault(createKeyRing(masterKey, createVaultStore(database))),
+      newId: () => randomBytes(16).toString('hex'),
+      origin: () => gateway.url,
+    }).add(merchantId, { connector: 'telling', name: 'T', settings: {}, secrets: { word: secret } })
+  } finally {
+    await database.close()
+  }
+}
+
+const item = (key: string, more: Partial<NoticeItem> = {}): NoticeItem => ({
+  key,
+  fact: {
+    kind: 'dispute',
+    subject: { transactionId: `tx-${key}` },
+    dispute: {
+      providerDisputeId: key,
+      stage: 'CHARGEBACK',
+      status: 'OPEN',
+      amount: { value: 1, currency: 'EUR' },
+      reasonCode: '10.4',
+      reasonGroup: 'FRAUD',
+    },
+  },
+  ...more,
+})
+
+async function deliver(body: string | Uint8Array, accountId = account.accountId) {
+  const response = await fetch(`${gateway.url}/providers/${accountId}/notices`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: body as string,
+  })
+  return { status: response.status, text: await response.text() }
+}
+
+const states = async () => {
+  const rows = await queryRows(gateway.databaseUrl, 'SELECT item_key, state FROM notice_item')
+  return Object.fromEntries(rows.map(({ item_key, state }) => [item_key, state]))
+}
+
+const counted = async (verdict: string): Promise<number> => {
+  const text = await (await fetch(`${gateway.url}/metrics`)).text()
+  return Number(
+    new RegExp(`^tollgate_notices_total\\{verdict="${verdict}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0,
+  )
+}
+
+/** As if the time until the next try had passed. */
+const makeDue = () =>
+  queryRows(
+    gateway.databaseUrl,
+    `UPDATE notice_item SET due_at = now() - interval '1 s', leased_until = NULL
+    WHERE due_at IS NOT NULL`,
+  )
+
+test('stored, answered as the provider wants, then applied once; a repetition is answered the same', async () => {
+  const body = tell(secret, [item('first'), item('second')])
+  expect(await deliver(body)).toEqual({ status: 202, text: '[heard]' })
+  await gateway.gateway.notices.runDue()
+  expect(applied).toEqual(['first', 'second'])
+  expect(await deliver(body)).toEqual({ status: 202, text: '[heard]' })
+  // One known and one new: the new one is not lost.
+  expect(await deliver(tell(secret, [item('second'), item('third')]))).toMatchObject({ status: 202 })
+  await gateway.gateway.notices.runDue()
+  expect(applied).toEqual(['first', 'second', 'third'])
+  expect(await states()).toMatchObject({ first: 'APPLIED', third: 'APPLIED' })
+  expect(await counted('repeated')).toBe(1)
+})
+
+test('raw notices lie sealed: nothing of them can be read in the database', async () => {
+  await deliver(tell(secret, [item('sealed')]))
+  const rows = await queryRows(
+    gateway.databaseUrl,
+    `SELECT position('tx-sealed'::bytea in sealed) AS found FROM provider_notice WHERE sealed IS NOT NULL`,
+  )
+  expect(rows.every(({ found }) => found === 0)).toBe(true)
+})
+
+test('forged, be it one item of several: 401, counted, and nothing stored', async () => {
+  const before = await counted('forged')
+  const good = tell(secret, [item('forged-1'), item('forged-2')])
+  for (const body of [
+    tell(secret, [item('forged-1'), item('forged-2')], 1),
+    tell('another word', [item('forged-1')]),
+    good.slice(0, -20),
+    '',
+    '{}',
+    'null',
+    Buffer.from([0xff, 0xfe, 0x00]),
+  ])
+    expect(await deliver(body)).toMatchObject({ status: 401 })
+  expect(await counted('forged')).toBe(before + 7)
+  expect(Object.keys(await states()).filter(key => key.startsWith('forged'))).toEqual([])
+})
+
+test('more than a mebibyte is refused with 413 and counted', async () => {
+  expect(await deliver('x'.repeat(1_048_577))).toMatchObject({ status: 413 })
+  expect(await counted('too_large')).toBe(1)
+})
+
+test.each(['acc_000000000000000000000000', 'acc_1', 'nobody', '%27%3B--'])(
+  '404 for the account %s',
+  async id => {
+    expect(await deliver(tell(secret, [item('x')]), id)).toMatchObject({ status: 404 })
+  },
+)
+
+test('what fits nothing is listed as unmatched and applied when it fits', async () => {
+  answers.early = 'unmatched'
+  await deliver(tell(secret, [item('early', { occurredAt: new Date() })]))
+  await gateway.gateway.notices.runDue()
+  expect(await states()).toMatchObject({ early: 'UNMATCHED' })
+  const commands = commandsHere(gateway.databaseUrl, {
+    TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
+  })
+  const unmatched = () => commands.json('notices', 'list', '--unmatched')
+  expect(await unmatched()).toMatchObject([
+    {
+      account: account.accountId,
+      key: 'early',
+      kind: 'dispute OPEN',
+      reference: 'tx-early',
+      state: 'UNMATCHED',
+    },
+  ])
+  expect((await commands.run('notices', 'list')).stdout).toContain('tx-early')
+  answers = {}
+  await makeDue()
+  await gateway.gateway.notices.runDue()
+  expect(await states()).toMatchObject({ early: 'APPLIED' })
+  expect(await unmatched()).toEqual([])
+  commands.remove()
+})
+
+test('a failure on our side loses nothing', async () => {
+  answers.failing = new Error('the database went away')
+  await deliver(tell(secret, [item('failing')]))
+  await gateway.gateway.notices.runDue()
+  expect(await states()).toMatchObject({ failing: 'PENDING' })
+  answers = {}
+  await makeDue()
+  await gateway.gateway.notices.runDue()
+  expect(await states()).toMatchObject({ failing: 'APPLIED' })
+})
+
+test('a process that dies before the commit has not answered, and the provider sends again', async () => {
+  crashAt = 'beforeStore'
+  expect(await deliver(tell(secret, [item('unstored')]))).toMatchObject({ status: 500 })
+  expect(await states()).not.toHaveProperty('unstored')
+  crashAt = undefined
+  expect(await deliver(tell(secret, [item('unstored')]))).toMatchObject({ status: 202 })
+  await gateway.gateway.notices.runDue()
+  expect(applied).toEqual(['unstored'])
+})
+
+test('a process that dies between commit and answer applies it once, though the provider sends again', async () => {
+  crashAt = 'afterStore'
+  expect(await deliver(tell(secret, [item('unanswered')]))).toMatchObject({ status: 500 })
+  crashAt = undefined
+  expect(await deliver(tell(secret, [item('unanswered')]))).toMatchObject({ status: 202 })
+  await gateway.gateway.notices.runDue()
+  expect(applied).toEqual(['unanswered'])
+})
+
+test('a process that dies while applying leaves the item to another one', async () => {
+  crashAt = 'afterApply'
+  await deliver(tell(secret, [item('half-done')]))
+  await gateway.gateway.notices.runDue()
+  expect(await states()).toMatchObject({ 'half-done': 'PENDING' })
+  answers['half-done'] = 'repeated'
+  crashAt = undefined
+  const other = await startTestGateway({ ...options, beside: gateway })
+  await makeDue()
+  await other.gateway.notices.runDue()
+  await gateway.gateway.notices.runDue()
+  expect(await states()).toMatchObject({ 'half-done': 'REPEATED' })
+  await other.stop()
+})
+
+test('after 90 days the raw notice is emptied, and what never fitted is given up', async () => {
+  answers.never = 'unmatched'
+  await deliver(tell(secret, [item('never')]))
+  await gateway.gateway.notices.runDue()
+  await queryRows(gateway.databaseUrl, "UPDATE provider_notice SET received_at = now() - interval '91 days'")
+  await gateway.gateway.notices.expire()
+  expect(await states()).toMatchObject({ never: 'EXPIRED', first: 'APPLIED' })
+  const rows = await queryRows(gateway.databaseUrl, 'SELECT 1 FROM provider_notice WHERE sealed IS NOT NULL')
+  expect(rows).toEqual([])
+})

@@ -1,0 +1,108 @@
+/**
+ * The database is gone, or silent: every endpoint, page and readiness check answers 503 with Retry-After, never 500, and
+ * all of it works again by itself. What a provider has answered meanwhile is written once the database is back.
+ */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
+import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+
+let acquirer: Acquirer
+let direct: TestGateway
+let proxy: DatabaseProxy
+let gateway: TestGateway
+let duringCall: () => void = () => undefined
+
+beforeEach(async () => {
+  acquirer = createAcquirer()
+  direct = await startTestGateway({ connectors: acquirer.connectors })
+  proxy = await startDatabaseProxy(direct.databaseUrl)
+  gateway = await startTestGateway({
+    connectors: acquirer.connectors,
+    beside: direct,
+    throughUrl: proxy.url,
+    databaseSilenceMs: 300,
+    testCrash: point => (point === 'afterCall' ? duringCall() : undefined),
+  })
+})
+afterEach(async () => {
+  duringCall = () => undefined
+  proxy.thaw()
+  await gateway.stop()
+  await proxy.close()
+  await direct.stop()
+})
+
+const requests: [string, string, unknown?][] = [
+  ['POST', '/payments', cardPayment()],
+  ['GET', '/payments/getByPayId/01a1de26000070008000000000000000'],
+  [
+    'POST',
+    '/payments/01a1de26000070008000000000000000/captures',
+    { transId: 'c', amount: { value: 1, currency: 'EUR' } },
+  ],
+  ['GET', '/customers?page=1'],
+  ['GET', '/payment-plans/01a1de26000070008000000000000000'],
+  ['GET', '/events'],
+  ['GET', '/payment-methods'],
+]
+
+test('503 with Retry-After everywhere while the database is silent, and 200 again when it is back', async () => {
+  proxy.freeze()
+  for (const [verb, path, body] of requests) {
+    // A merchant that is not remembered yet: authentication itself has to read.
+    const unknown = basic('mer_never_seen', 'x'.repeat(40))
+    const answer = await gateway.call(verb, path, body, { authorization: unknown })
+    expect([path, answer.status, answer.headers.get('retry-after')]).toEqual([path, 503, '2'])
+  }
+  const token = await gateway.call(
+    'POST',
+    '/authorization/oauth/token',
+    `grant_type=client_credentials&client_id=${gateway.merchantId}&client_secret=${gateway.apiKey}`,
+    { 'content-type': 'application/x-www-form-urlencoded' },
+  )
+  expect([token.status, token.headers.get('retry-after')]).toEqual([503, '2'])
+  const ready = await fetch(`${gateway.url}/health/ready`)
+  expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1'])
+  const live = await fetch(`${gateway.url}/health/live`)
+  expect(live.status).toBe(200)
+  proxy.thaw()
+  await vi.waitFor(async () => expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200), 10_000)
+  const paid = await gateway.call('POST', '/payments', cardPayment())
+  expect(paid, paid.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+})
+
+test('503 for known credentials too, on reads, writes and pages', async () => {
+  const link = await gateway.call('POST', '/payments/links', {
+    transId: 'away',
+    amount: { value: 400, currency: 'EUR' },
+    urls: { return: 'https://shop.example/done', cancel: 'https://shop.example/stop' },
+  })
+  const page = link.body._links?.redirect?.href ?? link.body.link ?? link.body.url
+  proxy.freeze()
+  for (const [verb, path, body] of requests.filter(([verb]) => verb === 'GET')) {
+    const answer = await gateway.call(verb, path, body)
+    // The catalogue of methods is no matter of the database.
+    if (path !== '/payment-methods') expect([path, answer.status]).toEqual([path, 503])
+  }
+  const shown = await fetch(page)
+  expect([shown.status, shown.headers.get('retry-after')]).toEqual([503, '2'])
+})
+
+test('an outcome that the provider gave while the database was away is written when it is back', async () => {
+  duringCall = () => proxy.freeze()
+  const request = cardPayment()
+  const answer = await gateway.call('POST', '/payments', request, { 'idempotency-key': 'away-1' })
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2'])
+  duringCall = () => undefined
+  const asked = acquirer.ledger.length
+  proxy.thaw()
+  await vi.waitFor(async () => {
+    const { body } = await direct.call('GET', `/payments/getByTransId/${request.transId}`)
+    expect(body).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  }, 15_000)
+  // Nobody had to ask the provider again.
+  expect(acquirer.ledger.length).toBe(asked)
+  const again = await gateway.call('POST', '/payments', request, { 'idempotency-key': 'away-1' })
+  expect(again).toMatchObject({ status: 200, body: { status: 'OK' } })
+})

@@ -1,0 +1,119 @@
+/** Several processes on one database: heartbeats, work that a dead one left, one that wakes up too late, shared news. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { openPresence, type Presence } from '#storage/processes/presence.ts'
+import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
+import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+
+let acquirer: Acquirer
+let gateway: TestGateway
+beforeAll(async () => {
+  acquirer = createAcquirer()
+  gateway = await startTestGateway({ connectors: acquirer.connectors })
+})
+afterAll(() => gateway.stop())
+
+const quiet = { onError: () => undefined, onMerchantChange: () => undefined }
+
+/** Opens a second process on the database of the first, for the time of one test. */
+async function withPresence(use: (presence: Presence) => Promise<void>): Promise<void> {
+  const presence = await openPresence(gateway.databaseUrl, quiet)
+  try {
+    await use(presence)
+  } finally {
+    await presence.close()
+  }
+}
+
+test('a process that ended is found dead until its work is taken over', async () => {
+  const ended = await openPresence(gateway.databaseUrl, quiet)
+  await withPresence(async presence => {
+    expect(await presence.findDead()).not.toContain(ended.process)
+    await ended.close()
+    expect(await presence.findDead()).toContain(ended.process)
+    await presence.forget([ended.process])
+    expect(await presence.findDead()).not.toContain(ended.process)
+  })
+})
+
+test('a process whose connection breaks gives its next heartbeat on another one', async () => {
+  const errors: unknown[] = []
+  const presence = await openPresence(gateway.databaseUrl, {
+    ...quiet,
+    onError: error => errors.push(error),
+    beatMs: 20,
+  })
+  const seenAt = async () =>
+    (
+      await queryRows<{ seen_at: Date }>(
+        gateway.databaseUrl,
+        `SELECT seen_at FROM gateway_process WHERE process = ${presence.process}`,
+      )
+    )[0]?.seen_at
+  await queryRows(
+    gateway.databaseUrl,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'tollgate presence'`,
+  )
+  const before = await seenAt()
+  await vi.waitFor(async () => expect((await seenAt())?.getTime()).toBeGreaterThan(before?.getTime() ?? 0))
+  expect(presence.isAlive()).toBe(true)
+  await presence.close()
+})
+
+test('what a dead process had sent is settled by another one, and its key answers', async () => {
+  let died = () => {}
+  const dead = new Promise<void>(resolve => {
+    died = resolve
+  })
+  const first = await startTestGateway({
+    connectors: acquirer.connectors,
+    beside: gateway,
+    testCrash: point => {
+      if (point !== 'afterCall') return undefined
+      died()
+      return new Promise<void>(() => {})
+    },
+  })
+  const request = cardPayment()
+  const key = { 'idempotency-key': 'left-behind' }
+  void first.call('POST', '/payments', request, key).catch(() => undefined)
+  await dead
+  const [sent] = await queryRows<{ process: number }>(
+    gateway.databaseUrl,
+    `SELECT process FROM operation WHERE trans_id = '${request.transId}' AND state = 'SENT'`,
+  )
+  expect(sent?.process).toBeGreaterThan(0)
+  expect(await gateway.gateway.settleWorker.takeOver([sent?.process ?? 0])).toBe(true)
+  const again = await gateway.call('POST', '/payments', request, key)
+  expect(again, again.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+  const references = acquirer.ledger.filter(({ reference }) => reference === again.body.xId)
+  expect(references).toHaveLength(1)
+  await first.stop()
+})
+
+test('a process that others may have declared dead sends nothing any more', async () => {
+  const frozen = await startTestGateway({
+    connectors: acquirer.connectors,
+    beside: gateway,
+    isAlive: () => false,
+  })
+  const before = acquirer.ledger.length
+  const answer = await frozen.call('POST', '/payments', cardPayment())
+  expect(answer, answer.text).toMatchObject({ status: 200, body: { status: 'PENDING' } })
+  expect(acquirer.ledger.length).toBe(before)
+  expect(frozen.logged.join('')).toContain('PROCESS_CUT_OFF')
+  await frozen.stop()
+})
+
+test('a merchant that one process disables is refused by the others at once', async () => {
+  const other = await startTestGateway({ connectors: acquirer.connectors, beside: gateway })
+  const { merchantId, apiKey } = await gateway.gateway.merchants.create('Closing shop')
+  const authorization = `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
+  const ask = async () => (await other.call('GET', '/events', undefined, { authorization })).status
+  expect(await ask()).toBe(200)
+  await gateway.gateway.merchants.set(merchantId, { disabled: true })
+  // Remembered logins last five seconds; the news is faster.
+  await vi.waitFor(async () => expect(await ask()).toBe(403), 2_000)
+  await other.stop()
+})
