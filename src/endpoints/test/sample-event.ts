@@ -1,6 +1,7 @@
 /** `POST /test/payments/{payId}/events`: an event of any type, to try a receiver with. */
 import Type from 'typebox'
 import { eventExample, toEventRecord } from '#endpoints/events/event-record.ts'
+import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { requirePayId } from '#endpoints/payments/follow-up.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { actOnce } from '#endpoints/test/once.ts'
@@ -8,6 +9,8 @@ import { endpoint } from '#http/endpoint.ts'
 import { writeSampleEvent } from '#operations/events/sample-event.ts'
 import { eventRecord } from '#schemas/event.ts'
 import { sampleEvent } from '#schemas/event-body.ts'
+
+const sampleBody = webhooks.find(({ name }) => name === 'payment.authorized')?.example
 
 const path = Type.Object({ payId: Type.String({ maxLength: 64, description: 'The payId of the payment.' }) })
 
@@ -31,12 +34,18 @@ export const sampleEventEndpoint = endpoint<Services, typeof sampleEvent, typeof
   answers: { 200: eventRecord },
   examples: [
     {
-      summary: 'A dispute',
+      summary: 'An approval',
       after: ['createPayment'],
       params: { payId: '{payId}' },
-      body: { type: 'dispute.opened' },
+      body: { type: 'payment.authorized' },
       status: 200,
-      answer: { ...eventExample, type: 'dispute.opened', status: 'PENDING', attempts: [] },
+      answer: {
+        ...eventExample,
+        type: 'payment.authorized',
+        status: 'PENDING',
+        body: sampleBody,
+        attempts: [],
+      },
     },
   ],
   handle: (call, services) =>
@@ -45,6 +54,8 @@ export const sampleEventEndpoint = endpoint<Services, typeof sampleEvent, typeof
       const { engine, events } = services
       const payId = requirePayId({ id: params.payId })
       const eventId = await perform(writeSampleEvent({ merchant, payId, type: body.type }, engine))
-      return { body: toEventRecord(await perform(events.store.find(merchant.merchantId, eventId))) }
+      const event = await perform(events.store.find(merchant.merchantId, eventId))
+      // As it was written: its delivery begins while the answer is made.
+      return { body: toEventRecord({ ...event, status: 'PENDING', attempts: [] }) }
     }),
 })

@@ -7,6 +7,7 @@ import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import type { AccountInstrument, Instrument, Operation, Payment } from '#lifecycle/payment.ts'
 import type { CustomerUpdate, CustomerWrite } from '#storage/commit/customer-change.ts'
+import { type Mark, markBetween, type Unmark } from '#storage/commit/marks.ts'
 import type {
   PlanBirth,
   PlanGuard,
@@ -129,6 +130,9 @@ export interface Change {
   readonly insertPayment?: Payment
   /** Written only while the stored version is still `expectedVersion`. */
   readonly updatePayment?: PaymentUpdate
+  /** Written with the payment: see marks.ts. */
+  readonly mark?: Mark
+  readonly unmark?: Unmark
   readonly insertOperations?: readonly OperationWrite[]
   readonly updateOperations?: readonly OperationWrite[]
   readonly key?: KeyRow
@@ -204,7 +208,7 @@ export class CommitUnknown extends Error {
 export function writesBetween(
   before: Payment,
   after: Payment,
-): Pick<Change, 'updatePayment' | 'insertOperations' | 'updateOperations'> {
+): Pick<Change, 'updatePayment' | 'insertOperations' | 'updateOperations' | 'mark' | 'unmark'> {
   const known = new Map(before.operations.map(operation => [operation.xId, operation]))
   const insertOperations: OperationWrite[] = []
   const updateOperations: OperationWrite[] = []
@@ -217,6 +221,7 @@ export function writesBetween(
     updatePayment: { payment: after, expectedVersion: before.version, extent: extentOf(before, after) },
     ...(insertOperations.length > 0 ? { insertOperations } : {}),
     ...(updateOperations.length > 0 ? { updateOperations } : {}),
+    ...markBetween(before, after),
   }
 }
 

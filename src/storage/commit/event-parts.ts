@@ -2,7 +2,7 @@
  * The SQL of a batch's events: the event itself, its way to every added endpoint that wants its type, and replays. Which
  * endpoints there are is asked of the rows, so that none is missed for an outdated memory.
  */
-import type { Columns } from '#storage/commit/columns.ts'
+import { type Columns, paymentKey } from '#storage/commit/columns.ts'
 
 /** The row of `installation` that changes with every added or removed endpoint. */
 export const endpointsName = 'webhook_endpoints'
@@ -26,7 +26,7 @@ const isOwed = `i.owed AND (i.url IS NOT NULL
   OR NOT EXISTS (SELECT 1 FROM webhook_endpoint w WHERE w.merchant_id = i.merchant_id)
   OR EXISTS (SELECT 1 FROM merchant m WHERE m.merchant_id = i.merchant_id AND m.webhook_url IS NOT NULL))`
 
-export function insertEvents(columns: Columns): string {
+function insertEvents(columns: Columns): string {
   const names = columns.map(([name]) => name)
   const values = names.map(name => (name === 'owed' ? 'o.owed' : `i.${name}`))
   return `INSERT INTO event (${names.join(', ')}, status, due_at)
@@ -34,7 +34,7 @@ export function insertEvents(columns: Columns): string {
     FROM event_in i CROSS JOIN LATERAL (SELECT ${isOwed} AS owed) o WHERE ${accepted}`
 }
 
-export const fanOutEvents = (): string =>
+const fanOutEvents = (): string =>
   `INSERT INTO event_delivery (merchant_id, pay_id, sequence, endpoint_id, url, due_at)
     SELECT i.merchant_id, i.pay_id, i.sequence, w.endpoint_id, w.url, ${dueAt}
     FROM event_in i JOIN webhook_endpoint w ON w.merchant_id = i.merchant_id
@@ -45,12 +45,12 @@ export const fanOutEvents = (): string =>
  * A new round: an attempt of the old one that is still under way decides nothing any more. An event that its address was
  * not owed is not sent there by a replay either.
  */
-export const replayEvents = (): string =>
+const replayEvents = (): string =>
   `UPDATE event t SET status = 'PENDING', due_at = i.due_at, leased_until = NULL, tries = 0, round = t.round + 1
     FROM replay_in i WHERE ${sameEvent} AND t.owed AND i.endpoint_id IS NULL AND ${accepted}`
 
 /** All endpoints of today that want the type, or the one that is named, whether it has heard the event before or not. */
-export const replayDeliveries = (): string =>
+const replayDeliveries = (): string =>
   `INSERT INTO event_delivery AS d (merchant_id, pay_id, sequence, endpoint_id, url, due_at)
     SELECT i.merchant_id, i.pay_id, i.sequence, w.endpoint_id, w.url, i.due_at
     FROM replay_in i JOIN event t ON ${sameEvent} JOIN webhook_endpoint w ON w.merchant_id = i.merchant_id
@@ -60,3 +60,31 @@ export const replayDeliveries = (): string =>
   ON CONFLICT (merchant_id, pay_id, sequence, endpoint_id) DO UPDATE
     SET status = 'PENDING', due_at = excluded.due_at, leased_until = NULL, tries = 0, round = d.round + 1,
       url = excluded.url`
+
+export const eventParts = {
+  event: {
+    columns: [
+      ...paymentKey,
+      ['sequence', 'integer'],
+      ['event_id', 'uuid'],
+      ['x_id', 'uuid'],
+      ['type', 'text'],
+      ['owed', 'boolean'],
+      ['body', 'json'],
+      ['url', 'text'],
+      ['created_at', 'timestamptz'],
+    ] as Columns,
+    write: insertEvents,
+    also: fanOutEvents,
+  },
+  replay: {
+    columns: [
+      ...paymentKey,
+      ['sequence', 'integer'],
+      ['endpoint_id', 'text'],
+      ['due_at', 'timestamptz'],
+    ] as Columns,
+    write: replayEvents,
+    also: replayDeliveries,
+  },
+}

@@ -6,6 +6,7 @@ import type { Pool } from 'pg'
 import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/commit/change.ts'
 import { fromCustomerUpdate, pushCustomer } from '#storage/commit/customer-change.ts'
 import { endpointsRow } from '#storage/commit/event-parts.ts'
+import { fromMark, fromUnmark, markBetween } from '#storage/commit/marks.ts'
 import { pushPlan } from '#storage/commit/plan-change.ts'
 import {
   fromAccount,
@@ -153,6 +154,8 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     account: [],
     quoted: [],
     quote: [],
+    mark: [],
+    unmark: [],
     operation: [],
     answered: [],
     keyAnswer: [],
@@ -179,6 +182,9 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
   for (const [c, change] of changes.entries()) {
     if (change.key) rows.key.push(fromKey(change.key, c))
     if (change.insertPayment) rows.payment.push(fromPayment(change.insertPayment, c))
+    const mark = change.mark ?? (change.insertPayment && markBetween(undefined, change.insertPayment).mark)
+    if (mark) rows.mark.push(fromMark(mark, c))
+    if (change.unmark) rows.unmark.push(fromUnmark(change.unmark, c))
     if (change.updatePayment) {
       const { payment, expectedVersion, extent } = change.updatePayment
       rows[extent].push({ ...rowsByExtent[extent](payment, c), expected_version: expectedVersion })

@@ -28,14 +28,8 @@ import {
   customerRefusals,
   customerUpdateGuard,
 } from '#storage/commit/customer-parts.ts'
-import {
-  endpointsName,
-  endpointsRow,
-  fanOutEvents,
-  insertEvents,
-  replayDeliveries,
-  replayEvents,
-} from '#storage/commit/event-parts.ts'
+import { endpointsName, endpointsRow, eventParts } from '#storage/commit/event-parts.ts'
+import { markParts } from '#storage/commit/marks.ts'
 import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
@@ -121,6 +115,7 @@ const parts = {
     columns: [...operationKey, ...operationState, ...operationBirth],
     write: insertInto('operation', 'operation'),
   },
+  ...markParts,
   answered: {
     columns: [...operationKey, ...operationState],
     // An operation that is sent only now, after its customer's step, must be found from now on if nobody answers it.
@@ -139,26 +134,7 @@ const parts = {
     columns: [...keyKey, ...keyAnswer],
     write: updateOf({ table: 'idempotency_key', part: 'keyAnswer', key: keyKey, state: keyAnswer }),
   },
-  event: {
-    columns: [
-      ...paymentKey,
-      ['sequence', 'integer'],
-      ['event_id', 'uuid'],
-      ['x_id', 'uuid'],
-      ['type', 'text'],
-      ['owed', 'boolean'],
-      ['body', 'json'],
-      ['url', 'text'],
-      ['created_at', 'timestamptz'],
-    ],
-    write: insertEvents,
-    also: fanOutEvents,
-  },
-  replay: {
-    columns: [...paymentKey, ['sequence', 'integer'], ['endpoint_id', 'text'], ['due_at', 'timestamptz']],
-    write: replayEvents,
-    also: replayDeliveries,
-  },
+  ...eventParts,
   timer: {
     columns: [...timerKey, ['run_at', 'timestamptz'], ['attempt', 'integer']],
     write: insertInto(
@@ -236,7 +212,18 @@ export interface CommitStatement {
   readonly shape: readonly Part[]
 }
 
-const usual = ['key', 'payment', 'settled', 'card', 'operation', 'answered', 'keyAnswer', 'timer'] as const
+const usual = [
+  'key',
+  'payment',
+  'settled',
+  'card',
+  'operation',
+  'answered',
+  'keyAnswer',
+  'timer',
+  'mark',
+  'unmark',
+] as const
 
 /**
  * The fixed shapes of a batch, from the smallest to the one that holds every part. PostgreSQL keeps each prepared
@@ -246,9 +233,9 @@ const usual = ['key', 'payment', 'settled', 'card', 'operation', 'answered', 'ke
  */
 const shapes: readonly (readonly Part[])[] = [
   ['payment', 'card', 'operation'],
-  ['settled', 'operation', 'answered'],
+  ['settled', 'operation', 'answered', 'mark', 'unmark'],
   ['key', 'payment', 'card', 'operation', 'timer'],
-  ['key', 'settled', 'operation', 'answered', 'keyAnswer', 'timer'],
+  ['key', 'settled', 'operation', 'answered', 'keyAnswer', 'timer', 'mark', 'unmark'],
   usual,
   [...usual, 'event', 'timerDrop', 'intent', 'intentClaim'],
   [
