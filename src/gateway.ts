@@ -7,14 +7,21 @@ import { Registry } from 'prom-client'
 import { createFaultBook } from '#connectors/simulator/faults.ts'
 import { createLogger } from '#http/telemetry/log.ts'
 import { createMetrics } from '#http/telemetry/metrics.ts'
+import { openAudit } from '#operations/audit/open-audit.ts'
 import { createTestClock } from '#operations/clock.ts'
 import type { Clock, Engine } from '#operations/engine.ts'
 import { createEndpointBook } from '#operations/events/endpoint-book.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration } from '#operations/merchants/open-merchants.ts'
-import { pagePath } from '#pages/page-context.ts'
+import { pagePath, returnPath } from '#pages/page-context.ts'
 import { createClockStore } from '#storage/clock.ts'
-import { openDatabase, readDurability } from '#storage/database.ts'
+import {
+  type Database,
+  hasSessionSettings,
+  isRefusedByPooler,
+  openDatabase,
+  readDurability,
+} from '#storage/database.ts'
 import { createDeliveryStore } from '#storage/events/deliveries.ts'
 import { createEndpointStore } from '#storage/events/endpoints.ts'
 import { createInstallation, type Installation } from '#storage/installation.ts'
@@ -44,7 +51,7 @@ export interface Gateway {
   readonly timerWorker: TimerWorker
   readonly deliveryWorker: DeliveryWorker
   readonly notices: NoticeWork
-  /** Settings of the database that would let an acknowledged payment vanish; always empty in live. */
+  /** What would let an acknowledged payment vanish; in live at most a standby that commits do not wait for. */
   readonly weakDurability: readonly string[]
   /** Opens the port and starts the workers. Resolves with the origin. */
   listen(): Promise<string>
@@ -84,16 +91,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     { silenceMs: options.databaseSilenceMs, process: presence.process },
   )
   try {
-    const { durable, weak } = await readDurability(database)
-    if (!durable && environment === 'live') {
-      throw new GatewayError(
-        `the database would lose payments in a crash (${weak.join(', ')}); switch this on for live`,
-      )
-    }
+    const weak = await checkDatabase(database, presence.process, environment)
     const installation = createInstallation(database)
     await claimEnvironment(installation, environment)
     const keys = await openDerivedKeys(options.masterKey, installation)
     const merchants = createMerchantStore(database)
+    const opened = openAudit(database, clock.nowMs)
+    const { access, apiKeys, audit } = opened
     const faults = createFaultBook()
     const pageTokens = createPageTokens(keys.pageToken)
     const deliveryStore = createDeliveryStore(database)
@@ -106,20 +110,22 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const onEvents = (): void => deliveryWorker.wake()
     // Only known once the port is open; nothing that needs it can happen before.
     let origin = options.publicUrl ?? ''
+    const desk = openProviderDesk({ database, metrics, logger, options, faults })
     const engine = openEngine({
       database,
+      providers: options.providers ?? desk.directory,
       keys,
       metrics,
       logger,
       clock,
       options,
-      faults,
       onEvents,
       presence,
       endpointBook,
       pageAddress: payment => `${origin}${pagePath}${pageTokens.issue(payment)}`,
+      returnAddress: ({ merchantId, payId, ...step }) =>
+        `${origin}${returnPath}${pageTokens.issue({ merchantId, payId, step })}`,
     })
-    const desk = openProviderDesk({ database, metrics, logger, clock, options })
     const notices = startNotices(desk, options.applyNotice ?? (async () => 'unmatched'), { metrics })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
@@ -153,17 +159,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       options,
       changes,
       pageTokens,
+      access,
       rawRoutes: [notices.route],
     })
     let loops: readonly Loop[] = []
 
     return {
       merchants: createAdministration({
-        environment,
-        keys,
-        merchants,
+        ...{ environment, keys, merchants, apiKeys, changes, audit },
         endpoints: createEndpointStore(database),
-        changes,
       }),
       engine,
       settleWorker,
@@ -186,7 +190,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         onEvents()
         loops = startLoops({
           ...{ logger, metrics, clock, onEvents, presence, engine },
-          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices },
+          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices, audit: opened },
         })
         return origin
       },
@@ -194,6 +198,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         await server.drain({ serveForMs, deadlineMs: drainMs })
         await Promise.all(loops.map(loop => loop.stop()))
         await deliveryWorker.stop()
+        await access.flush({ ending: true }).catch(err => logger.error({ err }, 'key uses were not written'))
         await notices.stop()
         await work.close()
         await presence.close()
@@ -206,6 +211,33 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await database.close()
     throw error
   }
+}
+
+/** Refuses a database, or a pooler before it, that would lose payments. Returns what is weak and tolerated in test. */
+async function checkDatabase(
+  database: Database,
+  process: number,
+  environment: 'test' | 'live',
+): Promise<readonly string[]> {
+  const isDirect = await hasSessionSettings(database, process).catch((error: unknown) => {
+    if (isRefusedByPooler(error)) return false
+    throw error
+  })
+  if (!isDirect) {
+    throw new GatewayError(
+      'a pooler in transaction mode stands before the database and drops the settings of our connections; ' +
+        'connect to PostgreSQL directly, or through a pooler in session mode that passes "options" on',
+    )
+  }
+  const { durable, weak, unguardedStandby } = await readDurability(database)
+  if (!durable && environment === 'live') {
+    throw new GatewayError(
+      `the database would lose payments in a crash (${weak.join(', ')}); switch this on for live`,
+    )
+  }
+  const standby =
+    'a standby is connected, but synchronous_standby_names is empty: a failover may lose payments'
+  return unguardedStandby ? [...weak, standby] : weak
 }
 
 /** A database belongs to one environment for good: nothing of test may ever be seen by live, or the other way round. */

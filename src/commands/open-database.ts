@@ -4,6 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { commandActor } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import type { Config } from '#config.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
@@ -25,6 +26,8 @@ export interface OpenOptions {
   /** 'serve' owns the data folder; 'command' borrows the database of a running server where there is one. */
   readonly purpose: 'serve' | 'command'
   readonly onProgress: (line: string) => void
+  /** True: the schema is left as it is. */
+  readonly asIs?: boolean
   readonly onUnexpectedExit?: (error: Error) => void
 }
 
@@ -34,6 +37,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     ? { url: databaseUrl.reveal(), place: describePlace(databaseUrl.reveal()), close: async () => {} }
     : await openEmbedded(dataDirectory, options)
   try {
+    if (options.asIs) return { ...database, ...(await openMasterKey(config)) }
     if (databaseUrl) {
       options.onProgress(`Connecting to the database ${database.place} …`)
       await migrateForeign(database, options)
@@ -105,7 +109,8 @@ export async function withMerchants<T>(
     const { openMerchants } = await import('#operations/merchants/open-merchants.ts')
     const { environment } = config
     const { masterKey } = database
-    const opened = await openMerchants({ environment, databaseUrl: database.url, masterKey })
+    const actor = commandActor()
+    const opened = await openMerchants({ environment, databaseUrl: database.url, masterKey, actor })
     try {
       return await work(opened.merchants)
     } finally {

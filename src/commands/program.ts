@@ -2,13 +2,16 @@
 import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addAuditCommands } from '#commands/audit.ts'
+import { auditCommand } from '#commands/audit-trail.ts'
 import { reportFault } from '#commands/cluster.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { addEndpointCommands } from '#commands/endpoints.ts'
-import { describeFault, toExitCode } from '#commands/faults.ts'
+import { CommandFault, describeFault, toExitCode } from '#commands/faults.ts'
 import { addImportCommands } from '#commands/import.ts'
+import { addKeyCommands } from '#commands/key.ts'
 import { addKeysCommands } from '#commands/keys.ts'
-import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
+import { addMerchantCommands } from '#commands/merchant.ts'
 import { addNoticeCommands } from '#commands/notices.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { addProviderCommands } from '#commands/provider.ts'
@@ -17,6 +20,7 @@ import { serve } from '#commands/serve.ts'
 import { addVaultCommands } from '#commands/vault.ts'
 import { addWebhookCommands } from '#commands/webhooks.ts'
 import { type Config, config, showsStacks, variables } from '#config.ts'
+import { listPending } from '#storage/migrate.ts'
 
 /** Never throws: a failure has been told on standard error, and the number is for the shell. */
 export async function run(words: readonly string[]): Promise<number> {
@@ -52,12 +56,16 @@ function buildProgram(readConfig: () => Config): Command {
   program
     .command('migrate')
     .description('Brings the database to the newest schema. Starting the gateway does this too.')
-    .action(() => migrateOnly(readConfig()))
+    .option('--check', 'tell what would run, and whether it is safe while the previous release serves')
+    .action(({ check }: { check?: boolean }) =>
+      check ? checkMigrations(readConfig()) : migrateOnly(readConfig()),
+    )
 
   addDoctorCommand(program, readConfig)
   addMerchantCommands(program, readConfig)
   addKeyCommands(program, readConfig)
   addKeysCommands(program, readConfig)
+  addAuditCommands(program, readConfig)
   addVaultCommands(program, readConfig)
   addImportCommands(program, readConfig)
   addWebhookCommands(program, readConfig)
@@ -74,8 +82,34 @@ async function migrateOnly(settings: Config): Promise<void> {
     purpose: 'command',
     onProgress: line => console.error(line),
   })
-  await database.close()
+  try {
+    await auditCommand(database.url, { act: 'migrate', object: 'schema' })
+  } finally {
+    await database.close()
+  }
   console.log(`The schema of ${database.place} is up to date.`)
+}
+
+async function checkMigrations(settings: Config): Promise<void> {
+  const database = await openDatabase(settings, {
+    purpose: 'command',
+    onProgress: line => console.error(line),
+    asIs: true,
+  })
+  try {
+    const pending = await listPending(database.url)
+    for (const { name, unsafe } of pending) {
+      console.log(
+        `would run ${name}: ${unsafe.length === 0 ? 'safe while the previous release serves' : 'NOT safe'}`,
+      )
+      for (const sentence of unsafe) console.log(`  ${sentence}`)
+    }
+    if (pending.length === 0) console.log(`Nothing to run: the schema of ${database.place} is up to date.`)
+    if (pending.some(({ unsafe }) => unsafe.length > 0))
+      throw new CommandFault('stop the previous release before you migrate')
+  } finally {
+    await database.close()
+  }
 }
 
 const examples = `Examples:
@@ -84,6 +118,7 @@ const examples = `Examples:
   npm run --silent tollgate -- merchant create --name "My shop" --json
   npm run --silent tollgate -- merchant list
   npm run --silent tollgate -- merchant set mer_… --webhook-url https://shop.example/hook
+  npm run --silent tollgate -- key create mer_… --name "Back office" --scopes read,refunds --json
   npm run --silent tollgate -- key rotate mer_… --overlap-hours 24
   npm run --silent tollgate -- keys rotate                    a new master key for cards and secrets
   npm run --silent tollgate -- vault purge --unused-for P400D --dry-run

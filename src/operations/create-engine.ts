@@ -10,7 +10,9 @@ import { createCustomerPages } from '#storage/customers/customer-pages.ts'
 import { createCustomerReader } from '#storage/customers/customers.ts'
 import { createStoredMethods } from '#storage/customers/stored-methods.ts'
 import type { Database } from '#storage/database.ts'
+import { createPaymentFinder } from '#storage/payments/finding.ts'
 import { createIntentReader } from '#storage/payments/intents.ts'
+import { createMovementReader } from '#storage/payments/movements.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createPlanReader } from '#storage/plans/plans.ts'
@@ -23,11 +25,12 @@ import { createKeyRing, type DerivedKeys } from '#vault/key-ring.ts'
 export interface EngineParts
   extends Pick<
     Engine,
-    | 'connectors'
+    | 'providers'
     | 'endpoints'
     | 'clock'
     | 'newId'
     | 'pageAddress'
+    | 'returnAddress'
     | 'onOutcome'
     | 'onAlarm'
     | 'testCrash'
@@ -65,5 +68,7 @@ export function createEngine(parts: EngineParts): Engine {
     accounts: createAccountVault({ fingerprintKey, keyRing, store: createAccountStore(database) }),
     quotes: createQuoteStore(database),
     plans: createPlanReader(database),
+    finder: createPaymentFinder(database),
+    movements: createMovementReader(database),
   }
 }

@@ -6,6 +6,7 @@ import { lastOperation, type Operation, openTry, type Payment } from '#lifecycle
 import type { Engine } from '#operations/engine.ts'
 import { merchantNow } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
+import { type OfferedMethod, offerMethods } from '#operations/payments/offer.ts'
 
 export interface PageSubject {
   readonly merchantId: Merchant['merchantId']
@@ -35,6 +36,8 @@ export interface Hosted {
   readonly now: Date
   /** The cards that this customer kept, the one used last first. */
   readonly remembered: readonly StoredCard[]
+  /** How the customer may pay; empty once there is nothing to pay any more. */
+  readonly offered: readonly OfferedMethod[]
 }
 
 /** Undefined for an address that we never gave out. */
@@ -47,9 +50,21 @@ export async function openHosted(
   const payment = subject && merchant && (await engine.payments.byPayId(subject.merchantId, subject.payId))
   if (!payment || !merchant) return undefined
   const now = merchantNow(engine.clock, merchant)
+  if (hasEnded(payment, now)) return undefined
   const remembered = await listRemembered(payment, now, engine)
-  return { pageToken, merchant, payment, step: subject.step, now, remembered }
+  const isOpen = payment.status === 'AUTHORIZE_REQUEST' || payment.status === 'PENDING'
+  const offered = isOpen ? await offerMethods(payment, merchant, engine) : []
+  return { pageToken, merchant, payment, step: subject.step, now, remembered, offered }
 }
+
+/** 30 days: the contract. By then every customer who wanted to see the result has seen it. */
+const shownAfterEndMs = 30 * 24 * 60 * 60 * 1000
+
+/** The address of a finished payment ends, because mail boxes and histories in which it lies do not. */
+const hasEnded = ({ status, updatedAt }: Payment, now: Date): boolean =>
+  status !== 'AUTHORIZE_REQUEST' &&
+  status !== 'PENDING' &&
+  now.getTime() - updatedAt.getTime() > shownAfterEndMs
 
 /**
  * The merchant knows who sits before a page that it opened for somebody who signed in. A link is another matter: it may

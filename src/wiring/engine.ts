@@ -1,12 +1,11 @@
 /** Wires the engine and the deliveries of one environment. */
-import { createConnectors } from '#connectors/registry.ts'
 import { createEngine } from '#operations/create-engine.ts'
 import type { Alarm, Engine } from '#operations/engine.ts'
 import type { EndpointBook } from '#operations/events/endpoint-book.ts'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
 import { newId } from '#operations/merchants/open-merchants.ts'
 import type { DeliveryStore } from '#storage/events/deliveries.ts'
-import { addressPolicies } from '#webhooks/policies.ts'
+import { choosePolicy } from '#webhooks/policies.ts'
 import { createSender } from '#webhooks/send.ts'
 import type { Parts } from '#wiring/parts.ts'
 import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
@@ -17,7 +16,7 @@ export function createDeliveries(
   const { keys, logger, metrics, clock, options, endpointBook } = parts
   return createDeliveryWorker({
     store,
-    sender: options.sender ?? createSender({ policy: addressPolicies[options.environment] }),
+    sender: options.sender ?? createSender({ policy: choosePolicy(options) }),
     openSecret: (owner, sealed) => openWebhookSecret(keys.webhookSecret, owner, sealed),
     hasEndpoints: () => !endpointBook.isEmpty(),
     onFailed: ({ merchantId, payId, eventId, endpointId }) => {
@@ -34,18 +33,22 @@ export function createDeliveries(
   })
 }
 
+type EnginePart = 'providers' | 'pageAddress' | 'returnAddress'
+
 export function openEngine(
-  parts: Parts & Pick<Engine, 'pageAddress'> & { endpointBook: EndpointBook },
+  parts: Omit<Parts, 'faults'> & Pick<Engine, EnginePart> & { endpointBook: EndpointBook },
 ): Engine {
-  const { database, metrics, logger, clock, options, faults, keys, pageAddress, onEvents } = parts
+  const { database, metrics, logger, clock, options, keys, onEvents } = parts
+  const { providers, pageAddress, returnAddress } = parts
   return createEngine({
     database,
     keys,
     masterKey: options.masterKey,
-    connectors: options.connectors ?? createConnectors(options, faults),
+    providers,
     clock,
     newId,
     pageAddress,
+    returnAddress,
     onBatch: size => metrics.observeBatch(size),
     onEvents,
     endpoints: parts.endpointBook,

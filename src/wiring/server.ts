@@ -9,8 +9,10 @@ import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import { about } from '#http/reference/about.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 import { referencePages } from '#http/reference/pages.ts'
+import { keepServed } from '#http/reference/placeholders.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
+import type { AccessRecorder } from '#operations/audit/access-recorder.ts'
 import { storedMethodsOf } from '#operations/customers/stored-methods.ts'
 import type { Engine } from '#operations/engine.ts'
 import { createLookUps } from '#operations/look-ups.ts'
@@ -32,14 +34,16 @@ export async function createServer(
     keyReader: KeyReader
     testTools: TestTools
     pageTokens: PageTokens
+    access: AccessRecorder
     rawRoutes: readonly RawRoute[]
   },
 ): Promise<HttpServer> {
   const { keys, merchants, engine, metrics, logger, clock, options, changes, database, testTools } = parts
   const { environment } = options
   const credentials = {
-    find: (merchantId: string) => merchants.find(merchantId),
-    findByKeyHash: (keyHash: string) => merchants.findByKeyHash(keyHash),
+    find: merchants.find,
+    findByKeyId: merchants.findByKeyId,
+    findByKeyHash: merchants.findByKeyHash,
     onChange: (listener: (merchantId: string) => void) => void changes.add(listener),
   }
   const nowMs = clock.nowMs
@@ -54,6 +58,7 @@ export async function createServer(
     pepper: keys.apiKey,
     accessTokens,
     failedTokenRequests: createFailedLogins({ nowMs }),
+    watch: parts.access,
     findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
   })
   const events = {
@@ -78,13 +83,14 @@ export async function createServer(
   let server: HttpServer | undefined
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
-    buildOpenApi({ ...about, endpoints: served, webhooks, baseUrl: `${origin()}/api/v2` })
+    buildOpenApi({ ...about, endpoints: keepServed(served), webhooks, baseUrl: `${origin()}/api/v2` })
   server = await createHttpServer({
     endpoints: served,
     services,
     credentials,
     pepper: keys.apiKey,
     accessTokens,
+    watch: parts.access,
     keyStore: parts.keyReader,
     fingerprintKey: keys.fingerprint,
     formats,
@@ -105,10 +111,10 @@ export async function createServer(
       environment,
       findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
       pageTokens: parts.pageTokens,
-      secure: options.tls !== undefined || options.trustedProxy === true,
+      secure: options.tls !== undefined || options.trustedProxies !== undefined,
     }),
     tls: options.tls,
-    trustProxy: options.trustedProxy,
+    trustedProxies: options.trustedProxies,
     nowMs,
   })
   return server

@@ -7,7 +7,7 @@ import type {
   HttpRequest,
   Inquiry,
   ProviderAccount,
-} from '#connectors/contract-next.ts'
+} from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import { methodOf, now, xIdOf } from '#lifecycle/example-payment.test-support.ts'
@@ -32,7 +32,7 @@ function opened(status: number, body: AnyJson, change: Partial<ProviderAccount> 
     return { kind: 'answered', status, headers: {}, body: JSON.stringify(body) }
   }
   const connector = adyen.open({ ...account, ...change }, { http: { exchange }, nowMs: () => 0 })
-  return { connector, calls, bodies: () => calls.map(call => JSON.parse(call.body ?? 'null')) }
+  return { connector, calls, bodies: () => calls.map(call => JSON.parse(String(call.body ?? 'null'))) }
 }
 
 const inquiry: Inquiry = {

@@ -321,11 +321,21 @@ function describeAnswers(
             schema: parts.components.render(schema),
             ...answered(examples, Number(status)),
           },
+          ...(Number(status) < 300 ? describeOthers(endpoint) : {}),
         },
       },
     ]),
   )
 }
+
+/** Media types that are asked for by Accept are text for programs of their own: described in words. */
+const describeOthers = ({ alsoAnswers = {} }: DescribedEndpoint): Record<string, MediaObject> =>
+  Object.fromEntries(
+    Object.entries(alsoAnswers).map(([type, description]) => [
+      type,
+      { schema: { type: 'string', description } },
+    ]),
+  )
 
 function describeErrors(
   endpoint: DescribedEndpoint,

@@ -52,6 +52,14 @@ test('an error is told by name, message, code, stack and causes', () => {
   })
 })
 
+test("a line's own code is kept beside that of the error", () => {
+  const err = Object.assign(new Error('invalid input'), { code: '22009' })
+  expect(keepAllowedFields({ code: 'SETTLE_FAILED', err })).toMatchObject({
+    code: 'SETTLE_FAILED',
+    errCode: '22009',
+  })
+})
+
 test('a line is JSON with the level as a word and the time as text', () => {
   const line = JSON.parse(collect(logger => logger.warn({ traceId: 'a'.repeat(32) }, 'hello'))) as Record<
     string,
@@ -71,4 +79,10 @@ test('lines are written together, but an error at once', () => {
   expect(written).toEqual(['{"level":"info"}\n{"level":"error"}\n'])
   batch.write(`{"level":"info","msg":"${'x'.repeat(70_000)}"}\n`)
   expect(written).toHaveLength(2)
+})
+
+test('the address of a client is written as it is, though its digits could be a card number', () => {
+  const address = '222.222.222.101'
+  expect(collect(logger => logger.info({ address }, 'x'))).toContain(`"address":"${address}"`)
+  expect(collect(logger => logger.info({ reason: `"address":"${address}"` }, 'x'))).not.toContain(address)
 })

@@ -1,9 +1,15 @@
 /** The book of movements as the API shows it: pages of items, or the whole range as CSV that is written while it is read. */
+
+import { toDecimalText } from '#domain/currencies.ts'
 import type { MerchantId } from '#domain/ids.ts'
-import { formatDecimal } from '#domain/money.ts'
 import { type CursorScope, writeCursor } from '#operations/finding/cursor.ts'
 import { checkCursor } from '#operations/finding/list-payments.ts'
-import type { Movement, MovementPlace, MovementQuestion, MovementReader } from '#storage/payments/movements.ts'
+import type {
+  Movement,
+  MovementPlace,
+  MovementQuestion,
+  MovementReader,
+} from '#storage/payments/movements.ts'
 
 export const toMovementItem = (movement: Movement) => ({
   xId: movement.xId,
@@ -86,7 +92,7 @@ const toCsvRow = (movement: Movement): string =>
     movement.type,
     movement.state,
     String(movement.amount),
-    formatDecimal({ value: movement.amount, currency: movement.currency }),
+    toDecimalText(movement.amount, movement.currency),
     movement.currency,
     movement.method,
     movement.responseCode,

@@ -1,6 +1,9 @@
 /** Merchants and their credentials for those who administer them: the running gateway, and commands that need no server. */
 import { randomUUIDv7 } from 'node:crypto'
+import { type Actor, type Audit, auditAs, gatewayActor } from '#operations/audit/audit.ts'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants/merchants.ts'
+import { type ApiKeyStore, createApiKeyStore } from '#storage/api-keys.ts'
+import { createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createEndpointStore, type EndpointStore } from '#storage/events/endpoints.ts'
 import { createInstallation } from '#storage/installation.ts'
@@ -13,6 +16,8 @@ export async function openMerchants(options: {
   readonly environment: 'test' | 'live'
   readonly databaseUrl: string
   readonly masterKey: Parameters<typeof openDerivedKeys>[0]
+  /** Whose name stands in the audit trail; the gateway's own unless given. */
+  readonly actor?: Actor
 }): Promise<{ merchants: MerchantAdministration; close(): Promise<void> }> {
   const { environment } = options
   let broken: Error | undefined
@@ -28,7 +33,9 @@ export async function openMerchants(options: {
         keys,
         merchants,
         endpoints: createEndpointStore(database),
+        apiKeys: createApiKeyStore(database),
         changes: new Set(),
+        audit: auditAs(options.actor ?? gatewayActor, createAuditStore(database)),
       }),
       async close() {
         await database.close()
@@ -46,11 +53,15 @@ export function createAdministration(parts: {
   keys: DerivedKeys
   merchants: MerchantStore
   endpoints: EndpointStore
+  apiKeys: ApiKeyStore
   changes: Set<(merchantId: string) => void>
+  audit: Audit
 }): MerchantAdministration {
   return createMerchantAdministration({
     store: parts.merchants,
     endpointStore: parts.endpoints,
+    apiKeys: parts.apiKeys,
+    audit: parts.audit,
     apiKeyPepper: parts.keys.apiKey,
     webhookSecretKey: parts.keys.webhookSecret,
     newId,

@@ -233,9 +233,9 @@ const usual = [
  */
 const shapes: readonly (readonly Part[])[] = [
   ['payment', 'card', 'operation'],
-  ['settled', 'operation', 'answered', 'mark', 'unmark'],
+  ['settled', 'operation', 'answered'],
   ['key', 'payment', 'card', 'operation', 'timer'],
-  ['key', 'settled', 'operation', 'answered', 'keyAnswer', 'timer', 'mark', 'unmark'],
+  ['key', 'settled', 'operation', 'answered', 'keyAnswer', 'timer'],
   usual,
   [...usual, 'event', 'timerDrop', 'intent', 'intentClaim'],
   [

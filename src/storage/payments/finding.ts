@@ -60,7 +60,7 @@ export function createPaymentFinder({ readers }: Pick<Database, 'readers'>): Pay
       const values: unknown[] = []
       const parameter: Parameter = value => `$${values.push(value)}`
       const text = `SELECT ${paymentColumns} FROM (${select(question, parameter)}) f
-        JOIN ${paymentInstruments} ON p.merchant_id = f.merchant_id AND p.pay_id = f.pay_id
+        JOIN payment p ON p.merchant_id = f.merchant_id AND p.pay_id = f.pay_id ${paymentInstruments}
         ORDER BY p.created_at DESC, p.pay_id DESC`
       const { rows } = await readers.query<PaymentRow>(text, values)
       return rows.map(toPayment)
@@ -90,12 +90,12 @@ function select(question: PaymentQuestion, parameter: Parameter): string {
             .join(' ')}
         ORDER BY m.created_at DESC, m.pay_id DESC) m
       JOIN payment p USING (merchant_id, pay_id) WHERE ${where.join(' AND ')} ${order} LIMIT ${limit}) f`
-  const inFlight = `SELECT p.merchant_id, p.pay_id, p.created_at FROM (SELECT * FROM payment p
+  const inFlight = () => `SELECT p.merchant_id, p.pay_id, p.created_at FROM (SELECT * FROM payment p
       WHERE p.merchant_id = ${parameter(merchantId)} ${placeConditions(question, parameter)
         .map(condition => `AND ${condition}`)
         .join(' ')} ${order} LIMIT ${inFlightMax}) p
     WHERE p.status = 'PENDING' AND ${where.join(' AND ')}`
-  const both = marked.values.includes('PENDING') ? `${found} UNION ${inFlight}` : found
+  const both = marked.values.includes('PENDING') ? `${found} UNION ${inFlight()}` : found
   return `SELECT p.merchant_id, p.pay_id FROM (${both}) p ${order} LIMIT ${limit}`
 }
 
