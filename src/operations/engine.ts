@@ -7,6 +7,8 @@ import type { CustomerBook } from '#operations/customers/customer-book.ts'
 import type { CustomerVault } from '#operations/customers/customers.ts'
 import type { EndpointBook } from '#operations/events/endpoint-book.ts'
 import type { PaymentQueue } from '#operations/payments/payment-queue.ts'
+import type { Velocity } from '#operations/payments/velocity.ts'
+import type { DebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
 import type { StoredMethods } from '#storage/customers/stored-methods.ts'
 import type { PaymentFinder } from '#storage/payments/finding.ts'
@@ -33,7 +35,9 @@ export interface Engine {
   readonly endpoints: EndpointBook
   readonly finder: PaymentFinder
   readonly movements: MovementReader
+  readonly debits: DebitReader
   readonly providers: ProviderDirectory
+  readonly velocity: Velocity
   readonly clock: Clock
   readonly newId: () => string
   /** The page on which the customer of this payment goes on. */

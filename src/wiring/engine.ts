@@ -1,4 +1,5 @@
 /** Wires the engine and the deliveries of one environment. */
+import { buildTestCatalogue } from '#connectors/simulator/catalogue.ts'
 import { createEngine } from '#operations/create-engine.ts'
 import type { Alarm, Engine } from '#operations/engine.ts'
 import type { EndpointBook } from '#operations/events/endpoint-book.ts'
@@ -9,6 +10,9 @@ import { choosePolicy } from '#webhooks/policies.ts'
 import { createSender } from '#webhooks/send.ts'
 import type { Parts } from '#wiring/parts.ts'
 import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
+
+const publishedCards = buildTestCatalogue().cards.map(({ number }) => number)
+
 export function createDeliveries(
   parts: Pick<Parts, 'keys' | 'logger' | 'metrics' | 'clock' | 'options'> & { endpointBook: EndpointBook },
   store: DeliveryStore,
@@ -44,6 +48,8 @@ export function openEngine(
     database,
     keys,
     masterKey: options.masterKey,
+    environment: options.environment,
+    publishedCards,
     providers,
     clock,
     newId,
