@@ -34,7 +34,7 @@ export const listPaymentsEndpoint = endpoint<Services, undefined, undefined, typ
     {
       summary: 'Look for an order',
       after: ['createPayment'],
-      query: { transId: 'order-1001', limit: '1' },
+      query: { transId: '{transId}', limit: '1' },
       status: 200,
       answer: { data: [recordExample] },
     },
