@@ -1,11 +1,13 @@
 /** `provider`: a merchant's accounts at providers, with their settings and sealed credentials. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { collectPair, type Pairs, printTable, readSecrets } from '#commands/provider-options.ts'
 import type { Config } from '#config.ts'
 import { isPrintable } from '#domain/text.ts'
 import type { ShownAccount } from '#providers/administration.ts'
+import { auditProviders } from '#providers/audited.ts'
 import type { Providers } from '#providers/open-providers.ts'
 import { AccountFault } from '#providers/settings.ts'
 
@@ -175,7 +177,7 @@ export async function withProviders<T>(
     const { url: databaseUrl, masterKey } = database
     const opened = await openProviders({ environment, databaseUrl, masterKey, origin: originOf(config) })
     try {
-      return await work(opened.providers)
+      return await work(auditProviders(opened.providers, act => auditCommand(databaseUrl, act)))
     } catch (error) {
       throw error instanceof AccountFault ? new CommandFault(error.message, { cause: error }) : error
     } finally {

@@ -68,7 +68,7 @@ export function createErasure({ readers, writers }: Database): Erasure {
     async findOverdue({ merchantId, personalDataFor }, now) {
       const { rows } = await readers.query<{ pay_id: string }>(
         `SELECT p.pay_id FROM merchant m JOIN payment p ON p.merchant_id = m.merchant_id
-           AND p.pay_id > coalesce(m.erased_up_to, '00000000-0000-0000-0000-000000000000')
+           AND (m.erased_up_to IS NULL OR p.pay_id > m.erased_up_to)
          WHERE m.merchant_id = $1 AND p.created_at < $2::timestamptz - $3::interval
          ORDER BY p.pay_id LIMIT ${overdueAtOnce}`,
         [merchantId, now, personalDataFor],
