@@ -12,7 +12,7 @@ import { type Asked, declined, echoOf } from '#connectors/stripe/translate/outco
 import { detailOfRefund, readRefund } from '#connectors/stripe/translate/refunds.ts'
 import { readSession } from '#connectors/stripe/translate/sessions.ts'
 import {
-  captureKey,
+  captureReferenceAt,
   dateAt,
   idAt,
   numberAt,
@@ -94,12 +94,11 @@ const noReference = parseXId('0'.repeat(32))
 function askedBy(object: Wire): Asked | undefined {
   const reference = referenceAt(object) ?? noReference
   if (reference === undefined) return undefined
-  const captureReference = parseXId(textAt(object, 'metadata', captureKey) ?? '')
   return {
     reference,
     // The amount that was asked for is known to the engine alone, which compares it with the echo.
     amount: { value: 0, currency: (textAt(object, 'currency') ?? '').toUpperCase() },
-    captureReference: captureReference ?? reference,
+    captureReference: captureReferenceAt(object) ?? reference,
   }
 }
 

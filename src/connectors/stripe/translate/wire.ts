@@ -67,6 +67,9 @@ export const captureKey = 'tollgate_capture'
 export const referenceAt = (object: Wire | undefined): XId | undefined =>
   parseXId(textAt(object, 'metadata', referenceKey) ?? textAt(object, 'client_reference_id') ?? '')
 
+export const captureReferenceAt = (object: Wire | undefined): XId | undefined =>
+  parseXId(textAt(object, 'metadata', captureKey) ?? '')
+
 export type FormValue = string | number | boolean | undefined | readonly FormValue[] | Form
 export interface Form {
   readonly [name: string]: FormValue
