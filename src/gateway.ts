@@ -101,7 +101,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const opened = openAudit(database, clock.nowMs)
     const { access, apiKeys, audit } = opened
     const faults = createFaultBook()
-    const pageTokens = createPageTokens(keys.pageToken)
+    const pageTokens = createPageTokens(() => keys.pageTokens)
     const deliveryStore = createDeliveryStore(database)
     const deliveryWorker = createDeliveries({ keys, logger, clock, options }, deliveryStore)
     const onEvents = (): void => deliveryWorker.wake()
@@ -183,6 +183,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         if (alone) await deliveryWorker.recover()
         onEvents()
         loops = startLoops({
+          keys,
           ...{ logger, metrics, clock, onEvents, presence, engine },
           ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices, audit: opened },
         })

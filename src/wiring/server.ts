@@ -46,7 +46,7 @@ export async function createServer(
   }
   const nowMs = clock.nowMs
   const accessTokens = createAccessTokens({
-    key: keys.accessToken,
+    key: () => keys.accessToken,
     issuer: 'tollgate',
     audience: `tollgate ${environment}`,
     nowMs,
