@@ -12,6 +12,7 @@ import { createTestClock } from '#operations/clock.ts'
 import type { Clock, Engine } from '#operations/engine.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration } from '#operations/merchants/open-merchants.ts'
+import { createApplyNotice } from '#operations/payments/apply-notice.ts'
 import { pagePath, returnPath } from '#pages/page-context.ts'
 import { createClockStore } from '#storage/clock.ts'
 import {
@@ -118,9 +119,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       returnAddress: ({ merchantId, payId, ...step }) =>
         `${origin}${returnPath}${pageTokens.issue({ merchantId, payId, step })}`,
     })
-    const notices = startNotices(desk, options.applyNotice ?? (async () => 'unmatched'), { metrics })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
+    const applyNotice = options.applyNotice ?? createApplyNotice({ engine, findMerchant })
+    const notices = startNotices(desk, applyNotice, { metrics })
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)

@@ -14,6 +14,7 @@ import { createIntentReader } from '#storage/payments/intents.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createPlanReader } from '#storage/plans/plans.ts'
+import { createReferenceReader } from '#storage/providers/references.ts'
 import { createAccountStore } from '#storage/vault/account-store.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createAccountVault } from '#vault/accounts.ts'
@@ -65,5 +66,6 @@ export function createEngine(parts: EngineParts): Engine {
     accounts: createAccountVault({ fingerprintKey, keyRing, store: createAccountStore(database) }),
     quotes: createQuoteStore(database),
     plans: createPlanReader(database),
+    references: createReferenceReader(database),
   }
 }

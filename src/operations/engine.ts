@@ -12,6 +12,7 @@ import type { IntentReader } from '#storage/payments/intents.ts'
 import type { PaymentReader } from '#storage/payments/payments.ts'
 import type { QuoteReader } from '#storage/payments/quotes.ts'
 import type { PlanReader } from '#storage/plans/plans.ts'
+import type { ReferenceReader } from '#storage/providers/references.ts'
 import type { AccountVault } from '#vault/accounts.ts'
 import type { CardVault } from '#vault/cards.ts'
 
@@ -27,6 +28,8 @@ export interface Engine {
   readonly accounts: AccountVault
   readonly quotes: QuoteReader
   readonly plans: PlanReader
+  /** What a provider's notice speaks of. */
+  readonly references: ReferenceReader
   readonly providers: ProviderDirectory
   readonly clock: Clock
   readonly newId: () => string

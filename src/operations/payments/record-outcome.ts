@@ -12,6 +12,7 @@ import {
   approvingOperation,
   findOperation,
   isUnanswered,
+  isUndecided,
   type Operation,
   openAmount,
   type Payment,
@@ -97,11 +98,13 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
   const { merchant, xId, inquiry, unattended } = record
   const before = findOperation(stored, xId)
   // Somebody else, here or in another process, was faster: the first answer stands.
-  if (!before || !isUnanswered(before)) return { result: answerOperation(stored, xId) }
+  if (!before || !isUndecided(before)) return { result: answerOperation(stored, xId) }
   const now = record.at ?? merchantNow(engine.clock, merchant)
   const settled = settleAll(stored, xId, record.outcome, now)
-  const touched = settled.operations.filter(operation => !stored.operations.includes(operation))
-  const decided = touched.some(operation => !isUnanswered(operation))
+  const changed = settled.operations.filter(operation => !stored.operations.includes(operation))
+  // An inquiry that found nothing new is made again all the same.
+  const touched = changed.length === 0 && inquiry !== undefined ? [before] : changed
+  const decided = changed.some(operation => !isUnanswered(operation))
   const joined = joinCustomer(stored, settled, record.knownCustomer, now)
   const told = emitEvent(
     joined.payment,
@@ -118,7 +121,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
   const answer = answerOperation(told.payment, xId, pageFor(told.payment, before, record, engine))
   const { timers, ...moved } = movePlan(stored, joined.payment, { merchant, now })
   return {
-    next: told.payment,
+    ...(changed.length > 0 ? { next: told.payment } : {}),
     alongside: {
       ...told.alongside,
       ...joined.alongside,
@@ -148,6 +151,10 @@ function pageFor(
   return isAnswered && waits ? pageAddress(payment) : undefined
 }
 
+/** A customer who never comes back from the provider's page: the provider is asked whether they paid. */
+const isAskedFor = ({ provider }: Payment, operation: Operation, connector: Connector | undefined): boolean =>
+  provider !== undefined && connector?.inquire !== undefined && isUndecided(operation)
+
 /** A try that failed on a page is not the result yet: the customer may try again. */
 const isFinal = ({ status }: Payment): boolean => status !== 'AUTHORIZE_REQUEST'
 
@@ -174,7 +181,8 @@ function timerWrites(
   for (const operation of touched) {
     const attempt = inquiry === undefined ? 0 : inquiry + 1
     const lastMs = connector?.facts.pendingMs(after.method, operation.type)
-    const time = isUnanswered(operation) ? inquiryTime(sentAt(operation), attempt, lastMs) : undefined
+    const isAsked = isUnanswered(operation) || isAskedFor(after, operation, connector)
+    const time = isAsked ? inquiryTime(sentAt(operation), attempt, lastMs) : undefined
     const key = {
       merchantId: after.merchantId,
       payId: after.payId,

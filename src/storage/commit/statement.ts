@@ -29,6 +29,7 @@ import {
   customerUpdateGuard,
 } from '#storage/commit/customer-parts.ts'
 import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
+import { referenceColumns, writeReferences } from '#storage/commit/provider-references.ts'
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
 const parts = {
@@ -156,6 +157,7 @@ const parts = {
         round = t.round + 1 FROM replay_in i
       WHERE ${match(paymentKey)} AND t.sequence = i.sequence AND i.c NOT IN (SELECT c FROM refused)`,
   },
+  providerReference: { columns: referenceColumns, write: writeReferences },
   timer: {
     columns: [...timerKey, ['run_at', 'timestamptz'], ['attempt', 'integer']],
     write: insertInto(
@@ -261,7 +263,7 @@ const shapes: readonly (readonly Part[])[] = [
   ['key', 'payment', 'card', 'operation', 'timer'],
   ['key', 'settled', 'operation', 'answered', 'keyAnswer', 'timer'],
   usual,
-  [...usual, 'event', 'timerDrop', 'intent', 'intentClaim'],
+  [...usual, 'event', 'timerDrop', 'intent', 'intentClaim', 'providerReference'],
   [
     ...usual,
     ...(['event', 'customer', 'customerUse', 'method', 'methodUse'] as const),
