@@ -5,6 +5,7 @@
 import type { NoticeFact, NoticeItem, NoticeSubject } from '#connectors/contract.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { resultSubject } from '#lifecycle/event.ts'
 import { recordElsewhere, takeBack } from '#lifecycle/late-truth.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import { findOperation, isUndecided, type Operation, type Payment } from '#lifecycle/payment.ts'
@@ -173,7 +174,7 @@ async function applyElsewhere(
     const now = merchantNow(engine.clock, merchant)
     const next = recordElsewhere(stored, { type, xId, amount: amount?.value, provider, now })
     if (!next) return { result: 'unmatched' }
-    const told = emitEvent(next, { xId, owed: true, now }, engine)
+    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return { next: told.payment, alongside: told.alongside, result: 'applied' }
   })
   return result ?? 'unmatched'
@@ -203,7 +204,7 @@ async function applyTakenBack(
     const now = merchantNow(engine.clock, merchant)
     const next = takeBack(stored, { xId, detail, provider, now })
     if (!next) return { result: findOperation(stored, xId)?.state === 'FAILED' ? 'repeated' : 'unmatched' }
-    const told = emitEvent(next, { xId, owed: true, now }, engine)
+    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return { next: told.payment, alongside: told.alongside, result: 'applied' }
   })
   return result ?? 'unmatched'

@@ -2,7 +2,7 @@
 import type { Merchant } from '#domain/merchant.ts'
 import { approveLate, lateRest } from '#lifecycle/late-truth.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
-import type { Operation, Payment } from '#lifecycle/payment.ts'
+import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { refund } from '#operations/payments/refund.ts'
@@ -25,7 +25,9 @@ export async function acceptLate(late: LatePayment, engine: Engine): Promise<'ap
     const now = merchantNow(engine.clock, merchant)
     const next = approveLate(stored, { xId, outcome, capture, now })
     if (!next) return { result: false }
-    const told = emitEvent(next, { xId, owed: true, now }, engine)
+    const operation = findOperation(next, xId)
+    const subject = { type: 'payment.paid_late' as const, xId, operation }
+    const told = emitEvent(next, { subject, owed: true, now }, engine)
     return { next: told.payment, alongside: told.alongside, result: true }
   })
   const given = merchant.paidLate === 'keep' ? false : await giveBack(merchant, payment, engine)

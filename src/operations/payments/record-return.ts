@@ -1,6 +1,7 @@
 /** Captured money that went back to the customer's bank, as a notice or a statement tells it. */
 import type { NoticeFact } from '#connectors/contract.ts'
 import { returnCapture } from '#lifecycle/debit-return.ts'
+import { resultSubject } from '#lifecycle/event.ts'
 import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
@@ -22,7 +23,7 @@ export async function recordReturn(
     const provider = { echo: { reference: xId, amount }, transactionId, responseCode: detail.slice(-2) }
     const next = capture && returnCapture(stored, { capture: capture.xId, xId, detail, provider, now })
     if (!next) return { result: 'unmatched' }
-    const told = emitEvent(next, { xId, owed: true, now }, engine)
+    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return { next: told.payment, alongside: told.alongside, result: 'applied' }
   })
   return result ?? 'unmatched'
