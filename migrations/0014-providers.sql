@@ -90,6 +90,16 @@ CREATE TABLE notice_item (
 );
 CREATE INDEX notice_item_by_due_at ON notice_item (due_at) WHERE due_at IS NOT NULL;
 
+-- By which names the provider of an account knows a payment: our references of its operations, and the provider's own
+-- ids. Notices and settlement lines find their payment here. Payments without an account have no rows.
+CREATE TABLE provider_reference (
+  merchant_id          text NOT NULL,
+  provider_account_id  text NOT NULL,
+  reference            text NOT NULL CONSTRAINT provider_reference_length CHECK (char_length(reference) BETWEEN 1 AND 255),
+  pay_id               uuid NOT NULL,
+  CONSTRAINT provider_reference_key PRIMARY KEY (merchant_id, provider_account_id, reference)
+);
+
 -- Captured money that a cardholder has asked back through the bank.
 CREATE TABLE dispute (
   merchant_id          text        NOT NULL,
@@ -108,6 +118,8 @@ CREATE TABLE dispute (
   reason_group         text        NOT NULL CONSTRAINT dispute_reason_group_known
                                      CHECK (reason_group IN ('FRAUD', 'CONSUMER', 'PROCESSING', 'AUTHORIZATION', 'OTHER')),
   evidence_due_by      timestamptz,
+  -- What the connector wants to have back when it is asked about the dispute.
+  kept                 json        NOT NULL DEFAULT '{}',
   -- What happened to it, the first first: [{at, type, stage, status}].
   events               json        NOT NULL,
   created_at           timestamptz NOT NULL,
@@ -115,6 +127,8 @@ CREATE TABLE dispute (
   CONSTRAINT dispute_key PRIMARY KEY (merchant_id, dispute_id),
   CONSTRAINT dispute_of_payment FOREIGN KEY (merchant_id, pay_id) REFERENCES payment (merchant_id, pay_id)
 );
+-- Lists go by the day of opening, the newest first.
+CREATE INDEX dispute_by_created_at ON dispute (merchant_id, created_at DESC, dispute_id DESC);
 CREATE UNIQUE INDEX dispute_by_provider_id ON dispute (merchant_id, pay_id, provider_dispute_id);
 
 -- What the merchant sent in its defence, sealed like cards. Text lies beside files under the type text/plain.
@@ -137,7 +151,7 @@ ALTER TABLE payment ADD COLUMN IF NOT EXISTS provider_account text;
 
 -- What of the captured money is disputed and not won back.
 ALTER TABLE payment ADD COLUMN disputed bigint NOT NULL DEFAULT 0
-  CONSTRAINT payment_disputed_range CHECK (disputed BETWEEN 0 AND 999999999999);
+  CONSTRAINT payment_disputed_range CHECK (disputed BETWEEN 0 AND 9999999999999);
 
 -- What a provider says it has paid out, line by line. A line imported twice is one row.
 CREATE TABLE settlement_line (
