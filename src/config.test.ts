@@ -37,6 +37,8 @@ function readFaults(env: Record<string, string>): readonly string[] {
 
 test('nothing set is the test environment on loopback', () => {
   expect(read({})).toEqual({
+    workers: 1,
+    drainSeconds: 5,
     environment: 'test',
     host: '127.0.0.1',
     port: 8080,

@@ -4,8 +4,10 @@
  */
 import { readFileSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
+import { editDistance } from '#domain/edit-distance.ts'
 import { Secret } from '#domain/secret.ts'
 import { isWebAddress } from '#domain/text.ts'
 import { type MasterKey, MasterKeyError, toMasterKeys } from '#vault/master-key.ts'
@@ -32,6 +34,10 @@ export interface Config {
   readonly dccMarkup?: string
   /** 0 unless set; always 0 in live. */
   readonly simulatorLatencyMs: number
+  /** How many processes serve behind the port. */
+  readonly workers: number
+  /** How long requests are still served after SIGTERM. */
+  readonly drainSeconds: number
   /** The npm script that runs us, where one does: npm's end then is ours, and hints are written for npm. */
   readonly npmScript?: string
   /** What is odd but hinders nothing. */
@@ -92,6 +98,16 @@ export const variables: readonly Variable[] = [
   },
   { name: 'TOLLGATE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent', default: 'info' },
   {
+    name: 'TOLLGATE_WORKERS',
+    meaning: 'processes that serve behind the one port, 1 to 64, or auto for one per core',
+    default: '1',
+  },
+  {
+    name: 'TOLLGATE_DRAIN_SECONDS',
+    meaning: 'how long requests are still served after SIGTERM, 0 to 300, while readiness says 503',
+    default: '5',
+  },
+  {
     name: 'TOLLGATE_DCC_MARKUP',
     meaning: 'percent on top of the published rate when a cardholder is quoted its own currency, 0 to 20',
     default: '3.00',
@@ -146,6 +162,8 @@ export function readConfig(
     logLevel: choose('TOLLGATE_LOG_LEVEL', logLevels, 'info'),
     dccMarkup: readMarkup(reader),
     simulatorLatencyMs: readLatency(reader, environment),
+    workers: readWorkers(reader),
+    drainSeconds: readDrain(reader),
     npmScript: text('npm_lifecycle_event') && text('npm_lifecycle_script'),
     warnings: Object.freeze(findUnknown(env)),
   }
@@ -332,6 +350,29 @@ function readLatency({ text, fault }: Reader, environment: string): number {
   return latencyMs
 }
 
+/** 64: a machine with more cores than that deserves more than one gateway. */
+const workersMax = 64
+
+function readWorkers({ text, fault }: Reader): number {
+  const value = text('TOLLGATE_WORKERS') ?? '1'
+  if (value === 'auto') return Math.min(availableParallelism(), workersMax)
+  const workers = /^\d{1,2}$/.test(value) ? Number(value) : 0
+  if (workers >= 1 && workers <= workersMax) return workers
+  fault(`TOLLGATE_WORKERS is "${value}", but must be a whole number from 1 to ${workersMax}, or auto`)
+  return 1
+}
+
+/** 300 s: the longest that common orchestrators wait before they use force. */
+const drainMaxSeconds = 300
+
+function readDrain({ text, fault }: Reader): number {
+  const value = text('TOLLGATE_DRAIN_SECONDS') ?? '5'
+  const seconds = /^\d{1,3}$/.test(value) ? Number(value) : Number.POSITIVE_INFINITY
+  if (seconds <= drainMaxSeconds) return seconds
+  fault(`TOLLGATE_DRAIN_SECONDS is "${value}", but must be a whole number from 0 to ${drainMaxSeconds}`)
+  return 0
+}
+
 function findUnknown(env: Environment): readonly string[] {
   const known = variables.map(variable => variable.name)
   return Object.keys(env)
@@ -347,23 +388,9 @@ function findNearest(name: string, known: readonly string[]): string {
   const distance = (word: string): number => {
     // PORT and its kin have no prefix, and those who give them one mean them.
     const full = word.startsWith('TOLLGATE_') ? word : `TOLLGATE_${word}`
-    return full.startsWith(name) ? 0 : countEdits(name, full)
+    return full.startsWith(name) ? 0 : editDistance(name, full)
   }
   return known.reduce((best, word) => (distance(word) < distance(best) ? word : best))
-}
-
-/** How many letters must be added, removed or changed to make one word of the other (Levenshtein). */
-function countEdits(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
-  for (const [i, letter] of [...from].entries()) {
-    const next = [i + 1]
-    for (let j = 0; j < to.length; j += 1) {
-      const changed = (row[j] ?? 0) + (letter === to[j] ? 0 : 1)
-      next.push(Math.min((row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1, changed))
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
 }
 
 /** a, b or c */

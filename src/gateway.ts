@@ -7,6 +7,7 @@ import { Registry } from 'prom-client'
 import { createFaultBook } from '#connectors/simulator/faults.ts'
 import { createLogger } from '#http/telemetry/log.ts'
 import { createMetrics } from '#http/telemetry/metrics.ts'
+import { openAudit } from '#operations/audit/open-audit.ts'
 import { createTestClock } from '#operations/clock.ts'
 import type { Clock, Engine } from '#operations/engine.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
@@ -46,8 +47,10 @@ export interface Gateway {
   readonly weakDurability: readonly string[]
   /** Opens the port and starts the workers. Resolves with the origin. */
   listen(): Promise<string>
-  /** Readiness goes 503, requests in flight finish, workers stop, connections close. */
-  close(): Promise<void>
+  /** For a process that reports its metrics to another one. */
+  readonly metrics: Registry
+  /** Readiness goes 503, requests are served for that long, workers stop, connections close. */
+  close(serveForMs?: number): Promise<void>
 }
 
 /** The gateway will not start like this; the message says what to change. */
@@ -60,7 +63,11 @@ const realClock: Clock = { nowMs: Date.now, waitMs: milliseconds => delay(millis
 
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { environment, clock = realClock } = options
-  const logger = createLogger({ level: options.logLevel ?? 'info', out: options.logDestination })
+  const logger = createLogger({
+    level: options.logLevel ?? 'info',
+    out: options.logDestination,
+    worker: options.worker,
+  })
   const metrics = createMetrics({ registry: new Registry(), processMetrics: true })
   const changes = new Set<(merchantId: string) => void>()
   const onMerchantChange = (merchantId: string): void => {
@@ -86,6 +93,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await claimEnvironment(installation, environment)
     const keys = await openDerivedKeys(options.masterKey, installation)
     const merchants = createMerchantStore(database)
+    const opened = openAudit(database, clock.nowMs)
+    const { access, apiKeys, audit } = opened
     const faults = createFaultBook()
     const pageTokens = createPageTokens(keys.pageToken)
     const deliveryStore = createDeliveryStore(database)
@@ -139,16 +148,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       options,
       changes,
       pageTokens,
+      access,
       rawRoutes: [notices.route],
     })
     let loops: readonly Loop[] = []
 
     return {
-      merchants: createAdministration({ environment, keys, merchants, changes }),
+      merchants: createAdministration({ environment, keys, merchants, apiKeys, changes, audit }),
       engine,
       settleWorker,
       timerWorker,
       deliveryWorker,
+      metrics: metrics.registry,
       notices,
       weakDurability: weak,
       async listen() {
@@ -159,20 +170,21 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         const listening = await server.listen({ host, port })
         origin = options.publicUrl ?? listening
         const onError = (err: unknown): void =>
-          logger.error({ err, worker: 'settle' }, 'a worker failed; it goes on')
+          logger.error({ err, component: 'settle' }, 'background work failed; it goes on')
         if (alone) void settleWorker.recover(startedAt).catch(onError)
         if (alone) await deliveryWorker.recover()
         onEvents()
         loops = startLoops({
           ...{ logger, metrics, clock, onEvents, presence, engine },
-          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices },
+          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices, audit: opened },
         })
         return origin
       },
-      async close() {
-        await server.drain(drainMs)
+      async close(serveForMs = 0) {
+        await server.drain({ serveForMs, deadlineMs: drainMs })
         await Promise.all(loops.map(loop => loop.stop()))
         await deliveryWorker.stop()
+        await access.flush({ ending: true }).catch(err => logger.error({ err }, 'key uses were not written'))
         await notices.stop()
         await work.close()
         await presence.close()

@@ -1,14 +1,18 @@
 /** `bins import` and `rates import`: reference data from files that others publish. Both replace all there was, or nothing. */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type Command, Option } from 'commander'
+import { commandActor } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { BinFileError, readBinHeading, readBinLine } from '#domain/bin-file.ts'
 import type { BinRange } from '#domain/bin-ranges.ts'
 import { parseEcbRates, RateFileError } from '#domain/ecb-rates.ts'
+import { auditAs } from '#operations/audit/audit.ts'
+import { createAuditStore } from '#storage/audit/audit.ts'
 import { type Database, openDatabase as openPools } from '#storage/database.ts'
 import { RepeatedRange, replaceBins } from '#storage/reference/bins.ts'
 import { replaceRates } from '#storage/reference/rates.ts'
@@ -48,7 +52,9 @@ async function importBins(config: Config, file: string, json: boolean): Promise<
         `${done} ranges, ${Math.floor((100 * Math.min(reading.bytes, size)) / Math.max(1, size))} %`,
       )
     try {
-      return await replaceBins(pools, readRanges(file, reading), onProgress)
+      const ranges = await replaceBins(pools, readRanges(file, reading), onProgress)
+      await audit(pools, 'bins.import', file, { ranges })
+      return ranges
     } catch (error) {
       throw error instanceof RepeatedRange ? new CommandFault(`${file}: ${error.message}`) : error
     }
@@ -91,8 +97,11 @@ async function importRates(config: Config, file: string, json: boolean): Promise
   const { size } = await lookAt(file)
   if (size > rateFileBytesMax) throw new CommandFault(`${file} is too large to be a file of rates`)
   const daily = parseRates(file, await readFile(file, 'utf8'))
-  await withPools(config, pools => replaceRates(pools, daily, 'ECB'))
   const { date, rates } = daily
+  await withPools(config, async pools => {
+    await replaceRates(pools, daily, 'ECB')
+    await audit(pools, 'rates.import', file, { date, rates: rates.size })
+  })
   if (json) console.log(JSON.stringify({ date, rates: rates.size }))
   else console.log(`${rates.size} rates of ${date} are in force.`)
 }
@@ -116,6 +125,9 @@ async function lookAt(file: string): Promise<{ size: number }> {
   }
   throw new CommandFault(`${file} is not a file`)
 }
+
+const audit = (pools: Database, act: string, file: string, after: object): Promise<void> =>
+  auditAs(commandActor(), createAuditStore(pools))({ act, object: basename(file), after })
 
 async function withPools<T>(config: Config, work: (pools: Database) => Promise<T>): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)

@@ -1,5 +1,6 @@
 /** `keys`: changes the key that seals cards and secrets. Not to be taken for `key`, which is about a merchant's API key. */
 import type { Command } from 'commander'
+import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
@@ -24,9 +25,16 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: { json?: true }) => {
       const config = readConfig()
-      const rotated = await withKeys(config, ({ database, deps }) =>
-        rotateWhereItLies(config, database.masterKeyFile, deps),
-      )
+      const rotated = await withKeys(config, async ({ database, deps }) => {
+        const { retired, ...made } = await rotateWhereItLies(config, database.masterKeyFile, deps)
+        await auditCommand(database.url, {
+          act: 'keys.rotate',
+          object: made.masterKeyId,
+          before: { retired },
+          after: { rewrapped: made.rewrapped },
+        })
+        return { ...made, retired }
+      })
       if (json) console.log(JSON.stringify(rotated))
       else printRotated(rotated)
       remind(rotated)
@@ -39,9 +47,12 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
     )
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: { json?: true }) => {
-      const renewed = await withKeys(readConfig(), ({ database, deps }) =>
-        renewDataKeys(database.masterKey, deps),
-      )
+      const renewed = await withKeys(readConfig(), async ({ database, deps }) => {
+        const made = await renewDataKeys(database.masterKey, deps)
+        // Every kept number was opened for this, and not for paying.
+        await auditCommand(database.url, { act: 'keys.renew', object: 'vault', after: made })
+        return made
+      })
       if (json) console.log(JSON.stringify(renewed))
       else
         console.log(

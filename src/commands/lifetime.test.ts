@@ -21,12 +21,16 @@ function watch({ hasParent = true } = {}) {
   return { lifetime, exit, watched, looks, state, send }
 }
 
-test.each(['SIGTERM', 'SIGINT', 'SIGHUP'])('%s asks for the end', async signal => {
+test.each([
+  ['SIGTERM', true],
+  ['SIGINT', false],
+  ['SIGHUP', false],
+])('%s asks for the end, and SIGTERM for draining', async (signal, drains) => {
   const { lifetime, exit, send } = watch()
   expect(lifetime.isEnding()).toBe(false)
   send(signal)
   expect(lifetime.isEnding()).toBe(true)
-  expect(await lifetime.ended).toEqual({})
+  expect(await lifetime.ended).toEqual({ drains })
   expect(exit).not.toHaveBeenCalled()
 })
 

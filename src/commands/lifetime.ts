@@ -7,6 +7,8 @@ import { constants } from 'node:os'
 export interface Ending {
   /** What went wrong; absent when somebody asked for the end. */
   readonly fault?: string
+  /** Who asks by SIGTERM will send the traffic elsewhere: it is served until then. */
+  readonly drains?: boolean
 }
 
 export interface Lifetime {
@@ -53,7 +55,7 @@ export function watchLifetime({ watched, identifyParent, nowMs, every }: Lifetim
   const onSignal = (signal: NodeJS.Signals) => {
     if (first === undefined) {
       first = { signal, atMs: nowMs() }
-      end({})
+      end({ drains: signal === 'SIGTERM' })
     } else if (signal !== first.signal || nowMs() - first.atMs >= echoMs) {
       // As a shell reports it: 128 and the signal's number.
       watched.exit(128 + constants.signals[signal])

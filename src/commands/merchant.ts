@@ -1,8 +1,8 @@
-/** `merchant` and `key`: make, show and change merchants. Standard output carries the result and nothing else. */
+/** `merchant`: make, show and change merchants. Standard output carries the result and nothing else. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { listCredentials } from '#commands/banner.ts'
-import { keepDemoKey } from '#commands/demo-merchant.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
+import { addLimitOptions, type LimitOptions, showLimits, toLimitChange } from '#commands/limit-settings.ts'
 import { withMerchants } from '#commands/open-database.ts'
 import { addPageOptions, type PageOptions, toPageChange } from '#commands/page-settings.ts'
 import type { Config } from '#config.ts'
@@ -17,14 +17,12 @@ type ListedMerchant = Awaited<ReturnType<MerchantAdministration['list']>>[number
 const nameMax = 128
 /** 1,000,000: beyond what one process can answer, so it means "no limit". */
 const requestsPerSecondMax = 1_000_000
-/** 720 hours: 30 days. A key that may live longer beside its successor has not been replaced. */
-const overlapHoursMax = 720
 /** 2048: the contract's limit for every address. */
 const urlMax = 2_048
 /** Takes the address away; the parser of the command line knows no null. */
 const noUrl = 'none'
 
-const jsonOption = () => new Option('--json', 'print one line of JSON')
+export const jsonOption = () => new Option('--json', 'print one line of JSON')
 
 export function addMerchantCommands(program: Command, readConfig: () => Config): void {
   const merchant = program.command('merchant').summary('make, list and change merchants')
@@ -57,7 +55,7 @@ export function addMerchantCommands(program: Command, readConfig: () => Config):
   addSetCommand(merchant, readConfig)
 }
 
-interface SetOptions extends PageOptions {
+interface SetOptions extends PageOptions, LimitOptions {
   readonly name?: string
   readonly webhookKind?: WebhookKind
   readonly webhookUrl?: string
@@ -87,7 +85,7 @@ function addSetCommand(merchant: Command, readConfig: () => Config): void {
     .option('--requests-per-second <n>', 'more are answered 429', parseWhole(1, requestsPerSecondMax))
     .addOption(new Option('--disable', 'answer its requests with 403').conflicts('enable'))
     .addOption(new Option('--enable', 'take its requests again'))
-  addPageOptions(set)
+  addLimitOptions(addPageOptions(set))
     .addOption(jsonOption())
     .action((id: string, options: SetOptions) => changeMerchant(id, options, readConfig()))
 }
@@ -119,43 +117,14 @@ function toChange(options: Omit<SetOptions, 'json'>, theme: ListedMerchant['them
     disabled,
     ...(webhookUrl === undefined ? {} : { webhookUrl: webhookUrl === noUrl ? null : webhookUrl }),
     ...toPageChange(options, theme),
+    ...toLimitChange(options),
   }
 }
 
-export function addKeyCommands(program: Command, readConfig: () => Config): void {
-  const key = program.command('key').summary("change a merchant's API key")
-  key.description("Changes merchants' API keys.")
-  key
-    .command('rotate')
-    .argument('<id>', 'merchant id')
-    .description(
-      'Makes a new API key. The old ones stay valid for the overlap, so that a shop can change over.',
-    )
-    .addOption(
-      new Option('--overlap-hours <hours>', 'how long old keys stay valid; 0 ends them now')
-        .argParser(parseWhole(0, overlapHoursMax))
-        .default(24),
-    )
-    .addOption(jsonOption())
-    .action(async (id: string, { overlapHours, json }: { overlapHours: number; json?: true }) => {
-      const config = readConfig()
-      const apiKey = await withMerchants(config, async merchants => {
-        const made = await merchants.rotateKey(id, overlapHours)
-        if (made === undefined) throw noSuchMerchant(id)
-        await keepDemoKey(config.dataDirectory, id, made)
-        return made
-      })
-      if (json) return printJson({ merchantId: id, apiKey, overlapHours })
-      console.log(`merchant id: ${id}`)
-      console.log(`API key: ${apiKey}`)
-      console.error(`Keep the key now: it is not shown again. Older keys end in ${overlapHours} hours.`)
-    })
-}
-
-const noSuchMerchant = (id: string): CommandFault =>
+export const noSuchMerchant = (id: string): CommandFault =>
   new CommandFault(`there is no merchant "${id}"; "tollgate merchant list" shows all`)
 
-function parseName(text: string): string {
+export function parseName(text: string): string {
   const name = text.trim()
   const length = [...name].length
   if (length >= 1 && length <= nameMax && isPrintable(name)) return name
@@ -169,7 +138,7 @@ function parseUrl(text: string): string {
   )
 }
 
-const parseWhole = (min: number, max: number) => (text: string) => {
+export const parseWhole = (min: number, max: number) => (text: string) => {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= min && value <= max) return value
   throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
@@ -187,10 +156,11 @@ const toJson = (merchant: ListedMerchant) => ({
   theme: merchant.theme ?? null,
   frameOrigins: merchant.frameOrigins ?? null,
   dcc: merchant.dcc ?? false,
+  ...showLimits(merchant),
   createdAt: merchant.createdAt.toISOString(),
 })
 
-const printJson = (value: unknown): void => console.log(JSON.stringify(value))
+export const printJson = (value: unknown): void => console.log(JSON.stringify(value))
 
 function printTable(merchants: readonly ListedMerchant[]): void {
   const rows = [
@@ -204,6 +174,11 @@ function printTable(merchants: readonly ListedMerchant[]): void {
       merchant.name,
     ]),
   ]
+  printRows(rows)
+}
+
+/** The first row is the heading. */
+export function printRows(rows: readonly (readonly string[])[]): void {
   const widths = rows.reduce<number[]>(
     (known, row) => row.map((cell, index) => Math.max(known[index] ?? 0, cell.length)),
     [],

@@ -4,6 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { commandActor } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import type { Config } from '#config.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
@@ -105,7 +106,8 @@ export async function withMerchants<T>(
     const { openMerchants } = await import('#operations/merchants/open-merchants.ts')
     const { environment } = config
     const { masterKey } = database
-    const opened = await openMerchants({ environment, databaseUrl: database.url, masterKey })
+    const actor = commandActor()
+    const opened = await openMerchants({ environment, databaseUrl: database.url, masterKey, actor })
     try {
       return await work(opened.merchants)
     } finally {

@@ -1,11 +1,16 @@
 /** The command line: which commands there are and what help says about them. Each command's work lies beside. */
+import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addAuditCommands } from '#commands/audit.ts'
+import { auditCommand } from '#commands/audit-trail.ts'
+import { reportFault } from '#commands/cluster.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { describeFault, toExitCode } from '#commands/faults.ts'
 import { addImportCommands } from '#commands/import.ts'
+import { addKeyCommands } from '#commands/key.ts'
 import { addKeysCommands } from '#commands/keys.ts'
-import { addKeyCommands, addMerchantCommands } from '#commands/merchant.ts'
+import { addMerchantCommands } from '#commands/merchant.ts'
 import { addNoticeCommands } from '#commands/notices.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { addProviderCommands } from '#commands/provider.ts'
@@ -22,7 +27,9 @@ export async function run(words: readonly string[]): Promise<number> {
     return 0
   } catch (error) {
     const sentence = describeFault(error, showsStacks())
-    if (sentence !== undefined) console.error(sentence)
+    // A worker's primary prints the sentence, once for all of them.
+    if (sentence !== undefined && cluster.isWorker) await reportFault(sentence)
+    else if (sentence !== undefined) console.error(sentence)
     return toExitCode(error)
   }
 }
@@ -53,6 +60,7 @@ function buildProgram(readConfig: () => Config): Command {
   addMerchantCommands(program, readConfig)
   addKeyCommands(program, readConfig)
   addKeysCommands(program, readConfig)
+  addAuditCommands(program, readConfig)
   addVaultCommands(program, readConfig)
   addImportCommands(program, readConfig)
   addWebhookCommands(program, readConfig)
@@ -68,7 +76,11 @@ async function migrateOnly(settings: Config): Promise<void> {
     purpose: 'command',
     onProgress: line => console.error(line),
   })
-  await database.close()
+  try {
+    await auditCommand(database.url, { act: 'migrate', object: 'schema' })
+  } finally {
+    await database.close()
+  }
   console.log(`The schema of ${database.place} is up to date.`)
 }
 
@@ -78,6 +90,7 @@ const examples = `Examples:
   npm run --silent tollgate -- merchant create --name "My shop" --json
   npm run --silent tollgate -- merchant list
   npm run --silent tollgate -- merchant set mer_… --webhook-url https://shop.example/hook
+  npm run --silent tollgate -- key create mer_… --name "Back office" --scopes read,refunds --json
   npm run --silent tollgate -- key rotate mer_… --overlap-hours 24
   npm run --silent tollgate -- keys rotate                    a new master key for cards and secrets
   npm run --silent tollgate -- vault purge --unused-for P400D --dry-run

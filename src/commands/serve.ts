@@ -1,52 +1,66 @@
 /**
  * `serve`: database, gateway, port, one after the other, and back in reverse when it is time. Whatever was opened is
- * closed, however far the start came.
+ * closed, however far the start came. With several workers this process owns the database and they serve (cluster.ts).
  */
+import cluster from 'node:cluster'
 import { renderBanner } from '#commands/banner.ts'
+import { reportReady, startWorkers, takeWorkerRole } from '#commands/cluster.ts'
 import { type DemoMerchant, readOrCreateDemoMerchant } from '#commands/demo-merchant.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { findFreePort } from '#commands/free-port.ts'
-import { type Lifetime, watchLifetime } from '#commands/lifetime.ts'
+import { type Ending, type Lifetime, watchLifetime } from '#commands/lifetime.ts'
 import { identifyNpm } from '#commands/npm-parent.ts'
-import { openDatabase } from '#commands/open-database.ts'
+import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { releaseStartMemory } from '#commands/start-memory.ts'
 import type { Config } from '#config.ts'
 import type { Gateway } from '#gateway.ts'
+import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
+import { openMerchants } from '#operations/merchants/open-merchants.ts'
 
 interface Closable {
-  close(): Promise<void>
+  close(serveForMs?: number): Promise<void>
 }
 
-/** 14 s: one less than the 15 s after which whoever asked us to stop may use force. */
-const stopDeadlineMs = 14_000
+/** 10 s for what is under way, and as much as was set for the time to drain: whoever asked us to stop may use force after. */
+const stopDeadlineMs = 10_000
 
 const say = (line: string) => console.error(line)
 
 export async function serve(config: Config): Promise<void> {
-  for (const warning of config.warnings) say(`warning: ${warning}`)
+  if (cluster.isPrimary) for (const warning of config.warnings) say(`warning: ${warning}`)
   const { npmScript } = config
   const lifetime = watchLifetime({
     watched: process,
-    identifyParent: npmScript === undefined ? undefined : () => identifyNpm(npmScript),
+    identifyParent: npmScript === undefined || cluster.isWorker ? undefined : () => identifyNpm(npmScript),
     nowMs: () => performance.now(),
     every: keepLooking,
   })
   const open: Closable[] = []
   const starting = start(config, lifetime, open)
-  const failure = await Promise.race([starting.then(() => lifetime.ended), lifetime.ended]).then(
-    ({ fault }) => (fault === undefined ? undefined : new CommandFault(fault)),
-    (error: unknown) => error,
-  )
-  const release = startDeadline()
-  if (failure === undefined) say('Stopping: requests in flight are finished first …')
+  const { failure, ending } = await waitForEnd(starting, lifetime)
+  const serveForMs = ending.drains ? config.drainSeconds * 1_000 : 0
+  const release = startDeadline(stopDeadlineMs + serveForMs)
+  if (failure === undefined && cluster.isPrimary) say('Stopping: requests in flight are finished first …')
   // Interrupted in the middle, the start ends at its next step; a failure then is only the interruption's echo.
   await Promise.allSettled([starting])
-  const unclosed = await closeInReverse(open)
+  const unclosed = await closeInReverse(open, serveForMs)
   release()
   lifetime.release()
   if (failure !== undefined) throw failure
   if (unclosed > 0) throw new CommandFault('not everything could be closed in order; the next start recovers')
-  say('Stopped.')
+  if (cluster.isPrimary) say('Stopped.')
+}
+
+async function waitForEnd(
+  starting: Promise<void>,
+  lifetime: Lifetime,
+): Promise<{ readonly failure?: unknown; readonly ending: Ending }> {
+  try {
+    const ending = await Promise.race([starting.then(() => lifetime.ended), lifetime.ended])
+    return ending.fault === undefined ? { ending } : { ending, failure: new CommandFault(ending.fault) }
+  } catch (failure) {
+    return { failure, ending: {} }
+  }
 }
 
 function keepLooking(milliseconds: number, look: () => void): () => void {
@@ -56,19 +70,77 @@ function keepLooking(milliseconds: number, look: () => void): () => void {
 
 async function start(config: Config, lifetime: Lifetime, open: Closable[]): Promise<void> {
   const opening = openDatabase(config, {
-    purpose: 'serve',
+    // A worker borrows the database that its primary owns.
+    purpose: cluster.isWorker ? 'command' : 'serve',
     onProgress: say,
     onUnexpectedExit: error => lifetime.end({ fault: error.message }),
   }).then(opened => {
     open.push(opened)
     return opened
   })
+  if (cluster.isPrimary && config.workers > 1) {
+    return startPrimary({ config, database: await opening, lifetime, open })
+  }
   // The code is loaded while the database starts: both take about as long.
   const [database, { createGateway, GatewayError }] = await Promise.all([opening, import('#gateway.ts')])
   if (lifetime.isEnding()) return
+  const role = takeWorkerRole()
+  const gateway = await createGateway({ ...toGatewayOptions(config, database), ...role }).catch(
+    (error: unknown) => {
+      throw error instanceof GatewayError ? new CommandFault(error.message, { cause: error }) : error
+    },
+  )
+  role?.report(gateway.metrics)
+  open.push(gateway)
+  if (role === undefined) warnOfWeakness(gateway.weakDurability)
+  const demo = role ? undefined : await openDemo(config, gateway.merchants)
+  if (lifetime.isEnding()) return
+  const origin = await listen(config, gateway)
+  releaseStartMemory()
+  if (role) reportReady({ origin, weakDurability: gateway.weakDurability })
+  else greet(config, { origin, place: database.place, demo })
+}
+
+const warnOfWeakness = (weak: readonly string[]): void => {
+  if (weak.length > 0) say(`warning: a crash of the database may lose payments (${weak.join(', ')})`)
+}
+
+function greet(
+  { environment }: Config,
+  facts: { readonly origin: string; readonly place: string; readonly demo?: DemoMerchant | undefined },
+): void {
+  process.stdout.write(renderBanner({ environment, ...facts, year: new Date().getUTCFullYear() }))
+}
+
+interface Primary {
+  readonly config: Config
+  readonly database: OpenDatabase
+  readonly lifetime: Lifetime
+  readonly open: Closable[]
+}
+
+/** Owns the database, keeps the workers running and greets once all of them listen. */
+async function startPrimary({ config, database, lifetime, open }: Primary): Promise<void> {
+  const { environment, workers } = config
+  if (lifetime.isEnding()) return
+  const { merchants, close } = await openMerchants({
+    environment,
+    databaseUrl: database.url,
+    masterKey: database.masterKey,
+  })
+  const demo = await openDemo(config, merchants).finally(close)
+  if (lifetime.isEnding()) return
+  const group = startWorkers(workers, say)
+  open.push(group)
+  const { origin, weakDurability } = await group.ready
+  warnOfWeakness(weakDurability)
+  greet(config, { origin, place: `${database.place} (${workers} workers)`, demo })
+}
+
+function toGatewayOptions(config: Config, database: OpenDatabase) {
   const { environment, host, port, tls, trustedProxy, publicUrl, logLevel, dccMarkup } = config
   const { simulatorLatencyMs } = config
-  const gateway = await createGateway({
+  return {
     environment,
     databaseUrl: database.url,
     masterKey: database.masterKey,
@@ -79,24 +151,12 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
     logLevel,
     dccMarkup,
     simulatorLatencyMs,
-  }).catch((error: unknown) => {
-    throw error instanceof GatewayError ? new CommandFault(error.message, { cause: error }) : error
-  })
-  open.push(gateway)
-  if (gateway.weakDurability.length > 0) {
-    say(`warning: a crash of the database may lose payments (${gateway.weakDurability.join(', ')})`)
   }
-  const demo = await openDemo(config, gateway)
-  if (lifetime.isEnding()) return
-  const origin = await listen(config, gateway)
-  const { place } = database
-  releaseStartMemory()
-  process.stdout.write(renderBanner({ environment, origin, place, demo, year: new Date().getUTCFullYear() }))
 }
 
 async function openDemo(
   { environment, dataDirectory }: Config,
-  { merchants }: Gateway,
+  merchants: MerchantAdministration,
 ): Promise<DemoMerchant | undefined> {
   return environment === 'test' ? readOrCreateDemoMerchant(dataDirectory, merchants) : undefined
 }
@@ -124,20 +184,20 @@ async function listen({ host, port, npmScript }: Config, gateway: Gateway): Prom
   }
 }
 
-function startDeadline(): () => void {
+function startDeadline(milliseconds: number): () => void {
   const timer = setTimeout(() => {
-    say(`tollgate: not everything stopped within ${stopDeadlineMs / 1000} s; leaving it behind`)
+    say(`tollgate: not everything stopped within ${milliseconds / 1000} s; leaving it behind`)
     process.exit(1)
-  }, stopDeadlineMs)
+  }, milliseconds)
   return () => clearTimeout(timer)
 }
 
 /** Returns how many could not be closed; the others are closed all the same. */
-async function closeInReverse(open: readonly Closable[]): Promise<number> {
+async function closeInReverse(open: readonly Closable[], serveForMs: number): Promise<number> {
   let unclosed = 0
   for (const closable of open.toReversed()) {
     try {
-      await closable.close()
+      await closable.close(serveForMs)
     } catch (error) {
       unclosed += 1
       say(`tollgate: while stopping: ${describeReason(error)}`)

@@ -1,5 +1,6 @@
 /** `vault`: housekeeping of the card and account numbers that are kept. */
 import { type Command, InvalidArgumentError } from 'commander'
+import { auditCommand } from '#commands/audit-trail.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { addDuration } from '#domain/duration.ts'
@@ -50,7 +51,14 @@ async function purge(config: Config, unusedFor: string, dryRun: boolean): Promis
   try {
     const onProgress = (destroyed: number, total: number) =>
       console.error(`${destroyed} of ${total} numbers destroyed`)
-    return await purgeVault(database.url, { unusedFor, dryRun, onProgress })
+    const purged = await purgeVault(database.url, { unusedFor, dryRun, onProgress })
+    if (!dryRun)
+      await auditCommand(database.url, {
+        act: 'vault.purge',
+        object: 'vault',
+        after: { unusedFor, ...purged },
+      })
+    return purged
   } finally {
     await database.close()
   }

@@ -1,4 +1,5 @@
 /** Which connector serves a method. In test everything goes to the simulator; live has only what was configured. */
+import { adyen } from '#connectors/adyen/connector.ts'
 import type { Connector } from '#connectors/contract.ts'
 import type { ConnectorDefinition } from '#connectors/contract-next.ts'
 import { simulatorDefinition } from '#connectors/simulator/definition.ts'
@@ -28,4 +29,4 @@ export function createConnectors(
 export const simulatedBy = (simulator: Connector): Connectors => ({ find: () => simulator })
 
 /** Every connector there is, one line each. */
-export const definitions: readonly ConnectorDefinition[] = [simulatorDefinition]
+export const definitions: readonly ConnectorDefinition[] = [simulatorDefinition, adyen]

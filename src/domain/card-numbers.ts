@@ -62,8 +62,12 @@ export function toPseudoCardNumber(digest: Uint8Array, attempt: number, last3: s
 
 /** Twelve digits with at most one separator between neighbours: without one there is nothing to look for. */
 const suspicious = /[0-9](?:(?:[ .+-]|%20)?[0-9]){11}/
-/** Our own ids and trace ids. They often hold a dozen digits in a row, and a log without them is of no use. */
-const hexToken = /(?<![0-9A-Za-z])(?=[0-9]*[a-f])[0-9a-f]{32}(?![0-9A-Za-z])/g
+/**
+ * Our own ids, trace ids and hashes, and the client's address in a line of the log. They often hold a dozen digits in a
+ * row, and a log without them is of no use.
+ */
+const ownToken =
+  /(?<![0-9A-Za-z])(?=[0-9]*[a-f])(?:[0-9a-f]{64}|[0-9a-f]{32})(?![0-9A-Za-z])|(?<!\\)"address":"[0-9]{1,3}(?:\.[0-9]{1,3}){3}"/g
 
 /**
  * The last line of defence for logs and error texts: every run of digits that holds a number a scheme may have issued
@@ -73,7 +77,7 @@ export function scrubCardNumbers(text: string): string {
   if (!suspicious.test(text)) return text
   let scrubbed = ''
   let from = 0
-  for (const token of text.matchAll(hexToken)) {
+  for (const token of text.matchAll(ownToken)) {
     scrubbed += scrubPart(text.slice(from, token.index)) + token[0]
     from = token.index + token[0].length
   }

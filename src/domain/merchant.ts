@@ -1,5 +1,6 @@
 /** A merchant as every room sees it: who calls, what it may do, and what time it is for it. Holds no secret. */
 import type { MerchantId } from '#domain/ids.ts'
+import type { DeclineLimit, noLimit, PayoutLimit } from '#domain/velocity.ts'
 
 export type WebhookKind = 'BASIC' | 'ENHANCED'
 
@@ -30,6 +31,14 @@ export interface Merchant {
   readonly frameOrigins?: readonly string[]
   /** Whether its pages offer to pay in the currency of the customer's card; not unless given. */
   readonly dcc?: boolean
+  /** How many declines of one card are let through; the environment's default unless given. */
+  readonly declinesPerCard?: DeclineLimit | typeof noLimit
+  /** The same for one address of a customer; no limit unless given. */
+  readonly declinesPerAddress?: DeclineLimit | typeof noLimit
+  /** How much may be paid out without a payment behind it, one limit per currency; no limit unless given. */
+  readonly payoutLimits?: readonly PayoutLimit[]
+  /** How long personal data of payments is kept, ISO 8601; for ever unless given. */
+  readonly personalDataFor?: string
   /** How far this merchant's clock runs ahead of real time. Always 0 in live. */
   readonly clockOffsetMs: number
 }

@@ -2,6 +2,7 @@
  * What somebody may have meant who wrote a payment type that does not exist. Pure and quick: a refusal must not cost
  * more than a payment, however many rows the catalogue has.
  */
+import { editDistance } from '#domain/edit-distance.ts'
 
 /** Names of the catalogue have 40 characters at most; what is longer was not meant as one of them. */
 const typeLengthMax = 48
@@ -23,7 +24,7 @@ export function findNearestTypes(type: string, known: readonly string[]): readon
   if (asked === '') return []
   const most = slipsMax(asked.length)
   const near = known
-    .map(candidate => ({ candidate, slips: countSlips(asked, candidate, most) }))
+    .map(candidate => ({ candidate, slips: editDistance(asked, candidate, most) }))
     .filter(({ slips }) => slips <= most)
     .sort((a, b) => a.slips - b.slips)
     .map(({ candidate }) => candidate)
@@ -43,42 +44,6 @@ const sharedLength = (asked: string, candidate: string): number => {
   if (candidate.startsWith(asked)) return asked.length
   return asked.startsWith(candidate) ? candidate.length : 0
 }
-
-/**
- * Letters put in, left out, replaced or swapped with their neighbour between two names; `most + 1` as soon as it is
- * certain that there are more. Only the cells beside the diagonal can matter, so only they are looked at.
- */
-function countSlips(a: string, b: string, most: number): number {
-  if (Math.abs(a.length - b.length) > most || hasForeignLetters(a, b, most)) return most + 1
-  let before: number[] = []
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = new Array<number>(b.length + 1).fill(most + 1)
-    next[0] = i
-    let least = i
-    for (let j = Math.max(1, i - most); j <= Math.min(b.length, i + most); j++) {
-      const replaced = at(row, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(before, j - 2) + 1 : replaced
-      const cost = Math.min(replaced, swapped, at(row, j) + 1, at(next, j - 1) + 1)
-      next[j] = cost
-      least = Math.min(least, cost)
-    }
-    if (least > most) return most + 1
-    before = row
-    row = next
-  }
-  return at(row, b.length)
-}
-
-/** Every letter of one name that the other lacks is a slip of its own; this spares most names the table. */
-function hasForeignLetters(a: string, b: string, most: number): boolean {
-  let foreign = 0
-  for (const letter of a) if (!b.includes(letter)) foreign++
-  return foreign > most
-}
-
-/** A cell that was never reached is as far away as can be. */
-const at = (row: readonly number[], index: number): number => row[index] ?? Number.POSITIVE_INFINITY
 
 /** Completes the refusal of an unknown type: what was probably meant, or where to look. */
 export function explainUnknownType(type: string, known: readonly string[]): string {

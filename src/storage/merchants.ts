@@ -1,6 +1,9 @@
-/** Merchants, their API keys (hashes only) and their sealed webhook secrets. */
+/** Merchants with their settings and live API keys (hashes only), and their sealed webhook secrets. */
+import type { LiveKey } from '#domain/api-key.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant, Theme, WebhookKind } from '#domain/merchant.ts'
+import { noLimit, parseDeclineLimit, parsePayoutLimits } from '#domain/velocity.ts'
+import { type LiveKeyRow, liveKeysColumn, toLiveKey } from '#storage/api-keys.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface MerchantSettings {
@@ -15,6 +18,12 @@ export interface MerchantSettings {
   readonly theme?: Theme | null
   readonly frameOrigins?: readonly string[] | null
   readonly dcc?: boolean
+  /** As the command line takes them. Null: back to the environment's default; `none`: no limit. */
+  readonly declinesPerCard?: string | null
+  readonly declinesPerAddress?: string | null
+  readonly payoutLimit?: string | null
+  /** Null: kept for ever. */
+  readonly personalDataFor?: string | null
 }
 
 export interface NewMerchant {
@@ -28,18 +37,12 @@ export interface NewMerchant {
 
 export interface MerchantStore {
   insert(merchant: NewMerchant): Promise<void>
-  find(merchantId: string): Promise<{ merchant: Merchant; keyHashes: readonly string[] } | undefined>
-  findByKeyHash(keyHash: string): Promise<Merchant | undefined>
+  find(merchantId: string): Promise<{ merchant: Merchant; keys: readonly LiveKey[] } | undefined>
+  findByKeyId(keyId: string): Promise<readonly MerchantKey[]>
+  findByKeyHash(keyHash: string): Promise<readonly MerchantKey[]>
   list(): Promise<readonly (Merchant & { readonly createdAt: Date })[]>
   /** Returns false when there is no such merchant. */
   update(merchantId: string, settings: MerchantSettings): Promise<boolean>
-  /** Adds a key and lets the others end after the overlap. Returns false when there is no such merchant. */
-  rotateKey(rotation: {
-    merchantId: string
-    keyId: string
-    keyHash: string
-    overlapHours: number
-  }): Promise<boolean>
   /** Adds a signing secret and lets the others end after the overlap. */
   rotateSecret(rotation: {
     merchantId: string
@@ -47,6 +50,11 @@ export interface MerchantStore {
     sealed: Buffer
     overlapHours: number
   }): Promise<boolean>
+}
+
+export interface MerchantKey {
+  readonly merchant: Merchant
+  readonly key: LiveKey
 }
 
 interface MerchantRow {
@@ -61,12 +69,20 @@ interface MerchantRow {
   theme: Theme | null
   frame_origins: string[] | null
   dcc: boolean
+  declines_per_card: string | null
+  declines_per_address: string | null
+  payout_limit: string | null
+  personal_data_for: string | null
   created_at: Date
 }
 
 const columns =
   'm.merchant_id, m.name, m.disabled, m.webhook_kind, m.webhook_url, m.requests_per_second, m.clock_offset_ms, ' +
-  'm.methods, m.theme, m.frame_origins, m.dcc, m.created_at'
+  'm.methods, m.theme, m.frame_origins, m.dcc, m.declines_per_card, m.declines_per_address, m.payout_limit, ' +
+  'm.personal_data_for, m.created_at'
+
+const toDeclineLimit = (text: string | null) =>
+  text === null ? undefined : text === noLimit ? noLimit : parseDeclineLimit(text)
 
 const toMerchant = (row: MerchantRow): Merchant => ({
   merchantId: row.merchant_id as MerchantId,
@@ -80,6 +96,19 @@ const toMerchant = (row: MerchantRow): Merchant => ({
   theme: row.theme ?? undefined,
   frameOrigins: row.frame_origins ?? undefined,
   dcc: row.dcc,
+  declinesPerCard: toDeclineLimit(row.declines_per_card),
+  declinesPerAddress: toDeclineLimit(row.declines_per_address),
+  payoutLimits: row.payout_limit === null ? undefined : parsePayoutLimits(row.payout_limit),
+  personalDataFor: row.personal_data_for ?? undefined,
+})
+
+const withKey = `SELECT ${columns}, k.key_id, k.key_hash, k.bound, k.scopes, k.allow_from, k.expires_at
+  FROM merchant m JOIN api_key k ON k.merchant_id = m.merchant_id
+  WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`
+
+const toMerchantKey = (row: MerchantRow & LiveKeyRow): MerchantKey => ({
+  merchant: toMerchant(row),
+  key: toLiveKey(row),
 })
 
 export function createMerchantStore({ readers, writers }: Database): MerchantStore {
@@ -87,31 +116,37 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
     async insert({ merchantId, name, keyId, keyHash, secretId, sealedSecret }) {
       await writers.query(
         `WITH m AS (INSERT INTO merchant (merchant_id, name) VALUES ($1, $2)),
-              k AS (INSERT INTO api_key (merchant_id, key_id, key_hash) VALUES ($1, $3, $4))
+              k AS (INSERT INTO api_key (merchant_id, key_id, key_hash, bound) VALUES ($1, $3, $4, true))
          INSERT INTO webhook_secret (merchant_id, secret_id, sealed) VALUES ($1, $5, $6)`,
         [merchantId, name, keyId, keyHash, secretId, sealedSecret],
       )
     },
 
     async find(merchantId) {
-      const { rows } = await readers.query<MerchantRow & { key_hashes: string[] }>({
+      const { rows } = await readers.query<MerchantRow & { keys: LiveKeyRow[] }>({
         name: 'merchant_with_keys',
-        text: `SELECT ${columns}, ARRAY(SELECT key_hash FROM api_key k WHERE k.merchant_id = m.merchant_id
-                 AND (k.expires_at IS NULL OR k.expires_at > now())) AS key_hashes
-               FROM merchant m WHERE m.merchant_id = $1`,
+        text: `SELECT ${columns}, ${liveKeysColumn} FROM merchant m WHERE m.merchant_id = $1`,
         values: [merchantId],
       })
-      return rows[0] && { merchant: toMerchant(rows[0]), keyHashes: rows[0].key_hashes }
+      return rows[0] && { merchant: toMerchant(rows[0]), keys: rows[0].keys.map(toLiveKey) }
+    },
+
+    async findByKeyId(keyId) {
+      const { rows } = await readers.query<MerchantRow & LiveKeyRow>({
+        name: 'merchant_by_key_id',
+        text: `${withKey} AND k.key_id = $1`,
+        values: [keyId],
+      })
+      return rows.map(toMerchantKey)
     },
 
     async findByKeyHash(keyHash) {
-      const { rows } = await readers.query<MerchantRow>({
+      const { rows } = await readers.query<MerchantRow & LiveKeyRow>({
         name: 'merchant_by_key_hash',
-        text: `SELECT ${columns} FROM merchant m JOIN api_key k ON k.merchant_id = m.merchant_id
-               WHERE k.key_hash = $1 AND (k.expires_at IS NULL OR k.expires_at > now())`,
+        text: `${withKey} AND k.key_hash = $1`,
         values: [keyHash],
       })
-      return rows[0] && toMerchant(rows[0])
+      return rows.map(toMerchantKey)
     },
 
     async list() {
@@ -127,7 +162,11 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
            webhook_kind = coalesce($4, webhook_kind), webhook_url = CASE WHEN $5 THEN $6 ELSE webhook_url END,
            requests_per_second = coalesce($7, requests_per_second),
            methods = CASE WHEN $8 THEN $9::text[] ELSE methods END, theme = CASE WHEN $10 THEN $11::json ELSE theme END,
-           frame_origins = CASE WHEN $12 THEN $13::text[] ELSE frame_origins END, dcc = coalesce($14, dcc)
+           frame_origins = CASE WHEN $12 THEN $13::text[] ELSE frame_origins END, dcc = coalesce($14, dcc),
+           declines_per_card = CASE WHEN $15 THEN $16 ELSE declines_per_card END,
+           declines_per_address = CASE WHEN $17 THEN $18 ELSE declines_per_address END,
+           payout_limit = CASE WHEN $19 THEN $20 ELSE payout_limit END,
+           personal_data_for = CASE WHEN $21 THEN $22 ELSE personal_data_for END
          WHERE merchant_id = $1`,
         [
           merchantId,
@@ -144,18 +183,15 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
           settings.frameOrigins !== undefined,
           settings.frameOrigins,
           settings.dcc,
+          settings.declinesPerCard !== undefined,
+          settings.declinesPerCard,
+          settings.declinesPerAddress !== undefined,
+          settings.declinesPerAddress,
+          settings.payoutLimit !== undefined,
+          settings.payoutLimit,
+          settings.personalDataFor !== undefined,
+          settings.personalDataFor,
         ],
-      )
-      return rowCount === 1
-    },
-
-    async rotateKey({ merchantId, keyId, keyHash, overlapHours }) {
-      const { rowCount } = await writers.query(
-        `WITH m AS (SELECT merchant_id FROM merchant WHERE merchant_id = $1),
-              ending AS (UPDATE api_key k SET expires_at = least(k.expires_at, now() + $4 * interval '1 hour')
-                         FROM m WHERE k.merchant_id = m.merchant_id)
-         INSERT INTO api_key (merchant_id, key_id, key_hash) SELECT merchant_id, $2, $3 FROM m`,
-        [merchantId, keyId, keyHash, overlapHours],
       )
       return rowCount === 1
     },

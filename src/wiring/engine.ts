@@ -19,7 +19,8 @@ export function createDeliveries(
     openSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, merchantId, sealed),
     clock,
     chance: Math.random,
-    onError: err => logger.error({ err, worker: 'deliver' }, 'a delivery failed on our side; it comes back'),
+    onError: err =>
+      logger.error({ err, component: 'deliver' }, 'a delivery failed on our side; it comes back'),
   })
 }
 

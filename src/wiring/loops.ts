@@ -1,4 +1,5 @@
 /** What runs again and again in the background of one environment, and how often. */
+import type { OpenAudit } from '#operations/audit/open-audit.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { DeliveryStore } from '#storage/events/deliveries.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
@@ -24,6 +25,12 @@ const reapPauseMs = 600_000
 /** 10 s: often enough for a graph of how far deliveries lag behind. */
 const lagPauseMs = 10_000
 
+/** 1 s: when a key was last used is never told later than that. */
+const accessPauseMs = 1_000
+
+/** A day: a copy of the audit trail's end lies in the logs, out of reach of whoever changes the database. */
+const auditPauseMs = 86_400_000
+
 export interface BackgroundWork
   extends Pick<Parts, 'logger' | 'metrics' | 'clock' | 'onEvents' | 'presence'> {
   readonly engine: Engine
@@ -32,16 +39,26 @@ export interface BackgroundWork
   readonly deliveryStore: DeliveryStore
   readonly keyReader: KeyReader
   readonly quotes: { reap(): Promise<unknown> }
+  readonly audit: Pick<OpenAudit, 'access' | 'store'>
   readonly notices: NoticeWork
 }
 
 export function startLoops(work: BackgroundWork): readonly Loop[] {
   const { logger, metrics, clock, onEvents, presence, engine, timerWorker, settleWorker } = work
   const start = (name: string, run: () => Promise<unknown>, pauseMs: number): Loop =>
-    startLoop(run, pauseMs, err => logger.error({ err, worker: name }, 'a worker failed; it goes on'))
+    startLoop(run, pauseMs, err =>
+      logger.error({ err, component: name }, 'background work failed; it goes on'),
+    )
   const measureLag = async () =>
     metrics.setWebhookLag(await work.deliveryStore.readLagSeconds(new Date(clock.nowMs())))
+  const logAuditHead = async () => {
+    const { number, hash } = await work.audit.store.readHead()
+    logger.info({ auditNumber: number, auditHash: hash }, 'the newest row of the audit trail')
+  }
+  void logAuditHead().catch(err => logger.error({ err }, 'the audit trail could not be read'))
   return [
+    start('key uses', () => work.audit.access.flush(), accessPauseMs),
+    start('audit head', logAuditHead, auditPauseMs),
     start('timers', () => timerWorker.runAllDue(), duePauseMs),
     start('settle', () => settleWorker.recoverAbandoned(), abandonedPauseMs),
     start('take over', () => takeOver(presence, settleWorker), takeOverPauseMs),

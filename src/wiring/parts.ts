@@ -41,6 +41,10 @@ export interface GatewayOptions {
   /** Customers' stored cards, for the account updater; none unless given. */
   readonly storedMethods?: StoredMethods
   readonly sender?: Sender
+  /** Which of several processes behind one port this is; alone unless given. */
+  readonly worker?: number
+  /** The metrics of all processes behind the port; those of this one unless given. */
+  readonly collectMetrics?: () => Promise<string>
   /** For tests and embedders: other connectors than the registered ones, and what is done with their notices. */
   readonly definitions?: readonly ConnectorDefinition[]
   readonly applyNotice?: ApplyNotice

@@ -10,6 +10,7 @@ import { buildOpenApi } from '#http/reference/openapi.ts'
 import { referencePages } from '#http/reference/pages.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
+import type { AccessRecorder } from '#operations/audit/access-recorder.ts'
 import { storedMethodsOf } from '#operations/customers/stored-methods.ts'
 import type { Engine } from '#operations/engine.ts'
 import { createLookUps } from '#operations/look-ups.ts'
@@ -30,14 +31,16 @@ export async function createServer(
     keyReader: KeyReader
     testTools: TestTools
     pageTokens: PageTokens
+    access: AccessRecorder
     rawRoutes: readonly RawRoute[]
   },
 ): Promise<HttpServer> {
   const { keys, merchants, engine, metrics, logger, clock, options, changes, database, testTools } = parts
   const { environment } = options
   const credentials = {
-    find: (merchantId: string) => merchants.find(merchantId),
-    findByKeyHash: (keyHash: string) => merchants.findByKeyHash(keyHash),
+    find: merchants.find,
+    findByKeyId: merchants.findByKeyId,
+    findByKeyHash: merchants.findByKeyHash,
     onChange: (listener: (merchantId: string) => void) => void changes.add(listener),
   }
   const nowMs = clock.nowMs
@@ -52,6 +55,7 @@ export async function createServer(
     pepper: keys.apiKey,
     accessTokens,
     failedTokenRequests: createFailedLogins({ nowMs }),
+    watch: parts.access,
     findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
   })
   const events = { store: createEventStore(database), onEvents: parts.onEvents }
@@ -78,6 +82,7 @@ export async function createServer(
     credentials,
     pepper: keys.apiKey,
     accessTokens,
+    watch: parts.access,
     keyStore: parts.keyReader,
     fingerprintKey: keys.fingerprint,
     formats,
@@ -88,6 +93,7 @@ export async function createServer(
       return []
     },
     retryAfterOf,
+    collectMetrics: options.collectMetrics,
     pages: referencePages(describe),
     rawRoutes: parts.rawRoutes,
     pageRoutes: createPageRoutes({

@@ -45,7 +45,7 @@ const list = async () => JSON.parse((await run('merchant', 'list', '--json')).st
 
 test('while no server runs, a merchant is created, listed, changed and keeps its database to itself', async () => {
   const { merchantId, apiKey, webhookSecret } = await createMerchant('Corner shop')
-  expect(apiKey).toMatch(/^tg_test_[\w-]{43}$/)
+  expect(apiKey).toMatch(/^tg_test_[0-9a-f]{32}_[\w-]{43}$/)
   expect(webhookSecret).toMatch(/^whsec_[\w+/]{43}=$/)
   expect(existsSync(join(folder, 'owner.json'))).toBe(false)
   expect(existsSync(join(folder, 'postgres', 'postmaster.pid'))).toBe(false)

@@ -16,9 +16,13 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const patienceMs = 30_000
 
 /** What the person who runs the tests has set for a gateway or through npm must not reach ours. */
-const plainEnv = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !/^(TOLLGATE_|DATABASE_URL|npm_|PORT$|HOST$)/i.test(name)),
-)
+const plainEnv = {
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(TOLLGATE_|DATABASE_URL|npm_|PORT$|HOST$)/i.test(name)),
+  ),
+  // Nobody sends traffic elsewhere while a test stops its server.
+  TOLLGATE_DRAIN_SECONDS: '0',
+}
 
 export function makeDataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-command-'))

@@ -2,7 +2,7 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { Type } from 'typebox'
-import { hashApiKey } from '#domain/api-key.ts'
+import { hashApiKey, type LiveKey, scopes } from '#domain/api-key.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { type AccessTokens, createAccessTokens } from '#http/authentication/access-token.ts'
@@ -73,7 +73,7 @@ export const toyMerchant = (merchantId: string, more: Partial<Merchant> = {}): M
 })
 
 export class ToyCredentials implements Credentials {
-  readonly merchants = new Map<string, { merchant: Merchant; keyHashes: string[] }>()
+  readonly merchants = new Map<string, { merchant: Merchant; keys: LiveKey[] }>()
   readonly #listeners: ((merchantId: string) => void)[] = []
   finds = 0
 
@@ -84,8 +84,17 @@ export class ToyCredentials implements Credentials {
   }
 
   put(merchant: Merchant, ...apiKeys: string[]): void {
-    const keyHashes = apiKeys.map(key => hashApiKey(this.pepper, key))
-    this.merchants.set(merchant.merchantId, { merchant, keyHashes })
+    this.putKeys(merchant, ...apiKeys.map(apiKey => this.toKey(apiKey)))
+  }
+
+  toKey(apiKey: string, rights: Partial<LiveKey> = {}): LiveKey {
+    const keyHash = hashApiKey(this.pepper, apiKey)
+    const keyId = keyHash.slice(0, 32)
+    return { keyId, keyHash, bound: false, scopes, allowFrom: [], expiresAtMs: undefined, ...rights }
+  }
+
+  putKeys(merchant: Merchant, ...keys: LiveKey[]): void {
+    this.merchants.set(merchant.merchantId, { merchant, keys })
     for (const listener of this.#listeners) listener(merchant.merchantId)
   }
 
@@ -94,10 +103,18 @@ export class ToyCredentials implements Credentials {
     return this.merchants.get(merchantId)
   }
 
+  async findByKeyId(keyId: string) {
+    return this.#findKeys(key => key.keyId === keyId)
+  }
+
   async findByKeyHash(keyHash: string) {
-    for (const { merchant, keyHashes } of this.merchants.values())
-      if (keyHashes.includes(keyHash)) return merchant
-    return undefined
+    return this.#findKeys(key => key.keyHash === keyHash)
+  }
+
+  #findKeys(matches: (key: LiveKey) => boolean) {
+    return [...this.merchants.values()].flatMap(({ merchant, keys }) =>
+      keys.filter(matches).map(key => ({ merchant, key })),
+    )
   }
 
   onChange(listener: (merchantId: string) => void): void {
@@ -233,6 +250,8 @@ export interface Toy {
   readonly accessTokens: AccessTokens
   readonly metrics: Metrics
   readonly lines: string[]
+  /** Who came in and who did not, as the audit trail is told. */
+  readonly watched: object[]
   /** Replaced by tests. */
   handle: ToyServices['handle']
 }
@@ -256,6 +275,11 @@ export async function createToy(more: Partial<HttpServerOptions<ToyServices>> = 
   const accessTokens = createAccessTokens({ key: secret(), issuer: 'tollgate', audience: 'toy', nowMs })
   const metrics = createMetrics({ registry: new Registry(), processMetrics: false })
   const lines: string[] = []
+  const watched: object[] = []
+  const watch = {
+    onKeyUse: (use: object) => void watched.push(use),
+    onFailedLogin: (client: string, address: string) => void watched.push({ client, address }),
+  }
   const toyState = {
     clock,
     credentials,
@@ -263,6 +287,7 @@ export async function createToy(more: Partial<HttpServerOptions<ToyServices>> = 
     accessTokens,
     metrics,
     lines,
+    watched,
     handle: async (call: { body: unknown }) => answer(200, { got: call.body ?? null }),
   }
   const issueToken = createIssueToken({
@@ -270,6 +295,7 @@ export async function createToy(more: Partial<HttpServerOptions<ToyServices>> = 
     pepper: credentials.pepper,
     accessTokens,
     failedTokenRequests: createFailedLogins({ nowMs }),
+    watch,
     findIntent: async (merchantId, id) => merchantId === 'shop' && id === 'intent-1',
   })
   const app = await createHttpServer<ToyServices>({
@@ -278,6 +304,7 @@ export async function createToy(more: Partial<HttpServerOptions<ToyServices>> = 
     credentials,
     pepper: credentials.pepper,
     accessTokens,
+    watch,
     keyStore,
     fingerprintKey: secret(),
     formats: toyFormats,

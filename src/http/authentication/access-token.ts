@@ -19,12 +19,18 @@ export interface TokenClaims {
   readonly merchantId: string
   /** Set when the token opens one payment intent only. */
   readonly intentId: string | undefined
+  /** The API key it was asked for with; undefined in tokens of an earlier release. */
+  readonly keyId: string | undefined
   readonly expiresAtMs: number
   readonly notBeforeMs: number
 }
 
 export interface AccessTokens {
-  issue(merchant: Merchant, intentId?: string): Promise<{ accessToken: string; expiresInSeconds: number }>
+  issue(
+    merchant: Merchant,
+    intentId?: string,
+    keyId?: string,
+  ): Promise<{ accessToken: string; expiresInSeconds: number }>
   /** Undefined for every token that this environment did not sign in this form; says nothing about its time. */
   read(accessToken: string): Promise<TokenClaims | undefined>
 }
@@ -40,10 +46,13 @@ export const timeOf = (merchant: Merchant, nowMs: number): number => nowMs + mer
 
 export function createAccessTokens({ key, issuer, audience, nowMs }: TokenSettings): AccessTokens {
   return {
-    async issue(merchant, intentId) {
+    async issue(merchant, intentId, keyId) {
       const issuedAt = Math.floor(timeOf(merchant, nowMs()) / 1000)
       const expiresInSeconds = intentId === undefined ? merchantLifetimeSeconds : intentLifetimeSeconds
-      const accessToken = await new SignJWT(intentId === undefined ? {} : { payment_intent_id: intentId })
+      const accessToken = await new SignJWT({
+        ...(intentId === undefined ? {} : { payment_intent_id: intentId }),
+        ...(keyId === undefined ? {} : { key_id: keyId }),
+      })
         .setProtectedHeader({ alg: algorithm, typ: tokenType })
         .setIssuer(issuer)
         .setAudience(audience)
@@ -59,13 +68,15 @@ export function createAccessTokens({ key, issuer, audience, nowMs }: TokenSettin
     async read(accessToken) {
       const payload = await verifySignature(accessToken, key)
       if (payload === undefined || payload.iss !== issuer || payload.aud !== audience) return undefined
-      const { sub, exp, nbf, payment_intent_id: intentId } = payload
+      const { sub, exp, nbf, payment_intent_id: intentId, key_id: keyId } = payload
       if (typeof sub !== 'string' || !Number.isSafeInteger(exp) || !Number.isSafeInteger(nbf))
         return undefined
       if (intentId !== undefined && typeof intentId !== 'string') return undefined
+      if (keyId !== undefined && typeof keyId !== 'string') return undefined
       return {
         merchantId: sub,
         intentId,
+        keyId,
         expiresAtMs: Number(exp) * 1000,
         notBeforeMs: Number(nbf) * 1000,
       }

@@ -3,26 +3,30 @@
  * seconds under its keyed hash, so that the usual request costs one hash; nothing here remembers a wrong one.
  */
 import { hash, type KeyObject, randomBytes } from 'node:crypto'
-import { hashApiKey } from '#domain/api-key.ts'
+import type { KeyRights } from '#domain/api-key.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { Refusal, refuseUnauthenticated } from '#http/answers/refusal.ts'
 import { type AccessTokens, timeOf } from '#http/authentication/access-token.ts'
+import { type AddressList, createAddressList } from '#http/authentication/address-list.ts'
 import { BoundedMap } from '#http/authentication/bounded-map.ts'
-import { findClient } from '#http/authentication/client-check.ts'
+import { type Client, findClient, findClientByKey } from '#http/authentication/client-check.ts'
 import type { FailedLogins } from '#http/authentication/rate-limit.ts'
-import type { Access } from '#http/endpoint.ts'
-import type { Credentials } from '#http/server/ports.ts'
+import type { Access, Endpoint } from '#http/endpoint.ts'
+import type { AccessWatch, Credentials } from '#http/server/ports.ts'
 
 export interface Caller {
   readonly merchant: Merchant
   /** Set when the credential opens one payment intent only. */
   readonly intentId: string | undefined
+  /** The key that was presented, or whose access token was; undefined for access tokens of an earlier release. */
+  readonly key: KeyRights | undefined
 }
 
 export interface Question {
   readonly authorization: string | undefined
   readonly apiKey: string | undefined
   readonly access: Access
+  readonly scope: Endpoint['scope']
   readonly address: string
   /** The object named in the path, for access `intent`. */
   readonly id: string | undefined
@@ -33,6 +37,7 @@ export interface AuthenticationPorts {
   readonly pepper: KeyObject
   readonly accessTokens: AccessTokens
   readonly failedLogins: FailedLogins
+  readonly watch: AccessWatch
   readonly nowMs: () => number
 }
 
@@ -42,6 +47,7 @@ export interface Authentication {
 }
 
 interface Remembered extends Caller {
+  readonly addresses: AddressList
   readonly untilMs: number
 }
 
@@ -92,8 +98,9 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
       running.set(name, verification)
     }
     const verified = await verification
-    if (!('refusal' in verified)) return grant(verified, question)
+    if (!('refusal' in verified)) return grant(verified, question, ports.watch)
     if (verified.client === undefined) return verified.refusal
+    ports.watch.onFailedLogin(verified.client, question.address)
     return ports.failedLogins.count(verified.client, question.address) ?? verified.refusal
   }
 
@@ -109,14 +116,15 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
         'base64',
       )
       const known = remembered.get(name)
-      if (known !== undefined && known.untilMs > ports.nowMs()) return grant(known, question)
+      if (known !== undefined && known.untilMs > ports.nowMs()) return grant(known, question, ports.watch)
       return lookUp(name, question)
     },
   }
 }
 
 /** The credentials are right; do they open this? */
-function grant(caller: Caller, { access, id }: Question): Caller | Refusal {
+function grant(caller: Remembered, question: Question, watch: AccessWatch): Caller | Refusal {
+  const { access, id } = question
   if (caller.merchant.disabled) return new Refusal('forbidden', 'This merchant is disabled.')
   if (caller.intentId !== undefined && (access !== 'intent' || caller.intentId !== id)) {
     return new Refusal(
@@ -124,7 +132,27 @@ function grant(caller: Caller, { access, id }: Question): Caller | Refusal {
       'This access token opens the confirmation of its own payment intent only.',
     )
   }
-  return caller
+  return refuseByKey(caller, question, watch) ?? caller
+}
+
+/**
+ * The token of an intent lies on a customer's device: the key's address list held for the server that asked for it. It
+ * confirms payments, so the key must be allowed to; reading its own intent needs no more.
+ */
+function refuseByKey(
+  { key, merchant, intentId, addresses }: Remembered,
+  { address, scope }: Question,
+  watch: AccessWatch,
+): Refusal | undefined {
+  if (key === undefined) return undefined
+  if (intentId === undefined) {
+    const allowed = addresses.allows(address)
+    watch.onKeyUse({ merchantId: merchant.merchantId, keyId: key.keyId, address, allowed })
+    if (!allowed) return new Refusal('forbidden', 'This API key must not be used from this address.')
+  }
+  const needed = intentId === undefined ? scope : 'payments'
+  if (needed === 'none' || key.scopes.includes(needed)) return undefined
+  return new Refusal('forbidden', `This API key lacks the scope ${needed}, which this endpoint needs.`)
 }
 
 async function verify({ authorization, apiKey }: Question, ports: AuthenticationPorts): Promise<Verified> {
@@ -135,10 +163,12 @@ async function verify({ authorization, apiKey }: Question, ports: Authentication
   return fail(malformed)
 }
 
-const remember = (merchant: Merchant, ports: AuthenticationPorts): Remembered => ({
+const remember = ({ merchant, key }: Client, ports: AuthenticationPorts): Remembered => ({
   merchant,
+  key,
+  addresses: createAddressList(key.allowFrom),
   intentId: undefined,
-  untilMs: ports.nowMs() + rememberedMs,
+  untilMs: Math.min(ports.nowMs() + rememberedMs, key.expiresAtMs ?? Number.POSITIVE_INFINITY),
 })
 
 async function verifyBasic(value: string, ports: AuthenticationPorts): Promise<Verified> {
@@ -146,14 +176,14 @@ async function verifyBasic(value: string, ports: AuthenticationPorts): Promise<V
   const colon = text.indexOf(':')
   if (colon < 1) return fail(malformed)
   const merchantId = text.slice(0, colon)
-  const merchant = await findClient(merchantId, text.slice(colon + 1), ports)
-  return merchant ? remember(merchant, ports) : fail(wrong, merchantId)
+  const client = await findClient(merchantId, text.slice(colon + 1), ports)
+  return client ? remember(client, ports) : fail(wrong, merchantId)
 }
 
 async function verifyApiKey(apiKey: string, ports: AuthenticationPorts): Promise<Verified> {
-  const merchant = await ports.credentials.findByKeyHash(hashApiKey(ports.pepper, apiKey))
+  const client = await findClientByKey(apiKey, ports)
   // A bare key names no client; all wrong ones of an address count together.
-  return merchant ? remember(merchant, ports) : fail(wrong, 'X-API-Key')
+  return client ? remember(client, ports) : fail(wrong, 'X-API-Key')
 }
 
 /** A wrong access token names no client that could be believed, and a signature cannot be guessed: it is not counted. */
@@ -165,9 +195,18 @@ async function verifyBearer(value: string, ports: AuthenticationPorts): Promise<
   const now = ports.nowMs()
   const merchantNow = timeOf(merchant, now)
   if (claims.expiresAtMs <= merchantNow || claims.notBeforeMs > merchantNow) return fail(stale)
+  const key = found.keys.find(({ keyId }) => keyId === claims.keyId)
+  // Its key was revoked, has expired or was rotated out. Tokens of an earlier release name none and end within the hour.
+  if (claims.keyId !== undefined && key === undefined) return fail(stale)
   return {
     merchant,
+    key,
+    addresses: createAddressList(key?.allowFrom ?? []),
     intentId: claims.intentId,
-    untilMs: Math.min(now + rememberedMs, now + claims.expiresAtMs - merchantNow),
+    untilMs: Math.min(
+      now + rememberedMs,
+      now + claims.expiresAtMs - merchantNow,
+      key?.expiresAtMs ?? Number.POSITIVE_INFINITY,
+    ),
   }
 }

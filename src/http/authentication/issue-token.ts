@@ -7,16 +7,19 @@
 import { errorDocs, renderRefusal } from '#http/answers/dialects.ts'
 import { Refusal, refuseField, refuseUnauthenticated } from '#http/answers/refusal.ts'
 import type { AccessTokens } from '#http/authentication/access-token.ts'
+import { createAddressList } from '#http/authentication/address-list.ts'
 import { type ClientCheck, findClient } from '#http/authentication/client-check.ts'
 import type { FailedLogins } from '#http/authentication/rate-limit.ts'
 import { cutName } from '#http/body/json-text.ts'
 import { type Answer, answer } from '#http/endpoint.ts'
+import type { AccessWatch } from '#http/server/ports.ts'
 
 export type Form = Readonly<Record<string, string>>
 
 export interface IssueTokenPorts extends ClientCheck {
   readonly accessTokens: AccessTokens
   readonly failedTokenRequests: FailedLogins
+  readonly watch: AccessWatch
   /** Without it no payment intent is ever found. */
   readonly findIntent?: (merchantId: string, id: string) => Promise<boolean>
 }
@@ -76,17 +79,23 @@ async function decide(form: Form, address: string, ports: IssueTokenPorts): Prom
   if (!grantTypes.includes(grantType)) return unsupportedGrantType
   const flaw = judgeForm(form)
   if (flaw) return flaw
-  const merchant = await findClient(clientId, clientSecret, ports)
-  if (merchant === undefined) {
+  const client = await findClient(clientId, clientSecret, ports)
+  if (client === undefined) {
+    ports.watch.onFailedLogin(clientId, address)
     // Only wrong credentials count: they are what guessing looks like.
     const tooMany = ports.failedTokenRequests.count(clientId, address)
     return tooMany ?? refuseUnauthenticated('client_id or client_secret is wrong.')
   }
+  const { merchant, key } = client
   if (merchant.disabled) return new Refusal('forbidden', 'This merchant is disabled.')
-  if (intentId !== undefined && !(await ports.findIntent?.(merchant.merchantId, intentId))) {
+  const { merchantId } = merchant
+  const allowed = createAddressList(key.allowFrom).allows(address)
+  ports.watch.onKeyUse({ merchantId, keyId: key.keyId, address, allowed })
+  if (!allowed) return new Refusal('forbidden', 'This API key must not be used from this address.')
+  if (intentId !== undefined && !(await ports.findIntent?.(merchantId, intentId))) {
     return refuseField('payment_intent_id', 'payment_intent_id names no payment intent of this merchant.')
   }
-  const { accessToken, expiresInSeconds } = await ports.accessTokens.issue(merchant, intentId)
+  const { accessToken, expiresInSeconds } = await ports.accessTokens.issue(merchant, intentId, key.keyId)
   return answer(
     200,
     { access_token: accessToken, token_type: 'bearer', expires_in: expiresInSeconds },

@@ -2,6 +2,7 @@
  * What a schema says, in words for a developer: what is allowed at a place, which names are known there, and whether
  * the value there may be shown at all. Reads schemas only; it never sees a value.
  */
+import { editDistance } from '#domain/edit-distance.ts'
 export type JsonSchema = Readonly<Record<string, unknown>>
 export type Formats = Readonly<Record<string, { check: (value: string) => boolean; allowed: string }>>
 
@@ -168,23 +169,9 @@ export function nearestNames(name: string, known: readonly string[]): string[] {
   const most = name.length < 5 ? 1 : 2
   const lower = name.toLowerCase()
   return known
-    .map(candidate => ({ candidate, distance: countEdits(lower, candidate.toLowerCase()) }))
+    .map(candidate => ({ candidate, distance: editDistance(lower, candidate.toLowerCase(), most) }))
     .filter(({ distance }) => distance <= most)
     .sort((a, b) => a.distance - b.distance)
     .slice(0, 3)
     .map(({ candidate }) => candidate)
-}
-
-/** Insertions, deletions and replacements between two short texts, row by row. */
-function countEdits(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }

@@ -2,10 +2,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Page, type Sender, sendPage } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
-import type { Metrics } from '#http/telemetry/metrics.ts'
 
 export interface OriginOptions {
-  readonly metrics: Metrics
+  readonly metricsType: string
+  readonly collectMetrics: () => Promise<string>
   readonly logger: Logger
   /** Why the gateway cannot serve at the moment; empty when it can. */
   readonly readiness: () => Promise<readonly string[]>
@@ -28,7 +28,7 @@ const json = (
 })
 
 async function askReadiness({ readiness, logger, sender }: OriginOptions): Promise<readonly string[]> {
-  if (sender.isDraining()) return ['the gateway is stopping']
+  if (sender.isLeaving()) return ['the gateway is stopping']
   try {
     return await readiness()
   } catch (err) {
@@ -49,7 +49,7 @@ const showOnce = (render: () => Page, sender: Sender): Origin => {
 const homePage = '/docs'
 
 function listRoutes(options: OriginOptions): Record<string, Origin> {
-  const { metrics, pages, sender } = options
+  const { metricsType, collectMetrics, pages, sender } = options
   const routes: Record<string, Origin> = {
     '/health/live': async reply => sendPage(reply, json(200, { status: 'live' }), sender),
     '/health/ready': async reply => {
@@ -61,8 +61,8 @@ function listRoutes(options: OriginOptions): Record<string, Origin> {
       return sendPage(reply, page, sender)
     },
     '/metrics': async reply => {
-      const body = await metrics.registry.metrics()
-      return sendPage(reply, { status: 200, contentType: metrics.registry.contentType, body }, sender)
+      const page = { status: 200, contentType: metricsType, body: await collectMetrics() }
+      return sendPage(reply, page, sender)
     },
   }
   for (const [path, render] of Object.entries(pages)) routes[path] = showOnce(render, sender)

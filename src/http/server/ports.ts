@@ -1,14 +1,22 @@
 /** What the HTTP room is handed: it asks these for merchants and stored answers and knows nothing of how they are kept. */
+import type { LiveKey } from '#domain/api-key.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Answer, IdempotencyKey } from '#http/endpoint.ts'
 
+export interface MerchantKey {
+  readonly merchant: Merchant
+  readonly key: LiveKey
+}
+
 export interface Credentials {
-  /** The merchant and the keyed hashes (hex, see domain/api-key.ts) of its live API keys. */
+  /** The merchant and its live API keys. */
   find(
     merchantId: string,
-  ): Promise<{ readonly merchant: Merchant; readonly keyHashes: readonly string[] } | undefined>
-  /** For the scheme that sends a bare API key. */
-  findByKeyHash(keyHash: string): Promise<Merchant | undefined>
+  ): Promise<{ readonly merchant: Merchant; readonly keys: readonly LiveKey[] } | undefined>
+  /** For the scheme that sends a bare API key. More than one only where somebody has tampered with the table. */
+  findByKeyId(keyId: string): Promise<readonly MerchantKey[]>
+  /** The same for keys of earlier releases, whose text names no id. */
+  findByKeyHash(keyHash: string): Promise<readonly MerchantKey[]>
   /** Called with the id of a merchant whose record or keys changed, so that caches can forget it. */
   onChange(listener: (merchantId: string) => void): void
 }
@@ -21,6 +29,19 @@ export interface StoredKey {
 
 export interface KeyStore {
   find(merchantId: string, key: IdempotencyKey): Promise<StoredKey | undefined>
+}
+
+/** Told who comes in and who does not, for the audit trail. Neither may wait for anything. */
+export interface AccessWatch {
+  /** A live key was used, by itself or through its access token, from an address that its list allows or not. */
+  onKeyUse(use: {
+    readonly merchantId: string
+    readonly keyId: string
+    readonly address: string
+    readonly allowed: boolean
+  }): void
+  /** The client is what the caller claims to be. */
+  onFailedLogin(client: string, address: string): void
 }
 
 /** Thrown by an operation whose first commit found the key already there. The idempotency room answers for it. */

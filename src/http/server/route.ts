@@ -91,6 +91,7 @@ export function createAdmission<Services>(prepared: Prepared, rooms: Rooms<Servi
       authorization: request.headers.authorization,
       apiKey: header(request.headers['x-api-key']),
       access: endpoint.access,
+      scope: endpoint.scope,
       address: request.ip,
       id: (request.params as Record<string, string>).id,
     })

@@ -28,6 +28,8 @@ export interface Sender {
   readonly security: Readonly<Record<string, string>>
   /** On every answer of the API. */
   readonly api: Readonly<Record<string, string>>
+  /** Another process is to serve from now on; this one still does. */
+  isLeaving(): boolean
   isDraining(): boolean
 }
 
@@ -48,7 +50,11 @@ const ownFilesOnly =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-export function createSender(options: { secure: boolean; isDraining: () => boolean }): Sender {
+export function createSender(options: {
+  secure: boolean
+  isLeaving: () => boolean
+  isDraining: () => boolean
+}): Sender {
   const security = {
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
@@ -59,6 +65,7 @@ export function createSender(options: { secure: boolean; isDraining: () => boole
     security,
     // no-store: an answer about money is for the one who asked.
     api: { ...security, 'cache-control': 'no-store', 'x-api-version': apiVersion },
+    isLeaving: options.isLeaving,
     isDraining: options.isDraining,
   }
 }
@@ -88,7 +95,7 @@ function send(reply: FastifyReply, sending: Sending, sender: Sender): FastifyRep
     headers.ratelimit = quota.state
   }
   if (sending.more) Object.assign(headers, sending.more)
-  if (sender.isDraining()) headers.connection = 'close'
+  if (sender.isLeaving()) headers.connection = 'close'
   reply.hijack()
   reply.raw.writeHead(sending.status, headers)
   // HEAD is told how long the body would be, and does not get it.
@@ -128,7 +135,7 @@ export async function pourAnswer(reply: FastifyReply, answer: Answer, sender: Se
     traceparent: trace.traceparent,
     ...(quota ? { 'ratelimit-policy': quota.policy, ratelimit: quota.state } : {}),
     ...headers,
-    ...(sender.isDraining() ? { connection: 'close' } : {}),
+    ...(sender.isLeaving() ? { connection: 'close' } : {}),
   })
   await pipeline(Readable.from(pieces(), { objectMode: false }), reply.raw)
   return reply

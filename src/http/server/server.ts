@@ -13,6 +13,7 @@ import type { TSchema } from 'typebox'
 import { Refusal, refuseField } from '#http/answers/refusal.ts'
 import type { AccessTokens } from '#http/authentication/access-token.ts'
 import { createAuthentication } from '#http/authentication/authentication.ts'
+import { readClaimedMerchant } from '#http/authentication/claimed-merchant.ts'
 import { createFailedLogins, createRateLimit } from '#http/authentication/rate-limit.ts'
 import { createIdempotency } from '#http/body/idempotency.ts'
 import type { Formats } from '#http/body/schema-words.ts'
@@ -22,7 +23,7 @@ import { answerBrokenRequest } from '#http/server/broken-request.ts'
 import { createDrain } from '#http/server/drain.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
-import type { Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
+import type { AccessWatch, Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
 import { addRawRoutes, type RawRoute } from '#http/server/raw-routes.ts'
 import { createAdmission, createHandler, prepareEndpoint, type Rooms, toRefusal } from '#http/server/route.ts'
 import { createSender, type Page, type Sender, sendRefusal } from '#http/server/send.ts'
@@ -64,6 +65,7 @@ export interface HttpServerOptions<Services> {
   /** The key of the hashes of API keys. */
   readonly pepper: KeyObject
   readonly accessTokens: AccessTokens
+  readonly watch: AccessWatch
   readonly keyStore: KeyStore
   /** The key of the fingerprints of bodies; it must stay the same for as long as idempotency keys are kept. */
   readonly fingerprintKey: KeyObject
@@ -75,6 +77,8 @@ export interface HttpServerOptions<Services> {
   readonly metrics: Metrics
   readonly readiness: () => Promise<readonly string[]>
   readonly retryAfterOf: RetryAfterOf
+  /** The metrics of all processes behind the port; those of this one unless given. */
+  readonly collectMetrics?: () => Promise<string>
   readonly pages?: Readonly<Record<string, () => Page>>
   /** Pages for people. */
   readonly pageRoutes?: readonly PageRoute[]
@@ -88,8 +92,12 @@ export interface HttpServerOptions<Services> {
 }
 
 export type HttpServer = FastifyInstance & {
-  /** Stops taking requests, lets those in flight finish, closes. Connections still open at the deadline are cut. */
-  drain(deadlineMs: number): Promise<void>
+  /**
+   * Says that it is leaving (readiness 503, `Connection: close`) and serves on for `serveForMs`, so that a proxy can send
+   * its traffic elsewhere. Then it stops taking requests, lets those in flight finish and closes; connections that are
+   * still open at the deadline are cut.
+   */
+  drain(how: { readonly serveForMs: number; readonly deadlineMs: number }): Promise<void>
 }
 
 /** 1 KiB: a transId of 64 characters, every one of them four percent-encoded bytes, is 768 characters long. */
@@ -187,6 +195,8 @@ function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metrics): v
       status: reply.statusCode,
       durationMs: Math.round(durationMs * 1000) / 1000,
       merchantId: request.caller?.merchant.merchantId,
+      claimedMerchantId: reply.statusCode === 401 ? claimOf(request) : undefined,
+      address: request.ip,
       operationId,
     }
     // Probes come every second and say nothing as long as they are answered.
@@ -195,6 +205,12 @@ function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metrics): v
     done()
   })
 }
+
+const claimOf = ({ headers, body, routeOptions }: FastifyRequest): string | undefined =>
+  readClaimedMerchant(
+    headers.authorization,
+    routeOptions.config.prepared?.endpoint.dialect === 'token' && Buffer.isBuffer(body) ? body : undefined,
+  )
 
 function addEndpoints<Services>(
   app: FastifyInstance,
@@ -225,11 +241,11 @@ interface EndpointOptions<Services> {
 }
 
 function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sender): Rooms<Services> {
-  const { credentials, pepper, accessTokens, keyStore, fingerprintKey, nowMs } = options
+  const { credentials, pepper, accessTokens, watch, keyStore, fingerprintKey, nowMs } = options
   const failedLogins = createFailedLogins({ nowMs })
   return {
     services: options.services,
-    authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, nowMs }),
+    authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, watch, nowMs }),
     rateLimit: createRateLimit({ nowMs }),
     idempotency: createIdempotency({
       keyStore,
@@ -247,9 +263,10 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
 export async function createHttpServer<Services>(options: HttpServerOptions<Services>): Promise<HttpServer> {
   const { endpoints, basePath = '/api/v2', logger, metrics, readiness, pages = {} } = options
   const { pageRoutes = [], rawRoutes = [] } = options
+  let leaving = false
   let draining = false
   const secure = options.tls !== undefined || Boolean(options.trustProxy)
-  const sender = createSender({ secure, isDraining: () => draining })
+  const sender = createSender({ secure, isLeaving: () => leaving, isDraining: () => draining })
   const app = createFastify(options, (error, request, reply) => {
     setUp(request)
     sendRefusal(
@@ -261,7 +278,11 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   const rooms = createRooms(options, sender)
 
   for (const name of ['trace', 'caller', 'quota', 'arrivedAt']) app.decorateRequest(name, undefined)
-  const originPaths = addOriginRoutes(app, { metrics, logger, readiness, pages, sender })
+  const originPaths = addOriginRoutes(app, {
+    ...{ logger, readiness, pages, sender },
+    metricsType: metrics.registry.contentType,
+    collectMetrics: options.collectMetrics ?? (() => metrics.registry.metrics()),
+  })
   const routes: Routed[] = [
     ...endpoints.map(({ verb, path, dialect }) => ({ verb, path: basePath + path, dialect })),
     ...originPaths.map(path => ({ verb: 'GET', path, dialect: 'customer' as const })),
@@ -285,7 +306,10 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   app.addHook('onListen', async () => rooms.validation.warmUp())
 
   const drain = createDrain(app, options.timers ?? systemTimers)
-  app.decorate('drain', async (deadlineMs: number) => {
+  const timers = options.timers ?? systemTimers
+  app.decorate('drain', async ({ serveForMs, deadlineMs }: Parameters<HttpServer['drain']>[0]) => {
+    leaving = true
+    if (serveForMs > 0) await new Promise<void>(resolve => timers.after(serveForMs, resolve))
     draining = true
     await drain(deadlineMs)
   })

@@ -72,3 +72,9 @@ test('lines are written together, but an error at once', () => {
   batch.write(`{"level":"info","msg":"${'x'.repeat(70_000)}"}\n`)
   expect(written).toHaveLength(2)
 })
+
+test('the address of a client is written as it is, though its digits could be a card number', () => {
+  const address = '222.222.222.101'
+  expect(collect(logger => logger.info({ address }, 'x'))).toContain(`"address":"${address}"`)
+  expect(collect(logger => logger.info({ reason: `"address":"${address}"` }, 'x'))).not.toContain(address)
+})

@@ -32,6 +32,9 @@ const allowedFields: ReadonlySet<string> = new Set([
   'signal',
   'version',
   'reason',
+  'claimedMerchantId',
+  'auditNumber',
+  'auditHash',
 ])
 
 /** Longer texts are cut: a log line is for reading. */
@@ -128,10 +131,12 @@ export interface LogOptions {
   readonly level: string
   /** Standard output unless given. */
   readonly out?: DestinationStream
+  /** Which of several processes behind one port writes this. */
+  readonly worker?: number
 }
 
-export function createLogger({ level, out = standardOutput() }: LogOptions): Logger {
-  return pino(
+export function createLogger({ level, out = standardOutput(), worker }: LogOptions): Logger {
+  const logger = pino(
     {
       level,
       // No process id and host name: whoever collects the lines knows where they come from.
@@ -147,4 +152,5 @@ export function createLogger({ level, out = standardOutput() }: LogOptions): Log
     },
     scrubLines(out),
   )
+  return worker === undefined ? logger : logger.child({ worker })
 }

@@ -1,15 +1,35 @@
-/** Making merchants and their credentials. Secrets are returned once, to be shown once; only hashes and seals are kept. */
+/**
+ * Making and changing merchants, their API keys and their secrets. Secrets are returned once, to be shown once; only
+ * hashes and seals are kept. Every act is a row of the audit trail.
+ */
 import { type KeyObject, randomBytes } from 'node:crypto'
-import { hashApiKey } from '#domain/api-key.ts'
+import { hashBoundKey, type Scope, writeApiKey } from '#domain/api-key.ts'
 import type { MerchantId } from '#domain/ids.ts'
+import type { Audit } from '#operations/audit/audit.ts'
 import { makeWebhookSecret } from '#operations/events/webhook-secret.ts'
+import type { ApiKeyStore, ListedKey } from '#storage/api-keys.ts'
 import type { MerchantSettings, MerchantStore } from '#storage/merchants.ts'
+
+export interface KeyRequest {
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly allowFrom: readonly string[]
+  readonly expiresAt?: Date
+}
+
+export interface CreatedKey extends ListedKey {
+  readonly apiKey: string
+}
 
 export interface MerchantAdministration {
   create(name: string): Promise<{ merchantId: MerchantId; apiKey: string; webhookSecret: string }>
   list: MerchantStore['list']
   set(merchantId: string, settings: MerchantSettings): Promise<boolean>
-  /** The old keys stay valid for the overlap, so that a shop can change over without an outage. */
+  /** Undefined, here and below: there is no such merchant or key. */
+  createKey(merchantId: string, request: KeyRequest): Promise<CreatedKey | undefined>
+  listKeys(merchantId: string): Promise<readonly ListedKey[] | undefined>
+  revokeKey(keyId: string): Promise<{ readonly merchantId: string } | undefined>
+  /** The old keys without a name stay valid for the overlap, so that a shop can change over without an outage. */
   rotateKey(merchantId: string, overlapHours: number): Promise<string | undefined>
   /** For the overlap every message carries a signature of the old secret, too. */
   rotateWebhookSecret(merchantId: string, overlapHours: number): Promise<string | undefined>
@@ -17,52 +37,112 @@ export interface MerchantAdministration {
 
 export interface MerchantDeps {
   readonly store: MerchantStore
+  readonly apiKeys: ApiKeyStore
   readonly apiKeyPepper: KeyObject
   readonly webhookSecretKey: KeyObject
   readonly newId: () => string
   readonly environment: 'test' | 'live'
   readonly onChange: (merchantId: string) => void
+  readonly audit: Audit
 }
 
 /** 32 bytes: far beyond guessing, which is why a fast keyed hash is enough to store them. */
 const secretBytes = 32
 
+interface MadeKey {
+  readonly keyId: string
+  readonly apiKey: string
+  readonly keyHash: string
+}
+
+function makeKey(
+  merchantId: string,
+  { environment, newId, apiKeyPepper }: Pick<MerchantDeps, 'environment' | 'newId' | 'apiKeyPepper'>,
+): MadeKey {
+  const keyId = newId()
+  const apiKey = writeApiKey(environment, keyId, randomBytes(secretBytes).toString('base64url'))
+  return { keyId, apiKey, keyHash: hashBoundKey(apiKeyPepper, merchantId, apiKey) }
+}
+
 export function createMerchantAdministration(deps: MerchantDeps): MerchantAdministration {
-  const newApiKey = (): string => `tg_${deps.environment}_${randomBytes(secretBytes).toString('base64url')}`
+  const { store, audit } = deps
   return {
+    ...createKeyAdministration(deps),
     async create(name) {
       const merchantId = `mer_${randomBytes(8).toString('hex')}` as MerchantId
-      const apiKey = newApiKey()
+      const { keyId, keyHash, apiKey } = makeKey(merchantId, deps)
       const secret = makeWebhookSecret(deps.webhookSecretKey, merchantId)
-      await deps.store.insert({
-        merchantId,
-        name,
-        keyId: deps.newId(),
-        keyHash: hashApiKey(deps.apiKeyPepper, apiKey),
-        secretId: deps.newId(),
-        sealedSecret: secret.sealed,
-      })
+      const secretId = deps.newId()
+      await store.insert({ merchantId, name, keyId, keyHash, secretId, sealedSecret: secret.sealed })
+      await audit({ act: 'merchant.create', object: merchantId, after: { name, keyId } })
       return { merchantId, apiKey, webhookSecret: secret.shown }
     },
-    list: () => deps.store.list(),
+    list: () => store.list(),
     async set(merchantId, settings) {
-      const found = await deps.store.update(merchantId, settings)
+      const before = (await store.find(merchantId))?.merchant
+      const found = await store.update(merchantId, settings)
       deps.onChange(merchantId)
+      const after = (await store.find(merchantId))?.merchant
+      if (found) await audit({ act: 'merchant.set', object: merchantId, ...pickChanges(before, after) })
       return found
-    },
-    async rotateKey(merchantId, overlapHours) {
-      const apiKey = newApiKey()
-      const keyHash = hashApiKey(deps.apiKeyPepper, apiKey)
-      const found = await deps.store.rotateKey({ merchantId, keyId: deps.newId(), keyHash, overlapHours })
-      deps.onChange(merchantId)
-      return found ? apiKey : undefined
     },
     async rotateWebhookSecret(merchantId, overlapHours) {
       const { shown, sealed } = makeWebhookSecret(deps.webhookSecretKey, merchantId as MerchantId)
       const secretId = deps.newId()
-      return (await deps.store.rotateSecret({ merchantId, secretId, sealed, overlapHours }))
-        ? shown
-        : undefined
+      if (!(await store.rotateSecret({ merchantId, secretId, sealed, overlapHours }))) return undefined
+      await audit({
+        act: 'webhook-secret.rotate',
+        object: merchantId,
+        after: { secretId, overlapHours },
+      })
+      return shown
     },
   }
+}
+
+type KeyAdministration = Pick<MerchantAdministration, 'createKey' | 'listKeys' | 'revokeKey' | 'rotateKey'>
+
+function createKeyAdministration(deps: MerchantDeps): KeyAdministration {
+  const { apiKeys, audit, onChange } = deps
+  return {
+    async createKey(merchantId, request) {
+      const { keyId, keyHash, apiKey } = makeKey(merchantId, deps)
+      const inserted = await apiKeys.insert({ merchantId, keyId, keyHash, ...request })
+      if (!inserted) return undefined
+      onChange(merchantId)
+      await audit({ act: 'key.create', object: keyId, after: { merchantId, ...request } })
+      return { keyId, apiKey, ...request, createdAt: inserted.createdAt }
+    },
+    listKeys: merchantId => apiKeys.list(merchantId),
+    async revokeKey(keyId) {
+      const revoked = await apiKeys.revoke(keyId)
+      if (!revoked) return undefined
+      const { merchantId, name, scopes, allowFrom } = revoked
+      onChange(merchantId)
+      await audit({ act: 'key.revoke', object: keyId, before: { merchantId, name, scopes, allowFrom } })
+      return { merchantId }
+    },
+    async rotateKey(merchantId, overlapHours) {
+      const { keyId, keyHash, apiKey } = makeKey(merchantId, deps)
+      const found = await apiKeys.rotate({ merchantId, keyId, keyHash, overlapHours })
+      onChange(merchantId)
+      if (!found) return undefined
+      await audit({ act: 'key.rotate', object: merchantId, after: { keyId, overlapHours } })
+      return apiKey
+    },
+  }
+}
+
+/** Only what is different, so that a row tells at a glance what was done. */
+function pickChanges(
+  before: object | undefined,
+  after: object | undefined,
+): { readonly before: Record<string, unknown>; readonly after: Record<string, unknown> } {
+  const [old, now] = [new Map(Object.entries(before ?? {})), new Map(Object.entries(after ?? {}))]
+  const changed = [...now.keys()].filter(
+    name => JSON.stringify(old.get(name)) !== JSON.stringify(now.get(name)),
+  )
+  const pick = (values: ReadonlyMap<string, unknown>) =>
+    Object.fromEntries(changed.map(name => [name, values.get(name) ?? null]))
+  return { before: pick(old), after: pick(now) }
 }

@@ -1,6 +1,9 @@
 /** Merchants and their credentials for those who administer them: the running gateway, and commands that need no server. */
 import { randomUUIDv7 } from 'node:crypto'
+import { type Actor, type Audit, auditAs, gatewayActor } from '#operations/audit/audit.ts'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants/merchants.ts'
+import { type ApiKeyStore, createApiKeyStore } from '#storage/api-keys.ts'
+import { createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createInstallation } from '#storage/installation.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
@@ -12,6 +15,8 @@ export async function openMerchants(options: {
   readonly environment: 'test' | 'live'
   readonly databaseUrl: string
   readonly masterKey: Parameters<typeof openDerivedKeys>[0]
+  /** Whose name stands in the audit trail; the gateway's own unless given. */
+  readonly actor?: Actor
 }): Promise<{ merchants: MerchantAdministration; close(): Promise<void> }> {
   const { environment } = options
   let broken: Error | undefined
@@ -22,7 +27,14 @@ export async function openMerchants(options: {
     const keys = await openDerivedKeys(options.masterKey, createInstallation(database))
     const merchants = createMerchantStore(database)
     return {
-      merchants: createAdministration({ environment, keys, merchants, changes: new Set() }),
+      merchants: createAdministration({
+        environment,
+        keys,
+        merchants,
+        apiKeys: createApiKeyStore(database),
+        changes: new Set(),
+        audit: auditAs(options.actor ?? gatewayActor, createAuditStore(database)),
+      }),
       async close() {
         await database.close()
         if (broken) throw broken
@@ -38,10 +50,14 @@ export function createAdministration(parts: {
   environment: 'test' | 'live'
   keys: DerivedKeys
   merchants: MerchantStore
+  apiKeys: ApiKeyStore
   changes: Set<(merchantId: string) => void>
+  audit: Audit
 }): MerchantAdministration {
   return createMerchantAdministration({
     store: parts.merchants,
+    apiKeys: parts.apiKeys,
+    audit: parts.audit,
     apiKeyPepper: parts.keys.apiKey,
     webhookSecretKey: parts.keys.webhookSecret,
     newId,

@@ -40,6 +40,9 @@ const aliveForMs = 6_000
 
 const statementTimeoutMs = 3_000
 
+/** 10 s: while a machine starts a database and several processes at once, a connection takes its time. */
+const connectTimeoutMs = 10_000
+
 export async function openPresence(url: string, options: PresenceOptions): Promise<Presence> {
   const { onError, onMerchantChange, beatMs = defaultBeatMs } = options
   let client: pg.Client | undefined
@@ -50,7 +53,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
     const fresh = new pg.Client({
       connectionString: url,
       application_name: 'tollgate presence',
-      connectionTimeoutMillis: statementTimeoutMs,
+      connectionTimeoutMillis: connectTimeoutMs,
       query_timeout: statementTimeoutMs,
       keepAlive: true,
     })

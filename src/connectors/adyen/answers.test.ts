@@ -1,0 +1,397 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type Asked,
+  fromEndedPage,
+  fromModification,
+  fromNewSession,
+  fromPayment,
+  fromSessionResult,
+  fromTechnicalCancel,
+} from '#connectors/adyen/answers.ts'
+import type { AuthorizationOutcome, HttpAnswer, Outcome } from '#connectors/contract-next.ts'
+import { xIdOf } from '#lifecycle/example-payment.test-support.ts'
+import { absenceNote, hasAdyenDocuments, readAdyenDocument } from '#test/support/adyen-documents.ts'
+import type { AnyJson } from '#test/support/any-json.ts'
+
+const asked: Asked = { reference: xIdOf(1), amount: { value: 1000, currency: 'EUR' } }
+const echo = { merchantReference: asked.reference, amount: asked.amount, pspReference: 'PSP1' }
+
+const answered = (status: number, body: unknown): HttpAnswer => ({
+  kind: 'answered',
+  status,
+  headers: {},
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+})
+
+/** One word for an outcome: its kind, or the detail of a decline. */
+const said = (outcome: Outcome | AuthorizationOutcome['authorization']): string =>
+  outcome.kind === 'declined' ? outcome.detail : outcome.kind
+
+const payment = (body: unknown, status = 200): string =>
+  said(fromPayment(answered(status, body), asked).authorization)
+
+describe('/payments', () => {
+  const redirect = { type: 'redirect', url: 'https://bank.example/', method: 'GET' }
+  // Every value of `resultCode` in Checkout v72, with the members that come with it.
+  const results: readonly (readonly [string, object, string])[] = [
+    ['Authorised', {}, 'approved'],
+    ['Refused', { refusalReasonCode: '12' }, '0351'],
+    ['Error', { refusalReasonCode: '4' }, '0396'],
+    ['Cancelled', {}, '0703'],
+    ['Pending', {}, 'pending'],
+    ['Received', {}, 'pending'],
+    ['Success', {}, 'pending'],
+    ['RedirectShopper', { action: redirect }, 'action'],
+    ['PresentToShopper', { action: { type: 'voucher', reference: '1' } }, 'action'],
+    ['IdentifyShopper', { action: { type: 'threeDS2' } }, 'unknown'],
+    ['ChallengeShopper', { action: { type: 'threeDS2' } }, 'unknown'],
+    ['PartiallyAuthorised', { amount: { value: 400, currency: 'EUR' } }, 'approved'],
+    ['AuthenticationFinished', {}, 'unknown'],
+    ['AuthenticationNotRequired', {}, 'unknown'],
+  ]
+
+  test.each(results)('%s with %j is %s', (resultCode, members, outcome) => {
+    expect(payment({ resultCode, ...echo, ...members })).toBe(outcome)
+  })
+
+  test('these are all result codes there are', ({ skip }) => {
+    if (!hasAdyenDocuments) skip(absenceNote)
+    const { schemas } = readAdyenDocument('CheckoutService-v72.json').components
+    for (const schema of ['PaymentResponse', 'PaymentDetailsResponse'])
+      expect(results.map(([code]) => code).sort()).toEqual(
+        schemas[schema].properties.resultCode.enum.toSorted(),
+      )
+  })
+
+  test('every action of the document is shown, awaited or unknown, and none is lost', ({ skip }) => {
+    if (!hasAdyenDocuments) skip(absenceNote)
+    const { schemas } = readAdyenDocument('CheckoutService-v72.json').components
+    const types: string[] = schemas.PaymentResponse.properties.action.oneOf.flatMap(
+      ({ $ref }: { $ref: string }) => schemas[$ref.split('/').at(-1) ?? ''].properties.type.enum,
+    )
+    const outcomes = types.map(type => {
+      const action = { type, url: 'https://bank.example/', reference: '1', qrCodeData: 'QR' }
+      return [type, payment({ resultCode: 'RedirectShopper', ...echo, action })]
+    })
+    expect(Object.fromEntries(outcomes)).toEqual({
+      redirect: 'action',
+      nativeRedirect: 'action',
+      voucher: 'action',
+      bankTransfer: 'action',
+      qrCode: 'action',
+      await: 'pending',
+      sdk: 'unknown',
+      wechatpaySDK: 'unknown',
+      threeDS2: 'unknown',
+      delegatedAuthentication: 'unknown',
+    })
+  })
+
+  test.each([
+    ['a result code of tomorrow', { resultCode: 'Teleported', ...echo }],
+    ['no result code', { ...echo }],
+    ['another reference', { resultCode: 'Authorised', ...echo, merchantReference: xIdOf(9) }],
+    ['another amount', { resultCode: 'Authorised', ...echo, amount: { value: 999, currency: 'EUR' } }],
+    ['another currency', { resultCode: 'Authorised', ...echo, amount: { value: 1000, currency: 'USD' } }],
+    ['a refusal of another reference', { resultCode: 'Refused', ...echo, merchantReference: xIdOf(9) }],
+    ['an approval that echoes nothing', { resultCode: 'Authorised', pspReference: 'PSP1' }],
+    ['a list', []],
+    ['truncated JSON', '{"resultCode":"Authorised","merchantRef'],
+    ['HTML', '<html><body>OK</body></html>'],
+  ])('%s is unknown', (_, body) => expect(payment(body)).toBe('unknown'))
+
+  test.each([
+    [500, { status: 500, errorCode: '701', message: 'server could not process request' }, 'unknown'],
+    [502, '<html>Bad gateway</html>', 'unknown'],
+    [503, '', 'unknown'],
+    [302, '', 'unknown'],
+    [400, '<html>no</html>', 'unknown'],
+    [404, '', 'unknown'],
+    [422, { errorCode: '704', message: 'request already processed or in progress' }, 'unknown'],
+    [422, { errorCode: '101', message: 'Invalid card number' }, '0314'],
+    [422, { errorCode: '137', message: 'Invalid amount' }, '0313'],
+    [422, { errorCode: '167', message: 'Original pspReference required' }, '0312'],
+    [400, { errorCode: '702', message: 'Bad request' }, '0312'],
+    [401, { errorCode: '000', message: 'HTTP Status Response - Unauthorized' }, '0396'],
+    [403, '', '0396'],
+    [429, '', 'unreached'],
+  ])('HTTP %i with %j is %s', (status, body, outcome) => expect(payment(body, status)).toBe(outcome))
+
+  test('a lost answer is unknown, a failed connection is unreached', () => {
+    const lost = fromPayment({ kind: 'lost', reason: 'reset' }, asked)
+    expect(said(lost.authorization)).toBe('unknown')
+    const unreached = fromPayment({ kind: 'unreached', reason: 'refused' }, asked)
+    expect(said(unreached.authorization)).toBe('unreached')
+  })
+
+  test('a refused key is named in the record', () => {
+    const { authorization } = fromPayment(answered(401, ''), asked)
+    expect(authorization).toMatchObject({
+      provider: { responseText: 'Adyen refused the API key (HTTP 401)', responseCode: '401' },
+    })
+  })
+
+  test('an approval tells what records show', () => {
+    const additionalData = {
+      authCode: '065696',
+      networkTxReference: 'MCC123456',
+      cardSummary: '1111',
+      cardBin: '41111111',
+      expiryDate: '3/2030',
+      eci: '05',
+      dsTransID: 'ds-1',
+      threeDSVersion: '2.2.0',
+      threeDAuthenticatedResponse: 'Y',
+      'tokenization.storedPaymentMethodId': 'TOKEN1',
+      'tokenization.shopperReference': 'customer-1',
+    }
+    const body = { resultCode: 'Authorised', ...echo, paymentMethod: { type: 'scheme', brand: 'mc' } }
+    const { authorization } = fromPayment(answered(200, { ...body, additionalData }), asked)
+    expect(authorization).toEqual({
+      kind: 'approved',
+      provider: {
+        echo: asked,
+        transactionId: 'PSP1',
+        responseCode: '0',
+        approvalCode: 65_696,
+        schemeReferenceId: 'MCC123456',
+        fields: {
+          brand: 'mastercard',
+          last4Digits: '1111',
+          first6Digits: '411111',
+          expiryDate: '203003',
+          threeDsData: { acsProtocolVersion: '2.2.0', eci: '05', dsTransId: 'ds-1', transStatus: 'Y' },
+          providerToken: 'TOKEN1 customer-1',
+        },
+      },
+    })
+  })
+
+  test('an approval that Adyen captures by itself answers for the capture too', () => {
+    const both: Asked = { ...asked, captureReference: xIdOf(2) }
+    const { capture } = fromPayment(answered(200, { resultCode: 'Authorised', ...echo }), both)
+    expect(capture).toMatchObject({
+      kind: 'approved',
+      provider: { echo: { reference: xIdOf(2), amount: asked.amount } },
+    })
+    expect(fromPayment(answered(200, { resultCode: 'Pending', ...echo }), both).capture).toBeUndefined()
+  })
+
+  test('a part that is approved shows by its amount', () => {
+    const amount = { value: 400, currency: 'EUR' }
+    const body = { resultCode: 'PartiallyAuthorised', ...echo, amount }
+    expect(fromPayment(answered(200, body), asked).authorization).toMatchObject({
+      kind: 'approved',
+      provider: { echo: { reference: asked.reference, amount } },
+    })
+  })
+})
+
+describe('what the customer has to do', () => {
+  const actionOf = (action: AnyJson) =>
+    fromPayment(answered(200, { resultCode: 'RedirectShopper', ...echo, action }), asked).authorization
+
+  test('a redirect by GET', () => {
+    expect(
+      actionOf({ type: 'redirect', url: 'https://b.example/x', method: 'GET', paymentMethodType: 'ideal' }),
+    ).toMatchObject({
+      kind: 'action',
+      action: { type: 'redirect', url: 'https://b.example/x', verb: 'GET' },
+      provider: { transactionId: 'PSP1' },
+    })
+  })
+
+  test('a 3-D Secure redirect by POST with its fields', () => {
+    const data = { PaReq: 'abc', MD: 'def', TermUrl: 'https://gateway.example/', n: 1 }
+    const action = {
+      type: 'redirect',
+      url: 'https://acs.example/',
+      method: 'POST',
+      data,
+      paymentMethodType: 'scheme',
+    }
+    expect(actionOf(action)).toMatchObject({
+      action: {
+        verb: 'POST',
+        fields: { PaReq: 'abc', MD: 'def', TermUrl: 'https://gateway.example/' },
+        challenge: true,
+      },
+    })
+  })
+
+  test('a voucher with its deadline', () => {
+    const expiresAt = '2026-12-01T12:00:00Z'
+    expect(
+      actionOf({
+        type: 'voucher',
+        reference: '501 422 944',
+        entity: '12101',
+        downloadUrl: 'https://v.example/1.pdf',
+        expiresAt,
+      }),
+    ).toMatchObject({
+      action: {
+        type: 'instructions',
+        instructions: {
+          reference: '501 422 944',
+          entity: '12101',
+          downloadUrl: 'https://v.example/1.pdf',
+          deadline: new Date(expiresAt),
+        },
+      },
+      expiresAt: new Date(expiresAt),
+    })
+  })
+
+  test('a bank transfer', () => {
+    expect(
+      actionOf({
+        type: 'bankTransfer',
+        iban: 'NL1',
+        bic: 'TESTNL01',
+        beneficiary: 'Adyen',
+        reference: 'ABC',
+      }),
+    ).toMatchObject({
+      action: {
+        instructions: { iban: 'NL1', bic: 'TESTNL01', accountHolderName: 'Adyen', reference: 'ABC' },
+      },
+    })
+  })
+
+  test('a QR code', () => {
+    expect(actionOf({ type: 'qrCode', qrCodeData: '000201' })).toMatchObject({
+      action: { type: 'instructions', instructions: { qrCode: '000201' } },
+    })
+  })
+
+  test('an address that is no web address is not followed', () => {
+    expect(actionOf({ type: 'redirect', url: 'javascript:alert(1)', method: 'GET' })).toEqual({
+      kind: 'unknown',
+    })
+  })
+})
+
+describe('/sessions', () => {
+  const session = {
+    id: 'CS1',
+    url: 'https://checkoutshopper.example/CS1',
+    expiresAt: '2026-03-01T13:00:00Z',
+    reference: asked.reference,
+    amount: asked.amount,
+  }
+
+  test('a new one sends the customer to its page', () => {
+    expect(fromNewSession(answered(201, session), asked).authorization).toEqual({
+      kind: 'action',
+      action: { type: 'redirect', url: session.url, verb: 'GET' },
+      provider: { echo: asked, fields: { sessionId: 'CS1' } },
+      expiresAt: new Date(session.expiresAt),
+    })
+  })
+
+  test.each([
+    ['lost', { kind: 'lost', reason: 'reset' } as const, 'unreached'],
+    ['a fault', answered(500, ''), 'unreached'],
+    ['truncated', answered(201, '{"id":"CS1"'), 'unreached'],
+    ['of another amount', answered(201, { ...session, amount: { value: 1, currency: 'EUR' } }), 'unreached'],
+    ['without an address', answered(201, { ...session, url: undefined }), 'unreached'],
+    ['refused', answered(422, { errorCode: '137' }), '0313'],
+  ])('one whose answer is %s has harmed nobody', (_, answer, outcome) => {
+    expect(said(fromNewSession(answer, asked).authorization)).toBe(outcome)
+  })
+
+  const paid = { resultCode: 'Authorised', pspReference: 'PSP1', amount: asked.amount }
+  // Every value of `status` in Checkout v72.
+  const states: readonly (readonly [string, string])[] = [
+    ['completed', 'approved'],
+    ['paymentPending', 'pending'],
+    ['refused', '0305'],
+    ['canceled', '0703'],
+    ['expired', '0402'],
+    ['active', 'pending'],
+  ]
+
+  test.each(states)('%s is %s', (status, outcome) => {
+    const body = { id: 'CS1', reference: asked.reference, status, payments: [paid] }
+    expect(said(fromSessionResult(answered(200, body), asked).authorization)).toBe(outcome)
+  })
+
+  test('these are all states there are', ({ skip }) => {
+    if (!hasAdyenDocuments) skip(absenceNote)
+    const { schemas } = readAdyenDocument('CheckoutService-v72.json').components
+    expect(states.map(([status]) => status).sort()).toEqual(
+      schemas.SessionResultResponse.properties.status.enum.toSorted(),
+    )
+  })
+
+  test.each([
+    ['a new state', answered(200, { status: 'teleported', reference: asked.reference })],
+    ['another reference', answered(200, { status: 'completed', reference: xIdOf(9), payments: [paid] })],
+    ['completed without a payment', answered(200, { status: 'completed', reference: asked.reference })],
+    [
+      'another amount',
+      answered(200, {
+        status: 'completed',
+        reference: asked.reference,
+        payments: [{ ...paid, amount: { value: 1, currency: 'EUR' } }],
+      }),
+    ],
+    ['a fault', answered(500, '')],
+    ['no answer', { kind: 'lost', reason: 'reset' } as const],
+  ])('%s leaves it to the notice', (_, answer) => {
+    expect(said(fromSessionResult(answer, asked).authorization)).toBe('pending')
+  })
+})
+
+describe('modifications', () => {
+  const sent = { value: 1000, currency: 'EUR' }
+  const received = {
+    status: 'received',
+    reference: asked.reference,
+    amount: sent,
+    pspReference: 'MOD1',
+    paymentPspReference: 'PSP1',
+  }
+
+  test.each([
+    ['received', 'pending'],
+    ['authorised', 'approved'],
+    ['refused', '0305'],
+    ['teleported', 'unknown'],
+  ])('%s is %s', (status, outcome) => {
+    expect(said(fromModification(answered(201, { ...received, status }), asked, sent))).toBe(outcome)
+  })
+
+  test('these are all states there are', ({ skip }) => {
+    if (!hasAdyenDocuments) skip(absenceNote)
+    const { schemas } = readAdyenDocument('CheckoutService-v72.json').components
+    const names = ['Cancel', 'Capture', 'Refund', 'AmountUpdate', 'Reversal'].map(n => `Payment${n}Response`)
+    const states = names.flatMap(name => schemas[name].properties.status.enum)
+    expect([...new Set(states)].sort()).toEqual(['authorised', 'received', 'refused'])
+  })
+
+  test('an answer about another amount is unknown', () => {
+    const answer = answered(201, { ...received, amount: { value: 1, currency: 'EUR' } })
+    expect(said(fromModification(answer, asked, sent))).toBe('unknown')
+  })
+
+  test('the new total is what the answer must echo', () => {
+    const total = { value: 1400, currency: 'EUR' }
+    expect(said(fromModification(answered(201, { ...received, amount: total }), asked, total))).toBe(
+      'pending',
+    )
+  })
+
+  const cancelled = { status: 'received', paymentReference: asked.reference, pspReference: 'MOD1' }
+
+  test('a technical cancel is pending until its notice comes', () => {
+    expect(said(fromTechnicalCancel(answered(201, cancelled), asked))).toBe('pending')
+    expect(said(fromEndedPage(answered(201, cancelled), asked))).toBe('0704')
+  })
+
+  test('a technical cancel that is refused proves nothing about the payment', () => {
+    expect(said(fromTechnicalCancel(answered(422, { errorCode: '130' }), asked))).toBe('unknown')
+    expect(said(fromEndedPage(answered(401, ''), asked))).toBe('unknown')
+  })
+})

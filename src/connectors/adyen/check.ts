@@ -1,0 +1,44 @@
+/** What one harmless call (`/paymentMethods`) tells about an account: is the key right, is the merchant account. */
+import { listAt, parseJson, textAt } from '#connectors/adyen/loose.ts'
+import type { CheckFinding, HttpAnswer } from '#connectors/contract-next.ts'
+
+const key = (ok: boolean, detail: string): CheckFinding => ({ name: 'apiKey', ok, detail })
+const account = (ok: boolean, detail: string): CheckFinding => ({ name: 'merchantAccount', ok, detail })
+
+/** Adyen has no call that reports on webhooks to this key: the first notice that arrives is the proof. */
+const notices: CheckFinding = {
+  name: 'notices',
+  ok: true,
+  detail:
+    'Not checked: send a test notification from the Customer Area to the notice address, then see `notices list`',
+}
+
+export function fromCheck(answer: HttpAnswer, merchantAccount: string): readonly CheckFinding[] {
+  if (answer.kind !== 'answered')
+    return [{ name: 'connection', ok: false, detail: `Adyen was not reached: ${answer.reason}` }]
+  const body = parseJson(answer.body)
+  const message = textAt(body, 'message') ?? 'no explanation'
+  switch (answer.status) {
+    case 200:
+      return [
+        key(true, 'Adyen accepts the key'),
+        account(true, `${merchantAccount} offers ${listAt(body, 'paymentMethods').length} payment methods`),
+        notices,
+      ]
+    case 401:
+      return [key(false, `Adyen refuses the key (HTTP 401: ${message})`)]
+    case 403:
+      return [
+        key(false, `The key lacks a role, or access to ${merchantAccount} (HTTP 403: ${message})`),
+        account(false, `Adyen does not let this key use ${merchantAccount}`),
+      ]
+    case 400:
+    case 422:
+      return [
+        key(true, 'Adyen accepts the key'),
+        account(false, `Adyen refuses ${merchantAccount} (error ${textAt(body, 'errorCode')}: ${message})`),
+      ]
+    default:
+      return [{ name: 'connection', ok: false, detail: `Adyen answered HTTP ${answer.status}: ${message}` }]
+  }
+}

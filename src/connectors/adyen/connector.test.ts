@@ -1,0 +1,249 @@
+import { describe, expect, test } from 'vitest'
+import { adyen } from '#connectors/adyen/connector.ts'
+import { authorizationOf, card, contextOf, followUpOf } from '#connectors/adyen/examples.test-support.ts'
+import type {
+  CustomerReturn,
+  HttpAnswer,
+  HttpRequest,
+  Inquiry,
+  ProviderAccount,
+} from '#connectors/contract-next.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import { Secret } from '#domain/secret.ts'
+import { methodOf, now, xIdOf } from '#lifecycle/example-payment.test-support.ts'
+import type { AnyJson } from '#test/support/any-json.ts'
+
+const account: ProviderAccount = {
+  accountId: 'acc_1',
+  merchantId: 'mer_1' as MerchantId,
+  connector: 'adyen',
+  name: 'Adyen',
+  environment: 'test',
+  settings: { merchantAccount: 'ExampleShopECOM', rawCards: 'true', baseUrl: 'http://127.0.0.1:18250/' },
+  secrets: { apiKey: new Secret('AQE-key'), hmacKey: new Secret('ab'.repeat(32)) },
+}
+const signal = new AbortController().signal
+
+/** Answers every call alike, and remembers the calls. */
+function opened(status: number, body: AnyJson, change: Partial<ProviderAccount> = {}) {
+  const calls: HttpRequest[] = []
+  const exchange = async (request: HttpRequest): Promise<HttpAnswer> => {
+    calls.push(request)
+    return { kind: 'answered', status, headers: {}, body: JSON.stringify(body) }
+  }
+  const connector = adyen.open({ ...account, ...change }, { http: { exchange }, nowMs: () => 0 })
+  return { connector, calls, bodies: () => calls.map(call => JSON.parse(call.body ?? 'null')) }
+}
+
+const inquiry: Inquiry = {
+  operation: 'AUTHORIZATION',
+  reference: xIdOf(1),
+  amount: { value: 1000, currency: 'EUR' },
+  payment: contextOf('CARD'),
+  sentAt: now,
+}
+
+const back = (query: Record<string, string>, change: Partial<CustomerReturn> = {}): CustomerReturn => ({
+  ...inquiry,
+  query,
+  form: {},
+  ...change,
+})
+
+describe('calls', () => {
+  test('go to the address of the setting in test, with key and reference', async () => {
+    const { connector, calls } = opened(200, {})
+    await connector.authorize(authorizationOf('CARD', { card }), signal)
+    expect(calls[0]).toMatchObject({
+      verb: 'POST',
+      url: 'http://127.0.0.1:18250/v72/payments',
+      headers: {
+        'x-api-key': 'AQE-key',
+        'idempotency-key': xIdOf(1),
+        'content-type': 'application/json',
+      },
+    })
+  })
+
+  test('go to Adyen’s test system unless the account says otherwise', async () => {
+    const { connector, calls } = opened(200, {}, { settings: { merchantAccount: 'ExampleShopECOM' } })
+    await connector.check(signal)
+    expect(calls[0]?.url).toBe('https://checkout-test.adyen.com/v72/paymentMethods')
+  })
+
+  test('go to the merchant’s own host in live, whatever baseUrl says', async () => {
+    const settings = {
+      merchantAccount: 'ExampleShopECOM',
+      liveUrlPrefix: '1797-Shop',
+      baseUrl: 'http://evil.example',
+    }
+    const { connector, calls } = opened(200, {}, { environment: 'live', settings })
+    await connector.check(signal)
+    await connector.disputes?.accept?.({ providerDisputeId: 'D' } as never, 'k', signal)
+    expect(calls.map(({ url }) => url)).toEqual([
+      'https://1797-Shop-checkout-live.adyenpayments.com/checkout/v72/paymentMethods',
+      'https://ca-live.adyen.com/ca/services/DisputeService/v30/acceptDispute',
+    ])
+  })
+
+  test('a page that is made anew gets a key of its own; a payment never does', async () => {
+    const { connector, calls } = opened(200, {})
+    await connector.authorize(authorizationOf('BLIK', { send: 1 }), signal)
+    await connector.authorize(authorizationOf('BLIK', { send: 2 }), signal)
+    await connector.authorize(authorizationOf('IDEAL', { send: 2 }), signal)
+    expect(calls.map(({ headers }) => headers['idempotency-key'])).toEqual([
+      xIdOf(1),
+      `${xIdOf(1)}-2`,
+      xIdOf(1),
+    ])
+  })
+
+  test('modifications go to the payment under their own reference', async () => {
+    const { connector, calls, bodies } = opened(201, {})
+    await connector.capture?.(followUpOf('CAPTURE'), signal)
+    await connector.refund?.(followUpOf('REFUND'), signal)
+    await connector.increment?.(followUpOf('INCREMENTAL', { newTotal: 1400 }), signal)
+    await connector.reverse?.(followUpOf('REVERSAL', { newTotal: 0 }), signal)
+    expect(calls.map(({ url }) => url.split('/').at(-1))).toEqual([
+      'captures',
+      'refunds',
+      'amountUpdates',
+      'cancels',
+    ])
+    expect(new Set(calls.map(({ headers }) => headers['idempotency-key']))).toEqual(new Set([xIdOf(2)]))
+    expect(new Set(bodies().map(({ reference }) => reference))).toEqual(new Set([xIdOf(2)]))
+  })
+
+  test('undo and the end of a page cancel by our reference', async () => {
+    const { connector, calls, bodies } = opened(201, { status: 'received', paymentReference: xIdOf(1) })
+    expect(await connector.undo?.(inquiry, signal)).toMatchObject({ kind: 'pending' })
+    expect(await connector.cancelAction?.(inquiry, signal)).toMatchObject({ detail: '0704' })
+    expect(bodies()[0]).toEqual({
+      merchantAccount: 'ExampleShopECOM',
+      paymentReference: xIdOf(1),
+      reference: xIdOf(1),
+    })
+    expect(calls.map(({ headers }) => headers['idempotency-key'])).toEqual([
+      `${xIdOf(1)}-undo`,
+      `${xIdOf(1)}-cancel`,
+    ])
+  })
+
+  test('a modification is not undone', async () => {
+    const { connector, calls } = opened(201, {})
+    expect(await connector.undo?.({ ...inquiry, operation: 'CAPTURE' }, signal)).toEqual({ kind: 'unknown' })
+    expect(calls).toEqual([])
+  })
+
+  test('a payment that Adyen never named cannot be changed', async () => {
+    const { connector, calls } = opened(201, {})
+    const request = followUpOf('CAPTURE', { authorizationTransactionId: undefined })
+    expect(await connector.capture?.(request, signal)).toMatchObject({ kind: 'declined' })
+    expect(calls).toEqual([])
+  })
+})
+
+describe('the customer is back', () => {
+  test('from a redirect: the result is handed on, by GET or POST, under one key', async () => {
+    const { connector, calls, bodies } = opened(200, {
+      resultCode: 'Authorised',
+      merchantReference: xIdOf(1),
+      pspReference: 'PSP1',
+    })
+    const outcome = await connector.complete?.(back({ redirectResult: 'eyJ0' }), signal)
+    await connector.complete?.(back({}, { form: { redirectResult: 'eyJ0' } }), signal)
+    await connector.complete?.(back({}, { form: { MD: 'a', PaRes: 'b' } }), signal)
+    expect(outcome?.authorization.kind).toBe('approved')
+    expect(bodies()).toEqual([
+      { details: { redirectResult: 'eyJ0' } },
+      { details: { redirectResult: 'eyJ0' } },
+      { details: { MD: 'a', PaRes: 'b' } },
+    ])
+    const [first, second, third] = calls.map(({ headers }) => headers['idempotency-key'])
+    expect(first).toBe(second)
+    expect(third).not.toBe(first)
+    expect(first?.length).toBeLessThanOrEqual(64)
+  })
+
+  test('from a hosted page: its result is read', async () => {
+    const { connector, calls } = opened(200, { status: 'canceled', reference: xIdOf(1) })
+    const provider = {
+      echo: { reference: xIdOf(1), amount: inquiry.amount },
+      fields: { sessionId: 'CS/1' },
+    }
+    const outcome = await connector.complete?.(back({ sessionResult: 'a b' }, { provider }), signal)
+    expect(outcome?.authorization).toMatchObject({ kind: 'declined', detail: '0703' })
+    expect(calls[0]).toMatchObject({
+      verb: 'GET',
+      url: 'http://127.0.0.1:18250/v72/sessions/CS%2F1?sessionResult=a%20b',
+    })
+  })
+
+  test('with empty hands: nobody is asked, the notice decides', async () => {
+    const { connector, calls } = opened(200, {})
+    const outcome = await connector.complete?.(back({}), signal)
+    expect(outcome?.authorization.kind).toBe('pending')
+    expect(calls).toEqual([])
+  })
+})
+
+describe('check', () => {
+  test.each([
+    [200, { paymentMethods: [{}, {}] }, ['apiKey true', 'merchantAccount true', 'notices true']],
+    [401, { message: 'HTTP Status Response - Unauthorized' }, ['apiKey false']],
+    [403, { message: 'Not allowed' }, ['apiKey false', 'merchantAccount false']],
+    [
+      422,
+      { errorCode: '901', message: 'Invalid Merchant Account' },
+      ['apiKey true', 'merchantAccount false'],
+    ],
+    [500, {}, ['connection false']],
+  ])('HTTP %i with %j finds %j', async (status, body, findings) => {
+    const { connector } = opened(status, body)
+    const found = await connector.check(signal)
+    expect(found.map(({ name, ok }) => `${name} ${ok}`)).toEqual(findings)
+  })
+})
+
+describe('facts', () => {
+  const { facts } = adyen
+
+  test.each([
+    ['rawCards', 'yes'],
+    ['multipleCaptures', '1'],
+    ['merchantAccount', 'two words'],
+    ['liveUrlPrefix', 'a.b'],
+  ])('%s cannot be %s', (name, value) => expect(facts.settings[name]?.check?.(value)).toBeTypeOf('string'))
+
+  test('the key of notices is hex', () => {
+    expect(facts.secrets.hmacKey?.check?.('ab'.repeat(32))).toBeUndefined()
+    expect(facts.secrets.hmacKey?.check?.('not hex')).toBeTypeOf('string')
+  })
+
+  test('what an account can do with cards follows its settings', () => {
+    const method = methodOf('CARD')
+    expect(opened(200, {}).connector.supports(method)).toMatchObject({
+      rawCards: true,
+      capture: 'one',
+      partialCaptureReleasesRest: true,
+      partialReversal: true,
+      increment: true,
+      credit: false,
+    })
+    const settings = { merchantAccount: 'ExampleShopECOM', multipleCaptures: 'true' }
+    expect(opened(200, {}, { settings }).connector.supports(method)).toMatchObject({
+      rawCards: false,
+      capture: 'several',
+      partialCaptureReleasesRest: false,
+    })
+    expect(opened(200, {}).connector.supports(methodOf('PROVIDERT'))).toBeUndefined()
+  })
+
+  test.each([
+    ['CARD', 3],
+    ['DIRECTDEBIT', 14],
+    ['MULTIBANCO', 30],
+  ])('%s may stay pending for %i days', (type, days) => {
+    expect(facts.pendingMs(methodOf(type), 'AUTHORIZATION')).toBe(days * 86_400_000)
+  })
+})

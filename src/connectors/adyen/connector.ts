@@ -1,0 +1,175 @@
+/** Adyen for one account: builds the call, makes it once, reads the answer. What is decided, the pure neighbours decide. */
+import { hash } from 'node:crypto'
+import {
+  type Asked,
+  fromEndedPage,
+  fromModification,
+  fromNewSession,
+  fromPayment,
+  fromSessionResult,
+  fromTechnicalCancel,
+} from '#connectors/adyen/answers.ts'
+import { toAuthorizationCall } from '#connectors/adyen/authorization.ts'
+import { fromCheck } from '#connectors/adyen/check.ts'
+import { createDisputeActions } from '#connectors/adyen/dispute-actions.ts'
+import { adyenFacts, readTerms, toCapabilities } from '#connectors/adyen/facts.ts'
+import { type Loose, textAt } from '#connectors/adyen/loose.ts'
+import {
+  type Modify,
+  toCapture,
+  toIncrement,
+  toRefund,
+  toReversal,
+  toTechnicalCancel,
+} from '#connectors/adyen/modifications.ts'
+import { readNotice } from '#connectors/adyen/notices.ts'
+import { invalidTransaction } from '#connectors/adyen/refusals.ts'
+import { readSettlementReport } from '#connectors/adyen/settlement.ts'
+import type {
+  AuthorizationOutcome,
+  AuthorizationRequest,
+  Connector,
+  ConnectorDefinition,
+  ConnectorTools,
+  CustomerReturn,
+  FollowUpRequest,
+  HttpAnswer,
+  Outcome,
+  ProviderAccount,
+} from '#connectors/contract-next.ts'
+import { Secret } from '#domain/secret.ts'
+
+export const adyen: ConnectorDefinition = { facts: adyenFacts, open: openAdyen }
+
+function openAdyen(account: ProviderAccount, tools: ConnectorTools): Connector {
+  const terms = readTerms(account)
+  const calls = createCalls(account, tools)
+  const none = new Secret('')
+  const noticeKeys = {
+    hmacKey: account.secrets.hmacKey ?? none,
+    merchantAccount: terms.merchantAccount,
+  }
+  const followUp =
+    (modify: Modify) =>
+    async (request: FollowUpRequest, signal: AbortSignal): Promise<Outcome> => {
+      const pspReference = request.authorizationTransactionId
+      if (pspReference === undefined) return refuse(request, 'Adyen never named the payment to change')
+      const { path, body, sent } = modify(request, pspReference, terms)
+      return fromModification(await calls.post(path, body, request.reference, signal), request, sent)
+    }
+  const cancelByReference = (asked: Asked, key: string, signal: AbortSignal): Promise<HttpAnswer> => {
+    const { path, body } = toTechnicalCancel(asked.reference, terms)
+    return calls.post(path, body, key, signal)
+  }
+  return {
+    facts: adyenFacts,
+    supports: method => toCapabilities(method, terms),
+    authorize: async (request, signal) => {
+      const call = toAuthorizationCall(request, terms)
+      if (call.path === 'none') return { authorization: refuse(request, call.reason) }
+      const answer = await calls.post(call.path, call.body, keyOf(call.path, request), signal)
+      return call.path === '/sessions' ? fromNewSession(answer, request) : fromPayment(answer, request)
+    },
+    complete: (returned, signal) => complete(returned, calls, signal),
+    cancelAction: async (inquiry, signal) =>
+      fromEndedPage(await cancelByReference(inquiry, `${inquiry.reference}-cancel`, signal), inquiry),
+    capture: followUp(toCapture),
+    reverse: followUp(toReversal),
+    refund: followUp(toRefund),
+    increment: followUp(toIncrement),
+    undo: async (inquiry, signal) =>
+      // A modification is repeated under its key instead, which does no harm.
+      inquiry.operation === 'AUTHORIZATION' || inquiry.operation === 'CONFIRM'
+        ? fromTechnicalCancel(await cancelByReference(inquiry, `${inquiry.reference}-undo`, signal), inquiry)
+        : { kind: 'unknown' },
+    readNotice: raw => readNotice(raw, noticeKeys),
+    disputes: createDisputeActions(calls.dispute, terms.merchantAccount),
+    readSettlement: readSettlementReport,
+    check: async signal =>
+      fromCheck(
+        await calls.post('/paymentMethods', { merchantAccount: terms.merchantAccount }, undefined, signal),
+        terms.merchantAccount,
+      ),
+  }
+}
+
+/** A page that has ended must not come back under its old key; money is only moved under the one key of its operation. */
+const keyOf = (path: '/payments' | '/sessions', { reference, send }: AuthorizationRequest): string =>
+  path === '/sessions' && send > 1 ? `${reference}-${send}` : reference
+
+const refuse = ({ reference, amount }: Asked, responseText: string): Outcome => ({
+  kind: 'declined',
+  detail: invalidTransaction,
+  provider: { echo: { reference, amount }, responseText },
+})
+
+/** What the customer's browser brought back, in the names of `/payments/details`. */
+const detailNames = ['redirectResult', 'payload', 'MD', 'PaRes'] as const
+
+async function complete(
+  returned: CustomerReturn,
+  calls: AdyenCalls,
+  signal: AbortSignal,
+): Promise<AuthorizationOutcome> {
+  const brought = { ...returned.query, ...returned.form }
+  const asked: Asked = { ...returned }
+  const sessionId = textAt(returned.provider?.fields, 'sessionId')
+  const { sessionResult } = brought
+  if (sessionId !== undefined && sessionResult !== undefined) {
+    const path = `/sessions/${encodeURIComponent(sessionId)}?sessionResult=${encodeURIComponent(sessionResult)}`
+    return fromSessionResult(await calls.get(path, signal), asked)
+  }
+  const details = Object.fromEntries(
+    detailNames.flatMap(name => (brought[name] === undefined ? [] : [[name, brought[name]]])),
+  )
+  // The customer came back with empty hands; the notice says what became of the payment.
+  if (Object.keys(details).length === 0)
+    return {
+      authorization: {
+        kind: 'pending',
+        provider: { ...returned.provider, echo: { reference: asked.reference, amount: asked.amount } },
+      },
+    }
+  // Coming back twice is one completion; a second step, with another result, is another one.
+  const key = `${asked.reference}-${hash('sha256', JSON.stringify(details)).slice(0, 16)}`
+  return fromPayment(await calls.post('/payments/details', { details }, key, signal), asked)
+}
+
+interface AdyenCalls {
+  post(path: string, body: Loose, key: string | undefined, signal: AbortSignal): Promise<HttpAnswer>
+  get(path: string, signal: AbortSignal): Promise<HttpAnswer>
+  dispute(path: string, body: Loose, key: string, signal: AbortSignal): Promise<HttpAnswer>
+}
+
+function createCalls(
+  { environment, settings, secrets }: ProviderAccount,
+  { http }: ConnectorTools,
+): AdyenCalls {
+  const isLive = environment === 'live'
+  const given = isLive ? undefined : settings.baseUrl?.replace(/\/+$/, '')
+  const checkout = isLive
+    ? `https://${settings.liveUrlPrefix}-checkout-live.adyenpayments.com/checkout/v72`
+    : `${given ?? 'https://checkout-test.adyen.com'}/v72`
+  const disputes = `${given ?? `https://ca-${isLive ? 'live' : 'test'}.adyen.com`}/ca/services/DisputeService/v30`
+  const headers = () => ({ 'x-api-key': secrets.apiKey?.reveal() ?? '', accept: 'application/json' })
+  const post = (url: string, body: Loose, key: string | undefined, signal: AbortSignal) =>
+    http.exchange(
+      {
+        verb: 'POST',
+        url,
+        headers: {
+          ...headers(),
+          'content-type': 'application/json',
+          ...(key === undefined ? {} : { 'idempotency-key': key }),
+        },
+        body: JSON.stringify(body),
+      },
+      signal,
+    )
+  return {
+    post: (path, body, key, signal) => post(`${checkout}${path}`, body, key, signal),
+    get: (path, signal) =>
+      http.exchange({ verb: 'GET', url: `${checkout}${path}`, headers: headers() }, signal),
+    dispute: (path, body, key, signal) => post(`${disputes}${path}`, body, key, signal),
+  }
+}

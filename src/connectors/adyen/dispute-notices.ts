@@ -1,0 +1,116 @@
+/** Notices about disputes: which stage and state each event means. A debit that comes back is a return, not a dispute. */
+import { dateAt, type Loose, recordAt, textAt } from '#connectors/adyen/loose.ts'
+import { isDebitCode } from '#connectors/adyen/methods.ts'
+import { detailOfReturn } from '#connectors/adyen/refusals.ts'
+import type {
+  DisputeReason,
+  DisputeStage,
+  DisputeStatus,
+  NoticeFact,
+  NoticeSubject,
+} from '#connectors/contract-next.ts'
+import { parseXId } from '#domain/ids.ts'
+import type { Money } from '#domain/money.ts'
+
+const events: Readonly<Record<string, readonly [DisputeStage, DisputeStatus]>> = {
+  REQUEST_FOR_INFORMATION: ['INQUIRY', 'OPEN'],
+  INFORMATION_SUPPLIED: ['INQUIRY', 'UNDER_REVIEW'],
+  NOTIFICATION_OF_CHARGEBACK: ['CHARGEBACK', 'OPEN'],
+  CHARGEBACK: ['CHARGEBACK', 'OPEN'],
+  CHARGEBACK_REVERSED: ['CHARGEBACK', 'WON'],
+  ISSUER_RESPONSE_TIMEFRAME_EXPIRED: ['CHARGEBACK', 'WON'],
+  DISPUTE_DEFENSE_PERIOD_ENDED: ['CHARGEBACK', 'EXPIRED'],
+  SECOND_CHARGEBACK: ['PRE_ARBITRATION', 'OPEN'],
+  PREARBITRATION_OPEN: ['PRE_ARBITRATION', 'OPEN'],
+  PREARBITRATION_WON: ['PRE_ARBITRATION', 'WON'],
+  PREARBITRATION_LOST: ['PRE_ARBITRATION', 'LOST'],
+  PREARBITRATION_ACCEPTED: ['PRE_ARBITRATION', 'ACCEPTED'],
+  PREARBITRATION_DECLINED: ['PRE_ARBITRATION', 'UNDER_REVIEW'],
+  PREARBITRATION_ISSUER_WITHDRAWN: ['PRE_ARBITRATION', 'WON'],
+  SCHEME_ARBITRATION: ['ARBITRATION', 'UNDER_REVIEW'],
+  SCHEME_ARBITRATION_WON: ['ARBITRATION', 'WON'],
+  SCHEME_ARBITRATION_LOST: ['ARBITRATION', 'LOST'],
+}
+
+export const disputeEvents: readonly string[] = Object.keys(events)
+
+/** `disputeStatus`, where Adyen adds it to an event that opens or continues a dispute. */
+const statuses: Readonly<Record<string, DisputeStatus>> = {
+  Unresponded: 'OPEN',
+  Responded: 'UNDER_REVIEW',
+  Pending: 'UNDER_REVIEW',
+  Expired: 'EXPIRED',
+  Undefended: 'EXPIRED',
+  Accepted: 'ACCEPTED',
+  Lost: 'LOST',
+  Won: 'WON',
+}
+
+/** Undefined: not an event about a dispute. */
+export function readDispute(name: string, item: Loose, amount: Money): NoticeFact | undefined {
+  const [stage, status] = events[name] ?? []
+  const providerDisputeId = textAt(item, 'pspReference')
+  if (stage === undefined || status === undefined || providerDisputeId === undefined) return undefined
+  const data = recordAt(item, 'additionalData')
+  const reasonCode = readReasonCode(item, data)
+  if (isDebitCode(textAt(item, 'paymentMethod'))) return readReturn(name, item, amount, reasonCode)
+  return {
+    kind: 'dispute',
+    subject: subjectOf(item),
+    dispute: {
+      providerDisputeId,
+      stage,
+      // A reversed chargeback is money back, whatever Adyen still expects from the issuer.
+      status:
+        name === 'CHARGEBACK_REVERSED' ? status : (statuses[textAt(data, 'disputeStatus') ?? ''] ?? status),
+      amount,
+      reasonCode,
+      reasonGroup: groupOf(reasonCode),
+      evidenceDueBy: dateAt(data, 'defensePeriodEndsAt'),
+    },
+  }
+}
+
+function readReturn(name: string, item: Loose, amount: Money, reasonCode: string): NoticeFact {
+  return name === 'CHARGEBACK'
+    ? {
+        kind: 'return',
+        subject: subjectOf(item),
+        amount,
+        detail: detailOfReturn(reasonCode),
+        transactionId: textAt(item, 'pspReference') ?? '',
+      }
+    : { kind: 'ignored', name }
+}
+
+/** The disputed payment: Adyen names its own reference and ours of the authorisation. */
+const subjectOf = (item: Loose): NoticeSubject => ({
+  reference: parseXId(textAt(item, 'merchantReference') ?? ''),
+  paymentTransactionId: textAt(item, 'originalReference'),
+})
+
+const readReasonCode = (item: Loose, data: Loose | undefined): string =>
+  (
+    textAt(data, 'chargebackReasonCode') ??
+    textAt(data, 'rfiReasonCode') ??
+    textAt(data, 'nofReasonCode') ??
+    textAt(item, 'reason')?.split(':')[0] ??
+    ''
+  )
+    .trim()
+    .slice(0, 64)
+
+/** The reason codes of the large schemes by their groups; what is not listed is OTHER. */
+const groups: readonly (readonly [DisputeReason, RegExp])[] = [
+  // Visa 10.x, Mastercard 4837 4840 4849 4863 4870 4871, Amex F.., Discover UA.., JCB 546
+  ['FRAUD', /^(10\.\d|4837|4840|4849|4863|487[01]|F\d|UA\d|546)/],
+  // Visa 11.x, Mastercard 4808 4807 4812, Amex A.., Discover AT NA
+  ['AUTHORIZATION', /^(11\.\d|480[78]|4812|A\d|AT|NA)/],
+  // Visa 12.x, Mastercard 4834 4831 4842 4846, Amex P.., Discover DP LP IN
+  ['PROCESSING', /^(12\.\d|4831|4834|4842|4846|P\d|DP|LP|IN)/],
+  // Visa 13.x, Mastercard 4853 4855 4859 4860 4841, Amex C.., Discover RG RM AA AP, JCB 502
+  ['CONSUMER', /^(13\.\d|4841|485[359]|4860|C\d|RG|RM|AA|AP|502)/],
+]
+
+const groupOf = (reasonCode: string): DisputeReason =>
+  groups.find(([, pattern]) => pattern.test(reasonCode))?.[0] ?? 'OTHER'

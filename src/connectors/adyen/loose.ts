@@ -1,0 +1,51 @@
+/** Careful reading of JSON whose shape nobody has promised: an unexpected value is an absent one, never an exception. */
+
+export type Loose = Readonly<Record<string, unknown>>
+
+export const isRecord = (value: unknown): value is Loose =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export function recordAt(source: unknown, name: string): Loose | undefined {
+  const value = isRecord(source) ? source[name] : undefined
+  return isRecord(value) ? value : undefined
+}
+
+export function listAt(source: unknown, name: string): readonly unknown[] {
+  const value = isRecord(source) ? source[name] : undefined
+  return Array.isArray(value) ? value : []
+}
+
+/** Text that is not empty. */
+export function textAt(source: unknown, name: string): string | undefined {
+  const value = isRecord(source) ? source[name] : undefined
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+export function integerAt(source: unknown, name: string): number | undefined {
+  const value = isRecord(source) ? source[name] : undefined
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined
+}
+
+export function flagAt(source: unknown, name: string): boolean | undefined {
+  const value = isRecord(source) ? source[name] : undefined
+  return typeof value === 'boolean' ? value : undefined
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export function dateAt(source: unknown, name: string): Date | undefined {
+  const date = new Date(textAt(source, name) ?? Number.NaN)
+  return Number.isNaN(date.getTime()) ? undefined : date
+}
+
+/** Leaves out what is undefined, and is undefined itself when nothing remains. */
+export function present<T extends object>(members: T): T | undefined {
+  const known = Object.entries(members).filter(([, value]) => value !== undefined)
+  return known.length > 0 ? (Object.fromEntries(known) as T) : undefined
+}

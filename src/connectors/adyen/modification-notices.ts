@@ -1,0 +1,116 @@
+/** Notices about an authorisation and its modifications: the outcome that Adyen's answers leave open. */
+import { type Loose, recordAt, textAt } from '#connectors/adyen/loose.ts'
+import { toFacts } from '#connectors/adyen/provider-facts.ts'
+import { detailOfRefusal, generalDecline, timedOut } from '#connectors/adyen/refusals.ts'
+import type { NoticeFact, NoticeSubject, Outcome } from '#connectors/contract-next.ts'
+import { parseXId, type XId } from '#domain/ids.ts'
+import type { Money } from '#domain/money.ts'
+import type { OperationType } from '#lifecycle/payment.ts'
+
+/** A text in JSON as Adyen sends it; some libraries write a boolean. */
+export const isSuccess = (item: Loose): boolean => item.success === 'true' || item.success === true
+
+type OutcomeFact = Extract<NoticeFact, { kind: 'outcome' }>
+type Read = (item: Loose, amount: Money) => NoticeFact | undefined
+
+const byEvent: Readonly<Record<string, Read>> = {
+  AUTHORISATION: readAuthorisation,
+  // A payment that was begun and never finished: a page that was left, a voucher that ran out.
+  OFFER_CLOSED: (item, amount) =>
+    isSuccess(item) ? outcomeOf('AUTHORIZATION', item, amount, refused(item, amount, timedOut)) : undefined,
+  CAPTURE: modification('CAPTURE'),
+  REFUND: modification('REFUND'),
+  CANCELLATION: withoutAmount('REVERSAL'),
+  // Carries the new total; which way the amount went is known by the reference only.
+  AUTHORISATION_ADJUSTMENT: withoutAmount('INCREMENTAL'),
+  CANCEL_OR_REFUND: (item, amount) =>
+    textAt(recordAt(item, 'additionalData'), 'modification.action') === 'refund'
+      ? modification('REFUND')(item, amount)
+      : withoutAmount('REVERSAL')(item, amount),
+  POSTPONED_REFUND: (item, amount) =>
+    outcomeOf('REFUND', item, amount, { kind: 'pending', provider: facts(item, amount) }),
+  TECHNICAL_CANCEL: readTechnicalCancel,
+  CAPTURE_FAILED: takenBack('CAPTURE'),
+  REFUND_FAILED: takenBack('REFUND'),
+  REFUNDED_REVERSED: takenBack('REFUND'),
+}
+
+/** Undefined: not an event about an operation. */
+export const readModification = (name: string, item: Loose, amount: Money): NoticeFact | undefined =>
+  byEvent[name]?.(item, amount)
+
+/** Every event that can become the outcome of an operation; the rest of Webhooks v1 concerns disputes, reports or nobody. */
+export const modificationEvents: readonly string[] = Object.keys(byEvent)
+
+function readAuthorisation(item: Loose, amount: Money): NoticeFact | undefined {
+  if (isSuccess(item))
+    return outcomeOf('AUTHORIZATION', item, amount, { kind: 'approved', provider: facts(item, amount) })
+  // On a hosted page the customer may try again: the session decides, not one attempt.
+  if (textAt(recordAt(item, 'additionalData'), 'checkoutSessionId') !== undefined) return undefined
+  return outcomeOf(
+    'AUTHORIZATION',
+    item,
+    amount,
+    refused(item, amount, detailOfRefusal(undefined, textAt(item, 'reason'))),
+  )
+}
+
+function readTechnicalCancel(item: Loose, amount: Money): NoticeFact | undefined {
+  // Not found: the request that we wanted to undo never arrived. Any other failure leaves the question open.
+  if (!isSuccess(item) && !/not found/i.test(textAt(item, 'reason') ?? '')) return undefined
+  const { originalReference } = item
+  const fact = outcomeOf('AUTHORIZATION', item, amount, refused(item, amount, timedOut))
+  const paid = typeof originalReference === 'string' ? originalReference : undefined
+  return { ...fact, subject: { reference: referenceOf(item), transactionId: paid } }
+}
+
+function modification(operation: OperationType): (item: Loose, amount: Money) => OutcomeFact {
+  return (item, amount) =>
+    outcomeOf(
+      operation,
+      item,
+      amount,
+      isSuccess(item)
+        ? { kind: 'approved', provider: facts(item, amount) }
+        : refused(item, amount, generalDecline),
+    )
+}
+
+/** The amount that Adyen names is not that of the operation. */
+function withoutAmount(operation: OperationType): (item: Loose, amount: Money) => OutcomeFact {
+  return (item, amount) => ({ ...modification(operation)(item, amount), amount: undefined })
+}
+
+function takenBack(operation: OperationType): Read {
+  return item =>
+    isSuccess(item)
+      ? { kind: 'takenBack', operation, subject: subjectOf(item), detail: generalDecline }
+      : undefined
+}
+
+const refused = (item: Loose, amount: Money, detail: string): Outcome => ({
+  kind: 'declined',
+  detail,
+  provider: { ...facts(item, amount), responseText: textAt(item, 'reason')?.slice(0, 255) },
+})
+
+function facts(item: Loose, amount: Money) {
+  const { responseText: _, ...told } = toFacts(item)
+  return { ...told, echo: { reference: referenceOf(item) ?? ('' as XId), amount } }
+}
+
+const referenceOf = (item: Loose): XId | undefined => parseXId(textAt(item, 'merchantReference') ?? '')
+
+const subjectOf = (item: Loose): NoticeSubject => ({
+  reference: referenceOf(item),
+  transactionId: textAt(item, 'pspReference'),
+  paymentTransactionId: textAt(item, 'originalReference'),
+})
+
+const outcomeOf = (operation: OperationType, item: Loose, amount: Money, outcome: Outcome): OutcomeFact => ({
+  kind: 'outcome',
+  operation,
+  subject: subjectOf(item),
+  amount,
+  outcome,
+})

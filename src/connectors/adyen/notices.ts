@@ -1,0 +1,97 @@
+/**
+ * Adyen's webhooks. Pure: each item of a message carries a signature of its own, one forged item makes the message forged,
+ * and every event of Webhooks v1 is a fact for us or is known to be none.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { fromAdyenAmount } from '#connectors/adyen/amounts.ts'
+import { readDispute } from '#connectors/adyen/dispute-notices.ts'
+import { dateAt, isRecord, type Loose, listAt, parseJson, recordAt, textAt } from '#connectors/adyen/loose.ts'
+import { isSuccess, readModification } from '#connectors/adyen/modification-notices.ts'
+import type { Notice, NoticeFact, NoticeItem, RawNotice } from '#connectors/contract-next.ts'
+import type { Secret } from '#domain/secret.ts'
+
+/** Adyen stops its queue for this address until it reads a 2xx; older setups look for this text. */
+const accepted = { status: 200, body: '[accepted]', type: 'text/plain' }
+
+export interface NoticeKeys {
+  readonly hmacKey: Secret<string>
+  readonly merchantAccount: string
+}
+
+export function readNotice({ body, headers }: RawNotice, keys: NoticeKeys): Notice {
+  const text = Buffer.from(body).toString('utf8')
+  const message = parseJson(text)
+  if (!isRecord(message)) return forged('The body is not a JSON object')
+  const items = listAt(message, 'notificationItems')
+  if (items.length === 0) return readOtherMessage(text, message, headers, keys)
+  const read: NoticeItem[] = []
+  for (const [index, wrapper] of items.entries()) {
+    const item = recordAt(wrapper, 'NotificationRequestItem')
+    if (item === undefined) return forged(`Item ${index + 1} has no NotificationRequestItem`)
+    if (!isSigned(toSignedText(item), textAt(recordAt(item, 'additionalData'), 'hmacSignature'), keys))
+      return forged(`The signature of item ${index + 1} is wrong or missing`)
+    read.push(toNoticeItem(item, keys))
+  }
+  return { verdict: 'genuine', items: read, answer: accepted }
+}
+
+const forged = (reason: string): Notice => ({ verdict: 'forged', reason })
+
+/** Messages about accounts and mandates are signed as a whole, in a header, and change no payment of ours. */
+function readOtherMessage(
+  text: string,
+  message: Loose,
+  headers: Readonly<Record<string, string>>,
+  keys: NoticeKeys,
+): Notice {
+  if (!isSigned(text, headers.hmacsignature, keys))
+    return forged('The message has no items, and its signature is wrong or missing')
+  const name = textAt(message, 'type') ?? textAt(message, 'eventType') ?? 'message'
+  const key = createHmac('sha256', '').update(text).digest('hex')
+  return { verdict: 'genuine', items: [{ key, fact: { kind: 'ignored', name } }], answer: accepted }
+}
+
+function toSignedText(item: Loose): string {
+  const amount = recordAt(item, 'amount')
+  return [
+    item.pspReference,
+    item.originalReference,
+    item.merchantAccountCode,
+    item.merchantReference,
+    amount?.value,
+    amount?.currency,
+    item.eventCode,
+    item.success,
+  ]
+    .map(part => (part === undefined || part === null ? '' : String(part)))
+    .join(':')
+}
+
+function isSigned(text: string, signature: string | undefined, { hmacKey }: NoticeKeys): boolean {
+  if (signature === undefined) return false
+  const expected = createHmac('sha256', Buffer.from(hmacKey.reveal(), 'hex')).update(text).digest()
+  const given = Buffer.from(signature, 'base64')
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+function toNoticeItem(item: Loose, keys: NoticeKeys): NoticeItem {
+  const name = textAt(item, 'eventCode') ?? ''
+  // Adyen sends an item again with the same event and reference; a later change of mind differs in `success`.
+  const key = [name, textAt(item, 'pspReference'), textAt(item, 'originalReference'), isSuccess(item)].join(
+    ':',
+  )
+  const isOurs = textAt(item, 'merchantAccountCode') === keys.merchantAccount
+  const fact: NoticeFact = isOurs ? readFact(item, name) : { kind: 'ignored', name }
+  return { key, occurredAt: dateAt(item, 'eventDate'), fact }
+}
+
+function readFact(item: Loose, name: string): NoticeFact {
+  const ignored: NoticeFact = { kind: 'ignored', name }
+  if (name === 'REPORT_AVAILABLE') {
+    const url = textAt(item, 'reason')
+    return url === undefined ? ignored : { kind: 'report', url, name: textAt(item, 'pspReference') ?? name }
+  }
+  const amount = fromAdyenAmount(recordAt(item, 'amount'))
+  if (amount === undefined) return ignored
+  return readModification(name, item, amount) ?? readDispute(name, item, amount) ?? ignored
+}

@@ -1,0 +1,122 @@
+/** Answers that Adyen's test system really gave, through our reading of them. */
+import { describe, expect, test } from 'vitest'
+import { tryAdyenAmount } from '#connectors/adyen/amounts.ts'
+import {
+  type Asked,
+  fromModification,
+  fromNewSession,
+  fromPayment,
+  fromSessionResult,
+} from '#connectors/adyen/answers.ts'
+import { readNotice } from '#connectors/adyen/notices.ts'
+import type { AuthorizationOutcome, HttpAnswer, NoticeFact, Outcome } from '#connectors/contract-next.ts'
+import type { XId } from '#domain/ids.ts'
+import { Secret } from '#domain/secret.ts'
+import {
+  absenceNote,
+  hasAdyenDocuments,
+  listRecordings,
+  readRecording,
+} from '#test/support/adyen-documents.ts'
+import { signItem } from '#test/support/adyen-signer.ts'
+import { type Exchange, readCassette } from '#test/support/cassette.ts'
+
+const said = (outcome: Outcome | AuthorizationOutcome['authorization']): string =>
+  outcome.kind === 'declined' ? outcome.detail : outcome.kind
+
+/** The question as it was asked then; our reading does not care how references look. */
+function askedOf({ request }: Exchange): Asked {
+  const { reference, amount } = JSON.parse(request.body)
+  return { reference: reference as XId, amount: amount ?? { value: 0, currency: 'USD' } }
+}
+
+const answerOf = ({ response }: Exchange): HttpAnswer => ({ kind: 'answered', headers: {}, ...response })
+
+function outcomeOf(exchange: Exchange): string {
+  const { uri } = exchange.request
+  const answer = answerOf(exchange)
+  if (uri.includes('sessionResult='))
+    return said(
+      fromSessionResult(answer, {
+        reference: 'd84f20d9-4a06-4173-96ca-02486188e192' as XId,
+        amount: { value: 1000, currency: 'EUR' },
+      }).authorization,
+    )
+  const asked = askedOf(exchange)
+  if (uri.endsWith('/sessions')) return said(fromNewSession(answer, asked).authorization)
+  if (uri.endsWith('/payments')) return said(fromPayment(answer, asked).authorization)
+  const sent = uri.endsWith('/cancels') ? undefined : tryAdyenAmount(asked.amount)
+  return said(fromModification(answer, asked, sent))
+}
+
+/** Each recording and the outcomes of its exchanges, in order. */
+const expected: Readonly<Record<string, readonly string[]>> = {
+  'payment_api--captures--failure.yml': ['0312'],
+  'payment_api--create_refund--failure--invalid_amount.yml': ['0313'],
+  'payment_api--create_refund--failure--invalid_payment_id.yml': ['0312'],
+  // The first answer carries another reference than its request: somebody changed the recording, and we notice.
+  'payment_api--create_refund--success_partial.yml': [
+    'unknown',
+    'pending',
+    'pending',
+    '0396',
+    '0396',
+    '0396',
+  ],
+  'payment_api--payments--success.yml': ['approved'],
+  'payment_api--voids--success.yml': ['pending'],
+  'payment_session_results--failure.yml': ['pending'],
+  'payment_session_results--success--completed.yml': ['approved'],
+  'payment_session_results--success--expired.yml': ['0402'],
+  'payment_session_results--success--payment_pending.yml': ['pending'],
+  'payment_session_results--success--refused.yml': ['0305'],
+  // Embedded sessions have no address of their own; ours are hosted.
+  'payment_sessions--success.yml': ['unreached'],
+  'payment_sessions--success_with_ios_channel.yml': ['unreached'],
+  'payment_sessions--success_without_optional_params.yml': ['unreached'],
+  'payment_setup_sessions--create--success.yml': ['unreached'],
+}
+
+describe.runIf(hasAdyenDocuments)('recorded exchanges', () => {
+  test('every recording of the Checkout API has a line here', () => {
+    const recorded = listRecordings('.yml').filter(name => name.startsWith('payment_'))
+    expect(Object.keys(expected).sort()).toEqual(recorded.toSorted())
+  })
+
+  test.each(Object.entries(expected))('%s: %j', (name, outcomes) => {
+    expect(readCassette(readRecording(name)).map(outcomeOf)).toEqual(outcomes)
+  })
+})
+
+describe.runIf(hasAdyenDocuments)('recorded notices', () => {
+  const hmacKey = new Secret('ab'.repeat(32))
+  /** One word for a fact: what it is about and what became of it. */
+  const tell = (fact: NoticeFact): string =>
+    fact.kind === 'outcome' ? `${fact.operation} ${said(fact.outcome)}` : fact.kind
+
+  test.each([
+    ['webhooks--authorised--success.json', ['AUTHORIZATION approved']],
+    ['webhooks--authorised--success_other_source.json', ['AUTHORIZATION approved']],
+    ['webhooks--authorised--success_with_billing_address.json', ['AUTHORIZATION approved']],
+    // An attempt on a page where the customer may try again.
+    ['webhooks--authorised--failure.json', ['ignored']],
+    ['webhooks--cancellation--success.json', ['REVERSAL approved']],
+    ['webhooks--cancellation--failure.json', ['REVERSAL 0305']],
+    ['webhooks--capture--success.json', ['CAPTURE approved']],
+  ])('%s: %j', (name, facts) => {
+    const message = JSON.parse(readRecording(name))
+    const [first] = message.notificationItems
+    const keys = { hmacKey, merchantAccount: first.NotificationRequestItem.merchantAccountCode }
+    const forged = readNotice({ headers: {}, query: {}, body: Buffer.from(JSON.stringify(message)) }, keys)
+    expect(forged.verdict).toBe('forged')
+    for (const { NotificationRequestItem: item } of message.notificationItems)
+      signItem(item, keys.hmacKey.reveal())
+    const notice = readNotice({ headers: {}, query: {}, body: Buffer.from(JSON.stringify(message)) }, keys)
+    expect(notice.verdict === 'genuine' ? notice.items.map(({ fact }) => tell(fact)) : notice).toEqual(facts)
+  })
+})
+
+test('the recordings are there, or it is said that they are not', ({ skip }) => {
+  if (!hasAdyenDocuments) skip(absenceNote)
+  expect(listRecordings('.json').length).toBe(7)
+})

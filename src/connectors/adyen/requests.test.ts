@@ -1,0 +1,269 @@
+/** Every request that this connector can make, generated and held against Adyen's own document. */
+import { describe, expect, test } from 'vitest'
+import { type AuthorizationCall, toAuthorizationCall } from '#connectors/adyen/authorization.ts'
+import {
+  account,
+  authorizationOf,
+  card,
+  followUpOf,
+  richContext,
+  terms,
+  wallet,
+} from '#connectors/adyen/examples.test-support.ts'
+import { adyenTypes } from '#connectors/adyen/methods.ts'
+import {
+  toCapture,
+  toIncrement,
+  toRefund,
+  toReversal,
+  toTechnicalCancel,
+} from '#connectors/adyen/modifications.ts'
+import type { AuthorizationRequest, CredentialUse, ThreeDsRequest } from '#connectors/contract-next.ts'
+import { methodOf, xIdOf } from '#lifecycle/example-payment.test-support.ts'
+import { absenceNote, compileDocument, hasAdyenDocuments } from '#test/support/adyen-documents.ts'
+
+const credentials: readonly (CredentialUse | undefined)[] = [
+  undefined,
+  { type: 'RECURRING', initial: true, initiator: 'CUSTOMER' },
+  { type: 'UNSCHEDULED', initial: true, initiator: 'CUSTOMER' },
+  { type: 'RECURRING', initial: false, initiator: 'MERCHANT', schemeReferenceId: 'MCC123456' },
+  { type: 'UNSCHEDULED', initial: false, initiator: 'MERCHANT', schemeReferenceId: 'MCC123456' },
+  { type: 'UNSCHEDULED', initial: false, initiator: 'CUSTOMER' },
+  { type: 'UNSCHEDULED', initial: false, initiator: 'MERCHANT', providerToken: 'TOKEN1 customer-1' },
+]
+
+const imported = {
+  acsProtocolVersion: '2.2.0',
+  eci: '05',
+  dsTransId: '123e4567-e89b-12d3-a456-426614174000',
+  authenticationValue: 'AQIDBAUGBwgJCgsMDQ4PEBESExQ=',
+}
+const threeDsCases: readonly (ThreeDsRequest | undefined)[] = [
+  undefined,
+  { skip: true },
+  ...['NO_PREFERENCE', 'NO_CHALLENGE', 'REQUEST_CHALLENGE', 'MANDATE_CHALLENGE'].map(challengePreference => ({
+    challengePreference,
+  })),
+  ...[
+    'LOW_VALUE',
+    'TRANSACTION_RISK_ANALYSIS',
+    'TRUSTED_MERCHANT',
+    'SECURE_CORPORATE',
+    'DELEGATED_AUTHENTICATION',
+  ].map(exemption => ({ exemption })),
+  ...[...'YANUCRDIS'].map(transStatus => ({ imported: { ...imported, transStatus } })),
+]
+
+/** Methods × what is known about the customer × how it is captured × which credentials × how it is authenticated. */
+function* everyAuthorization(): Generator<AuthorizationRequest> {
+  for (const type of adyenTypes)
+    for (const context of [{}, richContext])
+      for (const captureMethod of methodOf(type).capture) {
+        const options = { ...context, captureMethod }
+        yield authorizationOf(type, {}, options)
+        yield authorizationOf(type, { account }, options)
+        yield authorizationOf(type, { wallet }, options)
+        for (const credentialOnFile of credentials) {
+          yield authorizationOf(type, { credentialOnFile }, options)
+          yield authorizationOf(type, { credentialOnFile, customerPresent: false }, options)
+        }
+      }
+  for (const type of ['CARD', 'VISA'])
+    for (const context of [{}, richContext])
+      for (const credentialOnFile of credentials)
+        for (const threeDs of threeDsCases)
+          for (const customerPresent of [true, false])
+            yield authorizationOf(type, { card, credentialOnFile, threeDs, customerPresent }, context)
+}
+
+const sent = (body: unknown): unknown => JSON.parse(JSON.stringify(body))
+
+describe('against Checkout v72', () => {
+  test('every authorisation fits', ({ skip }) => {
+    if (!hasAdyenDocuments) skip(absenceNote)
+    const compile = compileDocument('CheckoutService-v72.json')
+    const check = {
+      '/payments': compile('PaymentRequest'),
+      '/sessions': compile('CreateCheckoutSessionRequest'),
+    }
+    const wrong = new Set<string>()
+    const counts = { '/payments': 0, '/sessions': 0, none: 0 }
+    for (const request of everyAuthorization()) {
+      const call: AuthorizationCall = toAuthorizationCall(request, terms)
+      counts[call.path] += 1
+      if (call.path === 'none') continue
+      const problem = check[call.path](sent(call.body))
+      if (problem !== undefined)
+        wrong.add(`${call.path} ${JSON.stringify(call.body.paymentMethod)}: ${problem.slice(-300)}`)
+    }
+    expect([...wrong].slice(0, 5)).toEqual([])
+    expect(counts['/payments']).toBeGreaterThan(2000)
+    expect(counts['/sessions']).toBeGreaterThan(2000)
+  })
+
+  test.each([
+    ['PaymentCaptureRequest', toCapture, 'CAPTURE'],
+    ['PaymentRefundRequest', toRefund, 'REFUND'],
+    ['PaymentAmountUpdateRequest', toIncrement, 'INCREMENTAL'],
+    ['PaymentAmountUpdateRequest', toReversal, 'REVERSAL'],
+  ] as const)('%s fits', (schema, modify, operation) => {
+    if (!hasAdyenDocuments) return
+    const check = compileDocument('CheckoutService-v72.json')(schema)
+    for (const context of [{}, richContext])
+      for (const type of ['CARD', 'PROVIDERP', 'PROVIDERK']) {
+        const change = { captureTransactionId: 'PSP0000000000002' }
+        const request = followUpOf(operation, change, { ...context, method: methodOf(type) })
+        expect(check(sent(modify(request, 'PSP0000000000001', terms).body))).toBeUndefined()
+      }
+  })
+
+  test('both cancellations fit', ({ skip }) => {
+    if (!hasAdyenDocuments) skip(absenceNote)
+    const compile = compileDocument('CheckoutService-v72.json')
+    const reversal = toReversal(followUpOf('REVERSAL', { newTotal: 0 }), 'PSP0000000000001', terms)
+    expect(compile('PaymentCancelRequest')(reversal.body)).toBeUndefined()
+    const undo = toTechnicalCancel(xIdOf(1), terms)
+    expect(compile('StandalonePaymentCancelRequest')(undo.body)).toBeUndefined()
+  })
+})
+
+describe('what is sent', () => {
+  const bodyOf = (request: AuthorizationRequest, change = {}) => {
+    const call = toAuthorizationCall(request, { ...terms, ...change })
+    if (call.path === 'none') throw new Error(call.reason)
+    return { path: call.path, ...call.body } as Record<string, unknown>
+  }
+
+  test('a card goes to /payments only where the account allows raw cards', () => {
+    expect(bodyOf(authorizationOf('CARD', { card }))).toMatchObject({
+      path: '/payments',
+      reference: xIdOf(1),
+      merchantAccount: 'ExampleShopECOM',
+      amount: { value: 1000, currency: 'EUR' },
+      shopperInteraction: 'Ecommerce',
+      paymentMethod: {
+        type: 'scheme',
+        number: '4111111111111111',
+        expiryYear: '2030',
+        expiryMonth: '03',
+        cvc: '737',
+      },
+      authenticationData: { threeDSRequestData: { nativeThreeDS: 'disabled' } },
+    })
+    expect(bodyOf(authorizationOf('CARD', { card }), { rawCards: false })).toMatchObject({
+      path: '/sessions',
+      mode: 'hosted',
+      allowedPaymentMethods: ['scheme'],
+    })
+  })
+
+  test.each([
+    ['BANCONTACT', {}, '/sessions'],
+    ['BLIK', {}, '/sessions'],
+    ['IDEAL', {}, '/payments'],
+    ['MULTIBANCO', {}, '/payments'],
+    ['DIRECTDEBIT', {}, '/sessions'],
+    ['DIRECTDEBIT', { account }, '/payments'],
+    ['PROVIDERM', {}, '/sessions'],
+    ['PROVIDERM', { wallet }, '/payments'],
+    ['PROVIDERK', {}, '/sessions'],
+    ['PLACEZIPKO', {}, '/sessions'],
+  ])('%s with %j goes to %s', (type, change, path) => {
+    expect(bodyOf(authorizationOf(type, change)).path).toBe(path)
+  })
+
+  test.each([
+    ['KONBINI', '/payments'],
+    ['VABCA', '/payments'],
+    ['PROVIDERK', '/payments'],
+    ['BOLETO', '/payments'],
+  ])('%s goes to %s once the customer is known', (type, path) => {
+    expect(bodyOf(authorizationOf(type, {}, richContext)).path).toBe(path)
+  })
+
+  test.each([
+    ['AUTOMATIC', { captureDelayHours: 0 }],
+    ['MANUAL', { additionalData: { manualCapture: 'true', authorisationType: 'PreAuth' } }],
+    ['DELAYED', { additionalData: { manualCapture: 'true', authorisationType: 'PreAuth' } }],
+  ] as const)('%s capture is %j', (captureMethod, members) => {
+    expect(bodyOf(authorizationOf('CARD', { card }, { captureMethod }))).toMatchObject(members)
+  })
+
+  test.each<[CredentialUse, object]>([
+    [
+      { type: 'RECURRING', initial: true, initiator: 'CUSTOMER' },
+      { shopperInteraction: 'Ecommerce', recurringProcessingModel: 'Subscription' },
+    ],
+    [
+      { type: 'RECURRING', initial: false, initiator: 'MERCHANT', schemeReferenceId: 'NTX' },
+      {
+        shopperInteraction: 'ContAuth',
+        recurringProcessingModel: 'Subscription',
+        paymentMethod: { networkPaymentReference: 'NTX' },
+      },
+    ],
+    [
+      { type: 'UNSCHEDULED', initial: false, initiator: 'MERCHANT' },
+      { shopperInteraction: 'ContAuth', recurringProcessingModel: 'UnscheduledCardOnFile' },
+    ],
+    [
+      { type: 'UNSCHEDULED', initial: false, initiator: 'CUSTOMER' },
+      { shopperInteraction: 'ContAuth', recurringProcessingModel: 'CardOnFile' },
+    ],
+  ])('%j is %j', (credentialOnFile, members) => {
+    expect(bodyOf(authorizationOf('CARD', { card, credentialOnFile }))).toMatchObject(members)
+  })
+
+  test('a stored method is charged by Adyen’s token and the shopper it belongs to', () => {
+    const credentialOnFile: CredentialUse = {
+      type: 'RECURRING',
+      initial: false,
+      initiator: 'MERCHANT',
+      providerToken: 'TOKEN1 customer 1',
+    }
+    const body = bodyOf(authorizationOf('CARD', { credentialOnFile, customerPresent: false }), {
+      rawCards: false,
+    })
+    expect(body).toMatchObject({
+      path: '/payments',
+      paymentMethod: { type: 'scheme', storedPaymentMethodId: 'TOKEN1' },
+      shopperReference: 'customer 1',
+      shopperInteraction: 'ContAuth',
+    })
+  })
+
+  test('3-D Secure that was made elsewhere is handed on', () => {
+    const threeDs = { imported: { ...imported, transStatus: 'Y' } }
+    const { mpiData, authenticationData } = bodyOf(authorizationOf('CARD', { card, threeDs }))
+    expect(mpiData).toEqual({
+      threeDSVersion: '2.2.0',
+      eci: '05',
+      dsTransID: imported.dsTransId,
+      cavv: imported.authenticationValue,
+      directoryResponse: 'Y',
+      authenticationResponse: 'Y',
+    })
+    expect(authenticationData).toBeUndefined()
+  })
+
+  test('a card that was not given cannot be charged without the customer', () => {
+    const call = toAuthorizationCall(authorizationOf('CARD', { customerPresent: false }), terms)
+    expect(call.path).toBe('none')
+  })
+
+  test.each([
+    ['an increment', toIncrement, { newTotal: 1400 }, 'amountUpdates', 1400],
+    ['a partial reversal', toReversal, { newTotal: 600 }, 'amountUpdates', 600],
+    ['a capture', toCapture, {}, 'captures', 400],
+    ['a refund', toRefund, {}, 'refunds', 400],
+  ] as const)('%s names the right amount', (_, modify, change, path, value) => {
+    const call = modify(followUpOf('CAPTURE', change), 'PSP0000000000001', terms)
+    expect(call.path).toBe(`/payments/PSP0000000000001/${path}`)
+    expect(call.body).toMatchObject({ reference: xIdOf(2), amount: { value, currency: 'EUR' } })
+  })
+
+  test('reversing all that is left is a cancellation', () => {
+    const request = followUpOf('REVERSAL', { newTotal: 300 }, { capturedValue: 300 })
+    expect(toReversal(request, 'PSP0000000000001', terms).path).toBe('/payments/PSP0000000000001/cancels')
+  })
+})

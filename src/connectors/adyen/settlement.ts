@@ -1,0 +1,117 @@
+/**
+ * Reads Adyen's settlement details report (CSV) into lines. Columns are found by their headings: Adyen adds columns by
+ * setting, and orders them differently from account to account.
+ */
+import type { SettlementLine } from '#connectors/contract-next.ts'
+import { splitCsvLine } from '#domain/csv.ts'
+import { exponentOf } from '#domain/currencies.ts'
+import { parseXId } from '#domain/ids.ts'
+import { exact } from '#domain/money.ts'
+
+type LineType = SettlementLine['type']
+
+const types: Readonly<Record<string, LineType>> = {
+  Settled: 'CAPTURE',
+  Refunded: 'REFUND',
+  RefundedReversed: 'REFUND',
+  Chargeback: 'CHARGEBACK',
+  SecondChargeback: 'CHARGEBACK',
+  ChargebackReversed: 'CHARGEBACK',
+  Fee: 'FEE',
+  MiscCosts: 'FEE',
+  PaymentCost: 'FEE',
+  InvoiceDeduction: 'FEE',
+  DepositCorrection: 'RESERVE',
+  ReserveAdjustment: 'RESERVE',
+  MerchantPayout: 'PAYOUT',
+}
+
+const needed = [
+  'Psp Reference',
+  'Merchant Reference',
+  'Type',
+  'Net Currency',
+  'Net Debit (NC)',
+  'Net Credit (NC)',
+]
+const feeColumns = ['Commission (NC)', 'Markup (NC)', 'Scheme Fees (NC)', 'Interchange (NC)']
+
+type Cell = (heading: string) => string
+
+export async function* readSettlementReport(file: AsyncIterable<Uint8Array>): AsyncGenerator<SettlementLine> {
+  let headings: readonly string[] | undefined
+  let number = 0
+  for await (const cells of readRows(file)) {
+    number += 1
+    if (cells.length === 1 && cells[0] === '') continue
+    if (headings === undefined) {
+      headings = cells.map(heading => heading.trim())
+      const missing = needed.filter(name => !headings?.includes(name))
+      if (missing.length > 0)
+        throw new Error(`Not a settlement details report of Adyen: no column ${missing.join(', ')}`)
+      continue
+    }
+    const positions = headings
+    yield toLine(heading => cells[positions.indexOf(heading)] ?? '', number)
+  }
+  if (headings === undefined) throw new Error('The settlement details report is empty')
+}
+
+function toLine(cell: Cell, number: number): SettlementLine {
+  const type = types[cell('Type')] ?? 'CORRECTION'
+  const currency = cell('Net Currency')
+  const amount = (heading: string): number =>
+    parseDecimal(cell(heading), currency, `line ${number}, ${heading}`)
+  const net = exact(amount('Net Credit (NC)') - amount('Net Debit (NC)'))
+  // A line that is nothing but a fee has no gross amount.
+  const fee =
+    type === 'FEE' ? exact(0 - net) : feeColumns.map(amount).reduce((sum, next) => exact(sum + next), 0)
+  const modification = cell('Modification Reference')
+  const batch = cell('Batch Number')
+  return {
+    settlementId: batch === '' ? 'unknown' : batch,
+    date: (cell('Booking Date') || cell('Creation Date')).slice(0, 10),
+    type,
+    // A capture that Adyen made by itself has no reference of ours but that of the authorisation.
+    reference: parseXId(cell('Modification Merchant Reference')) ?? parseXId(cell('Merchant Reference')),
+    transactionId: modification || cell('Psp Reference') || undefined,
+    gross: exact(net + fee),
+    fee,
+    net,
+    currency,
+    providerReference: modification || cell('Psp Reference') || `${batch}-${cell('Type')}-${number}`,
+  }
+}
+
+/** Decimal text to the smallest unit, by digits and not by fractions. */
+function parseDecimal(text: string, currency: string, where: string): number {
+  if (text.trim() === '') return 0
+  const exponent = exponentOf(currency)
+  const [, sign, whole, decimals = ''] = /^(-?)([0-9]+)(?:\.([0-9]+))?$/.exec(text.trim()) ?? []
+  if (exponent === undefined || whole === undefined)
+    throw new Error(`Settlement details report, ${where}: ${text} ${currency} is not an amount`)
+  const rest = decimals.slice(exponent)
+  if (/[1-9]/.test(rest))
+    throw new Error(`Settlement details report, ${where}: ${text} has more decimals than ${currency}`)
+  const value = exact(Number(whole + decimals.slice(0, exponent).padEnd(exponent, '0')))
+  return sign === '-' ? exact(0 - value) : value
+}
+
+/** Line by line, whatever the pieces in which the file arrives; a report is read, not held. */
+async function* readRows(file: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of file) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines.map(splitRow)
+  }
+  yield splitRow(rest + decoder.decode())
+}
+
+function splitRow(line: string): readonly string[] {
+  const cells = splitCsvLine(line.replace(/\r$/, ''))
+  if (cells === undefined)
+    throw new Error('Settlement details report: a line has a quotation mark without its counterpart')
+  return cells
+}

@@ -1,0 +1,37 @@
+/** How far two words are apart, for refusals that name what was probably meant. */
+
+/**
+ * Letters put in, left out, replaced or swapped with their neighbour between two names; `most + 1` as soon as it is
+ * certain that there are more. Only the cells beside the diagonal can matter, so only they are looked at.
+ */
+export function editDistance(a: string, b: string, most = Number.POSITIVE_INFINITY): number {
+  if (Math.abs(a.length - b.length) > most || hasForeignLetters(a, b, most)) return most + 1
+  let before: number[] = []
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const next = new Array<number>(b.length + 1).fill(most + 1)
+    next[0] = i
+    let least = i
+    for (let j = Math.max(1, i - most); j <= Math.min(b.length, i + most); j++) {
+      const replaced = at(row, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(before, j - 2) + 1 : replaced
+      const cost = Math.min(replaced, swapped, at(row, j) + 1, at(next, j - 1) + 1)
+      next[j] = cost
+      least = Math.min(least, cost)
+    }
+    if (least > most) return most + 1
+    before = row
+    row = next
+  }
+  return at(row, b.length)
+}
+
+/** Every letter of one name that the other lacks is a slip of its own; this spares most names the table. */
+function hasForeignLetters(a: string, b: string, most: number): boolean {
+  let foreign = 0
+  for (const letter of a) if (!b.includes(letter)) foreign++
+  return foreign > most
+}
+
+/** A cell that was never reached is as far away as can be. */
+const at = (row: readonly number[], index: number): number => row[index] ?? Number.POSITIVE_INFINITY

@@ -1,0 +1,54 @@
+/** Limits on declines and payouts as the command line writes them: `10/PT1H`, `100000EUR/P1D`. Pure. */
+import { isActiveCurrency } from '#domain/currencies.ts'
+import { addDuration } from '#domain/duration.ts'
+import { type Money, maximumAmount } from '#domain/money.ts'
+
+export interface DeclineLimit {
+  readonly count: number
+  /** ISO 8601. */
+  readonly window: string
+}
+
+export interface PayoutLimit {
+  readonly amount: Money
+  readonly window: string
+}
+
+/** Stored where a merchant wants no limit; nothing stored means the environment's default. */
+export const noLimit = 'none'
+
+/** 1,000: so many declines of one card are remembered at most. */
+export const declinesMax = 1_000
+/** A year: a longer memory is a ban, not a speed limit. */
+const windowMaxMs = 366 * 86_400_000
+
+/** Live, unless the merchant says otherwise. Whoever guesses security codes or expiry dates gets no further than this. */
+export const defaultDeclinesPerCard: DeclineLimit = { count: 10, window: 'PT1H' }
+
+const isWindow = (text: string): boolean => {
+  const lengthMs = addDuration(0, text)
+  return lengthMs !== undefined && lengthMs > 0 && lengthMs <= windowMaxMs
+}
+
+/** Undefined for what is no limit. */
+export function parseDeclineLimit(text: string): DeclineLimit | undefined {
+  const [, digits = '', window = ''] = /^([0-9]{1,4})\/([0-9A-Z.,]{2,32})$/.exec(text) ?? []
+  const count = Number(digits)
+  return count >= 1 && count <= declinesMax && isWindow(window) ? { count, window } : undefined
+}
+
+/** One limit or several, one for each currency, separated by commas. Undefined for what is none. */
+export function parsePayoutLimits(text: string): readonly PayoutLimit[] | undefined {
+  const limits = text.split(',').map(parsePayoutLimit)
+  const known = limits.filter(limit => limit !== undefined)
+  const currencies = new Set(known.map(({ amount }) => amount.currency))
+  return known.length === limits.length && currencies.size === limits.length ? known : undefined
+}
+
+function parsePayoutLimit(text: string): PayoutLimit | undefined {
+  const [, digits = '', currency = '', window = ''] =
+    /^([0-9]{1,12})([A-Z]{3})\/([0-9A-Z.]{2,32})$/.exec(text) ?? []
+  const value = Number(digits)
+  const fits = value >= 1 && value <= maximumAmount && isActiveCurrency(currency) && isWindow(window)
+  return fits ? { amount: { value, currency }, window } : undefined
+}

@@ -1,0 +1,121 @@
+/**
+ * Keeps book of who comes in: when each key was last used, the first use of a key from an address, and failed logins by
+ * the minute. Requests only leave a note in memory; the notes are written down together, about once a second.
+ */
+import { isIP } from 'node:net'
+import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import type { ApiKeyStore } from '#storage/api-keys.ts'
+import type { AuditEntry, AuditStore } from '#storage/audit/audit.ts'
+
+interface Use {
+  readonly merchantId: string
+  readonly keyId: string
+  readonly address: string
+  readonly allowed: boolean
+}
+
+export interface AccessRecorder {
+  onKeyUse(use: Use): void
+  onFailedLogin(client: string, address: string): void
+  /** Writes the notes down; failed logins once their minute is over, or at once when this is the end. */
+  flush(options?: { readonly ending: boolean }): Promise<void>
+}
+
+export interface AccessRecorderDeps {
+  readonly apiKeys: Pick<ApiKeyStore, 'recordUses'>
+  readonly audit: Pick<AuditStore, 'append'>
+  /** Real time. */
+  readonly nowMs: () => number
+}
+
+/** 10,000 pairs of key and address within a second: more keys than one process serves. */
+const notesMax = 10_000
+/** 50 pairs of client and address are told apart in a minute; a flood of invented ones is counted together. */
+const failuresMax = 50
+const minuteMs = 60_000
+
+/** What a merchant id can look like. Anything else that a stranger claims to be is not repeated. */
+const merchantIdForm = /^[A-Za-z0-9_-]{1,30}$/
+
+export function createAccessRecorder({ apiKeys, audit, nowMs }: AccessRecorderDeps): AccessRecorder {
+  let uses = new Map<string, Use & { atMs: number }>()
+  const failures = createFailureTally(nowMs)
+
+  async function writeUses(): Promise<void> {
+    if (uses.size === 0) return
+    const noted = [...uses.values()]
+    uses = new Map()
+    const rows = noted.map(({ atMs, ...use }) => ({ ...use, at: new Date(atMs) }))
+    const fresh = await apiKeys.recordUses(
+      rows.map(({ allowed: _, ...use }) => ({ ...use, network: toNetwork(use.address) })),
+    )
+    await audit.append(
+      fresh.map(({ keyId, address, merchantId }) => ({
+        actor: `key ${keyId}`,
+        from: address,
+        act: 'key.used-from-new-address',
+        object: merchantId,
+        after: { allowed: rows.some(use => use.keyId === keyId && use.address === address && use.allowed) },
+      })),
+    )
+  }
+
+  return {
+    onKeyUse(use) {
+      const name = `${use.keyId} ${use.address}`
+      const noted = uses.get(name)
+      if (noted) noted.atMs = nowMs()
+      else if (uses.size < notesMax) uses.set(name, { ...use, atMs: nowMs() })
+    },
+    onFailedLogin: failures.count,
+    async flush({ ending } = { ending: false }) {
+      await writeUses()
+      await audit.append(failures.take(ending))
+    },
+  }
+}
+
+function createFailureTally(nowMs: () => number) {
+  let minute = 0
+  let counts = new Map<string, { client: string; address: string; count: number }>()
+  const minuteNow = () => Math.floor(nowMs() / minuteMs)
+  return {
+    count(claimed: string, from: string): void {
+      if (counts.size === 0) minute = minuteNow()
+      const client = merchantIdForm.test(claimed) ? scrubCardNumbers(claimed) : 'unknown'
+      const own = `${client}\n${from}`
+      const isKnown = counts.has(own) || counts.size < failuresMax
+      const [name, entry] = isKnown
+        ? [own, { client, address: from, count: 0 }]
+        : ['', { client: 'others', address: 'several', count: 0 }]
+      const tally = counts.get(name) ?? entry
+      tally.count += 1
+      counts.set(name, tally)
+    },
+    /** The entries of the minute that is over, and of the one that runs when this is the end. */
+    take(ending: boolean): AuditEntry[] {
+      if (counts.size === 0 || (!ending && minuteNow() === minute)) return []
+      const since = new Date(minute * minuteMs).toISOString()
+      const entries = [...counts.values()].map(({ client, address, count }) => ({
+        actor: client,
+        from: address,
+        act: 'login.failed',
+        object: client,
+        after: { count, minute: since },
+      }))
+      counts = new Map()
+      return entries
+    },
+  }
+}
+
+/** IPv6 devices change their address within their network of 64 bits all day: the network is what is new or not. */
+function toNetwork(address: string): string {
+  if (isIP(address) !== 6 || address.includes('.')) return address
+  const [head = '', tail] = address.split('::')
+  const groups = head.split(':').filter(group => group !== '')
+  const after = tail?.split(':').filter(group => group !== '') ?? []
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - after.length)
+  const all = [...groups, ...Array<string>(zeros).fill('0'), ...after]
+  return `${all.slice(0, 4).join(':')}::/64`
+}

@@ -1,0 +1,187 @@
+/** API keys: hashes only, with their rights, their end and their last use. */
+import type { LiveKey, Scope } from '#domain/api-key.ts'
+import { scopes as allScopes } from '#domain/api-key.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface NewKey {
+  readonly merchantId: string
+  readonly keyId: string
+  readonly keyHash: string
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly allowFrom: readonly string[]
+  readonly expiresAt?: Date
+}
+
+export interface ListedKey {
+  readonly keyId: string
+  /** Undefined: the key that came with the merchant, or the one that replaced it. */
+  readonly name?: string
+  readonly scopes: readonly Scope[]
+  readonly allowFrom: readonly string[]
+  readonly createdAt: Date
+  readonly expiresAt?: Date
+  readonly lastUsedAt?: Date
+  readonly lastUsedFrom?: string
+}
+
+export interface KeyUse {
+  readonly merchantId: string
+  readonly keyId: string
+  readonly address: string
+  /** What counts as one place: the address, or the network that it changes within. */
+  readonly network: string
+  readonly at: Date
+}
+
+export interface ApiKeyStore {
+  /** Undefined when there is no such merchant. */
+  insert(key: NewKey): Promise<{ readonly createdAt: Date } | undefined>
+  /** Those that were not revoked, the oldest first; undefined when there is no such merchant. */
+  list(merchantId: string): Promise<readonly ListedKey[] | undefined>
+  /** Undefined when there is no such key, or not any more. */
+  revoke(keyId: string): Promise<(ListedKey & { readonly merchantId: string }) | undefined>
+  /** Adds a key without a name and lets the others without a name end after the overlap. */
+  rotate(rotation: {
+    merchantId: string
+    keyId: string
+    keyHash: string
+    overlapHours: number
+  }): Promise<boolean>
+  /** Dates the keys, and returns the uses from places that their keys were never used from before. */
+  recordUses(uses: readonly KeyUse[]): Promise<readonly KeyUse[]>
+}
+
+/** As JSON in one column, so that a merchant and its keys are one row. */
+export const liveKeysColumn = `(SELECT coalesce(json_agg(json_build_object('key_id', replace(k.key_id::text, '-', ''),
+    'key_hash', k.key_hash, 'bound', k.bound, 'scopes', k.scopes, 'allow_from', k.allow_from,
+    'expires_at', k.expires_at)), '[]') FROM api_key k WHERE k.merchant_id = m.merchant_id AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > now())) AS keys`
+
+export interface LiveKeyRow {
+  readonly key_id: string
+  readonly key_hash: string
+  readonly bound: boolean
+  readonly scopes: Scope[] | null
+  readonly allow_from: string[] | null
+  readonly expires_at: string | Date | null
+}
+
+export const toLiveKey = (row: LiveKeyRow): LiveKey => ({
+  keyId: row.key_id,
+  keyHash: row.key_hash,
+  bound: row.bound,
+  scopes: row.scopes ?? allScopes,
+  allowFrom: row.allow_from ?? [],
+  expiresAtMs: row.expires_at === null ? undefined : new Date(row.expires_at).getTime(),
+})
+
+interface ListedRow {
+  readonly merchant_id: string
+  readonly key_id: string
+  readonly name: string | null
+  readonly scopes: Scope[] | null
+  readonly allow_from: string[] | null
+  readonly created_at: Date
+  readonly expires_at: Date | null
+  readonly last_used_at: Date | null
+  readonly last_used_from: string | null
+}
+
+const listed =
+  'merchant_id, key_id, name, scopes, allow_from, created_at, expires_at, last_used_at, last_used_from'
+
+const toListed = (row: ListedRow): ListedKey => ({
+  keyId: row.key_id,
+  ...(row.name === null ? {} : { name: row.name }),
+  scopes: row.scopes ?? allScopes,
+  allowFrom: row.allow_from ?? [],
+  createdAt: row.created_at,
+  ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
+  ...(row.last_used_at === null ? {} : { lastUsedAt: row.last_used_at }),
+  ...(row.last_used_from === null ? {} : { lastUsedFrom: row.last_used_from }),
+})
+
+export function createApiKeyStore({ readers, writers }: Database): ApiKeyStore {
+  return {
+    async insert({ merchantId, keyId, keyHash, name, scopes, allowFrom, expiresAt }) {
+      const { rows } = await writers.query<{ created_at: Date }>(
+        `INSERT INTO api_key (merchant_id, key_id, key_hash, bound, name, scopes, allow_from, expires_at)
+         SELECT merchant_id, $2, $3, true, $4, $5, $6, $7 FROM merchant WHERE merchant_id = $1 RETURNING created_at`,
+        [merchantId, keyId, keyHash, name, scopes, allowFrom.length === 0 ? null : allowFrom, expiresAt],
+      )
+      return rows[0] && { createdAt: rows[0].created_at }
+    },
+
+    async list(merchantId) {
+      const { rows: merchants } = await readers.query('SELECT 1 FROM merchant WHERE merchant_id = $1', [
+        merchantId,
+      ])
+      if (merchants.length === 0) return undefined
+      const { rows } = await readers.query<ListedRow>(
+        `SELECT ${listed} FROM api_key WHERE merchant_id = $1 AND revoked_at IS NULL ORDER BY created_at, key_id`,
+        [merchantId],
+      )
+      return rows.map(toListed)
+    },
+
+    async revoke(keyId) {
+      const { rows } = await writers.query<ListedRow>(
+        // With its end, which all processes are told of at once.
+        `UPDATE api_key SET revoked_at = now(), expires_at = least(expires_at, now()) WHERE key_id = $1 AND revoked_at IS NULL RETURNING ${listed}`,
+        [keyId],
+      )
+      return rows[0] && { merchantId: rows[0].merchant_id, ...toListed(rows[0]) }
+    },
+
+    async rotate({ merchantId, keyId, keyHash, overlapHours }) {
+      const { rowCount } = await writers.query(
+        `WITH m AS (SELECT merchant_id FROM merchant WHERE merchant_id = $1),
+              ending AS (UPDATE api_key k SET expires_at = least(k.expires_at, now() + $4 * interval '1 hour')
+                         FROM m WHERE k.merchant_id = m.merchant_id AND k.name IS NULL)
+         INSERT INTO api_key (merchant_id, key_id, key_hash, bound) SELECT merchant_id, $2, $3, true FROM m`,
+        [merchantId, keyId, keyHash, overlapHours],
+      )
+      return rowCount === 1
+    },
+
+    recordUses: uses => recordUses({ writers }, uses),
+  }
+}
+
+async function recordUses(
+  { writers }: Pick<Database, 'writers'>,
+  uses: readonly KeyUse[],
+): Promise<readonly KeyUse[]> {
+  if (uses.length === 0) return []
+  const values = [
+    uses.map(use => use.merchantId),
+    uses.map(use => use.keyId),
+    uses.map(use => use.address),
+    uses.map(use => use.at),
+  ]
+  // A key that another process is dating at this moment is skipped: that date is as good as ours.
+  await writers.query(
+    `WITH used AS (SELECT DISTINCT ON (key_id) * FROM unnest($1::text[], $2::uuid[], $3::text[], $4::timestamptz[])
+           AS u (merchant_id, key_id, address, at) ORDER BY key_id, at DESC),
+       free AS (SELECT k.merchant_id, k.key_id FROM api_key k JOIN used u USING (merchant_id, key_id)
+         FOR NO KEY UPDATE OF k SKIP LOCKED)
+     UPDATE api_key k SET last_used_at = greatest(k.last_used_at, u.at),
+       last_used_from = CASE WHEN k.last_used_at > u.at THEN k.last_used_from ELSE u.address END
+     FROM used u JOIN free f USING (merchant_id, key_id)
+     WHERE k.merchant_id = u.merchant_id AND k.key_id = u.key_id`,
+    values,
+  )
+  const [merchantIds, keyIds] = values
+  const { rows } = await writers.query<{ key_id: string; address: string }>(
+    `INSERT INTO api_key_address (merchant_id, key_id, address)
+     SELECT DISTINCT merchant_id, key_id, address FROM unnest($1::text[], $2::uuid[], $3::text[])
+       AS u (merchant_id, key_id, address) ORDER BY merchant_id, key_id, address
+     ON CONFLICT DO NOTHING RETURNING key_id, address`,
+    [merchantIds, keyIds, uses.map(use => use.network)],
+  )
+  return rows.flatMap(row => {
+    const use = uses.find(({ keyId, network }) => keyId === row.key_id && network === row.address)
+    return use ? [use] : []
+  })
+}

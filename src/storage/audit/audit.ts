@@ -1,0 +1,225 @@
+/**
+ * The audit trail: rows that are only ever added, each chained to the one before by its hash. The newest number and hash
+ * are kept in a table of their own, and adding a row holds that one row, so that the chain never forks.
+ */
+import { createHash } from 'node:crypto'
+import type { Pool, PoolClient } from 'pg'
+import type { Database } from '#storage/database.ts'
+
+export interface AuditEntry {
+  /** A system user, a person of the console, an API key, or the gateway itself. */
+  readonly actor: string
+  /** The address it came from; `command line` for commands. */
+  readonly from: string
+  /** `merchant.set`, `key.create` …: what was done. */
+  readonly act: string
+  /** The id of what it was done to. */
+  readonly object: string
+  /** What changed; never a secret or card data. */
+  readonly before?: unknown
+  readonly after?: unknown
+}
+
+export interface AuditRow extends AuditEntry {
+  readonly number: number
+  readonly at: Date
+}
+
+export interface AuditHead {
+  readonly number: number
+  readonly hash: string
+}
+
+export interface AuditConditions {
+  readonly since?: Date
+  readonly act?: string
+  /** Only the newest so many. */
+  readonly limit?: number
+}
+
+export interface AuditStore {
+  append(entries: readonly AuditEntry[]): Promise<void>
+  /** The oldest first. */
+  list(conditions: AuditConditions): Promise<readonly AuditRow[]>
+  /** The oldest first, a thousand at a time: there may be more than fit into memory. */
+  walk(): AsyncGenerator<readonly AuditRow[]>
+  readHead(): Promise<AuditHead>
+  verify(): Promise<Verification>
+}
+
+export interface Verification {
+  readonly rows: number
+  readonly head: AuditHead
+  /** What is wrong, the oldest first; empty when the chain is whole. */
+  readonly faults: readonly string[]
+}
+
+interface StoredRow {
+  readonly number: number
+  readonly at: Date
+  readonly actor: string
+  readonly came_from: string
+  readonly act: string
+  readonly object: string
+  /** As text: the hash covers the bytes that were written. */
+  readonly before: string | null
+  readonly after: string | null
+  readonly hash: string
+}
+
+/** 1,000 rows: a few hundred kilobytes. */
+const pageRows = 1_000
+/** 20: enough to see a pattern. */
+const faultsShown = 20
+
+const columns =
+  'number, at, actor, came_from, act, object, before::text AS before, after::text AS after, hash'
+
+/** Before the first row. */
+const noHash = '0'.repeat(64)
+
+type Hashed = Omit<StoredRow, 'hash'>
+
+const hashRow = (previous: string, row: Hashed): string =>
+  createHash('sha256')
+    .update(
+      JSON.stringify([
+        previous,
+        row.number,
+        row.at.toISOString(),
+        row.actor,
+        row.came_from,
+        row.act,
+        row.object,
+        row.before,
+        row.after,
+      ]),
+    )
+    .digest('hex')
+
+const toRow = (row: StoredRow): AuditRow => ({
+  number: row.number,
+  at: row.at,
+  actor: row.actor,
+  from: row.came_from,
+  act: row.act,
+  object: row.object,
+  ...(row.before === null ? {} : { before: JSON.parse(row.before) }),
+  ...(row.after === null ? {} : { after: JSON.parse(row.after) }),
+})
+
+export function createAuditStore({ readers, writers }: Pick<Database, 'readers' | 'writers'>): AuditStore {
+  const walkRows = async function* (): AsyncGenerator<readonly StoredRow[]> {
+    for (let after = 0; ; ) {
+      const { rows } = await readers.query<StoredRow>(
+        `SELECT ${columns} FROM audit WHERE number > $1 ORDER BY number LIMIT ${pageRows}`,
+        [after],
+      )
+      if (rows.length === 0) return
+      yield rows
+      after = rows.at(-1)?.number ?? after
+    }
+  }
+
+  return {
+    append: entries => appendRows(writers, entries),
+
+    async list({ since, act, limit }) {
+      const { rows } = await readers.query<StoredRow>(
+        `SELECT * FROM (SELECT ${columns} FROM audit WHERE ($1::timestamptz IS NULL OR at >= $1)
+           AND ($2::text IS NULL OR act = $2) ORDER BY number DESC LIMIT $3) newest ORDER BY number`,
+        [since, act, limit],
+      )
+      return rows.map(toRow)
+    },
+
+    async *walk() {
+      for await (const rows of walkRows()) yield rows.map(toRow)
+    },
+
+    readHead: () => readHead(readers),
+
+    async verify() {
+      // First the head: rows that are added meanwhile lie beyond it and are checked like the others.
+      const head = await readHead(readers)
+      return checkChain(head, walkRows())
+    },
+  }
+}
+
+async function readHead(pool: Pool | PoolClient): Promise<AuditHead> {
+  const { rows } = await pool.query<AuditHead>('SELECT number, hash FROM audit_head')
+  return rows[0] ?? { number: 0, hash: noHash }
+}
+
+async function appendRows(writers: Pool, entries: readonly AuditEntry[]): Promise<void> {
+  if (entries.length === 0) return
+  const client = await writers.connect()
+  let broken: Error | undefined
+  try {
+    await client.query('BEGIN')
+    const { rows } = await client.query<AuditHead>('SELECT number, hash FROM audit_head FOR UPDATE')
+    let head = rows[0]
+    if (!head) throw new Error('the head of the audit trail is missing; "tollgate audit verify" tells more')
+    for (const entry of entries) head = await insertRow(client, head, entry)
+    await client.query('UPDATE audit_head SET number = $1, hash = $2', [head.number, head.hash])
+    await client.query('COMMIT')
+  } catch (error) {
+    broken = error instanceof Error ? error : new Error(String(error))
+    throw error
+  } finally {
+    // A connection in the middle of a transaction must not be used again.
+    client.release(broken)
+  }
+}
+
+/** The longest text of an entry; what strangers send was cut before. */
+const textMax = 256
+
+async function insertRow(client: PoolClient, previous: AuditHead, entry: AuditEntry): Promise<AuditHead> {
+  const row: Hashed = {
+    number: previous.number + 1,
+    at: new Date(),
+    actor: entry.actor.slice(0, textMax),
+    came_from: entry.from.slice(0, textMax),
+    act: entry.act.slice(0, textMax),
+    object: entry.object.slice(0, textMax),
+    before: entry.before === undefined ? null : JSON.stringify(entry.before),
+    after: entry.after === undefined ? null : JSON.stringify(entry.after),
+  }
+  const hash = hashRow(previous.hash, row)
+  await client.query(
+    `INSERT INTO audit (number, at, actor, came_from, act, object, before, after, hash)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [row.number, row.at, row.actor, row.came_from, row.act, row.object, row.before, row.after, hash],
+  )
+  return { number: row.number, hash }
+}
+
+/** Walks the chain from the first row: every number, every hash, and the end as it was kept apart. */
+async function checkChain(
+  head: AuditHead,
+  pages: AsyncIterable<readonly StoredRow[]>,
+): Promise<Verification> {
+  const faults: string[] = []
+  let last: AuditHead = { number: 0, hash: noHash }
+  let count = 0
+  for await (const rows of pages) {
+    for (const row of rows) {
+      const missing = row.number - last.number - 1
+      if (missing > 0) faults.push(`${missing} missing: ${describeGap(last.number + 1, row.number - 1)}`)
+      // After a gap the hash before is not known: the gap is the fault, and this row's own hash is taken on trust.
+      else if (hashRow(last.hash, row) !== row.hash) faults.push(`row ${row.number} was changed`)
+      if (row.number === head.number && row.hash !== head.hash)
+        faults.push(`row ${row.number} is not the one that was kept apart as the newest`)
+      last = { number: row.number, hash: row.hash }
+      count += 1
+    }
+  }
+  if (last.number < head.number)
+    faults.push(`the end is cut off: ${describeGap(last.number + 1, head.number)} missing`)
+  return { rows: count, head, faults: faults.slice(0, faultsShown) }
+}
+
+const describeGap = (from: number, to: number): string =>
+  from === to ? `row ${from}` : `rows ${from} to ${to}`

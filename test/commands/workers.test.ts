@@ -1,0 +1,80 @@
+/** Several workers behind one port: they share the traffic, one that is killed is replaced, and stopping drains. */
+import { rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { afterEach, expect, test, vi } from 'vitest'
+import { type Banner, killRest, login, makeDataFolder, startServer } from '#test/support/command-line.ts'
+import { afterwards, cleanUpAll } from '#test/support/embedded.ts'
+import { cardPayment } from '#test/support/gateway.ts'
+
+afterEach(cleanUpAll)
+
+function makeFolder(): string {
+  const folder = makeDataFolder()
+  afterwards(() => rmSync(folder, { recursive: true, force: true }))
+  afterwards(() => killRest(folder))
+  return folder
+}
+
+async function pay(banner: Banner): Promise<{ status: number; connection: string | null }> {
+  const response = await fetch(`${banner.baseUrl}/payments`, {
+    method: 'POST',
+    headers: { authorization: login(banner), 'content-type': 'application/json' },
+    body: JSON.stringify(cardPayment()),
+  })
+  await response.text()
+  return { status: response.status, connection: response.headers.get('connection') }
+}
+
+const sumOf = (metrics: string, name: string): number =>
+  [...metrics.matchAll(new RegExp(`^${name}\\{[^}]*\\} (\\d+)$`, 'gm'))].reduce(
+    (sum, [, n]) => sum + Number(n),
+    0,
+  )
+
+test('two workers share the traffic, survive the death of one, and serve while they drain', async () => {
+  const server = startServer('node', {
+    TOLLGATE_DATA: makeFolder(),
+    PORT: '0',
+    TOLLGATE_WORKERS: '2',
+    TOLLGATE_DRAIN_SECONDS: '2',
+  })
+  const banner = await server.ready()
+  const origin = new URL(banner.baseUrl).origin
+  const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await pay(banner)).status))
+  expect(statuses).toEqual(Array.from({ length: 20 }, () => 200))
+  const metrics = await (await fetch(`${origin}/metrics`)).text()
+  expect(sumOf(metrics, 'tollgate_operation_outcomes_total')).toBe(40)
+
+  const workerLines = () =>
+    server
+      .stdout()
+      .split('\n')
+      .filter(line => line.includes('"operationId":"createPayment"'))
+      .map(line => JSON.parse(line).worker as number)
+  await vi.waitFor(() => expect(workerLines()).toHaveLength(20), 5_000)
+  expect(new Set(workerLines())).toEqual(new Set([1, 2]))
+
+  const [victim] = [...server.stderr().matchAll(/worker 1 runs as (\d+)/g)].map(([, pid]) => Number(pid))
+  process.kill(victim ?? 0, 'SIGKILL')
+  await vi.waitFor(() => expect(server.stderr()).toContain('another one takes its place'), 5_000)
+  expect((await pay(banner)).status).toBe(200)
+
+  server.child.kill('SIGTERM')
+  await vi.waitFor(async () => expect((await fetch(`${origin}/health/ready`)).status).toBe(503), 5_000)
+  expect(await pay(banner)).toEqual({ status: 200, connection: 'close' })
+  expect(await server.exited).toBe(0)
+})
+
+test('a port that is taken is told once', async () => {
+  const taken = createServer()
+  await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))
+  afterwards(() => void taken.close())
+  const { port } = taken.address() as { port: number }
+  const server = startServer('node', {
+    TOLLGATE_DATA: makeFolder(),
+    PORT: String(port),
+    TOLLGATE_WORKERS: '2',
+  })
+  expect(await server.exited).toBe(1)
+  expect(server.stderr().match(/is taken/g)).toHaveLength(1)
+})
