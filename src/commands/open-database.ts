@@ -26,6 +26,8 @@ export interface OpenOptions {
   /** 'serve' owns the data folder; 'command' borrows the database of a running server where there is one. */
   readonly purpose: 'serve' | 'command'
   readonly onProgress: (line: string) => void
+  /** True: the schema is left as it is. */
+  readonly asIs?: boolean
   readonly onUnexpectedExit?: (error: Error) => void
 }
 
@@ -35,6 +37,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     ? { url: databaseUrl.reveal(), place: describePlace(databaseUrl.reveal()), close: async () => {} }
     : await openEmbedded(dataDirectory, options)
   try {
+    if (options.asIs) return { ...database, ...(await openMasterKey(config)) }
     if (databaseUrl) {
       options.onProgress(`Connecting to the database ${database.place} …`)
       await migrateForeign(database, options)

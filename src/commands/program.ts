@@ -6,7 +6,7 @@ import { addAuditCommands } from '#commands/audit.ts'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { reportFault } from '#commands/cluster.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
-import { describeFault, toExitCode } from '#commands/faults.ts'
+import { CommandFault, describeFault, toExitCode } from '#commands/faults.ts'
 import { addImportCommands } from '#commands/import.ts'
 import { addKeyCommands } from '#commands/key.ts'
 import { addKeysCommands } from '#commands/keys.ts'
@@ -19,6 +19,7 @@ import { serve } from '#commands/serve.ts'
 import { addVaultCommands } from '#commands/vault.ts'
 import { addWebhookCommands } from '#commands/webhooks.ts'
 import { type Config, config, showsStacks, variables } from '#config.ts'
+import { listPending } from '#storage/migrate.ts'
 
 /** Never throws: a failure has been told on standard error, and the number is for the shell. */
 export async function run(words: readonly string[]): Promise<number> {
@@ -54,7 +55,10 @@ function buildProgram(readConfig: () => Config): Command {
   program
     .command('migrate')
     .description('Brings the database to the newest schema. Starting the gateway does this too.')
-    .action(() => migrateOnly(readConfig()))
+    .option('--check', 'tell what would run, and whether it is safe while the previous release serves')
+    .action(({ check }: { check?: boolean }) =>
+      check ? checkMigrations(readConfig()) : migrateOnly(readConfig()),
+    )
 
   addDoctorCommand(program, readConfig)
   addMerchantCommands(program, readConfig)
@@ -82,6 +86,28 @@ async function migrateOnly(settings: Config): Promise<void> {
     await database.close()
   }
   console.log(`The schema of ${database.place} is up to date.`)
+}
+
+async function checkMigrations(settings: Config): Promise<void> {
+  const database = await openDatabase(settings, {
+    purpose: 'command',
+    onProgress: line => console.error(line),
+    asIs: true,
+  })
+  try {
+    const pending = await listPending(database.url)
+    for (const { name, unsafe } of pending) {
+      console.log(
+        `would run ${name}: ${unsafe.length === 0 ? 'safe while the previous release serves' : 'NOT safe'}`,
+      )
+      for (const sentence of unsafe) console.log(`  ${sentence}`)
+    }
+    if (pending.length === 0) console.log(`Nothing to run: the schema of ${database.place} is up to date.`)
+    if (pending.some(({ unsafe }) => unsafe.length > 0))
+      throw new CommandFault('stop the previous release before you migrate')
+  } finally {
+    await database.close()
+  }
 }
 
 const examples = `Examples:

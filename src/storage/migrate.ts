@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
+import { findUnsafe } from '#storage/migration-rules.ts'
 
 export class MigrationError extends Error {}
 
@@ -45,9 +46,34 @@ export async function migrate(
       }
       applied.delete(migration.name)
     }
+    // Migrations only add, so that this release may serve beside a newer one while processes are replaced one by one.
     const [newer] = applied.keys()
     if (newer)
-      throw new MigrationError(`the database was made by a newer Tollgate (it knows ${newer}); upgrade first`)
+      options.onProgress?.(`warning: the database knows a newer schema (${newer}); upgrade this process soon`)
+  } finally {
+    await client.end()
+  }
+}
+
+export interface PendingMigration {
+  readonly name: string
+  /** What would harm a process of the previous release; empty when it may run while that one serves. */
+  readonly unsafe: readonly string[]
+}
+
+/** What `migrate` would run on this database. Changes nothing. */
+export async function listPending(url: string): Promise<readonly PendingMigration[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ known: boolean }>(
+      "SELECT to_regclass('schema_migration') IS NOT NULL AS known",
+    )
+    const applied = rows[0]?.known ? await readApplied(client) : new Map<string, string>()
+    const pending = (await readMigrations()).filter(({ name }) => !applied.has(name))
+    // On an empty database nobody serves yet.
+    return pending.map(({ name, sql }) => ({ name, unsafe: applied.size === 0 ? [] : findUnsafe(sql) }))
   } finally {
     await client.end()
   }

@@ -25,6 +25,11 @@ beforeAll(async () => {
   const migrated = await run('migrate')
   expect(migrated).toMatchObject({ code: 0, stdout: `The schema of ${folder} is up to date.\n` })
   expect(migrated.stderr).toContain('migrating: 0001')
+  const checked = await run('migrate', '--check')
+  expect(checked).toMatchObject({
+    code: 0,
+    stdout: `Nothing to run: the schema of ${folder} is up to date.\n`,
+  })
 })
 
 afterEach(() => killRest(folder))

@@ -1,0 +1,49 @@
+/** Which statements a migration may hold while the previous release serves. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { findUnsafe, splitStatements } from '#storage/migration-rules.ts'
+
+const directory = new URL('../../migrations/', import.meta.url)
+
+/** Files up to this one ran before there was a release to serve beside. */
+const lastBeforeRules = '0012'
+
+describe('the files', () => {
+  const names = readdirSync(directory).filter(
+    name => name.endsWith('.sql') && name.slice(0, 4) > lastBeforeRules,
+  )
+  test.each(names)('%s only adds', name => {
+    expect(findUnsafe(readFileSync(new URL(name, directory), 'utf8'))).toEqual([])
+  })
+})
+
+test.each([
+  ['ALTER TABLE payment DROP COLUMN details', 'drops a column'],
+  ['ALTER TABLE payment RENAME COLUMN a TO b', 'renames'],
+  ['ALTER TABLE payment ALTER COLUMN a TYPE bigint', 'rewrites the table'],
+  ['ALTER TABLE payment ALTER a SET NOT NULL', 'forbids rows'],
+  ['ALTER TABLE payment ADD COLUMN a text NOT NULL', 'needs a value'],
+  ['ALTER TABLE payment ADD COLUMN a text, ADD COLUMN b text', 'several subcommands'],
+  ["ALTER TABLE payment ADD COLUMN a text CHECK (a <> '')", 'without a name'],
+  ['CREATE TABLE t (a text PRIMARY KEY)', 'without a name'],
+  ['CREATE TABLE t (a text, FOREIGN KEY (a) REFERENCES s (a))', 'without a name'],
+  ['DROP TABLE payment', 'takes a table away'],
+])('%s is refused', (sql, reason) => {
+  expect(findUnsafe(`${sql};`).join()).toContain(reason)
+})
+
+test.each([
+  'ALTER TABLE payment ADD COLUMN a text',
+  "ALTER TABLE payment ADD COLUMN a text NOT NULL DEFAULT 'x' CONSTRAINT a_known CHECK (a IN ('x', 'y'))",
+  'ALTER TABLE payment ADD CONSTRAINT a CHECK (b > 0) NOT VALID',
+  'ALTER TABLE payment DROP CONSTRAINT a',
+  'CREATE TABLE t (a text, CONSTRAINT t_pkey PRIMARY KEY (a), CONSTRAINT t_of_s FOREIGN KEY (a) REFERENCES s (a))',
+  'CREATE UNIQUE INDEX i ON t (a)',
+])('%s is allowed', sql => {
+  expect(findUnsafe(`${sql};`)).toEqual([])
+})
+
+test('statements are split outside of texts, comments and bodies', () => {
+  const sql = "-- a; b\nSELECT ';' ; CREATE FUNCTION f() AS $$ BEGIN; END $$; /* ; */ SELECT 2"
+  expect(splitStatements(sql)).toEqual(["SELECT ';'", 'CREATE FUNCTION f() AS $$ BEGIN; END $$', 'SELECT 2'])
+})

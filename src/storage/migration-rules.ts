@@ -1,0 +1,68 @@
+/**
+ * What a migration may do while the previous release still serves: add, never take away. Read from the SQL text, for the
+ * test that guards the files and for `migrate --check`. Pure.
+ */
+
+/** The statements of a file, without comments; bodies of functions stay whole. */
+export function splitStatements(sql: string): readonly string[] {
+  const statements: string[] = []
+  let current = ''
+  // Quoted names and texts, dollar-quoted bodies and comments each as one piece; all else letter by letter.
+  for (const [piece] of sql.matchAll(
+    /--[^\n]*|\/\*[\s\S]*?\*\/|\$\$[\s\S]*?\$\$|'(?:[^']|'')*'|"[^"]*"|[\s\S]/g,
+  )) {
+    if (piece.startsWith('--') || piece.startsWith('/*')) continue
+    if (piece !== ';') current += piece
+    else {
+      statements.push(current.replace(/\s+/g, ' ').trim())
+      current = ''
+    }
+  }
+  return [...statements, current.trim()].filter(statement => statement !== '')
+}
+
+/** What each forbidden form would do to a process of the previous release. */
+const forbidden: readonly (readonly [form: RegExp, harm: string])[] = [
+  [/^ALTER TABLE .* DROP COLUMN/i, 'drops a column that the previous release still writes'],
+  [/^ALTER TABLE .* RENAME/i, 'renames what the previous release still uses'],
+  [/^ALTER TABLE .* ALTER (COLUMN )?\S+ (SET DATA )?TYPE/i, 'rewrites the table under an exclusive lock'],
+  [/^ALTER TABLE .* ALTER (COLUMN )?\S+ SET NOT NULL/i, 'forbids rows that the previous release writes'],
+  [
+    /^ALTER TABLE .* ADD COLUMN (?!.*\bDEFAULT\b).*\bNOT NULL/i,
+    'needs a value that the previous release does not give',
+  ],
+  [/^(DROP TABLE|TRUNCATE)/i, 'takes a table away from the previous release'],
+]
+
+const unnamedConstraint =
+  /(?<!CONSTRAINT "?[\w]{1,63}"? )\b(CHECK \(|PRIMARY KEY|FOREIGN KEY|UNIQUE \(|REFERENCES \w+ ?\()/i
+
+/** Sentences about everything in this file that would harm a process of the previous release; none when it is safe. */
+export function findUnsafe(sql: string): readonly string[] {
+  return splitStatements(sql).flatMap(statement => {
+    const shown = statement.length > 80 ? `${statement.slice(0, 80)}…` : statement
+    const harms = forbidden.filter(([form]) => form.test(statement)).map(([, harm]) => harm)
+    if (/^ALTER TABLE/i.test(statement) && countSubcommands(statement) > 1)
+      harms.push('holds several subcommands; write one per ALTER TABLE')
+    if (/^(ALTER|CREATE) TABLE/i.test(statement) && hasUnnamedConstraint(statement))
+      harms.push('holds a constraint without a name')
+    return harms.map(harm => `${shown}: ${harm}`)
+  })
+}
+
+/** Commas outside of brackets and texts part the subcommands. */
+function countSubcommands(statement: string): number {
+  let depth = 0
+  let count = 1
+  for (const [piece] of statement.matchAll(/'(?:[^']|'')*'|[\s\S]/g)) {
+    if (piece === '(' || piece === '[') depth += 1
+    else if (piece === ')' || piece === ']') depth -= 1
+    else if (piece === ',' && depth === 0) count += 1
+  }
+  return count
+}
+
+function hasUnnamedConstraint(statement: string): boolean {
+  const withoutTargets = statement.replace(/\bREFERENCES \w+ ?\([^)]*\)/gi, '')
+  return unnamedConstraint.test(withoutTargets)
+}
