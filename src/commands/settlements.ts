@@ -25,7 +25,9 @@ export function addSettlementCommands(program: Command, readConfig: () => Config
       )
       if (json) return printJson(imported)
       const { lines, added, repeated, unmatched } = imported
-      console.log(`lines: ${lines}\nadded: ${added}\nknown before: ${repeated}\nfit no operation: ${unmatched}`)
+      console.log(
+        `lines: ${lines}\nadded: ${added}\nknown before: ${repeated}\nfit no operation: ${unmatched}`,
+      )
     })
   program
     .command('reconcile')
@@ -37,13 +39,15 @@ export function addSettlementCommands(program: Command, readConfig: () => Config
     .requiredOption('--from <day>', 'first day, as 2026-11-01', parseDay)
     .requiredOption('--to <day>', 'the day after the last one', parseDay)
     .addOption(jsonOption())
-    .action(async ({ account, from, to, json }: { account: string; from: string; to: string; json?: true }) => {
-      const found = await withProviders(readConfig(), providers =>
-        providers.reconcile({ accountId: account, from, to }),
-      )
-      if (json) printJson(toJson(found))
-      else printReconciliation(found)
-    })
+    .action(
+      async ({ account, from, to, json }: { account: string; from: string; to: string; json?: true }) => {
+        const found = await withProviders(readConfig(), providers =>
+          providers.reconcile({ accountId: account, from, to }),
+        )
+        if (json) printJson(toJson(found))
+        else printReconciliation(found)
+      },
+    )
 }
 
 /** A day, or a time of which the day is taken. */
@@ -65,10 +69,18 @@ const toJson = ({ oursWithoutTheirs, theirsWithoutOurs, amountsDiffer }: Reconci
 
 function printReconciliation({ oursWithoutTheirs, theirsWithoutOurs, amountsDiffer }: Reconciliation): void {
   console.log(`ours without theirs: ${oursWithoutTheirs.length}`)
-  printTable(oursWithoutTheirs.map(one => [one.date, one.type, `${one.amount} ${one.currency}`, one.payId, one.xId]))
+  printTable(
+    oursWithoutTheirs.map(one => [one.date, one.type, `${one.amount} ${one.currency}`, one.payId, one.xId]),
+  )
   console.log(`theirs without ours: ${theirsWithoutOurs.length}`)
   printTable(
-    theirsWithoutOurs.map(one => [one.date, one.type, `${one.gross} ${one.currency}`, one.settlementId, one.providerReference]),
+    theirsWithoutOurs.map(one => [
+      one.date,
+      one.type,
+      `${one.gross} ${one.currency}`,
+      one.settlementId,
+      one.providerReference,
+    ]),
   )
   console.log(`amounts differ: ${amountsDiffer.length}`)
   printTable(

@@ -14,6 +14,8 @@ import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import type { EventStore } from '#storage/events/events.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
+import type { SettlementStore } from '#storage/providers/settlements.ts'
+import type { RecordVault } from '#vault/sealed-records.ts'
 
 export interface Services {
   readonly environment: 'test' | 'live'
@@ -22,6 +24,9 @@ export interface Services {
   readonly testTools: TestTools
   readonly lookUps: LookUps
   readonly events: { readonly store: EventStore; readonly onEvents: () => void }
+  /** Seals what merchants send in their defence. */
+  readonly records: RecordVault
+  readonly settlements: Pick<SettlementStore, 'list'>
 }
 
 /** The levers of the test environment. */

@@ -95,6 +95,8 @@ export interface Endpoint<Services = never> {
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema
+  /** How large the body may be; 1 MiB unless said otherwise. */
+  readonly bodyBytesMax?: number
   /** The body's media type; JSON unless said otherwise. */
   readonly accepts?: 'application/json' | 'application/x-www-form-urlencoded'
   /** Success (and 422) bodies by status; the error bodies come with the dialect. */

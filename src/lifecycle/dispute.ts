@@ -30,7 +30,13 @@ export const parseDisputeId = (text: string): DisputeId | undefined =>
 /** What happened to a dispute, as its record shows it. */
 export interface DisputeEvent {
   readonly at: string
-  readonly type: 'OPENED' | 'STAGE_CHANGED' | 'STATUS_CHANGED' | 'AMOUNT_CHANGED' | 'EVIDENCE_SENT' | 'ACCEPTED'
+  readonly type:
+    | 'OPENED'
+    | 'STAGE_CHANGED'
+    | 'STATUS_CHANGED'
+    | 'AMOUNT_CHANGED'
+    | 'EVIDENCE_SENT'
+    | 'ACCEPTED'
   readonly stage: DisputeStage
   readonly status: DisputeStatus
 }
@@ -209,11 +215,12 @@ const toFacts = (facts: DisputeFacts): DisputeFacts => ({
   evidenceDueBy: facts.evidenceDueBy,
 })
 
-const toEvent = (
-  type: DisputeEvent['type'],
-  { stage, status }: DisputeFacts,
-  now: Date,
-): DisputeEvent => ({ at: now.toISOString(), type, stage, status })
+const toEvent = (type: DisputeEvent['type'], { stage, status }: DisputeFacts, now: Date): DisputeEvent => ({
+  at: now.toISOString(),
+  type,
+  stage,
+  status,
+})
 
 /** The capture that a dispute is about: the one that was named, else the last that certainly brought money. */
 export function findDisputedCapture(payment: Payment, named: XId | undefined): Operation | undefined {

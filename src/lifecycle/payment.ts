@@ -101,6 +101,8 @@ export interface Sums {
   readonly reversed: number
   readonly refunding: number
   readonly refunded: number
+  /** What cardholders have asked back through their banks and the merchant has not won. Nothing precedes it. */
+  readonly disputed: number
 }
 
 export const noSums: Sums = {
@@ -111,6 +113,7 @@ export const noSums: Sums = {
   reversed: 0,
   refunding: 0,
   refunded: 0,
+  disputed: 0,
 }
 
 /** CREDIT: money sent to a card or account without a payment behind it. */

@@ -17,6 +17,9 @@ export function decideRefund(payment: Payment, command: RefundCommand): Decision
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
   const capture = findRefundedCapture(payment, command)
   if (!capture) return refuse('ABOVE_REFUNDABLE_AMOUNT')
+  // What a cardholder has asked back may leave by the dispute: refunding it as well would pay it twice.
+  const kept = add(add(sums.refunded, sums.refunding), sums.disputed)
+  if (sums.disputed > 0 && add(kept, command.amount.value) > sums.captured) return refuse('DISPUTED')
   // A refund without an answer may have been paid out: it counts until it certainly was not.
   if (add(add(sums.refunded, sums.refunding), command.amount.value) > sums.captured) {
     return refuse('ABOVE_REFUNDABLE_AMOUNT')

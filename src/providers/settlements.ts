@@ -3,7 +3,7 @@
  * file is stored or nothing of it. A file that is imported twice has one effect.
  */
 import { createReadStream } from 'node:fs'
-import type { SettlementLine } from '#connectors/contract.ts'
+import type { SettlementLine } from '#connectors/contract-next.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import type { AccountDirectory } from '#providers/directory.ts'
@@ -38,7 +38,8 @@ export async function importSettlement(
   deps: ImportDeps,
 ): Promise<Imported> {
   const account = await deps.directory.find(accountId)
-  if (!account) throw new AccountFault(`there is no account "${accountId}"; "tollgate provider list" shows all`)
+  if (!account)
+    throw new AccountFault(`there is no account "${accountId}"; "tollgate provider list" shows all`)
   const { readSettlement } = account.connector
   if (!readSettlement)
     throw new AccountFault(`the connector ${account.connectorName} reads no settlement files`)
@@ -96,8 +97,6 @@ function findLineOperation(
   const ofType = operations.filter(operation => operation.type === type && operation.state === 'OK')
   const named =
     ofType.find(({ xId }) => xId === reference) ??
-    ofType.find(
-      ({ provider }) => transactionId !== undefined && provider?.transactionId === transactionId,
-    )
+    ofType.find(({ provider }) => transactionId !== undefined && provider?.transactionId === transactionId)
   return (named ?? (ofType.length === 1 ? ofType[0] : undefined))?.xId
 }

@@ -9,8 +9,10 @@ const stage = choice(
   'How far it has gone: a question, a chargeback, and the two rounds after a won one.',
 )
 
+export const disputeStatuses = ['OPEN', 'UNDER_REVIEW', 'WON', 'LOST', 'ACCEPTED', 'EXPIRED'] as const
+
 const status = choice(
-  ['OPEN', 'UNDER_REVIEW', 'WON', 'LOST', 'ACCEPTED', 'EXPIRED'],
+  disputeStatuses,
   'OPEN waits for evidence; UNDER_REVIEW has it; ACCEPTED is not contested and will be lost.',
 )
 
@@ -80,7 +82,9 @@ export const disputeQuery = closed(
   { title: 'DisputeQuery', description: 'Which disputes to list.' },
 )
 
-export const disputePath = Type.Object({ id: Type.String({ maxLength: 64, description: 'The id of the dispute.' }) })
+export const disputePath = Type.Object({
+  id: Type.String({ maxLength: 64, description: 'The id of the dispute.' }),
+})
 
 /** 7,000,000 characters: 5 MiB in base64, with some room; the decoded size is checked as well. */
 const contentMax = 7_000_000
@@ -110,7 +114,11 @@ export const evidenceRequest = closed(
       ),
     ),
   },
-  { title: 'EvidenceRequest', description: 'Evidence against a dispute: a text, files, or both.', minProperties: 1 },
+  {
+    title: 'EvidenceRequest',
+    description: 'Evidence against a dispute: a text, files, or both.',
+    minProperties: 1,
+  },
 )
 export type EvidenceRequest = Static<typeof evidenceRequest>
 
@@ -123,4 +131,4 @@ export const failedDisputeAnswer = closed(
   { title: 'FailedDisputeAnswer', description: 'The answer to the dispute was not taken.' },
 )
 
-export const noBody = closed({}, { title: 'NoMembers', description: 'Has no members.' })
+export const noMembers = closed({}, { title: 'NoMembers', description: 'Has no members.' })

@@ -131,9 +131,15 @@ function createFastify<Services>(
   return app as unknown as FastifyInstance
 }
 
+const mebibyte = 1_048_576
+
 /** Fastify's own complaints about a request, as refusals. */
-const frameworkRefusals: Readonly<Record<string, () => Refusal>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () => new Refusal('tooLarge', 'The body may have 1 MiB at most.'),
+const frameworkRefusals: Readonly<Record<string, (request: FastifyRequest) => Refusal>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ({ routeOptions }) =>
+    new Refusal(
+      'tooLarge',
+      `The body may have ${(routeOptions.bodyLimit ?? mebibyte) / mebibyte} MiB at most.`,
+    ),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => refuseMedia(),
   FST_ERR_CTP_INVALID_TYPE: () => refuseMedia(),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
@@ -161,7 +167,7 @@ function refuseFrameworkError(
 ): Refusal {
   const { code, statusCode } = error as Partial<FastifyError>
   const known = code === undefined ? undefined : frameworkRefusals[code]
-  if (known) return known()
+  if (known) return known(request)
   // The connection broke while the body was read; nobody hears this answer, and it is no fault of ours.
   if (statusCode === 400) return refuseField('body', 'The body did not arrive completely.')
   return toRefusal(error, request, faults)
@@ -227,6 +233,7 @@ function addEndpoints<Services>(
           method: endpoint.verb,
           url: options.basePath + endpoint.path.replace(/\{(\w+)\}/g, ':$1'),
           config: { prepared },
+          ...(endpoint.bodyBytesMax === undefined ? {} : { bodyLimit: endpoint.bodyBytesMax }),
           onRequest: createAdmission(prepared, rooms),
           handler: createHandler(prepared, rooms),
         })

@@ -16,6 +16,7 @@ import { changeDispute } from '#operations/disputes/dispute-book.ts'
 import { showDispute } from '#operations/disputes/show-dispute.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
+import { ProviderSilent } from '#operations/lost-database.ts'
 import type { OperationAnswer } from '#operations/payments/answer.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 
@@ -29,9 +30,6 @@ export interface DisputeAnswer {
   readonly disputeId: DisputeId
   readonly key?: OperationKey
 }
-
-/** The provider did not say whether it took the answer: the same request may be sent again. */
-export class AnswerUnknown extends Error {}
 
 /** 20 s: what one call to a provider may take at most. */
 const callMs = 20_000
@@ -48,10 +46,7 @@ interface Handing {
   readonly change: (payment: Payment, dispute: Dispute, connector: Connector, now: Date) => DisputeChange
 }
 
-export const accept = (
-  asked: DisputeAnswer,
-  deps: AnswerDeps,
-): Promise<OperationAnswer | undefined> =>
+export const accept = (asked: DisputeAnswer, deps: AnswerDeps): Promise<OperationAnswer | undefined> =>
   answerDispute(
     asked,
     {
@@ -71,8 +66,7 @@ export function sendEvidence(
   return answerDispute(
     asked,
     {
-      hand: (actions, dispute, signal) =>
-        actions.submitEvidence?.(dispute, evidence, providerKey, signal),
+      hand: (actions, dispute, signal) => actions.submitEvidence?.(dispute, evidence, providerKey, signal),
       before: () => keepEvidence(merchant, disputeId, evidence, deps),
       change: (payment, dispute, { disputes }, now) =>
         submitEvidence(payment, dispute, { kept: disputes?.keep?.(evidence) ?? dispute.kept, now }),
@@ -92,7 +86,8 @@ async function answerDispute(
   const payment = dispute && (await engine.payments.byPayId(merchantId, dispute.payId))
   if (!dispute || !payment) return undefined
   const now = merchantNow(engine.clock, merchant)
-  const refuse = (refusal: Refusal) => storeRefusal(toRefusal(refusalCodes[refusal]), { key, merchant }, engine)
+  const refuse = (refusal: Refusal) =>
+    storeRefusal(toRefusal(refusalCodes[refusal]), { key, merchant }, engine)
   const connector = (await engine.providers.open(merchantId, payment.provider?.account))?.connector
   const signal = AbortSignal.timeout(callMs)
   const refusal = refuseAnswer(dispute, now)
@@ -108,7 +103,7 @@ async function answerDispute(
       engine,
     )
   if (outcome.kind === 'unknown' || outcome.kind === 'unreached')
-    throw new AnswerUnknown(`the provider did not say whether it took the answer to ${disputeId}`)
+    throw new ProviderSilent(`the provider did not say whether it took the answer to ${disputeId}`)
   const changed = await changeDispute(
     { merchantId, payId: dispute.payId },
     {
@@ -143,7 +138,10 @@ async function keepEvidence(
   await engine.disputes.insertFiles(merchantId, disputeId, sealed)
 }
 
-const toAnswer = (dispute: Dispute): OperationAnswer => ({ status: 200, json: JSON.stringify(showDispute(dispute)) })
+const toAnswer = (dispute: Dispute): OperationAnswer => ({
+  status: 200,
+  json: JSON.stringify(showDispute(dispute)),
+})
 
 const toRefusal = (responseCode: string): OperationAnswer => ({
   status: 422,

@@ -3,6 +3,7 @@
  * become rows and how many changes share one commit is the business of group-commit.ts.
  */
 import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { Dispute } from '#lifecycle/dispute.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import type { AccountInstrument, Instrument, Operation, Payment } from '#lifecycle/payment.ts'
 import type { CustomerUpdate, CustomerWrite } from '#storage/commit/customer-change.ts'
@@ -138,6 +139,8 @@ export interface Change {
   readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
   readonly insertIntent?: Intent
   readonly claimIntent?: IntentClaim
+  /** A dispute of the payment that is updated, new or changed. */
+  readonly dispute?: Dispute
   readonly insertPlan?: PlanBirth
   /** The initial payment was approved. */
   readonly startPlan?: PlanStart

@@ -6,6 +6,7 @@ import type { Pool } from 'pg'
 import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/commit/change.ts'
 import { fromCustomerUpdate, pushCustomer } from '#storage/commit/customer-change.ts'
 import { pushPlan } from '#storage/commit/plan-change.ts'
+import { fromDispute } from '#storage/commit/provider-parts.ts'
 import {
   fromAccount,
   fromCard,
@@ -160,6 +161,8 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     planProgress: [],
     planUpdate: [],
     planHold: [],
+    dispute: [],
+    reference: [],
   }
   for (const [c, change] of changes.entries()) {
     if (change.key) rows.key.push(fromKey(change.key, c))
@@ -185,6 +188,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     if (change.insertIntent) rows.intent.push(fromIntent(change.insertIntent, c))
     if (change.claimIntent) rows.intentClaim.push(fromIntentClaim(change.claimIntent, c))
     pushPlan(rows, change, c)
+    if (change.dispute) rows.dispute.push(fromDispute(change.dispute, c))
   }
   return rows
 }
@@ -210,6 +214,8 @@ const conflictByConstraint: Record<string, Conflict> = {
   vault_account_by_pseudo_number: 'pseudo_number_taken',
   // Two processes gave the same place among the operations of one payment.
   operation_pkey: 'version_changed',
+  // Two notices opened the same dispute.
+  dispute_by_provider_id: 'version_changed',
   // Two payments brought the same new customer, or one came while its customer was deleted.
   customer_by_merchant_customer_id: 'customer_changed',
   stored_method_has_customer: 'customer_changed',

@@ -44,7 +44,9 @@ const names = (columns: Columns): string => columns.map(([name]) => name).join('
 export const providerParts = {
   dispute: {
     columns: [...disputeKey, ...disputeState, ...disputeBirth],
-    write: (columns: Columns) => `INSERT INTO dispute (${names(columns)}) SELECT ${names(columns)} FROM dispute_in
+    write: (
+      columns: Columns,
+    ) => `INSERT INTO dispute (${names(columns)}) SELECT ${names(columns)} FROM dispute_in
       WHERE c NOT IN (SELECT c FROM refused)
       ON CONFLICT (merchant_id, dispute_id)
       DO UPDATE SET ${disputeState.map(([name]) => `${name} = excluded.${name}`).join(', ')}`,

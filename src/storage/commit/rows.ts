@@ -43,6 +43,7 @@ export interface PaymentRow {
   reversed: number
   refunding: number
   refunded: number
+  disputed: number
   capture_method: Payment['captureMethod']['type']
   delayed_hours: number | null
   closed_for_capture: boolean
@@ -102,6 +103,7 @@ export function toPayment(row: PaymentRow): Payment {
       reversed: row.reversed,
       refunding: row.refunding,
       refunded: row.refunded,
+      disputed: row.disputed,
     },
     captureMethod: { type: row.capture_method, delayedHours: row.delayed_hours ?? undefined },
     closedForCapture: row.closed_for_capture,
@@ -158,6 +160,7 @@ export const fromPaymentState = (payment: Payment, c: number) => ({
   reversed: payment.sums.reversed,
   refunding: payment.sums.refunding,
   refunded: payment.sums.refunded,
+  disputed: payment.sums.disputed,
   closed_for_capture: payment.closedForCapture,
   authorization_expires_at: payment.authorizationExpiresAt,
   event_sequence: payment.eventSequence,

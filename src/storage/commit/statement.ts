@@ -29,6 +29,7 @@ import {
   customerUpdateGuard,
 } from '#storage/commit/customer-parts.ts'
 import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
+import { providerParts } from '#storage/commit/provider-parts.ts'
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
 const parts = {
@@ -185,6 +186,7 @@ const parts = {
     write: undefined,
   },
   ...planParts,
+  ...providerParts,
 } satisfies Record<string, { columns: Columns; write: ((columns: Columns) => string) | undefined }>
 
 export type Part = keyof typeof parts

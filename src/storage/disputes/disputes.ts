@@ -52,7 +52,10 @@ interface DisputeRow {
 const columns = `merchant_id, dispute_id, pay_id, x_id, provider_dispute_id, amount, currency, stage, status, reason_code,
   reason_group, evidence_due_by, kept, events, created_at, updated_at`
 
-export function createDisputeStore({ readers, writers }: Pick<Database, 'readers' | 'writers'>): DisputeStore {
+export function createDisputeStore({
+  readers,
+  writers,
+}: Pick<Database, 'readers' | 'writers'>): DisputeStore {
   return {
     async byId(merchantId, disputeId) {
       const { rows } = await readers.query<DisputeRow>(

@@ -2,14 +2,7 @@
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 
-export type SettlementType =
-  | 'CAPTURE'
-  | 'REFUND'
-  | 'CHARGEBACK'
-  | 'FEE'
-  | 'RESERVE'
-  | 'PAYOUT'
-  | 'CORRECTION'
+export type SettlementType = 'CAPTURE' | 'REFUND' | 'CHARGEBACK' | 'FEE' | 'RESERVE' | 'PAYOUT' | 'CORRECTION'
 
 export interface StoredLine {
   readonly settlementId: string
@@ -130,7 +123,14 @@ export function createSettlementStore({
          LIMIT $13`,
         [
           ...[merchantId, accountId, types, settlementId, payId, from, to],
-          ...[after?.date, after?.accountId, after?.settlementId, after?.type, after?.providerReference, limit],
+          ...[
+            after?.date,
+            after?.accountId,
+            after?.settlementId,
+            after?.type,
+            after?.providerReference,
+            limit,
+          ],
         ],
       )
       return rows.map(toLine)
