@@ -100,7 +100,8 @@ export interface HttpRequest {
   readonly verb: 'GET' | 'POST' | 'DELETE'
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string
+  /** Bytes where a file is sent. */
+  readonly body?: string | Uint8Array
 }
 
 /** `lost`: the request may have arrived, and no whole answer came. */

@@ -5,6 +5,7 @@ import type { ConnectorDefinition } from '#connectors/contract-next.ts'
 import { simulatorDefinition } from '#connectors/simulator/definition.ts'
 import type { FaultBook } from '#connectors/simulator/faults.ts'
 import { createSimulator } from '#connectors/simulator/simulator.ts'
+import { stripe } from '#connectors/stripe/connector.ts'
 import type { Method } from '#methods/rows.ts'
 
 export interface Connectors {
@@ -29,4 +30,4 @@ export function createConnectors(
 export const simulatedBy = (simulator: Connector): Connectors => ({ find: () => simulator })
 
 /** Every connector there is, one line each. */
-export const definitions: readonly ConnectorDefinition[] = [simulatorDefinition, adyen]
+export const definitions: readonly ConnectorDefinition[] = [simulatorDefinition, adyen, stripe]

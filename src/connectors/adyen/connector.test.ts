@@ -32,7 +32,7 @@ function opened(status: number, body: AnyJson, change: Partial<ProviderAccount> 
     return { kind: 'answered', status, headers: {}, body: JSON.stringify(body) }
   }
   const connector = adyen.open({ ...account, ...change }, { http: { exchange }, nowMs: () => 0 })
-  return { connector, calls, bodies: () => calls.map(call => JSON.parse(call.body ?? 'null')) }
+  return { connector, calls, bodies: () => calls.map(call => JSON.parse(String(call.body ?? 'null'))) }
 }
 
 const inquiry: Inquiry = {

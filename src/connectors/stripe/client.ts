@@ -1,0 +1,77 @@
+/** One call to Stripe: address, key, version, idempotency key. Knows no operation. */
+import type { HttpAnswer, ProviderAccount, ProviderHttp } from '#connectors/contract-next.ts'
+import { apiVersion, liveFilesOrigin, liveOrigin } from '#connectors/stripe/facts.ts'
+import { type Form, toForm } from '#connectors/stripe/translate/wire.ts'
+
+export interface StripeClient {
+  get(path: string, query: Form, signal: AbortSignal): Promise<HttpAnswer>
+  post(
+    path: string,
+    call: { readonly form: Form; readonly key: string },
+    signal: AbortSignal,
+  ): Promise<HttpAnswer>
+  /** The file goes to Stripe's own host for files. */
+  upload(call: Upload, signal: AbortSignal): Promise<HttpAnswer>
+}
+
+export interface Upload {
+  readonly name: string
+  readonly type: string
+  readonly content: Uint8Array
+  readonly key: string
+}
+
+export function createClient(account: ProviderAccount, http: ProviderHttp): StripeClient {
+  const base = account.settings.baseUrl?.replace(/\/+$/, '')
+  const headers = (extra: Readonly<Record<string, string>>): Record<string, string> => ({
+    authorization: `Bearer ${account.secrets.secretKey?.reveal() ?? ''}`,
+    'stripe-version': apiVersion,
+    ...extra,
+  })
+  return {
+    get(path, query, signal) {
+      const search = toForm(query)
+      const url = `${base ?? liveOrigin}${path}${search === '' ? '' : `?${search}`}`
+      return http.exchange({ verb: 'GET', url, headers: headers({}) }, signal)
+    },
+    post(path, { form, key }, signal) {
+      return http.exchange(
+        {
+          verb: 'POST',
+          url: `${base ?? liveOrigin}${path}`,
+          headers: headers({
+            'content-type': 'application/x-www-form-urlencoded',
+            'idempotency-key': key,
+          }),
+          body: toForm(form),
+        },
+        signal,
+      )
+    },
+    upload(call, signal) {
+      const boundary = `tollgate-${call.key}`
+      return http.exchange(
+        {
+          verb: 'POST',
+          url: `${base ?? liveFilesOrigin}/v1/files`,
+          headers: headers({
+            'content-type': `multipart/form-data; boundary=${boundary}`,
+            'idempotency-key': call.key,
+          }),
+          body: toMultipart(boundary, call),
+        },
+        signal,
+      )
+    },
+  }
+}
+
+function toMultipart(boundary: string, { name, type, content }: Upload): Uint8Array {
+  // A name is shown only; what could end the header early is left out.
+  const safeName = name.replace(/[^\w. -]/g, '_')
+  const head =
+    `--${boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\ndispute_evidence\r\n` +
+    `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${safeName}"\r\n` +
+    `Content-Type: ${type}\r\n\r\n`
+  return Buffer.concat([Buffer.from(head), content, Buffer.from(`\r\n--${boundary}--\r\n`)])
+}

@@ -1,0 +1,416 @@
+/** The calls that each operation makes, and what follows from their answers. */
+import { describe, expect, test } from 'vitest'
+import type {
+  Connector,
+  HttpAnswer,
+  HttpRequest,
+  Inquiry,
+  ProviderAccount,
+} from '#connectors/contract-next.ts'
+import { stripe } from '#connectors/stripe/connector.ts'
+import {
+  answered,
+  authorizationOf,
+  captureReference,
+  followUpOf,
+  intentOf,
+  methodOf,
+  paymentOf,
+  reference,
+  sessionOf,
+  testAccount,
+  testCard,
+  xId,
+} from '#connectors/stripe/examples.test-support.ts'
+import { Secret } from '#domain/secret.ts'
+
+const signal = AbortSignal.timeout(60_000)
+const sentAt = new Date('2026-11-16T10:00:00Z')
+
+interface Talk {
+  readonly connector: Connector
+  readonly requests: HttpRequest[]
+  /** Verb and path of each call. */
+  calls(): string[]
+}
+
+/** Answers in turn; the last answer is repeated. */
+function talk(answers: readonly HttpAnswer[], account: Partial<ProviderAccount> = {}): Talk {
+  const requests: HttpRequest[] = []
+  const http = {
+    exchange(request: HttpRequest): Promise<HttpAnswer> {
+      requests.push(request)
+      const answer = answers[Math.min(requests.length, answers.length) - 1]
+      return Promise.resolve(answer ?? { kind: 'unreached', reason: 'no answer' })
+    },
+  }
+  const connector = stripe.open(
+    {
+      accountId: 'acc_1',
+      merchantId: paymentOf('CARD').merchantId,
+      connector: 'stripe',
+      name: 'main',
+      environment: 'test',
+      settings: {},
+      secrets: { secretKey: new Secret('sk_test_1'), webhookSecret: new Secret('whsec_1') },
+      ...account,
+    },
+    { http, nowMs: () => sentAt.getTime() + 60_000 },
+  )
+  return {
+    connector,
+    requests,
+    calls: () => requests.map(({ verb, url }) => `${verb} ${new URL(url).pathname}`),
+  }
+}
+
+const inquiryOf = (operation: Inquiry['operation'], more: Partial<Inquiry> = {}): Inquiry => ({
+  operation,
+  reference,
+  amount: { value: 400, currency: 'EUR' },
+  payment: paymentOf('CARD', { authorizedValue: 1000, capturedValue: 300 }),
+  authorizationTransactionId: 'pi_1',
+  sentAt,
+  ...more,
+})
+
+const told = (transactionId: string) => ({
+  provider: { echo: { reference, amount: { value: 1000, currency: 'EUR' } }, transactionId },
+})
+const left = { query: { left: '1' }, form: {} }
+const back = { query: {}, form: {} }
+const list = (...data: unknown[]) => answered({ object: 'list', data, has_more: false })
+const refused = (error: Record<string, unknown>, status: number) => answered({ error }, status)
+
+describe('authorisation', () => {
+  test('a card number goes to Stripe only where raw cards are allowed', async () => {
+    const card = authorizationOf('CARD', { card: testCard })
+    const without = talk([answered(sessionOf('open'))])
+    expect((await without.connector.authorize(card, signal)).authorization.kind).toBe('action')
+    expect(without.calls()).toEqual(['POST /v1/checkout/sessions'])
+    expect(String(without.requests[0]?.body)).not.toContain('4242')
+    const allowed = talk([answered(intentOf('requires_capture'))], { settings: { rawCards: 'true' } })
+    expect((await allowed.connector.authorize(card, signal)).authorization.kind).toBe('approved')
+    expect(allowed.calls()).toEqual(['POST /v1/payment_intents'])
+  })
+
+  test('an IBAN needs no page', async () => {
+    const { connector, calls } = talk([answered(intentOf('processing'))])
+    const request = authorizationOf('DIRECTDEBIT', { account: testAccount, captureReference })
+    expect((await connector.authorize(request, signal)).authorization.kind).toBe('pending')
+    expect(calls()).toEqual(['POST /v1/payment_intents'])
+  })
+
+  test('without a customer there is no page, and nothing is sent', async () => {
+    const { connector, calls } = talk([])
+    const request = authorizationOf('IDEAL', { customerPresent: false })
+    expect((await connector.authorize(request, signal)).authorization).toMatchObject({
+      kind: 'declined',
+      detail: '0312',
+    })
+    expect(calls()).toEqual([])
+  })
+
+  test('a bank transfer needs a customer first', async () => {
+    const { connector, requests, calls } = talk([answered({ id: 'cus_1' }), answered(sessionOf('open'))])
+    await connector.authorize(authorizationOf('SEPACREDITTRANSFER'), signal)
+    expect(calls()).toEqual(['POST /v1/customers', 'POST /v1/checkout/sessions'])
+    expect(requests.map(({ headers }) => headers['idempotency-key'])).toEqual([
+      `${reference}-customer`,
+      reference,
+    ])
+    const lost = talk([{ kind: 'lost', reason: 'reset' }])
+    const outcome = await lost.connector.authorize(authorizationOf('SEPACREDITTRANSFER'), signal)
+    expect(outcome.authorization.kind).toBe('unreached')
+  })
+
+  test('the same key with another body proves arrival: the look-up says what became of it', async () => {
+    const conflict = refused({ type: 'idempotency_error' }, 400)
+    const found = talk([conflict, list(intentOf('requires_capture'))])
+    expect((await found.connector.authorize(authorizationOf('IDEAL'), signal)).authorization.kind).toBe(
+      'approved',
+    )
+    expect(found.calls()).toEqual(['POST /v1/checkout/sessions', 'GET /v1/payment_intents/search'])
+    const hidden = talk([conflict, list(), list()])
+    expect((await hidden.connector.authorize(authorizationOf('IDEAL'), signal)).authorization.kind).toBe(
+      'unknown',
+    )
+  })
+
+  test.each<[string, HttpAnswer, string]>([
+    ['never sent', { kind: 'unreached', reason: 'refused' }, 'unreached'],
+    ['lost', { kind: 'lost', reason: 'reset' }, 'unknown'],
+    ['an error page', answered('<html>', 502), 'unknown'],
+    ['declined', refused({ type: 'card_error', decline_code: 'do_not_honor' }, 402), 'declined'],
+  ])('an answer that is %s', async (_, answer, kind) => {
+    const { connector, requests } = talk([answer], { settings: { rawCards: 'true' } })
+    const outcome = await connector.authorize(authorizationOf('CARD', { card: testCard }), signal)
+    expect(outcome.authorization.kind).toBe(kind)
+    expect(requests).toHaveLength(1)
+  })
+})
+
+test('live goes to Stripe, test to the address of the account', async () => {
+  const live = talk([answered(intentOf('canceled'))], { environment: 'live' })
+  await live.connector.reverse?.(followUpOf('REVERSAL'), signal)
+  expect(live.requests[0]?.url).toBe('https://api.stripe.com/v1/payment_intents/pi_1/cancel')
+  const double = talk([answered(intentOf('canceled'))], { settings: { baseUrl: 'http://127.0.0.1:1234/' } })
+  await double.connector.reverse?.(followUpOf('REVERSAL'), signal)
+  expect(double.requests[0]?.url).toBe('http://127.0.0.1:1234/v1/payment_intents/pi_1/cancel')
+})
+
+test('an account may narrow what it serves', () => {
+  const { connector } = talk([], { settings: { types: 'CARD, IDEAL' } })
+  expect(connector.supports(methodOf('IDEAL'))).toBeDefined()
+  expect(connector.supports(methodOf('EPS'))).toBeUndefined()
+})
+
+describe('the customer comes back', () => {
+  const open = { ...inquiryOf('AUTHORIZATION'), ...told('cs_1'), amount: { value: 1000, currency: 'EUR' } }
+
+  test('paid', async () => {
+    const paid = sessionOf('complete', { payment_status: 'paid', payment_intent: intentOf('succeeded') })
+    const { connector, calls } = talk([answered(paid)])
+    const outcome = await connector.complete?.({ ...open, ...back, captureReference }, signal)
+    expect([outcome?.authorization.kind, outcome?.capture?.kind]).toEqual(['approved', 'approved'])
+    expect(calls()).toEqual(['GET /v1/checkout/sessions/cs_1'])
+  })
+
+  test('by the link that leaves the page: the page is ended', async () => {
+    const { connector, calls, requests } = talk([answered(sessionOf('expired'))])
+    const outcome = await connector.complete?.({ ...open, ...left }, signal)
+    expect(outcome?.authorization).toMatchObject({ kind: 'declined', detail: '0703' })
+    expect(calls()).toEqual(['POST /v1/checkout/sessions/cs_1/expire'])
+    expect(requests[0]?.headers['idempotency-key']).toBe(`${reference}-expire`)
+  })
+
+  test('by that link although it was paid in another tab', async () => {
+    const paid = sessionOf('complete', { payment_status: 'paid', payment_intent: intentOf('succeeded') })
+    const { connector } = talk([refused({ type: 'invalid_request_error' }, 400), answered(paid)])
+    const outcome = await connector.complete?.({ ...open, ...left, captureReference }, signal)
+    expect([outcome?.authorization.kind, outcome?.capture?.kind]).toEqual(['approved', 'approved'])
+  })
+
+  test('a challenge that was never passed is ended as an intent', async () => {
+    const { connector, calls } = talk([answered(intentOf('canceled', { cancellation_reason: 'abandoned' }))])
+    expect(await connector.cancelAction?.({ ...open, ...told('pi_1') }, signal)).toMatchObject({
+      kind: 'declined',
+      detail: '0703',
+    })
+    expect(calls()).toEqual(['POST /v1/payment_intents/pi_1/cancel'])
+  })
+
+  test('whether the page was ended stays unknown when the answer is lost', async () => {
+    const { connector } = talk([{ kind: 'lost', reason: 'reset' }])
+    expect((await connector.cancelAction?.(open, signal))?.kind).toBe('unknown')
+  })
+})
+
+describe('what became of it', () => {
+  const ours = intentOf('requires_capture')
+
+  test.each<[string, readonly HttpAnswer[], string]>([
+    ['search finds it', [list(ours)], 'approved'],
+    [
+      'search lags, the list shows it',
+      [list(), list(intentOf('succeeded', { metadata: {} }), ours)],
+      'approved',
+    ],
+    [
+      'search is not offered, the list shows it',
+      [refused({ type: 'invalid_request_error' }, 400), list(ours)],
+      'approved',
+    ],
+    ['neither knows it', [list(), list()], 'unreached'],
+    ['the list cannot be read', [list(), answered('<html>', 502)], 'unknown'],
+    ['nothing can be read', [{ kind: 'lost', reason: 'reset' }], 'unknown'],
+    ['the key was revoked', [refused({ type: 'invalid_request_error' }, 401)], 'unknown'],
+  ])('of an authorisation: %s', async (_, answers, kind) => {
+    const { connector } = talk(answers)
+    const inquiry = inquiryOf('AUTHORIZATION', { authorizationTransactionId: undefined })
+    expect((await connector.inquire?.(inquiry, signal))?.authorization.kind).toBe(kind)
+  })
+
+  test('the list is read page by page', async () => {
+    const first = answered({
+      object: 'list',
+      data: [intentOf('succeeded', { id: 'pi_9', metadata: {} })],
+      has_more: true,
+    })
+    const { connector, requests } = talk([list(), first, list(ours)])
+    expect((await connector.inquire?.(inquiryOf('AUTHORIZATION'), signal))?.authorization.kind).toBe(
+      'approved',
+    )
+    const url = new URL(requests[2]?.url ?? '')
+    expect(url.searchParams.get('starting_after')).toBe('pi_9')
+    expect(Number(url.searchParams.get('created[gte]'))).toBe(sentAt.getTime() / 1000 - 300)
+  })
+
+  test('a clock that runs ahead of Stripe’s searches the last day', async () => {
+    const { connector, requests } = talk([list(), list()])
+    await connector.inquire?.(
+      inquiryOf('AUTHORIZATION', { sentAt: new Date('2027-01-01T00:00:00Z') }),
+      signal,
+    )
+    const query = new URL(requests[1]?.url ?? '').searchParams
+    expect(Number(query.get('created[gte]'))).toBe(sentAt.getTime() / 1000 + 60 - 86_400)
+    expect(query.get('created[lte]')).toBeNull()
+  })
+
+  test.each<[Inquiry['operation'], Record<string, unknown>, string]>([
+    ['CAPTURE', intentOf('requires_capture', { amount_received: 700 }), 'approved'],
+    ['CAPTURE', intentOf('requires_capture', { amount_received: 300 }), 'unreached'],
+    ['CAPTURE', intentOf('requires_capture', { amount_received: 500 }), 'unknown'],
+    ['INCREMENTAL', intentOf('requires_capture', { amount: 1400 }), 'approved'],
+    ['INCREMENTAL', intentOf('requires_capture', { amount: 1000 }), 'unreached'],
+    ['REVERSAL', intentOf('canceled'), 'approved'],
+    ['REVERSAL', intentOf('requires_capture'), 'unreached'],
+  ])('of a %s by the intent %o: %s', async (operation, intent, kind) => {
+    const { connector } = talk([answered(intent)])
+    expect((await connector.inquire?.(inquiryOf(operation), signal))?.authorization.kind).toBe(kind)
+  })
+
+  test.each<[string, HttpAnswer, string]>([
+    [
+      'is in the list',
+      list({
+        id: 're_1',
+        amount: 400,
+        currency: 'eur',
+        status: 'succeeded',
+        metadata: { tollgate: reference },
+      }),
+      'approved',
+    ],
+    [
+      'is not in the list',
+      list({ id: 're_2', amount: 400, currency: 'eur', status: 'succeeded', metadata: {} }),
+      'unreached',
+    ],
+    ['may be on the next page', answered({ object: 'list', data: [], has_more: true }), 'unknown'],
+  ])('of a refund that %s', async (_, answer, kind) => {
+    const { connector } = talk([answer])
+    expect((await connector.inquire?.(inquiryOf('REFUND'), signal))?.authorization.kind).toBe(kind)
+  })
+})
+
+describe('disputes', () => {
+  const dispute = {
+    providerDisputeId: 'dp_1',
+    stage: 'CHARGEBACK',
+    status: 'OPEN',
+    amount: { value: 1000, currency: 'EUR' },
+    reasonCode: '10.4',
+    reasonGroup: 'FRAUD',
+  } as const
+  const answer = answered({
+    id: 'dp_1',
+    amount: 1000,
+    currency: 'eur',
+    status: 'under_review',
+    reason: 'fraudulent',
+  })
+  const file = { name: 'proof "1".pdf', type: 'application/pdf', content: Uint8Array.of(0x25, 0xff, 0x00) }
+
+  test('evidence is uploaded, then submitted', async () => {
+    const { connector, calls, requests } = talk([
+      answered({ id: 'file_1' }),
+      answered({ id: 'file_2' }),
+      answer,
+    ])
+    const evidence = { text: 'Delivered.', files: [file, file] }
+    expect((await connector.disputes?.submitEvidence?.(dispute, evidence, xId('d1'), signal))?.kind).toBe(
+      'approved',
+    )
+    expect(calls()).toEqual(['POST /v1/files', 'POST /v1/files', 'POST /v1/disputes/dp_1'])
+    const upload = Buffer.from(requests[0]?.body ?? '')
+    expect(upload.includes(Buffer.from(file.content))).toBe(true)
+    expect(upload.toString('latin1')).toContain('filename="proof _1_.pdf"')
+    expect(Object.fromEntries(new URLSearchParams(String(requests[2]?.body)))).toEqual({
+      'evidence[uncategorized_text]': 'Delivered.',
+      'evidence[uncategorized_file]': 'file_1',
+      'evidence[customer_communication]': 'file_2',
+      submit: 'true',
+    })
+  })
+
+  test('accepting closes the dispute', async () => {
+    const { connector, calls } = talk([answer])
+    expect((await connector.disputes?.accept?.(dispute, xId('d1'), signal))?.kind).toBe('approved')
+    expect(calls()).toEqual(['POST /v1/disputes/dp_1/close'])
+  })
+
+  test('a file that Stripe does not take is a no, and nothing is submitted', async () => {
+    const { connector, calls } = talk([
+      refused({ type: 'invalid_request_error', message: 'Too large.' }, 400),
+    ])
+    const outcome = await connector.disputes?.submitEvidence?.(dispute, { files: [file] }, xId('d1'), signal)
+    expect(outcome?.kind).toBe('declined')
+    expect(calls()).toEqual(['POST /v1/files'])
+  })
+})
+
+describe('check', () => {
+  const endpoint = {
+    url: 'https://pay.example/providers/acc_1/notices',
+    status: 'enabled',
+    enabled_events: ['*'],
+  }
+  const find = async (answers: readonly HttpAnswer[], environment: 'test' | 'live' = 'test') =>
+    (await talk(answers, { environment }).connector.check(signal))
+      .filter(({ ok }) => !ok)
+      .map(({ name, detail }) => `${name}: ${detail}`)
+
+  test('all is well', async () => {
+    expect(await find([list(intentOf('succeeded', { livemode: false })), list(endpoint)])).toEqual([])
+  })
+
+  test.each<[string, readonly HttpAnswer[], RegExp]>([
+    [
+      'a wrong key',
+      [refused({ message: 'Invalid API Key provided' }, 401)],
+      /^credentials: Stripe does not know the secret key: .*Invalid API Key/,
+    ],
+    [
+      'a revoked key',
+      [refused({ code: 'api_key_expired', message: 'Expired API Key' }, 401)],
+      /^credentials: The secret key has expired or was revoked/,
+    ],
+    [
+      'a key that may do little',
+      [refused({ message: 'no permission' }, 403)],
+      /^credentials: The secret key may not read payments/,
+    ],
+    ['nobody', [{ kind: 'unreached', reason: 'refused' }], /^credentials: Stripe could not be reached/],
+    [
+      'a key of the other mode',
+      [list(intentOf('succeeded', { livemode: true })), list(endpoint)],
+      /^mode: The key belongs to Stripe's live mode/,
+    ],
+    [
+      'another version',
+      [{ ...list(), headers: { 'stripe-version': '2020-08-27' } } as HttpAnswer, list(endpoint)],
+      /^version: .*2020-08-27/,
+    ],
+    [
+      'a version without a field',
+      [list({ id: 'pi_1', status: 'succeeded' }), list(endpoint)],
+      /^version: .*lack amount, currency/,
+    ],
+    [
+      'an endpoint without our events',
+      [list(), list({ ...endpoint, enabled_events: ['charge.captured'] })],
+      /^notices: .*does not send .*refund.failed/,
+    ],
+  ])('%s', async (_, answers, finding) => {
+    const [first] = await find(answers)
+    expect(first).toMatch(finding)
+  })
+
+  test('a missing endpoint is a fault in live, and may be forwarded otherwise in test', async () => {
+    expect(await find([list(), list()], 'live')).toEqual([
+      'notices: No enabled webhook endpoint at Stripe leads to …/providers/acc_1/notices.',
+    ])
+    expect(await find([list(), list()])).toEqual([])
+  })
+})

@@ -1,0 +1,51 @@
+/**
+ * A merchant's account at Stripe: the operations of the contract, each handed to the file that makes its calls. No call is
+ * ever made a second time in this folder.
+ */
+import type {
+  Connector,
+  ConnectorDefinition,
+  ConnectorTools,
+  ProviderAccount,
+} from '#connectors/contract-next.ts'
+import { authorize } from '#connectors/stripe/authorize.ts'
+import { checkAccount } from '#connectors/stripe/check.ts'
+import { createClient } from '#connectors/stripe/client.ts'
+import { cancelAction, complete } from '#connectors/stripe/customer-return.ts'
+import { createDisputeActions } from '#connectors/stripe/dispute-actions.ts'
+import { stripeFacts } from '#connectors/stripe/facts.ts'
+import { capture, increment, refund, reverse } from '#connectors/stripe/follow-ups.ts'
+import { lookUp } from '#connectors/stripe/look-up.ts'
+import { capabilitiesOf } from '#connectors/stripe/methods.ts'
+import { readNotice } from '#connectors/stripe/notices.ts'
+import { readSettlement } from '#connectors/stripe/translate/settlement.ts'
+
+export const stripe: ConnectorDefinition = { facts: stripeFacts, open: openStripe }
+
+function openStripe(account: ProviderAccount, { http, nowMs }: ConnectorTools): Connector {
+  const client = createClient(account, http)
+  const rawCards = account.settings.rawCards === 'true'
+  const narrowed = account.settings.types?.split(',').map(type => type.trim())
+  return {
+    facts: stripeFacts,
+    supports: method =>
+      narrowed === undefined || narrowed.includes(method.type) ? capabilitiesOf(method, rawCards) : undefined,
+    authorize: (request, signal) => authorize(request, { client, nowMs, signal, rawCards }),
+    complete: (returned, signal) => complete(returned, { client, nowMs, signal }),
+    cancelAction: (inquiry, signal) => cancelAction(inquiry, { client, nowMs, signal }),
+    capture: (request, signal) => capture(request, { client, signal }),
+    reverse: (request, signal) => reverse(request, { client, signal }),
+    refund: (request, signal) => refund(request, { client, signal }),
+    increment: (request, signal) => increment(request, { client, signal }),
+    inquire: (inquiry, signal) => lookUp(inquiry, { client, nowMs, signal }),
+    readNotice: raw =>
+      readNotice(raw, {
+        secret: account.secrets.webhookSecret?.reveal() ?? '',
+        nowMs: nowMs(),
+        live: account.environment === 'live',
+      }),
+    disputes: createDisputeActions(client),
+    readSettlement,
+    check: signal => checkAccount(account, client, signal),
+  }
+}

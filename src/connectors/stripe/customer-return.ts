@@ -1,0 +1,60 @@
+/** The customer is back from Stripe's page, or shall not go there any more. */
+import type { AuthorizationOutcome, CustomerReturn, Inquiry } from '#connectors/contract-next.ts'
+import type { StripeClient } from '#connectors/stripe/client.ts'
+import { fetchIntent, fetchSession, lookUp } from '#connectors/stripe/look-up.ts'
+import { cancelledByCustomer } from '#connectors/stripe/translate/declines.ts'
+import { readIntent } from '#connectors/stripe/translate/intents.ts'
+import { both, declined, readAnswer, unknown } from '#connectors/stripe/translate/outcomes.ts'
+import { leftKey, readSession } from '#connectors/stripe/translate/sessions.ts'
+import { idAt, textAt } from '#connectors/stripe/translate/wire.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+
+interface ReturnTools {
+  readonly client: StripeClient
+  readonly nowMs: () => number
+  readonly signal: AbortSignal
+}
+
+/** Who left the page by its own link has said no; the page is ended, so that it cannot be paid behind our back. */
+export async function complete(returned: CustomerReturn, tools: ReturnTools): Promise<AuthorizationOutcome> {
+  if (returned.query[leftKey] === undefined) return lookUp(returned, tools)
+  const ended = await cancelAction(returned, tools)
+  return ended.kind === 'approved' || ended.kind === 'pending' ? lookUp(returned, tools) : both(ended)
+}
+
+/** `declined`: it cannot be paid any more. `approved` or `pending`: it has been paid already, or is being paid. */
+export async function cancelAction(inquiry: Inquiry, tools: ReturnTools): Promise<Outcome> {
+  const id = inquiry.provider?.transactionId
+  if (id?.startsWith('cs_')) return endSession(id, inquiry, tools)
+  if (id?.startsWith('pi_')) return endIntent(id, inquiry, tools)
+  return unknown
+}
+
+async function endSession(id: string, inquiry: Inquiry, tools: ReturnTools): Promise<Outcome> {
+  const path = `/v1/checkout/sessions/${encodeURIComponent(id)}/expire`
+  const key = `${inquiry.reference}-expire`
+  const reading = readAnswer(await tools.client.post(path, { form: {}, key }, tools.signal))
+  if (reading.kind === 'none') return reading.outcome
+  if (reading.kind === 'object' && textAt(reading.object, 'status') === 'expired') {
+    return declined(inquiry, cancelledByCustomer, 'The page was ended.', id)
+  }
+  // Stripe expires open sessions only: this one has been completed, or has expired by itself.
+  const session = await fetchSession(id, tools)
+  if (session === undefined) return unknown
+  const { authorization } = readSession(session, inquiry)
+  if (authorization.kind !== 'action') return authorization
+  // A voucher or transfer that was shown on the page: the intent is what can still be paid.
+  const intentId = idAt(session, 'payment_intent')
+  return intentId === undefined ? unknown : endIntent(intentId, inquiry, tools)
+}
+
+async function endIntent(id: string, inquiry: Inquiry, tools: ReturnTools): Promise<Outcome> {
+  const path = `/v1/payment_intents/${encodeURIComponent(id)}/cancel`
+  const call = { form: { cancellation_reason: 'abandoned' }, key: `${inquiry.reference}-cancel` }
+  const reading = readAnswer(await tools.client.post(path, call, tools.signal))
+  if (reading.kind === 'none') return reading.outcome
+  const intent = reading.kind === 'object' ? reading.object : await fetchIntent(id, tools)
+  if (intent === undefined) return unknown
+  const { authorization } = readIntent(intent, inquiry)
+  return authorization.kind === 'action' ? unknown : authorization
+}

@@ -1,0 +1,79 @@
+/** What holds for Stripe before any account exists: its hosts, settings, secrets, methods, amounts and time limits. */
+import type { ConnectorFacts } from '#connectors/contract-next.ts'
+import { labels, stripeCode } from '#connectors/stripe/methods.ts'
+import { exponent } from '#connectors/stripe/translate/amounts.ts'
+import type { OperationType } from '#lifecycle/payment.ts'
+import type { Method } from '#methods/rows.ts'
+
+/**
+ * The newest version in which `payment_method_types` chooses the method of an intent and a session; the next one replaces
+ * it. Pinned with every call, so that an upgrade of the account changes nothing here.
+ */
+export const apiVersion = '2026-08-26.dahlia'
+
+export const liveOrigin = 'https://api.stripe.com'
+/** Stripe takes files at a host of their own. */
+export const liveFilesOrigin = 'https://files.stripe.com'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+
+/** How long Stripe may leave a payment undecided, by the family of the method. */
+const pendingDays: Readonly<Record<string, number>> = {
+  // A card waits for its cardholder only: a session lives 24 hours.
+  card: 2,
+  // SEPA debits succeed or fail within 14 working days.
+  direct_debit: 21,
+  // Vouchers can be given up to 60 days, transfers come when they come.
+  voucher: 61,
+  bank_transfer: 61,
+}
+
+/** A refund may wait for the merchant's balance or for the customer's bank details. */
+const refundPendingDays = 45
+
+export const stripeFacts: ConnectorFacts = {
+  name: 'stripe',
+  liveHosts: ['api.stripe.com', 'files.stripe.com'],
+  settings: {
+    rawCards: {
+      default: 'false',
+      check: value =>
+        value === 'true' || value === 'false'
+          ? undefined
+          : `rawCards is "${value}"; allowed are true and false`,
+      description:
+        'true: card numbers that we hold are sent to Stripe, which has to allow it. false: cards go through Stripe’s page.',
+    },
+  },
+  secrets: {
+    secretKey: {
+      required: true,
+      check: value =>
+        /^(sk|rk)_[A-Za-z0-9_]+$/.test(value) ? undefined : 'secretKey has to begin with sk_ or rk_',
+      description: 'The secret or restricted key of the Stripe account.',
+    },
+    webhookSecret: {
+      required: true,
+      check: value => (/^whsec_\S+$/.test(value) ? undefined : 'webhookSecret has to begin with whsec_'),
+      description: 'The signing secret of the webhook endpoint that leads to this account’s notice address.',
+    },
+  },
+  serves: type => stripeCode(type) !== undefined,
+  label: type => labels[type],
+  exponent,
+  // Stripe's own minimum depends on the currency that the account settles in, so Stripe judges it; it takes no zero.
+  minimum: () => 1,
+  lostAnswer: {
+    noticeWithinMs: 0,
+    // The list by time shows an intent at once; five minutes cover a request that is still under way.
+    lookUpSettledMs: 5 * minuteMs,
+    // Keys live at least 24 hours.
+    repeatWithinMs: 23 * hourMs,
+    undo: false,
+  },
+  timeoutMs: 20_000,
+  pendingMs: ({ family }: Method, operation: OperationType) =>
+    (operation === 'REFUND' ? refundPendingDays : (pendingDays[family] ?? 3)) * dayMs,
+}

@@ -1,0 +1,71 @@
+/** What follows an approval: capture, increment, reversal, refund. Each is one call under the key of its operation. */
+import type { FollowUpRequest, HttpAnswer } from '#connectors/contract-next.ts'
+import type { StripeClient } from '#connectors/stripe/client.ts'
+import { stripeCode } from '#connectors/stripe/methods.ts'
+import { toStripeAmount } from '#connectors/stripe/translate/amounts.ts'
+import { notPermitted } from '#connectors/stripe/translate/declines.ts'
+import { readRelease, readTotal, toCapture } from '#connectors/stripe/translate/intents.ts'
+import { declined, readAnswer, readRefusal } from '#connectors/stripe/translate/outcomes.ts'
+import { readRefund, toRefund } from '#connectors/stripe/translate/refunds.ts'
+import type { Wire } from '#connectors/stripe/translate/wire.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+
+interface FollowUpTools {
+  readonly client: StripeClient
+  readonly signal: AbortSignal
+}
+
+const pathOf = (intentId: string, action: string): string =>
+  `/v1/payment_intents/${encodeURIComponent(intentId)}/${action}`
+
+/** An approval without an intent of Stripe's cannot have come from here, so there is nothing to follow up. */
+const notOurs = (request: FollowUpRequest): Outcome =>
+  declined(request, notPermitted, 'The payment has no payment intent at Stripe.')
+
+function intentOf({ authorizationTransactionId: id }: FollowUpRequest): string | undefined {
+  return id?.startsWith('pi_') ? id : undefined
+}
+
+function outcomeOf(answer: HttpAnswer, request: FollowUpRequest, read: (object: Wire) => Outcome): Outcome {
+  const reading = readAnswer(answer)
+  if (reading.kind === 'object') return read(reading.object)
+  return reading.kind === 'refused' ? readRefusal(reading, request) : reading.outcome
+}
+
+export async function capture(request: FollowUpRequest, tools: FollowUpTools): Promise<Outcome> {
+  const id = intentOf(request)
+  const amount = toStripeAmount(request.amount)
+  const code = stripeCode(request.payment.method.type)
+  if (id === undefined || amount === undefined || code === undefined) return notOurs(request)
+  const call = { form: toCapture(request, code, amount), key: request.reference }
+  const answer = await tools.client.post(pathOf(id, 'capture'), call, tools.signal)
+  return outcomeOf(answer, request, intent => readTotal(intent, request, { name: 'amount_received', id }))
+}
+
+/** Ours is what comes on top; Stripe wants the new total. */
+export async function increment(request: FollowUpRequest, tools: FollowUpTools): Promise<Outcome> {
+  const id = intentOf(request)
+  const amount = toStripeAmount({ value: request.newTotal, currency: request.amount.currency })
+  if (id === undefined || amount === undefined) return notOurs(request)
+  const call = { form: { amount, expand: ['latest_charge'] }, key: request.reference }
+  const answer = await tools.client.post(pathOf(id, 'increment_authorization'), call, tools.signal)
+  return outcomeOf(answer, request, intent => readTotal(intent, request, { name: 'amount', id }))
+}
+
+/** Releases the whole rest: Stripe cannot give back a part of it. */
+export async function reverse(request: FollowUpRequest, tools: FollowUpTools): Promise<Outcome> {
+  const id = intentOf(request)
+  if (id === undefined) return notOurs(request)
+  const call = { form: { expand: ['latest_charge'] }, key: request.reference }
+  const answer = await tools.client.post(pathOf(id, 'cancel'), call, tools.signal)
+  return outcomeOf(answer, request, intent => readRelease(intent, request, id))
+}
+
+export async function refund(request: FollowUpRequest, tools: FollowUpTools): Promise<Outcome> {
+  const id = intentOf(request)
+  const amount = toStripeAmount(request.amount)
+  if (id === undefined || amount === undefined) return notOurs(request)
+  const call = { form: toRefund(request, id, amount), key: request.reference }
+  const answer = await tools.client.post('/v1/refunds', call, tools.signal)
+  return outcomeOf(answer, request, object => readRefund(object, request))
+}

@@ -1,0 +1,189 @@
+/**
+ * What became of a request whose answer was lost. Stripe's search knows our reference but may lag by minutes, so the list by
+ * time, which shows an object at once, has the last word. Finding nothing there means that nothing arrived.
+ */
+import type { AuthorizationOutcome, Inquiry } from '#connectors/contract-next.ts'
+import type { StripeClient } from '#connectors/stripe/client.ts'
+import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
+import { readIntent, readRelease } from '#connectors/stripe/translate/intents.ts'
+import { type Asked, both, readAnswer, unknown, unreached } from '#connectors/stripe/translate/outcomes.ts'
+import { readRefund } from '#connectors/stripe/translate/refunds.ts'
+import { readSession } from '#connectors/stripe/translate/sessions.ts'
+import {
+  idAt,
+  listAt,
+  numberAt,
+  referenceAt,
+  referenceKey,
+  textAt,
+  type Wire,
+} from '#connectors/stripe/translate/wire.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+
+interface LookUp {
+  readonly client: StripeClient
+  readonly nowMs: () => number
+  readonly signal: AbortSignal
+}
+
+const pageSize = 100
+/** 20 pages of 100: more payments than one account makes in the window. Beyond that nothing is proved. */
+const pagesMax = 20
+/** Stripe's clock and ours may differ by this much. */
+const skewSeconds = 300
+const daySeconds = 86_400
+/** A request arrives within its time limit; an hour covers a queue on the way. */
+const windowSeconds = 3_600
+
+const askedBy = ({ reference, amount, captureReference }: Inquiry): Asked => ({
+  reference,
+  amount,
+  captureReference,
+})
+
+export async function lookUp(inquiry: Inquiry, tools: LookUp): Promise<AuthorizationOutcome> {
+  switch (inquiry.operation) {
+    case 'CAPTURE':
+      return both(await lookUpTotal(inquiry, 'amount_received', tools))
+    case 'INCREMENTAL':
+      return both(await lookUpTotal(inquiry, 'amount', tools))
+    case 'REVERSAL':
+      return both(await lookUpRelease(inquiry, tools))
+    case 'REFUND':
+      return both(await lookUpRefund(inquiry, tools))
+    default:
+      return lookUpAuthorization(inquiry, tools)
+  }
+}
+
+async function lookUpAuthorization(inquiry: Inquiry, tools: LookUp): Promise<AuthorizationOutcome> {
+  const id = inquiry.provider?.transactionId
+  const asked = askedBy(inquiry)
+  if (id?.startsWith('cs_')) {
+    const session = await fetchSession(id, tools)
+    return session === undefined ? both(unknown) : readSession(session, asked)
+  }
+  if (id?.startsWith('pi_')) {
+    const intent = await fetchIntent(id, tools)
+    return intent === undefined ? both(unknown) : readIntent(intent, asked)
+  }
+  const found = await findIntent(inquiry, tools)
+  if (found === 'nothing') return both(unreached)
+  return found === undefined ? both(unknown) : readIntent(found, asked)
+}
+
+export async function fetchSession(id: string, { client, signal }: LookUp): Promise<Wire | undefined> {
+  const path = `/v1/checkout/sessions/${encodeURIComponent(id)}`
+  return objectOf(await client.get(path, { expand: ['payment_intent.latest_charge'] }, signal))
+}
+
+export async function fetchIntent(id: string, { client, signal }: LookUp): Promise<Wire | undefined> {
+  const path = `/v1/payment_intents/${encodeURIComponent(id)}`
+  return objectOf(await client.get(path, { expand: ['latest_charge'] }, signal))
+}
+
+function objectOf(answer: Parameters<typeof readAnswer>[0]): Wire | undefined {
+  const reading = readAnswer(answer)
+  return reading.kind === 'object' ? reading.object : undefined
+}
+
+/** `nothing`: proved. Undefined: could not be found out. */
+async function findIntent(inquiry: Inquiry, tools: LookUp): Promise<Wire | 'nothing' | undefined> {
+  const { client, signal } = tools
+  const query = `metadata['${referenceKey}']:'${inquiry.reference}'`
+  const search = objectOf(
+    await client.get(
+      '/v1/payment_intents/search',
+      { query, limit: 10, expand: ['data.latest_charge'] },
+      signal,
+    ),
+  )
+  const hit = listAt(search, 'data').find(intent => referenceAt(intent) === inquiry.reference)
+  if (hit !== undefined) return hit
+  return findInList('/v1/payment_intents', inquiry, tools, windowOf(inquiry, tools))
+}
+
+/** A merchant's test clock may run ahead of Stripe's: then the last day is searched. */
+function windowOf({ sentAt }: Inquiry, { nowMs }: LookUp): { gte: number; lte?: number } {
+  const sent = Math.floor(sentAt.getTime() / 1000)
+  const now = Math.floor(nowMs() / 1000)
+  if (sent > now + skewSeconds) return { gte: now - daySeconds }
+  return { gte: sent - skewSeconds, lte: sent + windowSeconds }
+}
+
+async function findInList(
+  path: string,
+  inquiry: Inquiry,
+  { client, signal }: LookUp,
+  created: { gte: number; lte?: number },
+): Promise<Wire | 'nothing' | undefined> {
+  let after: string | undefined
+  for (let page = 0; page < pagesMax; page++) {
+    const list = objectOf(
+      await client.get(
+        path,
+        {
+          created: { gte: created.gte, lte: created.lte },
+          limit: pageSize,
+          starting_after: after,
+          expand: ['data.latest_charge'],
+        },
+        signal,
+      ),
+    )
+    if (list === undefined || !Array.isArray(list.data)) return undefined
+    const data = listAt(list, 'data')
+    const hit = data.find(object => referenceAt(object) === inquiry.reference)
+    if (hit !== undefined) return hit
+    after = textAt(data.at(-1), 'id')
+    if (list.has_more !== true || after === undefined) return 'nothing'
+  }
+  return undefined
+}
+
+/** Captures and increments show in a total of the intent: it has grown by the amount, or it has not. */
+async function lookUpTotal(
+  inquiry: Inquiry,
+  name: 'amount' | 'amount_received',
+  tools: LookUp,
+): Promise<Outcome> {
+  const { reference, amount, payment, authorizationTransactionId: id } = inquiry
+  const intent = id === undefined ? undefined : await fetchIntent(id, tools)
+  const total = fromStripeAmount(numberAt(intent, name), textAt(intent, 'currency'))
+  if (intent === undefined || total === undefined || total.currency !== amount.currency) return unknown
+  const before = name === 'amount' ? payment.authorizedValue : payment.capturedValue
+  if (total.value === before) return unreached
+  if (total.value !== before + amount.value) return unknown
+  const charge = name === 'amount_received' ? idAt(intent, 'latest_charge') : undefined
+  return {
+    kind: 'approved',
+    provider: { echo: { reference, amount }, transactionId: charge ?? id, responseCode: '00' },
+  }
+}
+
+async function lookUpRelease(inquiry: Inquiry, tools: LookUp): Promise<Outcome> {
+  const { authorizationTransactionId: id } = inquiry
+  const intent = id === undefined ? undefined : await fetchIntent(id, tools)
+  if (intent === undefined || id === undefined) return unknown
+  if (textAt(intent, 'status') === 'requires_capture') return unreached
+  return readRelease(intent, askedBy(inquiry), id)
+}
+
+async function lookUpRefund(inquiry: Inquiry, tools: LookUp): Promise<Outcome> {
+  const { authorizationTransactionId: intentId, provider, reference } = inquiry
+  const { client, signal } = tools
+  const asked = askedBy(inquiry)
+  const id = provider?.transactionId
+  if (id?.startsWith('re_') || id?.startsWith('pyr_')) {
+    const refund = objectOf(await client.get(`/v1/refunds/${encodeURIComponent(id)}`, {}, signal))
+    return refund === undefined ? unknown : readRefund(refund, asked)
+  }
+  if (intentId === undefined) return unknown
+  const list = objectOf(
+    await client.get('/v1/refunds', { payment_intent: intentId, limit: pageSize }, signal),
+  )
+  if (list === undefined || !Array.isArray(list.data)) return unknown
+  const hit = listAt(list, 'data').find(refund => referenceAt(refund) === reference)
+  if (hit !== undefined) return readRefund(hit, asked)
+  return list.has_more === true ? unknown : unreached
+}

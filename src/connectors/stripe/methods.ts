@@ -1,0 +1,157 @@
+/**
+ * Which of our methods Stripe serves, under which of its codes, and what can be done with a payment of each. The codes are
+ * those of Stripe's list of payment method types; the capabilities follow from what that list says about each code.
+ */
+import type { Capabilities } from '#connectors/contract-next.ts'
+import type { Method } from '#methods/rows.ts'
+
+/** Our type to Stripe's code, a line for each family. */
+const codes: Readonly<Record<string, string>> = {
+  ...all(
+    'card',
+    'CARD VISA MASTERCARD AMERICANEXPRESS MAESTRO DINERSCLUB DISCOVER JCB UNIONPAY CARTESBANCAIRES',
+  ),
+  BCCARD: 'kr_card',
+  DIRECTDEBIT: 'sepa_debit',
+  ACHDIRECTDEBIT: 'us_bank_account',
+  BACSDIRECTDEBIT: 'bacs_debit',
+  BECSAUSTRALIA: 'au_becs_debit',
+  BECSNEWZEALAND: 'nz_bank_account',
+  PREAUTHORIZEDDEBIT: 'acss_debit',
+  PAYTO: 'payto',
+  PROVIDERK: 'klarna',
+  PROVIDERP: 'paypal',
+  // Apple Pay is a card in a wallet: Stripe's page offers it wherever it takes cards.
+  PROVIDERM: 'card',
+  PROVIDERZ: 'amazon_pay',
+  IDEAL: 'ideal',
+  BANCONTACT: 'bancontact',
+  EPS: 'eps',
+  PRZELEWY24: 'p24',
+  BLIK: 'blik',
+  FPX: 'fpx',
+  KNET: 'knet',
+  NETBANKINGINDIA: 'netbanking',
+  TRUELAYER: 'pay_by_bank',
+  TWINT: 'twint',
+  ALIPAY: 'alipay',
+  WECHATPAY: 'wechat_pay',
+  WERO: 'wero',
+  CASHAPPPAY: 'cashapp',
+  REVOLUTPAY: 'revolut_pay',
+  SATISPAY: 'satispay',
+  SAMSUNGPAY: 'samsung_pay',
+  CLICKTOPAY: 'click_to_pay',
+  GRABPAY: 'grabpay',
+  GCASH: 'gcash',
+  GOPAY: 'gopay',
+  TOUCHNGO: 'touch_n_go',
+  TRUEMONEY: 'truemoney',
+  KAKAOPAY: 'kakao_pay',
+  NAVERPAY: 'naver_pay',
+  PAYCO: 'payco',
+  PAYPAY: 'paypay',
+  MOMOVIETNAM: 'momo',
+  LINK: 'link',
+  SHOPPAY: 'shop_pay',
+  SHOPEEPAY: 'shopeepay',
+  OCTOPUS: 'octopus',
+  BIZUM: 'bizum',
+  MBWAY: 'mb_way',
+  MOBILEPAY: 'mobilepay',
+  VIPPS: 'vipps',
+  SWISH: 'swish',
+  MULTIBANCO: 'multibanco',
+  BOLETO: 'boleto',
+  OXXO: 'oxxo',
+  KONBINI: 'konbini',
+  SEVENELEVENJAPAN: 'konbini',
+  PIX: 'pix',
+  UPI: 'upi',
+  PAYNOW: 'paynow',
+  PROMPTPAY: 'promptpay',
+  DUITNOWQR: 'duitnow',
+  QRIS: 'qris',
+  SEPACREDITTRANSFER: 'customer_balance',
+  AFFIRM: 'affirm',
+  AFTERPAY: 'afterpay_clearpay',
+  CLEARPAY: 'afterpay_clearpay',
+  ALMA: 'alma',
+  SCALAPAY: 'scalapay',
+  SEQURA: 'sequra',
+  SUNBIT: 'sunbit',
+  TAMARA: 'tamara',
+  ZIP: 'zip',
+  BILLIE: 'billie',
+  MONDU: 'mondu',
+  EDENREDBELGIUM: 'edenred',
+  STOREGIFTCARD: 'gift_card',
+  USDC: 'crypto',
+}
+
+function all(code: string, types: string): Record<string, string> {
+  return Object.fromEntries(types.split(' ').map(type => [type, code]))
+}
+
+export const cardCode = 'card'
+export const sepaDebitCode = 'sepa_debit'
+export const bankTransferCode = 'customer_balance'
+
+/** Undefined: Stripe does not serve the type. */
+export const stripeCode = (type: string): string | undefined =>
+  Object.hasOwn(codes, type) ? codes[type] : undefined
+
+export const servedTypes: readonly string[] = Object.keys(codes)
+
+/** What customers read where the account gives no name of its own. */
+export const labels: Readonly<Record<string, string>> = {
+  PROVIDERK: 'Klarna',
+  PROVIDERP: 'PayPal',
+  PROVIDERM: 'Apple Pay',
+  PROVIDERZ: 'Amazon Pay',
+}
+
+const setOf = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/))
+
+/** Codes that can be authorised first and captured later: those whose options know `capture_method: manual`. */
+const capturedLater = setOf(`
+  card affirm afterpay_clearpay alma amazon_pay billie cashapp kakao_pay klarna kr_card link mobilepay naver_pay payco
+  paypal revolut_pay samsung_pay satispay scalapay sequra sunbit
+`)
+
+/** Codes whose money cannot be sent back through Stripe. */
+const notRefundable = setOf('boleto oxxo')
+
+/** Codes that may be charged again without the customer: those whose options know `setup_future_usage: off_session`. */
+const reusable = setOf(`
+  card acss_debit amazon_pay au_becs_debit bacs_debit bancontact blik cashapp ideal kakao_pay klarna kr_card link
+  naver_pay nz_bank_account paypal payto revolut_pay satispay sepa_debit twint upi us_bank_account
+`)
+
+/** Debits: what Stripe calls a dispute is the bank sending the money back. */
+const debits = setOf('sepa_debit us_bank_account bacs_debit au_becs_debit nz_bank_account acss_debit payto')
+
+export const canCaptureLater = (code: string): boolean => capturedLater.has(code)
+export const isDebit = (code: string): boolean => debits.has(code)
+export const isReusable = (code: string): boolean => reusable.has(code)
+
+export function capabilitiesOf(method: Method, rawCards: boolean): Capabilities | undefined {
+  const code = stripeCode(method.type)
+  if (code === undefined) return undefined
+  const card = code === cardCode
+  const refundable = !notRefundable.has(code)
+  return {
+    // A wallet's payload is no card number, and Stripe takes it on its own page only.
+    rawCards: rawCards && card && method.family === 'card',
+    capture: card ? 'several' : capturedLater.has(code) ? 'one' : 'none',
+    partialCaptureReleasesRest: !card,
+    // Stripe cancels the whole rest or nothing.
+    partialReversal: false,
+    reversal: capturedLater.has(code),
+    refund: refundable,
+    partialRefund: refundable,
+    increment: card,
+    credit: false,
+    storedCredentials: reusable.has(code),
+  }
+}

@@ -1,0 +1,378 @@
+/** Notices, signed by Stripe's own library: what each event says, and that nothing else gets through. */
+import Stripe from 'stripe'
+import { expect, test } from 'vitest'
+import type { Notice, NoticeFact } from '#connectors/contract-next.ts'
+import {
+  captureReference,
+  intentOf,
+  reference,
+  sessionOf,
+  xId,
+} from '#connectors/stripe/examples.test-support.ts'
+import { readNotice } from '#connectors/stripe/notices.ts'
+
+const secret = 'whsec_test_secret'
+const nowMs = 1_790_000_000_000
+const library = new Stripe('sk_test_none')
+
+const sign = (payload: string, timestamp = nowMs / 1000, key = secret): string =>
+  library.webhooks.generateTestHeaderString({ payload, secret: key, timestamp })
+
+const receive = (payload: string, header: string | undefined): Notice =>
+  readNotice(
+    {
+      headers: header === undefined ? {} : { 'stripe-signature': header },
+      body: Buffer.from(payload),
+      query: {},
+    },
+    { secret, nowMs, live: false },
+  )
+
+interface EventParts {
+  readonly previous_attributes?: Record<string, unknown>
+  readonly request?: Record<string, unknown>
+  readonly livemode?: boolean
+}
+
+function payloadOf(type: string, object: unknown, parts: EventParts = {}): string {
+  const { previous_attributes, request, livemode = false } = parts
+  const data = { object, ...(previous_attributes ? { previous_attributes } : {}) }
+  return JSON.stringify({
+    id: 'evt_1',
+    object: 'event',
+    type,
+    created: 1_789_999_999,
+    livemode,
+    request,
+    data,
+  })
+}
+
+function factOf(type: string, object: unknown, parts?: EventParts): NoticeFact | undefined {
+  const payload = payloadOf(type, object, parts)
+  const notice = receive(payload, sign(payload))
+  return notice.verdict === 'genuine' ? notice.items[0]?.fact : undefined
+}
+
+test('a signed notice is one item under the key of its event', () => {
+  const payload = payloadOf('payment_intent.processing', intentOf('processing'))
+  expect(library.webhooks.constructEvent(payload, sign(payload), secret, 600, undefined, nowMs).id).toBe(
+    'evt_1',
+  )
+  expect(receive(payload, sign(payload))).toMatchObject({
+    verdict: 'genuine',
+    items: [{ key: 'evt_1', occurredAt: new Date(1_789_999_999_000) }],
+    answer: { status: 200 },
+  })
+})
+
+const genuine = payloadOf('payment_intent.succeeded', intentOf('succeeded'))
+
+test.each([
+  ['without a signature', genuine, undefined],
+  ['with an empty signature', genuine, ''],
+  ['with the secret of another endpoint', genuine, sign(genuine, nowMs / 1000, 'whsec_other')],
+  ['with another body', genuine.replace('1000', '9000'), sign(genuine)],
+  ['with another time', genuine, sign(genuine).replace(/^t=\d+/, `t=${nowMs / 1000 - 1}`)],
+  ['recorded six minutes ago', genuine, sign(genuine, nowMs / 1000 - 360)],
+  ['from the future', genuine, sign(genuine, nowMs / 1000 + 360)],
+  ['signed in an older scheme only', genuine, sign(genuine).replace('v1=', 'v0=')],
+  ['with half a signature', genuine, sign(genuine).slice(0, -2)],
+  ['that is signed, but no event', '{"hello":1}', sign('{"hello":1}')],
+  ['that is signed, but cut off', genuine.slice(0, 50), sign(genuine.slice(0, 50))],
+])('a notice %s is forged', (_, payload, header) => {
+  expect(receive(payload, header).verdict).toBe('forged')
+})
+
+test('while the secret is being changed one of two signatures is enough', () => {
+  const other = sign(genuine, nowMs / 1000, 'whsec_new').replace(/^t=\d+,/, '')
+  expect(receive(genuine, `${sign(genuine)},${other}`).verdict).toBe('genuine')
+})
+
+const amount = { value: 1000, currency: 'EUR' }
+const both = { metadata: { tollgate: reference, tollgate_capture: captureReference } }
+
+test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]>([
+  [
+    'a payment that captured at once',
+    'payment_intent.succeeded',
+    intentOf('succeeded', both),
+    undefined,
+    {
+      kind: 'outcome',
+      operation: 'AUTHORIZATION',
+      subject: { reference, transactionId: 'pi_1' },
+      amount,
+      outcome: { kind: 'approved', provider: { echo: { reference, amount }, transactionId: 'pi_1' } },
+      capture: {
+        kind: 'approved',
+        provider: { echo: { reference: captureReference, amount }, transactionId: 'ch_1' },
+      },
+    },
+  ],
+  [
+    'an approval that waits for its capture',
+    'payment_intent.amount_capturable_updated',
+    intentOf('requires_capture', { capture_method: 'manual' }),
+    undefined,
+    { kind: 'outcome', operation: 'AUTHORIZATION', subject: { reference, transactionId: 'pi_1' }, amount },
+  ],
+  [
+    'an increment',
+    'payment_intent.amount_capturable_updated',
+    intentOf('requires_capture', { amount: 1500, capture_method: 'manual' }),
+    { previous_attributes: { amount: 1000 }, request: { idempotency_key: xId('e1') } },
+    {
+      kind: 'outcome',
+      operation: 'INCREMENTAL',
+      subject: { reference: xId('e1'), transactionId: 'pi_1', paymentTransactionId: 'pi_1' },
+      amount: { value: 500, currency: 'EUR' },
+    },
+  ],
+  [
+    'a debit under way',
+    'payment_intent.processing',
+    intentOf('processing'),
+    undefined,
+    {
+      kind: 'outcome',
+      operation: 'AUTHORIZATION',
+      outcome: { kind: 'pending', provider: { echo: { reference, amount }, transactionId: 'pi_1' } },
+    },
+  ],
+  [
+    'a card that failed',
+    'payment_intent.payment_failed',
+    intentOf('requires_payment_method', {
+      last_payment_error: { code: 'card_declined', decline_code: 'insufficient_funds' },
+    }),
+    undefined,
+    { kind: 'outcome', operation: 'AUTHORIZATION', outcome: { kind: 'declined', detail: '0351' } as never },
+  ],
+  [
+    'a payment that was paid on the page',
+    'checkout.session.completed',
+    sessionOf('complete', { payment_status: 'paid', payment_intent: 'pi_1', ...both }),
+    undefined,
+    {
+      kind: 'outcome',
+      operation: 'AUTHORIZATION',
+      subject: { reference, transactionId: 'cs_test_1' },
+      outcome: { kind: 'approved', provider: { transactionId: 'pi_1' } } as never,
+      capture: { kind: 'approved', provider: { echo: { reference: captureReference, amount } } } as never,
+    },
+  ],
+  [
+    'a page that expired',
+    'checkout.session.expired',
+    sessionOf('expired'),
+    undefined,
+    { kind: 'outcome', outcome: { kind: 'declined', detail: '0402' } as never },
+  ],
+  [
+    'a debit of the page that failed',
+    'checkout.session.async_payment_failed',
+    sessionOf('complete'),
+    undefined,
+    { kind: 'outcome', outcome: { kind: 'declined', detail: '0305' } as never },
+  ],
+  [
+    'a capture of ours',
+    'charge.captured',
+    { id: 'ch_1', payment_intent: 'pi_1', amount_captured: 700, currency: 'eur' },
+    { previous_attributes: { amount_captured: 300 }, request: { idempotency_key: captureReference } },
+    {
+      kind: 'outcome',
+      operation: 'CAPTURE',
+      subject: { reference: captureReference, transactionId: 'ch_1', paymentTransactionId: 'pi_1' },
+      amount: { value: 400, currency: 'EUR' },
+    },
+  ],
+  [
+    'a capture that somebody made in the dashboard',
+    'charge.captured',
+    { id: 'ch_1', payment_intent: 'pi_1', amount_captured: 1000, currency: 'eur' },
+    { request: { idempotency_key: null } },
+    {
+      kind: 'outcome',
+      operation: 'CAPTURE',
+      subject: { transactionId: 'ch_1', paymentTransactionId: 'pi_1' },
+      amount,
+    },
+  ],
+  [
+    'an authorisation that was released',
+    'payment_intent.canceled',
+    intentOf('canceled', { cancellation_reason: 'automatic' }),
+    undefined,
+    {
+      kind: 'outcome',
+      operation: 'REVERSAL',
+      subject: { transactionId: 'pi_1', paymentTransactionId: 'pi_1' },
+      amount,
+    },
+  ],
+  [
+    'a payment that was cancelled before it was approved',
+    'payment_intent.canceled',
+    intentOf('canceled', { cancellation_reason: 'abandoned', latest_charge: null }),
+    undefined,
+    { kind: 'outcome', operation: 'AUTHORIZATION', outcome: { kind: 'declined', detail: '0703' } as never },
+  ],
+  [
+    'a refund of ours',
+    'refund.updated',
+    {
+      id: 're_1',
+      payment_intent: 'pi_1',
+      amount: 1000,
+      currency: 'eur',
+      status: 'succeeded',
+      metadata: { tollgate: reference },
+    },
+    { previous_attributes: { status: 'pending' } },
+    {
+      kind: 'outcome',
+      operation: 'REFUND',
+      subject: { reference, transactionId: 're_1', paymentTransactionId: 'pi_1' },
+      amount,
+    },
+  ],
+  [
+    'a refund that failed after all',
+    'refund.failed',
+    {
+      id: 're_1',
+      payment_intent: 'pi_1',
+      amount: 1000,
+      currency: 'eur',
+      status: 'failed',
+      failure_reason: 'expired_or_canceled_card',
+      metadata: { tollgate: reference },
+    },
+    { previous_attributes: { status: 'succeeded' } },
+    { kind: 'takenBack', operation: 'REFUND', detail: '0354' },
+  ],
+  [
+    'a refund that never succeeded',
+    'refund.failed',
+    {
+      id: 're_1',
+      payment_intent: 'pi_1',
+      amount: 1000,
+      currency: 'eur',
+      status: 'failed',
+      metadata: { tollgate: reference },
+    },
+    { previous_attributes: { status: 'pending' } },
+    { kind: 'outcome', operation: 'REFUND', outcome: { kind: 'declined' } as never },
+  ],
+  [
+    'a dispute',
+    'charge.dispute.created',
+    {
+      id: 'dp_1',
+      charge: 'ch_1',
+      payment_intent: 'pi_1',
+      amount: 1000,
+      currency: 'eur',
+      status: 'needs_response',
+      reason: 'fraudulent',
+      network_reason_code: '10.4',
+      evidence_details: { due_by: 1_800_000_000 },
+    },
+    undefined,
+    {
+      kind: 'dispute',
+      subject: { transactionId: 'ch_1', paymentTransactionId: 'pi_1' },
+      dispute: {
+        providerDisputeId: 'dp_1',
+        stage: 'CHARGEBACK',
+        status: 'OPEN',
+        amount,
+        reasonCode: '10.4',
+        reasonGroup: 'FRAUD',
+        evidenceDueBy: new Date(1_800_000_000_000),
+      },
+    },
+  ],
+  [
+    'a debit that the bank sent back',
+    'charge.dispute.created',
+    {
+      id: 'du_1',
+      charge: 'py_1',
+      payment_intent: 'pi_1',
+      amount: 1000,
+      currency: 'eur',
+      status: 'lost',
+      reason: 'insufficient_funds',
+    },
+    undefined,
+    {
+      kind: 'return',
+      subject: { transactionId: 'py_1', paymentTransactionId: 'pi_1' },
+      amount,
+      detail: '0351',
+      transactionId: 'du_1',
+    },
+  ],
+  [
+    'a report',
+    'reporting.report_run.succeeded',
+    {
+      id: 'frr_1',
+      report_type: 'balance_change_from_activity.itemized.3',
+      result: { url: 'https://files.stripe.com/v1/files/file_1/contents' },
+    },
+    undefined,
+    { kind: 'report', name: 'balance_change_from_activity.itemized.3' },
+  ],
+])('%s', (_, type, object, parts, expected) => {
+  expect(factOf(type, object, parts)).toMatchObject(expected)
+})
+
+test.each<[string, string, unknown, EventParts?]>([
+  [
+    'a failed try on the page, which can be repeated there',
+    'payment_intent.payment_failed',
+    intentOf('requires_payment_method', { metadata: { tollgate: reference, tollgate_page: 'checkout' } }),
+  ],
+  [
+    'a session that is not paid yet',
+    'checkout.session.completed',
+    sessionOf('complete', { payment_status: 'unpaid' }),
+  ],
+  [
+    'the end of a capture that its charge has told',
+    'payment_intent.succeeded',
+    intentOf('succeeded', { capture_method: 'manual' }),
+  ],
+  [
+    'what is left after a capture',
+    'payment_intent.amount_capturable_updated',
+    intentOf('requires_capture', { amount_received: 300 }),
+  ],
+  [
+    'the end of a debit return',
+    'charge.dispute.closed',
+    { id: 'du_1', charge: 'py_1', amount: 1, currency: 'eur', status: 'lost', reason: 'general' },
+  ],
+  [
+    'a dispute in a state of tomorrow',
+    'charge.dispute.updated',
+    { id: 'dp_1', charge: 'ch_1', amount: 1, currency: 'eur', status: 'tomorrow' },
+  ],
+  ['an event of the other mode', 'payment_intent.succeeded', intentOf('succeeded'), { livemode: true }],
+  ['an event that means nothing to us', 'customer.created', { id: 'cus_1' }],
+  ['an event without an object', 'payment_intent.succeeded', undefined],
+])('%s is of no consequence', (_, type, object, parts) => {
+  expect(factOf(type, object, parts)).toMatchObject({ kind: 'ignored' })
+})
+
+test('an intent that is not ours fits no reference', () => {
+  expect(factOf('payment_intent.succeeded', intentOf('succeeded', { metadata: {} }))).toMatchObject({
+    kind: 'outcome',
+    subject: { transactionId: 'pi_1' },
+  })
+})

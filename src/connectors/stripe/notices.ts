@@ -1,0 +1,281 @@
+/**
+ * Stripe's notices: one event a message. Each is verified and read into one fact about a reference of ours. Which events
+ * matter is one table; an event that is not in it is understood as of no consequence.
+ */
+import type { Notice, NoticeFact, NoticeSubject, RawNotice } from '#connectors/contract-next.ts'
+import { findForgery } from '#connectors/stripe/signature.ts'
+import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
+import { detailOfReturn, generalDecline, timedOut } from '#connectors/stripe/translate/declines.ts'
+import { isDebitReturn, readDispute } from '#connectors/stripe/translate/disputes.ts'
+import { readIntent, readRelease } from '#connectors/stripe/translate/intents.ts'
+import { type Asked, declined, echoOf } from '#connectors/stripe/translate/outcomes.ts'
+import { detailOfRefund, readRefund } from '#connectors/stripe/translate/refunds.ts'
+import { readSession } from '#connectors/stripe/translate/sessions.ts'
+import {
+  captureKey,
+  dateAt,
+  idAt,
+  numberAt,
+  pageKey,
+  parseWire,
+  referenceAt,
+  textAt,
+  type Wire,
+  wireAt,
+} from '#connectors/stripe/translate/wire.ts'
+import { parseXId, type XId } from '#domain/ids.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+
+const accepted = { status: 200, body: '{"received":true}', type: 'application/json' } as const
+
+export function readNotice(
+  raw: RawNotice,
+  terms: { readonly secret: string; readonly nowMs: number; readonly live: boolean },
+): Notice {
+  const forgery = findForgery(raw.headers['stripe-signature'], raw.body, terms)
+  if (forgery !== undefined) return { verdict: 'forged', reason: forgery }
+  const event = parseWire(Buffer.from(raw.body).toString('utf8'))
+  const id = textAt(event, 'id')
+  const type = textAt(event, 'type')
+  const object = wireAt(event, 'data', 'object')
+  if (event === undefined || id === undefined || type === undefined) {
+    return { verdict: 'forged', reason: 'the body is no event of Stripe' }
+  }
+  const occurredAt = dateAt(event, 'created')
+  // An endpoint of the sandbox may lead here by mistake. Its money is not real.
+  const foreign = event.livemode === !terms.live
+  const fact = foreign || object === undefined ? undefined : readers[type]?.(object, event)
+  return {
+    verdict: 'genuine',
+    items: [
+      {
+        key: id,
+        ...(occurredAt === undefined ? {} : { occurredAt }),
+        fact: fact ?? { kind: 'ignored', name: foreign ? `${type} of the other mode` : type },
+      },
+    ],
+    answer: accepted,
+  }
+}
+
+type Reader = (object: Wire, event: Wire) => NoticeFact | undefined
+
+const readers: Readonly<Record<string, Reader>> = {
+  'checkout.session.completed': paidSession,
+  'checkout.session.async_payment_succeeded': paidSession,
+  'checkout.session.async_payment_failed': session => failedSession(session, generalDecline),
+  'checkout.session.expired': session => failedSession(session, timedOut),
+  'payment_intent.succeeded': intent =>
+    // A manual capture is reported by its charge, with the amount of this capture.
+    textAt(intent, 'capture_method') === 'manual' ? undefined : authorization(intent),
+  'payment_intent.amount_capturable_updated': capturable,
+  'payment_intent.processing': authorization,
+  'payment_intent.payment_failed': intent =>
+    textAt(intent, 'metadata', pageKey) === undefined ? authorization(intent) : undefined,
+  'payment_intent.canceled': cancelled,
+  'charge.captured': captured,
+  'refund.created': refund,
+  'refund.updated': refund,
+  'refund.failed': refund,
+  'charge.refund.updated': refund,
+  'charge.dispute.created': dispute,
+  'charge.dispute.updated': dispute,
+  'charge.dispute.closed': dispute,
+  'charge.dispute.funds_withdrawn': dispute,
+  'charge.dispute.funds_reinstated': dispute,
+  'reporting.report_run.succeeded': report,
+}
+
+export const eventTypes: readonly string[] = Object.keys(readers)
+
+/** For objects that were not made by us: fits no reference, so the engine goes by the provider's ids. */
+const noReference = parseXId('0'.repeat(32))
+
+function askedBy(object: Wire): Asked | undefined {
+  const reference = referenceAt(object) ?? noReference
+  if (reference === undefined) return undefined
+  const captureReference = parseXId(textAt(object, 'metadata', captureKey) ?? '')
+  return {
+    reference,
+    // The amount that was asked for is known to the engine alone, which compares it with the echo.
+    amount: { value: 0, currency: (textAt(object, 'currency') ?? '').toUpperCase() },
+    captureReference: captureReference ?? reference,
+  }
+}
+
+/** The request that caused an event carries our key where we made it. */
+const callerOf = (event: Wire): XId | undefined => parseXId(textAt(event, 'request', 'idempotency_key') ?? '')
+
+function subjectOf(object: Wire, transactionId: string | undefined): NoticeSubject {
+  const reference = referenceAt(object)
+  return {
+    ...(reference === undefined ? {} : { reference }),
+    ...(transactionId === undefined ? {} : { transactionId }),
+  }
+}
+
+function authorization(intent: Wire): NoticeFact | undefined {
+  const asked = askedBy(intent)
+  const amount = fromStripeAmount(numberAt(intent, 'amount'), textAt(intent, 'currency'))
+  if (asked === undefined || amount === undefined) return undefined
+  const { authorization: outcome, capture } = readIntent(intent, asked)
+  // The customer's own step is known from the answer to our request.
+  if (outcome.kind === 'action') return undefined
+  return {
+    kind: 'outcome',
+    operation: 'AUTHORIZATION',
+    subject: subjectOf(intent, textAt(intent, 'id')),
+    amount,
+    outcome,
+    ...(capture === undefined ? {} : { capture }),
+  }
+}
+
+/** Unpaid: the money comes later, or waits for a capture; the events of the intent say which. */
+function paidSession(session: Wire): NoticeFact | undefined {
+  const asked = askedBy(session)
+  const amount = fromStripeAmount(numberAt(session, 'amount_total'), textAt(session, 'currency'))
+  if (asked === undefined || amount === undefined) return undefined
+  if (textAt(session, 'payment_status') !== 'paid') return undefined
+  const { authorization: outcome, capture } = readSession(session, asked)
+  if (outcome.kind === 'action') return undefined
+  return {
+    kind: 'outcome',
+    operation: 'AUTHORIZATION',
+    subject: subjectOf(session, textAt(session, 'id')),
+    amount,
+    outcome,
+    ...(capture === undefined ? {} : { capture }),
+  }
+}
+
+function failedSession(session: Wire, detail: string): NoticeFact | undefined {
+  const asked = askedBy(session)
+  const echo = asked && echoOf(session, asked, 'amount_total')
+  if (echo === undefined) return undefined
+  return {
+    kind: 'outcome',
+    operation: 'AUTHORIZATION',
+    subject: subjectOf(session, textAt(session, 'id')),
+    amount: echo.amount,
+    outcome: declined(echo, detail, undefined, textAt(session, 'id')),
+  }
+}
+
+/** The first time it is the approval; once the amount has changed it is an increment. Captures have their own event. */
+function capturable(intent: Wire, event: Wire): NoticeFact | undefined {
+  const before = numberAt(event, 'data', 'previous_attributes', 'amount')
+  if ((numberAt(intent, 'amount_received') ?? 0) > 0) return undefined
+  if (before === undefined) return authorization(intent)
+  const added = fromStripeAmount((numberAt(intent, 'amount') ?? 0) - before, textAt(intent, 'currency'))
+  const id = textAt(intent, 'id')
+  if (added === undefined || id === undefined || added.value <= 0) return undefined
+  return followUp('INCREMENTAL', { id, paymentId: id, amount: added, caller: callerOf(event) })
+}
+
+function captured(charge: Wire, event: Wire): NoticeFact | undefined {
+  const before = numberAt(event, 'data', 'previous_attributes', 'amount_captured') ?? 0
+  const amount = fromStripeAmount(
+    (numberAt(charge, 'amount_captured') ?? 0) - before,
+    textAt(charge, 'currency'),
+  )
+  const paymentId = idAt(charge, 'payment_intent')
+  const id = textAt(charge, 'id')
+  if (amount === undefined || paymentId === undefined || id === undefined) return undefined
+  return followUp('CAPTURE', { id, paymentId, amount, caller: callerOf(event) })
+}
+
+interface FollowUpNews {
+  /** The provider's id of the operation itself. */
+  readonly id: string
+  readonly paymentId: string
+  readonly amount: { readonly value: number; readonly currency: string }
+  readonly caller: XId | undefined
+}
+
+function followUp(
+  operation: 'CAPTURE' | 'INCREMENTAL' | 'REVERSAL',
+  { id, paymentId, amount, caller }: FollowUpNews,
+): NoticeFact | undefined {
+  const reference = caller ?? noReference
+  if (reference === undefined) return undefined
+  const outcome: Outcome = {
+    kind: 'approved',
+    provider: { echo: { reference, amount }, transactionId: id, responseCode: '00' },
+  }
+  return {
+    kind: 'outcome',
+    operation,
+    subject: {
+      ...(caller === undefined ? {} : { reference: caller }),
+      transactionId: id,
+      paymentTransactionId: paymentId,
+    },
+    amount,
+    outcome,
+  }
+}
+
+/** An intent that was never approved has ended without money; an approved one was released, by us or by its age. */
+function cancelled(intent: Wire, event: Wire): NoticeFact | undefined {
+  const approved =
+    idAt(intent, 'latest_charge') !== undefined && wireAt(intent, 'last_payment_error') === undefined
+  if (!approved) return authorization(intent)
+  const id = textAt(intent, 'id')
+  const asked = askedBy(intent)
+  const rest = (numberAt(intent, 'amount') ?? 0) - (numberAt(intent, 'amount_received') ?? 0)
+  const amount = fromStripeAmount(rest, textAt(intent, 'currency'))
+  if (id === undefined || asked === undefined || amount === undefined) return undefined
+  if (readRelease(intent, { ...asked, amount }, id).kind !== 'approved') return undefined
+  return followUp('REVERSAL', { id, paymentId: id, amount, caller: callerOf(event) })
+}
+
+function refund(object: Wire, event: Wire): NoticeFact | undefined {
+  const asked = askedBy(object)
+  const amount = fromStripeAmount(numberAt(object, 'amount'), textAt(object, 'currency'))
+  if (asked === undefined || amount === undefined) return undefined
+  const paymentId = idAt(object, 'payment_intent')
+  const subject: NoticeSubject = {
+    ...subjectOf(object, textAt(object, 'id')),
+    ...(paymentId === undefined ? {} : { paymentTransactionId: paymentId }),
+  }
+  const outcome = readRefund(object, asked)
+  const before = textAt(event, 'data', 'previous_attributes', 'status')
+  if (outcome.kind === 'declined' && before !== 'pending' && before !== 'requires_action') {
+    return {
+      kind: 'takenBack',
+      operation: 'REFUND',
+      subject,
+      detail: detailOfRefund(object),
+      provider: outcome.provider,
+    }
+  }
+  return { kind: 'outcome', operation: 'REFUND', subject, amount, outcome }
+}
+
+function dispute(object: Wire, event: Wire): NoticeFact | undefined {
+  const facts = readDispute(object)
+  const paymentId = idAt(object, 'payment_intent')
+  const chargeId = idAt(object, 'charge')
+  if (facts === undefined) return undefined
+  const subject: NoticeSubject = {
+    ...(chargeId === undefined ? {} : { transactionId: chargeId }),
+    ...(paymentId === undefined ? {} : { paymentTransactionId: paymentId }),
+  }
+  if (!isDebitReturn(object)) return { kind: 'dispute', subject, dispute: facts }
+  // The money of a debit is gone with the first event; the later ones add nothing.
+  if (textAt(event, 'type') !== 'charge.dispute.created') return undefined
+  return {
+    kind: 'return',
+    subject,
+    amount: facts.amount,
+    detail: detailOfReturn(textAt(object, 'reason') ?? ''),
+    transactionId: facts.providerDisputeId,
+  }
+}
+
+function report(run: Wire): NoticeFact | undefined {
+  const url = textAt(run, 'result', 'url')
+  const name = textAt(run, 'report_type')
+  return url === undefined || name === undefined ? undefined : { kind: 'report', url, name }
+}

@@ -1,0 +1,64 @@
+/** What Stripe tells about an approved card payment, by the names of our contract. */
+import { isReusable } from '#connectors/stripe/methods.ts'
+import { idAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
+import type { ProviderFacts } from '#lifecycle/outcome.ts'
+
+export type CardFacts = Pick<ProviderFacts, 'approvalCode' | 'schemeReferenceId' | 'fields'>
+
+/** Result of the authentication in the letters of EMV 3-D Secure. */
+const transStatuses: Readonly<Record<string, string>> = {
+  authenticated: 'Y',
+  attempt_acknowledged: 'A',
+  exempted: 'I',
+  failed: 'N',
+  not_supported: 'U',
+  processing_error: 'U',
+}
+
+/** The charge has to be there whole: `expand[]=latest_charge`. */
+export function cardFacts(intent: Wire): CardFacts {
+  const details = wireAt(intent, 'latest_charge', 'payment_method_details')
+  const card = wireAt(details, 'card')
+  const approval = textAt(card, 'authorization_code')
+  const schemeReferenceId = textAt(card, 'network_transaction_id')
+  const fields = { ...threeDsFields(wireAt(card, 'three_d_secure')), ...storedFields(intent, details) }
+  return {
+    // The contract has a number here; an approval code with letters stays with Stripe.
+    ...(approval !== undefined && /^[1-9][0-9]{0,5}$/.test(approval)
+      ? { approvalCode: Number(approval) }
+      : {}),
+    ...(schemeReferenceId === undefined ? {} : { schemeReferenceId }),
+    ...(Object.keys(fields).length === 0 ? {} : { fields }),
+  }
+}
+
+function threeDsFields(authentication: Wire | undefined): Record<string, unknown> {
+  const transStatus = transStatuses[textAt(authentication, 'result') ?? '']
+  if (transStatus === undefined) return {}
+  return {
+    threeDsData: {
+      acsProtocolVersion: textAt(authentication, 'version'),
+      transStatus,
+      eci: textAt(authentication, 'electronic_commerce_indicator'),
+      dsTransId: textAt(authentication, 'transaction_id'),
+    },
+  }
+}
+
+/** A method that was set up for later is charged again by the ids of customer and method, which belong together. */
+function storedFields(intent: Wire, details: Wire | undefined): Record<string, unknown> {
+  const customer = idAt(intent, 'customer')
+  const method = idAt(intent, 'payment_method')
+  const setUp = textAt(intent, 'setup_future_usage') === 'off_session'
+  const type = textAt(details, 'type')
+  if (!setUp || customer === undefined || method === undefined) return {}
+  return type === undefined || isReusable(type) ? { providerToken: `${customer}/${method}` } : {}
+}
+
+/** The two ids of a stored method; undefined for a token that is not ours. */
+export function splitToken(
+  token: string,
+): { readonly customer: string; readonly method: string } | undefined {
+  const [, customer, method] = /^(cus_[A-Za-z0-9_]+)\/(pm_[A-Za-z0-9_]+)$/.exec(token) ?? []
+  return customer === undefined || method === undefined ? undefined : { customer, method }
+}

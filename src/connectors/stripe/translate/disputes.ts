@@ -1,0 +1,104 @@
+/** Disputes as Stripe reports them, and the two answers to one: accept it, or send evidence. */
+import type {
+  DisputeFacts,
+  DisputeReason,
+  DisputeStage,
+  DisputeStatus,
+  Evidence,
+} from '#connectors/contract-next.ts'
+import { isDebit } from '#connectors/stripe/methods.ts'
+import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
+import { debitReturnReasons } from '#connectors/stripe/translate/declines.ts'
+import { dateAt, type Form, idAt, numberAt, textAt, type Wire } from '#connectors/stripe/translate/wire.ts'
+
+/** Every status of Stripe. `warning` is an inquiry before a chargeback; an appeal follows a dispute that was lost. */
+export const disputeStatuses: Readonly<Record<string, readonly [DisputeStage, DisputeStatus]>> = {
+  warning_needs_response: ['INQUIRY', 'OPEN'],
+  warning_under_review: ['INQUIRY', 'UNDER_REVIEW'],
+  warning_closed: ['INQUIRY', 'WON'],
+  prevented: ['INQUIRY', 'WON'],
+  needs_response: ['CHARGEBACK', 'OPEN'],
+  under_review: ['CHARGEBACK', 'UNDER_REVIEW'],
+  won: ['CHARGEBACK', 'WON'],
+  lost: ['CHARGEBACK', 'LOST'],
+  appeal_needs_response: ['PRE_ARBITRATION', 'OPEN'],
+  appeal_under_review: ['PRE_ARBITRATION', 'UNDER_REVIEW'],
+}
+
+const reasonGroups: Readonly<Record<string, DisputeReason>> = {
+  fraudulent: 'FRAUD',
+  unrecognized: 'FRAUD',
+  product_not_received: 'CONSUMER',
+  product_unacceptable: 'CONSUMER',
+  subscription_canceled: 'CONSUMER',
+  credit_not_processed: 'CONSUMER',
+  customer_initiated: 'CONSUMER',
+  duplicate: 'PROCESSING',
+  incorrect_account_details: 'PROCESSING',
+  bank_cannot_process: 'PROCESSING',
+  check_returned: 'PROCESSING',
+  debit_not_authorized: 'AUTHORIZATION',
+  insufficient_funds: 'AUTHORIZATION',
+  general: 'OTHER',
+  noncompliant: 'OTHER',
+}
+
+/** Undefined: a status or an amount that we cannot read. Nothing is guessed about money that may be gone. */
+export function readDispute(dispute: Wire): DisputeFacts | undefined {
+  const id = textAt(dispute, 'id')
+  const amount = fromStripeAmount(numberAt(dispute, 'amount'), textAt(dispute, 'currency'))
+  const place = disputeStatuses[textAt(dispute, 'status') ?? '']
+  if (id === undefined || amount === undefined || place === undefined) return undefined
+  const [stage, status] = place
+  const reason = textAt(dispute, 'reason') ?? 'general'
+  const due = dateAt(dispute, 'evidence_details', 'due_by')
+  return {
+    providerDisputeId: id,
+    stage,
+    status,
+    amount,
+    reasonCode:
+      textAt(dispute, 'network_reason_code') ??
+      textAt(dispute, 'payment_method_details', 'card', 'network_reason_code') ??
+      reason,
+    reasonGroup: reasonGroups[reason] ?? 'OTHER',
+    ...(due === undefined ? {} : { evidenceDueBy: due }),
+  }
+}
+
+/**
+ * Whether the bank has sent a debit back, which Stripe reports as a dispute. Told by the method where Stripe names it (it
+ * does for cards and wallets), by reasons that only debits have, else by the id: charges without a card begin with py_.
+ */
+export function isDebitReturn(dispute: Wire): boolean {
+  const type =
+    textAt(dispute, 'charge', 'payment_method_details', 'type') ??
+    textAt(dispute, 'payment_method_details', 'type')
+  if (type !== undefined) return isDebit(type)
+  if (Object.hasOwn(debitReturnReasons, textAt(dispute, 'reason') ?? '')) return true
+  return idAt(dispute, 'charge')?.startsWith('py_') === true
+}
+
+/** Stripe has one place for each kind of document. Files are put into them in this order. */
+export const filePlaces = [
+  'uncategorized_file',
+  'customer_communication',
+  'receipt',
+  'shipping_documentation',
+  'service_documentation',
+  'refund_policy',
+  'cancellation_policy',
+  'customer_signature',
+  'duplicate_charge_documentation',
+] as const
+
+/** 20,000 characters: what Stripe takes as text. */
+const evidenceTextMax = 20_000
+
+export const toEvidence = ({ text }: Pick<Evidence, 'text'>, fileIds: readonly string[]): Form => ({
+  evidence: {
+    uncategorized_text: text?.slice(0, evidenceTextMax),
+    ...Object.fromEntries(fileIds.map((id, index) => [filePlaces[index] ?? filePlaces[0], id])),
+  },
+  submit: true,
+})

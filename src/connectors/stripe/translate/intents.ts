@@ -1,0 +1,255 @@
+/**
+ * Payment Intents: what is authorised without Stripe's page (a card number, an IBAN, a stored method), and what follows an
+ * approval: capture, increment, cancel. Captures and increments leave the intent's metadata alone.
+ */
+import type {
+  AuthorizationOutcome,
+  AuthorizationRequest,
+  FollowUpRequest,
+} from '#connectors/contract-next.ts'
+import { cardCode, isReusable, sepaDebitCode } from '#connectors/stripe/methods.ts'
+import { actionOf } from '#connectors/stripe/translate/actions.ts'
+import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
+import { cardFacts, splitToken } from '#connectors/stripe/translate/card-facts.ts'
+import { detailOfCancellation, detailOfDecline } from '#connectors/stripe/translate/declines.ts'
+import {
+  type Asked,
+  both,
+  declined,
+  describeError,
+  echoOf,
+  unknown,
+} from '#connectors/stripe/translate/outcomes.ts'
+import { captureMethodOf, cardOptions } from '#connectors/stripe/translate/payment-options.ts'
+import {
+  toBillingDetails,
+  toDescription,
+  toDescriptor,
+  toShipping,
+} from '#connectors/stripe/translate/shopper.ts'
+import { toThreeDSecure } from '#connectors/stripe/translate/three-d-secure.ts'
+import {
+  captureKey,
+  type Form,
+  idAt,
+  numberAt,
+  referenceKey,
+  textAt,
+  type Wire,
+  wireAt,
+} from '#connectors/stripe/translate/wire.ts'
+import type { Money } from '#domain/money.ts'
+import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
+
+const chargeWanted = ['latest_charge'] as const
+
+export function toIntent(request: AuthorizationRequest, code: string, amount: number): Form {
+  const { payment, reference } = request
+  return {
+    amount,
+    currency: request.amount.currency.toLowerCase(),
+    confirm: true,
+    capture_method: captureMethodOf(request, code),
+    payment_method_types: [code],
+    ...toMethod(request, code),
+    ...toCredentialUse(request),
+    payment_method_options: code === cardCode ? { card: toCardOptions(request) } : undefined,
+    description: toDescription(payment),
+    shipping: toShipping(payment),
+    ...toDescriptor(payment, code === cardCode),
+    ...toReturn(request),
+    metadata: { [referenceKey]: reference, [captureKey]: request.captureReference },
+    expand: chargeWanted,
+  }
+}
+
+/** Nobody can be sent to a challenge without a return address: then the payment has to fail instead of waiting for one. */
+function toReturn({ payment, customerPresent, credentialOnFile }: AuthorizationRequest): Form {
+  if (credentialOnFile?.initiator === 'MERCHANT') return {}
+  return customerPresent && payment.returnUrl !== undefined
+    ? { return_url: payment.returnUrl }
+    : { error_on_requires_action: true }
+}
+
+function toMethod(request: AuthorizationRequest, code: string): Form {
+  const { card, account, credentialOnFile, payment } = request
+  const stored = splitToken(credentialOnFile?.providerToken ?? '')
+  if (card !== undefined) {
+    return {
+      payment_method_data: {
+        type: code,
+        card: {
+          number: card.number.reveal(),
+          exp_month: card.expiryDate?.slice(4, 6),
+          exp_year: card.expiryDate?.slice(0, 4),
+          cvc: card.securityCode?.reveal(),
+        },
+        billing_details: toBillingDetails(payment, card.cardholderName),
+      },
+    }
+  }
+  if (stored !== undefined) return { payment_method: stored.method, customer: stored.customer }
+  if (account === undefined) return {}
+  return {
+    payment_method_data: {
+      type: code,
+      [sepaDebitCode]: { iban: account.number.reveal() },
+      billing_details: toBillingDetails(payment, account.holderName),
+    },
+    mandate_data: { customer_acceptance: toAcceptance(request) },
+  }
+}
+
+/** Stripe keeps a mandate of its own: accepted in the customer's browser where we know it, on paper otherwise. */
+function toAcceptance({ payment: { browser } }: AuthorizationRequest): Form {
+  const ip = textAt(browser, 'ipAddress')
+  const agent = textAt(browser, 'userAgent')
+  return ip === undefined || agent === undefined
+    ? { type: 'offline' }
+    : { type: 'online', online: { ip_address: ip, user_agent: agent } }
+}
+
+function toCredentialUse({ credentialOnFile }: AuthorizationRequest): Form {
+  if (credentialOnFile === undefined) return {}
+  if (credentialOnFile.initiator === 'MERCHANT') return { off_session: true }
+  return credentialOnFile.initial ? { setup_future_usage: 'off_session' } : {}
+}
+
+function toCardOptions(request: AuthorizationRequest): Form {
+  const { credentialOnFile, payment, threeDs } = request
+  const merchant = credentialOnFile?.initiator === 'MERCHANT'
+  const scheme = merchant ? credentialOnFile.schemeReferenceId : undefined
+  return {
+    ...cardOptions(request),
+    network: payment.method.type === 'CARTESBANCAIRES' ? 'cartes_bancaires' : undefined,
+    // Links the payment to the first one, which the cardholder made; needs Stripe's permission.
+    mit_exemption: scheme === undefined ? undefined : { network_transaction_id: scheme },
+    three_d_secure: toThreeDSecure(threeDs),
+  }
+}
+
+// ── Answers ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export function readIntent(intent: Wire, asked: Asked): AuthorizationOutcome {
+  const echo = echoOf(intent, asked, 'amount')
+  const transactionId = textAt(intent, 'id')
+  if (echo === undefined || transactionId === undefined) return both(unknown)
+  const provider: ProviderFacts = { echo, transactionId, responseCode: '00', ...cardFacts(intent) }
+  switch (textAt(intent, 'status')) {
+    case 'succeeded':
+      return both({ kind: 'approved', provider }, readAutomaticCapture(intent, asked))
+    case 'requires_capture':
+      return both({ kind: 'approved', provider })
+    case 'processing':
+    case 'requires_confirmation':
+      return both({ kind: 'pending', provider: { echo, transactionId } })
+    case 'requires_action':
+      return both(actionOf(intent, { echo, transactionId }))
+    case 'requires_payment_method':
+      return both(readFailedTry(intent, { echo, transactionId }))
+    case 'canceled':
+      return both(readCancelled(intent, { echo, transactionId }))
+    default:
+      return both(unknown)
+  }
+}
+
+function readAutomaticCapture(intent: Wire, { captureReference }: Asked): Outcome | undefined {
+  if (captureReference === undefined) return undefined
+  const amount = fromStripeAmount(numberAt(intent, 'amount_received'), textAt(intent, 'currency'))
+  if (amount === undefined) return unknown
+  return {
+    kind: 'approved',
+    provider: {
+      echo: { reference: captureReference, amount },
+      transactionId: idAt(intent, 'latest_charge') ?? textAt(intent, 'id'),
+      responseCode: '00',
+    },
+  }
+}
+
+type Told = Pick<ProviderFacts, 'echo' | 'transactionId'>
+
+/** Without an error nothing was tried so far: somebody may still pay. */
+function readFailedTry(intent: Wire, { echo, transactionId }: Told): Outcome {
+  const error = wireAt(intent, 'last_payment_error')
+  if (error === undefined) return { kind: 'pending', provider: { echo, transactionId } }
+  const detail = detailOfDecline(textAt(error, 'decline_code'), textAt(error, 'code'))
+  return declined(echo, detail, describeError(error), transactionId)
+}
+
+function readCancelled(intent: Wire, { echo, transactionId }: Told): Outcome {
+  const reason = textAt(intent, 'cancellation_reason')
+  return declined(
+    echo,
+    detailOfCancellation(reason),
+    `canceled: ${reason ?? 'no reason given'}`,
+    transactionId,
+  )
+}
+
+// ── What follows an approval ──────────────────────────────────────────────────────────────────────────────────────
+
+/** Only cards can be captured several times; every other method releases the rest with its first capture. */
+export function toCapture(request: FollowUpRequest, code: string, amount: number): Form {
+  const { payment, newTotal, final } = request
+  const more = code === cardCode && payment.method.operations.includes('multi_capture')
+  const last = final === true || newTotal >= payment.authorizedValue
+  return {
+    amount_to_capture: amount,
+    final_capture: more && !last ? false : undefined,
+    expand: chargeWanted,
+  }
+}
+
+/**
+ * Stripe answers with totals. What this operation added is the total without what came before, so that an answer about
+ * another amount does not pass for ours.
+ */
+export function readTotal(
+  intent: Wire,
+  request: FollowUpRequest,
+  { name, id }: { readonly name: 'amount' | 'amount_received'; readonly id: string },
+): Outcome {
+  const total = fromStripeAmount(numberAt(intent, name), textAt(intent, 'currency'))
+  if (total === undefined || textAt(intent, 'id') !== id) return unknown
+  const status = textAt(intent, 'status')
+  if (status !== 'succeeded' && status !== 'requires_capture') return unknown
+  const before = request.newTotal - request.amount.value
+  const amount: Money = { value: total.value - before, currency: total.currency }
+  const charge = name === 'amount_received' ? idAt(intent, 'latest_charge') : undefined
+  return {
+    kind: 'approved',
+    provider: {
+      echo: { reference: request.reference, amount },
+      transactionId: charge ?? id,
+      responseCode: '00',
+    },
+  }
+}
+
+/** The whole rest is released; an intent that was captured in part counts as succeeded then. */
+export function readRelease(intent: Wire, asked: Asked, id: string): Outcome {
+  const status = textAt(intent, 'status')
+  const released =
+    status === 'canceled' || (status === 'succeeded' && numberAt(intent, 'amount_capturable') === 0)
+  const currency = textAt(intent, 'currency')?.toUpperCase()
+  if (!released || currency === undefined || textAt(intent, 'id') !== id) return unknown
+  return {
+    kind: 'approved',
+    provider: {
+      echo: { reference: asked.reference, amount: { value: asked.amount.value, currency } },
+      transactionId: id,
+      responseCode: '00',
+    },
+  }
+}
+
+/** Whether a stored method or an account can be charged without Stripe's page. */
+export const needsNoPage = (
+  { card, account, credentialOnFile }: AuthorizationRequest,
+  code: string,
+): boolean =>
+  (card !== undefined && code === cardCode) ||
+  (account !== undefined && code === sepaDebitCode) ||
+  (isReusable(code) && splitToken(credentialOnFile?.providerToken ?? '') !== undefined)

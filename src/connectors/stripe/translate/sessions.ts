@@ -1,0 +1,165 @@
+/**
+ * Checkout Sessions: Stripe's own page, where the customer gives what the method needs. No card number passes through us.
+ * The session's intent appears once the customer has confirmed, and carries our reference from then on.
+ */
+import type {
+  AuthorizationOutcome,
+  AuthorizationRequest,
+  CustomerActionOutcome,
+} from '#connectors/contract-next.ts'
+import { bankTransferCode, cardCode } from '#connectors/stripe/methods.ts'
+import { timedOut } from '#connectors/stripe/translate/declines.ts'
+import { readIntent } from '#connectors/stripe/translate/intents.ts'
+import { type Asked, both, declined, echoOf, unknown } from '#connectors/stripe/translate/outcomes.ts'
+import { captureMethodOf, cardOptions } from '#connectors/stripe/translate/payment-options.ts'
+import { toDescription, toDescriptor, toLocale, toShipping } from '#connectors/stripe/translate/shopper.ts'
+import {
+  captureKey,
+  dateAt,
+  type Form,
+  idAt,
+  pageKey,
+  referenceKey,
+  textAt,
+  type Wire,
+  wireAt,
+} from '#connectors/stripe/translate/wire.ts'
+import { findCountryByAlpha3 } from '#domain/countries.ts'
+
+interface SessionTerms {
+  readonly code: string
+  readonly amount: number
+  readonly returnUrl: string
+  /** Of a bank transfer, which Stripe ties to a customer. */
+  readonly customer?: string
+}
+
+/** The parameter with which Stripe's page brings back a customer who chose to leave it. */
+export const leftKey = 'left'
+
+export function toSession(request: AuthorizationRequest, terms: SessionTerms): Form {
+  const { payment, reference, credentialOnFile } = request
+  const { code, amount, returnUrl, customer } = terms
+  const keeps = credentialOnFile?.initial === true
+  const references = { [referenceKey]: reference, [captureKey]: request.captureReference }
+  return {
+    mode: 'payment',
+    client_reference_id: reference,
+    metadata: references,
+    success_url: returnUrl,
+    cancel_url: withParameter(returnUrl, leftKey, '1'),
+    payment_method_types: [code],
+    line_items: [
+      {
+        quantity: 1,
+        price_data: {
+          currency: request.amount.currency.toLowerCase(),
+          unit_amount: amount,
+          product_data: { name: toDescription(payment).slice(0, 250) },
+        },
+      },
+    ],
+    payment_intent_data: {
+      capture_method: captureMethodOf(request, code),
+      description: toDescription(payment),
+      metadata: { ...references, [pageKey]: 'checkout' },
+      setup_future_usage: keeps ? 'off_session' : undefined,
+      shipping: toShipping(payment),
+      ...toDescriptor(payment, code === cardCode),
+    },
+    payment_method_options: optionsOf(request, code),
+    locale: toLocale(payment.language),
+    ...(customer === undefined
+      ? {
+          customer_email: textAt(payment.customer, 'email'),
+          // A method can only be charged again as the method of a customer.
+          customer_creation: keeps ? 'always' : undefined,
+        }
+      : { customer }),
+    expand: ['payment_intent.latest_charge'],
+  }
+}
+
+export function withParameter(url: string, name: string, value: string): string {
+  const changed = new URL(url)
+  changed.searchParams.set(name, value)
+  return changed.href
+}
+
+/** What some methods cannot do without. */
+function optionsOf(request: AuthorizationRequest, code: string): Form | undefined {
+  if (code === cardCode) return { card: cardOptions(request) }
+  if (code === 'wechat_pay') return { wechat_pay: { client: 'web' } }
+  if (code === 'acss_debit') {
+    return { acss_debit: { mandate_options: { payment_schedule: 'sporadic', transaction_type: 'personal' } } }
+  }
+  if (code === bankTransferCode) {
+    return {
+      [bankTransferCode]: {
+        funding_type: 'bank_transfer',
+        bank_transfer: { type: 'eu_bank_transfer', eu_bank_transfer: { country: transferCountry(request) } },
+      },
+    }
+  }
+  return undefined
+}
+
+/** Stripe has virtual accounts in these countries; customers of others pay to an Irish one. */
+const transferCountries: readonly string[] = ['BE', 'DE', 'ES', 'FR', 'IE', 'NL']
+
+function transferCountry({ payment }: AuthorizationRequest): string {
+  const country = findCountryByAlpha3(textAt(payment.billing, 'country') ?? '')?.alpha2
+  return country !== undefined && transferCountries.includes(country) ? country : 'IE'
+}
+
+/** Fetched whole: `expand[]=payment_intent.latest_charge`. */
+export function readSession(session: Wire, asked: Asked): AuthorizationOutcome {
+  const id = textAt(session, 'id')
+  const echo = echoOf(session, asked, 'amount_total')
+  if (id === undefined || echo === undefined) return both(unknown)
+  const intent = wireAt(session, 'payment_intent')
+  switch (textAt(session, 'status')) {
+    case 'complete':
+      if (intent !== undefined) return readIntent(intent, asked)
+      return textAt(session, 'payment_status') === 'paid'
+        ? paidSession(session, { ...asked, echo })
+        : both({ kind: 'pending', provider: { echo, transactionId: id } })
+    case 'expired':
+      return both(declined(asked, timedOut, 'The page has expired.', id))
+    case 'open':
+      return both(openPage(session, { echo, transactionId: id }))
+    default:
+      return both(unknown)
+  }
+}
+
+/** Of a notice, which shows the intent by its id only. */
+function paidSession(
+  session: Wire,
+  asked: Asked & { echo: NonNullable<ReturnType<typeof echoOf>> },
+): AuthorizationOutcome {
+  const transactionId = idAt(session, 'payment_intent') ?? textAt(session, 'id')
+  const provider = { echo: asked.echo, transactionId, responseCode: '00' }
+  const capture = asked.captureReference
+  return both(
+    { kind: 'approved', provider },
+    capture === undefined
+      ? undefined
+      : { kind: 'approved', provider: { ...provider, echo: { ...asked.echo, reference: capture } } },
+  )
+}
+
+function openPage(
+  session: Wire,
+  provider: CustomerActionOutcome['provider'],
+): AuthorizationOutcome['authorization'] {
+  const url = textAt(session, 'url')
+  if (url === undefined) return unknown
+  const expiresAt = dateAt(session, 'expires_at')
+  return {
+    kind: 'action',
+    action: { type: 'redirect', url, verb: 'GET' },
+    provider,
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * Settlement lines from Stripe's balance transactions: the JSON of `GET /v1/balance_transactions` (a list, an array or a
+ * line each) and the itemised CSV report that can be downloaded from the dashboard.
+ */
+import type { SettlementLine } from '#connectors/contract-next.ts'
+import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
+import {
+  dateAt,
+  idAt,
+  isWire,
+  listAt,
+  numberAt,
+  parseWire,
+  referenceKey,
+  textAt,
+  type Wire,
+} from '#connectors/stripe/translate/wire.ts'
+import { splitCsvLine } from '#domain/csv.ts'
+import { exponentOf } from '#domain/currencies.ts'
+import { parseXId } from '#domain/ids.ts'
+
+type LineType = SettlementLine['type']
+
+const setOf = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/))
+
+/** What Stripe calls type, and in reports reporting_category. Everything else is a correction. */
+const typesByMeaning: readonly (readonly [LineType, ReadonlySet<string>])[] = [
+  ['CAPTURE', setOf('charge payment')],
+  ['REFUND', setOf('refund payment_refund partial_capture_reversal payment_reversal')],
+  ['CHARGEBACK', setOf('dispute dispute_reversal')],
+  [
+    'FEE',
+    setOf('fee stripe_fee stripe_fx_fee network_cost tax tax_fee application_fee application_fee_refund'),
+  ],
+  [
+    'RESERVE',
+    setOf(`
+      risk_reserved_funds reserve_hold reserve_release reserve_transaction reserved_funds payment_network_reserve_hold
+      payment_network_reserve_release payout_minimum_balance_hold payout_minimum_balance_release
+    `),
+  ],
+  ['PAYOUT', setOf('payout payout_cancel payout_failure payout_reversal')],
+]
+
+export function lineType(type: string, source: string | undefined): LineType {
+  // The money of a dispute moves as an adjustment whose source is the dispute.
+  if (type === 'adjustment' && /^d[pu]_/.test(source ?? '')) return 'CHARGEBACK'
+  return typesByMeaning.find(([, names]) => names.has(type))?.[0] ?? 'CORRECTION'
+}
+
+/** An amount that our smallest unit cannot hold would make a reconciliation that never comes out even. */
+function exactly(amount: number | undefined, currency: string | undefined, id: string): number {
+  const money = fromStripeAmount(amount, currency)
+  if (money === undefined) throw new Error(`balance transaction ${id}: no exact amount in ${currency}`)
+  return money.value
+}
+
+export function toSettlementLine(transaction: Wire): SettlementLine {
+  const id = textAt(transaction, 'id') ?? 'without an id'
+  const currency = textAt(transaction, 'currency')
+  const source = idAt(transaction, 'source')
+  const whole = isWire(transaction.source) ? transaction.source : undefined
+  const available = dateAt(transaction, 'available_on') ?? dateAt(transaction, 'created')
+  if (available === undefined || currency === undefined)
+    throw new Error(`balance transaction ${id}: no date or currency`)
+  const date = available.toISOString().slice(0, 10)
+  const type = lineType(
+    textAt(transaction, 'reporting_category') ?? textAt(transaction, 'type') ?? '',
+    source,
+  )
+  const reference = parseXId(textAt(whole, 'metadata', referenceKey) ?? '')
+  return {
+    settlementId: type === 'PAYOUT' && source !== undefined ? source : date,
+    date,
+    type,
+    // A charge carries the reference of its authorisation, which is not that of its capture.
+    ...(type === 'REFUND' && reference !== undefined ? { reference } : {}),
+    ...(source === undefined ? {} : { transactionId: source }),
+    gross: exactly(numberAt(transaction, 'amount'), currency, id),
+    fee: exactly(numberAt(transaction, 'fee') ?? 0, currency, id),
+    net: exactly(numberAt(transaction, 'net'), currency, id),
+    currency: currency.toUpperCase(),
+    providerReference: id,
+  }
+}
+
+/** The columns of the report that we read, by Stripe's names. */
+const column = {
+  id: 'balance_transaction_id',
+  created: 'created_utc',
+  available: 'available_on_utc',
+  currency: 'currency',
+  gross: 'gross',
+  fee: 'fee',
+  net: 'net',
+  category: 'reporting_category',
+  source: 'source_id',
+  payout: 'automatic_payout_id',
+  refundReference: `refund_metadata[${referenceKey}]`,
+} as const
+
+export type Row = Readonly<Record<string, string | undefined>>
+
+/** Reports write amounts in the major unit: `-12.50`. */
+function majorToMinor(text: string | undefined, currency: string, id: string): number {
+  const exponent = exponentOf(currency)
+  const [, sign = '', whole = '', decimals = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text ?? '') ?? []
+  const kept = decimals.slice(0, exponent)
+  if (whole === '' || exponent === undefined || /[1-9]/.test(decimals.slice(exponent))) {
+    throw new Error(`balance transaction ${id}: ${text} is no exact amount in ${currency}`)
+  }
+  const value = Number(whole + kept.padEnd(exponent, '0'))
+  return sign === '-' && value !== 0 ? -value : value
+}
+
+export function rowToSettlementLine(row: Row): SettlementLine {
+  const id = row[column.id] ?? ''
+  const currency = (row[column.currency] ?? '').toUpperCase()
+  const date = (row[column.available] || row[column.created] || '').slice(0, 10)
+  if (id === '' || !/^\d{4}-\d{2}-\d{2}$/.test(date)) throw new Error(`a line without an id or a date: ${id}`)
+  const source = row[column.source] || undefined
+  const type = lineType(row[column.category] ?? '', source)
+  const reference = parseXId(row[column.refundReference] ?? '')
+  return {
+    settlementId: row[column.payout] || (type === 'PAYOUT' && source !== undefined ? source : date),
+    date,
+    type,
+    ...(type === 'REFUND' && reference !== undefined ? { reference } : {}),
+    ...(source === undefined ? {} : { transactionId: source }),
+    gross: majorToMinor(row[column.gross], currency, id),
+    fee: majorToMinor(row[column.fee] || '0', currency, id),
+    net: majorToMinor(row[column.net], currency, id),
+    currency,
+    providerReference: id,
+  }
+}
+
+/** 64 MiB of JSON on one line: more than any list of a hundred transactions, less than memory. */
+const lineMax = 64 * 1024 * 1024
+
+async function* linesOf(file: AsyncIterable<Uint8Array>): AsyncIterable<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let rest = ''
+  for await (const chunk of file) {
+    rest += decoder.decode(chunk, { stream: true })
+    if (rest.length > lineMax) throw new Error(`a line of the file is longer than ${lineMax} characters`)
+    const lines = rest.split(/\r?\n/)
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  rest += decoder.decode()
+  if (rest !== '') yield rest
+}
+
+/** JSON begins with a bracket; everything else has to be the report. */
+export async function* readSettlement(file: AsyncIterable<Uint8Array>): AsyncIterable<SettlementLine> {
+  let names: readonly string[] | undefined
+  let json = ''
+  for await (const line of linesOf(file)) {
+    if (line.trim() === '') continue
+    if (names === undefined && (json !== '' || /^\s*[[{]/.test(line))) json += `${line}\n`
+    else if (names === undefined) names = headerOf(line)
+    else yield rowToSettlementLine(cellsOf(names, line))
+  }
+  if (json !== '') yield* transactionsOf(json).map(toSettlementLine)
+}
+
+function headerOf(line: string): readonly string[] {
+  const names = splitCsvLine(line.replace(/^\uFEFF/, ''))
+  const missing = [column.id, column.currency, column.gross, column.net, column.category].filter(
+    name => !names?.includes(name),
+  )
+  if (names === undefined || missing.length > 0) {
+    throw new Error(`not an itemised balance report of Stripe: no column ${missing.join(', ')}`)
+  }
+  return names
+}
+
+function cellsOf(names: readonly string[], line: string): Row {
+  const cells = splitCsvLine(line)
+  if (cells === undefined) throw new Error('a line of the report has quotes that do not add up')
+  return Object.fromEntries(names.map((name, index) => [name, cells[index]]))
+}
+
+/** A list object of the API, an array of transactions, or one transaction a line. */
+function transactionsOf(json: string): readonly Wire[] {
+  const whole = parseWire(`{"list":${json}}`)
+  const list = whole?.list
+  if (Array.isArray(list)) return list.filter(isWire)
+  if (isWire(list)) return Array.isArray(list.data) ? listAt(list, 'data') : [list]
+  return json
+    .trim()
+    .split('\n')
+    .map(line => {
+      const transaction = parseWire(line)
+      if (transaction === undefined) throw new Error('not JSON: the file holds a line that is no object')
+      return transaction
+    })
+}

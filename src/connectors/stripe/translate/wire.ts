@@ -1,0 +1,86 @@
+/** Stripe's wire: forms on the way out, JSON on the way in. What an answer lacks is undefined, never an exception. */
+import { parseXId, type XId } from '#domain/ids.ts'
+
+export type Wire = Readonly<Record<string, unknown>>
+
+export const isWire = (value: unknown): value is Wire =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Undefined for anything but a JSON object: an error page, half an answer, nothing. */
+export function parseWire(body: string): Wire | undefined {
+  try {
+    const value: unknown = JSON.parse(body)
+    return isWire(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function at(object: Wire | undefined, ...path: readonly string[]): unknown {
+  let value: unknown = object
+  for (const name of path) value = isWire(value) ? value[name] : undefined
+  return value
+}
+
+export function textAt(object: Wire | undefined, ...path: readonly string[]): string | undefined {
+  const value = at(object, ...path)
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+export function numberAt(object: Wire | undefined, ...path: readonly string[]): number | undefined {
+  const value = at(object, ...path)
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+}
+
+export function wireAt(object: Wire | undefined, ...path: readonly string[]): Wire | undefined {
+  const value = at(object, ...path)
+  return isWire(value) ? value : undefined
+}
+
+export function listAt(object: Wire | undefined, ...path: readonly string[]): readonly Wire[] {
+  const value = at(object, ...path)
+  return Array.isArray(value) ? value.filter(isWire) : []
+}
+
+/** Stripe shows a related object as its id, or whole where it was asked to. */
+export const idAt = (object: Wire | undefined, name: string): string | undefined =>
+  textAt(object, name) ?? textAt(object, name, 'id')
+
+/** Seconds since 1970. */
+export function dateAt(object: Wire | undefined, ...path: readonly string[]): Date | undefined {
+  const seconds = numberAt(object, ...path)
+  return seconds === undefined ? undefined : new Date(seconds * 1000)
+}
+
+/** Where our reference stands in every object that an operation of ours creates. */
+export const referenceKey = 'tollgate'
+
+/**
+ * Set on the intent of a Checkout Session: a card that fails on Stripe's page can be tried again there, so a failed try of
+ * such an intent does not end the payment.
+ */
+export const pageKey = 'tollgate_page'
+
+/** The reference of the capture that the authorisation makes in the same message, so that a notice answers for both. */
+export const captureKey = 'tollgate_capture'
+
+export const referenceAt = (object: Wire | undefined): XId | undefined =>
+  parseXId(textAt(object, 'metadata', referenceKey) ?? textAt(object, 'client_reference_id') ?? '')
+
+export type FormValue = string | number | boolean | undefined | readonly FormValue[] | Form
+export interface Form {
+  readonly [name: string]: FormValue
+}
+
+/** `{a: {b: 1}, c: ['x']}` becomes `a[b]=1&c[0]=x`. What is undefined is left out. */
+export function toForm(form: Form): string {
+  const pairs: string[] = []
+  const write = (name: string, value: FormValue): void => {
+    if (value === undefined) return
+    if (typeof value !== 'object')
+      pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`)
+    else for (const [key, inner] of Object.entries(value)) write(`${name}[${key}]`, inner)
+  }
+  for (const [name, value] of Object.entries(form)) write(name, value)
+  return pairs.join('&')
+}

@@ -1,0 +1,17 @@
+/** A transport that keeps every request and answers what the test says. Nothing leaves the process. */
+import type { HttpAnswer, HttpRequest, ProviderHttp } from '#connectors/contract-next.ts'
+
+export interface ScriptedHttp extends ProviderHttp {
+  readonly requests: HttpRequest[]
+}
+
+export function scriptHttp(answer: (request: HttpRequest) => HttpAnswer): ScriptedHttp {
+  const requests: HttpRequest[] = []
+  return {
+    requests,
+    exchange(request) {
+      requests.push(request)
+      return Promise.resolve(answer(request))
+    },
+  }
+}
