@@ -115,7 +115,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       pageAddress: payment => `${origin}${pagePath}${pageTokens.issue(payment)}`,
     })
     const desk = openProviderDesk({ database, metrics, logger, clock, options })
-    const notices = startNotices(desk, options.applyNotice ?? (async () => 'unmatched'), { metrics })
+    const notices = startNotices(desk, options.applyNotice ?? (async () => 'unmatched'), { metrics, database })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
