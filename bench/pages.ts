@@ -15,6 +15,7 @@ import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
+import { offerMethods } from '#operations/payments/offer.ts'
 import { createDesk } from '#pages/page-context.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
@@ -155,14 +156,15 @@ async function countRenders(
   const merchant = { merchantId, name: 'Bench', disabled: false, clockOffsetMs: 0 } as Merchant
   const pageContext = createDesk({
     // Rendering asks nobody but the provider for its plan.
-    engine: { connectors: simulatedBy(createSimulator()) } as Engine,
+    engine: { providers: simulatedBy(createSimulator()) } as Engine,
     lookUps: {} as LookUps,
     environment: 'test',
     findMerchant: async () => merchant,
     pageTokens: { issue: () => '', read: () => undefined },
     secure: true,
   })
-  const hosted = { pageToken: 'x'.repeat(160), merchant, payment, now: new Date(), remembered: [] }
+  const offered = await offerMethods(payment, merchant, { providers: simulatedBy(createSimulator()) })
+  const hosted = { pageToken: 'x'.repeat(160), merchant, payment, now: new Date(), remembered: [], offered }
   const request = { params: {}, form: {}, headers: { 'accept-language': 'en' }, address: '' }
   const before = process.cpuUsage()
   const begun = performance.now()

@@ -12,7 +12,7 @@ import { createTestClock } from '#operations/clock.ts'
 import type { Clock, Engine } from '#operations/engine.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration } from '#operations/merchants/open-merchants.ts'
-import { pagePath } from '#pages/page-context.ts'
+import { pagePath, returnPath } from '#pages/page-context.ts'
 import { createClockStore } from '#storage/clock.ts'
 import { openDatabase, readDurability } from '#storage/database.ts'
 import { createDeliveryStore } from '#storage/events/deliveries.ts'
@@ -102,19 +102,21 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const onEvents = (): void => deliveryWorker.wake()
     // Only known once the port is open; nothing that needs it can happen before.
     let origin = options.publicUrl ?? ''
+    const desk = openProviderDesk({ database, metrics, logger, options, faults })
     const engine = openEngine({
       database,
+      providers: options.providers ?? desk.directory,
       keys,
       metrics,
       logger,
       clock,
       options,
-      faults,
       onEvents,
       presence,
       pageAddress: payment => `${origin}${pagePath}${pageTokens.issue(payment)}`,
+      returnAddress: ({ merchantId, payId, ...step }) =>
+        `${origin}${returnPath}${pageTokens.issue({ merchantId, payId, step })}`,
     })
-    const desk = openProviderDesk({ database, metrics, logger, clock, options })
     const notices = startNotices(desk, options.applyNotice ?? (async () => 'unmatched'), { metrics, database })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)

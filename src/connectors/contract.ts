@@ -1,13 +1,314 @@
 /**
- * What the engine and a provider's connector say to each other. A connector translates and transports; it never
- * touches storage, and it never decides what a payment becomes. Facts about a provider are declared, not asked by name.
+ * The whole agreement between the engine and a provider's connector. A connector translates and transports; it never
+ * touches storage and never decides what a payment becomes. What differs between providers is declared as facts.
  */
+
+import type { CardQuestion, CardUpdate, DebitReturn, InstalmentPlan } from '#connectors/card-services.ts'
+import type { CheckFinding, DisputeActions, Notice, RawNotice, SettlementLine } from '#connectors/notice.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { Secret } from '#domain/secret.ts'
-import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
-import type { OperationType, Prepared } from '#lifecycle/payment.ts'
+import type { CustomerActionOutcome, Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
+import type { OperationType } from '#lifecycle/payment.ts'
 import type { Method } from '#methods/rows.ts'
+
+// ── A provider as the registry knows it ───────────────────────────────────────────────────────────────────────────
+
+/** One line of the registry: everything about a provider that holds before any account exists. */
+export interface ConnectorDefinition {
+  readonly facts: ConnectorFacts
+  /** Pure: one connector per account. Opening it makes no call. */
+  open(account: ProviderAccount, tools: ConnectorTools): Connector
+}
+
+export interface ConnectorFacts {
+  /** As in `provider add --connector NAME`. */
+  readonly name: string
+  /** In live, calls may only go to these hosts; `*.` stands for one label. Empty: this connector calls nobody. */
+  readonly liveHosts: readonly string[]
+  readonly settings: Readonly<Record<string, SettingFact>>
+  readonly secrets: Readonly<Record<string, SecretFact>>
+  /** Which of our method types this provider can serve at all, before `types` narrows it. */
+  serves(type: string): boolean
+  /** What customers read for a neutral type when the account gives no label of its own. */
+  label?(type: string): string | undefined
+  /** Decimals of the provider's amounts; undefined: the provider does not take this currency. */
+  exponent(currency: string): number | undefined
+  /** In our smallest unit. */
+  minimum?(currency: string): number
+  readonly lostAnswer: LostAnswer
+  /** One call is aborted after this long. At most 20 s. */
+  readonly timeoutMs: number
+  /** How long `pending` may last before a person must look: seconds for cards, days for debits and vouchers. */
+  pendingMs(method: Method, operation: OperationType): number
+}
+
+/**
+ * How the engine finds out what became of a request whose answer was lost, in this order: wait for a notice, look it up
+ * by our reference, repeat the same request under the same key, undo it. What is absent is skipped.
+ */
+export interface LostAnswer {
+  /** Wait this long for a notice before anything else; 0 where notices are not needed. */
+  readonly noticeWithinMs: number
+  /** From this age on a look-up that finds nothing proves that the request never arrived. Absent: no look-up. */
+  readonly lookUpSettledMs?: number
+  /** The same key returns the first answer for this long. A request with a raw card is never repeated. Absent: never. */
+  readonly repeatWithinMs?: number
+  /** `undo` can make sure that it did not happen. */
+  readonly undo: boolean
+}
+
+export interface SettingFact {
+  readonly required?: boolean
+  readonly environment?: 'test' | 'live'
+  readonly default?: string
+  /** A sentence for a wrong value; undefined: the value is fine. */
+  check?(value: string): string | undefined
+  /** For `provider add --help` and the docs. */
+  readonly description: string
+}
+
+export interface SecretFact {
+  readonly required: boolean
+  readonly description: string
+  check?(value: string): string | undefined
+}
+
+/** One contract of a merchant with a provider, opened for use. */
+export interface ProviderAccount {
+  /** acc_… */
+  readonly accountId: string
+  readonly merchantId: MerchantId
+  readonly connector: string
+  readonly name: string
+  readonly environment: 'test' | 'live'
+  readonly settings: Readonly<Record<string, string>>
+  readonly secrets: Readonly<Record<string, Secret<string>>>
+}
+
+export interface ConnectorTools {
+  readonly http: ProviderHttp
+  /** Real time: signatures and the provider's own deadlines are judged by it, never by a test clock. */
+  readonly nowMs: () => number
+}
+
+/** One HTTP exchange with a provider: no redirects, no retries, the answer bounded in size. Throws only `NotReached`. */
+export interface ProviderHttp {
+  exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>
+}
+
+export interface HttpRequest {
+  readonly verb: 'GET' | 'POST' | 'DELETE'
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Bytes where a file is sent. */
+  readonly body?: string | Uint8Array
+}
+
+/** `lost`: the request may have arrived, and no whole answer came. */
+export type HttpAnswer =
+  | {
+      readonly kind: 'answered'
+      readonly status: number
+      readonly headers: Readonly<Record<string, string>>
+      readonly body: string
+    }
+  | { readonly kind: 'lost'; readonly reason: string }
+  /** Certainly never sent: no connection, no name, TLS refused. */
+  | { readonly kind: 'unreached'; readonly reason: string }
+
+// ── A connector for one account ───────────────────────────────────────────────────────────────────────────────────
+
+export interface Connector {
+  readonly facts: ConnectorFacts
+  /** Undefined: this account does not serve the method. */
+  supports(method: Method): Capabilities | undefined
+  /** Pure. A field of the request that this provider needs or cannot take; refused with 400 before anything is written. */
+  findMisfit?(request: Unsent<AuthorizationRequest>): FieldMisfit | undefined
+  /** Pure. Whether the customer of this card will certainly be challenged, so that a way back must be known beforehand. */
+  willChallenge?(request: Unsent<AuthorizationRequest>): boolean
+  /**
+   * Pure. What is to be stored with the operation before it is sent and to come back with every later question about it.
+   * Asked before each first commit; a follow-up or the completion of an action also brings what was kept for its approval.
+   */
+  keep?(question: KeepQuestion): Kept
+  /** Asks for the approval. May answer that the customer has to act first. */
+  authorize(request: AuthorizationRequest, signal: AbortSignal): Promise<AuthorizationOutcome>
+  /** The customer is back from where an action had sent them, or a notice said so. */
+  complete?(returned: CustomerReturn, signal: AbortSignal): Promise<AuthorizationOutcome>
+  /** Ends an open action at the provider (expires its page) before we say that the payment was cancelled. */
+  cancelAction?(inquiry: Inquiry, signal: AbortSignal): Promise<Outcome>
+  /** Optional operations are optional properties; the absence is the statement. */
+  readonly capture?: FollowUp
+  readonly reverse?: FollowUp
+  readonly refund?: FollowUp
+  readonly increment?: FollowUp
+  /** Money out without a payment behind it. */
+  credit?(request: AuthorizationRequest, signal: AbortSignal): Promise<Outcome>
+  /** What became of this reference? Absent: this provider only sends notices. `unreached` means surely not received. */
+  inquire?(inquiry: Inquiry, signal: AbortSignal): Promise<AuthorizationOutcome>
+  /** Makes sure that it did not happen. `declined`: it has not, or is undone. */
+  undo?(inquiry: Inquiry, signal: AbortSignal): Promise<Outcome>
+  /** The parts in which the customer of this method would pay, bought at that moment. Pure: a page asks while it is drawn. */
+  instalments?(method: Method, amount: Money, at: Date): InstalmentPlan | undefined
+  /** Asks the schemes about many cards at once; one answer each, in the order of the questions. Moves no money. */
+  updateCards?(merchantId: MerchantId, cards: readonly CardQuestion[]): Promise<readonly CardUpdate[]>
+  /** How long after a capture to look whether the customer's bank has sent it back; undefined: it will not. */
+  returnCheckMs?(capture: Inquiry): number | undefined
+  /** What the customer's bank said when it sent the capture back; undefined: it has not. */
+  findReturn?(capture: Inquiry): Promise<DebitReturn | undefined>
+  /** Pure: verifies the signature and reads what it says. */
+  readNotice?(raw: RawNotice): Notice
+  readonly disputes?: DisputeActions
+  /** Reads one settlement file or download of this provider into lines. */
+  readSettlement?(file: AsyncIterable<Uint8Array>): AsyncIterable<SettlementLine>
+  /** One harmless call: are the credentials right, does the provider reach our notice address. */
+  check(signal: AbortSignal): Promise<readonly CheckFinding[]>
+}
+
+type FollowUp = (request: FollowUpRequest, signal: AbortSignal) => Promise<Outcome>
+
+/** What an account can do with a method; the guards and pages offer the intersection with the method's row. */
+export interface Capabilities {
+  /** A card number of ours may be sent. Without it CARD on our page goes to the provider's page. */
+  readonly rawCards: boolean
+  readonly capture: 'none' | 'one' | 'several'
+  /** The rest of the authorisation is released by a partial capture. */
+  readonly partialCaptureReleasesRest: boolean
+  readonly partialReversal: boolean
+  readonly reversal: boolean
+  readonly refund: boolean
+  readonly partialRefund: boolean
+  readonly increment: boolean
+  readonly credit: boolean
+  /** Later payments without the customer. */
+  readonly storedCredentials: boolean
+}
+
+// ── Questions ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Everything that is known about the payment and may matter to a provider, the same for every operation. */
+export interface PaymentContext {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly method: Method
+  readonly transId: string
+  readonly refNr?: string
+  /** What the merchant asked for in all, and the sums so far. */
+  readonly amount: Money
+  readonly authorizedValue: number
+  readonly capturedValue: number
+  readonly order?: Readonly<Record<string, unknown>>
+  readonly billing?: Readonly<Record<string, unknown>>
+  readonly shipping?: Readonly<Record<string, unknown>>
+  readonly customer?: Readonly<Record<string, unknown>>
+  readonly browser?: Readonly<Record<string, unknown>>
+  readonly device?: Readonly<Record<string, unknown>>
+  readonly fraudData?: Readonly<Record<string, unknown>>
+  readonly descriptor?: string
+  readonly paymentFacilitator?: Readonly<Record<string, unknown>>
+  /** Of captures and refunds: level 2 and 3, airline, lodging. */
+  readonly enhancedData?: Readonly<Record<string, unknown>>
+  /** BCP 47. */
+  readonly language?: string
+  /** Where the provider sends the customer back: `{origin}/pay/return/…`. */
+  readonly returnUrl?: string
+  readonly captureMethod: 'AUTOMATIC' | 'MANUAL' | 'DELAYED'
+  /** HOSTED: the customer is on a page of ours. */
+  readonly integrationType?: 'HOSTED' | 'DIRECT'
+  /** ECOM or MOTO, as the merchant said. */
+  readonly channel?: string
+  /** What else the method's own object says, by the names of the contract. */
+  readonly methodFields?: Readonly<Record<string, unknown>>
+}
+
+export interface OperationRequest {
+  readonly operation: OperationType
+  /** Our xId: stored before the call, sent with it, and the idempotency key. */
+  readonly reference: XId
+  readonly amount: Money
+  readonly payment: PaymentContext
+  /** The merchant's time. */
+  readonly at: Date
+  /** Which sending of it this is, from 1: more than one only after the earlier ones certainly never arrived. */
+  readonly send: number
+  /** What `keep` returned for this operation. */
+  readonly kept?: Kept
+  /** Fields of the request that only a connector of the test environment understands, by their names. */
+  readonly testHints?: Readonly<Record<string, string>>
+}
+
+/** A request as it is known before its first commit. */
+export type Unsent<Request extends OperationRequest> = Omit<Request, 'send' | 'kept'>
+
+/** Small and free of card data. */
+export type Kept = Readonly<Record<string, string | number | boolean | undefined>>
+
+export interface KeepQuestion {
+  readonly request: Unsent<OperationRequest> & Partial<AuthorizationRequest>
+  /** What was kept for the approval that a follow-up builds on, or for the action that the customer has taken. */
+  readonly approval?: Kept
+  /** Set when the customer is back from an action. */
+  readonly returned?: Pick<CustomerReturn, 'query' | 'form'>
+}
+
+/** The path of a field as the merchant wrote it, and a sentence about it. */
+export interface FieldMisfit {
+  readonly field: string
+  readonly error: string
+}
+
+export interface AuthorizationRequest extends OperationRequest {
+  readonly card?: CardData
+  readonly account?: AccountData
+  readonly wallet?: WalletData
+  readonly conversion?: ConversionTerms
+  readonly credentialOnFile?: CredentialUse
+  readonly threeDs?: ThreeDsRequest
+  /** Set when the authorisation is to be captured in the same message, under a reference of its own. */
+  readonly captureReference?: XId
+  /** The customer is on a page of ours or can be sent to one: an action may be answered. */
+  readonly customerPresent: boolean
+}
+
+export interface FollowUpRequest extends OperationRequest {
+  readonly authorizationReference: XId
+  /** The provider's id of the approved payment. */
+  readonly authorizationTransactionId?: string
+  /** What the provider told when it approved, `fields` included. */
+  readonly authorization?: ProviderFacts
+  /** The capture that a refund gives back, and the provider's id of it. */
+  readonly captureReference?: XId
+  readonly captureTransactionId?: string
+  /** What will be authorised, captured or refunded in all once this is done: many providers want totals. */
+  readonly newTotal: number
+  /** A capture after which none will follow. */
+  readonly final?: boolean
+}
+
+export interface Inquiry {
+  readonly operation: OperationType
+  readonly reference: XId
+  readonly amount: Money
+  readonly payment: PaymentContext
+  /** What the provider has told so far: its id, its page's id. */
+  readonly provider?: ProviderFacts
+  readonly authorizationTransactionId?: string
+  readonly captureReference?: XId
+  readonly sentAt: Date
+  readonly kept?: Kept
+}
+
+/** What the provider's page handed to the customer's browser on the way back. */
+export interface CustomerReturn extends Inquiry {
+  /** As of an authorisation: set when it is to be captured as well. */
+  readonly captureReference?: XId
+  /** As of any request; 1 unless given. */
+  readonly send?: number
+  readonly query: Readonly<Record<string, string>>
+  /** Of a form POST. */
+  readonly form: Readonly<Record<string, string>>
+}
 
 export interface CardData {
   readonly number: Secret<string>
@@ -16,16 +317,16 @@ export interface CardData {
   readonly cardholderName?: string
   /** In memory between the request and the call, never stored: a call that is made again goes without it. */
   readonly securityCode?: Secret<string>
-  readonly threeDs?: ThreeDsRequest
 }
 
-/** What the merchant says about 3-D Secure: what it wants, or what it has done already. */
 export interface ThreeDsRequest {
   readonly skip?: boolean
   readonly challengePreference?: string
   readonly exemption?: string
-  /** An authentication made elsewhere, without its proof. */
+  /** An authentication that the merchant made elsewhere, without its proof. */
   readonly imported?: Readonly<Record<string, string>>
+  /** The cryptogram of that authentication. In memory between the request and the call, never stored. */
+  readonly authenticationValue?: Secret<string>
 }
 
 export interface AccountData {
@@ -40,15 +341,14 @@ export interface AccountData {
   readonly dateOfSignature?: string
 }
 
-/** What the wallet on the customer's phone hands over. Passed on as it came, never stored. */
 export interface WalletData {
   /** Names the key that the payload was encrypted for. */
   readonly merchantIdentifier: string
-  /** JSON text of an object. */
+  /** JSON text of an object. Passed on as it came, never stored. */
   readonly payload: Secret<string>
 }
 
-/** The cardholder pays in its own currency: what was promised to it. The acquirer settles with the merchant as ever. */
+/** The cardholder pays in their own currency: what was promised to them. The acquirer settles with the merchant as ever. */
 export interface ConversionTerms {
   readonly quoteId: string
   readonly cardholderAmount: Money
@@ -56,137 +356,30 @@ export interface ConversionTerms {
   readonly markupPercentage: string
 }
 
-/** A card or account that is put on file with this payment, or that is charged because it is. */
 export interface CredentialUse {
   readonly type: 'RECURRING' | 'UNSCHEDULED'
-  /** Whether the customer agrees to later payments by this one. */
   readonly initial: boolean
-  /** Whether the customer is there. */
   readonly initiator: 'CUSTOMER' | 'MERCHANT'
-  /** The scheme's reference of the payment by which the customer agreed. */
   readonly schemeReferenceId?: string
+  /** The provider's own token of the stored method, where the approving payment brought one. */
+  readonly providerToken?: string
 }
 
-/** A card that the schemes are asked about: has it got a new number or date? */
-export interface CardQuestion {
-  readonly number: Secret<string>
-  readonly expiryDate?: string
-}
-
-export type CardUpdate =
-  | { readonly status: 'CARD_UPDATED'; readonly number: Secret<string>; readonly expiryDate?: string }
-  | { readonly status: 'EXPIRY_UPDATED'; readonly expiryDate: string }
-  | { readonly status: 'NO_CHANGE' | 'CARD_CLOSED' | 'CONTACT_CARDHOLDER' | 'NOT_FOUND' | 'FAILED' }
-
-/** How an amount is paid in parts, as the customer is shown it before it decides. */
-export interface InstalmentPlan {
-  readonly currency: string
-  /** YYYY-MM-DD, the first one first. */
-  readonly instalments: readonly { readonly dueDate: string; readonly value: number }[]
-  /** Interest and fees of all parts. */
-  readonly cost: number
-  /** What the customer pays in all. */
-  readonly total: number
-}
-
-export interface OperationRequest {
-  readonly operation: OperationType
-  readonly merchantId: MerchantId
-  readonly payId: PayId
-  readonly method: Method
-  /** Our reference: stored before the call and sent with it, so that the outcome can always be asked for. */
-  readonly reference: XId
-  readonly amount: Money
-  readonly simulationMode?: string
-  /** The merchant's time. */
-  readonly at: Date
-  /** What `prepare` returned for this operation, stored with it before the call. */
-  readonly prepared: Prepared
-  /** Which sending of it this is, from 1: more than one only after the earlier ones certainly never arrived. */
-  readonly send: number
-}
-
-/** What approves a payment, or pays out without one. */
-export interface AuthorizationRequest extends OperationRequest {
-  readonly card?: CardData
-  readonly account?: AccountData
-  readonly wallet?: WalletData
-  readonly conversion?: ConversionTerms
-  readonly credentialOnFile?: CredentialUse
-  /** Set when the authorisation is to be captured in the same message, under a reference of its own. */
-  readonly captureReference?: XId
-  /** The customer is on a page of ours, and can be sent on to one of the provider. */
-  readonly hosted?: boolean
-  /** What else the method's own object says, by the names of the contract. */
-  readonly methodFields?: Readonly<Record<string, unknown>>
-}
+// ── Answers ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** An authorisation that was asked to capture as well answers for both; the capture's answer follows an approval only. */
 export interface AuthorizationOutcome {
-  readonly authorization: Outcome
+  readonly authorization: Outcome | CustomerActionOutcome
   readonly capture?: Outcome
 }
 
-export interface FollowUpRequest extends OperationRequest {
-  /** The approval this builds on. */
-  readonly authorizationReference: XId
-  readonly authorizationTransactionId?: string
-  /** The capture a refund gives back. */
-  readonly captureReference?: XId
-}
-
-export interface Inquiry {
-  readonly operation: OperationType
-  readonly merchantId: MerchantId
-  readonly payId: PayId
-  readonly method: Method
-  readonly reference: XId
-  readonly amount: Money
-  readonly prepared: Prepared
-}
-
-/** Money that was collected and has gone back without the merchant's doing. */
-export interface DebitReturn {
-  /** The last four digits of the response code that tells why. */
-  readonly detail: string
-  readonly provider: ProviderFacts
-}
-
-type FollowUp = (request: FollowUpRequest) => Promise<Outcome>
-
-export interface Connector {
-  readonly name: string
-  readonly facts: {
-    /** Sending the same reference twice has one effect. */
-    readonly idempotentByReference: boolean
-    /** After this long a reference that cannot be found was certainly never received. */
-    readonly settleTimeMs: number
-  }
-  /** Asked before the operation is recorded; what it returns is stored with it. Follow-ups see their approval's. */
-  prepare(request: Omit<AuthorizationRequest, 'prepared' | 'send'>, approval?: Prepared): Prepared
-  /** What the customer must know to take the step that `prepare` asked for: a reference, an account to pay to. */
-  instruct?(request: Omit<AuthorizationRequest, 'send'>): ProviderFacts | undefined
-  /** The parts in which the customer of this method would pay, bought at that moment. Pure: a page asks it while it is drawn. */
-  instalments?(method: Method, amount: Money, at: Date): InstalmentPlan | undefined
-  /** What a customer of the test environment would type into a form. No other environment has such customers. */
-  testInstrument?(method: Method): { readonly card?: CardData; readonly account?: AccountData }
-  authorize(request: AuthorizationRequest): Promise<AuthorizationOutcome>
-  /** Optional operations are optional properties; the absence is the statement. */
-  readonly capture?: FollowUp
-  readonly reverse?: FollowUp
-  readonly refund?: FollowUp
-  readonly increment?: FollowUp
-  /** Money out without a payment behind it. */
-  readonly credit?: (request: AuthorizationRequest) => Promise<Outcome>
-  /** Asks the schemes about many cards at once; one answer each, in the order of the questions. Moves no money. */
-  readonly updateCards?: (
-    merchantId: MerchantId,
-    cards: readonly CardQuestion[],
-  ) => Promise<readonly CardUpdate[]>
-  /** How long after a capture to look whether the customer's bank has sent it back; undefined: it will not. */
-  readonly returnCheckMs?: (capture: Inquiry) => number | undefined
-  /** What the customer's bank said when it sent the capture back; undefined: it has not. */
-  readonly findReturn?: (capture: Inquiry) => Promise<DebitReturn | undefined>
-  /** Mandatory: what became of this reference? `unreached` means surely not received. */
-  inquire(inquiry: Inquiry): Promise<Outcome>
-}
+export type * from '#connectors/card-services.ts'
+export type * from '#connectors/notice.ts'
+/** Six words in all, with the customer's action. Unknown may have happened; unreached certainly has not. */
+export type {
+  CustomerAction,
+  CustomerActionOutcome,
+  Instructions,
+  Outcome,
+  ProviderFacts,
+} from '#lifecycle/outcome.ts'

@@ -4,7 +4,7 @@
  */
 import type { LookupFunction } from 'node:net'
 import type { Agent, Dispatcher } from 'undici'
-import type { HttpAnswer, HttpRequest, ProviderHttp } from '#connectors/contract-next.ts'
+import type { HttpAnswer, HttpRequest, ProviderHttp } from '#connectors/contract.ts'
 
 export interface ProviderHttpOptions {
   /** Resolves names and refuses addresses that may not be called; the system's own resolver unless given. */

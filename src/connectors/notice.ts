@@ -1,6 +1,6 @@
 /**
  * What a provider tells by itself: notices, disputes, settlement lines. Part of the connector contract; the rest is in
- * contract-next.ts, which hands these types on.
+ * contract.ts, which hands these types on.
  */
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'

@@ -1,33 +1,28 @@
-/** Which connector serves a method. In test everything goes to the simulator; live has only what was configured. */
+/**
+ * Every provider that accounts can be opened with, one line each. A new connector adds its line here and touches nothing
+ * else outside its folder.
+ */
 import { adyen } from '#connectors/adyen/connector.ts'
-import type { Connector } from '#connectors/contract.ts'
-import type { ConnectorDefinition } from '#connectors/contract-next.ts'
-import { simulatorDefinition } from '#connectors/simulator/definition.ts'
-import type { FaultBook } from '#connectors/simulator/faults.ts'
-import { createSimulator } from '#connectors/simulator/simulator.ts'
+import type { Connector, ConnectorDefinition } from '#connectors/contract.ts'
+import type { OpenedAccount, ProviderDirectory } from '#connectors/directory.ts'
+import { type SimulatorOptions, simulatorDefinition } from '#connectors/simulator/simulator.ts'
 import { stripe } from '#connectors/stripe/connector.ts'
-import type { Method } from '#methods/rows.ts'
 
-export interface Connectors {
-  /** Undefined: nobody was configured for this method, and the payment is refused before anything is written. */
-  find(method: Method): Connector | undefined
+/** The simulator of a running gateway shares its faults with those of merchants without accounts. */
+export const connectorDefinitions = (simulator: SimulatorOptions): readonly ConnectorDefinition[] => [
+  simulatorDefinition(simulator),
+  adyen,
+  stripe,
+]
+
+export const definitions = connectorDefinitions({})
+
+/** One connector for everything and everybody, as for merchants without accounts. */
+export const simulatedBy = (simulator: Connector): ProviderDirectory =>
+  servedBy([{ connectorName: simulator.facts.name, connector: simulator, label: () => undefined }])
+
+function servedBy(accounts: readonly OpenedAccount[]): ProviderDirectory {
+  const all = Promise.resolve(accounts)
+  const first = Promise.resolve(accounts[0])
+  return { candidates: () => all, open: () => first, enabled: () => all }
 }
-
-interface Environment {
-  readonly environment: 'test' | 'live'
-  readonly simulatorLatencyMs?: number
-}
-
-export function createConnectors(
-  { environment, simulatorLatencyMs: latencyMs }: Environment,
-  faults: FaultBook,
-): Connectors {
-  return environment === 'test'
-    ? simulatedBy(createSimulator({ faults, latencyMs }))
-    : { find: () => undefined }
-}
-
-export const simulatedBy = (simulator: Connector): Connectors => ({ find: () => simulator })
-
-/** Every connector there is, one line each. */
-export const definitions: readonly ConnectorDefinition[] = [simulatorDefinition, adyen, stripe]

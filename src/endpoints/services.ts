@@ -5,11 +5,8 @@ import { InvalidField, KeyTaken, NotFound } from '#http/server/ports.ts'
 import type { TestClock } from '#operations/clock.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
-import {
-  ReturnAddressMissing,
-  UnknownPseudoAccount,
-  UnknownPseudoNumber,
-} from '#operations/payments/create-payment.ts'
+import { UnknownPseudoAccount, UnknownPseudoNumber } from '#operations/payments/admit.ts'
+import { ReturnAddressMissing } from '#operations/payments/create-payment.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import type { EventStore } from '#storage/events/events.ts'

@@ -115,6 +115,7 @@ describe('recordTry', () => {
     xId: xIdOf(20),
     captureXId: xIdOf(21),
     prepared: {},
+    asks: true,
     now: later(1),
   }
 
@@ -144,24 +145,10 @@ describe('recordTry', () => {
     expect([byAccount.instrument, byAccount.account]).toEqual([undefined, account])
   })
 
-  // Each line: the step, whether the merchant confirms; the status, whose move it is, and the code.
-  test.each([
-    ['page', false, 'CUSTOMER', '60000100'],
-    ['challenge', false, 'CUSTOMER', '70000200'],
-    ['challenge', true, 'CUSTOMER', '70000200'],
-    [undefined, true, 'CONFIRM', '60000100'],
-  ] as const)('with the step %s, confirmed later: %s', (step, confirmsLater, awaits, responseCode) => {
-    const operations = [{ ...waiting, details: confirmsLater ? { confirmsLater } : {} }]
-    const tried = recordTry(hosted({ operations }), { ...begun, prepared: step ? { step } : {} })
-    expect(tried).toMatchObject({ status: 'AUTHORIZE_REQUEST', awaits })
-    expect(tried.operations).toMatchObject([{ state: 'AUTHORIZE_REQUEST', responseCode }])
-  })
-
-  test('instructions have time of their own, unless the merchant set one', () => {
-    const method = methodOf('BOLETO')
-    const voucher = { ...begun, method, prepared: { step: 'instructions' as const } }
-    expect(recordTry(hosted(), voucher).expiresAt).toEqual(later(1 + 3 * 24))
-    const set = hosted({ details: { expirationTime: later(24).toISOString() } })
-    expect(recordTry(set, voucher).expiresAt).toEqual(later(24))
+  test('waits for the merchant where the merchant confirms before anybody is asked', () => {
+    const operations = [{ ...waiting, details: { confirmsLater: true } }]
+    const tried = recordTry(hosted({ operations }), { ...begun, asks: false })
+    expect(tried).toMatchObject({ status: 'AUTHORIZE_REQUEST', awaits: 'CONFIRM' })
+    expect(tried.operations).toMatchObject([{ state: 'AUTHORIZE_REQUEST', responseCode: '60000100' }])
   })
 })

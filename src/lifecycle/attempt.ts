@@ -4,8 +4,7 @@
  */
 import type { XId } from '#domain/ids.ts'
 import { providerResultOutstanding, unreachedCode } from '#domain/response-codes.ts'
-import { customerDeadline, stepCode } from '#lifecycle/create.ts'
-import type { ProviderFacts } from '#lifecycle/outcome.ts'
+import { stepCode } from '#lifecycle/create.ts'
 import {
   type AccountInstrument,
   awaitsCustomer,
@@ -14,6 +13,7 @@ import {
   type Operation,
   openTry,
   type Payment,
+  type PaymentProvider,
   type Prepared,
 } from '#lifecycle/payment.ts'
 import { defaultCapture } from '#methods/catalogue.ts'
@@ -57,36 +57,37 @@ export interface Try {
   readonly xId: XId
   readonly captureXId: XId
   readonly prepared: Prepared
-  /** What the provider told for the customer's step. */
-  readonly provider?: ProviderFacts
+  /** The account that is asked. */
+  readonly provider?: PaymentProvider
+  /** False: the merchant confirms before anybody is asked. */
+  readonly asks: boolean
   readonly now: Date
 }
 
-/** The payment with this try begun: waiting for the customer's step, for the merchant's confirm, or for the provider. */
+/** The payment with this try begun: waiting for the provider, or for the merchant's confirm. */
 export function recordTry(payment: Payment, begun: Try): Payment {
-  const { method, instrument, account, prepared, provider, now } = begun
+  const { method, instrument, account, prepared, provider, asks, now } = begun
   const waiting = openTry(payment) ?? followingTry(payment, begun)
-  const waits = prepared.step !== undefined || waiting.details.confirmsLater === true
   const operation: Operation = {
     ...waiting,
     amount: payment.amount.value,
-    state: waits ? 'AUTHORIZE_REQUEST' : 'SENT',
-    responseCode: waits ? stepCode(prepared) : providerResultOutstanding,
-    prepared: waits ? prepared : { ...prepared, sentAtMs: now.getTime() },
-    provider,
+    state: asks ? 'SENT' : 'AUTHORIZE_REQUEST',
+    responseCode: asks ? providerResultOutstanding : stepCode(prepared),
+    prepared: asks ? { ...prepared, sentAtMs: now.getTime() } : prepared,
+    provider: undefined,
     updatedAt: now,
   }
   const known = payment.operations.some(({ xId }) => xId === operation.xId)
   return {
     ...payment,
     method,
+    provider,
     instrument,
     account,
     details: withConsent(payment, begun),
     captureMethod: captureBy(method, payment),
-    status: waits ? 'AUTHORIZE_REQUEST' : 'PENDING',
-    awaits: prepared.step !== undefined ? 'CUSTOMER' : waits ? 'CONFIRM' : undefined,
-    expiresAt: deadlineOf(payment, begun),
+    status: asks ? 'PENDING' : 'AUTHORIZE_REQUEST',
+    awaits: asks ? undefined : 'CONFIRM',
     operations: known
       ? payment.operations.map(other => (other.xId === operation.xId ? operation : other))
       : [...payment.operations, operation],
@@ -119,12 +120,6 @@ export const askedCapture = ({ operations, captureMethod }: Payment): Payment['c
 /** The methods that the customer may try next, those of the merchant's choice unless it has none. */
 export const offerFor = (payment: Payment, chosen?: readonly string[]): readonly Method[] =>
   offeredMethods({ ...payment, captureMethod: askedCapture(payment) }, chosen)
-
-/** A voucher needs more time than a screen; a deadline that the merchant has set stays. */
-function deadlineOf({ details, expiresAt }: Payment, { method, prepared, now }: Try): Date | undefined {
-  if (details.expirationTime !== undefined || prepared.step !== 'instructions') return expiresAt
-  return customerDeadline(method, now)
-}
 
 function followingTry(payment: Payment, { xId, captureXId, now }: Try): Operation {
   const { sequence } = lastOperation(payment)

@@ -45,7 +45,9 @@ export function decideCapture(payment: Payment, command: CaptureCommand, now: Da
 
 /** The payment with the capture reserved: what is recorded before the provider hears of it. */
 export function reserveCapture(payment: Payment, command: CaptureCommand, recording: Recording): Payment {
-  const { manual, closes, releasesRest } = command
+  const { manual, closes } = command
+  const isPart = command.amount.value < openAmount(payment)
+  const releasesRest = command.releasesRest || (isPart && payment.method.partialCaptureReleasesRest)
   const operation = toOperation('CAPTURE', command, recording, { manual, closes, releasesRest })
   const capturing = add(payment.sums.capturing, command.amount.value)
   return withOperation({ ...payment, sums: { ...payment.sums, capturing } }, operation, recording.now)

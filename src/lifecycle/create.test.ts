@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { type CreateCommand, firstStep, type NewPayment, openPayment } from '#lifecycle/create.ts'
 import { later, methodOf, now, xIdOf } from '#lifecycle/example-payment.test-support.ts'
-import type { CustomerStep } from '#lifecycle/payment.ts'
 import { noSums } from '#lifecycle/payment.ts'
 import { allMethods } from '#methods/catalogue.ts'
 
@@ -22,29 +21,30 @@ const hosted = { integrationType: 'HOSTED' } as const
 
 describe('firstStep', () => {
   // Each line: what is asked for, and who moves first.
-  test.each<[string, CreateCommand, ReturnType<typeof firstStep>, CustomerStep?]>([
+  test.each<[string, CreateCommand, ReturnType<typeof firstStep>]>([
     ['a card', create('CARD'), 'provider'],
     ['a card on our page', create('CARD', hosted), 'customer'],
     ['a card for authentication only', create('CARD', later1), 'confirm'],
     ['a direct debit', create('DIRECTDEBIT'), 'provider'],
     ['two steps', create('PROVIDERK'), 'confirm'],
-    ['two steps, on our page', create('PROVIDERK', hosted), 'customer'],
+    ['two steps, on our page', create('PROVIDERK', hosted), 'provider'],
     ['a purchase on invoice in two steps', create('PROVIDERR'), 'confirm'],
-    ['a redirect', create('PROVIDERP', hosted), 'customer'],
-    ['a redirect with a confirm to follow', create('PROVIDERP', { ...hosted, ...later1 }), 'customer'],
-    ['a redirect with a confirm to follow, DIRECT', create('PROVIDERP', later1), 'customer', 'page'],
-    ['a redirect, DIRECT', create('IDEAL'), 'customer', 'page'],
-    ['a voucher', create('BOLETO'), 'customer', 'instructions'],
-    ['a QR code', create('PIX'), 'customer', 'page'],
-    ['a card that wants a challenge', create('CARD'), 'customer', 'challenge'],
-  ])('%s: the %s', (_, command, mover, step) => expect(firstStep(command, { step })).toBe(mover))
+    ['a redirect', create('PROVIDERP', hosted), 'provider'],
+    ['a redirect with a confirm to follow', create('PROVIDERP', { ...hosted, ...later1 }), 'provider'],
+    ['a redirect with a confirm to follow, DIRECT', create('PROVIDERP', later1), 'provider'],
+    ['a redirect, DIRECT', create('IDEAL'), 'provider'],
+    ['a voucher', create('BOLETO'), 'provider'],
+    ['a QR code', create('PIX'), 'provider'],
+    ['a payment without its customer', create('PROVIDERK', { merchantInitiated: true }), 'provider'],
+  ])('%s: the %s', (_, command, mover) => expect(firstStep(command)).toBe(mover))
 
-  test('on a page of ours it is always the customer', () => {
-    for (const { type } of allMethods) expect(firstStep(create(type, hosted), {})).toBe('customer')
+  test('on a page of ours it is the customer where there is a form to fill in', () => {
+    const filled = allMethods.filter(({ type }) => firstStep(create(type, hosted)) === 'customer')
+    expect(filled).toEqual(allMethods.filter(({ flow }) => flow === 'direct'))
   })
 
   test('who is asked at once is everybody but those with two steps', () => {
-    const asked = allMethods.filter(({ type }) => firstStep(create(type), {}) === 'provider')
+    const asked = allMethods.filter(({ type }) => firstStep(create(type)) === 'provider')
     expect(asked).toEqual(allMethods.filter(({ flow }) => flow !== 'multi_step'))
   })
 })
@@ -74,33 +74,13 @@ describe('openPayment', () => {
       key,
     ],
     [
-      'for a customer',
-      born(create('IDEAL'), { key, prepared: { a: 1, step: 'page' } }),
+      'for a form on our page',
+      born(create('CARD', hosted), { key }),
       'AUTHORIZE_REQUEST',
       'CUSTOMER',
       'AUTHORIZE_REQUEST',
       '60000100',
       later(24),
-      undefined,
-    ],
-    [
-      'for a challenge',
-      born(create('CARD'), { key, prepared: { a: 1, step: 'challenge' } }),
-      'AUTHORIZE_REQUEST',
-      'CUSTOMER',
-      'AUTHORIZE_REQUEST',
-      '70000200',
-      later(24),
-      undefined,
-    ],
-    [
-      'for a payer at a till',
-      born(create('BOLETO'), { key, prepared: { a: 1, step: 'instructions' } }),
-      'AUTHORIZE_REQUEST',
-      'CUSTOMER',
-      'AUTHORIZE_REQUEST',
-      '60000100',
-      later(72),
       undefined,
     ],
     [
@@ -115,7 +95,7 @@ describe('openPayment', () => {
     ],
     [
       'with a time of its own',
-      born(create('IDEAL', { expiresAt: later(2) }), { prepared: { a: 1, step: 'page' } }),
+      born(create('CARD', { ...hosted, expiresAt: later(2) })),
       'AUTHORIZE_REQUEST',
       'CUSTOMER',
       'AUTHORIZE_REQUEST',
@@ -124,13 +104,13 @@ describe('openPayment', () => {
       undefined,
     ],
     [
-      'asked at once, whatever its time',
+      'asked at once, with a time for a customer who must act',
       born(create('CARD', { expiresAt: later(2) })),
       'PENDING',
       undefined,
       'SENT',
       '60000200',
-      undefined,
+      later(2),
       undefined,
     ],
   ] as const)('%s', (_, payment, status, awaits, state, responseCode, expiresAt, joined) => {

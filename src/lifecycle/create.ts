@@ -6,7 +6,6 @@ import {
   customerActionOutstanding,
   providerResultOutstanding,
 } from '#domain/response-codes.ts'
-import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import {
   type AccountInstrument,
   type Instrument,
@@ -15,6 +14,7 @@ import {
   type Operation,
   type Payment,
   type PaymentKind,
+  type PaymentProvider,
   type Prepared,
 } from '#lifecycle/payment.ts'
 import type { CaptureType, Flow, IntegrationType, Method } from '#methods/rows.ts'
@@ -51,8 +51,7 @@ export interface NewPayment {
   readonly instrument?: Instrument
   readonly account?: AccountInstrument
   readonly prepared: Prepared
-  /** What the customer needs to know for its step, told by the provider beforehand. */
-  readonly provider?: ProviderFacts
+  readonly provider?: PaymentProvider
   readonly key?: KeyReference
   /** For methods whose confirm must bring it back. */
   readonly clientToken?: string
@@ -80,17 +79,22 @@ export const customerDeadline = ({ flow }: Method, now: Date): Date =>
   new Date(now.getTime() + patienceMs[flow])
 
 /**
- * Who moves first. `provider`: it is asked at once. `customer`: on a page of ours or of the provider.
- * `confirm`: the merchant, in a second request.
+ * Who moves first. `provider`: it is asked at once, and may answer that the customer has to act. `customer`: fills in a form
+ * on a page of ours. `confirm`: the merchant, in a second request.
  */
-export function firstStep(
-  command: Pick<CreateCommand, 'integrationType' | 'method' | 'confirmsLater' | 'merchantInitiated'>,
-  prepared: Prepared,
-): 'provider' | 'customer' | 'confirm' {
-  if (command.merchantInitiated) return 'provider'
-  // The customer approves first, also where the merchant confirms in the end.
-  if (command.integrationType === 'HOSTED' || prepared.step !== undefined) return 'customer'
-  return command.confirmsLater || command.method.flow === 'multi_step' ? 'confirm' : 'provider'
+export function firstStep({
+  integrationType,
+  method: { flow },
+  confirmsLater,
+  merchantInitiated,
+}: Pick<CreateCommand, 'integrationType' | 'method' | 'confirmsLater' | 'merchantInitiated'>):
+  | 'provider'
+  | 'customer'
+  | 'confirm' {
+  if (merchantInitiated) return 'provider'
+  if (integrationType === 'HOSTED') return flow === 'direct' ? 'customer' : 'provider'
+  // Where the customer is sent away, they approve first, also where the merchant confirms in the end.
+  return flow === 'multi_step' || (confirmsLater && flow === 'direct') ? 'confirm' : 'provider'
 }
 
 /** What a payment says while it waits for its customer. */
@@ -101,7 +105,7 @@ export const stepCode = ({ step }: Prepared): string =>
 export function openPayment(birth: NewPayment): Payment {
   const { command, kind, payId, xId, captureXId, instrument, account, prepared, key, clientToken, now } =
     birth
-  const step = kind === 'CREDIT' ? 'provider' : firstStep(command, prepared)
+  const step = kind === 'CREDIT' ? 'provider' : firstStep(command)
   const asked = step === 'provider'
   const first: Operation = {
     xId,
@@ -113,7 +117,6 @@ export function openPayment(birth: NewPayment): Payment {
     refNr: command.refNr,
     responseCode: asked ? providerResultOutstanding : stepCode(prepared),
     prepared,
-    provider: birth.provider,
     details: {
       metadata: command.metadata,
       simulationMode: command.simulationMode,
@@ -135,11 +138,12 @@ export function openPayment(birth: NewPayment): Payment {
     integrationType: command.integrationType,
     status: asked ? 'PENDING' : 'AUTHORIZE_REQUEST',
     awaits: asked ? undefined : step === 'confirm' ? 'CONFIRM' : 'CUSTOMER',
-    expiresAt: asked ? undefined : (command.expiresAt ?? customerDeadline(command.method, now)),
+    expiresAt: command.expiresAt ?? (asked ? undefined : customerDeadline(command.method, now)),
     amount: command.amount,
     sums: kind === 'CREDIT' ? { ...noSums, refunding: command.amount.value } : noSums,
     captureMethod: command.captureMethod,
     closedForCapture: false,
+    provider: birth.provider,
     instrument,
     account,
     planId: birth.planId,

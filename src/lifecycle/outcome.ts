@@ -1,10 +1,10 @@
-/** What a provider can have said about an operation, in the five words the whole house uses. */
+/** What a provider can have said about an operation, in the six words the whole house uses. */
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 
 /**
  * `unreached` is certain: the request never arrived, so sending it again is safe. `unknown` may have happened:
- * only an inquiry may turn it into another outcome, and until then it counts as if it had.
+ * only a notice, an inquiry or an undo may turn it into another outcome, and until then it counts as if it had.
  */
 export type Outcome =
   | { readonly kind: 'approved'; readonly provider: ProviderFacts }
@@ -12,6 +12,42 @@ export type Outcome =
   | { readonly kind: 'pending'; readonly provider: ProviderFacts }
   | { readonly kind: 'unreached' }
   | { readonly kind: 'unknown' }
+
+/** The sixth word: the provider goes on once the customer has done something. Only an authorisation is answered so. */
+export interface CustomerActionOutcome {
+  readonly kind: 'action'
+  readonly action: CustomerAction
+  readonly provider: ProviderFacts
+  /** When the provider's page ends; a customer who comes later gets a new one. Real time. */
+  readonly expiresAt?: Date
+}
+
+export type CustomerAction =
+  /** Send the customer to an address of the provider or the issuer. */
+  | {
+      readonly type: 'redirect'
+      readonly url: string
+      readonly verb: 'GET' | 'POST'
+      readonly fields?: Readonly<Record<string, string>>
+      /** 3-D Secure: shown as such to the customer. */
+      readonly challenge?: boolean
+    }
+  /** Show what to do: pay to this account, scan this code, take this voucher to a shop. */
+  | { readonly type: 'instructions'; readonly instructions: Instructions }
+
+export interface Instructions {
+  readonly reference?: string
+  /** Text for a QR code. */
+  readonly qrCode?: string
+  readonly barcode?: string
+  readonly iban?: string
+  readonly bic?: string
+  readonly bankName?: string
+  readonly accountHolderName?: string
+  readonly entity?: string
+  readonly downloadUrl?: string
+  readonly deadline?: Date
+}
 
 /** What a provider tells about one operation. Stored as it is, shown where the contract says so. */
 export interface ProviderFacts {
@@ -22,6 +58,19 @@ export interface ProviderFacts {
   readonly responseText?: string
   readonly approvalCode?: number
   readonly schemeReferenceId?: string
+  /** The provider's own token of the card or account, where it keeps one for later payments. */
+  readonly providerToken?: string
   /** What only some providers tell, by the names of the contract; methods/result-fields.ts says where each is shown. */
   readonly fields?: Readonly<Record<string, unknown>>
+  /** Ours: what the customer was asked to do, kept until the operation is decided. */
+  readonly action?: StoredAction
 }
+
+/** An action as it lies in the database: times are text. */
+export type StoredAction =
+  | (Extract<CustomerAction, { type: 'redirect' }> & { readonly expiresAt?: string })
+  | {
+      readonly type: 'instructions'
+      readonly instructions: Omit<Instructions, 'deadline'> & { readonly deadline?: string }
+      readonly expiresAt?: string
+    }

@@ -43,10 +43,15 @@ export type OperationState =
  */
 export type CustomerStep = 'page' | 'challenge' | 'instructions'
 
-/** Small, free of card data, stored with the operation before the call: what a connector needs to find it again. */
+/**
+ * Small, free of card data, stored with the operation before the call: what its connector wants to have kept, and what the
+ * engine needs to find the operation again.
+ */
 export interface Prepared {
-  /** Set by a connector whose provider waits for the customer. */
+  /** Set while the provider waits for the customer. */
   readonly step?: CustomerStep
+  /** The provider account that was asked, where it is not the simulator of a merchant without accounts. */
+  readonly account?: string
   /** When it was sent, for an operation that was recorded before: milliseconds of the merchant's time. */
   readonly sentAtMs?: number
   readonly [fact: string]: string | number | boolean | undefined
@@ -139,6 +144,8 @@ export interface Payment {
   readonly expiresAt?: Date
   /** Whose move it is while nothing is approved: the customer's, or the merchant's by a confirm. */
   readonly awaits?: 'CUSTOMER' | 'CONFIRM'
+  /** Who processes it. Undefined: nobody was asked yet, or the simulator of a merchant without accounts. */
+  readonly provider?: PaymentProvider
   /** Masked card data and the vault's key to the rest. */
   readonly instrument?: Instrument
   /** The customer of the vault, once the payment is approved and names one. */
@@ -155,6 +162,12 @@ export interface Payment {
   readonly updatedAt: Date
   /** Raised by every write; a write that expects another one is refused. */
   readonly version: number
+}
+
+export interface PaymentProvider {
+  /** acc_… */
+  readonly account: string
+  readonly connector: string
 }
 
 export interface Instrument {

@@ -14,6 +14,8 @@ export function decideReversal(payment: Payment, command: FollowUpCommand, now: 
   if (add(sums.captured, sums.capturing) > 0) return refuse('ALREADY_CAPTURED')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
   if (command.amount.value > openAmount(payment)) return refuse('ABOVE_OPEN_AMOUNT')
+  if (method.reversesWholeOnly && command.amount.value < openAmount(payment))
+    return refuse('METHOD_LACKS_OPERATION')
   return accept
 }
 

@@ -8,8 +8,9 @@ import { add, subtract } from '#domain/money.ts'
 import { providerResultOutstanding, simulatedCode, success, unreachedCode } from '#domain/response-codes.ts'
 import { mayTryAgain } from '#lifecycle/attempt.ts'
 import { endsCapturing } from '#lifecycle/capture.ts'
+import { awaitAction } from '#lifecycle/customer-step.ts'
 import { toOperation } from '#lifecycle/follow-up.ts'
-import type { Outcome } from '#lifecycle/outcome.ts'
+import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
 import {
   approvingOperation,
   findOperation,
@@ -25,10 +26,16 @@ const hourMs = 60 * 60 * 1000
 const dayMs = 24 * hourMs
 
 /** The answer to one operation of a payment. Returns the payment as it is to be written; settled ones are left alone. */
-export function settle(payment: Payment, xId: XId, outcome: Outcome, now: Date): Payment {
+export function settle(
+  payment: Payment,
+  xId: XId,
+  outcome: Outcome | CustomerActionOutcome,
+  now: Date,
+): Payment {
   const operation = findOperation(payment, xId)
   assert(operation, `operation ${xId} is not of payment ${payment.payId}`)
   if (!isUnanswered(operation)) return payment
+  if (outcome.kind === 'action') return awaitAction(payment, operation, outcome, now)
   const answered = answerOperation(payment, operation, outcome, now)
   const { approve, fail } = effects[operation.type]
   switch (outcome.kind) {

@@ -27,6 +27,10 @@ export interface Terms {
   readonly capturePercentMax?: number
   /** How long after the creation a payment can be confirmed with the client token it came with. */
   readonly clientTokenMinutes?: number
+  /** An authorisation is given back whole or not at all: of an account that can do no more, never of a row. */
+  readonly reversesWholeOnly?: boolean
+  /** A partial capture gives back what it leaves open: of an account that works so, never of a row. */
+  readonly partialCaptureReleasesRest?: boolean
 }
 
 export interface Method extends Terms {

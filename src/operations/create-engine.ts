@@ -23,7 +23,15 @@ import { createKeyRing, type DerivedKeys } from '#vault/key-ring.ts'
 export interface EngineParts
   extends Pick<
     Engine,
-    'connectors' | 'clock' | 'newId' | 'pageAddress' | 'onOutcome' | 'onAlarm' | 'testCrash' | 'isAlive'
+    | 'providers'
+    | 'clock'
+    | 'newId'
+    | 'pageAddress'
+    | 'returnAddress'
+    | 'onOutcome'
+    | 'onAlarm'
+    | 'testCrash'
+    | 'isAlive'
   > {
   readonly database: Database
   readonly keys: DerivedKeys

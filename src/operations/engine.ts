@@ -1,6 +1,6 @@
-/** What every operation is handed: storage, vault, connectors, time and chance. Nothing here is global. */
-import type { Connectors } from '#connectors/registry.ts'
-import type { PayId, XId } from '#domain/ids.ts'
+/** What every operation is handed: storage, vault, providers, time and chance. Nothing here is global. */
+import type { ProviderDirectory } from '#connectors/directory.ts'
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import type { CustomerBook } from '#operations/customers/customer-book.ts'
@@ -27,11 +27,13 @@ export interface Engine {
   readonly accounts: AccountVault
   readonly quotes: QuoteReader
   readonly plans: PlanReader
-  readonly connectors: Connectors
+  readonly providers: ProviderDirectory
   readonly clock: Clock
   readonly newId: () => string
   /** The page on which the customer of this payment goes on. */
   readonly pageAddress: (payment: Pick<Payment, 'merchantId' | 'payId'>) => string
+  /** Where a provider sends the customer of this try back to. */
+  readonly returnAddress: (subject: ReturnSubject) => string
   /** Told of every settled or undecided call, for the metrics. */
   readonly onOutcome: (operation: string, outcome: string) => void
   /** Told of what nobody else will hear about: an answer that did not belong to its question, a provider that threw. */
@@ -42,6 +44,14 @@ export interface Engine {
    * database. Then nothing may be sent any more, because the others may have found that it never was.
    */
   readonly isAlive: () => boolean
+}
+
+export interface ReturnSubject {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly xId: XId
+  /** The type of the method that was tried. */
+  readonly type: string
 }
 
 export interface Clock {

@@ -6,6 +6,7 @@ import { lastOperation, type Operation, openTry, type Payment } from '#lifecycle
 import type { Engine } from '#operations/engine.ts'
 import { merchantNow } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
+import { type OfferedMethod, offerMethods } from '#operations/payments/offer.ts'
 
 export interface PageSubject {
   readonly merchantId: Merchant['merchantId']
@@ -35,6 +36,8 @@ export interface Hosted {
   readonly now: Date
   /** The cards that this customer kept, the one used last first. */
   readonly remembered: readonly StoredCard[]
+  /** How the customer may pay; empty once there is nothing to pay any more. */
+  readonly offered: readonly OfferedMethod[]
 }
 
 /** Undefined for an address that we never gave out. */
@@ -48,7 +51,9 @@ export async function openHosted(
   if (!payment || !merchant) return undefined
   const now = merchantNow(engine.clock, merchant)
   const remembered = await listRemembered(payment, now, engine)
-  return { pageToken, merchant, payment, step: subject.step, now, remembered }
+  const isOpen = payment.status === 'AUTHORIZE_REQUEST' || payment.status === 'PENDING'
+  const offered = isOpen ? await offerMethods(payment, merchant, engine) : []
+  return { pageToken, merchant, payment, step: subject.step, now, remembered, offered }
 }
 
 /**

@@ -35,6 +35,8 @@ import type { DeadEndKind } from '#pages/views/dead-end.ts'
 /** Where pages lie at the origin. */
 export const pagePath = '/pay/'
 export const stepPath = '/pay/step/'
+/** Where a provider sends the customer back to. */
+export const returnPath = '/pay/return/'
 
 /** 410: it was here, and it is over. */
 const goneStatus = 410
@@ -110,8 +112,10 @@ export function createDesk(deps: PageDeps): PageContext {
     }
   }
 
-  const planOf: PageContext['planOf'] = ({ payment, now }, method) =>
-    deps.engine.connectors.find(method)?.instalments?.(method, payment.amount, now)
+  const planOf: PageContext['planOf'] = ({ payment, now, offered }, method) =>
+    offered
+      .find(offer => offer.method === method)
+      ?.account.connector.instalments?.(method, payment.amount, now)
 
   const form = (request: PageRequest, hosted: Hosted, state: FormState | undefined): PageAnswer => {
     const place = { base: baseOf(hosted), state, planOf: (method: Method) => planOf(hosted, method) }

@@ -4,7 +4,6 @@ import { authenticationCards } from '#connectors/simulator/authentication-number
 import { testCards } from '#connectors/simulator/test-numbers.ts'
 import type { Money } from '#domain/money.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
-import { offerFor } from '#lifecycle/attempt.ts'
 import { namedCustomer } from '#lifecycle/customer.ts'
 import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
 import { formOf } from '#methods/offer.ts'
@@ -96,20 +95,21 @@ function optionsOf(
   frame: PageFrame,
   { state = {}, planOf }: FormPlace,
 ): readonly MethodOption[] {
-  const methods = offerFor(hosted.payment, hosted.merchant.methods)
-  const firstCard = methods.find(method => formOf(method) === 'card')
+  const { offered } = hosted
+  const firstCard = offered.find(({ method }) => formOf(method) === 'card')
   const { entered = {} } = state
-  return methods
-    .filter(method => formOf(method) !== 'card' || method === firstCard)
-    .map(method => ({
+  return offered
+    .filter(offer => formOf(offer.method) !== 'card' || offer === firstCard)
+    .map(({ method, form, label }) => ({
       type: method.type,
-      label: labelMethod(method, frame.language.texts),
+      label: label ?? labelMethod(method, frame.language.texts),
       family: method.family === 'none' ? 'card' : method.family,
-      flow: method.flow,
+      // A card that the provider's own page asks for is paid like any other method with such a page.
+      flow: form === 'none' && method.flow === 'direct' ? 'redirect' : method.flow,
       instalments: planOf(method),
-      card: formOf(method) === 'card' ? cardForm(hosted, frame, state) : undefined,
+      card: form === 'card' ? cardForm(hosted, frame, state) : undefined,
       directDebit:
-        formOf(method) === 'account'
+        form === 'account'
           ? {
               mandateReference: mandateOf(hosted).mandateId,
               entered: {

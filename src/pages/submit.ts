@@ -1,11 +1,10 @@
 /** One submitted form: read, tried once, and answered by where the payment stands then. */
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
-import { countDeclines, offerFor } from '#lifecycle/attempt.ts'
+import { countDeclines } from '#lifecycle/attempt.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
-import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
+import { UnknownPseudoNumber } from '#operations/payments/admit.ts'
 import { type AttemptResult, attemptPayment } from '#operations/payments/attempt.ts'
-import { UnknownPseudoNumber } from '#operations/payments/create-payment.ts'
 import type { OfferReply } from '#operations/quotes/redeem-quote.ts'
 import { askForCurrency, readShownOffer, type ShownOffer, toReply } from '#pages/currency.ts'
 import { explainDecline } from '#pages/decline-text.ts'
@@ -31,13 +30,14 @@ export interface Counter {
 export async function submitForm({ request, hosted }: Submission, counter: Counter): Promise<PageAnswer> {
   const { pageContext, limits } = counter
   if (!isOpenForm(hosted)) return pageContext.redirectToNextStep(request, hosted)
-  const { merchant, payment } = hosted
+  const { payment } = hosted
   const entered = request.form ?? {}
   const { texts } = pageContext.frame(request, hosted).language
   const outdated = { title: texts.errorSummary, message: texts.pageOutdated, entered }
-  const method = offerFor(payment, merchant.methods).find(({ type }) => type === entered.type)
-  if (!method) return pageContext.refuse(request, hosted, outdated)
-  const reading = readEntries(formOf(method), entered, { texts, hosted })
+  const offer = hosted.offered.find(({ method }) => method.type === entered.type)
+  if (!offer) return pageContext.refuse(request, hosted, outdated)
+  const { method, form } = offer
+  const reading = readEntries(form, entered, { texts, hosted })
   if (reading === notRemembered)
     return pageContext.refuse(request, hosted, { ...outdated, chosen: method.type })
   const { entry, errors } = reading

@@ -3,7 +3,7 @@
  * checked against what the connector declares; secrets are sealed at once and never shown again.
  */
 import { randomBytes } from 'node:crypto'
-import type { ConnectorDefinition, ConnectorFacts } from '#connectors/contract-next.ts'
+import type { ConnectorDefinition, ConnectorFacts } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import {
   AccountFault,

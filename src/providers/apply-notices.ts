@@ -3,7 +3,7 @@
  * leaves its lease to another, and applying something twice has one effect. What fits nothing is tried again, because a
  * notice may be faster than the answer to the request that it is about.
  */
-import type { NoticeItem } from '#connectors/contract-next.ts'
+import type { NoticeItem } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { readStoredItem } from '#providers/inbox.ts'
 import type { ClaimedItem, NoticeStore } from '#storage/providers/notices.ts'

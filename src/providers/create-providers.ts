@@ -1,5 +1,5 @@
 /** Puts this room together for a running gateway: accounts opened for use, the inbox, and what applies notices. */
-import type { Connector, ConnectorDefinition } from '#connectors/contract-next.ts'
+import type { Connector, ConnectorDefinition } from '#connectors/contract.ts'
 import { definitions as registered } from '#connectors/registry.ts'
 import { newId } from '#operations/merchants/open-merchants.ts'
 import { type Applied, type ApplyNotice, createNoticeWorker, keptDays } from '#providers/apply-notices.ts'

@@ -3,12 +3,7 @@
  * costs no extra round trip and a change by another process is seen at once; opened connectors live until their account
  * changes, so that their connections are used again.
  */
-import type {
-  Connector,
-  ConnectorDefinition,
-  ConnectorTools,
-  ProviderAccount,
-} from '#connectors/contract-next.ts'
+import type { Connector, ConnectorDefinition, ConnectorTools, ProviderAccount } from '#connectors/contract.ts'
 import type { OpenedAccount, ProviderDirectory } from '#connectors/directory.ts'
 import { type RouteRule, route } from '#connectors/routing.ts'
 import type { MerchantId } from '#domain/ids.ts'

@@ -3,7 +3,7 @@
  * then answered. What they say is applied afterwards (apply-notices.ts), so that an answer never waits for it.
  */
 import { createHash } from 'node:crypto'
-import type { NoticeFact, NoticeItem, RawNotice } from '#connectors/contract-next.ts'
+import type { NoticeFact, NoticeItem, RawNotice } from '#connectors/contract.ts'
 import type { AccountDirectory } from '#providers/directory.ts'
 import type { NoticeStore } from '#storage/providers/notices.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'

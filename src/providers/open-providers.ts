@@ -1,5 +1,5 @@
 /** Provider accounts for commands that need no server: administration, and one harmless call per account. */
-import type { CheckFinding, ConnectorDefinition, ConnectorTools } from '#connectors/contract-next.ts'
+import type { CheckFinding, ConnectorDefinition, ConnectorTools } from '#connectors/contract.ts'
 import { createProviderHttp, type ProviderHttpPool } from '#connectors/http.ts'
 import { definitions } from '#connectors/registry.ts'
 import { type Actor, auditAs } from '#operations/audit/audit.ts'

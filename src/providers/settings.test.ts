@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ConnectorFacts } from '#connectors/contract-next.ts'
+import type { ConnectorFacts } from '#connectors/contract.ts'
 import {
   checkSecretNames,
   checkSecrets,

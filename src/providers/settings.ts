@@ -2,7 +2,7 @@
  * Settings and secrets of a provider account, checked against what its connector declares. Every refusal names the
  * setting, what was given and what is allowed. Pure.
  */
-import type { ConnectorFacts } from '#connectors/contract-next.ts'
+import type { ConnectorFacts } from '#connectors/contract.ts'
 import { isPrintable } from '#domain/text.ts'
 import { findMethod } from '#methods/catalogue.ts'
 

@@ -1,5 +1,4 @@
 /** Wires the engine and the deliveries of one environment. */
-import { createConnectors } from '#connectors/registry.ts'
 import { createEngine } from '#operations/create-engine.ts'
 import type { Alarm, Engine } from '#operations/engine.ts'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
@@ -24,16 +23,20 @@ export function createDeliveries(
   })
 }
 
-export function openEngine(parts: Parts & Pick<Engine, 'pageAddress'>): Engine {
-  const { database, metrics, logger, clock, options, faults, keys, pageAddress, onEvents } = parts
+type EnginePart = 'providers' | 'pageAddress' | 'returnAddress'
+
+export function openEngine(parts: Omit<Parts, 'faults'> & Pick<Engine, EnginePart>): Engine {
+  const { database, metrics, logger, clock, options, keys, onEvents } = parts
+  const { providers, pageAddress, returnAddress } = parts
   return createEngine({
     database,
     keys,
     masterKey: options.masterKey,
-    connectors: options.connectors ?? createConnectors(options, faults),
+    providers,
     clock,
     newId,
     pageAddress,
+    returnAddress,
     onBatch: size => metrics.observeBatch(size),
     onEvents,
     onOutcome: (operation, outcome) => metrics.countOutcome(operation, outcome),

@@ -1,7 +1,7 @@
 /** What one environment is wired from: the options of an embedder, and the parts that the wiring hands around. */
 
-import type { ConnectorDefinition } from '#connectors/contract-next.ts'
-import type { Connectors } from '#connectors/registry.ts'
+import type { ConnectorDefinition } from '#connectors/contract.ts'
+import type { ProviderDirectory } from '#connectors/directory.ts'
 import type { FaultBook } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Logger } from '#http/telemetry/log.ts'
@@ -32,7 +32,7 @@ export interface GatewayOptions {
   readonly logDestination?: { write(line: string): void }
   /** For tests and embedders: other time, other providers, a process that dies at a named point. */
   readonly clock?: Clock
-  readonly connectors?: Connectors
+  readonly providers?: ProviderDirectory
   readonly testCrash?: CrashPoint
   /** Two decimals: what a quote in the cardholder's currency has on top of the published rate. 3.00 unless given. */
   readonly dccMarkup?: string

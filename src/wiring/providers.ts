@@ -1,4 +1,6 @@
 /** Wires the provider accounts of one environment: the directory, the inbox of notices and what applies them. */
+import { connectorDefinitions } from '#connectors/registry.ts'
+import { createSimulator } from '#connectors/simulator/simulator.ts'
 import { createNoticeRoute } from '#endpoints/provider-notices.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'
 import type { ApplyNotice } from '#providers/apply-notices.ts'
@@ -6,21 +8,25 @@ import { createProviders, type ProviderDesk } from '#providers/create-providers.
 import { countDifferences } from '#storage/providers/differences.ts'
 import type { Parts } from '#wiring/parts.ts'
 
-type ProviderWiring = Pick<Parts, 'database' | 'metrics' | 'logger' | 'clock' | 'options'>
+type ProviderWiring = Pick<Parts, 'database' | 'metrics' | 'logger' | 'options' | 'faults'>
 
 export function openProviderDesk({
   database,
   metrics,
   logger,
-  clock,
   options,
+  faults,
 }: ProviderWiring): ProviderDesk {
+  const { environment, simulatorLatencyMs: latencyMs } = options
+  const simulator = { faults, latencyMs }
   return createProviders({
-    environment: options.environment,
+    environment,
     database,
     masterKey: options.masterKey,
-    definitions: options.definitions,
-    nowMs: clock.nowMs,
+    simulator: environment === 'test' ? createSimulator(simulator) : undefined,
+    definitions: options.definitions ?? connectorDefinitions(simulator),
+    // Accounts are added and changed in real time, whatever the test clock says.
+    nowMs: Date.now,
     onVerdict: verdict => metrics.countNotice(verdict),
     onApplied: result => metrics.countNoticeItem(result),
     onError: err => logger.error({ err, worker: 'notices' }, 'a notice was not applied; it comes back'),

@@ -1,7 +1,7 @@
 /** Notices of providers over HTTP: forged, repeated, huge, early and late ones, and a process that dies in between. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { NoticeItem } from '#connectors/contract-next.ts'
+import type { NoticeItem } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { createProviderAdministration } from '#providers/administration.ts'
 import type { Applied, ApplyNotice } from '#providers/apply-notices.ts'

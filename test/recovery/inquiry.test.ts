@@ -1,5 +1,7 @@
 /** When a provider is asked what became of an operation, by whom, and when its "never heard of it" is believed. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { simulatedBy } from '#connectors/registry.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, dayMs, secondMs, type TestClock } from '#test/support/clock.ts'
 import { type Crash, createCrash } from '#test/support/crash.ts'
@@ -116,21 +118,18 @@ describe('an answer that does not belong to its question', () => {
             },
           }
         : outcome
-    const connectors = {
-      find(method: Parameters<typeof honest.connectors.find>[0]) {
-        const real = honest.connectors.find(method)
-        return (
-          real && {
-            ...real,
-            authorize: async (request: Parameters<typeof real.authorize>[0]) => {
-              const answer = await real.authorize(request)
-              return { ...answer, authorization: lie(answer.authorization) }
-            },
-            inquire: async (inquiry: Parameters<typeof real.inquire>[0]) => lie(await real.inquire(inquiry)),
-          }
-        )
+    const real = honest.connector
+    const connectors = simulatedBy({
+      ...real,
+      authorize: async (request, signal) => {
+        const answer = await real.authorize(request, signal)
+        return { ...answer, authorization: lie(answer.authorization) }
       },
-    }
+      inquire: async (inquiry, signal) => {
+        const answer = (await real.inquire?.(inquiry, signal)) ?? { authorization: { kind: 'unknown' } }
+        return { ...answer, authorization: lie(answer.authorization) }
+      },
+    })
     clock = createTestClock()
     gateway = await startTestGateway({ clock, connectors })
     const { body } = await create()

@@ -1,5 +1,7 @@
 /** An authorisation ends whatever was under way at that moment: nothing stays reserved for ever. */
+
 import { afterEach, expect, test } from 'vitest'
+import { simulatedBy } from '#connectors/registry.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import { createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, dayMs, secondMs, type TestClock } from '#test/support/clock.ts'
@@ -61,17 +63,16 @@ test('a capture that fails after the end gives back what it held', async () => {
 
 test('an automatic capture that fails later leaves an authorisation that ends in time', async () => {
   const acquirer = createAcquirer()
-  await begin({
-    find(method) {
-      const real = acquirer.connectors.find(method)
-      return (
-        real && {
-          ...real,
-          authorize: async request => ({ ...(await real.authorize(request)), capture: { kind: 'unknown' } }),
-        }
-      )
-    },
-  })
+  const { connector } = acquirer
+  await begin(
+    simulatedBy({
+      ...connector,
+      authorize: async (request, signal) => ({
+        ...(await connector.authorize(request, signal)),
+        capture: { kind: 'unknown' },
+      }),
+    }),
+  )
   const { body } = await gateway.call('POST', '/payments', cardPayment({ card }))
   expect(body.status).toBe('AUTHORIZED')
   await pass(10 * secondMs)

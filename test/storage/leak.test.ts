@@ -65,13 +65,14 @@ function createCarelessProvider(): Connector {
     })
   return {
     ...simulator,
-    prepare(request, approval) {
-      if (request.simulationMode === '9999') throw quote(request.card?.number.reveal() ?? '')
-      return simulator.prepare(request, approval)
+    keep(question) {
+      const { testHints, card } = question.request
+      if (testHints?.simulationMode === '9999') throw quote(card?.number.reveal() ?? '')
+      return simulator.keep?.(question) ?? {}
     },
-    async authorize(request) {
-      if (request.simulationMode === '9998') throw quote(request.card?.number.reveal() ?? '')
-      return simulator.authorize(request)
+    async authorize(request, signal) {
+      if (request.testHints?.simulationMode === '9998') throw quote(request.card?.number.reveal() ?? '')
+      return simulator.authorize(request, signal)
     },
   }
 }

@@ -3,7 +3,8 @@
  * ledger, and faults come on demand. It survives every crash of a gateway, as a real one would.
  */
 import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
-import { type Connectors, simulatedBy } from '#connectors/registry.ts'
+import type { ProviderDirectory } from '#connectors/directory.ts'
+import { simulatedBy } from '#connectors/registry.ts'
 import { createSimulator, type SimulatorMessage } from '#connectors/simulator/simulator.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 
@@ -11,7 +12,9 @@ import type { Outcome } from '#lifecycle/outcome.ts'
 export type Fault = 'lost_answer' | 'lost_request' | 'throws' | 'lost_capture_answer'
 
 export interface Acquirer {
-  readonly connectors: Connectors
+  readonly connectors: ProviderDirectory
+  /** The same, for tests that change what it does. */
+  readonly connector: Connector
   /** Every message that arrived, in order, also one that arrived twice. */
   readonly ledger: readonly SimulatorMessage[]
   /** Inquiries heard so far. */
@@ -62,39 +65,55 @@ export function createAcquirer(settleTimeMs = 0): Acquirer {
   /** Follow-ups and credits answer with one outcome; each suffers the faults of its own kind. */
   const single =
     <Request extends { operation: SimulatorMessage['operation'] }>(
-      deliver: ((request: Request) => Promise<Outcome>) | undefined,
+      deliver: ((request: Request, signal: AbortSignal) => Promise<Outcome>) | undefined,
     ) =>
-    (request: Request): Promise<Outcome> =>
+    (request: Request, signal: AbortSignal): Promise<Outcome> =>
       suffer<Outcome>(
         request.operation,
-        async () => deliver?.(request) ?? unknown,
+        async () => deliver?.(request, signal) ?? unknown,
         outcome => outcome,
       )
 
+  /** An authorisation that only sends the customer on moves no money: its faults wait for the completion. */
+  const whole =
+    <Request extends { operation: SimulatorMessage['operation']; kept?: object }>(
+      deliver: (request: Request, signal: AbortSignal) => Promise<AuthorizationOutcome>,
+    ) =>
+    (request: Request, signal: AbortSignal): Promise<AuthorizationOutcome> =>
+      'awaits' in (request.kept ?? {})
+        ? deliver(request, signal)
+        : suffer<AuthorizationOutcome>(
+            request.operation,
+            () => deliver(request, signal),
+            authorization => ({ authorization }),
+          )
+
+  const { complete, inquire } = simulator
   const connector: Connector = {
     ...simulator,
-    name: 'acquirer',
-    facts: { idempotentByReference: true, settleTimeMs },
-    authorize: request =>
-      suffer<AuthorizationOutcome>(
-        request.operation,
-        () => simulator.authorize(request),
-        authorization => ({ authorization }),
-      ),
+    facts: {
+      ...simulator.facts,
+      name: 'acquirer',
+      lostAnswer: { noticeWithinMs: 0, lookUpSettledMs: settleTimeMs, undo: false },
+    },
+    authorize: whole(simulator.authorize),
+    complete: complete && whole(complete),
     capture: single(simulator.capture),
     reverse: single(simulator.reverse),
     refund: single(simulator.refund),
     increment: single(simulator.increment),
     credit: single(simulator.credit),
-    async inquire(inquiry) {
+    async inquire(inquiry, signal) {
       inquiries += 1
-      if (silent) return unknown
+      if (silent) return { authorization: unknown }
       const arrived = ledger.some(message => message.reference === inquiry.reference)
-      return arrived ? simulator.inquire(inquiry) : unreached
+      const waits = 'awaits' in (inquiry.kept ?? {})
+      return inquire && (arrived || waits) ? inquire(inquiry, signal) : { authorization: unreached }
     },
   }
   return {
     connectors: simulatedBy(connector),
+    connector,
     ledger,
     inquiries: () => inquiries,
     failNext: (operation, ...given) => void faults[operation].push(...loseThrice(given)),

@@ -1,6 +1,6 @@
 /** A real gateway on a database of its own, reached over HTTP as a merchant would. */
 import { randomBytes } from 'node:crypto'
-import type { Connectors } from '#connectors/registry.ts'
+import type { ProviderDirectory } from '#connectors/directory.ts'
 import { createGateway, type Gateway, type GatewayOptions } from '#gateway.ts'
 import type { StoredMethods } from '#operations/customers/stored-methods.ts'
 import type { Clock, CrashPoint } from '#operations/engine.ts'
@@ -44,7 +44,7 @@ export interface TestGatewayOptions
   /** Live needs a database that keeps what it was told: see `databaseUrl`. */
   readonly environment?: 'test' | 'live'
   readonly clock?: Clock
-  readonly connectors?: Connectors
+  readonly connectors?: ProviderDirectory
   readonly testCrash?: CrashPoint
   readonly logLevel?: string
   /** Starts a second gateway on the database, keys and merchant of a first one. */
@@ -80,7 +80,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     logLevel: options.logLevel ?? 'info',
     logDestination: { write: line => void logged.push(line) },
     clock: options.clock,
-    connectors: options.connectors,
+    providers: options.connectors,
     testCrash: options.testCrash,
     storedMethods: options.storedMethods,
     definitions: options.definitions,

@@ -3,7 +3,7 @@
  * no payments.
  */
 import { createHmac } from 'node:crypto'
-import type { ConnectorDefinition, Notice, NoticeItem, RawNotice } from '#connectors/contract-next.ts'
+import type { ConnectorDefinition, Notice, NoticeItem, RawNotice } from '#connectors/contract.ts'
 
 export const sign = (secret: string, text: string): string =>
   createHmac('sha256', secret).update(text).digest('hex')

@@ -1,6 +1,6 @@
 /** What Adyen wants the customer to do next, in the two ways our pages know: send them somewhere, or show instructions. */
 import { dateAt, type Loose, present, recordAt, textAt } from '#connectors/adyen/loose.ts'
-import type { CustomerAction, Instructions } from '#connectors/contract-next.ts'
+import type { CustomerAction, Instructions } from '#connectors/contract.ts'
 
 export interface ReadAction {
   readonly action: CustomerAction

@@ -8,7 +8,7 @@ import {
   fromSessionResult,
   fromTechnicalCancel,
 } from '#connectors/adyen/answers.ts'
-import type { AuthorizationOutcome, HttpAnswer, Outcome } from '#connectors/contract-next.ts'
+import type { AuthorizationOutcome, HttpAnswer, Outcome } from '#connectors/contract.ts'
 import { xIdOf } from '#lifecycle/example-payment.test-support.ts'
 import { absenceNote, hasAdyenDocuments, readAdyenDocument } from '#test/support/adyen-documents.ts'
 import type { AnyJson } from '#test/support/any-json.ts'

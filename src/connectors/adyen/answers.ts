@@ -21,7 +21,7 @@ import type {
   CustomerActionOutcome,
   HttpAnswer,
   Outcome,
-} from '#connectors/contract-next.ts'
+} from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 

@@ -3,7 +3,7 @@ import { toAdyenAmount } from '#connectors/adyen/amounts.ts'
 import { type Loose, present, textAt } from '#connectors/adyen/loose.ts'
 import { type AdyenMethod, findAdyenMethod, findTokenCode } from '#connectors/adyen/methods.ts'
 import { has, toBrowserInfo, toPhone, toShopper, toShopperName } from '#connectors/adyen/shopper.ts'
-import type { AuthorizationRequest, CardData, ThreeDsRequest } from '#connectors/contract-next.ts'
+import type { AuthorizationRequest, CardData, ThreeDsRequest } from '#connectors/contract.ts'
 
 /** What of an account's settings shapes a request. */
 export interface AdyenTerms {

@@ -1,6 +1,6 @@
 /** What one harmless call (`/paymentMethods`) tells about an account: is the key right, is the merchant account. */
 import { listAt, parseJson, textAt } from '#connectors/adyen/loose.ts'
-import type { CheckFinding, HttpAnswer } from '#connectors/contract-next.ts'
+import type { CheckFinding, HttpAnswer } from '#connectors/contract.ts'
 
 const key = (ok: boolean, detail: string): CheckFinding => ({ name: 'apiKey', ok, detail })
 const account = (ok: boolean, detail: string): CheckFinding => ({ name: 'merchantAccount', ok, detail })

@@ -7,7 +7,7 @@ import type {
   HttpRequest,
   Inquiry,
   ProviderAccount,
-} from '#connectors/contract-next.ts'
+} from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import { methodOf, now, xIdOf } from '#lifecycle/example-payment.test-support.ts'

@@ -36,7 +36,7 @@ import type {
   HttpAnswer,
   Outcome,
   ProviderAccount,
-} from '#connectors/contract-next.ts'
+} from '#connectors/contract.ts'
 import { Secret } from '#domain/secret.ts'
 
 export const adyen: ConnectorDefinition = { facts: adyenFacts, open: openAdyen }

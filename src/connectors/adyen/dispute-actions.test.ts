@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createDisputeActions } from '#connectors/adyen/dispute-actions.ts'
 import { toPdf } from '#connectors/adyen/text-to-pdf.ts'
-import type { DisputeFacts, HttpAnswer } from '#connectors/contract-next.ts'
+import type { DisputeFacts, HttpAnswer } from '#connectors/contract.ts'
 import { absenceNote, compileDocument, hasAdyenDocuments } from '#test/support/adyen-documents.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 

@@ -4,13 +4,7 @@
  */
 import { isRecord, type Loose, listAt, parseJson, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { toPdf } from '#connectors/adyen/text-to-pdf.ts'
-import type {
-  DisputeActions,
-  DisputeFacts,
-  Evidence,
-  HttpAnswer,
-  Outcome,
-} from '#connectors/contract-next.ts'
+import type { DisputeActions, DisputeFacts, Evidence, HttpAnswer, Outcome } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 
 export type DisputeCall = (path: string, body: Loose, key: string, signal: AbortSignal) => Promise<HttpAnswer>

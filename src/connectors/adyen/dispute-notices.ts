@@ -8,7 +8,7 @@ import type {
   DisputeStatus,
   NoticeFact,
   NoticeSubject,
-} from '#connectors/contract-next.ts'
+} from '#connectors/contract.ts'
 import { parseXId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 

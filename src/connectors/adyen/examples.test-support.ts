@@ -1,5 +1,5 @@
 /** Questions to start from in the tests of this folder: one payment with everything a merchant can say, one with nothing. */
-import type { AuthorizationRequest, FollowUpRequest, PaymentContext } from '#connectors/contract-next.ts'
+import type { AuthorizationRequest, FollowUpRequest, PaymentContext } from '#connectors/contract.ts'
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import { methodOf, now, xIdOf } from '#lifecycle/example-payment.test-support.ts'

@@ -2,7 +2,7 @@
 import { adyenExponent } from '#connectors/adyen/amounts.ts'
 import type { AdyenTerms } from '#connectors/adyen/authorization.ts'
 import { findAdyenMethod, findTokenCode, labelOf } from '#connectors/adyen/methods.ts'
-import type { Capabilities, ConnectorFacts, ProviderAccount } from '#connectors/contract-next.ts'
+import type { Capabilities, ConnectorFacts, ProviderAccount } from '#connectors/contract.ts'
 import type { Method } from '#methods/rows.ts'
 
 const minuteMs = 60_000

@@ -2,7 +2,7 @@
 import { type Loose, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { toFacts } from '#connectors/adyen/provider-facts.ts'
 import { detailOfRefusal, generalDecline, timedOut } from '#connectors/adyen/refusals.ts'
-import type { NoticeFact, NoticeSubject, Outcome } from '#connectors/contract-next.ts'
+import type { NoticeFact, NoticeSubject, Outcome } from '#connectors/contract.ts'
 import { parseXId, type XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { OperationType } from '#lifecycle/payment.ts'

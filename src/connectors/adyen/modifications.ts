@@ -3,7 +3,7 @@ import { type AdyenAmount, toAdyenAmount } from '#connectors/adyen/amounts.ts'
 import type { AdyenTerms } from '#connectors/adyen/authorization.ts'
 import type { Loose } from '#connectors/adyen/loose.ts'
 import { toLineItems } from '#connectors/adyen/shopper.ts'
-import type { FollowUpRequest } from '#connectors/contract-next.ts'
+import type { FollowUpRequest } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 
 export interface ModificationCall {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { disputeEvents } from '#connectors/adyen/dispute-notices.ts'
 import { modificationEvents } from '#connectors/adyen/modification-notices.ts'
 import { readNotice } from '#connectors/adyen/notices.ts'
-import type { Notice, NoticeFact } from '#connectors/contract-next.ts'
+import type { Notice, NoticeFact } from '#connectors/contract.ts'
 import { Secret } from '#domain/secret.ts'
 import { xIdOf } from '#lifecycle/example-payment.test-support.ts'
 import {

@@ -7,7 +7,7 @@ import { fromAdyenAmount } from '#connectors/adyen/amounts.ts'
 import { readDispute } from '#connectors/adyen/dispute-notices.ts'
 import { dateAt, isRecord, type Loose, listAt, parseJson, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { isSuccess, readModification } from '#connectors/adyen/modification-notices.ts'
-import type { Notice, NoticeFact, NoticeItem, RawNotice } from '#connectors/contract-next.ts'
+import type { Notice, NoticeFact, NoticeItem, RawNotice } from '#connectors/contract.ts'
 import type { Secret } from '#domain/secret.ts'
 
 /** Adyen stops its queue for this address until it reads a 2xx; older setups look for this text. */

@@ -9,7 +9,7 @@ import {
   fromSessionResult,
 } from '#connectors/adyen/answers.ts'
 import { readNotice } from '#connectors/adyen/notices.ts'
-import type { AuthorizationOutcome, HttpAnswer, NoticeFact, Outcome } from '#connectors/contract-next.ts'
+import type { AuthorizationOutcome, HttpAnswer, NoticeFact, Outcome } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import {

@@ -18,7 +18,7 @@ import {
   toReversal,
   toTechnicalCancel,
 } from '#connectors/adyen/modifications.ts'
-import type { AuthorizationRequest, CredentialUse, ThreeDsRequest } from '#connectors/contract-next.ts'
+import type { AuthorizationRequest, CredentialUse, ThreeDsRequest } from '#connectors/contract.ts'
 import { methodOf, xIdOf } from '#lifecycle/example-payment.test-support.ts'
 import { absenceNote, compileDocument, hasAdyenDocuments } from '#test/support/adyen-documents.ts'
 

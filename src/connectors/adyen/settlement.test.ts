@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readSettlementReport } from '#connectors/adyen/settlement.ts'
-import type { SettlementLine } from '#connectors/contract-next.ts'
+import type { SettlementLine } from '#connectors/contract.ts'
 import { xIdOf } from '#lifecycle/example-payment.test-support.ts'
 
 const headings =

@@ -2,7 +2,7 @@
  * Reads Adyen's settlement details report (CSV) into lines. Columns are found by their headings: Adyen adds columns by
  * setting, and orders them differently from account to account.
  */
-import type { SettlementLine } from '#connectors/contract-next.ts'
+import type { SettlementLine } from '#connectors/contract.ts'
 import { splitCsvLine } from '#domain/csv.ts'
 import { exponentOf } from '#domain/currencies.ts'
 import { parseXId } from '#domain/ids.ts'

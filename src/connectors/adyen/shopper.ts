@@ -2,7 +2,7 @@
 import { tryAdyenAmount } from '#connectors/adyen/amounts.ts'
 import { flagAt, isRecord, type Loose, listAt, present, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import type { Need } from '#connectors/adyen/methods.ts'
-import type { AuthorizationRequest, PaymentContext } from '#connectors/contract-next.ts'
+import type { AuthorizationRequest, PaymentContext } from '#connectors/contract.ts'
 import { findCountryByAlpha3 } from '#domain/countries.ts'
 
 export function toShopper(payment: PaymentContext): Loose {

@@ -5,10 +5,11 @@ import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numb
 import { providerText } from '#domain/response-codes.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
-export type Asked = Pick<Inquiry, 'operation' | 'payId' | 'reference' | 'amount' | 'method' | 'prepared'>
+export type Asked = Pick<Inquiry, 'operation' | 'reference' | 'amount' | 'payment' | 'kept'>
 
 export function toProviderFacts(asked: Asked, detail: string | undefined): ProviderFacts {
-  const { reference, amount, method } = asked
+  const { reference, amount } = asked
+  const { method } = asked.payment
   const digest = hash('sha256', reference, 'buffer')
   const transactionId = `sim${digest.toString('hex', 0, 10)}`
   const approved = detail === undefined
@@ -41,11 +42,12 @@ export function toReturnFacts(asked: Asked, detail: string): ProviderFacts {
 }
 
 /** What the customer of a voucher or a transfer is told, before anything is paid. */
-export function toInstructions(asked: Asked): ProviderFacts {
-  const { reference, amount, method, prepared } = asked
+export function toInstructions(asked: Asked, step: string): ProviderFacts {
+  const { reference, amount } = asked
+  const { method } = asked.payment
   const digest = hash('sha256', reference, 'buffer')
   const told =
-    prepared.step === 'instructions'
+    step === 'instructions'
       ? { paymentReference: voucherNumber(digest), ...(method.flow === 'transfer' ? { account: payee } : {}) }
       : undefined
   // Of what a provider tells with its approval, only this much is known before.
@@ -80,10 +82,10 @@ export function eciOf(behaviour: ThreeDsBehaviour, brand: string): string {
   return brand === 'mastercard' || brand === 'maestro' ? `0${strength}` : `0${7 - strength}`
 }
 
-function threeDsFields({ operation, prepared }: Asked, digest: Buffer): Record<string, unknown> {
-  const status = statuses[String(prepared.threeDs)]
+function threeDsFields({ operation, kept = {} }: Asked, digest: Buffer): Record<string, unknown> {
+  const status = statuses[String(kept.threeDs)]
   if (!status || (operation !== 'AUTHORIZATION' && operation !== 'CONFIRM')) return {}
-  const declined = prepared.threeDs === 'challenge' && prepared.decline !== undefined
+  const declined = kept.threeDs === 'challenge' && kept.decline !== undefined
   const uuid = (at: number): string =>
     digest.toString('hex', at, at + 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
   return {
@@ -91,7 +93,7 @@ function threeDsFields({ operation, prepared }: Asked, digest: Buffer): Record<s
       acsProtocolVersion: '2.2.0',
       transStatus: declined ? 'N' : status,
       // Who failed has nothing to show for it.
-      eci: declined ? undefined : prepared.eci,
+      eci: declined ? undefined : kept.eci,
       threeDSServerTransId: uuid(0),
       dsTransId: uuid(16),
     },
@@ -129,9 +131,9 @@ const fieldsByKey: Readonly<Record<string, (context: FieldContext) => Record<str
       ...(approved ? {} : { providerDeclineCategory: declineCategory }),
     }
   },
-  providerT: ({ digest, approved, asked: { prepared } }) => ({
+  providerT: ({ digest, approved, asked: { kept } }) => ({
     paymentReference: `T${digits(digest, 8, 10)}`,
-    ...(prepared.transferType === 'BANK_TRANSFER'
+    ...(kept?.transferType === 'BANK_TRANSFER'
       ? {
           account: {
             ...payee,
@@ -141,9 +143,9 @@ const fieldsByKey: Readonly<Record<string, (context: FieldContext) => Record<str
       : {}),
     ...(approved ? {} : { providerDeclineCategory: declineCategory }),
   }),
-  providerZ: ({ asked: { payId }, digest, approved }) => {
+  providerZ: ({ asked: { payment }, digest, approved }) => {
     // One permission for the whole payment, and every charge or refund under it.
-    const permission = hash('sha256', payId, 'buffer')
+    const permission = hash('sha256', payment.payId, 'buffer')
     const chargePermissionId = `S01-${digits(permission, 0, 7)}-${digits(permission, 8, 7)}`
     return {
       providerStatus: approved ? 'Completed' : 'Declined',

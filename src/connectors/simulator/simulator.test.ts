@@ -1,32 +1,59 @@
 import { describe, expect, test } from 'vitest'
-import type { AuthorizationRequest, Connector, Inquiry } from '#connectors/contract.ts'
+import type {
+  AuthorizationRequest,
+  Connector,
+  CustomerActionOutcome,
+  Inquiry,
+  Kept,
+  Outcome,
+  Unsent,
+} from '#connectors/contract.ts'
 import { createFaultBook, type FaultRule } from '#connectors/simulator/faults.ts'
 import { createSimulator, type SimulatorMessage } from '#connectors/simulator/simulator.ts'
 import { scenarioOf, testAccounts, testCards } from '#connectors/simulator/test-numbers.ts'
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import { methodOf, now, xIdOf } from '#lifecycle/example-payment.test-support.ts'
-import type { Outcome } from '#lifecycle/outcome.ts'
-import type { OperationType, Prepared } from '#lifecycle/payment.ts'
+import type { OperationType } from '#lifecycle/payment.ts'
+import type { Method } from '#methods/rows.ts'
 
 const merchantId = 'mer_1' as MerchantId
-type Question = Omit<AuthorizationRequest, 'prepared' | 'send'>
+type Question = Unsent<AuthorizationRequest>
+const signal = new AbortController().signal
 
-const ask = (operation: OperationType, change: Partial<Question> = {}): Question => ({
+interface Change extends Partial<Question> {
+  readonly method?: Method
+  readonly simulationMode?: string
+}
+
+const ask = (operation: OperationType, { method, simulationMode, ...change }: Change = {}): Question => ({
   operation,
-  merchantId,
-  payId: 'p' as PayId,
-  method: methodOf('CARD'),
   reference: xIdOf(1),
   amount: { value: 1000, currency: 'EUR' },
+  payment: {
+    merchantId,
+    payId: 'p' as PayId,
+    method: method ?? methodOf('CARD'),
+    transId: 't',
+    amount: { value: 1000, currency: 'EUR' },
+    authorizedValue: 0,
+    capturedValue: 0,
+    captureMethod: 'AUTOMATIC',
+    integrationType: 'DIRECT',
+  },
+  testHints: simulationMode === undefined ? undefined : { simulationMode },
   at: now,
+  customerPresent: true,
   ...change,
 })
+
+const keep = (simulator: Connector, request: Question, approval?: Kept): Kept =>
+  simulator.keep?.({ request, approval }) ?? {}
 const card = (number: string, expiryDate = '203012') => ({ card: { number: new Secret(number), expiryDate } })
 const iban = (number: string) => ({ account: { number: new Secret(number), holderName: 'Ada Lovelace' } })
 
 /** One word for an outcome: its kind, or the detail of a decline. */
-const said = (outcome: Outcome | undefined): string | undefined =>
+const said = (outcome: Outcome | CustomerActionOutcome | undefined): string | undefined =>
   outcome?.kind === 'declined' ? outcome.detail : outcome?.kind
 
 /** Sends as the engine does: again, at most twice, what certainly never arrived. */
@@ -36,9 +63,9 @@ async function resend<T>(send: (number: number) => Promise<T>, isLost: (answer: 
   return answer
 }
 
-async function authorize(simulator: Connector, question: Question, prepared = simulator.prepare(question)) {
+async function authorize(simulator: Connector, question: Question, prepared = keep(simulator, question)) {
   const outcome = await resend(
-    send => simulator.authorize({ ...question, prepared, send }),
+    send => simulator.authorize({ ...question, kept: prepared, send }, signal),
     ({ authorization }) => authorization.kind === 'unreached',
   )
   return { prepared, ...outcome }
@@ -54,26 +81,25 @@ const follow = {
 async function followUp(
   simulator: Connector,
   type: keyof typeof follow,
-  { approval, ...change }: Partial<Question> & { approval: Prepared },
+  { approval, ...change }: Change & { approval: Kept },
 ) {
   const question = ask(type, { reference: xIdOf(5), ...change })
-  const prepared = simulator.prepare(question, approval)
-  const request = { ...question, prepared, authorizationReference: xIdOf(1) }
+  const prepared = keep(simulator, question, approval)
+  const request = { ...question, kept: prepared, authorizationReference: xIdOf(1), newTotal: 1000 }
   const send = simulator[follow[type]]
   if (!send) throw new Error(`the simulator has no ${type}`)
   const outcome = await resend(
-    number => send({ ...request, send: number }),
+    number => send({ ...request, send: number }, signal),
     ({ kind }) => kind === 'unreached',
   )
   return { prepared, outcome }
 }
 
-const inquire = (
-  simulator: Connector,
-  { operation, reference, amount, method, payId }: Question,
-  prepared: Prepared,
-) =>
-  simulator.inquire({ operation, merchantId, payId, method, reference, amount, prepared } satisfies Inquiry)
+async function inquire(simulator: Connector, question: Question, kept: Kept) {
+  const { operation, reference, amount, payment } = question
+  const inquiry: Inquiry = { operation, payment, reference, amount, kept, sentAt: now }
+  return (await simulator.inquire?.(inquiry, signal))?.authorization
+}
 
 describe('test numbers', () => {
   // Each line: the number; then what we hear of its authorisation, its automatic capture, a capture by hand, a refund,
@@ -120,7 +146,7 @@ describe('test numbers', () => {
       said((await authorize(simulator, ask('AUTHORIZATION', { method, ...iban(number) }))).authorization),
     ).toBe(expected)
     const credit = ask('CREDIT', { method, ...iban(number) })
-    const paid = await simulator.credit?.({ ...credit, prepared: simulator.prepare(credit), send: 1 })
+    const paid = await simulator.credit?.({ ...credit, kept: keep(simulator, credit), send: 1 }, signal)
     expect(said(paid)).toBe(expected)
   })
 
@@ -141,8 +167,8 @@ describe('test numbers', () => {
   test('a credit meets the card as an authorisation does', async () => {
     const simulator = createSimulator()
     const credit = ask('CREDIT', card('4000000000009995'))
-    const prepared = simulator.prepare(credit)
-    expect(said(await simulator.credit?.({ ...credit, prepared, send: 1 }))).toBe('0351')
+    const prepared = keep(simulator, credit)
+    expect(said(await simulator.credit?.({ ...credit, kept: prepared, send: 1 }, signal))).toBe('0351')
     expect(said(await inquire(simulator, credit, prepared))).toBe('0351')
   })
 })
@@ -196,10 +222,10 @@ describe('simulationMode', () => {
 
   test('a confirm does what its first step would have done, or what its own mode says', () => {
     const simulator = createSimulator()
-    const first = simulator.prepare(ask('AUTHORIZATION', card('4000000000000002')))
-    expect(simulator.prepare(ask('CONFIRM'), first)).toEqual(first)
-    expect(simulator.prepare(ask('CONFIRM', { simulationMode: '0000' }), first)).toEqual({})
-    expect(simulator.prepare(ask('CONFIRM', { simulationMode: '0354' }), first)).toEqual({ decline: '0354' })
+    const first = keep(simulator, ask('AUTHORIZATION', card('4000000000000002')))
+    expect(keep(simulator, ask('CONFIRM'), first)).toEqual(first)
+    expect(keep(simulator, ask('CONFIRM', { simulationMode: '0000' }), first)).toEqual({})
+    expect(keep(simulator, ask('CONFIRM', { simulationMode: '0354' }), first)).toEqual({ decline: '0354' })
   })
 })
 
@@ -401,11 +427,31 @@ describe('what it tells', () => {
     ['PROVIDERT', 'paymentReference'],
     ['PROVIDERZ', 'chargeId'],
   ])('%s tells its %s', async (type, field) => {
-    const { authorization } = await authorize(
-      createSimulator(),
-      ask('AUTHORIZATION', { method: methodOf(type) }),
-    )
-    expect(authorization).toMatchObject({ provider: { fields: { [field]: expect.anything() } } })
+    const question = ask('AUTHORIZATION', { method: methodOf(type) })
+    const told = await inquire(createSimulator(), question, {})
+    expect(told).toMatchObject({ provider: { fields: { [field]: expect.anything() } } })
+  })
+
+  // Each line: the method, what the customer has to do, and what is asked once they are back.
+  test.each([
+    ['PROVIDERP', { type: 'redirect', challenge: false }],
+    ['BOLETO', { type: 'instructions' }],
+  ])('%s sends the customer on first, and decides when they are back', async (type, action) => {
+    const simulator = createSimulator()
+    const question = ask('AUTHORIZATION', { method: methodOf(type) })
+    const { authorization, prepared: approval } = await authorize(simulator, question)
+    expect(authorization).toMatchObject({ kind: 'action', action })
+    expect(await inquire(simulator, question, approval)).toMatchObject({ kind: 'action', action })
+    for (const [decision, expected] of [
+      ['approve', 'approved'],
+      ['decline', '0305'],
+    ] as const) {
+      const returned = { query: { action: decision }, form: {} }
+      const kept = simulator.keep?.({ request: question, approval, returned })
+      const { operation, reference, amount, payment } = question
+      const back = { operation, reference, amount, payment, kept, sentAt: now, send: 1, ...returned }
+      expect(said((await simulator.complete?.(back, signal))?.authorization)).toBe(expected)
+    }
   })
 
   test.each([
@@ -428,8 +474,6 @@ describe('what it tells', () => {
 })
 
 test('never keeps a card number in what is stored', () => {
-  const prepared = testCards.map(({ number }) =>
-    createSimulator().prepare(ask('AUTHORIZATION', card(number))),
-  )
+  const prepared = testCards.map(({ number }) => keep(createSimulator(), ask('AUTHORIZATION', card(number))))
   for (const { number } of testCards) expect(JSON.stringify(prepared)).not.toContain(number)
 })

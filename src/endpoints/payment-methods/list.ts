@@ -2,6 +2,7 @@
 import type { Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { listOpenMethods, selectMethods, writeMethodList } from '#methods/method-list.ts'
+import { servedMethods } from '#operations/payments/offer.ts'
 import { methodFilter, methodList } from '#schemas/payment-method-list.ts'
 
 export const listMethodsEndpoint = endpoint<Services, undefined, undefined, typeof methodFilter>({
@@ -56,8 +57,8 @@ export const listMethodsEndpoint = endpoint<Services, undefined, undefined, type
       },
     },
   ],
-  handle: async ({ query, merchant }) => ({
-    status: 200,
-    json: writeMethodList(selectMethods(query, listOpenMethods(merchant.methods))),
-  }),
+  async handle({ query, merchant }, { engine }) {
+    const open = await servedMethods(listOpenMethods(merchant.methods), merchant, engine)
+    return { status: 200, json: writeMethodList(selectMethods(query, open)) }
+  },
 })

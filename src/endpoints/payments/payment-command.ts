@@ -1,7 +1,7 @@
 /** From the request for a payment to what the engine takes; shared by all endpoints that begin one. */
-import type { CardData } from '#connectors/contract.ts'
 import { parseInstant } from '#domain/dates.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { Secret } from '#domain/secret.ts'
 import { checkAgreement } from '#endpoints/payments/agreement.ts'
 import { readAccount, readCard } from '#endpoints/payments/instruments.ts'
 import { InvalidField } from '#http/server/ports.ts'
@@ -10,6 +10,7 @@ import { defaultCapture, findMethod, findMisfit, methodTypes } from '#methods/ca
 import { keptFields } from '#methods/fields/objects.ts'
 import { explainUnknownType } from '#methods/nearest-types.ts'
 import type { IntegrationType, Method } from '#methods/rows.ts'
+import type { PaymentCard } from '#operations/payments/admit.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
 
 /** The method that a request names, which must be one this merchant takes. */
@@ -100,16 +101,17 @@ export const confirmsLater = ({
 type SentCard = NonNullable<CreatePayment['paymentMethods']['card']>
 
 /** The card with what the merchant says about 3-D Secure; an order by post or telephone cannot be authenticated. */
-function readPaymentCard(sent: SentCard | undefined, { channel }: PaymentBody): CardData | undefined {
+function readPaymentCard(sent: SentCard | undefined, { channel }: PaymentBody): PaymentCard | undefined {
   const card = readCard(sent)
   if (!card || !sent) return undefined
-  const { authenticationValue: _proof, ...imported } = sent.threeDsData ?? {}
+  const { authenticationValue, ...imported } = sent.threeDsData ?? {}
   return {
     ...card,
     threeDs: {
       ...sent.threeDsPolicy,
       skip: sent.threeDsPolicy?.skip || channel === 'MOTO',
       imported: sent.threeDsData && (imported as Record<string, string>),
+      authenticationValue: authenticationValue === undefined ? undefined : new Secret(authenticationValue),
     },
   }
 }

@@ -5,7 +5,6 @@ import { serviceCall, succeeded } from '#endpoints/services/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { refusedAnswer } from '#http/answers/refused.ts'
 import { type Answer, endpoint } from '#http/endpoint.ts'
-import { findMethodByKey } from '#methods/catalogue.ts'
 import { type AskedCard, type UpdateResult, updateCards } from '#operations/customers/update-cards.ts'
 import { storeAnswer } from '#operations/key.ts'
 import { type AccountUpdate, accountUpdate, accountUpdates } from '#schemas/services/account-updater.ts'
@@ -57,9 +56,10 @@ export const accountUpdaterEndpoint = endpoint<Services, typeof accountUpdate>({
     },
   ],
   async handle({ body, merchant, key, traceId }, { engine, lookUps }) {
-    const method = findMethodByKey('card')
-    const connector = method && engine.connectors.find(method)
-    const ask = connector?.updateCards
+    const accounts = await engine.providers.enabled(merchant.merchantId)
+    const account = accounts.find(({ connector }) => connector.updateCards) ?? accounts[0]
+    const connector = account?.connector
+    const ask = connector?.updateCards?.bind(connector)
     if (!ask) {
       const code = refusalCodes[connector ? 'METHOD_LACKS_OPERATION' : 'NO_CONNECTOR']
       return perform(storeAnswer(refusedAnswer(code, traceId), { merchant, key }, engine))

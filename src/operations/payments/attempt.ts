@@ -2,32 +2,37 @@
  * One try of a customer on a page of ours: the card goes into the vault, the try is recorded, and then either the customer
  * has a further step to take, or the merchant confirms, or the provider is asked. Two forms sent at once have one effect.
  */
-import type { AccountData, CardData, Connector } from '#connectors/contract.ts'
-import type { PayId } from '#domain/ids.ts'
+import type { AccountData, AuthorizationRequest, Unsent } from '#connectors/contract.ts'
+import type { OpenedAccount } from '#connectors/directory.ts'
+import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
 import { acceptsTry, capturesWith, recordTry } from '#lifecycle/attempt.ts'
 import {
-  type CustomerStep,
   lastOperation,
   type Operation,
   openTry,
   type Payment,
+  type Prepared,
   sentAt,
 } from '#lifecycle/payment.ts'
 import type { Method } from '#methods/rows.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
-import { type Authorization, authorize } from '#operations/payments/authorize.ts'
 import {
   admitAccount,
   admitCard,
-  credentialUse,
   maximumPseudoNumberTries,
+  type PaymentCard,
   toAccountInstrument,
   toInstrument,
-} from '#operations/payments/create-payment.ts'
+  toSentCard,
+} from '#operations/payments/admit.ts'
+import { type Authorization, authorize } from '#operations/payments/authorize.ts'
+import { chooseAccount, providerOf } from '#operations/payments/choose-account.ts'
+import { failOverTo, type Sending, toAuthorization } from '#operations/payments/fail-over.ts'
+import { credentialUse, returnAddressOf, toContext } from '#operations/payments/payment-context.ts'
 import { CommitRefused, type Step } from '#operations/payments/payment-queue.ts'
-import { convertAgain, type OfferReply, type QuoteResult } from '#operations/quotes/redeem-quote.ts'
+import type { OfferReply, QuoteResult } from '#operations/quotes/redeem-quote.ts'
 import { takeQuote } from '#operations/quotes/take-quote.ts'
 import { expiryTimer } from '#operations/timer.ts'
 import type { AdmittedAccount } from '#vault/accounts.ts'
@@ -37,7 +42,7 @@ export interface Attempt {
   readonly merchant: Merchant
   readonly payId: PayId
   readonly method: Method
-  readonly card?: CardData
+  readonly card?: PaymentCard
   readonly account?: AccountData
   /** The customer's answer to an offer to pay in its own currency, and the amount that it was made for. */
   readonly offer?: OfferReply & { readonly amount: Money }
@@ -45,9 +50,8 @@ export interface Attempt {
   readonly keepsCard?: boolean
   /** The version of the payment that the customer saw: a form of an earlier one has no effect. */
   readonly seenVersion: number
-  /** What a simulated customer decides beforehand, or that it dawdles at this step. */
-  readonly simulationMode?: string
-  readonly step?: CustomerStep
+  /** What a customer of the test tools is going to do at the provider: `decline`, or leave its page open. */
+  readonly testCustomer?: string
 }
 
 /**
@@ -62,9 +66,7 @@ type Begun =
 
 /** Undefined: the merchant has no such payment. */
 export async function attemptPayment(attempt: Attempt, engine: Engine): Promise<AttemptResult | undefined> {
-  const connector = engine.connectors.find(attempt.method)
-  if (!connector) return 'stale'
-  const begun = await record(attempt, connector, engine)
+  const begun = await record(attempt, engine)
   if (!begun) return undefined
   if (begun.refused) return begun.refused
   if (begun.send) {
@@ -74,7 +76,7 @@ export async function attemptPayment(attempt: Attempt, engine: Engine): Promise<
   return 'done'
 }
 
-async function record(attempt: Attempt, connector: Connector, engine: Engine): Promise<Begun | undefined> {
+async function record(attempt: Attempt, engine: Engine): Promise<Begun | undefined> {
   const { merchantId } = attempt.merchant
   // Drawn once: should the commit's answer be lost, the payment tells by this reference that the try is already there.
   const ids = { xId: newXId(engine), captureXId: newXId(engine) }
@@ -86,7 +88,7 @@ async function record(attempt: Attempt, connector: Connector, engine: Engine): P
     if (quoteResult && !quoteResult.usable) return { refused: 'quoteNotUsable' }
     try {
       const begun = await engine.queue.update({ merchantId, payId: attempt.payId }, payment =>
-        begin(payment, { ...attempt, ...ids, admitted: card, kept, connector, quoteResult }, engine),
+        begin(payment, { ...attempt, ...ids, admitted: card, kept, quoteResult }, engine),
       )
       if (card?.row && begun && !begun.refused) engine.vault.remember({ ...card, merchantId })
       return begun
@@ -107,37 +109,45 @@ const answerOffer = (
 ): Promise<QuoteResult> => takeQuote(reply, { merchant, payId, amount, card }, engine)
 
 type Beginning = Attempt & {
-  readonly xId: ReturnType<typeof newXId>
-  readonly captureXId: ReturnType<typeof newXId>
+  readonly xId: XId
+  readonly captureXId: XId
   readonly admitted: AdmittedCard | undefined
   readonly kept: AdmittedAccount | undefined
-  readonly connector: Connector
   readonly quoteResult?: Extract<QuoteResult, { usable: true }>
 }
 
-function begin(payment: Payment, beginning: Beginning, engine: Engine): Step<Begun> {
-  const { merchant, method, connector, admitted, kept, card, seenVersion, quoteResult } = beginning
+async function begin(payment: Payment, beginning: Beginning, engine: Engine): Promise<Step<Begun>> {
+  const { merchant, method, admitted, kept, card, seenVersion, quoteResult } = beginning
   const now = merchantNow(engine.clock, merchant)
   // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
   const recorded = payment.operations.find(({ prepared }) => prepared.attempt === beginning.xId)
-  if (recorded) return { result: recorded.state === 'SENT' ? toSending(payment, beginning, recorded) : {} }
+  if (recorded)
+    return { result: recorded.state === 'SENT' ? await resume(payment, beginning, recorded, engine) : {} }
   if (payment.version !== seenVersion || !acceptsTry(payment, now)) return { result: { refused: 'stale' } }
-  const question = {
-    ...toQuestion(payment, { method, reference: openTry(payment)?.xId ?? beginning.xId, now }),
-    simulationMode: beginning.simulationMode ?? firstMode(payment),
-    captureReference: capturesWith(payment, method)
-      ? (openTry(payment)?.details.captureXId ?? beginning.captureXId)
-      : undefined,
-    card: cardOf(card, admitted),
-    account: accountOf(beginning),
-    conversion: quoteResult?.conversion,
+  const choice = await chooseAccount(
+    { ...payment, merchant, method, brand: admitted?.brand, sendsCard: admitted !== undefined },
+    engine,
+  )
+  if (!choice.account) return { result: { refused: 'stale' } }
+  const { account: provider, others } = choice
+  const reference = openTry(payment)?.xId ?? beginning.xId
+  const captureReference = capturesWith(payment, method)
+    ? (openTry(payment)?.details.captureXId ?? beginning.captureXId)
+    : undefined
+  const unsent = { ...toMessage(payment, beginning, { reference, now, provider }, engine), captureReference }
+  const prepared: Prepared = {
+    ...provider.connector.keep?.({ request: unsent }),
+    account: provider.accountId,
+    attempt: beginning.xId,
   }
-  const said = connector.prepare(question)
-  const prepared = { ...said, step: beginning.step ?? said.step, attempt: beginning.xId }
-  const provider = prepared.step && connector.instruct?.({ ...question, prepared })
   const instrument = admitted && toInstrument(admitted, card?.cardholderName, quoteResult?.offer)
   const account = kept && beginning.account && toAccountInstrument(kept, beginning.account)
-  const next = recordTry(payment, { ...beginning, instrument, account, prepared, provider, now })
+  // The merchant confirms before anybody is asked, unless the issuer wants to see the cardholder first.
+  const confirmsFirst = payment.operations[0]?.details.confirmsLater === true && method.flow === 'direct'
+  const asks = !confirmsFirst || provider.connector.willChallenge?.(unsent) === true
+  const tried = { ...beginning, instrument, account, prepared, provider: providerOf(provider), asks, now }
+  const next = recordTry(payment, tried)
+  const sending = { merchant, payment: next, account: provider, message: { ...unsent, kept: prepared } }
   return {
     next,
     alongside: {
@@ -145,51 +155,67 @@ function begin(payment: Payment, beginning: Beginning, engine: Engine): Step<Beg
       ...(kept?.row ? { account: kept.row } : {}),
       ...(next.status === 'AUTHORIZE_REQUEST' ? { setTimers: expiryTimer(next, merchant) } : {}),
     },
-    result: next.status === 'PENDING' ? toSending(next, beginning, lastOperation(next)) : {},
+    result: asks ? toSending(sending, others, engine) : {},
   }
 }
 
-function toSending(payment: Payment, beginning: Beginning, { xId, prepared }: Operation): Begun {
-  const { merchant, method, connector, admitted, card } = beginning
-  const message = {
-    ...toQuestion(payment, { method, reference: xId, now: sentAt(lastOperation(payment)) }),
-    prepared,
-    card: cardOf(card, admitted),
-    account: accountOf(beginning),
-    captureReference: captureReference(payment),
-  }
-  return { send: { merchant, payment, connector, message, unattended: true } }
-}
-
-const cardOf = (card: CardData | undefined, admitted: AdmittedCard | undefined): CardData | undefined =>
-  card && admitted && { ...card, number: admitted.number, expiryDate: admitted.expiryDate }
-
-const accountOf = ({ account, kept }: Beginning): AccountData | undefined =>
-  account && kept && { ...account, number: kept.number }
-
-/** What the merchant asked the simulator to do, in the request that made the payment. */
-const firstMode = ({ operations }: Payment): string | undefined => operations[0]?.details.simulationMode
-
-/** The last authorisation of the payment captures in the same message where the payment is to be captured at once. */
-export const captureReference = (payment: Payment) =>
-  payment.captureMethod.type === 'AUTOMATIC' ? lastOperation(payment).details.captureXId : undefined
-
-export function toQuestion(
+/** Only the call is left of a try that is recorded: the account was chosen with it. */
+async function resume(
   payment: Payment,
-  { method, reference, now }: { method: Method; reference: ReturnType<typeof newXId>; now: Date },
-) {
+  beginning: Beginning,
+  { xId, prepared, details: { captureXId } }: Operation,
+  engine: Engine,
+): Promise<Begun> {
+  const { merchant } = beginning
+  const provider = await engine.providers.open(merchant.merchantId, prepared.account)
+  if (!provider) return {}
+  const now = sentAt(lastOperation(payment))
+  const captureReference = payment.captureMethod.type === 'AUTOMATIC' ? captureXId : undefined
+  const unsent = toMessage(payment, beginning, { reference: xId, now, provider }, engine)
+  const message = { ...unsent, captureReference, kept: prepared }
+  return toSending({ merchant, payment, account: provider, message }, [], engine)
+}
+
+function toSending(sending: Sending, others: readonly OpenedAccount[], engine: Engine): Begun {
+  const failOver = failOverTo(others, { ...sending, unattended: true }, engine)
+  return { send: { ...toAuthorization(sending), unattended: true, failOver } }
+}
+
+interface Asking {
+  readonly reference: XId
+  readonly now: Date
+  readonly provider: OpenedAccount
+}
+
+function toMessage(
+  payment: Payment,
+  beginning: Beginning,
+  { reference, now, provider }: Asking,
+  engine: Engine,
+): Unsent<AuthorizationRequest> {
+  const { method, card, account, admitted, kept, quoteResult } = beginning
+  const returnUrl = returnAddressOf({ ...payment, method }, reference, provider.accountId, engine)
   return {
-    operation: 'AUTHORIZATION' as const,
-    merchantId: payment.merchantId,
-    payId: payment.payId,
-    method,
+    operation: 'AUTHORIZATION',
     reference,
     amount: payment.amount,
+    payment: toContext(payment, { method, returnUrl }),
     at: now,
-    hosted: payment.integrationType === 'HOSTED',
-    // What the customer was promised holds for every later step of the try.
-    conversion: convertAgain(payment.instrument?.dcc, payment.amount),
+    testHints: hintsOf(payment, beginning),
+    ...toSentCard(card, admitted),
+    account: account && kept && { ...account, number: kept.number },
+    conversion: quoteResult?.conversion,
     credentialOnFile: credentialUse(payment),
-    methodFields: payment.details.methodFields as Record<string, unknown> | undefined,
+    customerPresent: true,
+  }
+}
+
+/** What the merchant asked the simulator to do in the request that made the payment, and what its customer will do. */
+function hintsOf({ operations }: Payment, { testCustomer }: Attempt): AuthorizationRequest['testHints'] {
+  const simulationMode = operations[0]?.details.simulationMode
+  if (simulationMode === undefined && testCustomer === undefined) return undefined
+  return {
+    ...(simulationMode === undefined ? {} : { simulationMode }),
+    ...(testCustomer === undefined ? {} : { customer: testCustomer }),
   }
 }

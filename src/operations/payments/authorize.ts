@@ -1,49 +1,57 @@
 /** Asking a provider to approve a payment that is recorded as SENT, and recording what it said. Every flow ends here. */
-import type { AuthorizationOutcome, AuthorizationRequest, Connector } from '#connectors/contract.ts'
+import type { AuthorizationOutcome } from '#connectors/contract.ts'
+import type { OpenedAccount } from '#connectors/directory.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { OperationAnswer } from '#operations/payments/answer.ts'
-import { believe, type CallContext, callProvider } from '#operations/payments/call-provider.ts'
+import { believe, type CallContext, callProvider, type Question } from '#operations/payments/call-provider.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 
 export interface Authorization {
   readonly merchant: Merchant
   readonly payment: Payment
-  readonly connector: Connector
-  readonly message: Omit<AuthorizationRequest, 'send'>
+  readonly account: OpenedAccount
+  readonly question: Question
+  /** The reference of a capture in the same message. */
+  readonly captureReference?: XId
+  readonly ask: (send: number, signal: AbortSignal) => Promise<AuthorizationOutcome>
   readonly unattended?: boolean
   /** The merchant's time at which this happens; now unless given. */
   readonly at?: Date
+  /** Records the next account in the place of one that was certainly not reached; undefined: there is none. */
+  readonly failOver?: () => Promise<Authorization | undefined>
 }
 
 export async function authorize(authorization: Authorization, engine: Engine): Promise<OperationAnswer> {
-  const { merchant, payment, connector, message, unattended, at } = authorization
-  const { operation, reference, amount } = message
-  const context: CallContext = { question: { operation, reference, amount }, engine }
+  const { merchant, payment, account, question, captureReference, ask, unattended, at } = authorization
+  const context: CallContext = { question, timeoutMs: account.connector.facts.timeoutMs, engine }
   const heard = await callProvider<AuthorizationOutcome>(
     {
-      ask: send => connector.authorize({ ...message, send }),
+      ask,
       outcomeOf: said => said.authorization,
       unheard: { authorization: { kind: 'unknown' } },
     },
     context,
   )
-  const outcome = believeBoth(heard, message.captureReference, context)
-  engine.onOutcome(operation, outcome.authorization.kind)
+  const outcome = believeBoth(heard, captureReference, context)
+  engine.onOutcome(question.operation, outcome.authorization.kind)
   if (outcome.capture) engine.onOutcome('CAPTURE', outcome.capture.kind)
   await engine.testCrash('afterCall')
-  const answer = await recordOutcome({ merchant, payment, xId: reference, outcome, unattended, at }, engine)
+  const next = outcome.authorization.kind === 'unreached' ? await authorization.failOver?.() : undefined
+  if (next) return authorize(next, engine)
+  const xId = question.reference
+  const answer = await recordOutcome({ merchant, payment, xId, outcome, unattended, at }, engine)
   await engine.testCrash('afterSettle')
   return answer
 }
 
 /** A capture that was asked for and not answered is unknown, never forgotten. */
-function believeBoth(
+export function believeBoth(
   heard: AuthorizationOutcome,
   captureReference: XId | undefined,
-  context: CallContext,
+  context: Pick<CallContext, 'question' | 'engine'>,
 ): AuthorizationOutcome {
   const authorization = believe(heard.authorization, context)
   if (!captureReference || authorization.kind !== 'approved') return { authorization }

@@ -1,14 +1,14 @@
 /**
  * Calling a provider: never inside a transaction, never for ever, and never believing an answer that does not belong to
- * the question. Whatever goes wrong here ends as one of the five outcomes.
+ * the question. Whatever goes wrong here ends as one of the six outcomes.
  */
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
-import type { Outcome } from '#lifecycle/outcome.ts'
+import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
 import type { Engine } from '#operations/engine.ts'
 
 /** 20 s: shorter than the 30 s at which merchants' clients commonly give up, so that they still hear PENDING from us. */
-const callTimeoutMs = 20_000
+const longestCallMs = 20_000
 
 /** A request that certainly never arrived is sent again at most twice. */
 const maximumSends = 3
@@ -21,13 +21,15 @@ export interface Question {
 
 export interface CallContext {
   readonly question: Question
+  /** How long this provider may take for one call. */
+  readonly timeoutMs: number
   readonly engine: Pick<Engine, 'onAlarm' | 'isAlive'>
 }
 
 /** How to ask, what decides whether it arrived, and what stands when nothing was heard. */
 export interface ProviderCall<T> {
-  readonly ask: (send: number) => Promise<T>
-  readonly outcomeOf: (answer: T) => Outcome
+  readonly ask: (send: number, signal: AbortSignal) => Promise<T>
+  readonly outcomeOf: (answer: T) => Outcome | CustomerActionOutcome
   readonly unheard: T
 }
 
@@ -42,37 +44,46 @@ export async function callProvider<T>(call: ProviderCall<T>, context: CallContex
 
 /** The same for calls that answer with one outcome. */
 export async function callForOutcome(
-  ask: (send: number) => Promise<Outcome>,
+  ask: (send: number, signal: AbortSignal) => Promise<Outcome>,
   context: CallContext,
 ): Promise<Outcome> {
   const call = { ask, outcomeOf: (outcome: Outcome) => outcome, unheard: { kind: 'unknown' } as Outcome }
   return believe(await callProvider(call, context), context)
 }
 
+/** A call that takes too long is aborted; a connector that goes on all the same is not waited for. */
 async function askOnce<T>(
   { ask, unheard }: ProviderCall<T>,
   send: number,
-  { question, engine }: CallContext,
+  { question, timeoutMs, engine }: CallContext,
 ): Promise<T> {
   if (!engine.isAlive()) {
     const message = `${question.operation} was not sent: this process was cut off and others take over`
     engine.onAlarm({ code: 'PROCESS_CUT_OFF', message, xId: question.reference })
     return unheard
   }
+  const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<T>(resolve => {
-    timer = setTimeout(() => resolve(unheard), callTimeoutMs)
+    timer = setTimeout(
+      () => {
+        controller.abort(new Error('the provider took too long'))
+        resolve(unheard)
+      },
+      Math.min(timeoutMs, longestCallMs),
+    )
   })
   try {
-    return await Promise.race([ask(send), deadline])
+    return await Promise.race([ask(send, controller.signal), deadline])
   } catch (error) {
     // A connector that throws has told us nothing about what the provider did.
-    engine.onAlarm({
-      code: 'CONNECTOR_THREW',
-      message: `${question.operation} threw`,
-      xId: question.reference,
-      error,
-    })
+    if (!controller.signal.aborted)
+      engine.onAlarm({
+        code: 'CONNECTOR_THREW',
+        message: `${question.operation} threw`,
+        xId: question.reference,
+        error,
+      })
     return unheard
   } finally {
     clearTimeout(timer)
@@ -80,7 +91,10 @@ async function askOnce<T>(
 }
 
 /** Amount, currency and reference echoed by the provider must be the ones we sent; otherwise we know nothing. */
-export function believe(outcome: Outcome, { question, engine }: CallContext): Outcome {
+export function believe<T extends Outcome | CustomerActionOutcome>(
+  outcome: T,
+  { question, engine }: { readonly question: Question; readonly engine: Pick<Engine, 'onAlarm'> },
+): T | { readonly kind: 'unknown' } {
   if (!('provider' in outcome)) return outcome
   const { echo } = outcome.provider
   const same =

@@ -1,6 +1,6 @@
 /** Confirming a payment that was created in a first step: the rule decides, the confirm is recorded, the provider approves. */
-import type { AuthorizationRequest, Connector } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
 import { type ConfirmCommand, decideConfirm, recordConfirm } from '#lifecycle/confirm.ts'
 import { accept } from '#lifecycle/decision.ts'
 import { approvingOperation, findOperation, type Payment } from '#lifecycle/payment.ts'
@@ -8,19 +8,17 @@ import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow } from '#operations/key.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
 import { authorize } from '#operations/payments/authorize.ts'
-import { checkObjects, type FollowUp } from '#operations/payments/follow-up.ts'
+import { amountMisfit, type Choice, chooseAccount, providerOf } from '#operations/payments/choose-account.ts'
+import { type Sending, toAuthorization } from '#operations/payments/fail-over.ts'
+import { checkObjects, type FollowUp, MethodMisfit, testHints } from '#operations/payments/follow-up.ts'
+import { toContext } from '#operations/payments/payment-context.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
 import { reopenCard } from '#operations/payments/reopen-card.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
 
 type Begun =
   | { readonly answered: OperationAnswer }
-  | {
-      readonly answered?: undefined
-      readonly payment: Payment
-      readonly connector: Connector
-      readonly message: Omit<AuthorizationRequest, 'send'>
-    }
+  | { readonly answered?: undefined; readonly sending: Omit<Sending, 'merchant'> }
 
 /** Undefined: the merchant has no such payment. */
 export async function confirm(
@@ -35,56 +33,69 @@ export async function confirm(
   if (!begun) return undefined
   if (begun.answered) return begun.answered
   await engine.testCrash('afterRecord')
-  const card = await reopenCard(begun.payment, engine)
-  return authorize({ merchant, ...begun, message: { ...begun.message, card } }, engine)
+  const { sending } = begun
+  const card = await reopenCard(sending.payment, engine)
+  return authorize(toAuthorization({ merchant, ...sending, message: { ...sending.message, card } }), engine)
 }
 
-function begin(
+async function begin(
   payment: Payment,
   request: FollowUp<ConfirmCommand>,
   { xId, captureXId }: { xId: XId; captureXId: XId },
   engine: Engine,
-): Step<Begun> {
+): Promise<Step<Begun>> {
   const { merchant, command, key } = request
   const recorded = findOperation(payment, xId)
   checkObjects(payment, command, 'confirm')
   const now = recorded?.createdAt ?? merchantNow(engine.clock, merchant)
   const decision = recorded ? accept : decideConfirm(payment, command, now)
-  const connector = engine.connectors.find(payment.method)
-  if (!decision.accepted || !connector) {
+  const choice = await accountOf(payment, merchant, engine)
+  if (!decision.accepted || !choice.account) {
     const { payId, merchantId } = payment
     const { transId, refNr, metadata } = command
-    const refusal = decision.accepted ? 'NO_CONNECTOR' : decision.refusal
+    const refusal = decision.accepted ? (choice.account ? 'NO_CONNECTOR' : choice.refusal) : decision.refusal
     const refused = answerRefusal(refusal, { payId, merchantId, transId, xId, refNr, metadata })
     const row = keyRow(key, { merchant, answer: refused, now })
     return { ...(row ? { alongside: { key: row } } : {}), result: { answered: refused } }
   }
+  const { account } = choice
+  const misfit = amountMisfit(account, command.amount)
+  if (misfit) throw new MethodMisfit(misfit)
   const captureMethod = command.captureMethod ?? payment.captureMethod
-  const question = {
+  const unsent = {
     operation: 'CONFIRM' as const,
-    merchantId: payment.merchantId,
-    payId: payment.payId,
-    method: payment.method,
     reference: xId,
     amount: command.amount,
-    simulationMode: command.simulationMode,
+    payment: { ...toContext(payment, command), captureMethod: captureMethod.type },
+    testHints: testHints(command),
     at: now,
     conversion: convertAgain(payment.instrument?.dcc, command.amount),
     captureReference: captureMethod.type === 'AUTOMATIC' ? captureXId : undefined,
+    customerPresent: false,
   }
   // The first commit was done although its answer was lost: only the call is left, unless it was settled meanwhile.
   if (recorded) {
     return recorded.state === 'SENT'
-      ? { result: { payment, connector, message: { ...question, prepared: recorded.prepared } } }
+      ? { result: { sending: { payment, account, message: { ...unsent, kept: recorded.prepared } } } }
       : { result: { answered: answerOperation(payment, xId) } }
   }
-  const prepared = connector.prepare(question, approvingOperation(payment).prepared)
-  const recording = { xId, prepared, key: keyReference(key), captureXId: question.captureReference, now }
-  const next = recordConfirm(payment, command, recording)
+  const approval = approvingOperation(payment).prepared
+  const prepared = { ...account.connector.keep?.({ request: unsent, approval }), account: account.accountId }
+  const recording = { xId, prepared, key: keyReference(key), captureXId: unsent.captureReference, now }
+  const next = { ...recordConfirm(payment, command, recording), provider: providerOf(account) }
   const row = keyRow(key, { merchant, payId: payment.payId, xId, now })
   return {
     next,
     ...(row ? { alongside: { key: row } } : {}),
-    result: { payment: next, connector, message: { ...question, prepared } },
+    result: { sending: { payment: next, account, message: { ...unsent, kept: prepared } } },
   }
+}
+
+/** The account that the first step was made with; where nobody was asked then, it is chosen now. */
+async function accountOf(payment: Payment, merchant: Merchant, engine: Engine): Promise<Choice> {
+  const sendsCard = payment.instrument !== undefined
+  if (!payment.provider)
+    return chooseAccount({ ...payment, merchant, brand: payment.instrument?.brand, sendsCard }, engine)
+  const account = await engine.providers.open(payment.merchantId, payment.provider.account)
+  return account ? { account, others: [] } : { refusal: 'NO_CONNECTOR' }
 }

@@ -1,26 +1,36 @@
 /** Creating a payment, or a credit: take the card in, record, ask the provider or wait for the customer. */
-import type { AccountData, CardData, Connector, CredentialUse, WalletData } from '#connectors/contract.ts'
+import type { AccountData, AuthorizationRequest, Unsent, WalletData } from '#connectors/contract.ts'
+import type { OpenedAccount } from '#connectors/directory.ts'
 import type { PlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Refusal } from '#domain/response-codes.ts'
-import { type CreateCommand, openPayment } from '#lifecycle/create.ts'
-import {
-  type AccountInstrument,
-  type CardholderOffer,
-  type Instrument,
-  lastOperation,
-  type Payment,
-  type PaymentKind,
-  type Prepared,
-} from '#lifecycle/payment.ts'
-import { beginsPlan, credentialTerms } from '#lifecycle/plan.ts'
+import { type CreateCommand, firstStep, openPayment } from '#lifecycle/create.ts'
+import { lastOperation, type Payment, type PaymentKind, type Prepared } from '#lifecycle/payment.ts'
+import { beginsPlan } from '#lifecycle/plan.ts'
 import { type Engine, merchantNow, newPayId, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
+import {
+  admitAccount,
+  admitCard,
+  maximumPseudoNumberTries,
+  type PaymentCard,
+  toAccountInstrument,
+  toInstrument,
+  toSentCard,
+} from '#operations/payments/admit.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
 import { type Authorization, authorize } from '#operations/payments/authorize.ts'
-import { callForOutcome } from '#operations/payments/call-provider.ts'
+import {
+  amountMisfit,
+  type Choice,
+  type Choosing,
+  chooseAccount,
+  providerOf,
+} from '#operations/payments/choose-account.ts'
+import { failOverTo, toAuthorization } from '#operations/payments/fail-over.ts'
+import { MethodMisfit } from '#operations/payments/follow-up.ts'
+import { credentialUse, returnAddressOf, toContext } from '#operations/payments/payment-context.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payments/payment-queue.ts'
-import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import { openPlan } from '#operations/plans/plan-book.ts'
 import { type OfferReply, type QuoteResult, redeemQuote } from '#operations/quotes/redeem-quote.ts'
 import { expiryTimer, type TimerKey } from '#operations/timer.ts'
@@ -32,7 +42,7 @@ import type { AdmittedCard } from '#vault/cards.ts'
 export interface CreatePayment {
   readonly merchant: Merchant
   readonly command: CreateCommand
-  readonly card?: CardData
+  readonly card?: PaymentCard
   readonly account?: AccountData
   readonly wallet?: WalletData
   /** The cardholder's answer to an offer to pay in its own currency. */
@@ -69,32 +79,24 @@ export class ReturnAddressMissing extends Error {
   }
 }
 
-/** The pseudo card number is not one of this merchant's: the caller names the field. */
-export class UnknownPseudoNumber extends Error {}
-
-/** The same for a pseudo bank account number. */
-export class UnknownPseudoAccount extends Error {}
-
-/** 5: two cards meeting on one of 10^12 pseudo numbers is a rarity; five times in a row is a broken generator. */
-export const maximumPseudoNumberTries = 5
-
 export async function createPayment(request: CreatePayment, engine: Engine): Promise<OperationAnswer> {
-  const connector = engine.connectors.find(request.command.method)
-  if (!connector || (request.kind === 'CREDIT' && !connector.credit))
-    return refuse(request, 'NO_CONNECTOR', engine)
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
     const card = request.storedCard ?? (await admitCard(request, attempt, engine))
     const account = await admitAccount(request, attempt, engine)
+    const choice = await chooseAccount(toChoosing(request, card), engine)
+    if (!choice.account) return refuse(request, choice.refusal, engine)
+    const misfit = amountMisfit(choice.account, request.command.amount)
+    if (misfit) throw new MethodMisfit(misfit)
     const quoteResult = await readOffer(request, card, engine)
     if (quoteResult && !quoteResult.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
-    const begun = begin(request, { card, account, quoteResult }, connector, engine)
+    const begun = begin(request, { card, account, quoteResult }, choice, engine)
     const { payment } = begun
     const answer =
       payment.status === 'AUTHORIZE_REQUEST' ? answerWaiting(payment, request, engine) : undefined
     const key = keyRow(request.key, {
       merchant: request.merchant,
       payId: payment.payId,
-      xId: answer ? undefined : begun.message.reference,
+      xId: answer ? undefined : begun.question.reference,
       now: payment.createdAt,
     })
     const committed = await insertOnce(
@@ -126,7 +128,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
       if (card?.row) engine.vault.remember({ ...card, merchantId: request.merchant.merchantId })
       await engine.testCrash('afterRecord')
       if (answer) return answer
-      return request.kind === 'CREDIT' ? payOut(begun, engine) : authorize(begun, engine)
+      return authorize(begun, engine)
     }
     // Whoever lost the race for an intent meets the winner's transId: the confirmation tells the two apart.
     if (committed.conflict === 'trans_id_taken' && !request.intent && !request.plan?.turn)
@@ -186,37 +188,6 @@ async function insertOnce(change: Change, payment: Payment, engine: Engine): Pro
   throw lost
 }
 
-export async function admitCard(
-  request: Pick<CreatePayment, 'merchant' | 'card'>,
-  attempt: number,
-  engine: Pick<Engine, 'vault'>,
-): Promise<AdmittedCard | undefined> {
-  if (!request.card) return undefined
-  const { number, expiryDate } = request.card
-  const admitted = await engine.vault.admit(request.merchant.merchantId, number, { expiryDate, attempt })
-  if (!admitted)
-    throw new UnknownPseudoNumber(
-      'is not a pseudo card number of this merchant; allowed is one that it was given',
-    )
-  return admitted
-}
-
-export async function admitAccount(
-  request: Pick<CreatePayment, 'merchant' | 'account'>,
-  attempt: number,
-  engine: Pick<Engine, 'accounts'>,
-): Promise<AdmittedAccount | undefined> {
-  if (!request.account) return undefined
-  const admitted = await engine.accounts.admit(request.merchant.merchantId, request.account.number, {
-    attempt,
-  })
-  if (!admitted)
-    throw new UnknownPseudoAccount(
-      'is not a pseudo bank account number of this merchant; allowed is one that it was given',
-    )
-  return admitted
-}
-
 async function readOffer(
   { offer, merchant, command: { amount } }: CreatePayment,
   card: AdmittedCard | undefined,
@@ -224,6 +195,20 @@ async function readOffer(
 ): Promise<QuoteResult | undefined> {
   return offer && card ? redeemQuote(offer, { merchant, amount, card }, engine) : undefined
 }
+
+const toChoosing = (
+  { merchant, command, kind }: CreatePayment,
+  card: AdmittedCard | undefined,
+): Choosing => ({
+  merchant,
+  method: command.method,
+  amount: command.amount,
+  brand: card?.brand,
+  details: command.details,
+  captureType: kind === 'CREDIT' ? undefined : command.captureMethod.type,
+  sendsCard: card !== undefined,
+  isCredit: kind === 'CREDIT',
+})
 
 interface Admitted {
   readonly card?: AdmittedCard
@@ -234,84 +219,100 @@ interface Admitted {
 function begin(
   request: CreatePayment,
   { card, account, quoteResult }: Admitted,
-  connector: Connector,
+  { account: provider, others }: Extract<Choice, { others: unknown }>,
   engine: Engine,
 ): Authorization {
   const { command, merchant, kind = 'PAYMENT' } = request
   const now = request.at ?? merchantNow(engine.clock, merchant)
-  const payId = newPayId(engine)
   const xId = newXId(engine)
   const automatic = kind === 'PAYMENT' && command.captureMethod.type === 'AUTOMATIC'
   const captureXId = automatic ? newXId(engine) : undefined
-  const question = {
-    operation: kind === 'CREDIT' ? ('CREDIT' as const) : ('AUTHORIZATION' as const),
-    merchantId: merchant.merchantId,
-    payId,
-    method: command.method,
-    reference: xId,
-    amount: command.amount,
-    simulationMode: command.simulationMode,
-    at: now,
-    card: card && { ...toCardData(request), number: card.number, expiryDate: card.expiryDate },
-    account: account && request.account && { ...request.account, number: account.number },
-    wallet: request.wallet,
-    conversion: quoteResult?.conversion,
-    credentialOnFile: credentialUse(command),
-    captureReference: captureXId,
-    hosted: command.integrationType === 'HOSTED',
-    methodFields: command.methodFields,
-  }
-  const prepared = prepareFirst(request, connector, question)
-  const message = { ...question, prepared }
-  const payment = openPayment({
+  const paying = payingCard(request)
+  const isFormFirst = kind === 'PAYMENT' && firstStep(command) === 'customer'
+  const unprepared = openPayment({
     command,
     kind,
-    payId,
+    payId: newPayId(engine),
     xId,
     captureXId,
-    instrument: card && toInstrument(card, toCardData(request).cardholderName, quoteResult?.offer),
+    instrument: card && toInstrument(card, paying.cardholderName, quoteResult?.offer),
     account: account && request.account && toAccountInstrument(account, request.account),
-    prepared,
-    provider: prepared.step && connector.instruct?.(message),
+    prepared: {},
+    // What the customer will fill in on our page decides who is asked.
+    provider: isFormFirst ? undefined : providerOf(provider),
     key: keyReference(request.key),
     planId: request.plan?.planId ?? (beginsPlan(command.details) ? (engine.newId() as PlanId) : undefined),
     clientToken: command.method.clientTokenMinutes !== undefined ? engine.newId() : undefined,
     now,
   })
-  return { merchant, payment, connector, message, unattended: request.unattended, at: request.at }
+  const unsent = {
+    operation: kind === 'CREDIT' ? ('CREDIT' as const) : ('AUTHORIZATION' as const),
+    reference: xId,
+    amount: command.amount,
+    payment: toContext(unprepared, {
+      returnUrl: returnAddressOf(unprepared, xId, provider.accountId, engine),
+    }),
+    at: now,
+    testHints: command.simulationMode === undefined ? undefined : { simulationMode: command.simulationMode },
+    ...toSentCard(paying, card),
+    account: account && request.account && { ...request.account, number: account.number },
+    wallet: request.wallet,
+    conversion: quoteResult?.conversion,
+    credentialOnFile: credentialUse(command),
+    captureReference: captureXId,
+    customerPresent: isPresent(request),
+  }
+  const prepared = isFormFirst ? {} : prepare(request, unsent, provider)
+  const payment = withPrepared(unprepared, prepared)
+  const message = { ...unsent, kept: prepared }
+  return {
+    ...toAuthorization({ merchant, payment, account: provider, message }),
+    unattended: request.unattended,
+    at: request.at,
+    failOver: failOverTo(
+      others,
+      { merchant, payment, message, unattended: request.unattended, at: request.at },
+      engine,
+    ),
+  }
 }
 
-/** Who is not there cannot be authenticated. */
-const toCardData = ({ card, cardholderName, command }: CreatePayment): Omit<Partial<CardData>, 'number'> =>
+const withPrepared = (payment: Payment, prepared: Prepared): Payment => ({
+  ...payment,
+  operations: payment.operations.map(operation => ({ ...operation, prepared })),
+})
+
+/** A merchant-initiated payment has no cardholder present, so 3-D Secure is skipped. */
+const payingCard = ({
+  card,
+  cardholderName,
+  command,
+}: CreatePayment): Omit<Partial<PaymentCard>, 'number'> =>
   command.merchantInitiated ? { cardholderName, ...card, threeDs: { skip: true } } : { ...card }
 
-/** What the provider must know of a card or account that is on file, or is about to be. */
-export function credentialUse({
-  details,
-  merchantInitiated,
-  schemeReferenceId,
-}: Pick<CreateCommand, 'details' | 'merchantInitiated' | 'schemeReferenceId'>): CredentialUse | undefined {
-  const terms = credentialTerms(details)
-  if (!terms) return undefined
-  const initiator = merchantInitiated ? 'MERCHANT' : 'CUSTOMER'
-  return { type: terms.type, initial: terms.initialPayment === true, initiator, schemeReferenceId }
-}
+/** Whether the customer is on a page of ours, or can be sent to one and finds back. */
+const isPresent = ({ command, kind }: CreatePayment): boolean =>
+  kind !== 'CREDIT' &&
+  !command.merchantInitiated &&
+  (command.integrationType === 'HOSTED' ||
+    command.method.flow !== 'direct' ||
+    findMissingAddress(command.details.urls) === undefined)
 
-/** What the customer will fill in on our page is not known yet: the provider is told when it is. */
-function prepareFirst(
+/** What is stored with the operation before anybody is asked. Throws where the request cannot be sent like this. */
+function prepare(
   { command, kind }: CreatePayment,
-  connector: Connector,
-  question: Parameters<Connector['prepare']>[0],
+  unsent: Unsent<AuthorizationRequest>,
+  { connector, accountId }: OpenedAccount,
 ): Prepared {
-  if (command.integrationType === 'HOSTED' && command.method.flow === 'direct') return {}
-  const prepared = connector.prepare(question)
-  if (prepared.step !== 'challenge' || kind === 'CREDIT') return prepared
-  const { step: _, ...withoutChallenge } = prepared
+  const misfit = accountId === undefined ? undefined : connector.findMisfit?.(unsent)
+  if (misfit) throw new MethodMisfit(misfit)
   // A card taken for an order to come is authenticated without its holder, who may not be there.
-  if (command.confirmsLater) return withoutChallenge
-  const missing = findMissingAddress(command.details.urls)
-  if (missing !== undefined) throw new ReturnAddressMissing(missing)
-  return prepared
+  if (kind !== 'CREDIT' && !command.confirmsLater && command.integrationType === 'DIRECT') {
+    const missing = connector.willChallenge?.(unsent) ? findMissingAddress(command.details.urls) : undefined
+    if (missing !== undefined) throw new ReturnAddressMissing(missing)
+  }
+  const kept = connector.keep?.({ request: unsent }) ?? {}
+  return accountId === undefined ? kept : { ...kept, account: accountId }
 }
 
 /** Both ways back are needed wherever a customer is sent away. */
@@ -319,48 +320,6 @@ function findMissingAddress(urls: unknown): string | undefined {
   if (urls === undefined) return 'urls'
   const missing = ['return', 'cancel'].find(name => !Object.hasOwn(Object(urls), name))
   return missing && `urls.${missing}`
-}
-
-export const toInstrument = (
-  card: AdmittedCard,
-  cardHolderName: string | undefined,
-  dcc?: CardholderOffer,
-): Instrument => ({
-  cardId: card.cardId,
-  first6Digits: card.first6Digits,
-  last4Digits: card.last4Digits,
-  brand: card.brand,
-  expiryDate: card.expiryDate,
-  cardHolderName,
-  dcc,
-})
-
-export const toAccountInstrument = (
-  { accountId, last4Digits }: AdmittedAccount,
-  { holderName, code, bankName, mandateId, dateOfSignature }: AccountData,
-): AccountInstrument => ({
-  accountId,
-  last4Digits,
-  accountHolderName: holderName,
-  code,
-  bankName,
-  mandateId,
-  dateOfSignature,
-})
-
-async function payOut(
-  { merchant, payment, connector, message }: Authorization,
-  engine: Engine,
-): Promise<OperationAnswer> {
-  const { operation, reference, amount } = message
-  const ask = async (send: number) =>
-    connector.credit?.({ ...message, send }) ?? ({ kind: 'unreached' } as const)
-  const outcome = await callForOutcome(ask, { question: { operation, reference, amount }, engine })
-  engine.onOutcome(operation, outcome.kind)
-  await engine.testCrash('afterCall')
-  const answer = await recordOutcome({ merchant, payment, xId: reference, outcome }, engine)
-  await engine.testCrash('afterSettle')
-  return answer
 }
 
 function refuse(request: CreatePayment, refusal: Refusal, engine: Engine): Promise<OperationAnswer> {

@@ -2,6 +2,9 @@
  * What the customer does on a page of the provider or of the card's issuer: approve, decline, turn back, or leave it open.
  * The pages call it with the step they showed; the test environment also without any page.
  */
+import type { AuthorizationOutcome, CustomerReturn } from '#connectors/contract.ts'
+import type { OpenedAccount } from '#connectors/directory.ts'
+import { testInstrument } from '#connectors/simulator/test-customers.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
@@ -11,10 +14,11 @@ import { cancelRequest } from '#lifecycle/expiry.ts'
 import { awaitsCustomer, lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
-import { attemptPayment, captureReference, toQuestion } from '#operations/payments/attempt.ts'
+import { attemptPayment } from '#operations/payments/attempt.ts'
 import { type Authorization, authorize } from '#operations/payments/authorize.ts'
+import { toInquiry } from '#operations/payments/payment-context.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
-import { reopenAccount, reopenCard } from '#operations/payments/reopen-card.ts'
+import { convertAgain } from '#operations/quotes/redeem-quote.ts'
 
 export type CustomerAction = 'approve' | 'decline' | 'cancel' | 'pending'
 
@@ -26,8 +30,8 @@ export interface CustomerStep {
   readonly shown?: { readonly xId: XId; readonly type: string; readonly amount?: Money }
 }
 
-/** 05, do not honour: what a provider says when its customer declines. */
-const declinedByCustomer = '0305'
+/** What the provider's page hands back. The simulated one says what the customer did. */
+type Returned = Pick<CustomerReturn, 'query' | 'form'>
 
 type Result = { readonly found: true; readonly authorization?: Authorization }
 
@@ -39,12 +43,8 @@ export async function takeCustomerStep(step: CustomerStep, engine: Engine): Prom
     begin(payment, { ...step, ending }, engine),
   )
   if (!result?.authorization) return result
-  const { authorization } = result
-  // The number lies in the vault since the form was sent; its security code was never kept.
-  const card = await reopenCard(authorization.payment, engine)
-  const account = await reopenAccount(authorization.payment, engine)
   await engine.testCrash('afterRecord')
-  await authorize({ ...authorization, message: { ...authorization.message, card, account } }, engine)
+  await authorize(result.authorization, engine)
   return result
 }
 
@@ -70,28 +70,28 @@ async function fillInForm(payment: Payment, step: CustomerStep, engine: Engine):
   const { merchant, payId, action } = step
   const [method] = offerFor(payment, merchant.methods)
   if (!method) return
-  const instrument = engine.connectors.find(method)?.testInstrument?.(method)
-  const decided = action === 'decline' ? { simulationMode: declinedByCustomer } : {}
-  const dawdles = action === 'pending' ? { step: 'page' as const } : {}
+  const instrument = testInstrument(method)
   const seenVersion = payment.version
-  await attemptPayment(
-    { merchant, payId, method, ...instrument, seenVersion, ...decided, ...dawdles },
-    engine,
-  )
+  await attemptPayment({ merchant, payId, method, ...instrument, seenVersion, testCustomer: action }, engine)
   const after = await engine.payments.byPayId(merchant.merchantId, payId)
   if (after && openTry(after)?.prepared.step !== undefined) await takeCustomerStep(step, engine)
 }
 
-function begin(
+async function begin(
   payment: Payment,
   { merchant, action, shown, ending }: CustomerStep & { readonly ending: XId },
   engine: Engine,
-): Step<Result> {
+): Promise<Step<Result>> {
   const now = merchantNow(engine.clock, merchant)
   const found: Step<Result> = { result: { found: true } }
   // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
   const sent = payment.operations.find(({ prepared }) => prepared.decision === ending)
-  if (sent) return sent.state === 'SENT' ? { result: toSending(payment, merchant, engine) } : found
+  const returned: Returned = { query: { action }, form: {} }
+  if (sent?.state === 'SENT') {
+    const account = await engine.providers.open(payment.merchantId, sent.prepared.account)
+    return account ? { result: toSending(payment, { merchant, account, returned }) } : found
+  }
+  if (sent) return found
   const waiting = openTry(payment)
   // Past its deadline nobody can pay any more, and the timer that says so may not have run yet.
   if (!awaitsCustomer(payment) || !isShown(shown, payment) || !isInTime(payment, now)) return found
@@ -106,7 +106,7 @@ function begin(
   if (action === 'approve' && waiting.details.confirmsLater) {
     return { next: handOver(payment, waiting, now), ...found }
   }
-  return send(payment, { waiting, merchant, ending, declines: action === 'decline' }, engine)
+  return complete(payment, { waiting, merchant, ending, returned }, engine)
 }
 
 /** Whether the customer has seen what it decides about: another try, method or amount is another question. */
@@ -140,23 +140,27 @@ interface Sending {
   readonly merchant: Merchant
   /** Tells this decision from others, should its commit be lost from sight. */
   readonly ending: XId
-  readonly declines: boolean
+  readonly returned: Returned
 }
 
-/** The customer has decided; now the provider is asked, as for any other payment. */
-function send(payment: Payment, sending: Sending, engine: Engine): Step<Result> {
-  const { waiting, merchant, ending, declines } = sending
+/** The customer has acted; now the provider is asked what came of it. */
+async function complete(payment: Payment, sending: Sending, engine: Engine): Promise<Step<Result>> {
+  const { waiting, merchant, ending, returned } = sending
   const now = merchantNow(engine.clock, merchant)
-  const connector = engine.connectors.find(payment.method)
-  if (!connector) return { result: { found: true } }
+  const account = await engine.providers.open(payment.merchantId, waiting.prepared.account)
+  if (!account?.connector.complete) return { result: { found: true } }
   const { step: _, ...approval } = waiting.prepared
-  const question = {
-    ...toQuestion(payment, { method: payment.method, reference: waiting.xId, now }),
+  const request = {
+    ...toInquiry(payment, waiting),
+    operation: 'AUTHORIZATION' as const,
+    amount: payment.amount,
+    at: now,
+    conversion: convertAgain(payment.instrument?.dcc, payment.amount),
     captureReference: captureReference(payment),
   }
-  const simulationMode = declines ? declinedByCustomer : undefined
   const prepared = {
-    ...connector.prepare({ ...question, simulationMode }, approval),
+    ...(account.connector.keep?.({ request, approval, returned }) ?? approval),
+    account: account.accountId,
     sentAtMs: now.getTime(),
     decision: ending,
   }
@@ -170,17 +174,36 @@ function send(payment: Payment, sending: Sending, engine: Engine): Step<Result> 
     status: 'PENDING',
     awaits: undefined,
   }
-  return { next, result: toSending(next, merchant, engine) }
+  return { next, result: toSending(next, { merchant, account, returned }) }
 }
 
-function toSending(payment: Payment, merchant: Merchant, engine: Engine): Result {
-  const { xId, prepared } = lastOperation(payment)
-  const connector = engine.connectors.find(payment.method)
-  if (!connector) return { found: true }
-  const question = toQuestion(payment, { method: payment.method, reference: xId, now: payment.updatedAt })
-  const message = { ...question, prepared, captureReference: captureReference(payment) }
-  return { found: true, authorization: { merchant, payment, connector, message, unattended: true } }
+function toSending(
+  payment: Payment,
+  { merchant, account, returned }: { merchant: Merchant; account: OpenedAccount; returned: Returned },
+): Result {
+  const operation = lastOperation(payment)
+  const { connector } = account
+  const inquiry = { ...toInquiry(payment, operation), amount: payment.amount }
+  const unknown: AuthorizationOutcome = { authorization: { kind: 'unknown' } }
+  const authorization: Authorization = {
+    merchant,
+    payment,
+    account,
+    question: { operation: operation.type, reference: operation.xId, amount: payment.amount },
+    captureReference: captureReference(payment),
+    ask: async (send, signal) =>
+      connector.complete?.(
+        { ...inquiry, ...returned, captureReference: captureReference(payment), send },
+        signal,
+      ) ?? unknown,
+    unattended: true,
+  }
+  return { found: true, authorization }
 }
+
+/** The last authorisation of the payment captures in the same message where the payment is to be captured at once. */
+const captureReference = (payment: Payment): XId | undefined =>
+  payment.captureMethod.type === 'AUTOMATIC' ? lastOperation(payment).details.captureXId : undefined
 
 const withTry = (payment: Payment, changed: Operation, now: Date): Payment => ({
   ...payment,

@@ -1,23 +1,24 @@
 /** Debits that a bank sends back: when to look for it, and what is recorded and told when it has happened. */
-import type { Connector, Inquiry } from '#connectors/contract.ts'
+import type { Connector } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { returnCapture } from '#lifecycle/debit-return.ts'
 import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { believe } from '#operations/payments/call-provider.ts'
+import { toInquiry } from '#operations/payments/payment-context.ts'
 import { type DueTimer, timerAt } from '#operations/timer.ts'
 import type { Timer } from '#storage/commit/change.ts'
 
 /** For captures that were just taken: when to look, where the provider says that they may be sent back. */
 export function returnTimers(
   { payment, touched, merchant }: { payment: Payment; touched: readonly Operation[]; merchant: Merchant },
-  engine: Pick<Engine, 'connectors'>,
+  connector: Connector | undefined,
 ): readonly Timer[] {
+  if (!connector?.returnCheckMs) return []
   const captures = touched.filter(({ type, state }) => type === 'CAPTURE' && state === 'OK')
-  const connector = captures.length > 0 ? engine.connectors.find(payment.method) : undefined
   return captures.flatMap(capture => {
-    const afterMs = connector?.returnCheckMs?.(toInquiry(payment, capture))
+    const afterMs = connector.returnCheckMs?.(toInquiry(payment, capture))
     if (afterMs === undefined) return []
     const { merchantId, payId } = payment
     const key = { merchantId, payId, xId: capture.xId, kind: 'RETURN' as const }
@@ -47,23 +48,13 @@ export async function returnDebit({ timer, at }: DueTimer, engine: Engine): Prom
 /** Throws on an answer about something else: the timer comes back, and somebody is told. */
 async function askForReturn(payment: Payment, { xId }: DueTimer['timer'], engine: Engine) {
   const capture = findOperation(payment, xId)
-  const connector: Connector | undefined = engine.connectors.find(payment.method)
-  if (!capture || !connector?.findReturn) return undefined
+  const account = await engine.providers.open(payment.merchantId, payment.provider?.account)
+  if (!capture || !account?.connector.findReturn) return undefined
   const inquiry = toInquiry(payment, capture)
-  const found = await connector.findReturn(inquiry)
+  const found = await account.connector.findReturn(inquiry)
   if (!found) return undefined
   const { provider } = found
   if (believe({ kind: 'approved', provider }, { question: inquiry, engine }).kind !== 'approved')
     throw new Error(`the return of ${xId} names another debit`)
   return found
 }
-
-const toInquiry = (payment: Payment, { xId, amount, prepared }: Operation): Inquiry => ({
-  operation: 'CAPTURE',
-  merchantId: payment.merchantId,
-  payId: payment.payId,
-  method: payment.method,
-  reference: xId,
-  amount: { value: amount, currency: payment.amount.currency },
-  prepared,
-})

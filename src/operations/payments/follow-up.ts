@@ -3,8 +3,11 @@
  * provider is asked, then the result stands. What differs from one operation to the next is a row of data.
  */
 import type { Connector, FollowUpRequest } from '#connectors/contract.ts'
+import type { OpenedAccount } from '#connectors/directory.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { add } from '#domain/money.ts'
+import { endsCapturing } from '#lifecycle/capture.ts'
 import type { Decision } from '#lifecycle/decision.ts'
 import type { FollowUpCommand, Recording } from '#lifecycle/follow-up.ts'
 import {
@@ -12,6 +15,7 @@ import {
   findOperation,
   type Operation,
   type OperationType,
+  openAmount,
   type Payment,
 } from '#lifecycle/payment.ts'
 import { findObjectMisfit, type Misfit } from '#methods/catalogue.ts'
@@ -25,6 +29,8 @@ import {
   shownMetadata,
 } from '#operations/payments/answer.ts'
 import { callForOutcome } from '#operations/payments/call-provider.ts'
+import { amountMisfit, narrowed } from '#operations/payments/choose-account.ts'
+import { toContext } from '#operations/payments/payment-context.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import type { TimerKey } from '#operations/timer.ts'
@@ -58,7 +64,8 @@ type Begun =
   | {
       readonly answered?: undefined
       readonly payment: Payment
-      readonly ask: (send: number) => ReturnType<Ask>
+      readonly timeoutMs: number
+      readonly ask: (send: number, signal: AbortSignal) => ReturnType<Ask>
       readonly message: Message
     }
 type Ask = NonNullable<Connector['capture']>
@@ -78,8 +85,9 @@ export async function performFollowUp<Command extends FollowUpCommand>(
   if (!begun) return undefined
   if (begun.answered) return begun.answered
   await engine.testCrash('afterRecord')
-  const { amount } = begun.message
-  const context = { question: { operation: kind.type, reference: xId, amount }, engine }
+  const { message, timeoutMs } = begun
+  const question = { operation: kind.type, reference: xId, amount: message.amount }
+  const context = { question, timeoutMs, engine }
   const outcome = await callForOutcome(begun.ask, context)
   engine.onOutcome(kind.type, outcome.kind)
   await engine.testCrash('afterCall')
@@ -117,21 +125,22 @@ interface Beginning<Command extends FollowUpCommand> {
 }
 
 /** The first commit: reserve and record, or refuse and remember the refusal with its key. */
-function begin<Command extends FollowUpCommand>(
+async function begin<Command extends FollowUpCommand>(
   payment: Payment,
   beginning: Beginning<Command>,
   engine: Engine,
-): Step<Begun> {
+): Promise<Step<Begun>> {
   const { kind, request, xId } = beginning
   const { merchant, command, key } = request
+  const account = await engine.providers.open(payment.merchantId, payment.provider?.account)
   const recorded = findOperation(payment, xId)
-  if (recorded) return resume(payment, recorded, beginning, engine)
+  if (recorded) return resume(payment, recorded, beginning, account)
   checkObjects(payment, command, kind.request)
   const now = request.at ?? merchantNow(engine.clock, merchant)
-  const decision = kind.decide(payment, command, now)
-  const connector = engine.connectors.find(payment.method)
-  const send = connector?.[kind.send]
-  if (!decision.accepted || !connector || !send) {
+  const offered = account ? narrowed(payment, account) : payment
+  const decision = kind.decide(offered, command, now)
+  const ask = account?.connector[kind.send]
+  if (!decision.accepted || !account || !ask) {
     const { payId, merchantId } = payment
     const { transId, refNr, metadata } = command
     const refusal = decision.accepted ? 'NO_CONNECTOR' : decision.refusal
@@ -146,19 +155,18 @@ function begin<Command extends FollowUpCommand>(
     const row = keyRow(key, { merchant, answer: refused, now })
     return { ...alongside(row, request.timer), result: { answered: refused } }
   }
+  const misfit = amountMisfit(account, command.amount)
+  if (misfit) throw new MethodMisfit(misfit)
   const question = toQuestion(payment, beginning, now)
-  const prepared = connector.prepare(question, approvingOperation(payment).prepared)
-  const next = kind.record(payment, command, { xId, prepared, key: keyReference(key), now })
-  const message: Message = {
-    ...question,
-    prepared,
-    captureReference: findOperation(next, xId)?.details.refundOf,
-  }
+  const approval = approvingOperation(payment).prepared
+  const prepared = account.connector.keep?.({ request: question, approval }) ?? {}
+  const reserved = kind.record(offered, command, { xId, prepared, key: keyReference(key), now })
+  const next = { ...reserved, method: payment.method }
   const row = keyRow(key, { merchant, payId: payment.payId, xId, now })
   return {
     next,
     ...alongside(row, request.timer),
-    result: { payment: next, message, ask: number => send({ ...message, send: number }) },
+    result: toSending(next, { ...question, kept: prepared }, account, ask),
   }
 }
 
@@ -168,20 +176,56 @@ function begin<Command extends FollowUpCommand>(
  */
 function resume<Command extends FollowUpCommand>(
   payment: Payment,
-  operation: Operation,
+  { xId, state, prepared, createdAt }: Operation,
   beginning: Beginning<Command>,
-  engine: Engine,
+  account: OpenedAccount | undefined,
 ): Step<Begun> {
-  const { xId, state, prepared, createdAt, details } = operation
-  const send = engine.connectors.find(payment.method)?.[beginning.kind.send]
-  if (state !== 'SENT' || !send) return { result: { answered: answerOperation(payment, xId) } }
-  const message = {
-    ...toQuestion(payment, beginning, createdAt),
-    prepared,
-    captureReference: details.refundOf,
-  }
-  return { result: { payment, message, ask: number => send({ ...message, send: number }) } }
+  const ask = account?.connector[beginning.kind.send]
+  if (state !== 'SENT' || !account || !ask) return { result: { answered: answerOperation(payment, xId) } }
+  const message = { ...toQuestion(payment, beginning, createdAt), kept: prepared }
+  return { result: toSending(payment, message, account, ask) }
 }
+
+/** What only the recorded operation knows: the capture that a refund gives back, the totals, whether it was the last. */
+function toSending(
+  payment: Payment,
+  message: Omit<Message, 'newTotal'>,
+  { connector }: OpenedAccount,
+  ask: Ask,
+): Begun {
+  const operation = findOperation(payment, message.reference)
+  const refunded = operation?.details.refundOf && findOperation(payment, operation.details.refundOf)
+  const whole: Message = {
+    ...message,
+    captureReference: refunded?.xId,
+    captureTransactionId: refunded?.provider?.transactionId,
+    newTotal: newTotal(payment, message),
+    final: operation?.type === 'CAPTURE' ? isLastCapture(payment, operation) : undefined,
+  }
+  return {
+    payment,
+    timeoutMs: connector.facts.timeoutMs,
+    ask: (send, signal) => ask({ ...whole, send }, signal),
+    message: whole,
+  }
+}
+
+/** What will be authorised, captured, reversed or refunded in all once this is done. */
+function newTotal({ sums }: Payment, { operation, amount }: Pick<Message, 'operation' | 'amount'>): number {
+  switch (operation) {
+    case 'INCREMENTAL':
+      return add(sums.authorized, amount.value)
+    case 'CAPTURE':
+      return add(sums.captured, sums.capturing)
+    case 'REVERSAL':
+      return add(sums.reversed, sums.reversing)
+    default:
+      return add(sums.refunded, sums.refunding)
+  }
+}
+
+const isLastCapture = (payment: Payment, operation: Operation): boolean =>
+  endsCapturing(operation) || openAmount(payment) === 0
 
 function alongside(key: KeyRow | undefined, timer: TimerKey | undefined): Pick<Step<Begun>, 'alongside'> {
   if (!key && !timer) return {}
@@ -196,14 +240,17 @@ function toQuestion<Command extends FollowUpCommand>(
   const approval = approvingOperation(payment)
   return {
     operation: kind.type,
-    merchantId: payment.merchantId,
-    payId: payment.payId,
-    method: payment.method,
     reference: xId,
     amount: request.command.amount,
-    simulationMode: request.command.simulationMode,
+    payment: toContext(payment, request.command),
+    testHints: testHints(request.command),
     at: now,
     authorizationReference: approval.xId,
     authorizationTransactionId: approval.provider?.transactionId,
+    authorization: approval.provider,
   }
 }
+
+/** What only the simulator understands. */
+export const testHints = ({ simulationMode }: FollowUpCommand): Message['testHints'] =>
+  simulationMode === undefined ? undefined : { simulationMode }

@@ -27,10 +27,12 @@ export interface Step<T> {
 export interface PaymentQueue {
   /**
    * Loads the payment, lets the step decide, and commits. The step may run again on a newer state, so it must not have
-   * effects. Resolves to undefined when the merchant has no such payment.
+   * effects; it may wait, for the account of the payment say. Resolves to undefined when the merchant has no such payment.
    */
-  update<T>(target: Target, step: (payment: Payment) => Step<T>): Promise<T | undefined>
+  update<T>(target: Target, step: StepOf<T>): Promise<T | undefined>
 }
+
+export type StepOf<T> = (payment: Payment) => Step<T> | Promise<Step<T>>
 
 export interface Target {
   readonly merchantId: MerchantId
@@ -68,16 +70,12 @@ export function createPaymentQueue(deps: {
 }): PaymentQueue {
   const lanes = new Map<string, Lane>()
 
-  async function attempt<T>(
-    lane: Lane,
-    target: Target,
-    step: (payment: Payment) => Step<T>,
-  ): Promise<T | undefined> {
+  async function attempt<T>(lane: Lane, target: Target, step: StepOf<T>): Promise<T | undefined> {
     for (let round = 0; round < maximumRounds; round += 1) {
       lane.payment ??= await deps.payments.byPayId(target.merchantId, target.payId)
       const { payment } = lane
       if (payment?.merchantId !== target.merchantId) return undefined
-      const { next, alongside, result } = step(payment)
+      const { next, alongside, result } = await step(payment)
       const moved = next !== undefined && next !== payment
       if (!moved && !alongside) return result
       const committed = await deps.commit({ ...(moved ? writesBetween(payment, next) : {}), ...alongside })
@@ -92,11 +90,7 @@ export function createPaymentQueue(deps: {
   }
 
   /** A commit whose fate is unknown is looked up, not repeated blindly: the step sees the stored state and decides anew. */
-  async function persist<T>(
-    lane: Lane,
-    target: Target,
-    step: (payment: Payment) => Step<T>,
-  ): Promise<T | undefined> {
+  async function persist<T>(lane: Lane, target: Target, step: StepOf<T>): Promise<T | undefined> {
     for (const delayMs of reconnectDelaysMs) {
       try {
         return await attempt(lane, target, step)

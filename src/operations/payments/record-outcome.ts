@@ -2,7 +2,7 @@
  * The second commit of every operation: what the provider said becomes sums, status, the key's stored answer, the timers
  * that follow from it and, when the merchant has already been answered, an event. Used by requests and workers alike.
  */
-import type { AuthorizationOutcome } from '#connectors/contract.ts'
+import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { isAlwaysTold } from '#lifecycle/event.ts'
@@ -78,15 +78,20 @@ async function writeLater(record: OutcomeRecord, engine: Engine): Promise<void> 
 async function writeOutcome(record: OutcomeRecord, engine: Engine): Promise<OperationAnswer> {
   const { merchant, payment, xId } = record
   const target = { merchantId: payment.merchantId, payId: payment.payId, known: payment }
+  const account = await engine.providers.open(payment.merchantId, payment.provider?.account)
+  const connector = account?.connector
   const answer = await engine.customerBook.resolveCustomer(payment, knownCustomer =>
-    engine.queue.update(target, stored => toStep(stored, { ...record, knownCustomer }, engine)),
+    engine.queue.update(target, stored => toStep(stored, { ...record, knownCustomer, connector }, engine)),
   )
   if (!answer)
     throw new Error(`payment ${payment.payId} of ${merchant.merchantId} vanished while ${xId} was under way`)
   return answer
 }
 
-type KnownRecord = OutcomeRecord & { readonly knownCustomer: KnownCustomer | undefined }
+interface KnownRecord extends OutcomeRecord {
+  readonly knownCustomer: KnownCustomer | undefined
+  readonly connector: Connector | undefined
+}
 
 function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<OperationAnswer> {
   const { merchant, xId, inquiry, unattended } = record
@@ -110,7 +115,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
     },
     engine,
   )
-  const answer = answerOperation(told.payment, xId)
+  const answer = answerOperation(told.payment, xId, pageFor(told.payment, before, record, engine))
   const { timers, ...moved } = movePlan(stored, joined.payment, { merchant, now })
   return {
     next: told.payment,
@@ -120,7 +125,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
       ...moved,
       ...withTimers(
         timerWrites(stored, settled, touched, { ...record, timers }),
-        returnTimers({ payment: settled, touched, merchant }, engine),
+        returnTimers({ payment: settled, touched, merchant }, record.connector),
       ),
       // A retry of the request gets what the first call would have said.
       ...(before.key && before.state === 'SENT'
@@ -129,6 +134,18 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
     },
     result: answer,
   }
+}
+
+/** Where the customer goes on, for an answer that somebody waits for or will ask for again. */
+function pageFor(
+  payment: Payment,
+  { key }: Operation,
+  { unattended, inquiry }: OutcomeRecord,
+  { pageAddress }: Engine,
+): string | undefined {
+  const isAnswered = key !== undefined || (unattended !== true && inquiry === undefined)
+  const waits = payment.status === 'AUTHORIZE_REQUEST' && payment.awaits === 'CUSTOMER'
+  return isAnswered && waits ? pageAddress(payment) : undefined
 }
 
 /** A try that failed on a page is not the result yet: the customer may try again. */
@@ -150,13 +167,14 @@ function timerWrites(
   before: Payment,
   after: Payment,
   touched: readonly Operation[],
-  { merchant, inquiry, timers }: OutcomeRecord & { readonly timers: readonly Timer[] },
+  { merchant, inquiry, timers, connector }: KnownRecord & { readonly timers: readonly Timer[] },
 ): Pick<Change, 'setTimers' | 'dropTimers'> {
   const setTimers: Timer[] = [...timers]
   const dropTimers: TimerKey[] = []
   for (const operation of touched) {
     const attempt = inquiry === undefined ? 0 : inquiry + 1
-    const time = isUnanswered(operation) ? inquiryTime(sentAt(operation), attempt) : undefined
+    const lastMs = connector?.facts.pendingMs(after.method, operation.type)
+    const time = isUnanswered(operation) ? inquiryTime(sentAt(operation), attempt, lastMs) : undefined
     const key = {
       merchantId: after.merchantId,
       payId: after.payId,

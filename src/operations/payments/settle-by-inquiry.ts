@@ -5,8 +5,11 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import { findOperation, isUnanswered, type Operation, type Payment, sentAt } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
-import { callForOutcome } from '#operations/payments/call-provider.ts'
+import { believeBoth } from '#operations/payments/authorize.ts'
+import { callProvider } from '#operations/payments/call-provider.ts'
+import { toInquiry } from '#operations/payments/payment-context.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import { repeatOf } from '#operations/payments/repeat.ts'
 
 export interface UnansweredOperation {
   readonly merchant: Merchant
@@ -27,9 +30,13 @@ export async function settleByInquiry(unanswered: UnansweredOperation, engine: E
     await engine.commit({ dropTimers: [{ merchantId: merchant.merchantId, payId, xId, kind: 'INQUIRY' }] })
     return false
   }
-  const connector = engine.connectors.find(payment.method)
+  const { merchantId } = merchant
+  const account = await engine.providers.open(
+    merchantId,
+    operation.prepared.account ?? payment.provider?.account,
+  )
   const subject = { payment, operation, now: at ?? merchantNow(engine.clock, merchant) }
-  const outcome = connector ? await inquireAll(subject, connector, engine) : { kind: 'unknown' as const }
+  const outcome = account ? await clearUp(subject, account.connector, engine) : { authorization: unknown }
   await recordOutcome({ merchant, payment, xId, outcome, inquiry, at }, engine)
   return true
 }
@@ -41,36 +48,116 @@ interface Subject {
   readonly now: Date
 }
 
-/** An approval that was to capture in the same message is asked about both halves. */
-async function inquireAll(
+const unknown: Outcome = { kind: 'unknown' }
+
+/**
+ * What became of a request whose answer was lost, by what the connector declares: wait for a notice, look it up, repeat it
+ * under the same key, undo it. The first that knows decides. A card is never sent a second time.
+ */
+async function clearUp(
   subject: Subject,
   connector: Connector,
   engine: Engine,
-): Promise<AuthorizationOutcome | Outcome> {
-  const { operation } = subject
+): Promise<AuthorizationOutcome> {
+  const { payment, operation, now } = subject
+  const { lostAnswer, timeoutMs } = connector.facts
+  const ageMs = now.getTime() - sentAt(operation).getTime()
+  if (ageMs < lostAnswer.noticeWithinMs) return { authorization: unknown }
+  const found = await lookUp(subject, connector, engine)
+  if (found.authorization.kind !== 'unknown') return found
+  // A look-up that is not settled yet may still find it.
+  if (ageMs < (lostAnswer.lookUpSettledMs ?? 0)) return found
+  const again = repeatOf(payment, operation, connector)
+  if (again && ageMs <= (lostAnswer.repeatWithinMs ?? -1)) {
+    const repeated = await ask({ payment, operation, timeoutMs, ask: again }, engine)
+    if (repeated.authorization.kind !== 'unknown' && repeated.authorization.kind !== 'unreached')
+      return repeated
+  }
+  const { undo } = connector
+  if (!lostAnswer.undo || !undo || operation.state === 'PENDING') return found
+  return ask(
+    {
+      payment,
+      operation,
+      timeoutMs,
+      ask: async signal => ({ authorization: await undo(toInquiry(payment, operation), signal) }),
+    },
+    engine,
+  )
+}
+
+interface Asking {
+  readonly payment: Payment
+  readonly operation: Operation
+  readonly timeoutMs: number
+  readonly ask: (signal: AbortSignal) => Promise<AuthorizationOutcome>
+}
+
+async function ask(
+  { payment, operation, timeoutMs, ask }: Asking,
+  engine: Engine,
+): Promise<AuthorizationOutcome> {
+  const amount = { value: operation.amount, currency: payment.amount.currency }
+  const question = { operation: operation.type, reference: operation.xId, amount }
+  const context = { question, timeoutMs, engine }
+  const heard = await callProvider<AuthorizationOutcome>(
+    {
+      ask: (_, signal) => ask(signal),
+      outcomeOf: () => unknown,
+      unheard: { authorization: unknown },
+    },
+    context,
+  )
+  const captures = payment.captureMethod.type === 'AUTOMATIC'
+  return believeBoth(heard, captures ? operation.details.captureXId : undefined, context)
+}
+
+/** An approval that was to capture in the same message is asked about both halves. */
+async function lookUp(subject: Subject, connector: Connector, engine: Engine): Promise<AuthorizationOutcome> {
+  const { operation, payment } = subject
+  const { captureXId } = operation.details
   const outcome = await inquire(
     { ...subject, type: operation.type, reference: operation.xId },
     connector,
     engine,
   )
-  const { captureXId } = operation.details
-  if (!captureXId || outcome.kind !== 'approved') return outcome
+  if (!captureXId || outcome.authorization.kind !== 'approved' || payment.captureMethod.type !== 'AUTOMATIC')
+    return { authorization: outcome.authorization }
+  if (outcome.capture) return outcome
   const capture = await inquire({ ...subject, type: 'CAPTURE', reference: captureXId }, connector, engine)
-  return { authorization: outcome, capture }
+  return { ...outcome, capture: capture.authorization.kind === 'action' ? unknown : capture.authorization }
 }
 
 async function inquire(
   about: Subject & { readonly type: Operation['type']; readonly reference: XId },
   connector: Connector,
   engine: Engine,
-): Promise<Outcome> {
-  const amount = { value: about.operation.amount, currency: about.payment.amount.currency }
-  const question = { operation: about.type, reference: about.reference, amount }
-  const { merchantId, payId, method } = about.payment
-  const inquiry = { ...question, merchantId, payId, method, prepared: about.operation.prepared }
-  const outcome = await callForOutcome(() => connector.inquire(inquiry), { question, engine })
+): Promise<AuthorizationOutcome> {
+  const { payment, operation, type, reference } = about
+  if (!connector.inquire) return { authorization: unknown }
+  const inquiry = toInquiry(payment, operation, { type, reference })
+  const question = { operation: type, reference, amount: inquiry.amount }
+  const context = { question, timeoutMs: connector.facts.timeoutMs, engine }
+  const heard = await callProvider<AuthorizationOutcome>(
+    {
+      ask: async (_, signal) => connector.inquire?.(inquiry, signal) ?? { authorization: unknown },
+      outcomeOf: () => unknown,
+      unheard: { authorization: unknown },
+    },
+    context,
+  )
+  const outcome = believeHeard(heard, operation.details.captureXId, context)
   // "Not received" is certain only after the provider's own settling time; before that it may still be on its way.
-  if (outcome.kind !== 'unreached') return outcome
-  const ageMs = about.now.getTime() - sentAt(about.operation).getTime()
-  return ageMs >= connector.facts.settleTimeMs ? outcome : { kind: 'unknown' }
+  if (outcome.authorization.kind !== 'unreached') return outcome
+  const ageMs = about.now.getTime() - sentAt(operation).getTime()
+  return ageMs >= (connector.facts.lostAnswer.lookUpSettledMs ?? Infinity)
+    ? outcome
+    : { authorization: unknown }
 }
+
+/** A provider that looked up both halves answers for both; one that did not is asked about the capture by itself. */
+const believeHeard = (
+  heard: AuthorizationOutcome,
+  captureXId: XId | undefined,
+  context: Parameters<typeof believeBoth>[2],
+): AuthorizationOutcome => believeBoth(heard, heard.capture ? captureXId : undefined, context)

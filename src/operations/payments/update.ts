@@ -7,7 +7,6 @@ import { findCurrencyMisfit } from '#methods/catalogue.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
 import { answerRecord, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
-import { toQuestion } from '#operations/payments/attempt.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused, type Step } from '#operations/payments/payment-queue.ts'
 import { checkMetadata } from '#schemas/metadata.ts'
@@ -46,7 +45,8 @@ function toStep(payment: Payment, request: Update, engine: Engine): Step<Operati
   const { merchant, command, key } = request
   const now = merchantNow(engine.clock, merchant)
   const decision = decideUpdate(payment, command)
-  const next = decision.accepted ? instructAnew(payment, update(payment, command, now), engine) : undefined
+  const next =
+    decision.accepted && !isAtProvider(payment, command) ? update(payment, command, now) : undefined
   if (next) checkUpdated(next, command)
   const answer = next
     ? answerRecord(next)
@@ -55,20 +55,12 @@ function toStep(payment: Payment, request: Update, engine: Engine): Step<Operati
   return { ...(next ? { next } : {}), ...(row ? { alongside: { key: row } } : {}), result: answer }
 }
 
-/** The customer of a voucher or a transfer goes by what the provider told: with another amount it tells anew. */
-function instructAnew(before: Payment, after: Payment, engine: Engine): Payment {
-  const waiting = openTry(after)
-  const isSame =
-    before.amount.value === after.amount.value && before.amount.currency === after.amount.currency
-  if (isSame || waiting?.prepared.step === undefined) return after
-  const { method, updatedAt: now } = after
-  const question = toQuestion(after, { method, reference: waiting.xId, now })
-  const provider = engine.connectors.find(method)?.instruct?.({ ...question, prepared: waiting.prepared })
-  const operations = after.operations.map(operation =>
-    operation === waiting ? { ...operation, provider } : operation,
-  )
-  return { ...after, operations }
-}
+/** A page of a provider was made for the amount: while it is open, it stays that amount. */
+const isAtProvider = (payment: Payment, { amount }: UpdateCommand): boolean =>
+  amount !== undefined &&
+  payment.provider !== undefined &&
+  openTry(payment)?.prepared.step !== undefined &&
+  (amount.value !== payment.amount.value || amount.currency !== payment.amount.currency)
 
 /** What the request alone cannot show: a currency its method lacks, notes that are too much when merged. */
 function checkUpdated({ method, details }: Payment, command: UpdateCommand): void {

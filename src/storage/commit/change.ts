@@ -221,7 +221,8 @@ function extentOf(before: Payment, after: Payment): PaymentUpdate['extent'] {
   const chosen =
     before.method !== after.method ||
     isOtherCard(before.instrument, after.instrument) ||
-    isOtherAccount(before.account, after.account)
+    isOtherAccount(before.account, after.account) ||
+    before.provider?.account !== after.provider?.account
   if (chosen) return 'chosen'
   return isRevised(before, after) ? 'revised' : 'settled'
 }

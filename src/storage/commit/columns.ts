@@ -51,6 +51,8 @@ export const paymentChoice: Columns = [
   ['instrument', 'json'],
   ['account_id', 'uuid'],
   ['account', 'json'],
+  ['provider_account', 'text'],
+  ['connector', 'text'],
 ]
 
 /** Written once. */

@@ -56,6 +56,8 @@ export interface PaymentRow {
   plan_id: string | null
   account: AccountInstrument | null
   account_pseudo_number: string | null
+  provider_account: string | null
+  connector: string | null
   details: Record<string, unknown>
   event_sequence: number
   created_at: Date
@@ -110,6 +112,10 @@ export function toPayment(row: PaymentRow): Payment {
     authorizationExpiresAt: row.authorization_expires_at ?? undefined,
     expiresAt: row.expires_at ?? undefined,
     awaits: row.awaits ?? undefined,
+    provider:
+      row.provider_account !== null && row.connector !== null
+        ? { account: row.provider_account, connector: row.connector }
+        : undefined,
     instrument: row.instrument
       ? { ...row.instrument, pseudoCardNumber: row.pseudo_number ?? undefined }
       : undefined,
@@ -197,6 +203,8 @@ export const fromPaymentChoice = (payment: Payment, c: number) => ({
   instrument: payment.instrument,
   account_id: payment.account?.accountId,
   account: payment.account,
+  provider_account: payment.provider?.account,
+  connector: payment.provider?.connector,
 })
 
 export const fromPayment = (payment: Payment, c: number) => ({

@@ -26,9 +26,9 @@ beforeAll(async () => {
     logLevel: 'debug',
     connectors: simulatedBy({
       ...simulator,
-      authorize(request) {
+      authorize(request, signal) {
         told.push(request.conversion)
-        return simulator.authorize(request)
+        return simulator.authorize(request, signal)
       },
     }),
   })

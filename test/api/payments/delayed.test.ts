@@ -1,6 +1,6 @@
 /** DELAYED captures over HTTP: taken once, by themselves, hours after the approval; and told. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Connectors } from '#connectors/registry.ts'
+import { simulatedBy } from '#connectors/registry.ts'
 import { createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -243,22 +243,15 @@ test('two gateways on one database fire it once', async () => {
 test('the clock waits for a capture that the worker in the background was faster with', async () => {
   const arrived = Promise.withResolvers<void>()
   const letGo = Promise.withResolvers<void>()
-  const { connectors } = createAcquirer()
-  const slow: Connectors = {
-    find(method) {
-      const connector = connectors.find(method)
-      return (
-        connector && {
-          ...connector,
-          async capture(request) {
-            arrived.resolve()
-            await letGo.promise
-            return connector.capture?.(request) ?? { kind: 'unreached' }
-          },
-        }
-      )
+  const { connector } = createAcquirer()
+  const slow = simulatedBy({
+    ...connector,
+    async capture(request, signal) {
+      arrived.resolve()
+      await letGo.promise
+      return connector.capture?.(request, signal) ?? { kind: 'unreached' }
     },
-  }
+  })
   const held = await startTestGateway({ clock: createTestClock(), connectors: slow })
   const shops = await openShop(held)
   const payId = await shops.authorize('CARD', delayed(1))

@@ -17,9 +17,9 @@ beforeAll(async () => {
   const simulator = createSimulator()
   const connectors = simulatedBy({
     ...simulator,
-    authorize(request) {
+    authorize(request, signal) {
       told.push(request.credentialOnFile)
-      return simulator.authorize(request)
+      return simulator.authorize(request, signal)
     },
   })
   gateway = await startTestGateway({ clock: createTestClock(), connectors })

@@ -17,9 +17,9 @@ beforeAll(async () => {
   const simulator = createSimulator()
   const connectors = simulatedBy({
     ...simulator,
-    async authorize(request) {
+    async authorize(request, signal) {
       await meanwhile()
-      return simulator.authorize(request)
+      return simulator.authorize(request, signal)
     },
   })
   const clock = createTestClock()

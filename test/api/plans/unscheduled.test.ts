@@ -15,9 +15,9 @@ beforeAll(async () => {
   const simulator = createSimulator()
   const connectors = simulatedBy({
     ...simulator,
-    authorize(request) {
+    authorize(request, signal) {
       last = request
-      return simulator.authorize(request)
+      return simulator.authorize(request, signal)
     },
   })
   gateway = await startTestGateway({ clock: createTestClock(), connectors })

@@ -19,9 +19,9 @@ beforeAll(async () => {
   gateway = await startTestGateway({
     connectors: simulatedBy({
       ...simulator,
-      authorize(request) {
+      authorize(request, signal) {
         told = request.conversion
-        return simulator.authorize(request)
+        return simulator.authorize(request, signal)
       },
     }),
   })

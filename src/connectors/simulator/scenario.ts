@@ -1,0 +1,180 @@
+/**
+ * What the simulator will do with an operation: read from the card or account, the amount, the merchant's wish and the
+ * faults that a developer ordered. Decided before the operation is recorded and stored with it, so that the simulator
+ * answers an inquiry the same way after any crash, in any process, without a memory of its own.
+ */
+import type { AuthorizationRequest, KeepQuestion, Kept, ThreeDsRequest } from '#connectors/contract.ts'
+import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
+import type { FaultBook } from '#connectors/simulator/faults.ts'
+import { eciOf } from '#connectors/simulator/provider-facts.ts'
+import { declineByAmount } from '#connectors/simulator/test-amounts.ts'
+import { scenarioOf } from '#connectors/simulator/test-numbers.ts'
+import { detectBrand } from '#domain/card-brands.ts'
+import { hasExpired } from '#domain/dates.ts'
+import type { CustomerStep, OperationType } from '#lifecycle/payment.ts'
+
+/** An operation is sent three times at most; this many lost ones are all of them. */
+export const allSends = 3
+
+/** 05, do not honour: what the simulated provider says when its customer declines. */
+const declinedByCustomer = '0305'
+
+/** 05: an issuer whose holder failed the authentication does not honour the payment. */
+const authenticationFailed = '0305'
+
+type Request = KeepQuestion['request']
+
+export function decideScenario({ request, approval, returned }: KeepQuestion, faults: FaultBook): Kept {
+  const scenario = approval ? followUpScenario(request.operation, approval) : firstScenario(request)
+  const awaits = approval ? undefined : stepBefore(request, scenario)
+  const decided: Kept = {
+    ...scenario,
+    ...(awaits || scenario.decline !== undefined ? {} : amountScenario(request)),
+    ...modeScenario(modeOf(request, returned)),
+  }
+  return withoutGaps({
+    ...decided,
+    // What waits for the customer moves no money yet, so nothing of it can be lost.
+    ...(awaits ? { awaits } : drawFaults({ ...request, declines: decided.decline !== undefined }, faults)),
+  })
+}
+
+/** A customer who declines does so whatever the merchant wished to see. */
+function modeOf({ testHints }: Request, returned: KeepQuestion['returned']): string | undefined {
+  const action = returned?.query.action ?? testHints?.customer
+  return action === 'decline' ? declinedByCustomer : testHints?.simulationMode
+}
+
+/** Who must act before the simulated provider can decide. */
+function stepBefore(request: Request, scenario: Kept): CustomerStep | undefined {
+  const { payment, credentialOnFile, operation, testHints } = request
+  if (credentialOnFile?.initiator === 'MERCHANT' || operation === 'CREDIT') return undefined
+  // A customer of the test tools who leaves the page open has been sent to one.
+  if (testHints?.customer === 'pending') return 'page'
+  switch (payment.method.flow) {
+    case 'redirect':
+    case 'qr':
+      return 'page'
+    case 'multi_step':
+      return payment.integrationType === 'HOSTED' ? 'page' : undefined
+    case 'voucher':
+    case 'transfer':
+      return 'instructions'
+    case 'direct':
+      return scenario.threeDs === 'challenge' ? 'challenge' : undefined
+  }
+}
+
+function firstScenario({ card, account, at, payment, threeDs: asked }: Request): Kept {
+  if (card?.expiryDate !== undefined && hasExpired(card.expiryDate, at.getTime())) return { decline: '0354' }
+  const number = card?.number ?? account?.number
+  const { fault, threeDs, ...scenario } = number ? scenarioOf(number.reveal()) : {}
+  const authentication = authenticate(threeDs, asked)
+  return {
+    ...scenario,
+    ...(authentication === 'failed' ? { decline: scenario.decline ?? authenticationFailed } : {}),
+    threeDs: authentication,
+    eci: authentication && card && eciOf(authentication, detectBrand(card.number.reveal())),
+    transferType: textOf(payment.methodFields?.transferType),
+    lostAnswer: fault === 'lost_answer' ? true : undefined,
+    lostSends: fault === 'lost_request' ? allSends : undefined,
+  }
+}
+
+/** Whether the issuer of this card wants to see its holder. */
+export const isChallenged = (request: Omit<AuthorizationRequest, 'send'>): boolean =>
+  stepBefore(request, firstScenario(request)) === 'challenge'
+
+/** What the number was bound to do later; a confirm is the approval itself and does what the first step would have. */
+function followUpScenario(operation: OperationType, approval: Kept): Kept {
+  const { transferType } = approval
+  switch (operation) {
+    case 'AUTHORIZATION':
+    case 'CONFIRM': {
+      const { step: _step, awaits: _awaits, sentAtMs: _sentAt, byAmount, decline, ...scenario } = approval
+      // The amount may be another one by now.
+      return { ...scenario, decline: byAmount ? undefined : decline }
+    }
+    case 'CAPTURE':
+      return { transferType, decline: textOf(approval.laterCapture), laterReturn: approval.laterReturn }
+    case 'REFUND':
+      return { transferType, decline: textOf(approval.laterRefund) }
+    default:
+      return { transferType }
+  }
+}
+
+/** `0000` approves whatever the number says; other digits are the detail of the decline. */
+function modeScenario(simulationMode: string | undefined): Kept {
+  if (simulationMode === undefined) return {}
+  const digits = simulationMode.replace(/^Test:/, '')
+  return {
+    decline: digits === '0000' ? undefined : digits,
+    laterCapture: undefined,
+    lostAnswer: undefined,
+    lostSends: undefined,
+  }
+}
+
+const amountScenario = ({ amount }: Request): Kept => {
+  const decline = declineByAmount(amount.value)
+  return decline === undefined ? {} : { decline, byAmount: true }
+}
+
+/** The second half of a message that authorises and captures: what was drawn for it, else what the number says. */
+export function captureScenario({ decline, capture, laterCapture, lostSends, captureLostSends }: Kept): Kept {
+  return { decline: decline ?? capture ?? laterCapture, lostSends: captureLostSends ?? lostSends }
+}
+
+/** A message that captures as well meets what was ordered for captures, unless it comes to no capture. */
+function drawFaults(request: Request & { readonly declines: boolean }, faults: FaultBook): Kept {
+  const own = drawFault(request, faults)
+  const { method, integrationType } = request.payment
+  const confirmsLater = method.flow === 'multi_step' && request.operation === 'AUTHORIZATION'
+  const ends = request.declines || own.decline !== undefined || Number(own.lostSends ?? 0) >= allSends
+  if (!request.captureReference || ends || (confirmsLater && integrationType !== 'HOSTED')) return own
+  const { decline, delayMs, lostAnswer, lostSends } = drawFault({ ...request, operation: 'CAPTURE' }, faults)
+  return {
+    ...own,
+    capture: decline,
+    captureDelayMs: delayMs,
+    captureLostAnswer: lostAnswer,
+    captureLostSends: lostSends,
+  }
+}
+
+/** Faults are used up here, once per operation (a lost request once per sending), so that an inquiry uses up none. */
+function drawFault({ payment: { merchantId }, operation }: Request, faults: FaultBook): Kept {
+  const rule = faults.take(merchantId, operation)
+  switch (rule?.fault) {
+    case undefined:
+      return {}
+    case 'decline':
+      return { decline: `03${rule.code ?? '05'}` }
+    case 'delay':
+      return { delayMs: rule.delayMs ?? 0 }
+    case 'lost_answer':
+    case 'error':
+      return { lostAnswer: true }
+    case 'lost_request': {
+      let lostSends = 1
+      while (lostSends < allSends && faults.take(merchantId, operation, 'lost_request')) lostSends += 1
+      return { lostSends }
+    }
+  }
+}
+
+/** The merchant may ask for a challenge, do without, or bring the result of an authentication made elsewhere. */
+function authenticate(
+  scenario: ThreeDsBehaviour | undefined,
+  asked: ThreeDsRequest | undefined,
+): ThreeDsBehaviour | undefined {
+  if (asked?.skip || asked?.imported || asked?.exemption !== undefined) return undefined
+  return asked?.challengePreference === 'MANDATE_CHALLENGE' ? 'challenge' : scenario
+}
+
+export const withoutGaps = (scenario: Kept): Kept =>
+  Object.fromEntries(Object.entries(scenario).filter(([, value]) => value !== undefined))
+
+export const textOf = (value: unknown): string | undefined =>
+  value === undefined ? undefined : String(value)

@@ -1,0 +1,39 @@
+/** An authorisation that its provider certainly never received goes on to the next account, as an operation of its own. */
+import type { XId } from '#domain/ids.ts'
+import { unreachedCode } from '#domain/response-codes.ts'
+import {
+  findOperation,
+  type Payment,
+  type PaymentProvider,
+  type Prepared,
+  withOperation,
+} from '#lifecycle/payment.ts'
+
+export interface NextAccount {
+  /** The operation that was not received. */
+  readonly unreached: XId
+  readonly xId: XId
+  readonly captureXId?: XId
+  readonly provider?: PaymentProvider
+  readonly prepared: Prepared
+  readonly now: Date
+}
+
+/** Undefined: the operation has an answer by now. */
+export function failOver(payment: Payment, next: NextAccount): Payment | undefined {
+  const { unreached, xId, captureXId, provider, prepared, now } = next
+  const failed = findOperation(payment, unreached)
+  if (failed?.state !== 'SENT') return undefined
+  const { type, amount, transId, refNr, details, key } = failed
+  const responseCode = unreachedCode(payment.method.family)
+  const operations = payment.operations.map(operation =>
+    operation === failed
+      ? { ...failed, state: 'FAILED' as const, responseCode, key: undefined, updatedAt: now }
+      : operation,
+  )
+  return withOperation(
+    { ...payment, operations, provider },
+    { xId, type, amount, transId, refNr, prepared, details: { ...details, captureXId }, key },
+    now,
+  )
+}

@@ -1,0 +1,89 @@
+/** Taking a card or an account into the vault, and what a payment shows of it from then on. */
+import type { AccountData, CardData, ThreeDsRequest } from '#connectors/contract.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { AccountInstrument, CardholderOffer, Instrument } from '#lifecycle/payment.ts'
+import type { Engine } from '#operations/engine.ts'
+import type { AdmittedAccount } from '#vault/accounts.ts'
+import type { AdmittedCard } from '#vault/cards.ts'
+
+/** A card with what the merchant says about 3-D Secure. */
+export interface PaymentCard extends CardData {
+  readonly threeDs?: ThreeDsRequest
+}
+
+/** The pseudo card number is not one of this merchant's: the caller names the field. */
+export class UnknownPseudoNumber extends Error {}
+
+/** The same for a pseudo bank account number. */
+export class UnknownPseudoAccount extends Error {}
+
+/** 5: two cards meeting on one of 10^12 pseudo numbers is a rarity; five times in a row is a broken generator. */
+export const maximumPseudoNumberTries = 5
+
+export async function admitCard(
+  request: { readonly merchant: Merchant; readonly card?: PaymentCard },
+  attempt: number,
+  engine: Pick<Engine, 'vault'>,
+): Promise<AdmittedCard | undefined> {
+  if (!request.card) return undefined
+  const { number, expiryDate } = request.card
+  const admitted = await engine.vault.admit(request.merchant.merchantId, number, { expiryDate, attempt })
+  if (!admitted)
+    throw new UnknownPseudoNumber(
+      'is not a pseudo card number of this merchant; allowed is one that it was given',
+    )
+  return admitted
+}
+
+export async function admitAccount(
+  request: { readonly merchant: Merchant; readonly account?: AccountData },
+  attempt: number,
+  engine: Pick<Engine, 'accounts'>,
+): Promise<AdmittedAccount | undefined> {
+  if (!request.account) return undefined
+  const admitted = await engine.accounts.admit(request.merchant.merchantId, request.account.number, {
+    attempt,
+  })
+  if (!admitted)
+    throw new UnknownPseudoAccount(
+      'is not a pseudo bank account number of this merchant; allowed is one that it was given',
+    )
+  return admitted
+}
+
+/** The card and the wish for 3-D Secure as a provider is asked with them: the number is the vault's, never a pseudo number. */
+export function toSentCard(
+  card: PaymentCard | Omit<PaymentCard, 'number'> | undefined,
+  admitted: AdmittedCard | undefined,
+) {
+  if (!card || !admitted) return {}
+  const { threeDs, ...rest } = card
+  return { card: { ...rest, number: admitted.number, expiryDate: admitted.expiryDate }, threeDs }
+}
+
+export const toInstrument = (
+  card: AdmittedCard,
+  cardHolderName: string | undefined,
+  dcc?: CardholderOffer,
+): Instrument => ({
+  cardId: card.cardId,
+  first6Digits: card.first6Digits,
+  last4Digits: card.last4Digits,
+  brand: card.brand,
+  expiryDate: card.expiryDate,
+  cardHolderName,
+  dcc,
+})
+
+export const toAccountInstrument = (
+  { accountId, last4Digits }: AdmittedAccount,
+  { holderName, code, bankName, mandateId, dateOfSignature }: AccountData,
+): AccountInstrument => ({
+  accountId,
+  last4Digits,
+  accountHolderName: holderName,
+  code,
+  bankName,
+  mandateId,
+  dateOfSignature,
+})

@@ -1,0 +1,90 @@
+/** Which of the merchant's provider accounts takes a payment: asked once, before the payment or the try is written. */
+import { findAmountMisfit, narrowMethod } from '#connectors/capabilities.ts'
+import type { OpenedAccount } from '#connectors/directory.ts'
+import { findCountryByAlpha3 } from '#domain/countries.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Money } from '#domain/money.ts'
+import type { Refusal } from '#domain/response-codes.ts'
+import type { Payment, PaymentProvider } from '#lifecycle/payment.ts'
+import { findCountry } from '#methods/catalogue.ts'
+import type { CaptureType, Method } from '#methods/rows.ts'
+import { undecided } from '#methods/undecided.ts'
+import type { Engine } from '#operations/engine.ts'
+
+export interface Choosing {
+  readonly merchant: Pick<Merchant, 'merchantId'>
+  readonly method: Method
+  readonly amount: Money
+  readonly brand?: string
+  readonly details: Readonly<Record<string, unknown>>
+  readonly captureType?: CaptureType
+  /** A card number is to be sent. */
+  readonly sendsCard?: boolean
+  readonly isCredit?: boolean
+}
+
+export type Choice =
+  | { readonly account: OpenedAccount; readonly others: readonly OpenedAccount[] }
+  | { readonly account?: undefined; readonly refusal: Refusal }
+
+/** The first account of the route that can do it, and those to go on to should it certainly not be reached. */
+export async function chooseAccount(
+  choosing: Choosing,
+  { providers }: Pick<Engine, 'providers'>,
+): Promise<Choice> {
+  const { merchant, method, amount, brand, details } = choosing
+  const found =
+    method === undecided
+      ? await providers.enabled(merchant.merchantId)
+      : await providers.candidates(merchant.merchantId, {
+          method,
+          brand,
+          amount,
+          country: countryOf(details),
+        })
+  const [first] = found
+  if (!first) return { refusal: 'NO_CONNECTOR' }
+  if (method === undecided || isSimulatorOfToday(first)) {
+    const lacks = choosing.isCredit && !first.connector.credit
+    return lacks ? { refusal: 'NO_CONNECTOR' } : { account: first, others: [] }
+  }
+  const serving = found.filter(account => serves(account, choosing))
+  const [account, ...others] = serving.filter(({ connector }) => canDo(connector, choosing))
+  if (account) return { account, others }
+  return { refusal: serving.length > 0 ? 'METHOD_LACKS_OPERATION' : 'NO_CONNECTOR' }
+}
+
+function countryOf(details: Choosing['details']): string | undefined {
+  const country = findCountry(details)
+  return country && findCountryByAlpha3(country.code)?.alpha2
+}
+
+/** A merchant without accounts: the simulator takes whatever the method's row says. */
+const isSimulatorOfToday = ({ accountId }: OpenedAccount): boolean => accountId === undefined
+
+const serves = ({ connector }: OpenedAccount, { method, amount }: Choosing): boolean =>
+  connector.supports(method) !== undefined && connector.facts.exponent(amount.currency) !== undefined
+
+function canDo(
+  connector: OpenedAccount['connector'],
+  { method, captureType, sendsCard, isCredit }: Choosing,
+): boolean {
+  const can = connector.supports(method)
+  if (!can || (sendsCard && !can.rawCards)) return false
+  if (isCredit) return can.credit && connector.credit !== undefined
+  return captureType === undefined || narrowMethod(method, can).capture.includes(captureType)
+}
+
+/** What is stored with the payment and shown in its record. */
+export const providerOf = ({ accountId, connectorName }: OpenedAccount): PaymentProvider | undefined =>
+  accountId === undefined ? undefined : { account: accountId, connector: connectorName }
+
+/** The method of a payment as far as its account can do it: guards decide with this. */
+export function narrowed(payment: Payment, { accountId, connector }: OpenedAccount): Payment {
+  if (accountId === undefined) return payment
+  const can = connector.supports(payment.method)
+  return can ? { ...payment, method: narrowMethod(payment.method, can) } : payment
+}
+
+export const amountMisfit = ({ connector }: OpenedAccount, amount: Money) =>
+  findAmountMisfit(connector.facts, amount)

@@ -1,0 +1,166 @@
+/**
+ * Everything about a payment that may matter to a provider, in one typed object that goes with every request. Built here and
+ * nowhere else; a test compares it with the schemas, field by field.
+ */
+import type { PaymentContext } from '#connectors/contract.ts'
+import type { XId } from '#domain/ids.ts'
+import { type Operation, type Payment, sentAt } from '#lifecycle/payment.ts'
+import { credentialTerms } from '#lifecycle/plan.ts'
+import type { Method } from '#methods/rows.ts'
+import type { Engine } from '#operations/engine.ts'
+
+/** The fields of a request by what becomes of them on the way to a provider. */
+export const contextFields = {
+  /** Reach the provider under the name on the right. */
+  passed: {
+    refNr: 'refNr',
+    language: 'language',
+    captureMethod: 'captureMethod',
+    credentialOnFile: 'credentialOnFile',
+    order: 'order',
+    billingAddress: 'billing',
+    shipping: 'shipping',
+    statementDescriptor: 'descriptor',
+    customerInfo: 'customer',
+    fraudData: 'fraudData',
+    paymentFacilitator: 'paymentFacilitator',
+    browserInfo: 'browser',
+    device: 'device',
+    channel: 'channel',
+    enhancedData: 'enhancedData',
+    transId: 'transId',
+    amount: 'amount',
+    paymentMethods: 'method, methodFields, card, account, wallet, conversion, threeDs',
+    simulationMode: 'testHints',
+  },
+  /** Ours alone. */
+  own: {
+    externalIntegrationId: 'the name of the shop software, for our own statistics',
+    urls: 'where the customer and the merchant are sent; the provider gets our return address instead',
+    expirationTime: 'how long we wait for the customer or the confirm',
+    metadata: 'the notes of the merchant, handed back as they came',
+    referencePayId: 'a link between two payments of ours',
+    allowedPaymentMethod: 'what our page offers',
+    description: 'what our page says about a link',
+    type: 'what a link is for',
+    template: 'how our page looks',
+    reason: 'the notes of the merchant on a reversal',
+    duration: 'how long the authorisation lives with us',
+  },
+} as const
+
+type Fields = Readonly<Record<string, unknown>>
+
+interface Details {
+  readonly order?: Fields
+  readonly billingAddress?: Fields
+  readonly shipping?: Fields
+  readonly customerInfo?: Fields
+  readonly browserInfo?: Fields
+  readonly device?: Fields
+  readonly fraudData?: Fields
+  readonly statementDescriptor?: string
+  readonly paymentFacilitator?: Fields
+  readonly enhancedData?: Fields
+  readonly language?: string
+  readonly channel?: string
+  readonly methodFields?: Fields
+}
+
+/** What the operation itself says on top of what the payment said. */
+interface Asking {
+  /** A method that the customer has chosen just now. */
+  readonly method?: Method
+  readonly details?: Fields
+  readonly returnUrl?: string
+}
+
+export function toContext(payment: Payment, { method, details, returnUrl }: Asking = {}): PaymentContext {
+  const said: Details = payment.details
+  const now: Details = details ?? {}
+  return {
+    merchantId: payment.merchantId,
+    payId: payment.payId,
+    method: method ?? payment.method,
+    transId: payment.transId,
+    refNr: payment.refNr,
+    amount: payment.amount,
+    authorizedValue: payment.sums.authorized,
+    capturedValue: payment.sums.captured,
+    order: now.order ?? said.order,
+    billing: now.billingAddress ?? said.billingAddress,
+    shipping: now.shipping ?? said.shipping,
+    customer: said.customerInfo,
+    browser: said.browserInfo,
+    device: said.device,
+    fraudData: said.fraudData,
+    descriptor: now.statementDescriptor ?? said.statementDescriptor,
+    paymentFacilitator: said.paymentFacilitator,
+    enhancedData: now.enhancedData,
+    language: said.language,
+    returnUrl,
+    captureMethod: payment.captureMethod.type,
+    integrationType: payment.integrationType,
+    channel: said.channel,
+    methodFields: said.methodFields,
+  }
+}
+
+/** Where the provider sends the customer back; the simulator of a merchant without accounts has pages of its own. */
+export const returnAddressOf = (
+  { merchantId, payId, method }: Pick<Payment, 'merchantId' | 'payId' | 'method'>,
+  xId: XId,
+  account: string | undefined,
+  engine: Pick<Engine, 'returnAddress'>,
+): string | undefined =>
+  account === undefined ? undefined : engine.returnAddress({ merchantId, payId, xId, type: method.type })
+
+/** What became of this operation? Asked about the operation itself, or about the capture that went with it. */
+export function toInquiry(
+  payment: Payment,
+  operation: Operation,
+  about: { readonly type?: Operation['type']; readonly reference?: XId } = {},
+) {
+  const { xId, type, amount, prepared, details, provider } = operation
+  return {
+    operation: about.type ?? type,
+    reference: about.reference ?? xId,
+    amount: { value: amount, currency: payment.amount.currency },
+    payment: toContext(payment, { details }),
+    provider,
+    authorizationTransactionId: approvalIdOf(payment),
+    captureReference: details.refundOf,
+    sentAt: sentAt(operation),
+    kept: prepared,
+  }
+}
+
+const approvalIdOf = ({ operations }: Payment): string | undefined =>
+  operations.findLast(
+    ({ type, provider }) =>
+      (type === 'AUTHORIZATION' || type === 'CONFIRM') && provider?.transactionId !== undefined,
+  )?.provider?.transactionId
+
+/** What the provider must know of a card or account that is on file, or is about to be. */
+export function credentialUse({
+  details,
+  merchantInitiated,
+  schemeReferenceId,
+  providerToken,
+}: {
+  readonly details: Fields
+  readonly merchantInitiated?: boolean
+  readonly schemeReferenceId?: string
+  readonly providerToken?: string
+}) {
+  const terms = credentialTerms(details)
+  if (!terms) return undefined
+  const initiator = merchantInitiated ? ('MERCHANT' as const) : ('CUSTOMER' as const)
+  return {
+    type: terms.type,
+    initial: terms.initialPayment === true,
+    initiator,
+    schemeReferenceId,
+    providerToken,
+  }
+}
