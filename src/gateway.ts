@@ -13,6 +13,7 @@ import type { Clock, Engine } from '#operations/engine.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration } from '#operations/merchants/open-merchants.ts'
 import { pagePath, returnPath } from '#pages/page-context.ts'
+import { createApplyFact } from '#providers/apply-fact.ts'
 import { createClockStore } from '#storage/clock.ts'
 import { openDatabase, readDurability } from '#storage/database.ts'
 import { createDeliveryStore } from '#storage/events/deliveries.ts'
@@ -22,6 +23,7 @@ import { createKeyReader } from '#storage/payments/keys.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
 import { openPresence } from '#storage/processes/presence.ts'
+import { createReferenceFinder } from '#storage/providers/references.ts'
 import { openDerivedKeys } from '#vault/key-ring.ts'
 import { createPageTokens } from '#vault/page-token.ts'
 import { createDeliveries, openEngine } from '#wiring/engine.ts'
@@ -117,9 +119,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       returnAddress: ({ merchantId, payId, ...step }) =>
         `${origin}${returnPath}${pageTokens.issue({ merchantId, payId, step })}`,
     })
-    const notices = startNotices(desk, options.applyNotice ?? (async () => 'unmatched'), { metrics, database })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
+    const apply = createApplyFact({
+      engine,
+      references: createReferenceFinder(database),
+      findMerchant,
+      applyOutcome: async () => 'unmatched',
+    })
+    const notices = startNotices(desk, options.applyNotice ?? apply, { metrics, database })
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)
@@ -152,6 +160,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       pageTokens,
       access,
       rawRoutes: [notices.route],
+      records: desk.vault,
     })
     let loops: readonly Loop[] = []
 

@@ -8,6 +8,7 @@ import type { CustomerVault } from '#operations/customers/customers.ts'
 import type { PaymentQueue } from '#operations/payments/payment-queue.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
 import type { StoredMethods } from '#storage/customers/stored-methods.ts'
+import type { DisputeStore } from '#storage/disputes/disputes.ts'
 import type { IntentReader } from '#storage/payments/intents.ts'
 import type { PaymentReader } from '#storage/payments/payments.ts'
 import type { QuoteReader } from '#storage/payments/quotes.ts'
@@ -27,6 +28,7 @@ export interface Engine {
   readonly accounts: AccountVault
   readonly quotes: QuoteReader
   readonly plans: PlanReader
+  readonly disputes: DisputeStore
   readonly providers: ProviderDirectory
   readonly clock: Clock
   readonly newId: () => string

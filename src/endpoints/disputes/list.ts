@@ -5,6 +5,7 @@ import { disputeEndpoint, disputeExample } from '#endpoints/disputes/shared.ts'
 import { readCursor, readWordList, toPage } from '#endpoints/page-cursor.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
+import { InvalidField } from '#http/server/ports.ts'
 import { showDispute } from '#operations/disputes/show-dispute.ts'
 import { disputeList, disputeQuery, disputeStatuses } from '#schemas/dispute.ts'
 
@@ -26,7 +27,7 @@ export const listDisputesEndpoint = endpoint<Services, undefined, undefined, typ
   examples: [
     {
       summary: 'Disputes that wait for evidence',
-      after: ['createPayment 5', 'moveTestClock 3'],
+      after: ['createPayment 6', 'moveTestClock 2'],
       query: { status: 'OPEN', limit: '20' },
       status: 200,
       answer: { data: [disputeExample] },
@@ -39,8 +40,8 @@ export const listDisputesEndpoint = endpoint<Services, undefined, undefined, typ
     const filter = {
       statuses: readWordList('status', query.status, disputeStatuses),
       payId: query.payId === undefined ? undefined : parsePayId(query.payId),
-      from: query.from === undefined ? undefined : parseInstant(query.from),
-      to: query.to === undefined ? undefined : parseInstant(query.to),
+      from: readTime('from', query.from),
+      to: readTime('to', query.to),
       after: createdAt && disputeId ? { createdAt: new Date(createdAt), disputeId } : undefined,
       limit: limit + 1,
     }
@@ -55,3 +56,11 @@ export const listDisputesEndpoint = endpoint<Services, undefined, undefined, typ
     )
   },
 })
+
+function readTime(field: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  const time = parseInstant(text)
+  if (time === undefined)
+    throw new InvalidField(field, `${field} must be a date and time such as 2026-11-16T12:00:00Z.`)
+  return new Date(time)
+}

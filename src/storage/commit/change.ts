@@ -92,7 +92,7 @@ export interface ReplayRow {
 /**
  * INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request.
  * PLAN: the next charge of a payment plan, or its end; it stands under the plan's initial payment.
- * RETURN: look whether a captured debit was sent back.
+ * RETURN: look whether a captured debit was sent back, or a capture disputed and how that ended.
  */
 export type TimerKind = 'INQUIRY' | 'CAPTURE' | 'LAPSE' | 'EXPIRE' | 'PLAN' | 'RETURN'
 

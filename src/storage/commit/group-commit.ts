@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/commit/change.ts'
 import { fromCustomerUpdate, pushCustomer } from '#storage/commit/customer-change.ts'
 import { pushPlan } from '#storage/commit/plan-change.ts'
-import { fromDispute } from '#storage/commit/provider-parts.ts'
+import { fromDispute, fromReference, referencesOf } from '#storage/commit/provider-parts.ts'
 import {
   fromAccount,
   fromCard,
@@ -189,6 +189,8 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     if (change.claimIntent) rows.intentClaim.push(fromIntentClaim(change.claimIntent, c))
     pushPlan(rows, change, c)
     if (change.dispute) rows.dispute.push(fromDispute(change.dispute, c))
+    for (const write of [...(change.insertOperations ?? []), ...(change.updateOperations ?? [])])
+      for (const reference of referencesOf(write)) rows.reference.push(fromReference(reference, c))
   }
   return rows
 }

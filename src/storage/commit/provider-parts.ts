@@ -4,6 +4,7 @@
  */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Dispute } from '#lifecycle/dispute.ts'
+import type { OperationWrite } from '#storage/commit/change.ts'
 import type { Columns } from '#storage/commit/columns.ts'
 
 /** A name under which the provider of an account knows something of a payment: our reference or its own id. */
@@ -93,3 +94,21 @@ export const fromReference = (reference: ProviderReference, c: number) => ({
   reference: reference.reference,
   pay_id: reference.payId,
 })
+
+/** 255: the column's width. A provider's id that is longer cannot be looked for. */
+const referenceMax = 255
+
+const none: readonly ProviderReference[] = []
+
+/** Our references of an operation, and the provider's id of it once that is known. */
+export function referencesOf({ payment, operation }: OperationWrite): readonly ProviderReference[] {
+  const accountId = operation.prepared.account ?? payment.provider?.account
+  if (accountId === undefined) return none
+  const { merchantId, payId } = payment
+  const names = [operation.xId, operation.details.captureXId, operation.provider?.transactionId]
+  return names.flatMap(reference =>
+    reference === undefined || reference === '' || reference.length > referenceMax
+      ? []
+      : [{ merchantId, accountId, reference, payId }],
+  )
+}

@@ -263,7 +263,7 @@ const shapes: readonly (readonly Part[])[] = [
   ['key', 'payment', 'card', 'operation', 'timer'],
   ['key', 'settled', 'operation', 'answered', 'keyAnswer', 'timer'],
   usual,
-  [...usual, 'event', 'timerDrop', 'intent', 'intentClaim'],
+  [...usual, 'event', 'timerDrop', 'intent', 'intentClaim', 'reference'],
   [
     ...usual,
     ...(['event', 'customer', 'customerUse', 'method', 'methodUse'] as const),
