@@ -43,7 +43,6 @@ test('nothing set is the test environment on loopback', () => {
     host: '127.0.0.1',
     port: 8080,
     dataDirectory: resolve('.tollgate'),
-    trustedProxy: false,
     logLevel: 'info',
     simulatorLatencyMs: 0,
     warnings: [],
@@ -67,8 +66,11 @@ test.each<[Record<string, string>, Partial<Config>]>([
   [{ HOST: '::1' }, { host: '::1' }],
   [
     { HOST: '0.0.0.0', TOLLGATE_TRUSTED_PROXY: 'true' },
-    { host: '0.0.0.0', trustedProxy: true },
+    { host: '0.0.0.0', trustedProxies: 1 },
   ],
+  [{ TOLLGATE_TRUSTED_PROXY: 'false' }, { trustedProxies: undefined }],
+  [{ TOLLGATE_TRUSTED_PROXY: '2' }, { trustedProxies: 2 }],
+  [{ TOLLGATE_TRUSTED_PROXY: '10.0.0.0/8, 2001:db8::1' }, { trustedProxies: ['10.0.0.0/8', '2001:db8::1'] }],
   [{ HOST: 'pay.example.com', ...tls }, { host: 'pay.example.com' }],
   [{ TOLLGATE_DATA: '/var/lib/tollgate' }, { dataDirectory: '/var/lib/tollgate' }],
   [{ TOLLGATE_DATA: 'here' }, { dataDirectory: resolve('here') }],
@@ -124,6 +126,13 @@ test.each([
   [
     { ...tls, TOLLGATE_TLS_CERT: '/run/key' },
     'TOLLGATE_TLS_CERT and TOLLGATE_TLS_KEY cannot be used together',
+  ],
+  [{ TOLLGATE_TRUSTED_PROXY: '11' }, 'the number of proxies in front (1 to 10)'],
+  [{ TOLLGATE_TRUSTED_PROXY: '10.0.0.0/33' }, 'TOLLGATE_TRUSTED_PROXY is "10.0.0.0/33"'],
+  [{ TOLLGATE_LOOPBACK_WEBHOOKS: 'no' }, 'TOLLGATE_LOOPBACK_WEBHOOKS is "no", but must be true or false'],
+  [
+    { TOLLGATE_ENVIRONMENT: 'live', TOLLGATE_MASTER_KEY: key, TOLLGATE_LOOPBACK_WEBHOOKS: 'true' },
+    'the live environment sends to public addresses only',
   ],
   [{ TOLLGATE_TRUSTED_PROXY: 'yes' }, 'TOLLGATE_TRUSTED_PROXY is "yes", but must be true or false'],
   [
@@ -204,4 +213,29 @@ test('every variable that is read stands in the table', () => {
   read(env)
   asked.delete('npm_lifecycle_event')
   expect([...asked].sort()).toEqual(variables.map(variable => variable.name).sort())
+})
+
+test.each([0o644, 0o602, 0o666])('live refuses a key file of mode %o', mode => {
+  const env = { TOLLGATE_ENVIRONMENT: 'live', TOLLGATE_MASTER_KEY_FILE: '/run/key' }
+  const open = () =>
+    readConfig(
+      env,
+      () => key,
+      () => mode,
+    )
+  expect(open).toThrow('every user may read or write: "chmod o-rwx /run/key" first')
+  expect(
+    readConfig(
+      env,
+      () => key,
+      () => 0o640,
+    ).environment,
+  ).toBe('live')
+  expect(
+    readConfig(
+      { TOLLGATE_MASTER_KEY_FILE: '/run/key' },
+      () => key,
+      () => mode,
+    ).environment,
+  ).toBe('test')
 })

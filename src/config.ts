@@ -3,10 +3,11 @@
  * in sentences, and never repeats a value that may hold a secret.
  */
 import { readFileSync } from 'node:fs'
-import { BlockList, isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
+import { judgeKeyFiles, type ReadMode, readFileMode } from '#config/key-files.ts'
+import { isLoopback, readHost, readLoopbackWebhooks, readPort, readTrustedProxies } from '#config/network.ts'
 import { editDistance } from '#domain/edit-distance.ts'
 import { Secret } from '#domain/secret.ts'
 import { isWebAddress } from '#domain/text.ts'
@@ -26,7 +27,10 @@ export interface Config {
   readonly masterKeyFile?: string
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: Secret<string> }
-  readonly trustedProxy: boolean
+  /** How many proxies stand in front, or their addresses and networks; absent when none is trusted. */
+  readonly trustedProxies?: number | readonly string[]
+  /** Whether test webhooks may go to this machine itself; unless set, only while nobody else can reach the gateway. */
+  readonly loopbackWebhooks?: boolean
   /** An origin, without a path. */
   readonly publicUrl?: string
   readonly logLevel: (typeof logLevels)[number]
@@ -88,13 +92,19 @@ export const variables: readonly Variable[] = [
   { name: 'TOLLGATE_TLS_KEY', meaning: "file with the certificate's private key in PEM", default: 'none' },
   {
     name: 'TOLLGATE_TRUSTED_PROXY',
-    meaning: 'true when a proxy in front ends TLS and sets X-Forwarded-For',
+    meaning:
+      'proxies in front that end TLS and set X-Forwarded-For: addresses or networks (CIDR) with commas between, or how many; true is 1',
     default: 'false',
   },
   {
     name: 'TOLLGATE_PUBLIC_URL',
     meaning: 'origin under which others reach the gateway, such as https://pay.example.com',
     default: 'from HOST and PORT',
+  },
+  {
+    name: 'TOLLGATE_LOOPBACK_WEBHOOKS',
+    meaning: 'true or false: whether webhooks of the test environment may be sent to this machine itself',
+    default: 'true, but false with a public HOST, TLS or a trusted proxy',
   },
   { name: 'TOLLGATE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent', default: 'info' },
   {
@@ -144,6 +154,7 @@ export const showsStacks = (): boolean => process.env.TOLLGATE_LOG_LEVEL === 'de
 export function readConfig(
   env: Environment,
   readFile: ReadFile = path => readFileSync(path, 'utf8'),
+  readMode: ReadMode = readFileMode,
 ): Config {
   const reader = createReader(env, readFile)
   const { choose, text } = reader
@@ -157,7 +168,8 @@ export function readConfig(
     masterKeys: readMasterKeys(reader, environment),
     masterKeyFile: text('TOLLGATE_MASTER_KEY_FILE'),
     tls: readTls(reader),
-    trustedProxy: choose('TOLLGATE_TRUSTED_PROXY', ['true', 'false'], 'false') === 'true',
+    trustedProxies: readTrustedProxies(reader),
+    loopbackWebhooks: readLoopbackWebhooks(reader, environment),
     publicUrl: readPublicUrl(reader),
     logLevel: choose('TOLLGATE_LOG_LEVEL', logLevels, 'info'),
     dccMarkup: readMarkup(reader),
@@ -165,10 +177,13 @@ export function readConfig(
     workers: readWorkers(reader),
     drainSeconds: readDrain(reader),
     npmScript: text('npm_lifecycle_event') && text('npm_lifecycle_script'),
-    warnings: Object.freeze(findUnknown(env)),
+    warnings: Object.freeze([
+      ...findUnknown(env),
+      ...(environment === 'live' ? judgeKeyFiles(reader, readMode) : []),
+    ]),
   }
   const tlsWanted = text('TOLLGATE_TLS_CERT') ?? text('TOLLGATE_TLS_KEY')
-  if (!isLoopback(result.host) && tlsWanted === undefined && !result.trustedProxy) {
+  if (!isLoopback(result.host) && tlsWanted === undefined && result.trustedProxies === undefined) {
     reader.fault(
       `HOST is "${result.host}", which others can reach, and plain HTTP is for loopback only: ` +
         'set TOLLGATE_TLS_CERT and TOLLGATE_TLS_KEY, or TOLLGATE_TRUSTED_PROXY=true when a proxy in front ends TLS',
@@ -227,35 +242,6 @@ function createReader(env: Environment, readFile: ReadFile): Reader {
   }
 
   return { faults, fault, text, choose, file, secret }
-}
-
-const portMax = 65_535
-
-function readPort({ text, fault }: Reader): number {
-  const value = text('PORT') ?? '8080'
-  if (/^\d{1,5}$/.test(value) && Number(value) <= portMax) return Number(value)
-  fault(`PORT is "${value}", but must be a whole number from 0 to ${portMax}`)
-  return 0
-}
-
-/** Letters, digits, hyphens and dots: what a resolver can look up. 253 by RFC 1035. */
-const hostName = /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/
-
-function readHost({ text, fault }: Reader): string {
-  const fallback = '127.0.0.1'
-  const value = text('HOST') ?? fallback
-  if (isIP(value) !== 0 || hostName.test(value)) return value
-  fault(`HOST is "${value}", but must be an IP address without brackets, or a host name`)
-  return fallback
-}
-
-const loopback = new BlockList()
-loopback.addSubnet('127.0.0.0', 8, 'ipv4')
-loopback.addAddress('::1', 'ipv6')
-
-function isLoopback(host: string): boolean {
-  const version = isIP(host)
-  return version === 0 ? host.toLowerCase() === 'localhost' : loopback.check(host, `ipv${version as 4 | 6}`)
 }
 
 function readDatabaseUrl({ secret, fault }: Reader): Secret<string> | undefined {

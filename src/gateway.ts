@@ -15,7 +15,13 @@ import { createAdministration } from '#operations/merchants/open-merchants.ts'
 import { pagePath, returnPath } from '#pages/page-context.ts'
 import { createApplyFact } from '#providers/apply-fact.ts'
 import { createClockStore } from '#storage/clock.ts'
-import { openDatabase, readDurability } from '#storage/database.ts'
+import {
+  type Database,
+  hasSessionSettings,
+  isRefusedByPooler,
+  openDatabase,
+  readDurability,
+} from '#storage/database.ts'
 import { createDeliveryStore } from '#storage/events/deliveries.ts'
 import { createInstallation, type Installation } from '#storage/installation.ts'
 import { createMerchantStore } from '#storage/merchants.ts'
@@ -45,7 +51,7 @@ export interface Gateway {
   readonly timerWorker: TimerWorker
   readonly deliveryWorker: DeliveryWorker
   readonly notices: NoticeWork
-  /** Settings of the database that would let an acknowledged payment vanish; always empty in live. */
+  /** What would let an acknowledged payment vanish; in live at most a standby that commits do not wait for. */
   readonly weakDurability: readonly string[]
   /** Opens the port and starts the workers. Resolves with the origin. */
   listen(): Promise<string>
@@ -85,12 +91,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     { silenceMs: options.databaseSilenceMs, process: presence.process },
   )
   try {
-    const { durable, weak } = await readDurability(database)
-    if (!durable && environment === 'live') {
-      throw new GatewayError(
-        `the database would lose payments in a crash (${weak.join(', ')}); switch this on for live`,
-      )
-    }
+    const weak = await checkDatabase(database, presence.process, environment)
     const installation = createInstallation(database)
     await claimEnvironment(installation, environment)
     const keys = await openDerivedKeys(options.masterKey, installation)
@@ -208,6 +209,33 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await database.close()
     throw error
   }
+}
+
+/** Refuses a database, or a pooler before it, that would lose payments. Returns what is weak and tolerated in test. */
+async function checkDatabase(
+  database: Database,
+  process: number,
+  environment: 'test' | 'live',
+): Promise<readonly string[]> {
+  const isDirect = await hasSessionSettings(database, process).catch((error: unknown) => {
+    if (isRefusedByPooler(error)) return false
+    throw error
+  })
+  if (!isDirect) {
+    throw new GatewayError(
+      'a pooler in transaction mode stands before the database and drops the settings of our connections; ' +
+        'connect to PostgreSQL directly, or through a pooler in session mode that passes "options" on',
+    )
+  }
+  const { durable, weak, unguardedStandby } = await readDurability(database)
+  if (!durable && environment === 'live') {
+    throw new GatewayError(
+      `the database would lose payments in a crash (${weak.join(', ')}); switch this on for live`,
+    )
+  }
+  const standby =
+    'a standby is connected, but synchronous_standby_names is empty: a failover may lose payments'
+  return unguardedStandby ? [...weak, standby] : weak
 }
 
 /** A database belongs to one environment for good: nothing of test may ever be seen by live, or the other way round. */

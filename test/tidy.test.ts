@@ -87,7 +87,8 @@ const mayImport: Record<string, readonly string[]> = {
     'webhooks',
   ],
   pages: ['domain', 'schemas', 'methods', 'lifecycle', 'connectors', 'operations', 'http'],
-  'config.ts': ['domain', 'schemas', 'vault'],
+  config: ['domain'],
+  'config.ts': ['domain', 'schemas', 'vault', 'config'],
   wiring: [
     'domain',
     'schemas',
@@ -131,6 +132,7 @@ const mayImport: Record<string, readonly string[]> = {
     'operations',
     'providers',
     'webhooks',
+    'config',
     'config.ts',
     'gateway.ts',
   ],

@@ -7,7 +7,7 @@ import { withMerchants } from '#commands/open-database.ts'
 import { addPageOptions, type PageOptions, toPageChange } from '#commands/page-settings.ts'
 import type { Config } from '#config.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
-import { isPrintable, isWebAddress } from '#domain/text.ts'
+import { isPrintable, isWebAddress, normalizeAddress } from '#domain/text.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { MerchantSettings } from '#storage/merchants.ts'
 
@@ -132,7 +132,8 @@ export function parseName(text: string): string {
 }
 
 function parseUrl(text: string): string {
-  if (text === noUrl || (text.length <= urlMax && isWebAddress(text))) return text
+  if (text === noUrl) return text
+  if (text.length <= urlMax && isWebAddress(text)) return normalizeAddress(text)
   throw new InvalidArgumentError(
     `It must be an http or https address of at most ${urlMax} characters without credentials in it, or none.`,
   )

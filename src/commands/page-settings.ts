@@ -1,7 +1,7 @@
 /** What `merchant set` may change about a merchant's pages: the methods and currencies they offer, how they look, who may frame them. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Theme } from '#domain/merchant.ts'
-import { isWebAddress } from '#domain/text.ts'
+import { isWebAddress, normalizeAddress } from '#domain/text.ts'
 import { explainUnknownType } from '#methods/nearest-types.ts'
 // The rows themselves and not the catalogue, which brings all schemas along: help would take four times as long.
 import { rows } from '#methods/rows.ts'
@@ -93,7 +93,8 @@ const parseBackground = orNone(text => {
 })
 
 const parseLogo = orNone(text => {
-  if (text.length <= urlMax && isWebAddress(text) && text.startsWith('https://')) return text
+  if (text.length <= urlMax && isWebAddress(text) && text.startsWith('https://'))
+    return normalizeAddress(text)
   throw new InvalidArgumentError(`It must be an https address of at most ${urlMax} characters, or none.`)
 })
 

@@ -5,6 +5,7 @@
 import cluster from 'node:cluster'
 import { renderBanner } from '#commands/banner.ts'
 import { reportReady, startWorkers, takeWorkerRole } from '#commands/cluster.ts'
+import { forbidCoreDumps } from '#commands/core-dumps.ts'
 import { type DemoMerchant, readOrCreateDemoMerchant } from '#commands/demo-merchant.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { findFreePort } from '#commands/free-port.ts'
@@ -12,6 +13,7 @@ import { type Ending, type Lifetime, watchLifetime } from '#commands/lifetime.ts
 import { identifyNpm } from '#commands/npm-parent.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { releaseStartMemory } from '#commands/start-memory.ts'
+import { isLoopback } from '#config/network.ts'
 import type { Config } from '#config.ts'
 import type { Gateway } from '#gateway.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
@@ -27,6 +29,7 @@ const stopDeadlineMs = 10_000
 const say = (line: string) => console.error(line)
 
 export async function serve(config: Config): Promise<void> {
+  forbidCoreDumps()
   if (cluster.isPrimary) for (const warning of config.warnings) say(`warning: ${warning}`)
   const { npmScript } = config
   const lifetime = watchLifetime({
@@ -102,7 +105,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
 }
 
 const warnOfWeakness = (weak: readonly string[]): void => {
-  if (weak.length > 0) say(`warning: a crash of the database may lose payments (${weak.join(', ')})`)
+  if (weak.length > 0) say(`warning: the database may lose payments in a crash (${weak.join(', ')})`)
 }
 
 function greet(
@@ -138,15 +141,17 @@ async function startPrimary({ config, database, lifetime, open }: Primary): Prom
 }
 
 function toGatewayOptions(config: Config, database: OpenDatabase) {
-  const { environment, host, port, tls, trustedProxy, publicUrl, logLevel, dccMarkup } = config
+  const { environment, host, port, tls, trustedProxies, publicUrl, logLevel, dccMarkup } = config
   const { simulatorLatencyMs } = config
+  const isReachable = !isLoopback(host) || tls !== undefined || trustedProxies !== undefined
   return {
     environment,
     databaseUrl: database.url,
     masterKey: database.masterKey,
     listen: { host, port },
     tls: tls && { cert: tls.cert, key: tls.key.reveal() },
-    trustedProxy,
+    trustedProxies,
+    loopbackWebhooks: config.loopbackWebhooks ?? !isReachable,
     publicUrl,
     logLevel,
     dccMarkup,

@@ -4,10 +4,19 @@
  */
 const dayShape = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/
 
-/** A day that exists, written YYYY-MM-DD. */
+/**
+ * The last day that is taken anywhere. Later ones are slips of the keyboard, and sums with them leave what databases and
+ * calendars can hold.
+ */
+export const latestDay = '2199-12-31'
+export const latestMs = Date.parse(`${latestDay}T23:59:59.999Z`)
+const latestYear = 2199
+
+/** A day that exists, written YYYY-MM-DD, and is not after 2199-12-31. */
 export function isDate(text: string): boolean {
   const [, year, month, day] = dayShape.exec(text) ?? []
-  if (year === undefined || Number(year) < 1 || Number(month) < 1 || Number(month) > 12) return false
+  if (year === undefined || Number(year) < 1 || Number(year) > latestYear) return false
+  if (Number(month) < 1 || Number(month) > 12) return false
   return Number(day) >= 1 && Number(day) <= daysInMonth(Number(year), Number(month))
 }
 
@@ -37,13 +46,17 @@ export function parseInstant(text: string): number | undefined {
   if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined
   if (zone.length > 1 && (Number(zone.slice(1, 3)) > 23 || Number(zone.slice(4)) > 59)) return undefined
   // Cut, not rounded, to milliseconds: an instant is never moved into the future.
-  return Date.parse(`${day}T${hours}:${minutes}:${seconds}${fraction.slice(0, 4)}${zone.toUpperCase()}`)
+  const instant = Date.parse(
+    `${day}T${hours}:${minutes}:${seconds}${fraction.slice(0, 4)}${zone.toUpperCase()}`,
+  )
+  return instant > latestMs ? undefined : instant
 }
 
 export const isInstant = (text: string): boolean => parseInstant(text) !== undefined
 
 /** A card's last month, written YYYYMM. */
-export const isExpiryDate = (text: string): boolean => /^[0-9]{4}(?:0[1-9]|1[0-2])$/.test(text)
+export const isExpiryDate = (text: string): boolean =>
+  /^[0-9]{4}(?:0[1-9]|1[0-2])$/.test(text) && Number(text.slice(0, 4)) <= latestYear
 
 /** A card is good to the last moment (UTC) of the month printed on it. */
 export function hasExpired(expiryDate: string, nowMs: number): boolean {

@@ -30,7 +30,7 @@ export function parseEcbRates(text: string): DailyRates {
 /** `<Cube time='2026-11-13'>` holds `<Cube currency='USD' rate='1.1634'/>` and its like. */
 function parseXml(text: string): DailyRates[] {
   const days: { date: string; rates: Map<string, string> }[] = []
-  for (const [tag] of text.matchAll(/<Cube\b[^>]*>/g)) {
+  for (const [tag] of text.matchAll(/<Cube\b[^<>]*>/g)) {
     const [date, currency, rate] = ['time', 'currency', 'rate'].map(name => readAttribute(tag, name))
     if (date !== undefined) days.push({ date: checkDate(date), rates: new Map() })
     if (currency === undefined && rate === undefined) continue

@@ -66,6 +66,11 @@ test.each([
   [' https://example.com', false],
   ['https://example.com\n', false],
   ['https://example.com:99999/', false],
+  ['https://x;frame-ancestors/', false],
+  ["https://x'unsafe-inline'/", false],
+  ['https://x,y/', false],
+  ['https://shop_1.example/', false],
+  ['https://x.example:8443/', true],
   ['', false],
 ])('%j is a web address: %s', (text, is) => expect(isWebAddress(text)).toBe(is))
 

@@ -35,8 +35,27 @@ const domainLabel = /^(?!-)[\p{L}\p{M}\p{N}-]{1,63}(?<!-)$/u
 export function isWebAddress(text: string): boolean {
   // The URL parser would quietly trim and repair these; what is stored must be what is called.
   if (!/^https?:\/\/[^/]/i.test(text) || /[\s\\\p{Cc}]/u.test(text) || !text.isWellFormed()) return false
-  return !/^https?:\/\/[^/?#]*@/i.test(text) && URL.canParse(text)
+  if (/^https?:\/\/[^/?#]*@/i.test(text) || !URL.canParse(text)) return false
+  return isPlainHost(new URL(text).hostname)
 }
+
+/**
+ * What a host may be made of once the URL standard has read it: names of any script are in their ASCII form by then. The
+ * standard also lets `;`, `'` and `,` through, with which a host could end one rule of a page's policy and begin another.
+ */
+export const isPlainHost = (hostname: string): boolean => /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])$/.test(hostname)
+
+/** An address as it is kept and called: one way of writing for all that mean the same. */
+export const normalizeAddress = (address: string): string =>
+  URL.canParse(address) ? new URL(address).href : address
+
+/** The addresses of a request as they are kept. */
+export const normalizeAddresses = <Urls extends Readonly<Record<string, string | undefined>>>(
+  urls: Urls,
+): Urls =>
+  Object.fromEntries(
+    Object.entries(urls).map(([name, address]) => [name, address && normalizeAddress(address)]),
+  ) as Urls
 
 /** A well-formed BCP 47 language tag: `de`, `pt-BR`, `zh-Hant-TW`. */
 export function isLanguageTag(text: string): boolean {

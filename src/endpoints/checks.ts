@@ -6,7 +6,7 @@ export function checkShared(
   body: {
     readonly simulationMode?: string
     readonly metadata?: Readonly<Record<string, unknown>>
-    readonly urls?: { readonly webhook?: string }
+    readonly urls?: { readonly return?: string; readonly cancel?: string; readonly webhook?: string }
   },
   environment: 'test' | 'live',
 ): void {
@@ -18,6 +18,14 @@ export function checkShared(
     throw new InvalidField(
       'urls.webhook',
       'must be an https address; the live environment reports to no other',
+    )
+  }
+  // A customer who comes back over plain http can be sent anywhere by whoever sits in between. Apps have schemes of their own.
+  const plain = (['return', 'cancel'] as const).find(name => /^http:/i.test(body.urls?.[name] ?? ''))
+  if (environment === 'live' && plain !== undefined) {
+    throw new InvalidField(
+      `urls.${plain}`,
+      'must be an https address; the live environment sends customers to no other',
     )
   }
   const wrong = body.metadata && checkMetadata(body.metadata)

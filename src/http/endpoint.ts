@@ -55,6 +55,8 @@ export interface Call<Body = unknown, Params = unknown, Query = unknown> {
   readonly traceId: string
   /** The address the request came from, for limits and logs. */
   readonly address: string
+  /** Set when the credential opens one payment intent only, because it lies on a customer's device. */
+  readonly intentId?: string | undefined
 }
 
 /** A complete, executable example: the tests send it and compare the status; the reference shows both halves. */
@@ -95,10 +97,12 @@ export interface Endpoint<Services = never> {
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema
-  /** How large the body may be; 1 MiB unless said otherwise. */
-  readonly bodyBytesMax?: number
   /** The body's media type; JSON unless said otherwise. */
   readonly accepts?: 'application/json' | 'application/x-www-form-urlencoded'
+  /** Members of an answer that are left out where the credential lies on a customer's device. */
+  readonly hiddenFromDevices?: readonly string[]
+  /** The server's limit for all bodies unless given. */
+  readonly bodyBytesMax?: number
   /** Success (and 422) bodies by status; the error bodies come with the dialect. */
   readonly answers: Readonly<Record<number, TSchema>>
   readonly examples: readonly Example[]

@@ -15,6 +15,8 @@ export interface Intent {
   readonly createdAt: Date
   /** How often a provider has said no, over all payments made from it. */
   readonly declines: number
+  /** How often a stored card or account of somebody else was named. */
+  readonly refusedTries?: number
   /** The last payment made from it, as it stands. */
   readonly payment?: { readonly payId: PayId; readonly status: PaymentStatus }
 }
@@ -28,11 +30,12 @@ export const intentEnd = (now: Date): Date => new Date(now.getTime() + lifetimeM
  * A payment that failed leaves the intent open. Any other holds it, above all one whose outcome is not known: a second
  * payment beside it could take the money twice.
  */
-export function decideIntentConfirm({ payment, expiresAt, declines }: Intent, now: Date): Decision {
+export function decideIntentConfirm(intent: Intent, now: Date): Decision {
+  const { payment, expiresAt, declines, refusedTries = 0 } = intent
   if (payment && payment.status !== 'FAILED') return refuse('CONFIRM_NOT_EXPECTED')
   if (expiresAt.getTime() <= now.getTime()) return refuse('EXPIRED')
   // Whoever tries out stolen cards does so in an app as well as on a page.
-  if (declines >= maximumTries) return refuse('CONFIRM_NOT_EXPECTED')
+  if (declines + refusedTries >= maximumTries) return refuse('CONFIRM_NOT_EXPECTED')
   return accept
 }
 

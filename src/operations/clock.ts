@@ -7,6 +7,8 @@ import type { ClockStore } from '#storage/clock.ts'
 export interface TestClock {
   /** The merchant's time after moving it to that instant. */
   moveTo(merchant: Merchant, instantMs: number): Promise<Date>
+  /** About how many charges of plans would become due by then. */
+  countCharges(merchant: Merchant, instantMs: number): Promise<number>
 }
 
 export interface TestClockDeps {
@@ -29,6 +31,7 @@ const patienceMs = 30_000
 
 export function createTestClock(deps: TestClockDeps): TestClock {
   return {
+    countCharges: ({ merchantId }, instantMs) => deps.store.countCharges(merchantId, new Date(instantMs)),
     async moveTo({ merchantId, clockOffsetMs }, instantMs) {
       const byMs = instantMs - (deps.clock.nowMs() + clockOffsetMs)
       if (byMs > 0) await deps.store.advance(merchantId, Math.ceil(byMs))

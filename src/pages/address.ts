@@ -1,12 +1,15 @@
 /** Which addresses a page may lead to: the shop's web pages and apps, never anything that runs in our own page. */
 
+import { isPlainHost } from '#domain/text.ts'
+
 const forbidden = /^(javascript|data|blob|file|about|vbscript|view-source):$/
 
 /** As a source of a content security policy: the origin, or the scheme of an app. Undefined for what must not be one. */
 export function toSource(address: string): string | undefined {
   if (!URL.canParse(address)) return undefined
-  const { protocol, origin } = new URL(address)
-  if (protocol === 'https:' || protocol === 'http:') return origin
+  const { protocol, origin, hostname } = new URL(address)
+  // Addresses were checked when they came; what is stored from before is checked here.
+  if (protocol === 'https:' || protocol === 'http:') return isPlainHost(hostname) ? origin : undefined
   return /^[a-z][a-z0-9+.-]*:$/.test(protocol) && !forbidden.test(protocol) ? protocol : undefined
 }
 

@@ -50,11 +50,21 @@ export async function openHosted(
   const payment = subject && merchant && (await engine.payments.byPayId(subject.merchantId, subject.payId))
   if (!payment || !merchant) return undefined
   const now = merchantNow(engine.clock, merchant)
+  if (hasEnded(payment, now)) return undefined
   const remembered = await listRemembered(payment, now, engine)
   const isOpen = payment.status === 'AUTHORIZE_REQUEST' || payment.status === 'PENDING'
   const offered = isOpen ? await offerMethods(payment, merchant, engine) : []
   return { pageToken, merchant, payment, step: subject.step, now, remembered, offered }
 }
+
+/** 30 days: the contract. By then every customer who wanted to see the result has seen it. */
+const shownAfterEndMs = 30 * 24 * 60 * 60 * 1000
+
+/** The address of a finished payment ends, because mail boxes and histories in which it lies do not. */
+const hasEnded = ({ status, updatedAt }: Payment, now: Date): boolean =>
+  status !== 'AUTHORIZE_REQUEST' &&
+  status !== 'PENDING' &&
+  now.getTime() - updatedAt.getTime() > shownAfterEndMs
 
 /**
  * The merchant knows who sits before a page that it opened for somebody who signed in. A link is another matter: it may

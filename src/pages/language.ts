@@ -29,6 +29,8 @@ const tagLengthMax = 35
 const wishesMax = 20
 /** 1,000: enough for every tag that browsers send; whoever sends made-up ones only empties the memory. */
 const rememberedMax = 1_000
+/** 10: a tag has one parameter, its weight. */
+const partsMax = 10
 const byTag = new Map<string, Language | undefined>()
 
 const makeLanguage = (tag: string, locale: string): Language | undefined => {
@@ -73,7 +75,9 @@ function listWishes(header: string): readonly string[] {
   const wishes = header
     .split(',', wishesMax)
     .map(entry => {
-      const [tag = '', ...parameters] = entry.trim().split(/\s*;\s*/)
+      // Cut at the semicolons first and trimmed part by part: white space in a pattern beside them would be tried at
+      // every length, and whoever sends a header full of it would hold up everybody.
+      const [tag = '', ...parameters] = entry.split(';', partsMax).map(part => part.trim())
       const weight = parameters.find(parameter => /^q=/i.test(parameter))?.slice(2)
       return { tag, weight: weight === undefined ? 1 : Number(weight) }
     })

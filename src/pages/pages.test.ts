@@ -36,6 +36,17 @@ describe('texts', () => {
 })
 
 describe('chooseLanguage', () => {
+  test.each(
+    [
+      `a${' '.repeat(400_000)}b`,
+      `de${' ;'.repeat(200_000)}`,
+      `x;${'q=1;'.repeat(100_000)}`,
+      ' '.repeat(400_000),
+    ].map(header => ({ header })),
+  )('a header of half a megabyte is read in one go', ({ header }) => {
+    expect(chooseLanguage(undefined, header).tag).toMatch(/^(en|de)$/)
+  })
+
   test.each([
     ['en-GB', undefined, 'en', 'en-GB'],
     [undefined, 'en-AU,en;q=0.9', 'en', 'en-AU'],

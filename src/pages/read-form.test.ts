@@ -21,6 +21,16 @@ test('a card as it is typed', () => {
   })
 })
 
+test.each([
+  ['expiry', `1${' '.repeat(400_000)}x`, en.expiryWrong],
+  ['expiry', `12${' '.repeat(400_000)}/29`, en.expiryWrong],
+  ['number', `4111111111111111${' '.repeat(400_000)}x`, en.cardNumberWrong],
+  ['securityCode', `123${' '.repeat(400_000)}x`, en.securityCodeWrong],
+  ['cardholderName', 'x'.repeat(400_000), en.cardholderNameWrong],
+])('%s of half a megabyte is wrong without being read to its end', (field, value, message) => {
+  expect(readCardForm({ ...card, [field]: value }, en, '202612').errors).toEqual({ [field]: message })
+})
+
 test('digits of other scripts are digits', () => {
   const foreign = { ...card, number: '٤١١١ ١١١١ ١١١١ ١١١١', expiry: '۱۲/۲۹', securityCode: '１２３' }
   expect(readCardForm(foreign, en, '202612').entry).toMatchObject({

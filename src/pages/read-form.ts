@@ -44,8 +44,12 @@ const toPlainDigits = (text: string): string =>
 const withoutSeparators = (text: string): string =>
   toPlainDigits(text).replace(/[\s.\-\u00a0\u2009\u202f]/g, '')
 
+/** 200: no entry of a card or account is longer, however it is grouped; what is longer is wrong without being read. */
+const entryMax = 200
+
 /** 12/29, 12/2029, 12-29, 1229, 2029-12 as YYYYMM. Card dates lie in this century. */
 export function parseExpiry(text: string): string | undefined {
+  if (text.length > entryMax) return undefined
   const plain = toPlainDigits(text).trim()
   const turned = /^(20\d{2})-(\d{2})$/.exec(plain)
   const match = turned ?? /^(\d{1,2})\s*[/.\- ]?\s*(\d{2}|20\d{2})$/.exec(plain)
@@ -59,13 +63,15 @@ export function parseExpiry(text: string): string | undefined {
 
 type Check = (value: string) => string | undefined
 
-const length = (value: string): number => [...value].length
+/** In characters as people count them; what is far too long is not counted to its end. */
+const length = (value: string): number => [...value.slice(0, entryMax)].length
 
 /** Runs each field's check on what was entered; only fields with a mistake are in the result. */
 function findErrors(fields: FormFields, checks: Readonly<Record<string, Check>>): FieldErrors {
   const errors: Record<string, string> = {}
   for (const [name, check] of Object.entries(checks)) {
-    const mistake = check(fields[name]?.trim() ?? '')
+    // A little more than is ever right, so that what is too long is still found to be too long.
+    const mistake = check(fields[name]?.trim().slice(0, entryMax + 1) ?? '')
     if (mistake !== undefined) errors[name] = mistake
   }
   return errors
@@ -74,6 +80,7 @@ function findErrors(fields: FormFields, checks: Readonly<Record<string, Check>>)
 const cardChecks = (texts: Texts, thisMonth: string): Readonly<Record<string, Check>> => ({
   number: value => {
     const number = withoutSeparators(value)
+    if (value.length > entryMax) return texts.cardNumberWrong
     if (number === '') return texts.cardNumberMissing
     if (/^\d{1,11}$/.test(number)) return texts.cardNumberShort
     return isCardNumber(number) ? undefined : texts.cardNumberWrong
@@ -86,7 +93,8 @@ const cardChecks = (texts: Texts, thisMonth: string): Readonly<Record<string, Ch
   },
   securityCode: value => {
     if (value === '') return texts.securityCodeMissing
-    return /^\d{3,4}$/.test(withoutSeparators(value)) ? undefined : texts.securityCodeWrong
+    const isRight = value.length <= entryMax && /^\d{3,4}$/.test(withoutSeparators(value))
+    return isRight ? undefined : texts.securityCodeWrong
   },
   // 2 to 45: what the contract takes for a cardholder's name.
   cardholderName: value => {
@@ -120,7 +128,7 @@ const accountChecks = (texts: Texts): Readonly<Record<string, Check>> => ({
   },
   iban: value => {
     if (value === '') return texts.ibanMissing
-    return isIban(toIban(value)) ? undefined : texts.ibanWrong
+    return value.length <= entryMax && isIban(toIban(value)) ? undefined : texts.ibanWrong
   },
   consent: value => (value === 'yes' ? undefined : texts.consentMissing),
 })

@@ -102,12 +102,19 @@ function withStep(handle: Handle, pageContext: PageContext, deps: PageDeps): Pag
   }
 }
 
-/** Browsers say where a form comes from. One from another site did not come from our page, and what is no form neither. */
-const isForeign = ({ form, headers }: PageRequest): boolean =>
-  form === undefined ||
-  (headers['content-type'] !== undefined &&
-    headers['sec-fetch-site'] !== undefined &&
-    !ownSites.includes(headers['sec-fetch-site']))
+/**
+ * Rejects posts from other sites, with or without a body, and bodies that are not forms. Browsers say which site a request
+ * comes from; older ones at least name its origin, which is `null` for our own pages because they send no referrer.
+ */
+function isForeign({ form, headers, verb }: PageRequest): boolean {
+  if (form === undefined) return true
+  if (verb !== 'POST') return false
+  const site = headers['sec-fetch-site']
+  if (site !== undefined) return !ownSites.includes(site)
+  const { origin, host } = headers
+  if (origin === undefined || origin === 'null') return false
+  return !URL.canParse(origin) || new URL(origin).host !== host?.toLowerCase()
+}
 
 /** `none`: the customer itself, by reloading. */
 const ownSites: readonly string[] = ['same-origin', 'none']

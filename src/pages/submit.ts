@@ -1,4 +1,5 @@
 /** One submitted form: read, tried once, and answered by where the payment stands then. */
+import { networkOf } from '#http/server/client-address.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { countDeclines } from '#lifecycle/attempt.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
@@ -143,7 +144,7 @@ function slowDown(
 function limitKeys({ address }: PageRequest, { merchant }: Hosted, { card }: FilledIn): readonly string[] {
   const number = card?.number.reveal()
   const masked = number && `card ${merchant.merchantId} ${number.slice(0, 6)} ${number.slice(-4)}`
-  return [`address ${address}`, ...(masked ? [masked] : [])]
+  return [`address ${networkOf(address)}`, ...(masked ? [masked] : [])]
 }
 
 /** What the merchant said about cards when it asked for the page. */

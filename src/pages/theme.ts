@@ -2,7 +2,9 @@
  * What a merchant may change about the pages: logo, colours, font. Whatever would make them unreadable is put right or
  * left out. The result is the text of a style element whose hash goes into the content security policy.
  */
+
 import { createHash } from 'node:crypto'
+import { toSource } from '#pages/address.ts'
 import { contrast, inkOn, makeReadable, parseColour, type Rgb, textContrast, toHex } from '#pages/colour.ts'
 
 /** Fonts that the customer's device already has: none is loaded, so none can follow the customer. */
@@ -106,8 +108,7 @@ export function styleTheme(theme: Theme): ThemeStyle | undefined {
 /** The origin that `img-src` must allow for the logo; undefined for none, for our own, and for what is no https address. */
 export function logoOrigin({ logoUrl }: Theme): string | undefined {
   if (logoUrl === undefined || !URL.canParse(logoUrl)) return undefined
-  const { protocol, origin } = new URL(logoUrl)
-  return protocol === 'https:' ? origin : undefined
+  return new URL(logoUrl).protocol === 'https:' ? toSource(logoUrl) : undefined
 }
 
 /** The address to put into the page, or undefined: only https and paths of our own origin are pictures here. */

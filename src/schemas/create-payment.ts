@@ -45,7 +45,7 @@ const objectRules = (rule: (members: (typeof directMembers)[string]) => unknown)
   properties: Object.fromEntries(Object.entries(directMembers).map(([key, members]) => [key, rule(members)])),
 })
 
-const integratedBy = (type: string) => ({
+export const integratedBy = (type: string) => ({
   properties: { integrationType: { const: type } },
   required: ['integrationType'],
 })

@@ -5,7 +5,7 @@
 import { isCardNumber, isPseudoCardNumber } from '#domain/card-numbers.ts'
 import { findCountryByAlpha2, findCountryByAlpha3, findCountryByNumeric } from '#domain/countries.ts'
 import { isActiveCurrency } from '#domain/currencies.ts'
-import { isDate, isDottedDate, isExpiryDate, isInstant } from '#domain/dates.ts'
+import { isDate, isDottedDate, isExpiryDate, isInstant, latestDay } from '#domain/dates.ts'
 import { isDuration } from '#domain/duration.ts'
 import { isIban } from '#domain/iban.ts'
 import { isPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
@@ -18,11 +18,21 @@ export interface Format {
 }
 
 export const formats: Readonly<Record<string, Format>> = {
-  date: { check: isDate, allowed: 'a calendar day such as 2027-01-31' },
-  'dotted-date': { check: isDottedDate, allowed: 'a calendar day such as 31.01.2027' },
-  'date-time': { check: isInstant, allowed: 'an instant such as 2027-01-31T12:00:00Z' },
+  date: { check: isDate, allowed: `a calendar day such as 2027-01-31 (${latestDay} at the latest)` },
+  'dotted-date': {
+    check: isDottedDate,
+    allowed: 'a calendar day such as 31.01.2027 (31.12.2199 at the latest)',
+  },
+  'date-time': {
+    check: isInstant,
+    allowed: `an instant such as 2027-01-31T12:00:00Z (${latestDay} at the latest)`,
+  },
   duration: { check: isDuration, allowed: 'an ISO 8601 duration such as PT1H or P1M' },
-  uri: { check: isWebAddress, allowed: 'an absolute http or https address without credentials in it' },
+  uri: {
+    check: isWebAddress,
+    allowed:
+      'an absolute http or https address without credentials, whose host has letters, digits, dots and hyphens',
+  },
   email: { check: isEmail, allowed: 'an email address such as ada@example.com' },
   currency: { check: isActiveCurrency, allowed: 'an active ISO 4217 code such as EUR' },
   alpha3: {

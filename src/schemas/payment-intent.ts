@@ -6,7 +6,14 @@ import type { Static } from 'typebox'
 import { directMembers, otherObject } from '#methods/fields/objects.ts'
 import { providerMWallet } from '#methods/fields/provider-m.ts'
 import { amount } from '#schemas/amount.ts'
-import { createPaymentMethods, demand, paymentDetails, refuse } from '#schemas/create-payment.ts'
+import { browserInfo } from '#schemas/browser-info.ts'
+import {
+  createPaymentMethods,
+  demand,
+  integratedBy,
+  paymentDetails,
+  refuse,
+} from '#schemas/create-payment.ts'
 import { closed, closedBut, optional, when } from '#schemas/fields.ts'
 import { paymentIntentId, transId } from '#schemas/identifiers.ts'
 import { failedResult, operationResult } from '#schemas/result.ts'
@@ -41,16 +48,26 @@ const memberRules = (rule: (members: (typeof intentMembers)[string]) => unknown)
 })
 
 export const confirmIntent = closedBut(
-  { ...createPaymentMethods.properties, providerM: optional(providerMWallet) },
+  {
+    ...createPaymentMethods.properties,
+    providerM: optional(providerMWallet),
+    browserInfo: optional(browserInfo),
+  },
   otherObject,
   {
     title: 'ConfirmPaymentIntent',
-    description: 'The method to pay with, and one object named by its key.',
-    ...when(
-      { properties: { integrationType: { const: 'DIRECT' } }, required: ['integrationType'] },
-      memberRules(members => demand(members.needed)),
-      memberRules(members => refuse(members.pageOnly)),
-    ),
+    description: "The method to pay with, one object named by its key, and the customer's browser.",
+    // Two conditions, not one with an else: where integrationType is missing, that alone is what is wrong.
+    allOf: [
+      when(
+        integratedBy('DIRECT'),
+        memberRules(members => demand(members.needed)),
+      ),
+      when(
+        integratedBy('HOSTED'),
+        memberRules(members => refuse(members.pageOnly)),
+      ),
+    ],
   },
 )
 export type ConfirmIntent = Static<typeof confirmIntent>

@@ -6,6 +6,8 @@ import { isHeldBack, lockOrder } from '#storage/events/deliveries.ts'
 export interface ClockStore {
   /** Only forward. */
   advance(merchantId: MerchantId, byMs: number): Promise<void>
+  /** How many days of the merchant's active plans lie before that instant. */
+  countCharges(merchantId: MerchantId, until: Date): Promise<number>
   /** Whether a timer or an event of the merchant is due, leased or not. */
   hasDue(merchantId: MerchantId, now: Date): Promise<boolean>
 }
@@ -25,6 +27,17 @@ export function createClockStore({ writers }: Database): ClockStore {
          UPDATE merchant SET clock_offset_ms = clock_offset_ms + $2 WHERE merchant_id = $1`,
         [merchantId, byMs],
       )
+    },
+    async countCharges(merchantId, until) {
+      const { rows } = await writers.query<{ charges: number }>(
+        `SELECT coalesce(sum(greatest(0,
+             (least($2::timestamptz::date, (recurring->>'expiryDate')::date) - next_payment_date) /
+             CASE recurring->>'frequency' WHEN 'DAILY' THEN 1 WHEN 'WEEKLY' THEN 7 WHEN 'MONTHLY' THEN 28 ELSE 365 END)), 0)::int AS charges
+         FROM payment_plan WHERE merchant_id || '' = $1 AND status = 'ACTIVE'
+           AND next_payment_date IS NOT NULL AND recurring->>'autoCharge' = 'true'`,
+        [merchantId, until],
+      )
+      return rows[0]?.charges ?? 0
     },
     async hasDue(merchantId, now) {
       const { rows } = await writers.query(

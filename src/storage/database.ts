@@ -112,15 +112,41 @@ export interface Durability {
   readonly durable: boolean
   /** Settings that would let an acknowledged payment vanish, as `name = value`. */
   readonly weak: readonly string[]
+  /** A standby follows, but commits do not wait for it: a failover may lose what was acknowledged last. */
+  readonly unguardedStandby: boolean
 }
 
 export async function readDurability(database: Database): Promise<Durability> {
   const { rows } = await database.writers.query<{ name: string; setting: string }>(
-    "SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit')",
+    `SELECT name, setting FROM pg_settings
+     WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'synchronous_standby_names')`,
   )
-  const weak = rows.filter(row => row.setting === 'off').map(row => `${row.name} = ${row.setting}`)
-  return { durable: weak.length === 0, weak }
+  const settings = new Map(rows.map(({ name, setting }) => [name, setting]))
+  const standbys = await database.writers.query('SELECT 1 FROM pg_stat_replication LIMIT 1')
+  const isGuarded = settings.get('synchronous_standby_names') !== ''
+  // local: the commit waits for this server's disk alone, although a standby is to hold it too.
+  const isWeak = (name: string, setting: string): boolean =>
+    setting === 'off' || (name === 'synchronous_commit' && setting === 'local')
+  const weak = [...settings]
+    .filter(([name, setting]) => isWeak(name, setting))
+    .map(([name, setting]) => `${name} = ${setting}`)
+  return { durable: weak.length === 0, weak, unguardedStandby: standbys.rows.length > 0 && !isGuarded }
 }
+
+/**
+ * A pooler that shares server connections between transactions loses session settings and advisory locks, on which the
+ * gateway relies. It shows at the first look: our own settings are not those of the connection.
+ */
+export async function hasSessionSettings(database: Database, process: number): Promise<boolean> {
+  const { rows } = await database.writers.query<{ process: string | null; scans: string }>(
+    "SELECT current_setting('tollgate.process', true) AS process, current_setting('enable_seqscan') AS scans",
+  )
+  return rows[0]?.process === String(process) && rows[0].scans === 'off'
+}
+
+/** What pgBouncer says of settings that it does not pass on. */
+export const isRefusedByPooler = (error: unknown): boolean =>
+  error instanceof Error && /unsupported startup parameter/.test(error.message)
 
 const int8 = 20
 const uuid = 2950

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { refuseAddress } from '#webhooks/addresses.ts'
-import { addressPolicies, refuseUrl } from '#webhooks/policies.ts'
+import { addressPolicies, choosePolicy, refuseUrl } from '#webhooks/policies.ts'
 
 const open = [
   '1.1.1.1',
@@ -28,6 +28,12 @@ const closed = [
   '100.64.0.1',
   '100.127.255.255',
   '169.254.169.254',
+  '100.100.100.200',
+  '161.26.0.7',
+  '166.8.0.1',
+  '168.63.129.16',
+  '::ffff:168.63.129.16',
+  '192.0.0.192',
   '172.16.0.1',
   '172.31.255.255',
   '192.0.0.1',
@@ -107,3 +113,16 @@ describe('schemes', () => {
     else expect(refusal).toBeUndefined()
   })
 })
+
+test.each([
+  ['test', undefined, true],
+  ['test', false, false],
+  ['live', true, false],
+] as const)(
+  '%s with loopback webhooks %s sends to this machine: %s',
+  (environment, loopbackWebhooks, sends) => {
+    const policy = choosePolicy({ environment, loopbackWebhooks })
+    expect(refuseAddress('127.0.0.1', policy) === undefined).toBe(sends)
+    expect(refuseAddress('::1', policy) === undefined).toBe(sends)
+  },
+)

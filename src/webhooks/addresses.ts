@@ -20,6 +20,14 @@ const detours = [
   '3ffe::/16',
 ].map(range => ipaddr.parseCIDR(range))
 
+/**
+ * Public by their number, but answered by the cloud that a machine stands in: Azure's wire server, which hands out
+ * credentials, and the inner services of IBM Cloud. Those of other clouds lie in ranges that are not public anyway.
+ */
+const cloudServices = ['168.63.129.16/32', '161.26.0.0/16', '166.8.0.0/14'].map(range =>
+  ipaddr.parseCIDR(range),
+)
+
 /** Undefined when the address may be connected to, else why not. */
 export function refuseAddress(address: string, policy: AddressPolicy): string | undefined {
   if (policy.anywhere) return undefined
@@ -29,6 +37,12 @@ export function refuseAddress(address: string, policy: AddressPolicy): string | 
   const parsed = ipaddr.process(written)
   const range = parsed.range()
   if (range === 'loopback' && policy.loopback) return undefined
+  if (
+    parsed.kind() === 'ipv4' &&
+    cloudServices.some(cloud => (parsed as ipaddr.IPv4).match(cloud as [ipaddr.IPv4, number]))
+  ) {
+    return `${address} is not a public address (a service of the cloud itself)`
+  }
   const open = parsed.kind() === 'ipv4' ? range === 'unicast' : isGlobal(parsed as ipaddr.IPv6)
   return open ? undefined : `${address} is not a public address (${range})`
 }

@@ -12,6 +12,21 @@ export const addressPolicies = {
   test: { httpsOnly: false, loopback: true },
 } as const satisfies Record<'test' | 'live', AddressPolicy>
 
+/**
+ * The test environment calls the developer's own machine, and shows what it answered. Once others can reach the gateway,
+ * that would show them what listens on this machine.
+ */
+export const choosePolicy = ({
+  environment,
+  loopbackWebhooks = true,
+}: {
+  readonly environment: 'test' | 'live'
+  readonly loopbackWebhooks?: boolean | undefined
+}): AddressPolicy => {
+  const policy = addressPolicies[environment]
+  return { ...policy, loopback: policy.loopback && loopbackWebhooks }
+}
+
 /** The address may not be called. The message is shown to the merchant. */
 export class AddressRefused extends Error {}
 

@@ -4,7 +4,7 @@ import type { Alarm, Engine } from '#operations/engine.ts'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
 import { newId } from '#operations/merchants/open-merchants.ts'
 import type { DeliveryStore } from '#storage/events/deliveries.ts'
-import { addressPolicies } from '#webhooks/policies.ts'
+import { choosePolicy } from '#webhooks/policies.ts'
 import { createSender } from '#webhooks/send.ts'
 import type { Parts } from '#wiring/parts.ts'
 import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
@@ -14,7 +14,7 @@ export function createDeliveries(
 ): DeliveryWorker {
   return createDeliveryWorker({
     store,
-    sender: options.sender ?? createSender({ policy: addressPolicies[options.environment] }),
+    sender: options.sender ?? createSender({ policy: choosePolicy(options) }),
     openSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, merchantId, sealed),
     clock,
     chance: Math.random,

@@ -4,6 +4,7 @@ import type { ConnectorDefinition } from '#connectors/contract.ts'
 import type { ProviderDirectory } from '#connectors/directory.ts'
 import type { FaultBook } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
+import type { TrustedProxies } from '#http/server/client-address.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 import type { Metrics } from '#http/telemetry/metrics.ts'
 import type { StoredMethods } from '#operations/customers/stored-methods.ts'
@@ -25,7 +26,10 @@ export interface GatewayOptions {
   readonly masterKey: MasterKey | MasterRing
   readonly listen?: { readonly host: string; readonly port: number }
   readonly tls?: { readonly cert: string; readonly key: string }
-  readonly trustedProxy?: boolean
+  /** Proxies in front that end TLS: how many, or which addresses and networks they have. */
+  readonly trustedProxies?: TrustedProxies | undefined
+  /** Whether webhooks of the test environment may be sent to this machine itself; true unless given. */
+  readonly loopbackWebhooks?: boolean | undefined
   /** The origin others see; the listening address unless given. */
   readonly publicUrl?: string
   readonly logLevel?: string

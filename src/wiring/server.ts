@@ -8,6 +8,7 @@ import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import { about } from '#http/reference/about.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 import { referencePages } from '#http/reference/pages.ts'
+import { keepServed } from '#http/reference/placeholders.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
 import type { AccessRecorder } from '#operations/audit/access-recorder.ts'
@@ -80,7 +81,8 @@ export async function createServer(
   // Only the address is not known before the port is open, so the pages are made when first asked for.
   let server: HttpServer | undefined
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
-  const describe = () => buildOpenApi({ ...about, endpoints: served, baseUrl: `${origin()}/api/v2` })
+  const describe = () =>
+    buildOpenApi({ ...about, endpoints: keepServed(served), baseUrl: `${origin()}/api/v2` })
   server = await createHttpServer({
     endpoints: served,
     services,
@@ -107,10 +109,10 @@ export async function createServer(
       environment,
       findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
       pageTokens: parts.pageTokens,
-      secure: options.tls !== undefined || options.trustedProxy === true,
+      secure: options.tls !== undefined || options.trustedProxies !== undefined,
     }),
     tls: options.tls,
-    trustProxy: options.trustedProxy,
+    trustedProxies: options.trustedProxies,
     nowMs,
   })
   return server

@@ -157,7 +157,7 @@ test('DATABASE_URL keeps the demo merchant too, and makes another for another da
     merchants.push(banner.merchantId)
     server.child.kill('SIGTERM')
     expect(await server.exited).toBe(0)
-    expect(server.stderr()).toContain('warning: a crash of the database may lose payments')
+    expect(server.stderr()).toContain('warning: the database may lose payments in a crash')
   }
   expect(merchants[1]).toBe(merchants[0])
   expect(merchants[2]).not.toBe(merchants[0])

@@ -1,5 +1,6 @@
 /** Several processes on one database: heartbeats, work that a dead one left, one that wakes up too late, shared news. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { hasSessionSettings, isRefusedByPooler, openDatabase } from '#storage/database.ts'
 import { openPresence, type Presence } from '#storage/processes/presence.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -116,4 +117,14 @@ test('a merchant that one process disables is refused by the others at once', as
   // Remembered logins last five seconds; the news is faster.
   await vi.waitFor(async () => expect(await ask()).toBe(403), 2_000)
   await other.stop()
+})
+
+test('a connection without our session settings is noticed: a pooler in transaction mode drops them', async () => {
+  const pooled = openDatabase(gateway.databaseUrl, () => undefined)
+  const direct = openDatabase(gateway.databaseUrl, () => undefined, { process: 7 })
+  expect(await hasSessionSettings(pooled, 7)).toBe(false)
+  expect(await hasSessionSettings(direct, 7)).toBe(true)
+  expect(await hasSessionSettings(direct, 8)).toBe(false)
+  expect(isRefusedByPooler(new Error('unsupported startup parameter in options: enable_seqscan'))).toBe(true)
+  await Promise.all([pooled.close(), direct.close()])
 })

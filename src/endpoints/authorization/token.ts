@@ -21,6 +21,9 @@ const TokenForm = Type.Object(
   { title: 'TokenRequest', additionalProperties: false },
 )
 
+/** The contract: 4 KiB, because anybody may send this form; a filled-in one has about 200 bytes. */
+const tokenBytesMax = 4_096
+
 const AccessToken = Type.Object(
   {
     access_token: Type.String({ description: 'Send it as `Authorization: Bearer …`.' }),
@@ -46,6 +49,7 @@ export const token = endpoint<{ readonly issueToken: IssueToken }, typeof TokenF
   idempotent: false,
   dialect: 'token',
   accepts: 'application/x-www-form-urlencoded',
+  bodyBytesMax: tokenBytesMax,
   body: TokenForm,
   answers: { 200: AccessToken },
   examples: [

@@ -1,7 +1,9 @@
 /** `POST /payment-intents/{id}/confirm`: what the app pays an intent with. */
 import Type from 'typebox'
+import { isPseudoCardNumber } from '#domain/card-numbers.ts'
 import { parseIntentId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { isPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
 import { exampleIds, exampleSuccess } from '#endpoints/payments/follow-up.ts'
 import { readWallet } from '#endpoints/payments/instruments.ts'
 import { checkFit, composePayment, requireMethod } from '#endpoints/payments/payment-command.ts'
@@ -9,6 +11,7 @@ import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { InvalidField, NotFound } from '#http/server/ports.ts'
 import type { Intent } from '#lifecycle/intent.ts'
+import { deviceMembers } from '#methods/fields/objects.ts'
 import type { Method } from '#methods/rows.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { confirmIntent, type IntentConfirmation, intentTransId } from '#operations/intents/confirm-intent.ts'
@@ -87,15 +90,52 @@ export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSche
       },
     },
   ],
-  async handle({ body, params, merchant, key }, { engine }) {
+  hiddenFromDevices: ['metadata'],
+  async handle({ body, params, merchant, key, intentId: onDevice }, { engine }) {
     const intentId = parseIntentId(params.id)
     if (!intentId) throw new NotFound()
+    if (onDevice !== undefined) checkDevice(body)
     const method = requireMethod('type', body.type, merchant)
     const now = merchantNow(engine.clock, merchant)
     const compose = (intent: Intent) => composeIntent(intent, { body, method, merchant, now })
-    return perform(confirmIntent({ merchant, intentId, compose, key }, engine)).catch(renameField)
+    const checkInstrument =
+      onDevice === undefined ? undefined : (intent: Intent) => checkStored(body, intent, engine)
+    return perform(confirmIntent({ merchant, intentId, compose, checkInstrument, key }, engine)).catch(
+      renameField,
+    )
   },
 })
+
+/** A device says what its customer knows, and nothing of what the merchant decides. */
+function checkDevice({ integrationType: _, type: __, browserInfo: ___, ...objects }: ConfirmIntent): void {
+  for (const [key, object] of Object.entries(objects)) {
+    const wrong = Object.keys(object ?? {}).find(name => !deviceMembers[key]?.includes(name))
+    if (wrong === undefined) continue
+    throw new InvalidField(
+      `${key}.${wrong}`,
+      "is the merchant's to say and is not taken under the access token of a payment intent",
+    )
+  }
+}
+
+/**
+ * A number that stands for a stored card or account pays only for the customer it was stored for. Any other counts as a
+ * declined try, so that nobody finds numbers of other customers by trying.
+ */
+async function checkStored(
+  { card, directDebit }: ConfirmIntent,
+  { merchantId, intentId, request }: Intent,
+  { storedMethods, intents }: Services['engine'],
+): Promise<void> {
+  const [field, number] = card?.number
+    ? ['card.number', card.number]
+    : ['directDebit.account.number', directDebit?.account?.number ?? '']
+  if (!isPseudoCardNumber(number) && !isPseudoAccountNumber(number)) return
+  const customer = request.customerInfo?.merchantCustomerId
+  if (customer && (await storedMethods.holdsPseudoNumber(merchantId, customer, number))) return
+  await intents.countDecline(merchantId, intentId)
+  throw new InvalidField(field, 'names nothing that the customer of this payment intent has stored')
+}
 
 interface Confirmed {
   readonly body: ConfirmIntent
@@ -110,14 +150,16 @@ function composeIntent(
   { body, method, merchant, now }: Confirmed,
 ): ReturnType<IntentConfirmation['compose']> {
   const { request } = intent
-  const { providerM: wallet } = body
+  const { browserInfo = request.browserInfo, ...paymentMethods } = body
+  const { providerM: wallet } = paymentMethods
   const { expirationTime, amount, ...rest } = request
   if (amount === undefined)
     throw new InvalidField('amount', 'is not known of this payment intent; create one that has an amount')
   checkAddresses(body, request)
   checkMembers(body, method)
   checkWallet(wallet)
-  const payment = { ...rest, transId: intentTransId(intent), amount, paymentMethods: { ...body } }
+  const browser = browserInfo ? { browserInfo } : {}
+  const payment = { ...rest, ...browser, transId: intentTransId(intent), amount, paymentMethods }
   return ownFields(() => {
     checkFit(payment, method)
     const { command, card, account } = composePayment(payment, method, { merchant, now })

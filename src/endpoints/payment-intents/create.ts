@@ -1,4 +1,5 @@
 /** `POST /payment-intents`: what a shop's server prepares for its app to pay. */
+import { normalizeAddresses } from '#domain/text.ts'
 import { checkShared } from '#endpoints/checks.ts'
 import { readExpiry } from '#endpoints/payments/payment-command.ts'
 import { perform, type Services } from '#endpoints/services.ts'
@@ -47,6 +48,7 @@ export const createIntentEndpoint = endpoint<Services, typeof createIntentSchema
   async handle({ body, merchant, key }, { engine, environment }) {
     checkShared(body, environment)
     const expiresAt = readExpiry(body.expirationTime, merchantNow(engine.clock, merchant))
-    return perform(createIntent({ merchant, request: body, expiresAt, key }, engine))
+    const request = body.urls ? { ...body, urls: normalizeAddresses(body.urls) } : body
+    return perform(createIntent({ merchant, request, expiresAt, key }, engine))
   },
 })

@@ -1,6 +1,7 @@
 /** What the endpoints of payment plans have in common: paths, pages, and the plan that their examples show. */
 import Type from 'typebox'
 import { type PlanId, parsePlanId } from '#domain/ids.ts'
+import { normalizeAddresses } from '#domain/text.ts'
 import { checkShared } from '#endpoints/checks.ts'
 import type { Services } from '#endpoints/services.ts'
 import { InvalidField, NotFound } from '#http/server/ports.ts'
@@ -49,7 +50,7 @@ export function toCharge(
     },
     simulationMode,
     metadata,
-    details: { order, statementDescriptor, urls, metadata },
+    details: { order, statementDescriptor, urls: urls && normalizeAddresses(urls), metadata },
   }
 }
 

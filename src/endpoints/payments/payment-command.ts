@@ -2,6 +2,7 @@
 import { parseInstant } from '#domain/dates.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { Secret } from '#domain/secret.ts'
+import { normalizeAddresses } from '#domain/text.ts'
 import { checkAgreement } from '#endpoints/payments/agreement.ts'
 import { readAccount, readCard } from '#endpoints/payments/instruments.ts'
 import { InvalidField } from '#http/server/ports.ts'
@@ -49,7 +50,7 @@ export interface Choice {
 /** What is kept of the request. Of the method's object only what holds no card data. */
 export function toCommand(body: PaymentBody, choice: Choice): CreateCommand {
   const { merchant, method, integrationType, object, confirmsLater, now } = choice
-  const { transId, refNr, amount, captureMethod, simulationMode, ...rest } = body
+  const { transId, refNr, amount, captureMethod, simulationMode, urls, ...rest } = body
   const { value, currency, ...amountDetails } = amount
   checkAgreement(body, method)
   return {
@@ -68,7 +69,7 @@ export function toCommand(body: PaymentBody, choice: Choice): CreateCommand {
     confirmsLater: confirmsLater || undefined,
     expiresAt: readExpiry(body.expirationTime, now),
     methodFields: object && keptFields(method.key, object),
-    details: { ...rest, amount: amountDetails },
+    details: { ...rest, ...(urls ? { urls: normalizeAddresses(urls) } : {}), amount: amountDetails },
   }
 }
 

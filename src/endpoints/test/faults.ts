@@ -2,6 +2,7 @@
 import type { Services } from '#endpoints/services.ts'
 import { actOnce } from '#endpoints/test/once.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
+import { InvalidField } from '#http/server/ports.ts'
 import { faultList, faultRule } from '#schemas/test-tools.ts'
 
 const shared = {
@@ -14,6 +15,9 @@ const shared = {
   dialect: 'payment',
   answers: { 200: faultList },
 } as const
+
+/** 100: rules live in memory, and nobody rehearses more mishaps at once. */
+const rulesMax = 100
 
 const example = { operation: 'CAPTURE', fault: 'lost_answer', times: 1 }
 
@@ -38,6 +42,12 @@ export const addFaultEndpoint = endpoint<Services, typeof faultRule>({
     actOnce(call, services, async () => {
       const { merchantId } = call.merchant
       const { faults } = services.testTools
+      if (faults.list(merchantId).length >= rulesMax) {
+        throw new InvalidField(
+          'body',
+          `is one rule too many; at most ${rulesMax} wait at a time, and DELETE /test/faults forgets them`,
+        )
+      }
       faults.add(merchantId, call.body)
       return { body: { faults: faults.list(merchantId) } }
     }),

@@ -36,6 +36,7 @@ const table: Record<RefusalKind, [status: number, ...shapes: string[]]> = {
   keyRunning: [409, problem, problem, problem, problem, oauth],
   tooLarge: [413, problem, problem, problem, problem, oauth],
   unsupportedMedia: [415, problem, problem, problem, problem, oauth],
+  expectation: [417, problem, problem, problem, problem, oauth],
   keyReused: [422, operation, operation, codedProblem, codedProblem, oauth],
   tooMany: [429, problem, problem, problem, problem, oauth],
   fault: [500, code, code, problem, code, code],

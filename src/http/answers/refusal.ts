@@ -17,6 +17,7 @@ export const refusals = {
   keyRunning: { status: 409, title: 'The first call with this Idempotency-Key is still running' },
   tooLarge: { status: 413, title: 'The body is too large' },
   unsupportedMedia: { status: 415, title: 'The body has a media type that is not taken here' },
+  expectation: { status: 417, title: 'The header Expect asks for something that is not done here' },
   keyReused: { status: 422, title: 'The Idempotency-Key was used with another body' },
   tooMany: { status: 429, title: 'Too many requests' },
   fault: { status: 500, title: 'Something broke on our side' },

@@ -9,7 +9,7 @@ import { Refusal, refuseUnauthenticated } from '#http/answers/refusal.ts'
 import { type AccessTokens, timeOf } from '#http/authentication/access-token.ts'
 import { type AddressList, createAddressList } from '#http/authentication/address-list.ts'
 import { BoundedMap } from '#http/authentication/bounded-map.ts'
-import { type Client, findClient, findClientByKey } from '#http/authentication/client-check.ts'
+import { type Client, findClient, findClientByKey, isMerchantId } from '#http/authentication/client-check.ts'
 import type { FailedLogins } from '#http/authentication/rate-limit.ts'
 import type { Access, Endpoint } from '#http/endpoint.ts'
 import type { AccessWatch, Credentials } from '#http/server/ports.ts'
@@ -157,7 +157,10 @@ function refuseByKey(
 
 async function verify({ authorization, apiKey }: Question, ports: AuthenticationPorts): Promise<Verified> {
   if (authorization === undefined) return verifyApiKey(apiKey ?? '', ports)
-  const [, scheme = '', value = ''] = /^(\S+) +(\S+)$/.exec(authorization) ?? []
+  const space = authorization.indexOf(' ')
+  const scheme = authorization.slice(0, Math.max(0, space))
+  const value = authorization.slice(space + 1).trim()
+  if (/\s/.test(value)) return fail(malformed)
   if (/^basic$/i.test(scheme)) return verifyBasic(value, ports)
   if (/^bearer$/i.test(scheme)) return verifyBearer(value, ports)
   return fail(malformed)
@@ -177,7 +180,7 @@ async function verifyBasic(value: string, ports: AuthenticationPorts): Promise<V
   if (colon < 1) return fail(malformed)
   const merchantId = text.slice(0, colon)
   const client = await findClient(merchantId, text.slice(colon + 1), ports)
-  return client ? remember(client, ports) : fail(wrong, merchantId)
+  return client ? remember(client, ports) : fail(wrong, isMerchantId(merchantId) ? merchantId : undefined)
 }
 
 async function verifyApiKey(apiKey: string, ports: AuthenticationPorts): Promise<Verified> {

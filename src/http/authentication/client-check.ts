@@ -17,6 +17,8 @@ export interface Client {
 /** What a merchant id can look like; anything else is not even asked for, but costs the same. */
 const merchantIdForm = /^[\x21-\x7e]{1,30}$/
 
+export const isMerchantId = (text: string): boolean => merchantIdForm.test(text)
+
 /** The hash of a key that nobody has: what an unknown merchant's key is compared with. */
 const nobodysHash = createHmac('sha256', randomBytes(32)).update(randomBytes(32)).digest('hex')
 
@@ -25,7 +27,7 @@ export async function findClient(
   apiKey: string,
   { credentials, pepper }: ClientCheck,
 ): Promise<Client | undefined> {
-  const found = merchantIdForm.test(merchantId) ? await credentials.find(merchantId) : undefined
+  const found = isMerchantId(merchantId) ? await credentials.find(merchantId) : undefined
   const candidates = found ? found.keys.map(key => ({ merchant: found.merchant, key })) : []
   return pickClient(apiKey, merchantId, { candidates, pepper })
 }

@@ -8,7 +8,7 @@ import { errorDocs, renderRefusal } from '#http/answers/dialects.ts'
 import { Refusal, refuseField, refuseUnauthenticated } from '#http/answers/refusal.ts'
 import type { AccessTokens } from '#http/authentication/access-token.ts'
 import { createAddressList } from '#http/authentication/address-list.ts'
-import { type ClientCheck, findClient } from '#http/authentication/client-check.ts'
+import { type ClientCheck, findClient, isMerchantId } from '#http/authentication/client-check.ts'
 import type { FailedLogins } from '#http/authentication/rate-limit.ts'
 import { cutName } from '#http/body/json-text.ts'
 import { type Answer, answer } from '#http/endpoint.ts'
@@ -81,9 +81,10 @@ async function decide(form: Form, address: string, ports: IssueTokenPorts): Prom
   if (flaw) return flaw
   const client = await findClient(clientId, clientSecret, ports)
   if (client === undefined) {
-    ports.watch.onFailedLogin(clientId, address)
+    if (isMerchantId(clientId)) ports.watch.onFailedLogin(clientId, address)
     // Only wrong credentials count: they are what guessing looks like.
-    const tooMany = ports.failedTokenRequests.count(clientId, address)
+    // A name that no merchant can have guesses at nobody, and is not worth remembering.
+    const tooMany = isMerchantId(clientId) ? ports.failedTokenRequests.count(clientId, address) : undefined
     return tooMany ?? refuseUnauthenticated('client_id or client_secret is wrong.')
   }
   const { merchant, key } = client

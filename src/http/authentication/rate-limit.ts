@@ -2,13 +2,15 @@
  * How much one caller may ask: a bucket of requests per merchant, and a count of failed logins per pair of client and
  * address. Both live in this process; several processes behind one address each allow the full limit.
  */
+import { hash } from 'node:crypto'
 import type { Merchant } from '#domain/merchant.ts'
 import { Refusal } from '#http/answers/refusal.ts'
 import { BoundedMap } from '#http/authentication/bounded-map.ts'
+import { networkOf } from '#http/server/client-address.ts'
 
 /** 10,000 merchants at once in one process, far more than it could serve; a forgotten bucket starts full again. */
 const bucketsMax = 10_000
-/** 10,000 pairs: a flood of invented clients pushes out old pairs instead of filling the memory. */
+/** 10,000 pairs of 44 characters: a flood of invented clients pushes out old pairs instead of filling the memory. */
 const pairsMax = 10_000
 /** The contract: 10 failures a minute. */
 const failuresMax = 10
@@ -70,7 +72,8 @@ export function createFailedLogins({ nowMs }: { nowMs: () => number }): FailedLo
   const pairs = new BoundedMap<string, { count: number; endsAtMs: number }>(pairsMax)
   return {
     count(client, address) {
-      const pair = `${address}\n${client}`
+      // Hashed, so that whatever a stranger sends as its name takes the same few bytes.
+      const pair = hash('sha256', `${networkOf(address)}\n${client}`, 'base64')
       const now = nowMs()
       const window = pairs.get(pair)
       if (window === undefined || window.endsAtMs <= now) {

@@ -9,8 +9,15 @@ function normalizeNumber(text: string): string | undefined {
     /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
   if (whole === '') return undefined
   const digits = (whole + fraction).replace(/^0+/, '')
-  const short = digits.replace(/0+$/, '')
+  const short = withoutLastZeros(digits)
   return short === '' ? '0' : `${short}e${Number(power) - fraction.length + digits.length - short.length}`
+}
+
+/** A loop, because the pattern 0+$ begins anew at every zero: half a megabyte of them would take minutes. */
+function withoutLastZeros(digits: string): string {
+  let end = digits.length
+  while (digits[end - 1] === '0') end--
+  return digits.slice(0, end)
 }
 
 const isKept = (source: string): boolean =>

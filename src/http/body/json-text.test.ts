@@ -80,3 +80,9 @@ test('every number that a double can be comes back as it was written', () => {
 test('a long name is cut in the path', () => {
   expect(fieldOf(`{"${'n'.repeat(1_000)}":1e999}`)).toBe(`${'n'.repeat(64)}…`)
 })
+
+test('half a megabyte of zeros within a number, or of digits in a name, is refused at once', () => {
+  expect(fieldOf(`{"a":1${'0'.repeat(500_000)}1}`)).toBe('a')
+  expect(fieldOf(`{"${'9'.repeat(900_000)}":1e999}`)).toBe('…')
+  expect(fieldOf(`{"order ${'4111111111111111 '.repeat(50_000)}":1e999}`)).toBe('order…')
+})

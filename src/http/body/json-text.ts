@@ -56,7 +56,11 @@ function isPoison(key: string, owner: Record<string, unknown>): boolean {
 export function cutName(name: string): string {
   // A name of no letters could not be seen.
   if (name === '') return '""'
-  return name.length > nameMax ? `${scrubCardNumbers(name).slice(0, nameMax).toWellFormed()}…` : name
+  if (name.length <= nameMax) return name
+  // Four times as much as is shown is read, not a megabyte. Digits at that cut may be the beginning of a card number,
+  // and masking what stands before may move them to where they are shown: they go.
+  const start = name.slice(0, nameMax * 4).replace(/[0-9 .+%-]+$/, '')
+  return `${scrubCardNumbers(start).slice(0, nameMax).toWellFormed()}…`
 }
 
 export const joinPath = (parent: string, name: string | number): string => {

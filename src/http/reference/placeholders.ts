@@ -41,6 +41,21 @@ export function fillPlaceholders(value: unknown, fields: Fields): unknown {
 export const examplePath = (endpoint: Pick<Endpoint, 'path'>, example: Example): string =>
   endpoint.path.replace(placeholder, (parameter, name: string) => example.params?.[name] ?? parameter)
 
+/**
+ * The endpoints that one environment serves, with examples that come after nothing else: where the test clock does not
+ * exist, an example that waits for it is shown all the same.
+ */
+export function keepServed<E extends Pick<Endpoint, 'operationId' | 'examples'>>(served: readonly E[]): E[] {
+  const known = new Set(served.map(({ operationId }) => operationId))
+  return served.map(endpoint => ({
+    ...endpoint,
+    examples: endpoint.examples.map(example => ({
+      ...example,
+      after: example.after?.filter(after => known.has(after.split(' ', 1)[0] ?? '')),
+    })),
+  }))
+}
+
 /** An `after` names an operation and means its first example; `createPayment 3` means the third. */
 export function findExample<E extends Pick<Endpoint, 'operationId' | 'examples'>>(
   endpoints: readonly E[],

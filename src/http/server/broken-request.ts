@@ -2,8 +2,10 @@
  * Answers what is not even a readable HTTP request. It happens below the routes, so the bytes are written by hand, and
  * never where they could be taken for the answer to another request or for a part of one.
  */
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { renderRefusal } from '#http/answers/dialects.ts'
+import { Refusal } from '#http/answers/refusal.ts'
 import { readTrace } from '#http/server/trace.ts'
 
 const statuses: Readonly<Record<string, number>> = {
@@ -43,6 +45,27 @@ export function answerBrokenRequest(error: Broken, socket: Socket): void {
   )
   const cut = setTimeout(() => socket.destroy(), lingerMs).unref()
   socket.once('close', () => clearTimeout(cut))
+}
+
+/**
+ * An `Expect` that we cannot meet. Node would answer it with an empty 417; RFC 9110 knows no other expectation than
+ * 100-continue, which Node answers itself.
+ */
+export function answerExpectations(server: Pick<Server, 'on'>): void {
+  server.on('checkExpectation', (request: IncomingMessage, response: Response) => {
+    const { traceId, traceparent } = readTrace(request.headers.traceparent as string | undefined)
+    const refusal = new Refusal('expectation', 'Leave the header Expect out, or send 100-continue.')
+    const { status, body, contentType } = renderRefusal('customer', refusal, { traceId })
+    response.writeHead(status, {
+      'content-type': contentType,
+      'content-length': Buffer.byteLength(body),
+      'x-content-type-options': 'nosniff',
+      traceparent,
+      // The body that follows is not read.
+      connection: 'close',
+    })
+    response.end(request.method === 'HEAD' ? undefined : body)
+  })
 }
 
 /**

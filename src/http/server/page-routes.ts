@@ -19,6 +19,7 @@ export interface PageRequest {
   readonly headers: Readonly<Record<string, string | undefined>>
   /** Where the request came from. */
   readonly address: string
+  readonly verb: string
 }
 
 export interface PageAnswer {
@@ -120,6 +121,7 @@ function readRequest(request: FastifyRequest): PageRequest {
     params: request.params as Record<string, string>,
     form: request.method === 'POST' ? (form instanceof Refusal ? undefined : form) : {},
     headers: request.headers as Record<string, string | undefined>,
-    address: request.ip,
+    address: request.clientAddress,
+    verb: request.method,
   }
 }

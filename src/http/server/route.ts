@@ -92,7 +92,7 @@ export function createAdmission<Services>(prepared: Prepared, rooms: Rooms<Servi
       apiKey: header(request.headers['x-api-key']),
       access: endpoint.access,
       scope: endpoint.scope,
-      address: request.ip,
+      address: request.clientAddress,
       id: (request.params as Record<string, string>).id,
     })
     if (caller instanceof Promise) caller.then(finish).catch(done)
@@ -169,7 +169,8 @@ async function answerRequest<Services>(
     query: request.query,
     key: described,
     traceId: request.trace.traceId,
-    address: request.ip,
+    address: request.clientAddress,
+    intentId: request.caller?.intentId,
     // An open endpoint has no merchant, and its handler does not ask for one.
   } as Call<never, never, never>
   if (described === undefined || merchant === undefined) return endpoint.handle(call, rooms.services as never)
@@ -233,6 +234,14 @@ async function pour(
   }
 }
 
+/** An answer may be read back under its key, so it is changed here and not where it is made. */
+function hideFromDevice(answered: Answer, { hiddenFromDevices }: Endpoint<never>): Answer {
+  if (hiddenFromDevices === undefined) return answered
+  const members = Object.entries(JSON.parse(answered.json) as object)
+  const shown = members.filter(([name]) => !hiddenFromDevices.includes(name))
+  return { ...answered, json: JSON.stringify(Object.fromEntries(shown)) }
+}
+
 export function createHandler<Services>(prepared: Prepared, rooms: Rooms<Services>) {
   const { dialect } = prepared.endpoint
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -244,6 +253,7 @@ export function createHandler<Services>(prepared: Prepared, rooms: Rooms<Service
     }
     if (outcome instanceof Refusal) return sendRefusal(reply, { dialect, refusal: outcome }, rooms.sender)
     if (outcome.rest) return pour(reply, outcome, rooms)
+    if (request.caller?.intentId !== undefined) outcome = hideFromDevice(outcome, prepared.endpoint)
     const isProblem = outcome.status >= 400 && problemDialects.includes(dialect)
     return sendAnswer(reply, isProblem ? asProblem(outcome) : outcome, rooms.sender)
   }

@@ -15,6 +15,8 @@ declare module 'fastify' {
     /** Milliseconds of the process clock. */
     arrivedAt: number
     trace: Trace
+    /** The client's, as far as the trusted proxies can be believed. */
+    clientAddress: string
     caller: Caller | undefined
     quota: Quota | undefined
   }

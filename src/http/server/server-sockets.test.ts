@@ -1,8 +1,10 @@
 /** What only a real connection shows: broken requests below the routes, and how a server that stops lets go. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { expect, test } from 'vitest'
 import { type Answer, answer } from '#http/endpoint.ts'
+import { makeCertificate } from '#test/support/certificate.ts'
 import { createToy, settle, shop, type Toy } from '#test/support/toy-http.ts'
 
 const listen = async (own: Toy): Promise<number> => {
@@ -104,4 +106,105 @@ test('drain: whoever is not done at the deadline is cut off', async () => {
   await own.clock.advance(10_000)
   expect(await first.heard()).toBe('')
   await drained
+})
+
+test('417 an Expect that is not 100-continue, in our own form', async () => {
+  const own = await createToy()
+  const port = await listen(own)
+  const asked = await talk(port, `${ask('/api/v2/toys/1')}expect: tea\r\n\r\n`)
+  expect(await asked.heard()).toMatch(
+    /^HTTP\/1\.1 417 .*application\/problem\+json.*"status":417.*"traceId"/s,
+  )
+  await own.app.close()
+})
+
+const dropped = async (own: Toy): Promise<string> =>
+  (await own.metrics.registry.metrics())
+    .split('\n')
+    .filter(line => line.startsWith('tollgate_connections_dropped'))
+    .join()
+
+test('one address holds so many connections and no more', async () => {
+  const own = await createToy({ limits: { openPerAddress: 3 } })
+  const port = await listen(own)
+  const sockets = Array.from({ length: 5 }, () => connect(port, '127.0.0.1'))
+  await Promise.all(sockets.map(socket => once(socket, 'connect')))
+  // Waiting for those that are cut, whichever they are.
+  await expect.poll(() => sockets.filter(socket => socket.closed || socket.readableEnded).length).toBe(2)
+  expect(await dropped(own)).toContain('{reason="address_open"} 2')
+  const other = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+  other.write(`${ask('/api/v2/toys/1')}connection: close\r\n\r\n`)
+  const [answered] = (await once(other, 'data')) as [Buffer]
+  expect(answered.toString()).toMatch(/^HTTP\/1\.1 200 /)
+  for (const socket of sockets) socket.destroy()
+  await own.app.close()
+})
+
+test('of too many idle connections the oldest go, and after a while all of them', async () => {
+  const own = await createToy({ limits: { idlePerAddress: 2 } })
+  const port = await listen(own)
+  const open: Socket[] = []
+  for (let count = 0; count < 4; count++) {
+    const connected = once(own.app.server, 'connection')
+    open.push(connect(port, '127.0.0.1').on('error', () => {}))
+    await connected
+  }
+  const left = () => open.map(socket => !(socket.closed || socket.readableEnded))
+  for (const socket of open) socket.resume()
+  await own.clock.advance(500)
+  expect(left()).toEqual([true, true, true, true])
+  await own.clock.advance(500)
+  await expect.poll(left).toEqual([false, false, true, true])
+  await own.clock.advance(10_500)
+  await expect.poll(left).toEqual([false, false, false, false])
+  expect(await dropped(own)).toMatch(/address_idle"} 2.*idle_time"} 2/)
+  expect(own.clock.waiting).toBe(0)
+  await own.app.close()
+})
+
+test('a connection with a request is not idle, and one of a trusted proxy counts for nobody', async () => {
+  for (const trustedProxies of [undefined, ['127.0.0.0/8']]) {
+    const own = await createToy({
+      limits: { idlePerAddress: 0, openPerAddress: trustedProxies ? 0 : 1 },
+      trustedProxies,
+    })
+    const port = await listen(own)
+    let finish: (value: Answer) => void = () => {}
+    own.handle = () =>
+      new Promise(resolve => {
+        finish = resolve
+      })
+    const first = await talk(port, `${ask('/api/v2/toys/1')}connection: close\r\n\r\n`)
+    await expect.poll(() => own.credentials.finds).toBe(1)
+    await settle()
+    await own.clock.advance(20_000)
+    finish(answer(200, { done: true }))
+    expect(await first.heard()).toMatch(/^HTTP\/1\.1 200 /)
+    await own.app.close()
+  }
+})
+
+test('TLS 1.2 without CBC, TLS 1.3 as it is', async () => {
+  const own = await createToy({ tls: makeCertificate() })
+  const port = await listen(own)
+  const shake = async (options: object): Promise<string> => {
+    const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options })
+    try {
+      await once(socket, 'secureConnect')
+      return `${socket.getProtocol()} ${socket.getCipher().name}`
+    } catch (error) {
+      return (error as { code: string }).code
+    } finally {
+      socket.destroy()
+    }
+  }
+  const old = { maxVersion: 'TLSv1.2' }
+  expect(await shake({ ...old, ciphers: 'ECDHE-ECDSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA384' })).toMatch(
+    /HANDSHAKE_FAILURE|ECONNRESET/,
+  )
+  expect(await shake({ ...old, ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' })).toBe(
+    'TLSv1.2 ECDHE-ECDSA-AES128-GCM-SHA256',
+  )
+  expect(await shake({})).toMatch(/^TLSv1\.3 /)
+  await own.app.close()
 })

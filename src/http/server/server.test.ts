@@ -203,11 +203,11 @@ describe('headers', () => {
   })
 
   test('strict transport behind a proxy that ends TLS, whose word about the address is taken', async () => {
-    const proxied = await createToy({ trustProxy: true })
+    const proxied = await createToy({ trustedProxies: 1 })
     proxied.handle = async ({ address }) => answer(200, { address })
     const response = await proxied.app.inject({
       url: '/api/v2/toys/1',
-      headers: { ...shop, 'x-forwarded-for': '9.9.9.9' },
+      headers: { ...shop, 'x-forwarded-for': '6.6.6.6, 9.9.9.9' },
     })
     expect(response.headers['strict-transport-security']).toBe('max-age=31536000')
     expect(response.json()).toEqual({ address: '9.9.9.9' })

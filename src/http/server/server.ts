@@ -19,7 +19,13 @@ import { createIdempotency } from '#http/body/idempotency.ts'
 import type { Formats } from '#http/body/schema-words.ts'
 import { createValidation } from '#http/body/validation.ts'
 import type { Endpoint } from '#http/endpoint.ts'
-import { answerBrokenRequest } from '#http/server/broken-request.ts'
+import { answerBrokenRequest, answerExpectations } from '#http/server/broken-request.ts'
+import {
+  type ClientAddresses,
+  createClientAddresses,
+  type TrustedProxies,
+} from '#http/server/client-address.ts'
+import { limitConnections } from '#http/server/connection-limits.ts'
 import { createDrain } from '#http/server/drain.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
@@ -40,6 +46,9 @@ export interface HttpLimits {
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
+  readonly proxyKeepAliveTimeoutMs: number
+  readonly openPerAddress: number
+  readonly idlePerAddress: number
 }
 
 export const defaultLimits: HttpLimits = {
@@ -53,8 +62,13 @@ export const defaultLimits: HttpLimits = {
   headersTimeoutMs: 10_000,
   /** 30 s for all of a request: 1 MiB over a slow line (35 kB/s) still arrives. */
   requestTimeoutMs: 30_000,
+  /** 10 s: the contract ends idle connections within 12 s. */
+  keepAliveTimeoutMs: 10_000,
   /** 75 s: longer than the 60 s after which common balancers give up an idle connection, so that they close first. */
-  keepAliveTimeoutMs: 75_000,
+  proxyKeepAliveTimeoutMs: 75_000,
+  /** The contract, for each address that is not a trusted proxy. */
+  openPerAddress: 1_000,
+  idlePerAddress: 100,
 }
 
 export interface HttpServerOptions<Services> {
@@ -85,8 +99,8 @@ export interface HttpServerOptions<Services> {
   /** For machines that sign what they send. */
   readonly rawRoutes?: readonly RawRoute[]
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer }
-  /** Says that a proxy ends TLS and which addresses it has; then its word about the caller's address is taken. */
-  readonly trustProxy?: boolean | string | string[]
+  /** Proxies in front that end TLS, and whose word about the caller's address is taken. */
+  readonly trustedProxies?: TrustedProxies | undefined
   readonly nowMs: () => number
   readonly timers?: Timers
 }
@@ -103,10 +117,30 @@ export type HttpServer = FastifyInstance & {
 /** 1 KiB: a transId of 64 characters, every one of them four percent-encoded bytes, is 768 characters long. */
 const pathParameterMax = 1_024
 
+/** 1 s between two looks for connections that are over their time; Node's own 30 s would let them live four times as long. */
+const checkingMs = 1_000
+
+/** TLS 1.3, and of TLS 1.2 only suites with forward secrecy that encrypt and authenticate in one: no CBC. */
+const tlsSettings = {
+  minVersion: 'TLSv1.2',
+  honorCipherOrder: true,
+  ciphers: [
+    'TLS_AES_128_GCM_SHA256',
+    'TLS_AES_256_GCM_SHA384',
+    'TLS_CHACHA20_POLY1305_SHA256',
+    'ECDHE-ECDSA-AES128-GCM-SHA256',
+    'ECDHE-RSA-AES128-GCM-SHA256',
+    'ECDHE-ECDSA-AES256-GCM-SHA384',
+    'ECDHE-RSA-AES256-GCM-SHA384',
+    'ECDHE-ECDSA-CHACHA20-POLY1305',
+    'ECDHE-RSA-CHACHA20-POLY1305',
+  ].join(':'),
+} as const
+
 type FrameworkErrors = NonNullable<FastifyServerOptions['frameworkErrors']>
 
 function createFastify<Services>(
-  { tls, trustProxy, ...options }: HttpServerOptions<Services>,
+  { tls, trustedProxies, ...options }: HttpServerOptions<Services>,
   frameworkErrors: FrameworkErrors,
 ): FastifyInstance {
   const limits = { ...defaultLimits, ...options.limits }
@@ -114,32 +148,29 @@ function createFastify<Services>(
     logger: false,
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    keepAliveTimeout:
+      trustedProxies === undefined ? limits.keepAliveTimeoutMs : limits.proxyKeepAliveTimeoutMs,
     // A request that comes while we close is refused by the route, in its dialect.
     return503OnClosing: false,
     forceCloseConnections: 'idle' as const,
-    trustProxy: trustProxy ?? false,
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors,
     routerOptions: { maxParamLength: pathParameterMax },
   }
+  const http = { maxHeaderSize: limits.headerBytes, connectionsCheckingInterval: checkingMs }
+  const handshakeTimeout = limits.headersTimeoutMs
   const app = tls
-    ? Fastify({ ...common, https: { ...tls, minVersion: 'TLSv1.2', maxHeaderSize: limits.headerBytes } })
-    : Fastify({ ...common, http: { maxHeaderSize: limits.headerBytes } })
+    ? Fastify({ ...common, https: { ...tls, ...tlsSettings, ...http, handshakeTimeout } })
+    : Fastify({ ...common, http })
   app.server.headersTimeout = limits.headersTimeoutMs
   app.server.maxConnections = limits.connections
   return app as unknown as FastifyInstance
 }
 
-const mebibyte = 1_048_576
-
 /** Fastify's own complaints about a request, as refusals. */
-const frameworkRefusals: Readonly<Record<string, (request: FastifyRequest) => Refusal>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ({ routeOptions }) =>
-    new Refusal(
-      'tooLarge',
-      `The body may have ${(routeOptions.bodyLimit ?? mebibyte) / mebibyte} MiB at most.`,
-    ),
+const frameworkRefusals: Readonly<Record<string, (bodyBytesMax: number) => Refusal>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: bodyBytesMax =>
+    new Refusal('tooLarge', `The body may have ${nameBytes(bodyBytesMax)} at most.`),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => refuseMedia(),
   FST_ERR_CTP_INVALID_TYPE: () => refuseMedia(),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
@@ -149,16 +180,22 @@ const frameworkRefusals: Readonly<Record<string, (request: FastifyRequest) => Re
   FST_ERR_MAX_PARAM_LENGTH: () => refuseField('path', 'A part of the path is too long.'),
 }
 
+const nameBytes = (bytes: number): string =>
+  bytes % 1_048_576 === 0 ? `${bytes / 1_048_576} MiB` : `${bytes / 1_024} KiB`
+
 const refuseMedia = (): Refusal =>
   new Refusal(
     'unsupportedMedia',
     'Send the body with the Content-Type that this endpoint takes, unencoded UTF-8.',
   )
 
-const setUp = (request: FastifyRequest): void => {
-  request.arrivedAt = performance.now()
-  request.trace = readTrace(request.headers.traceparent as string | undefined)
-}
+const createSetUp =
+  (addresses: ClientAddresses) =>
+  (request: FastifyRequest): void => {
+    request.arrivedAt = performance.now()
+    request.trace = readTrace(request.headers.traceparent as string | undefined)
+    request.clientAddress = addresses.find(request.socket.remoteAddress, request.headers['x-forwarded-for'])
+  }
 
 function refuseFrameworkError(
   error: unknown,
@@ -167,7 +204,7 @@ function refuseFrameworkError(
 ): Refusal {
   const { code, statusCode } = error as Partial<FastifyError>
   const known = code === undefined ? undefined : frameworkRefusals[code]
-  if (known) return known(request)
+  if (known) return known(request.routeOptions.bodyLimit ?? defaultLimits.bodyBytes)
   // The connection broke while the body was read; nobody hears this answer, and it is no fault of ours.
   if (statusCode === 400) return refuseField('body', 'The body did not arrive completely.')
   return toRefusal(error, request, faults)
@@ -200,9 +237,9 @@ function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metrics): v
       route: request.is404 ? 'none' : config.url,
       status: reply.statusCode,
       durationMs: Math.round(durationMs * 1000) / 1000,
+      address: request.clientAddress,
       merchantId: request.caller?.merchant.merchantId,
       claimedMerchantId: reply.statusCode === 401 ? claimOf(request) : undefined,
-      address: request.ip,
       operationId,
     }
     // Probes come every second and say nothing as long as they are answered.
@@ -231,15 +268,30 @@ function addEndpoints<Services>(
         const prepared = prepareEndpoint(endpoint, rooms.validation)
         scope.route({
           method: endpoint.verb,
+          ...(endpoint.bodyBytesMax === undefined ? {} : { bodyLimit: endpoint.bodyBytesMax }),
           url: options.basePath + endpoint.path.replace(/\{(\w+)\}/g, ':$1'),
           config: { prepared },
-          ...(endpoint.bodyBytesMax === undefined ? {} : { bodyLimit: endpoint.bodyBytesMax }),
           onRequest: createAdmission(prepared, rooms),
           handler: createHandler(prepared, rooms),
         })
       }
     })
   }
+}
+
+function guardConnections<Services>(
+  { server }: FastifyInstance,
+  { limits, metrics, timers = systemTimers }: HttpServerOptions<Services>,
+  addresses: ClientAddresses,
+): void {
+  const { openPerAddress, idlePerAddress, keepAliveTimeoutMs } = { ...defaultLimits, ...limits }
+  limitConnections({
+    server,
+    addresses,
+    timers,
+    limits: { openPerAddress, idlePerAddress, idleMs: keepAliveTimeoutMs },
+    onDrop: reason => metrics.countDroppedConnection(reason),
+  })
 }
 
 interface EndpointOptions<Services> {
@@ -272,7 +324,9 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   const { pageRoutes = [], rawRoutes = [] } = options
   let leaving = false
   let draining = false
-  const secure = options.tls !== undefined || Boolean(options.trustProxy)
+  const secure = options.tls !== undefined || options.trustedProxies !== undefined
+  const addresses = createClientAddresses(options.trustedProxies)
+  const setUp = createSetUp(addresses)
   const sender = createSender({ secure, isLeaving: () => leaving, isDraining: () => draining })
   const app = createFastify(options, (error, request, reply) => {
     setUp(request)
@@ -284,7 +338,8 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   })
   const rooms = createRooms(options, sender)
 
-  for (const name of ['trace', 'caller', 'quota', 'arrivedAt']) app.decorateRequest(name, undefined)
+  for (const name of ['trace', 'caller', 'quota', 'arrivedAt', 'clientAddress'])
+    app.decorateRequest(name, undefined)
   const originPaths = addOriginRoutes(app, {
     ...{ logger, readiness, pages, sender },
     metricsType: metrics.registry.contentType,
@@ -307,6 +362,8 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
     return sendRefusal(reply, { dialect, refusal }, sender)
   })
   addAccessLog(app, logger, metrics)
+  guardConnections(app, options, addresses)
+  answerExpectations(app.server)
   addEndpoints(app, rooms, { endpoints, basePath })
   addRawRoutes(app, rawRoutes, rooms)
   addPageRoutes(app, pageRoutes, { sender, logger })

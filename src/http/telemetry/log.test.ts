@@ -52,6 +52,14 @@ test('an error is told by name, message, code, stack and causes', () => {
   })
 })
 
+test("a line's own code is kept beside that of the error", () => {
+  const err = Object.assign(new Error('invalid input'), { code: '22009' })
+  expect(keepAllowedFields({ code: 'SETTLE_FAILED', err })).toMatchObject({
+    code: 'SETTLE_FAILED',
+    errCode: '22009',
+  })
+})
+
 test('a line is JSON with the level as a word and the time as text', () => {
   const line = JSON.parse(collect(logger => logger.warn({ traceId: 'a'.repeat(32) }, 'hello'))) as Record<
     string,

@@ -29,6 +29,7 @@ const allowedFields: ReadonlySet<string> = new Set([
   'delayMs',
   'port',
   'address',
+  'claimedMerchantId',
   'signal',
   'version',
   'reason',
@@ -72,7 +73,11 @@ export function keepAllowedFields(given: Readonly<Record<string, unknown>>): Rec
       kept[field] = typeof value === 'string' ? cutText(value) : value
   }
   const error = given.err ?? given.error
-  return error instanceof Error ? { ...kept, ...describeError(error) } : kept
+  if (!(error instanceof Error)) return kept
+  const { code, ...described } = describeError(error)
+  if (code === undefined) return { ...kept, ...described }
+  // The line's own code names the alarm; that of the error beneath it must not take its place.
+  return { ...kept, ...described, ...(kept.code === undefined ? { code } : { errCode: code }) }
 }
 
 export const scrubLines = (out: DestinationStream): DestinationStream => ({

@@ -1,5 +1,6 @@
 /** What the gateway counts, in one place and in Prometheus form. Labels come from closed lists, never from callers. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
+import type { DropReason } from '#http/server/connection-limits.ts'
 import { RequestTally } from '#http/server/request-tally.ts'
 
 export interface Metrics {
@@ -9,6 +10,8 @@ export interface Metrics {
   countOutcome(operation: string, outcome: string): void
   observeBatch(changes: number): void
   setWebhookLag(seconds: number): void
+  /** A connection that was ended because one address, or the whole server, had too many, or because it was idle too long. */
+  countDroppedConnection(reason: DropReason): void
   /** One delivery of a provider: accepted, repeated, forged … */
   countNotice(verdict: string): void
   /** One fact of a notice: applied, unmatched, failed … */
@@ -42,6 +45,12 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     help: 'Age of the oldest event that waits for its first delivery.',
     registers,
   })
+  const dropped = new Counter({
+    name: 'tollgate_connections_dropped_total',
+    help: 'Connections that were ended by a limit, by reason.',
+    labelNames: ['reason'],
+    registers,
+  })
   const notices = new Counter({
     name: 'tollgate_notices_total',
     help: 'Notices that providers delivered, by what became of them.',
@@ -62,6 +71,7 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
   })
   return {
     registry: options.registry,
+    countDroppedConnection: reason => dropped.inc({ reason }),
     countRequest: (operationId, status, seconds) => requests.count(operationId, status, seconds),
     countOutcome: (operation, outcome) => outcomes.inc({ operation, outcome }),
     observeBatch: changes => batches.observe(changes),

@@ -236,6 +236,17 @@ export const directMembers: Readonly<
   directDebit: { needed: ['account'], pageOnly: [] },
 }
 
+/**
+ * What a customer knows and may therefore say on a device of theirs. Everything else about a payment is the merchant's to
+ * decide: whether 3-D Secure is skipped, what a card is authorised for, which mandate allows a debit.
+ */
+export const deviceMembers: Readonly<Record<string, readonly string[]>> = {
+  card: ['number', 'expiryDate', 'cardholderName', 'securityCode', 'brand'],
+  directDebit: ['account'],
+  providerM: ['merchantIdentifierOfPublicKey', 'token'],
+  providerT: ['transferType'],
+}
+
 /** Members that are no part of a record: card and account data, and what has a place of its own. */
 const unkeptMembers: Readonly<Record<string, readonly string[]>> = {
   card: ['number', 'expiryDate', 'cardholderName', 'brand', 'securityCode', 'dcc'],

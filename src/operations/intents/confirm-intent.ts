@@ -20,6 +20,8 @@ export interface IntentConfirmation {
   readonly intentId: IntentId
   /** The payment that the intent and the request make together. Throws where they do not fit. */
   readonly compose: (intent: Intent) => Pick<CreatePayment, 'command' | 'card' | 'account' | 'wallet'>
+  /** Throws where the card or account may not be used for this intent; asked once it is open. */
+  readonly checkInstrument?: ((intent: Intent) => Promise<void>) | undefined
   readonly key?: OperationKey
 }
 
@@ -47,6 +49,7 @@ export async function confirmIntent(
       if (await openAgain(intent, { merchant, next: payment.command }, engine)) continue
       return refuse(decision.refusal, intent, request, engine)
     }
+    await request.checkInstrument?.(intent)
     // Nobody has claimed the intent meanwhile, so the transId is held by a payment that has nothing to do with it.
     if (met && met.payId === payId) return refuse('TRANS_ID_TAKEN', intent, request, engine)
     try {

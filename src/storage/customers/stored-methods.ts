@@ -1,4 +1,4 @@
-/** What others need of stored methods, cards only: those a known customer may choose from, and a card that got a new number. */
+/** What others need of stored methods: those a known customer may choose from, and a card that got a new number. */
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import { isStoredCard, type StoredCard } from '#lifecycle/customer.ts'
 import type { CustomerReader } from '#storage/customers/customers.ts'
@@ -28,6 +28,12 @@ export interface StoredMethods {
   ): Promise<StoredCard | undefined>
   /** The cards of whoever the merchant knows by this id; empty for nobody. */
   listRemembered(merchantId: MerchantId, merchantCustomerId: string): Promise<readonly StoredCard[]>
+  /** Whether one of that customer's cards or accounts has this pseudo number. */
+  holdsPseudoNumber(
+    merchantId: MerchantId,
+    merchantCustomerId: string,
+    pseudoNumber: string,
+  ): Promise<boolean>
   /** Puts another card in the place of one, for every customer of the merchant who keeps it. Returns for how many. */
   replaceCard(replacement: CardReplacement): Promise<number>
 }
@@ -46,6 +52,15 @@ export function createStoredMethods(
       const { customerId } = await customers.byMerchantCustomerId(merchantId, merchantCustomerId)
       const kept = (customerId && (await customers.listMethods(merchantId, customerId))) ?? []
       return kept.filter(isStoredCard)
+    },
+
+    async holdsPseudoNumber(merchantId, merchantCustomerId, pseudoNumber) {
+      const { customerId } = await customers.byMerchantCustomerId(merchantId, merchantCustomerId)
+      const kept = (customerId && (await customers.listMethods(merchantId, customerId))) ?? []
+      return kept.some(
+        method =>
+          (isStoredCard(method) ? method.pseudoCardNumber : method.pseudoBankAccountNumber) === pseudoNumber,
+      )
     },
 
     async replaceCard({ merchantId, cardId, next, now }) {

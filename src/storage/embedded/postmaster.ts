@@ -45,9 +45,11 @@ const logBytesMax = 10 * 1024 * 1024
 
 /**
  * The watcher reads a pipe whose other end only we hold. When we end, in whatever way, the pipe ends, and it
- * asks for a fast shutdown. The shell itself waits for the server and passes its exit code on.
+ * asks for a fast shutdown. The shell itself waits for the server and passes its exit code on. No core dump: it would hold what the
+ * buffers hold.
  */
 const supervisorScript = `
+ulimit -c 0
 "$@" 3<&- </dev/null &
 server=$!
 { read -r word; kill -INT "$server"; } <&3 3<&- >/dev/null 2>&1 &

@@ -10,6 +10,8 @@ export interface IntentReader {
   find(merchantId: MerchantId, intentId: IntentId): Promise<Intent | undefined>
   /** Any text is asked about: what does not look like an id of ours is none. */
   exists(merchantId: MerchantId, text: string): Promise<boolean>
+  /** One more try that counts as declined although no provider was asked. */
+  countDecline(merchantId: MerchantId, intentId: IntentId): Promise<void>
 }
 
 interface IntentRow {
@@ -19,14 +21,15 @@ interface IntentRow {
   readonly pay_id: PayId | null
   readonly status: PaymentStatus | null
   readonly declines: number
+  readonly refused_tries: number
   readonly failures: readonly string[]
 }
 
-export function createIntentReader({ readers }: Database): IntentReader {
+export function createIntentReader({ readers, writers }: Database): IntentReader {
   async function find(merchantId: MerchantId, intentId: IntentId): Promise<Intent | undefined> {
     const { rows } = await readers.query<IntentRow>({
       name: 'intent_by_id',
-      text: `SELECT i.request, i.expires_at, i.created_at, i.declines, p.pay_id, p.status,
+      text: `SELECT i.request, i.expires_at, i.created_at, i.declines, i.refused_tries, p.pay_id, p.status,
                ARRAY(SELECT o.response_code FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
                  AND o.type IN ('AUTHORIZATION', 'CONFIRM') AND o.state = 'FAILED') AS failures
              FROM payment_intent i
@@ -38,6 +41,13 @@ export function createIntentReader({ readers }: Database): IntentReader {
   }
   return {
     find,
+    async countDecline(merchantId, intentId) {
+      await writers.query(
+        `UPDATE payment_intent SET refused_tries = refused_tries + 1
+         WHERE merchant_id = $1 AND intent_id = $2 AND refused_tries < 10`,
+        [merchantId, intentId],
+      )
+    },
     async exists(merchantId, text) {
       const intentId = parseIntentId(text)
       return intentId !== undefined && (await find(merchantId, intentId)) !== undefined
@@ -49,6 +59,7 @@ const toIntent = (row: IntentRow): Omit<Intent, 'merchantId' | 'intentId'> => ({
   request: row.request,
   expiresAt: row.expires_at,
   createdAt: row.created_at,
+  refusedTries: row.refused_tries,
   declines: row.declines + row.failures.filter(isDecline).length,
   payment: row.pay_id && row.status ? { payId: row.pay_id, status: row.status } : undefined,
 })

@@ -36,6 +36,11 @@ test.each([
   expect((await shop.call(verb, path, body)).status).toBe(404)
 })
 
+test.each(['/docs', '/openapi.json', '/docs/reference.js'])('200 %s', async path => {
+  const asked = async () => (await fetch(`${gateway.url}${path}`)).status
+  expect([await asked(), await asked()]).toEqual([200, 200])
+})
+
 test.each(servedTypes)('20200012 %s has no connector', async type => {
   expect(await shop.create(type)).toMatchObject(refused('20200012'))
 })
@@ -91,9 +96,16 @@ describe('an address for results that is not https', () => {
     })
   })
 
-  test('201 where the customer goes back to is the shop’s own affair', async () => {
-    const { webhook: _, ...back } = urls
-    expect((await shop.call('POST', '/payment-intents', { ...order, urls: back })).status).toBe(201)
+  test.each(['return', 'cancel'] as const)('400 nor is the customer sent there: urls.%s', async name => {
+    const secure = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
+    const changed = { ...order, urls: { ...secure, [name]: urls[name] } }
+    for (const path of ['/payments/sessions', '/payments/links', '/payment-intents']) {
+      expect(await shop.call('POST', path, changed)).toMatchObject({
+        status: 400,
+        body: { field: `urls.${name}`, error: expect.stringContaining('https') },
+      })
+    }
+    expect((await shop.call('POST', '/payment-intents', { ...order, urls: secure })).status).toBe(201)
   })
 })
 

@@ -198,7 +198,6 @@ describe('confirming', () => {
       refNr: 'r-1',
       status: direct.body.status,
       responseCode: direct.body.responseCode,
-      metadata: { basket: 'b' },
       paymentIntentId: id,
     })
     expect(await shop.read(body.payId)).toMatchObject({

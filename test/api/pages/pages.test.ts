@@ -262,6 +262,28 @@ describe('forms', () => {
     expect((await post(step, { action: 'approve' }, { 'sec-fetch-site': 'same-origin' })).status).toBe(303)
   })
 
+  test.each([
+    ['of another site, without a body', { 'sec-fetch-site': 'cross-site' }],
+    ['of another origin, from a browser that knows no more', { origin: 'https://evil.example' }],
+  ])('403 a cancellation %s', async (_, headers) => {
+    const { payId, href } = await shop.session()
+    const answer = await fetch(`${href}/cancel`, { method: 'POST', headers, redirect: 'manual' })
+    expect(answer.status).toBe(403)
+    expect(await shop.tries(payId)).toEqual(untouched)
+  })
+
+  test('404 thirty days after the payment has ended, and not before', async () => {
+    const { href } = await shop.session()
+    const open = await shop.session({ expirationTime: new Date(Date.now() + 60 * 86_400_000).toISOString() })
+    expect((await post(`${href}/cancel`, {})).status).toBe(303)
+    await shop.advance('P29D')
+    expect((await get(href)).status).toBe(410)
+    await shop.advance('P2D')
+    const gone = [href, `${href}/result`, `${href}/cancel`].map(async address => (await get(address)).status)
+    expect(await Promise.all(gone)).toEqual([404, 404, 404])
+    expect((await get(open.href)).status).toBe(200)
+  })
+
   test('403 what is no form has no effect', async () => {
     const { payId, href } = await shop.session()
     const { attempt } = await get(href)

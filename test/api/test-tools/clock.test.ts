@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
+import { beginPlan } from '#test/support/plans.ts'
 import { done, openShop, refused, type Shop } from '#test/support/shop.ts'
 
 // Real time here: keys are forgotten by the clock of the database, which no test can stop.
@@ -83,6 +84,7 @@ describe('the clock', () => {
     ['advance', { advance: '1 hour' }],
     ['advance', { advance: '-PT1H' }],
     ['advance', { advance: 'P200Y' }],
+    ['now', { now: '2200-01-01T00:00:00Z' }],
     ['body', {}],
     ['body', { advance: 'PT1H', now: '2040-01-01T00:00:00Z' }],
     ['speed', { speed: 2 }],
@@ -90,6 +92,26 @@ describe('the clock', () => {
     const before = await readNow()
     expect(await move(body)).toMatchObject({ status: 400, body: { field, error: expect.any(String) } })
     expect((await readNow()) - before).toBeLessThan(minuteMs)
+  })
+
+  test('400 beyond 2199, however often it is moved; at the end of its time payments are made as ever', async () => {
+    expect((await move({ advance: 'P90Y' })).status).toBe(200)
+    expect(await move({ advance: 'P90Y' })).toMatchObject({ status: 400, body: { field: 'advance' } })
+    expect((await move({ now: '2199-12-31T23:59:00Z' })).status).toBe(200)
+    expect(await shop.create('CARD', { card: { expiryDate: '219912' } })).toMatchObject(done('OK'))
+    const urls = { return: 'https://shop.example/a', cancel: 'https://shop.example/b' }
+    const order = { transId: 'late', amount: { value: 1, currency: 'EUR' } }
+    expect((await shop.call('POST', '/payments/sessions', { ...order, urls })).status).toBe(200)
+  })
+
+  test('400 when a plan would be charged more than 5,000 times in one call', async () => {
+    const recurring = { frequency: 'DAILY', useCase: 'FIXED', autoCharge: true }
+    expect((await beginPlan(shop, { recurring })).status).toBe(200)
+    expect(await move({ advance: 'P100Y' })).toMatchObject({
+      status: 400,
+      body: { field: 'advance', error: expect.stringMatching(/about 36\d{3} charges.*smaller steps/) },
+    })
+    expect((await move({ advance: 'P3D' })).status).toBe(200)
   })
 
   test('401 without credentials', async () => {

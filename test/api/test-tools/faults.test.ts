@@ -256,3 +256,14 @@ describe('an AUTOMATIC payment', () => {
     )
   })
 })
+
+test('400 the hundred-and-first rule; the others stay', async () => {
+  const add = () => shop.call('POST', '/test/faults', { operation: '*', fault: 'decline', times: 1 })
+  for (let count = 0; count < 100; count++) expect((await add()).status).toBe(200)
+  expect(await add()).toMatchObject({
+    status: 400,
+    body: { field: 'body', error: expect.stringContaining('100') },
+  })
+  expect((await shop.call('GET', '/test/faults')).body.faults).toHaveLength(100)
+  expect((await shop.call('DELETE', '/test/faults')).body.faults).toEqual([])
+})

@@ -1,0 +1,31 @@
+/** Whether others on this machine may read or change the files that hold our keys. */
+import { statSync } from 'node:fs'
+
+interface Reader {
+  text(name: string): string | undefined
+  fault(sentence: string): void
+}
+
+export type ReadMode = (path: string) => number | undefined
+
+/** Undefined where there is no such file, or no such thing as a mode. */
+export const readFileMode: ReadMode = path =>
+  process.platform === 'win32' ? undefined : statSync(path, { throwIfNoEntry: false })?.mode
+
+/**
+ * In live nobody but its owner and its group may read or write the master key's file. A certificate's key is often readable
+ * by all where its tools put it: that brings a warning, and only one that all may change is refused.
+ */
+export function judgeKeyFiles({ text, fault }: Reader, readMode: ReadMode): readonly string[] {
+  const judge = (name: string, forbidden: number): string | undefined => {
+    const path = text(name)
+    const mode = (path && readMode(path)) || 0
+    return (mode & forbidden) === 0
+      ? undefined
+      : `${name} names the file "${path}", which every user may read or write: "chmod o-rwx ${path}" first`
+  }
+  const refused = [judge('TOLLGATE_MASTER_KEY_FILE', 0o006), judge('TOLLGATE_TLS_KEY', 0o002)]
+  for (const sentence of refused) if (sentence !== undefined) fault(sentence)
+  const warning = judge('TOLLGATE_TLS_KEY', 0o004)
+  return warning === undefined ? [] : [warning]
+}

@@ -1,0 +1,89 @@
+/**
+ * Who is at the other end: the address of the connection, or what trusted proxies in front say about it. Entries of
+ * `X-Forwarded-For` are believed from the right, because a proxy appends what it saw and the rest is the client's own text.
+ */
+import { BlockList, isIP } from 'node:net'
+
+/** How many proxies stand in front of us, or the addresses and networks (CIDR) that they have. */
+export type TrustedProxies = number | readonly string[]
+
+export interface ClientAddresses {
+  /** The client's address; `peer` is that of the connection, `forwarded` the header as it came. */
+  find(peer: string | undefined, forwarded: string | string[] | undefined): string
+  /** Whether the other end of a connection is a proxy of ours. */
+  isProxy(peer: string | undefined): boolean
+}
+
+/** 20: no chain of proxies is longer, and a longer header is not read to its end. */
+const hopsMax = 20
+
+const unknownAddress = '0.0.0.0'
+
+/** `::ffff:192.0.2.1` is 192.0.2.1, with whom it must share every limit. */
+export function plainAddress(text: string): string | undefined {
+  const bare = text.startsWith('::ffff:') && isIP(text.slice(7)) === 4 ? text.slice(7) : text
+  const zone = bare.indexOf('%')
+  const address = zone === -1 ? bare : bare.slice(0, zone)
+  return isIP(address) === 0 ? undefined : address.toLowerCase()
+}
+
+/** Some proxies write the port as well: 192.0.2.1:4711 or [2001:db8::1]:4711. */
+function readEntry(entry: string): string | undefined {
+  // 60: more than the longest address in brackets with its port. What is longer is none.
+  if (entry.length > 60) return undefined
+  const [, bracketed, dotted] = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?$/.exec(entry) ?? []
+  return plainAddress(bracketed ?? dotted ?? entry)
+}
+
+function createTrust(proxies: TrustedProxies): (address: string, hop: number) => boolean {
+  if (typeof proxies === 'number') return (_, hop) => hop < proxies
+  const list = new BlockList()
+  for (const proxy of proxies) {
+    const [network = '', bits] = proxy.split('/')
+    const family = isIP(network) === 6 ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(network, family)
+    else list.addSubnet(network, Number(bits), family)
+  }
+  return address => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+}
+
+export function createClientAddresses(proxies: TrustedProxies = 0): ClientAddresses {
+  const isTrusted = createTrust(proxies)
+  const trustsNobody = typeof proxies === 'number' ? proxies === 0 : proxies.length === 0
+  const plain = (peer: string | undefined): string => (peer && plainAddress(peer)) || unknownAddress
+  return {
+    isProxy: peer => !trustsNobody && isTrusted(plain(peer), 0),
+    find(peer, forwarded) {
+      let address = plain(peer)
+      if (trustsNobody || forwarded === undefined) return address
+      const header = typeof forwarded === 'string' ? forwarded : forwarded.join(',')
+      let end = header.length
+      for (let hop = 0; hop < hopsMax && end >= 0 && isTrusted(address, hop); hop++) {
+        const comma = header.lastIndexOf(',', end - 1)
+        const named = readEntry(header.slice(comma + 1, end).trim())
+        // A proxy that names nobody readable is itself the last one that we know.
+        if (named === undefined) break
+        address = named
+        // `lastIndexOf` from -1 would begin at 0 again.
+        end = comma <= 0 ? -1 : comma
+      }
+      return address
+    },
+  }
+}
+
+/**
+ * Whom limits count: an IPv4 address, or the /64 of an IPv6 address, which is what one household or server is given and
+ * may change its address in at will.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const [head = '', tail] = address.split('::')
+  const front = head === '' ? [] : head.split(':')
+  const back = tail === undefined || tail === '' ? [] : tail.split(':')
+  // An address that ends in dotted form has one part less than it has groups.
+  const groups = front.length + back.length + (address.includes('.') ? 1 : 0)
+  const zeros = tail === undefined ? 0 : 8 - groups
+  const parts = [...front, ...Array.from({ length: Math.max(0, zeros) }, () => '0'), ...back].slice(0, 4)
+  return `${parts.map(part => part.replace(/^0+(?=.)/, '')).join(':')}::/64`
+}

@@ -1,0 +1,129 @@
+/**
+ * How many connections one address may hold. Without this, whoever opens all that the server takes shuts everybody else
+ * out. Trusted proxies are exempt: behind one address they bring the connections of everybody.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { type ClientAddresses, networkOf, plainAddress } from '#http/server/client-address.ts'
+import type { Timers } from '#http/server/timers.ts'
+
+export type DropReason = 'address_open' | 'address_idle' | 'idle_time' | 'server_full'
+
+export interface ConnectionLimits {
+  /** The contract: 1,000 connections of one address, 100 of them without a request. */
+  readonly openPerAddress: number
+  readonly idlePerAddress: number
+  /** Longer than this without a request, a connection is ended. */
+  readonly idleMs: number
+}
+
+interface Ports {
+  readonly server: {
+    on(event: 'connection' | 'secureConnection', listener: (socket: Socket) => void): unknown
+    on(event: 'request', listener: (request: IncomingMessage, response: ServerResponse) => void): unknown
+    on(event: 'drop', listener: () => void): unknown
+  }
+  readonly addresses: ClientAddresses
+  readonly limits: ConnectionLimits
+  readonly timers: Timers
+  readonly onDrop: (reason: DropReason) => void
+}
+
+interface Connection {
+  readonly socket: Socket
+  readonly network: string
+  running: number
+  /** How many sweeps in a row have found it without a request. */
+  idleSweeps: number
+}
+
+/** 500 ms between two looks at everybody: ten thousand entries take less than a millisecond. */
+const sweepMs = 500
+
+/**
+ * 2: between two sweeps the server reads whatever has arrived, so a connection whose first request is on its way, be the
+ * process ever so busy, is not taken for an idle one.
+ */
+const idleSweepsMin = 2
+
+/** To be made before the server listens: it has to see every connection come. */
+export function limitConnections({ server, addresses, limits, timers, onDrop }: Ports): void {
+  const connections = new Set<Connection>()
+  const bySocket = new WeakMap<Socket, Connection>()
+  const byPort = new Map<string, Connection>()
+  const openOf = new Map<string, number>()
+  let cancelSweep: (() => void) | undefined
+
+  const drop = (connection: Connection, reason: DropReason): void => {
+    onDrop(reason)
+    connection.socket.destroy()
+  }
+
+  function sweep(): void {
+    cancelSweep = undefined
+    const idleOf = new Map<string, number>()
+    // Newest first, so that of too many the oldest go.
+    for (const connection of [...connections].reverse()) {
+      if (connection.running > 0) continue
+      connection.idleSweeps += 1
+      if (connection.idleSweeps < idleSweepsMin) continue
+      const idle = (idleOf.get(connection.network) ?? 0) + 1
+      idleOf.set(connection.network, idle)
+      if (idle > limits.idlePerAddress) drop(connection, 'address_idle')
+      else if (connection.idleSweeps * sweepMs > limits.idleMs) drop(connection, 'idle_time')
+    }
+    plan()
+  }
+
+  function plan(): void {
+    if (cancelSweep === undefined && connections.size > 0) cancelSweep = timers.after(sweepMs, sweep)
+  }
+
+  function admit(socket: Socket): void {
+    const peer = socket.remoteAddress
+    // Gone already, or a proxy of ours.
+    if (peer === undefined || addresses.isProxy(peer)) return
+    const network = networkOf(plainAddress(peer) ?? peer)
+    const open = openOf.get(network) ?? 0
+    if (open >= limits.openPerAddress) {
+      onDrop('address_open')
+      socket.destroy()
+      return
+    }
+    openOf.set(network, open + 1)
+    const connection: Connection = { socket, network, running: 0, idleSweeps: 0 }
+    const port = `${peer} ${socket.remotePort}`
+    connections.add(connection)
+    bySocket.set(socket, connection)
+    byPort.set(port, connection)
+    socket.once('close', () => {
+      connections.delete(connection)
+      if (connections.size === 0) {
+        cancelSweep?.()
+        cancelSweep = undefined
+      }
+      if (byPort.get(port) === connection) byPort.delete(port)
+      const left = (openOf.get(network) ?? 1) - 1
+      if (left > 0) openOf.set(network, left)
+      else openOf.delete(network)
+    })
+    plan()
+  }
+
+  server.on('connection', admit)
+  // Requests over TLS name the inner socket; its outer one has the same port at the other end.
+  server.on('secureConnection', socket => {
+    const connection = byPort.get(`${socket.remoteAddress} ${socket.remotePort}`)
+    if (connection) bySocket.set(socket, connection)
+  })
+  server.on('request', (request, response) => {
+    const connection = bySocket.get(request.socket)
+    if (connection === undefined) return
+    connection.running += 1
+    response.once('close', () => {
+      connection.running -= 1
+      connection.idleSweeps = 0
+    })
+  })
+  server.on('drop', () => onDrop('server_full'))
+}

@@ -1,0 +1,100 @@
+/** What the device of a customer may say under the access token of one payment intent, and what it is told. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { confirmation, eur, type IntentShop, openIntents } from '#test/support/intents.ts'
+import { done, openShop, type Shop } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let shop: Shop
+let intents: IntentShop
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  shop = await openShop(gateway)
+  intents = openIntents(shop, gateway)
+})
+afterAll(() => gateway.stop())
+
+const customerInfo = { merchantCustomerId: 'ada', email: 'ada@example.com' }
+
+test.each([
+  ['card.threeDsPolicy', confirmation('CARD', { threeDsPolicy: { skip: true } })],
+  ['card.threeDsData', confirmation('CARD', { threeDsData: { eci: '05', transStatus: 'Y' } })],
+  ['card.eventToken', confirmation('CARD', { eventToken: 'ORDER' })],
+  ['card.schemeReferenceId', confirmation('CARD', { schemeReferenceId: 'ref' })],
+  ['card.dcc', confirmation('CARD', { dcc: { quoteId: 'q', accepted: true } })],
+  ['credentialOnFile.type', { ...confirmation('CARD'), credentialOnFile: { type: 'UNSCHEDULED' } }],
+  ['threeDsPolicy.skip', { ...confirmation('CARD'), threeDsPolicy: { skip: true } }],
+  ['providerP.confirm', { integrationType: 'HOSTED', type: 'PROVIDERP', providerP: { confirm: true } }],
+])('400 %s from a device', async (field, body) => {
+  const urls = { return: 'https://shop.example/a', cancel: 'https://shop.example/b' }
+  const id = await intents.intent({ urls })
+  expect(await intents.confirm(id, body, await intents.bearer(id))).toMatchObject({
+    status: 400,
+    body: { field },
+  })
+})
+
+test('200 the merchant itself may say all of it', async () => {
+  const id = await intents.intent()
+  const body = confirmation('CARD', { threeDsPolicy: { skip: true }, schemeReferenceId: 'ref' })
+  expect(await intents.confirm(id, body)).toMatchObject(done('OK'))
+})
+
+test('400 without integrationType names that field', async () => {
+  const id = await intents.intent()
+  const { integrationType: _, ...body } = confirmation('CARD')
+  expect(await intents.confirm(id, body)).toMatchObject({ status: 400, body: { field: 'integrationType' } })
+})
+
+test("200 with the customer's browser; the merchant's metadata is not told, not even from the kept answer", async () => {
+  const id = await intents.intent({ metadata: { margin: 'high' } })
+  const body = { ...confirmation('CARD'), browserInfo: { userAgent: 'App/1', ipAddress: '192.0.2.7' } }
+  const headers = { ...(await intents.bearer(id)), 'idempotency-key': 'device-once' }
+  const first = await intents.confirm(id, body, headers)
+  const again = await intents.confirm(id, body, headers)
+  expect(first).toMatchObject(done('OK'))
+  expect(first.text).not.toContain('margin')
+  expect(again.text).toBe(first.text)
+  expect(await shop.read(first.body.payId)).toMatchObject({
+    metadata: { margin: 'high' },
+    browserInfo: { userAgent: 'App/1' },
+  })
+  const told = await intents.confirm(id, body, { 'idempotency-key': 'device-once' })
+  expect(told.body.metadata).toEqual({ margin: 'high' })
+})
+
+test('400 metadata is not told either when the confirmation is refused', async () => {
+  const id = await intents.intent({ metadata: { margin: 'high' } })
+  expect((await intents.confirm(id, confirmation('CARD'))).status).toBe(200)
+  const late = await intents.confirm(id, confirmation('CARD'), await intents.bearer(id))
+  expect(late.status).toBe(422)
+  expect(late.text).not.toContain('margin')
+})
+
+/** Keeps a card of that customer and returns its pseudo number. */
+async function keepCard(customer: object, number: string): Promise<string> {
+  const credentialOnFile = { type: 'UNSCHEDULED', initialPayment: true }
+  const made = await shop.create('CARD', { card: { number }, customerInfo: customer, credentialOnFile })
+  expect(made).toMatchObject(done('OK'))
+  return (await shop.read(made.body.payId)).paymentMethods.card.pseudoCardNumber
+}
+
+test('200 a stored card of its own customer, 400 any other, which counts as a declined try', async () => {
+  const own = await keepCard(customerInfo, '4111111111111111')
+  const foreign = await keepCard({ merchantCustomerId: 'eve', email: 'eve@example.com' }, '5555555555554444')
+  const pay = (number: string) => ({ integrationType: 'DIRECT', type: 'CARD', card: { number } })
+  const paid = await intents.intent({ customerInfo })
+  expect(await intents.confirm(paid, pay(own), await intents.bearer(paid))).toMatchObject(done('OK'))
+  const id = await intents.intent({ customerInfo })
+  const bearer = await intents.bearer(id)
+  const unknown = `${own.slice(0, -3)}${String((Number(own.slice(-3)) + 1) % 1000).padStart(3, '0')}`
+  for (let tries = 0; tries < 5; tries++) {
+    for (const number of [foreign, unknown]) {
+      const refusal = await intents.confirm(id, pay(number), bearer)
+      expect(refusal).toMatchObject({ status: 400, body: { field: 'card.number' } })
+    }
+  }
+  expect((await intents.confirm(id, pay(own), bearer)).status).toBe(422)
+  const nobody = await intents.intent({ amount: eur(100) })
+  expect((await intents.confirm(nobody, pay(own), await intents.bearer(nobody))).status).toBe(400)
+})
