@@ -4,6 +4,7 @@ import { createCustomerBook } from '#operations/customers/customer-book.ts'
 import type { Engine } from '#operations/engine.ts'
 import { announceEvents } from '#operations/events/announce-events.ts'
 import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
+import { createDebitReader } from '#storage/bank/items.ts'
 import { createGroupCommit } from '#storage/commit/group-commit.ts'
 import { createCustomerDeletion } from '#storage/customers/customer-deletion.ts'
 import { createCustomerPages } from '#storage/customers/customer-pages.ts'
@@ -67,5 +68,6 @@ export function createEngine(parts: EngineParts): Engine {
     quotes: createQuoteStore(database),
     plans: createPlanReader(database),
     disputes: createDisputeStore(database),
+    debits: createDebitReader(database),
   }
 }

@@ -6,6 +6,7 @@ import type { Payment } from '#lifecycle/payment.ts'
 import type { CustomerBook } from '#operations/customers/customer-book.ts'
 import type { CustomerVault } from '#operations/customers/customers.ts'
 import type { PaymentQueue } from '#operations/payments/payment-queue.ts'
+import type { DebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
 import type { StoredMethods } from '#storage/customers/stored-methods.ts'
 import type { DisputeStore } from '#storage/disputes/disputes.ts'
@@ -29,6 +30,7 @@ export interface Engine {
   readonly quotes: QuoteReader
   readonly plans: PlanReader
   readonly disputes: DisputeStore
+  readonly debits: DebitReader
   readonly providers: ProviderDirectory
   readonly clock: Clock
   readonly newId: () => string

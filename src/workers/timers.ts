@@ -5,6 +5,7 @@
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { announceDebit, approveDebit } from '#operations/bank/collect-debit.ts'
 import { lookForDispute } from '#operations/disputes/look-for-dispute.ts'
 import type { Engine } from '#operations/engine.ts'
 import { returnDebit } from '#operations/payments/debit-return.ts'
@@ -24,6 +25,10 @@ const work: Record<TimerKind, (due: DueTimer, engine: Engine) => Promise<unknown
   EXPIRE: expirePayment,
   RETURN: async (due, engine) => (await lookForDispute(due, engine)) || returnDebit(due, engine),
   PLAN: runPlan,
+  ANNOUNCE: announceDebit,
+  APPROVE: approveDebit,
+  // Its time lies thousands of years ahead: the row is the queue for the next file to the bank.
+  BATCH: async () => undefined,
 }
 
 export interface TimerWorker {

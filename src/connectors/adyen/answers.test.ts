@@ -155,13 +155,13 @@ describe('/payments', () => {
         responseCode: '0',
         approvalCode: 65_696,
         schemeReferenceId: 'MCC123456',
+        providerToken: 'TOKEN1 customer-1',
         fields: {
           brand: 'mastercard',
           last4Digits: '1111',
           first6Digits: '411111',
           expiryDate: '203003',
           threeDsData: { acsProtocolVersion: '2.2.0', eci: '05', dsTransId: 'ds-1', transStatus: 'Y' },
-          providerToken: 'TOKEN1 customer-1',
         },
       },
     })

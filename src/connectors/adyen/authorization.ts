@@ -102,6 +102,9 @@ function toSessionRequest(request: AuthorizationRequest, terms: AdyenTerms, meth
   }
 }
 
+/** Comes back in notices as `metadata.tollgate_capture`: under which reference we booked the capture that Adyen makes. */
+export const captureMetadata = 'tollgate_capture'
+
 /** Required by the API also where no customer will come back; nobody is ever sent to it. */
 const nowhere = 'https://localhost/'
 
@@ -116,6 +119,9 @@ function toShared(request: AuthorizationRequest, terms: AdyenTerms): Loose {
     ...present(toShopper(payment)),
     // 0: Adyen captures together with the authorisation, whatever the account's default is.
     ...(isManual ? {} : { captureDelayHours: 0 }),
+    ...(request.captureReference === undefined
+      ? {}
+      : { metadata: { [captureMetadata]: request.captureReference } }),
     ...toStoredCredential(request),
     ...present({ additionalData: present(toAdditionalData(request, isManual)) }),
   }
@@ -148,12 +154,13 @@ const exemptions: Readonly<Record<string, string>> = {
 }
 
 /** The first payment is made by the customer; later ones say under which agreement they are made. */
-function toStoredCredential({ credentialOnFile }: AuthorizationRequest): Loose {
-  if (credentialOnFile === undefined) return { shopperInteraction: 'Ecommerce' }
+function toStoredCredential({ credentialOnFile, payment }: AuthorizationRequest): Loose {
+  const byCustomer = payment.channel === 'MOTO' ? 'Moto' : 'Ecommerce'
+  if (credentialOnFile === undefined) return { shopperInteraction: byCustomer }
   const { type, initial, initiator } = credentialOnFile
   const unscheduled = initial || initiator === 'MERCHANT' ? 'UnscheduledCardOnFile' : 'CardOnFile'
   return {
-    shopperInteraction: initial ? 'Ecommerce' : 'ContAuth',
+    shopperInteraction: initial ? byCustomer : 'ContAuth',
     recurringProcessingModel: type === 'RECURRING' ? 'Subscription' : unscheduled,
   }
 }

@@ -103,7 +103,7 @@ describe('calls', () => {
     await connector.capture?.(followUpOf('CAPTURE'), signal)
     await connector.refund?.(followUpOf('REFUND'), signal)
     await connector.increment?.(followUpOf('INCREMENTAL', { newTotal: 1400 }), signal)
-    await connector.reverse?.(followUpOf('REVERSAL', { newTotal: 0 }), signal)
+    await connector.reverse?.(followUpOf('REVERSAL', { newTotal: 1000 }), signal)
     expect(calls.map(({ url }) => url.split('/').at(-1))).toEqual([
       'captures',
       'refunds',

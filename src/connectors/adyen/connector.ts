@@ -117,23 +117,23 @@ async function complete(
   const { sessionResult } = brought
   if (sessionId !== undefined && sessionResult !== undefined) {
     const path = `/sessions/${encodeURIComponent(sessionId)}?sessionResult=${encodeURIComponent(sessionResult)}`
-    return fromSessionResult(await calls.get(path, signal), asked)
+    const outcome = fromSessionResult(await calls.get(path, signal), asked)
+    // The page stays known until it is decided, should the customer come back once more.
+    return outcome.authorization.kind === 'pending' ? waitFor(returned) : outcome
   }
   const details = Object.fromEntries(
     detailNames.flatMap(name => (brought[name] === undefined ? [] : [[name, brought[name]]])),
   )
   // The customer came back with empty hands; the notice says what became of the payment.
-  if (Object.keys(details).length === 0)
-    return {
-      authorization: {
-        kind: 'pending',
-        provider: { ...returned.provider, echo: { reference: asked.reference, amount: asked.amount } },
-      },
-    }
+  if (Object.keys(details).length === 0) return waitFor(returned)
   // Coming back twice is one completion; a second step, with another result, is another one.
   const key = `${asked.reference}-${hash('sha256', JSON.stringify(details)).slice(0, 16)}`
   return fromPayment(await calls.post('/payments/details', { details }, key, signal), asked)
 }
+
+const waitFor = ({ provider, reference, amount }: CustomerReturn): AuthorizationOutcome => ({
+  authorization: { kind: 'pending', provider: { ...provider, echo: { reference, amount } } },
+})
 
 interface AdyenCalls {
   post(path: string, body: Loose, key: string | undefined, signal: AbortSignal): Promise<HttpAnswer>

@@ -1,4 +1,5 @@
 /** Notices about an authorisation and its modifications: the outcome that Adyen's answers leave open. */
+import { captureMetadata } from '#connectors/adyen/authorization.ts'
 import { type Loose, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { toFacts } from '#connectors/adyen/provider-facts.ts'
 import { detailOfRefusal, generalDecline, timedOut } from '#connectors/adyen/refusals.ts'
@@ -44,7 +45,10 @@ export const modificationEvents: readonly string[] = Object.keys(byEvent)
 
 function readAuthorisation(item: Loose, amount: Money): NoticeFact | undefined {
   if (isSuccess(item))
-    return outcomeOf('AUTHORIZATION', item, amount, { kind: 'approved', provider: facts(item, amount) })
+    return {
+      ...outcomeOf('AUTHORIZATION', item, amount, { kind: 'approved', provider: facts(item, amount) }),
+      ...readAutomaticCapture(item, amount),
+    }
   // On a hosted page the customer may try again: the session decides, not one attempt.
   if (textAt(recordAt(item, 'additionalData'), 'checkoutSessionId') !== undefined) return undefined
   return outcomeOf(
@@ -53,6 +57,14 @@ function readAuthorisation(item: Loose, amount: Money): NoticeFact | undefined {
     amount,
     refused(item, amount, detailOfRefusal(undefined, textAt(item, 'reason'))),
   )
+}
+
+/** A payment that Adyen captures by itself says under which of our references. */
+function readAutomaticCapture(item: Loose, amount: Money): Pick<OutcomeFact, 'capture'> {
+  const reference = parseXId(textAt(recordAt(item, 'additionalData'), `metadata.${captureMetadata}`) ?? '')
+  return reference === undefined
+    ? {}
+    : { capture: { kind: 'approved', provider: { ...facts(item, amount), echo: { reference, amount } } } }
 }
 
 function readTechnicalCancel(item: Loose, amount: Money): NoticeFact | undefined {

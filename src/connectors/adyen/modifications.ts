@@ -52,26 +52,35 @@ export const toRefund: Modify = (request, pspReference, { merchantAccount }) => 
   }
 }
 
-/** Adyen takes the new total, not the difference. */
-const toAmountUpdate: Modify = (request, pspReference, { merchantAccount }) => {
-  const amount = toAdyenAmount({ value: request.newTotal, currency: request.amount.currency })
-  return {
-    path: at(pspReference, 'amountUpdates'),
-    body: { merchantAccount, reference: request.reference, amount },
-    sent: amount,
-  }
+/** Adyen takes what is to be authorised in all, not the difference. */
+function toAmountUpdate(
+  { reference, amount }: FollowUpRequest,
+  total: number,
+  path: string,
+  { merchantAccount }: AdyenTerms,
+): ModificationCall {
+  const sent = toAdyenAmount({ value: total, currency: amount.currency })
+  return { path, body: { merchantAccount, reference, amount: sent }, sent }
 }
 
-export const toIncrement: Modify = toAmountUpdate
+/** What was reversed in part is no longer authorised at Adyen, though our sum of approvals still counts it. */
+export const toIncrement: Modify = (request, pspReference, terms) => {
+  const total = request.newTotal - (request.payment.reversedValue ?? 0)
+  return toAmountUpdate(request, total, at(pspReference, 'amountUpdates'), terms)
+}
 
 /** Everything that is still open is cancelled; a part is an authorisation of less. */
-export const toReversal: Modify = (request, pspReference, terms) =>
-  request.newTotal <= request.payment.capturedValue
+export const toReversal: Modify = (request, pspReference, terms) => {
+  const { authorizedValue, capturedValue } = request.payment
+  // The total of a reversal is what was reversed in all.
+  const rest = authorizedValue - request.newTotal
+  return rest <= capturedValue
     ? {
         path: at(pspReference, 'cancels'),
         body: { merchantAccount: terms.merchantAccount, reference: request.reference },
       }
-    : toAmountUpdate(request, pspReference, terms)
+    : toAmountUpdate(request, rest, at(pspReference, 'amountUpdates'), terms)
+}
 
 /** Cancels whatever was authorised under our reference, although we never learned Adyen's. */
 export const toTechnicalCancel = (reference: XId, { merchantAccount }: AdyenTerms): ModificationCall => ({

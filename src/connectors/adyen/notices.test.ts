@@ -220,6 +220,14 @@ describe('facts', () => {
     expect(fact).toHaveProperty('subject.reference', undefined)
   })
 
+  test('an approval tells under which reference Adyen has captured', () => {
+    const additionalData = { 'metadata.tollgate_capture': xIdOf(2) }
+    expect(factOf({ additionalData })).toMatchObject({
+      capture: { kind: 'approved', provider: { echo: { reference: xIdOf(2) } } },
+    })
+    expect(factOf({})).not.toHaveProperty('capture')
+  })
+
   test('amounts come back in our unit', () => {
     expect(factOf({ amount: { currency: 'CLP', value: 50_000 } })).toMatchObject({
       amount: { value: 500, currency: 'CLP' },

@@ -16,10 +16,10 @@ export function toFacts(body: unknown): Omit<ProviderFacts, 'echo'> {
       approvalCode:
         approvalCode !== undefined && /^[0-9]{1,15}$/.test(approvalCode) ? Number(approvalCode) : undefined,
       schemeReferenceId: textAt(data, 'networkTxReference')?.slice(0, 64),
+      providerToken: toToken(data),
       fields: present({
         ...toCardFields(body, data),
         threeDsData: toThreeDsData(data),
-        providerToken: toToken(data),
         mandateId: textAt(data, 'sepadirectdebit.mandateId'),
       }),
     }),

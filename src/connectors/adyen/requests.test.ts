@@ -120,7 +120,7 @@ describe('against Checkout v72', () => {
   test('both cancellations fit', ({ skip }) => {
     if (!hasAdyenDocuments) skip(absenceNote)
     const compile = compileDocument('CheckoutService-v72.json')
-    const reversal = toReversal(followUpOf('REVERSAL', { newTotal: 0 }), 'PSP0000000000001', terms)
+    const reversal = toReversal(followUpOf('REVERSAL', { newTotal: 1000 }), 'PSP0000000000001', terms)
     expect(compile('PaymentCancelRequest')(reversal.body)).toBeUndefined()
     const undo = toTechnicalCancel(xIdOf(1), terms)
     expect(compile('StandalonePaymentCancelRequest')(undo.body)).toBeUndefined()
@@ -253,7 +253,7 @@ describe('what is sent', () => {
 
   test.each([
     ['an increment', toIncrement, { newTotal: 1400 }, 'amountUpdates', 1400],
-    ['a partial reversal', toReversal, { newTotal: 600 }, 'amountUpdates', 600],
+    ['a partial reversal', toReversal, { newTotal: 400 }, 'amountUpdates', 600],
     ['a capture', toCapture, {}, 'captures', 400],
     ['a refund', toRefund, {}, 'refunds', 400],
   ] as const)('%s names the right amount', (_, modify, change, path, value) => {
@@ -262,8 +262,17 @@ describe('what is sent', () => {
     expect(call.body).toMatchObject({ reference: xIdOf(2), amount: { value, currency: 'EUR' } })
   })
 
+  test('an increment after a partial reversal counts from what is left', () => {
+    const request = followUpOf('INCREMENTAL', { newTotal: 1400 }, { reversedValue: 300 })
+    expect(toIncrement(request, 'PSP0000000000001', terms).sent?.value).toBe(1100)
+  })
+
+  test('an order by telephone says so', () => {
+    expect(bodyOf(authorizationOf('CARD', { card }, { channel: 'MOTO' })).shopperInteraction).toBe('Moto')
+  })
+
   test('reversing all that is left is a cancellation', () => {
-    const request = followUpOf('REVERSAL', { newTotal: 300 }, { capturedValue: 300 })
+    const request = followUpOf('REVERSAL', { newTotal: 700 }, { capturedValue: 300 })
     expect(toReversal(request, 'PSP0000000000001', terms).path).toBe('/payments/PSP0000000000001/cancels')
   })
 })

@@ -1,7 +1,7 @@
 /** Notices, signed by Stripe's own library: what each event says, and that nothing else gets through. */
 import Stripe from 'stripe'
 import { expect, test } from 'vitest'
-import type { Notice, NoticeFact } from '#connectors/contract-next.ts'
+import type { Notice, NoticeFact } from '#connectors/contract.ts'
 import {
   captureReference,
   intentOf,

@@ -2,7 +2,7 @@
  * Stripe's notices: one event a message. Each is verified and read into one fact about a reference of ours. Which events
  * matter is one table; an event that is not in it is understood as of no consequence.
  */
-import type { Notice, NoticeFact, NoticeSubject, RawNotice } from '#connectors/contract-next.ts'
+import type { Notice, NoticeFact, NoticeSubject, RawNotice } from '#connectors/contract.ts'
 import { findForgery } from '#connectors/stripe/signature.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { detailOfReturn, generalDecline, timedOut } from '#connectors/stripe/translate/declines.ts'

@@ -87,6 +87,7 @@ export function toContext(payment: Payment, { method, details, returnUrl }: Aski
     amount: payment.amount,
     authorizedValue: payment.sums.authorized,
     capturedValue: payment.sums.captured,
+    reversedValue: payment.sums.reversed,
     order: now.order ?? said.order,
     billing: now.billingAddress ?? said.billingAddress,
     shipping: now.shipping ?? said.shipping,

@@ -18,6 +18,7 @@ import {
   sentAt,
 } from '#lifecycle/payment.ts'
 import { dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
+import { batchTimers, waitsForFile } from '#operations/bank/batch-timers.ts'
 import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
@@ -123,10 +124,10 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
       ...told.alongside,
       ...joined.alongside,
       ...moved,
-      ...withTimers(
-        timerWrites(stored, settled, touched, { ...record, timers }),
-        returnTimers({ payment: settled, touched, merchant }, record.connector),
-      ),
+      ...withTimers(timerWrites(stored, settled, touched, { ...record, timers }), [
+        ...returnTimers({ payment: settled, touched, merchant }, record.connector),
+        ...batchTimers({ before: stored, payment: settled, touched, merchant }, record.connector),
+      ]),
       // A retry of the request gets what the first call would have said.
       ...(before.key && before.state === 'SENT'
         ? { keyAnswer: { merchantId: stored.merchantId, ...before.key, answer } }
@@ -174,7 +175,8 @@ function timerWrites(
   for (const operation of touched) {
     const attempt = inquiry === undefined ? 0 : inquiry + 1
     const lastMs = connector?.facts.pendingMs(after.method, operation.type)
-    const time = isUnanswered(operation) ? inquiryTime(sentAt(operation), attempt, lastMs) : undefined
+    const isAsked = isUnanswered(operation) && !waitsForFile(operation, connector)
+    const time = isAsked ? inquiryTime(sentAt(operation), attempt, lastMs) : undefined
     const key = {
       merchantId: after.merchantId,
       payId: after.payId,

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { HttpRequest } from '#connectors/contract-next.ts'
+import type { HttpRequest } from '#connectors/contract.ts'
 import { stripe } from '#connectors/stripe/connector.ts'
 import {
   answered,

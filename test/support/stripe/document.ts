@@ -3,7 +3,7 @@
  * the document leaves open. Fields and codes that are newer, or given on request only, are named one by one.
  */
 import { Ajv, type ValidateFunction } from 'ajv'
-import type { HttpRequest } from '#connectors/contract-next.ts'
+import type { HttpRequest } from '#connectors/contract.ts'
 import { type FormTree, parseForm } from './form.ts'
 import { isObject, type JsonObject, parseObject, readMaterial } from './material.ts'
 

@@ -1,5 +1,5 @@
 /** Reads the recorded pairs of request and answer (VCR cassettes): as much YAML as these files use, no more. */
-import type { HttpAnswer } from '#connectors/contract-next.ts'
+import type { HttpAnswer } from '#connectors/contract.ts'
 import { listMaterial, readMaterial } from './material.ts'
 
 export interface Recording {

@@ -6,7 +6,7 @@ import type {
   AuthorizationOutcome,
   AuthorizationRequest,
   CustomerActionOutcome,
-} from '#connectors/contract-next.ts'
+} from '#connectors/contract.ts'
 import { bankTransferCode, cardCode } from '#connectors/stripe/methods.ts'
 import { timedOut } from '#connectors/stripe/translate/declines.ts'
 import { readIntent } from '#connectors/stripe/translate/intents.ts'

@@ -2,7 +2,7 @@
  * Settlement lines from Stripe's balance transactions: the JSON of `GET /v1/balance_transactions` (a list, an array or a
  * line each) and the itemised CSV report that can be downloaded from the dashboard.
  */
-import type { SettlementLine } from '#connectors/contract-next.ts'
+import type { SettlementLine } from '#connectors/contract.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import {
   dateAt,

@@ -1,0 +1,266 @@
+/**
+ * What a double of Adyen knows about money: payments, their modifications and the notices it owes. Ours, derived from
+ * Adyen's documents and recordings; it judges by its own books and never looks into ours. Amounts are Adyen's.
+ */
+import type { AnyJson } from '#test/support/any-json.ts'
+
+export interface LedgerPayment {
+  readonly pspReference: string
+  readonly reference: string
+  readonly currency: string
+  readonly method: string
+  readonly isAutomatic: boolean
+  readonly sessionId?: string
+  readonly metadata: AnyJson
+  returnUrl: string
+  isAuthenticated: boolean
+  state: 'open' | 'authorised' | 'refused' | 'cancelled'
+  asked: number
+  authorised: number
+  captured: number
+  refunded: number
+  released: number
+}
+
+export interface NewPayment {
+  readonly reference: string
+  readonly amount: { readonly value: number; readonly currency: string }
+  readonly method: string
+  readonly isAutomatic: boolean
+  readonly returnUrl: string
+  readonly sessionId?: string
+  readonly metadata?: AnyJson
+}
+
+/** What a modification did, or why it could not. */
+type Effect = string | undefined
+
+export class AdyenLedger {
+  readonly payments = new Map<string, LedgerPayment>()
+  /** Items of notices that nobody has sent yet, oldest first. */
+  readonly owed: AnyJson[] = []
+  #count = 0
+
+  readonly merchantAccount: string
+  readonly multipleCaptures: boolean
+
+  constructor(merchantAccount: string, multipleCaptures: boolean) {
+    this.merchantAccount = merchantAccount
+    this.multipleCaptures = multipleCaptures
+  }
+
+  /** Sixteen characters, as Adyen's are. */
+  nextReference(): string {
+    this.#count += 1
+    return `D${String(this.#count).padStart(15, '0')}`
+  }
+
+  begin(asked: NewPayment): LedgerPayment {
+    const payment: LedgerPayment = {
+      pspReference: this.nextReference(),
+      reference: asked.reference,
+      currency: asked.amount.currency,
+      method: asked.method,
+      isAutomatic: asked.isAutomatic,
+      sessionId: asked.sessionId,
+      metadata: asked.metadata ?? {},
+      returnUrl: asked.returnUrl,
+      isAuthenticated: false,
+      state: 'open',
+      asked: asked.amount.value,
+      authorised: 0,
+      captured: 0,
+      refunded: 0,
+      released: 0,
+    }
+    this.payments.set(payment.pspReference, payment)
+    return payment
+  }
+
+  authorise(payment: LedgerPayment): void {
+    if (payment.state !== 'open') return
+    payment.state = 'authorised'
+    payment.authorised = payment.asked
+    if (payment.isAutomatic) payment.captured = payment.asked
+    this.#owe(payment, { eventCode: 'AUTHORISATION', success: 'true' })
+  }
+
+  refuse(payment: LedgerPayment, reason: string): void {
+    if (payment.state !== 'open') return
+    payment.state = 'refused'
+    this.#owe(payment, { eventCode: 'AUTHORISATION', success: 'false', reason })
+  }
+
+  capture(payment: LedgerPayment, value: number, reference: string): string {
+    const open = payment.authorised - payment.captured - payment.released
+    const effect =
+      payment.state === 'authorised' && value <= open ? undefined : 'Insufficient balance on payment'
+    if (effect === undefined) {
+      payment.captured += value
+      if (!this.multipleCaptures) payment.released += open - value
+    }
+    return this.#modify(payment, 'CAPTURE', { value, reference, effect })
+  }
+
+  refund(payment: LedgerPayment, value: number, reference: string): string {
+    const effect =
+      value <= payment.captured - payment.refunded ? undefined : 'Insufficient balance on payment'
+    if (effect === undefined) payment.refunded += value
+    return this.#modify(payment, 'REFUND', { value, reference, effect })
+  }
+
+  cancel(payment: LedgerPayment, reference: string): string {
+    return this.#modify(payment, 'CANCELLATION', {
+      value: payment.asked,
+      reference,
+      effect: this.#release(payment),
+    })
+  }
+
+  adjust(payment: LedgerPayment, total: number, reference: string): string {
+    const isOpen = payment.state === 'authorised' && payment.captured === 0
+    const effect = isOpen ? undefined : 'Transaction cannot be adjusted'
+    if (effect === undefined) payment.authorised = total
+    return this.#modify(payment, 'AUTHORISATION_ADJUSTMENT', { value: total, reference, effect })
+  }
+
+  /** By our reference: whatever was authorised under it is released, and nothing is a success too. */
+  technicalCancel(reference: string): string {
+    const payment = [...this.payments.values()].find(each => each.reference === reference)
+    const pspReference = this.nextReference()
+    const base = { eventCode: 'TECHNICAL_CANCEL', pspReference, merchantReference: reference }
+    if (payment === undefined)
+      this.#push({
+        ...base,
+        amount: { value: 0, currency: 'EUR' },
+        success: 'false',
+        reason: 'Transaction not found',
+      })
+    else {
+      if (payment.state === 'open') payment.state = 'cancelled'
+      const effect = this.#release(payment)
+      const isDone = effect === undefined || payment.state === 'refused' || payment.state === 'cancelled'
+      this.#owe(payment, {
+        ...base,
+        originalReference: payment.pspReference,
+        success: String(isDone),
+        reason: isDone ? '' : effect,
+      })
+    }
+    return pspReference
+  }
+
+  #release(payment: LedgerPayment): Effect {
+    if (payment.state !== 'authorised' || payment.captured > 0) return 'Transaction hasn’t been authorised'
+    payment.released = payment.authorised
+    payment.state = 'cancelled'
+    return undefined
+  }
+
+  #modify(
+    payment: LedgerPayment,
+    eventCode: string,
+    { value, reference, effect }: { value: number; reference: string; effect: Effect },
+  ): string {
+    const pspReference = this.nextReference()
+    this.#owe(payment, {
+      eventCode,
+      pspReference,
+      originalReference: payment.pspReference,
+      merchantReference: reference,
+      amount: { value, currency: payment.currency },
+      success: String(effect === undefined),
+      reason: effect ?? '',
+    })
+    return pspReference
+  }
+
+  // ── What happens later, without being asked ────────────────────────────────────────────────────────────────────
+
+  captureFailed(
+    payment: LedgerPayment,
+    captured: { pspReference: string; reference: string; value: number },
+  ): void {
+    payment.captured -= captured.value
+    this.#later(payment, 'CAPTURE_FAILED', captured)
+  }
+
+  refundFailed(
+    payment: LedgerPayment,
+    refunded: { pspReference: string; reference: string; value: number },
+    eventCode: 'REFUND_FAILED' | 'REFUNDED_REVERSED' = 'REFUND_FAILED',
+  ): void {
+    payment.refunded -= refunded.value
+    this.#later(payment, eventCode, refunded)
+  }
+
+  /** Any event about a dispute of this payment, under one reference for the whole dispute. */
+  dispute(
+    payment: LedgerPayment,
+    eventCode: string,
+    pspReference: string,
+    additionalData: AnyJson = {},
+  ): void {
+    this.#owe(payment, {
+      eventCode,
+      pspReference,
+      originalReference: payment.pspReference,
+      success: 'true',
+      additionalData: { chargebackReasonCode: '10.4', ...additionalData },
+    })
+  }
+
+  report(name: string, url: string): void {
+    this.#push({
+      eventCode: 'REPORT_AVAILABLE',
+      pspReference: name,
+      merchantReference: '',
+      amount: { value: 0, currency: 'EUR' },
+      success: 'true',
+      reason: url,
+    })
+  }
+
+  #later(
+    payment: LedgerPayment,
+    eventCode: string,
+    { pspReference, reference, value }: { pspReference: string; reference: string; value: number },
+  ): void {
+    this.#owe(payment, {
+      eventCode,
+      pspReference,
+      originalReference: payment.pspReference,
+      merchantReference: reference,
+      amount: { value, currency: payment.currency },
+      success: 'true',
+      reason: 'Failed later',
+    })
+  }
+
+  #owe(payment: LedgerPayment, item: AnyJson): void {
+    const additionalData = {
+      ...Object.fromEntries(
+        Object.entries(payment.metadata).map(([name, value]) => [`metadata.${name}`, value]),
+      ),
+      ...(payment.sessionId === undefined ? {} : { checkoutSessionId: payment.sessionId }),
+      ...item.additionalData,
+    }
+    this.#push({
+      pspReference: payment.pspReference,
+      merchantReference: payment.reference,
+      amount: { value: payment.asked, currency: payment.currency },
+      paymentMethod: payment.method === 'scheme' ? 'visa' : payment.method,
+      ...item,
+      additionalData,
+    })
+  }
+
+  #push(item: AnyJson): void {
+    this.owed.push({
+      eventDate: '2026-03-01T12:00:00+01:00',
+      merchantAccountCode: this.merchantAccount,
+      reason: '',
+      ...item,
+    })
+  }
+}
