@@ -147,8 +147,6 @@ CREATE TABLE dispute_file (
     REFERENCES dispute (merchant_id, dispute_id)
 );
 
-ALTER TABLE payment ADD COLUMN IF NOT EXISTS provider_account text;
-
 -- What of the captured money is disputed and not won back.
 ALTER TABLE payment ADD COLUMN disputed bigint NOT NULL DEFAULT 0
   CONSTRAINT payment_disputed_range CHECK (disputed BETWEEN 0 AND 9999999999999);
