@@ -4,7 +4,7 @@ import type { AnyJson } from '#test/support/any-json.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
-import { openShop, type Shop } from '#test/support/shop.ts'
+import { type Change, openShop, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 let commands: CommandsHere
@@ -31,7 +31,7 @@ const openWith = async (...names: string[]): Promise<{ shop: Shop; accounts: str
   return { shop, accounts }
 }
 
-const pay = async (shop: Shop, change: object = {}): Promise<AnyJson> => {
+const pay = async (shop: Shop, change: Change = {}): Promise<AnyJson> => {
   const { status, body } = await shop.create('CARD', change)
   return status === 200 ? withAccount(body) : body
 }
