@@ -26,6 +26,7 @@ export type OperationType =
   | 'REVERSAL'
   | 'REFUND'
   | 'CREDIT'
+  | 'RETURN'
 
 /** SENT is ours alone: recorded before the call and not answered yet. The wire shows it as PENDING. */
 export type OperationState =
@@ -108,6 +109,8 @@ export interface Sums {
   readonly refunded: number
   /** What cardholders have asked back through their banks and the merchant has not won. Nothing precedes it. */
   readonly disputed: number
+  /** What the customer's bank took back. Nothing precedes it, so there is no pair. */
+  readonly returned: number
 }
 
 export const noSums: Sums = {
@@ -119,6 +122,7 @@ export const noSums: Sums = {
   refunding: 0,
   refunded: 0,
   disputed: 0,
+  returned: 0,
 }
 
 /** CREDIT: money sent to a card or account without a payment behind it. */

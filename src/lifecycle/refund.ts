@@ -17,11 +17,12 @@ export function decideRefund(payment: Payment, command: RefundCommand): Decision
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
   const capture = findRefundedCapture(payment, command)
   if (!capture) return refuse('ABOVE_REFUNDABLE_AMOUNT')
-  // What a cardholder has asked back may leave by the dispute: refunding it as well would pay it twice.
-  const kept = add(add(sums.refunded, sums.refunding), sums.disputed)
-  if (sums.disputed > 0 && add(kept, command.amount.value) > sums.captured) return refuse('DISPUTED')
   // A refund without an answer may have been paid out: it counts until it certainly was not.
-  if (add(add(sums.refunded, sums.refunding), command.amount.value) > sums.captured) {
+  const gone = add(add(sums.refunded, sums.refunding), sums.returned)
+  // What a cardholder has asked back may leave by the dispute: refunding it as well would pay it twice.
+  if (sums.disputed > 0 && add(add(gone, sums.disputed), command.amount.value) > sums.captured)
+    return refuse('DISPUTED')
+  if (add(gone, command.amount.value) > sums.captured) {
     return refuse('ABOVE_REFUNDABLE_AMOUNT')
   }
   if (command.amount.value > restOf(payment, capture)) return refuse('ABOVE_REFUNDABLE_AMOUNT')
@@ -49,12 +50,12 @@ export function findRefundedCapture(
   return captured.find(({ provider }) => provider?.transactionId === captureTransactionId)
 }
 
-/** What of a capture has not been given back, certainly or possibly. */
+/** What of a capture has not been given back or taken back, certainly or possibly. */
 export function restOf(payment: Payment, capture: Operation): number {
   const given = payment.operations
     .filter(
       ({ type, state, details }) =>
-        type === 'REFUND' && state !== 'FAILED' && details.refundOf === capture.xId,
+        (type === 'REFUND' || type === 'RETURN') && state !== 'FAILED' && details.refundOf === capture.xId,
     )
     .reduce((sum, { amount }) => add(sum, amount), 0)
   return capture.amount - given

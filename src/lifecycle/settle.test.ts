@@ -168,6 +168,7 @@ describe('a follow-up', () => {
         refunding: 0,
         refunded: 0,
         disputed: 0,
+        returned: 0,
       }
       expect([kind, settled.status, settled.sums]).toEqual([
         kind,

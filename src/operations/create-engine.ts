@@ -14,7 +14,9 @@ import { createCustomerReader } from '#storage/customers/customers.ts'
 import { createStoredMethods } from '#storage/customers/stored-methods.ts'
 import type { Database } from '#storage/database.ts'
 import { createDisputeStore } from '#storage/disputes/disputes.ts'
+import { createPaymentFinder } from '#storage/payments/finding.ts'
 import { createIntentReader } from '#storage/payments/intents.ts'
+import { createMovementReader } from '#storage/payments/movements.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createPlanReader } from '#storage/plans/plans.ts'
@@ -29,6 +31,7 @@ export interface EngineParts
   extends Pick<
     Engine,
     | 'providers'
+    | 'endpoints'
     | 'clock'
     | 'newId'
     | 'pageAddress'
@@ -53,7 +56,7 @@ export interface EngineParts
 export function createEngine(parts: EngineParts): Engine {
   const { database, keys, masterKey, onBatch, onEvents, environment, publishedCards, ...handed } = parts
   const { clock, newId } = handed
-  const group = createGroupCommit(database.writers, { onBatch })
+  const group = createGroupCommit(database.writers, { onBatch, onEndpoints: handed.endpoints.notice })
   const commit = announceEvents(group.commit, onEvents)
   const payments = createPaymentReader(database)
   const store = createVaultStore(database)
@@ -80,6 +83,8 @@ export function createEngine(parts: EngineParts): Engine {
     quotes: createQuoteStore(database),
     plans: createPlanReader(database),
     disputes: createDisputeStore(database),
+    finder: createPaymentFinder(database),
+    movements: createMovementReader(database),
     debits: createDebitReader(database),
   }
 }

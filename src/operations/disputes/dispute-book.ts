@@ -12,10 +12,10 @@ import {
   openDispute,
   updateDispute,
 } from '#lifecycle/dispute.ts'
-import type { Payment } from '#lifecycle/payment.ts'
+import { findOperation, type Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
-import { emitEvent } from '#operations/events/emit-event.ts'
-import type { Change, EventRow } from '#storage/commit/change.ts'
+import { emitEvents } from '#operations/events/emit-event.ts'
+import type { Change } from '#storage/commit/change.ts'
 
 export interface DisputeTarget {
   readonly merchantId: MerchantId
@@ -61,15 +61,12 @@ export async function changeDispute(
 }
 
 function emitNews({ payment, dispute, news }: DisputeChange, now: Date, engine: Engine) {
-  const { xId } = dispute
-  let told = payment
-  const events: EventRow[] = []
-  for (const _type of news) {
-    const emitted = emitEvent(told, { xId, owed: true, now }, engine)
-    told = emitted.payment
-    events.push(...(emitted.alongside.events ?? []))
-  }
-  return { payment: told, alongside: { events } }
+  const { xId, disputeId } = dispute
+  const emissions = news.map(type => ({
+    subject: { type, xId, operation: findOperation(payment, xId), members: { disputeId } },
+    owed: true,
+  }))
+  return emitEvents(payment, { emissions, now }, engine)
 }
 
 export type DisputeApplied = 'applied' | 'repeated' | 'unmatched'

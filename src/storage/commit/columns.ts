@@ -20,6 +20,7 @@ export const paymentState: Columns = [
   ['refunding', 'bigint'],
   ['refunded', 'bigint'],
   ['disputed', 'bigint'],
+  ['returned', 'bigint'],
   ['closed_for_capture', 'boolean'],
   ['authorization_expires_at', 'timestamptz'],
   ['event_sequence', 'integer'],

@@ -44,6 +44,7 @@ export interface PaymentRow {
   refunding: number
   refunded: number
   disputed: number
+  returned: number
   capture_method: Payment['captureMethod']['type']
   delayed_hours: number | null
   closed_for_capture: boolean
@@ -106,6 +107,7 @@ export function toPayment(row: PaymentRow): Payment {
       refunding: row.refunding,
       refunded: row.refunded,
       disputed: row.disputed,
+      returned: row.returned,
     },
     captureMethod: { type: row.capture_method, delayedHours: row.delayed_hours ?? undefined },
     closedForCapture: row.closed_for_capture,
@@ -167,6 +169,7 @@ export const fromPaymentState = (payment: Payment, c: number) => ({
   refunding: payment.sums.refunding,
   refunded: payment.sums.refunded,
   disputed: payment.sums.disputed,
+  returned: payment.sums.returned,
   closed_for_capture: payment.closedForCapture,
   authorization_expires_at: payment.authorizationExpiresAt,
   event_sequence: payment.eventSequence,
@@ -313,6 +316,8 @@ export const fromEvent = (event: EventRow, c: number) => ({
   sequence: event.sequence,
   event_id: event.eventId,
   x_id: event.xId,
+  type: event.type,
+  owed: event.owed,
   body: event.body,
   url: event.url,
   created_at: event.createdAt,
@@ -323,6 +328,7 @@ export const fromReplay = (replay: ReplayRow, c: number) => ({
   merchant_id: replay.merchantId,
   pay_id: replay.payId,
   sequence: replay.sequence,
+  endpoint_id: replay.endpointId,
   due_at: replay.dueAt,
 })
 
