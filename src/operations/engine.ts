@@ -6,6 +6,7 @@ import type { Payment } from '#lifecycle/payment.ts'
 import type { CustomerBook } from '#operations/customers/customer-book.ts'
 import type { CustomerVault } from '#operations/customers/customers.ts'
 import type { PaymentQueue } from '#operations/payments/payment-queue.ts'
+import type { Velocity } from '#operations/payments/velocity.ts'
 import type { DebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
 import type { StoredMethods } from '#storage/customers/stored-methods.ts'
@@ -30,6 +31,7 @@ export interface Engine {
   readonly plans: PlanReader
   readonly debits: DebitReader
   readonly providers: ProviderDirectory
+  readonly velocity: Velocity
   readonly clock: Clock
   readonly newId: () => string
   /** The page on which the customer of this payment goes on. */

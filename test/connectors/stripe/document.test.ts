@@ -26,10 +26,10 @@ import { readIntent } from '#connectors/stripe/translate/intents.ts'
 import { readRefund } from '#connectors/stripe/translate/refunds.ts'
 import { readSession } from '#connectors/stripe/translate/sessions.ts'
 import { Secret } from '#domain/secret.ts'
-import { newerFields, openDocument } from '../../support/stripe/document.ts'
-import { unionIn } from '../../support/stripe/library-types.ts'
-import { materialIsThere, sayItIsAbsent } from '../../support/stripe/material.ts'
-import { scriptHttp } from '../../support/stripe/scripted-http.ts'
+import { newerFields, openDocument } from '#test/support/stripe/document.ts'
+import { unionIn } from '#test/support/stripe/library-types.ts'
+import { materialIsThere, sayItIsAbsent } from '#test/support/stripe/material.ts'
+import { scriptHttp } from '#test/support/stripe/scripted-http.ts'
 
 const signal = AbortSignal.timeout(60_000)
 const nowMs = Date.parse('2026-11-16T10:05:00Z')

@@ -16,8 +16,8 @@ import {
 import type { XId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
-import { challengedCard } from '../../support/stripe/books.ts'
-import { type Fault, StripeDouble } from '../../support/stripe/double.ts'
+import { challengedCard } from '#test/support/stripe/books.ts'
+import { type Fault, StripeDouble } from '#test/support/stripe/double.ts'
 
 const keys = { secretKey: 'sk_test_double', webhookSecret: 'whsec_double' }
 let pool: ProviderHttpPool

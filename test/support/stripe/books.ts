@@ -2,7 +2,7 @@
  * The double's books: intents, sessions, refunds and disputes with the rules that Stripe's documents and recordings show.
  * Ours, derived from them; it knows nothing of the gateway. Amounts are Stripe's.
  */
-import type { FormTree } from './form.ts'
+import type { FormTree } from '#test/support/stripe/form.ts'
 
 export type Fields = Readonly<Record<string, FormTree>>
 

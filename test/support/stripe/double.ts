@@ -5,8 +5,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Stripe from 'stripe'
-import { type Fields, Refused, StripeBooks, text } from './books.ts'
-import { parseForm } from './form.ts'
+import { type Fields, Refused, StripeBooks, text } from '#test/support/stripe/books.ts'
+import { parseForm } from '#test/support/stripe/form.ts'
 
 export type Fault =
   | 'lost before'
