@@ -106,6 +106,8 @@ const effects: Record<OperationType, Effects> = {
       withSums({ ...payment, status: 'OK' }, { refunding: 0, refunded: amount }),
     fail: payment => withSums(failPayment(payment), { refunding: 0 }),
   },
+  // A return is known when it has happened, so it is written with its answer: debit-return.ts counts it.
+  RETURN: { approve: payment => payment, fail: payment => payment },
 }
 
 /** On a page of ours the customer may try again; anywhere else a decline is the end. */

@@ -25,17 +25,26 @@ const recordMethods = closedBut(
   { title: 'RecordPaymentMethods', description: 'The method used, with masked data.' },
 )
 
+export const operationType = choice(
+  ['AUTHORIZATION', 'CONFIRM', 'INCREMENTAL', 'CAPTURE', 'REVERSAL', 'REFUND', 'CREDIT', 'RETURN'],
+  'Kind of operation.',
+)
+
+export const operationStatus = choice(
+  ['AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'FAILED'],
+  'What became of the operation.',
+)
+
+export const paymentStatus = choice(
+  ['AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'FAILED', 'REVERSED'],
+  'Where the payment stands.',
+)
+
 export const operationRecord = closed(
   {
     xId,
-    type: choice(
-      ['AUTHORIZATION', 'CONFIRM', 'INCREMENTAL', 'CAPTURE', 'REVERSAL', 'REFUND', 'CREDIT'],
-      'Kind of operation.',
-    ),
-    status: choice(
-      ['AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'FAILED'],
-      'What became of the operation.',
-    ),
+    type: operationType,
+    status: operationStatus,
     amount: operationAmount,
     transId: optional(transId),
     refNr: optional(refNr),
@@ -57,10 +66,7 @@ export const paymentRecord = closed(
     merchantId,
     transId,
     xId: optional(ownId('The last operation.')),
-    status: choice(
-      ['AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'FAILED', 'REVERSED'],
-      'Where the payment stands.',
-    ),
+    status: paymentStatus,
     responseCode,
     responseDescription,
     amount: recordAmount,

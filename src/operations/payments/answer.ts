@@ -2,6 +2,7 @@
 import type { XId } from '#domain/ids.ts'
 import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
+import { shownSums } from '#lifecycle/event.ts'
 import { intentOf } from '#lifecycle/intent.ts'
 import {
   approvingOperation,
@@ -195,6 +196,8 @@ export function toRecord(payment: Payment) {
     planTurn: _turn,
     keepCard: _keepCard,
     chargedCustomerId: _charged,
+    intentTerms: _terms,
+    intentEnded: _ended,
     ...details
   } = payment.details as Record<string, unknown> & { amount?: object }
   return {
@@ -209,10 +212,7 @@ export function toRecord(payment: Payment) {
       ...amountDetails,
       value: payment.amount.value,
       currency: payment.amount.currency,
-      authorizedValue: payment.sums.authorized,
-      capturedValue: payment.sums.captured,
-      refundedValue: payment.sums.refunded,
-      reversedValue: payment.sums.reversed,
+      ...shownSums(payment),
       receivedValue: receivedValue(payment),
     },
     captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),

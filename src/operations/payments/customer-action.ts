@@ -10,6 +10,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
 import { customerActionOutstanding, providerResultOutstanding } from '#domain/response-codes.ts'
 import { isInTime, offerFor } from '#lifecycle/attempt.ts'
+import { endingSubject } from '#lifecycle/event.ts'
 import { cancelRequest } from '#lifecycle/expiry.ts'
 import { awaitsCustomer, lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
@@ -98,7 +99,7 @@ async function begin(
   if (action === 'cancel') {
     const cancelled = cancelRequest(payment, { now, xId: ending })
     if (!cancelled) return found
-    const told = emitEvent(cancelled, { xId: lastOperation(cancelled).xId, owed: true, now }, engine)
+    const told = emitEvent(cancelled, { subject: endingSubject(cancelled, now), owed: true, now }, engine)
     return { next: told.payment, alongside: told.alongside, ...found }
   }
   if (!waiting) return found

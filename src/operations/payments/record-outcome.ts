@@ -5,7 +5,7 @@
 import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { isAlwaysTold } from '#lifecycle/event.ts'
+import { isAlwaysTold, resultSubject } from '#lifecycle/event.ts'
 import { inquiryTime } from '#lifecycle/inquiry.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import {
@@ -21,7 +21,7 @@ import { dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/se
 import { batchTimers, waitsForFile } from '#operations/bank/batch-timers.ts'
 import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
-import { emitEvent } from '#operations/events/emit-event.ts'
+import { type Emission, emitEvents } from '#operations/events/emit-event.ts'
 import { isDatabaseLost } from '#operations/lost-database.ts'
 import { answerOperation, type OperationAnswer } from '#operations/payments/answer.ts'
 import { returnTimers } from '#operations/payments/debit-return.ts'
@@ -124,20 +124,11 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
   const touched = settled.operations.filter(operation => !stored.operations.includes(operation))
   const decided = touched.some(operation => !isUnanswered(operation))
   const joined = joinCustomer(stored, settled, record.knownCustomer, now)
-  const told = emitEvent(
-    joined.payment,
-    {
-      xId,
-      owed:
-        decided &&
-        isFinal(settled) &&
-        (inquiry !== undefined || unattended === true || isAlwaysTold(stored, before)),
-      now,
-    },
-    engine,
-  )
-  const answer = answerOperation(told.payment, xId, pageFor(told.payment, before, record, engine))
   const { timers, ...moved } = movePlan(stored, joined.payment, { merchant, now })
+  const owed = inquiry !== undefined || unattended === true || isAlwaysTold(stored, before)
+  const emissions = decided && isFinal(settled) ? emissionsOf(joined.payment, { xId, owed, now, moved }) : []
+  const told = emitEvents(joined.payment, { emissions, now }, engine)
+  const answer = answerOperation(told.payment, xId, pageFor(told.payment, before, record, engine))
   return {
     next: told.payment,
     alongside: {
@@ -155,6 +146,19 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
     },
     result: answer,
   }
+}
+
+/** The result, and what it makes of the payment's plan where it ends that for good. */
+function emissionsOf(
+  payment: Payment,
+  { xId, owed, now, moved }: { xId: XId; owed: boolean; now: Date; moved: Pick<Change, 'endTurn'> },
+): readonly Emission[] {
+  const subject = resultSubject(payment, xId, now)
+  const suspended = moved.endTurn?.status === 'SUSPENDED'
+  return [
+    { subject, owed },
+    ...(suspended ? [{ subject: { ...subject, type: 'plan.suspended' as const }, owed }] : []),
+  ]
 }
 
 /** Where the customer goes on, for an answer that somebody waits for or will ask for again. */
