@@ -20,7 +20,7 @@ export async function suspendPlanOf(
 ): Promise<void> {
   for (let tries = 0; tries < maximumTries; tries++) {
     const payment = await engine.payments.byPayId(merchantId, payId)
-    const plan = payment?.planId && (await engine.plans.find(merchantId, payment.planId))?.plan
+    const plan = payment?.planId && (await engine.plans.find(merchantId, payment.planId))
     if (!plan || (plan.status !== 'ACTIVE' && plan.status !== 'PENDING')) return
     const now = merchantNow(engine.clock, merchant)
     const change = {
