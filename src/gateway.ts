@@ -14,6 +14,7 @@ import type { Clock, Engine } from '#operations/engine.ts'
 import { createEndpointBook } from '#operations/events/endpoint-book.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration } from '#operations/merchants/open-merchants.ts'
+import { createApplyNotice } from '#operations/payments/apply-notice.ts'
 import { pagePath, returnPath } from '#pages/page-context.ts'
 import { createClockStore } from '#storage/clock.ts'
 import {
@@ -130,9 +131,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       returnAddress: ({ merchantId, payId, ...step }) =>
         `${origin}${returnPath}${pageTokens.issue({ merchantId, payId, step })}`,
     })
-    const notices = startNotices(desk, options.applyNotice ?? (async () => 'unmatched'), { metrics })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
+    const applyNotice = options.applyNotice ?? createApplyNotice({ engine, findMerchant })
+    const notices = startNotices(desk, applyNotice, { metrics })
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)

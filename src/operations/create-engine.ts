@@ -19,6 +19,7 @@ import { createMovementReader } from '#storage/payments/movements.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createPlanReader } from '#storage/plans/plans.ts'
+import { createReferenceReader } from '#storage/providers/references.ts'
 import { createAccountStore } from '#storage/vault/account-store.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createVelocityStore } from '#storage/velocity.ts'
@@ -81,6 +82,7 @@ export function createEngine(parts: EngineParts): Engine {
     accounts: createAccountVault({ fingerprintKey, keyRing, store: createAccountStore(database) }),
     quotes: createQuoteStore(database),
     plans: createPlanReader(database),
+    references: createReferenceReader(database),
     finder: createPaymentFinder(database),
     movements: createMovementReader(database),
     debits: createDebitReader(database),

@@ -17,6 +17,7 @@ import type { MovementReader } from '#storage/payments/movements.ts'
 import type { PaymentReader } from '#storage/payments/payments.ts'
 import type { QuoteReader } from '#storage/payments/quotes.ts'
 import type { PlanReader } from '#storage/plans/plans.ts'
+import type { ReferenceReader } from '#storage/providers/references.ts'
 import type { AccountVault } from '#vault/accounts.ts'
 import type { CardVault } from '#vault/cards.ts'
 
@@ -32,6 +33,8 @@ export interface Engine {
   readonly accounts: AccountVault
   readonly quotes: QuoteReader
   readonly plans: PlanReader
+  /** What a provider's notice speaks of. */
+  readonly references: ReferenceReader
   readonly endpoints: EndpointBook
   readonly finder: PaymentFinder
   readonly movements: MovementReader

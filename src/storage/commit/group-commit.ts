@@ -8,6 +8,7 @@ import { fromCustomerUpdate, pushCustomer } from '#storage/commit/customer-chang
 import { endpointsRow } from '#storage/commit/event-parts.ts'
 import { fromMark, fromUnmark, markBetween } from '#storage/commit/marks.ts'
 import { pushPlan } from '#storage/commit/plan-change.ts'
+import { fromReferences } from '#storage/commit/provider-references.ts'
 import {
   fromAccount,
   fromCard,
@@ -161,6 +162,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     keyAnswer: [],
     event: [],
     replay: [],
+    providerReference: [],
     timer: [],
     customer: [],
     customerUse: [],
@@ -193,9 +195,14 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     if (change.account) rows.account.push(fromAccount(change.account, c))
     if (change.insertQuote) rows.quoted.push(fromQuote(change.insertQuote, c))
     if (change.useQuote) rows.quote.push(fromQuoteUse(change.useQuote, c))
-    for (const operation of change.insertOperations ?? []) rows.operation.push(fromOperation(operation, c))
-    for (const operation of change.updateOperations ?? [])
+    for (const operation of change.insertOperations ?? []) {
+      rows.operation.push(fromOperation(operation, c))
+      rows.providerReference.push(...fromReferences(operation, c))
+    }
+    for (const operation of change.updateOperations ?? []) {
       rows.answered.push(fromOperationState(operation, c))
+      rows.providerReference.push(...fromReferences(operation, c))
+    }
     if (change.keyAnswer) rows.keyAnswer.push(fromKeyAnswer(change.keyAnswer, c))
     for (const event of change.events ?? []) rows.event.push(fromEvent(event, c))
     if (change.customer) pushCustomer(rows, change.customer, c)
