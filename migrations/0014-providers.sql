@@ -90,16 +90,6 @@ CREATE TABLE notice_item (
 );
 CREATE INDEX notice_item_by_due_at ON notice_item (due_at) WHERE due_at IS NOT NULL;
 
--- By which names the provider of an account knows a payment: our references of its operations, and the provider's own
--- ids. Notices and settlement lines find their payment here. Payments without an account have no rows.
-CREATE TABLE provider_reference (
-  merchant_id          text NOT NULL,
-  provider_account_id  text NOT NULL,
-  reference            text NOT NULL CONSTRAINT provider_reference_length CHECK (char_length(reference) BETWEEN 1 AND 255),
-  pay_id               uuid NOT NULL,
-  CONSTRAINT provider_reference_key PRIMARY KEY (merchant_id, provider_account_id, reference)
-);
-
 -- Captured money that a cardholder has asked back through the bank.
 CREATE TABLE dispute (
   merchant_id          text        NOT NULL,

@@ -10,12 +10,13 @@ import { createMetrics } from '#http/telemetry/metrics.ts'
 import { openAudit } from '#operations/audit/open-audit.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import { createTestClock } from '#operations/clock.ts'
+import { applyDisputeNotice } from '#operations/disputes/dispute-book.ts'
 import type { Clock, Engine } from '#operations/engine.ts'
 import { createEndpointBook } from '#operations/events/endpoint-book.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration } from '#operations/merchants/open-merchants.ts'
+import { createApplyNotice } from '#operations/payments/apply-notice.ts'
 import { pagePath, returnPath } from '#pages/page-context.ts'
-import { createApplyFact } from '#providers/apply-fact.ts'
 import { createClockStore } from '#storage/clock.ts'
 import {
   type Database,
@@ -32,7 +33,6 @@ import { createKeyReader } from '#storage/payments/keys.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
 import { openPresence } from '#storage/processes/presence.ts'
-import { createReferenceFinder } from '#storage/providers/references.ts'
 import { openDerivedKeys } from '#vault/key-ring.ts'
 import { createPageTokens } from '#vault/page-token.ts'
 import { createBank } from '#wiring/bank.ts'
@@ -134,13 +134,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
-    const apply = createApplyFact({
-      engine,
-      references: createReferenceFinder(database),
-      findMerchant,
-      applyOutcome: async () => 'unmatched',
-    })
-    const notices = startNotices(desk, options.applyNotice ?? apply, { metrics, database })
+    const applyNotice =
+      options.applyNotice ??
+      createApplyNotice({ engine, findMerchant, applyDispute: applyDisputeNotice(engine) })
+    const notices = startNotices(desk, applyNotice, { metrics, database })
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)

@@ -241,6 +241,11 @@ export const sentAt = ({ prepared, createdAt }: Operation): Date =>
 export const isUnanswered = (operation: Operation): boolean =>
   operation.state === 'SENT' || operation.state === 'PENDING'
 
+/** What an outcome may still decide: unanswered, or waiting for the customer at the provider. */
+export const isUndecided = (operation: Operation): boolean =>
+  isUnanswered(operation) ||
+  (operation.state === 'AUTHORIZE_REQUEST' && operation.prepared.step !== undefined)
+
 /** Nothing was ever approved here, or not yet: there is no authorisation to build on. A credit has none at all. */
 export const lacksAuthorization = ({ kind, status }: Payment): boolean =>
   kind === 'CREDIT' || status === 'AUTHORIZE_REQUEST' || status === 'PENDING' || status === 'FAILED'

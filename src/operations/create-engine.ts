@@ -20,6 +20,7 @@ import { createMovementReader } from '#storage/payments/movements.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createPlanReader } from '#storage/plans/plans.ts'
+import { createReferenceReader } from '#storage/providers/references.ts'
 import { createAccountStore } from '#storage/vault/account-store.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createVelocityStore } from '#storage/velocity.ts'
@@ -83,6 +84,7 @@ export function createEngine(parts: EngineParts): Engine {
     quotes: createQuoteStore(database),
     plans: createPlanReader(database),
     disputes: createDisputeStore(database),
+    references: createReferenceReader(database),
     finder: createPaymentFinder(database),
     movements: createMovementReader(database),
     debits: createDebitReader(database),

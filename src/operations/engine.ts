@@ -18,6 +18,7 @@ import type { MovementReader } from '#storage/payments/movements.ts'
 import type { PaymentReader } from '#storage/payments/payments.ts'
 import type { QuoteReader } from '#storage/payments/quotes.ts'
 import type { PlanReader } from '#storage/plans/plans.ts'
+import type { ReferenceReader } from '#storage/providers/references.ts'
 import type { AccountVault } from '#vault/accounts.ts'
 import type { CardVault } from '#vault/cards.ts'
 
@@ -34,6 +35,8 @@ export interface Engine {
   readonly quotes: QuoteReader
   readonly plans: PlanReader
   readonly disputes: DisputeStore
+  /** What a provider's notice speaks of. */
+  readonly references: ReferenceReader
   readonly endpoints: EndpointBook
   readonly finder: PaymentFinder
   readonly movements: MovementReader

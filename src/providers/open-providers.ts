@@ -15,7 +15,7 @@ import { createInstallation } from '#storage/installation.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createNoticeStore, type NoticeStore } from '#storage/providers/notices.ts'
-import { createReferenceFinder } from '#storage/providers/references.ts'
+import { createReferenceReader } from '#storage/providers/references.ts'
 import {
   createSettlementStore,
   type Reconciliation,
@@ -81,7 +81,7 @@ export async function openProviders(
         listNotices: createNoticeStore(database).list,
         async importSettlement(wanted) {
           const payments = createPaymentReader(database)
-          const references = createReferenceFinder(database)
+          const references = createReferenceReader(database)
           const imported = await importSettlement(wanted, {
             directory,
             payments,

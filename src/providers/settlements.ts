@@ -9,13 +9,13 @@ import type { Payment } from '#lifecycle/payment.ts'
 import type { AccountDirectory } from '#providers/directory.ts'
 import { AccountFault } from '#providers/settings.ts'
 import type { PaymentReader } from '#storage/payments/payments.ts'
-import type { ReferenceFinder } from '#storage/providers/references.ts'
+import type { ReferenceReader } from '#storage/providers/references.ts'
 import type { SettlementStore, StoredLine } from '#storage/providers/settlements.ts'
 
 export interface ImportDeps {
   readonly directory: Pick<AccountDirectory, 'find'>
   readonly payments: Pick<PaymentReader, 'byPayId'>
-  readonly references: ReferenceFinder
+  readonly references: ReferenceReader
   readonly store: SettlementStore
 }
 
@@ -81,11 +81,12 @@ async function matchLine(
   { merchantId, accountId }: { readonly merchantId: MerchantId; readonly accountId: string },
   { payments, references }: ImportDeps,
 ): Promise<StoredLine> {
-  const names = [reference, transactionId].filter(name => name !== undefined)
-  const payId = names.length === 0 ? undefined : await references.findPayment(merchantId, accountId, names)
+  let payId: PayId | undefined
+  for (const name of [reference, transactionId])
+    if (name !== undefined) payId ??= (await references.find(merchantId, accountId, name))?.payId
   const payment = payId && (await payments.byPayId(merchantId, payId))
   const xId = payment && findLineOperation(payment, line.type, { reference, transactionId })
-  return { ...line, accountId, transactionId, payId: payId as PayId | undefined, xId }
+  return { ...line, accountId, transactionId, payId, xId }
 }
 
 /** The operation itself where the line names it; else, of a payment that is named, the only one of that kind. */

@@ -13,8 +13,9 @@ import {
   updateDispute,
 } from '#lifecycle/dispute.ts'
 import { findOperation, type Payment } from '#lifecycle/payment.ts'
-import type { Engine } from '#operations/engine.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvents } from '#operations/events/emit-event.ts'
+import type { NoticeDeps } from '#operations/payments/apply-notice.ts'
 import type { Change } from '#storage/commit/change.ts'
 
 export interface DisputeTarget {
@@ -92,3 +93,12 @@ export async function applyDispute(
   if (change) return 'applied'
   return matched ? 'repeated' : 'unmatched'
 }
+
+/** A notice about a dispute whose payment was found. */
+export const applyDisputeNotice =
+  (engine: Engine): NonNullable<NoticeDeps['applyDispute']> =>
+  ({ merchant, payment, operation }, { dispute }) => {
+    const { merchantId, payId } = payment
+    const now = merchantNow(engine.clock, merchant)
+    return applyDispute({ merchantId, payId, capture: operation?.xId }, { facts: dispute, now }, engine)
+  }

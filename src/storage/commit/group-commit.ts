@@ -5,10 +5,11 @@
 import type { Pool } from 'pg'
 import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/commit/change.ts'
 import { fromCustomerUpdate, pushCustomer } from '#storage/commit/customer-change.ts'
+import { fromDispute } from '#storage/commit/dispute-parts.ts'
 import { endpointsRow } from '#storage/commit/event-parts.ts'
 import { fromMark, fromUnmark, markBetween } from '#storage/commit/marks.ts'
 import { pushPlan } from '#storage/commit/plan-change.ts'
-import { fromDispute, fromReference, referencesOf } from '#storage/commit/provider-parts.ts'
+import { fromReferences } from '#storage/commit/provider-references.ts'
 import {
   fromAccount,
   fromCard,
@@ -162,6 +163,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     keyAnswer: [],
     event: [],
     replay: [],
+    providerReference: [],
     timer: [],
     customer: [],
     customerUse: [],
@@ -180,7 +182,6 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     planUpdate: [],
     planHold: [],
     dispute: [],
-    reference: [],
   }
   for (const [c, change] of changes.entries()) {
     if (change.key) rows.key.push(fromKey(change.key, c))
@@ -196,9 +197,14 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     if (change.account) rows.account.push(fromAccount(change.account, c))
     if (change.insertQuote) rows.quoted.push(fromQuote(change.insertQuote, c))
     if (change.useQuote) rows.quote.push(fromQuoteUse(change.useQuote, c))
-    for (const operation of change.insertOperations ?? []) rows.operation.push(fromOperation(operation, c))
-    for (const operation of change.updateOperations ?? [])
+    for (const operation of change.insertOperations ?? []) {
+      rows.operation.push(fromOperation(operation, c))
+      rows.providerReference.push(...fromReferences(operation, c))
+    }
+    for (const operation of change.updateOperations ?? []) {
       rows.answered.push(fromOperationState(operation, c))
+      rows.providerReference.push(...fromReferences(operation, c))
+    }
     if (change.keyAnswer) rows.keyAnswer.push(fromKeyAnswer(change.keyAnswer, c))
     for (const event of change.events ?? []) rows.event.push(fromEvent(event, c))
     if (change.customer) pushCustomer(rows, change.customer, c)
@@ -210,8 +216,6 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     if (change.claimIntent) rows.intentClaim.push(fromIntentClaim(change.claimIntent, c))
     pushPlan(rows, change, c)
     if (change.dispute) rows.dispute.push(fromDispute(change.dispute, c))
-    for (const write of [...(change.insertOperations ?? []), ...(change.updateOperations ?? [])])
-      for (const reference of referencesOf(write)) rows.reference.push(fromReference(reference, c))
   }
   return rows
 }
