@@ -46,7 +46,7 @@ export const bookRules: Readonly<Record<string, string>> = {
     WHERE o.state = 'PENDING' AND p.awaits IS DISTINCT FROM 'CUSTOMER' AND NOT EXISTS
     (SELECT 1 FROM timer t WHERE t.x_id = o.x_id AND t.pay_id = o.pay_id AND t.kind = 'INQUIRY')`,
   'what is decided waits for none': `SELECT t.x_id FROM timer t JOIN operation o ON o.x_id = t.x_id
-    AND o.pay_id = t.pay_id WHERE t.kind = 'INQUIRY' AND o.state NOT IN ('SENT', 'PENDING')`,
+    AND o.pay_id = t.pay_id WHERE t.kind = 'INQUIRY' AND o.state NOT IN ('SENT', 'PENDING', 'AUTHORIZE_REQUEST')`,
   'what is open lapses some day': `SELECT p.pay_id FROM payment p WHERE p.authorization_expires_at IS NOT NULL
     AND p.authorized > p.captured + p.capturing + p.reversed + p.reversing AND NOT EXISTS
     (SELECT 1 FROM timer t WHERE t.pay_id = p.pay_id AND t.kind = 'LAPSE')`,
