@@ -8,6 +8,7 @@ import { createFaultBook } from '#connectors/simulator/faults.ts'
 import { createLogger } from '#http/telemetry/log.ts'
 import { createMetrics } from '#http/telemetry/metrics.ts'
 import { openAudit } from '#operations/audit/open-audit.ts'
+import type { Bank } from '#operations/bank/bank.ts'
 import { createTestClock } from '#operations/clock.ts'
 import type { Clock, Engine } from '#operations/engine.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
@@ -30,6 +31,7 @@ import { createWorkFinder } from '#storage/payments/unanswered.ts'
 import { openPresence } from '#storage/processes/presence.ts'
 import { openDerivedKeys } from '#vault/key-ring.ts'
 import { createPageTokens } from '#vault/page-token.ts'
+import { createBank } from '#wiring/bank.ts'
 import { createDeliveries, openEngine } from '#wiring/engine.ts'
 import { startLoops } from '#wiring/loops.ts'
 import { findMerchantIn, type GatewayOptions } from '#wiring/parts.ts'
@@ -45,6 +47,8 @@ export type { GatewayOptions } from '#wiring/parts.ts'
 export interface Gateway {
   readonly merchants: MerchantAdministration
   readonly engine: Engine
+  /** Files for banks and files of banks. */
+  readonly bank: Bank
   readonly settleWorker: SettleWorker
   readonly timerWorker: TimerWorker
   readonly deliveryWorker: DeliveryWorker
@@ -159,6 +163,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     return {
       merchants: createAdministration({ environment, keys, merchants, apiKeys, changes, audit }),
       engine,
+      bank: createBank({ database, engine, merchants, options }),
       settleWorker,
       timerWorker,
       deliveryWorker,

@@ -34,7 +34,8 @@ export function renderBanner(facts: BannerFacts): string {
 
 export const listCredentials = (demo: DemoMerchant): string[] => [
   `merchant id: ${demo.merchantId}`,
-  `API key: ${demo.apiKey}`,
+  // A restored backup holds no keys.
+  `API key: ${demo.apiKey || `(not in the backup; make one: ${command} key create ${demo.merchantId} --name demo)`}`,
   `webhook secret: ${demo.webhookSecret}`,
 ]
 

@@ -13,6 +13,8 @@ export interface DemoMerchant {
   readonly webhookSecret: string
 }
 
+const demoName = 'Demo merchant'
+
 /** Made anew only when there is none, or when the kept one belongs to another database. */
 export async function readOrCreateDemoMerchant(
   directory: string,
@@ -20,9 +22,21 @@ export async function readOrCreateDemoMerchant(
 ): Promise<DemoMerchant> {
   const kept = await readDemoMerchant(directory)
   if (kept && (await merchants.list()).some(({ merchantId }) => merchantId === kept.merchantId)) return kept
-  const created = await merchants.create('Demo merchant')
+  const created = await merchants.create(demoName)
   await writeDemoMerchant(directory, created)
   return created
+}
+
+/**
+ * After a restore: the demo merchant came with the rows, its secrets did not. It is remembered without them, so that the
+ * next start makes no second one.
+ */
+export async function rememberRestoredDemo(
+  directory: string,
+  merchants: Pick<MerchantAdministration, 'list'>,
+): Promise<void> {
+  const demo = (await merchants.list()).find(({ name }) => name === demoName)
+  if (demo) await writeDemoMerchant(directory, { merchantId: demo.merchantId, apiKey: '', webhookSecret: '' })
 }
 
 /** After a rotation, so that the next start prints a key that still opens something. */

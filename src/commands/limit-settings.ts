@@ -41,14 +41,14 @@ export const addLimitOptions = (command: Command): Command =>
 function parseDeclines(text: string): string {
   if (text === noLimit || text === byDefault || parseDeclineLimit(text)) return text
   throw new InvalidArgumentError(
-    `It must be a number from 1 to ${declinesMax}, a slash and a duration up to a year, such as 10/PT1H, or none or default.`,
+    `It must be a number from 1 to ${declinesMax}, a slash and a duration up to P31D, such as 10/PT1H, or none or default.`,
   )
 }
 
 function parsePayouts(text: string): string {
   if (text === noLimit || text === byDefault || parsePayoutLimits(text)) return text
   throw new InvalidArgumentError(
-    'It must be an amount in the smallest unit with its currency, a slash and a duration up to a year, such as 100000EUR/P1D, or none or default.',
+    'It must be an amount in the smallest unit with its currency, a slash and a duration up to P31D, such as 100000EUR/P1D, or none or default.',
   )
 }
 

@@ -2,6 +2,7 @@
  * What every command but help needs first: the database, embedded or configured, brought to the newest schema, and the
  * master key that opens what is sealed in it.
  */
+import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandActor } from '#commands/audit-trail.ts'
@@ -9,6 +10,7 @@ import { CommandFault, describeReason } from '#commands/faults.ts'
 import type { Config } from '#config.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { openEmbeddedPostgres } from '#storage/embedded/index.ts'
+import { holdsSealedRows } from '#storage/installation.ts'
 import { MigrationError, migrate } from '#storage/migrate.ts'
 import { createMasterRing, type MasterRing, readMasterKeys, readOrMakeMasterKeys } from '#vault/master-key.ts'
 
@@ -28,6 +30,8 @@ export interface OpenOptions {
   readonly onProgress: (line: string) => void
   /** True: the schema is left as it is. */
   readonly asIs?: boolean
+  /** True: rows that were sealed elsewhere are about to come, so their master key must be there already. */
+  readonly restores?: boolean
   readonly onUnexpectedExit?: (error: Error) => void
 }
 
@@ -37,14 +41,15 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     ? { url: databaseUrl.reveal(), place: describePlace(databaseUrl.reveal()), close: async () => {} }
     : await openEmbedded(dataDirectory, options)
   try {
-    if (options.asIs) return { ...database, ...(await openMasterKey(config)) }
+    if (options.asIs) return { ...database, ...(await openMasterKey(config, options)) }
     if (databaseUrl) {
       options.onProgress(`Connecting to the database ${database.place} …`)
       await migrateForeign(database, options)
     } else {
       await migrate(database.url, options)
     }
-    return { ...database, ...(await openMasterKey(config)) }
+    const isSealed = await holdsSealedRows(database.url)
+    return { ...database, ...(await openMasterKey(config, { isSealed })) }
   } catch (error) {
     await database.close()
     throw error
@@ -75,20 +80,24 @@ async function migrateForeign(
 }
 
 /** Without a configured key one is made in the data folder; live never comes there, its configuration demands one. */
-async function openMasterKey({
-  dataDirectory,
-  masterKeys,
-  masterKeyFile,
-}: Config): Promise<Pick<OpenDatabase, 'masterKey' | 'masterKeyFile'>> {
+async function openMasterKey(
+  { dataDirectory, masterKeys, masterKeyFile }: Config,
+  { restores = false, isSealed = false }: { readonly restores?: boolean; readonly isSealed?: boolean } = {},
+): Promise<Pick<OpenDatabase, 'masterKey' | 'masterKeyFile'>> {
   if (masterKeys && masterKeyFile === undefined)
     return { masterKey: createMasterRing(async () => masterKeys) }
   const file = masterKeyFile ?? join(dataDirectory, 'master.key')
   if (masterKeyFile === undefined) {
     await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
+    // A key that is made now opens nothing of what another one has sealed.
+    if ((restores || isSealed) && !existsSync(file)) throw new CommandFault(missingKey(file))
     await readOrMakeMasterKeys(file)
   }
   return { masterKey: createMasterRing(() => readMasterKeys(file)), masterKeyFile: file }
 }
+
+const missingKey = (file: string): string =>
+  `the master key that sealed this data is missing: put it into ${file}, or set TOLLGATE_MASTER_KEY or TOLLGATE_MASTER_KEY_FILE`
 
 /** host:port/database, or folder/database for a unix socket. */
 function describePlace(databaseUrl: string): string {

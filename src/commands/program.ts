@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addAuditCommands } from '#commands/audit.ts'
 import { auditCommand } from '#commands/audit-trail.ts'
+import { addBackupCommands } from '#commands/backup.ts'
+import { addBankCommands } from '#commands/bank.ts'
 import { reportFault } from '#commands/cluster.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { CommandFault, describeFault, toExitCode } from '#commands/faults.ts'
@@ -68,9 +70,11 @@ function buildProgram(readConfig: () => Config): Command {
   addVaultCommands(program, readConfig)
   addImportCommands(program, readConfig)
   addWebhookCommands(program, readConfig)
+  addBankCommands(program, readConfig)
   addProviderCommands(program, readConfig)
   addRouteCommands(program, readConfig)
   addNoticeCommands(program, readConfig)
+  addBackupCommands(program, readConfig)
   return program
 }
 

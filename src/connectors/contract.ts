@@ -41,6 +41,11 @@ export interface ConnectorFacts {
   readonly timeoutMs: number
   /** How long `pending` may last before a person must look: seconds for cards, days for debits and vouchers. */
   pendingMs(method: Method, operation: OperationType): number
+  /**
+   * Money moves with files that commands write and read: whatever is pending waits in a queue for the next file, and nobody
+   * is asked about it.
+   */
+  readonly batched?: boolean
 }
 
 /**

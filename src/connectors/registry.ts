@@ -3,6 +3,7 @@
  * else outside its folder.
  */
 import { adyen } from '#connectors/adyen/connector.ts'
+import { bankDefinition } from '#connectors/bank/connector.ts'
 import type { Connector, ConnectorDefinition } from '#connectors/contract.ts'
 import type { OpenedAccount, ProviderDirectory } from '#connectors/directory.ts'
 import { type SimulatorOptions, simulatorDefinition } from '#connectors/simulator/simulator.ts'
@@ -12,6 +13,7 @@ import { stripe } from '#connectors/stripe/connector.ts'
 export const connectorDefinitions = (simulator: SimulatorOptions): readonly ConnectorDefinition[] => [
   simulatorDefinition(simulator),
   adyen,
+  bankDefinition,
   stripe,
 ]
 

@@ -211,6 +211,10 @@ const findBrand = (number: string): CardBrand | undefined =>
         covers(claim, number) && (!claim.owner.lengthDecides || claim.owner.lengths.includes(number.length)),
     )?.owner
 
+/** Whether a brand issues numbers with these leading digits and of this length. */
+export const isKnownCardNumber = (number: string): boolean =>
+  findBrand(number)?.lengths.includes(number.length) === true
+
 /** The wire name of the brand the number is told by, `unknown` where no range fits. */
 export const detectBrand = (number: string): string => findBrand(number)?.brand ?? unknownBrand
 

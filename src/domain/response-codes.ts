@@ -49,6 +49,7 @@ export type Refusal =
   | 'NOT_UPDATABLE'
   | 'NO_CONNECTOR'
   | 'SEQUENCE'
+  | 'VELOCITY'
   | 'TRANS_ID_TAKEN'
   | 'KEY_REUSED'
   | 'NUMBER_INVALID'
@@ -75,6 +76,7 @@ export const refusalCodes: Readonly<Record<Refusal, string>> = {
   NOT_UPDATABLE: '20200011',
   NO_CONNECTOR: '20200012',
   SEQUENCE: '20200013',
+  VELOCITY: '20200016',
   NUMBER_INVALID: '20120001',
   NUMBER_UNKNOWN: '20120002',
   QUOTE_NOT_USABLE: '28000001',
@@ -107,6 +109,7 @@ const fixed: readonly ResponseCode[] = [
   row('20200011', 'The payment can no longer be updated.', 'stop'),
   row('20200012', 'No connector is configured for this payment method.', 'other method'),
   row('20200013', 'The sequence number was used before or lies above the total.', 'correct the request'),
+  row('20200016', 'Too many declines or too much paid out in a short time; nobody was asked.', 'wait'),
   row('27000001', 'The payment plan is not active.', 'stop'),
   row('27000002', 'The charge lies outside the period of the payment plan.', 'stop'),
   row('27000003', 'The amount is not the one of the payment plan.', 'correct the request'),

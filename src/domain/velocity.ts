@@ -19,8 +19,8 @@ export const noLimit = 'none'
 
 /** 1,000: so many declines of one card are remembered at most. */
 export const declinesMax = 1_000
-/** A year: a longer memory is a ban, not a speed limit. */
-const windowMaxMs = 366 * 86_400_000
+/** 31 days: a longer memory is a ban, not a speed limit. */
+const windowMaxMs = 31 * 86_400_000
 
 /** Live, unless the merchant says otherwise. Whoever guesses security codes or expiry dates gets no further than this. */
 export const defaultDeclinesPerCard: DeclineLimit = { count: 10, window: 'PT1H' }

@@ -9,7 +9,12 @@ import type { Money } from '#domain/money.ts'
 export type Outcome =
   | { readonly kind: 'approved'; readonly provider: ProviderFacts }
   | { readonly kind: 'declined'; readonly detail: string; readonly provider: ProviderFacts }
-  | { readonly kind: 'pending'; readonly provider: ProviderFacts }
+  | {
+      readonly kind: 'pending'
+      readonly provider: ProviderFacts
+      /** It has a day of its own, on which the money moves: the payment shows that its capture is requested. */
+      readonly scheduled?: boolean
+    }
   | { readonly kind: 'unreached' }
   | { readonly kind: 'unknown' }
 

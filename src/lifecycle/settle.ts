@@ -45,10 +45,15 @@ export function settle(
     case 'unreached':
       return fail(answered, operation, now)
     case 'pending':
+      return outcome.scheduled ? showRequested(answered, operation) : answered
     case 'unknown':
       return answered
   }
 }
+
+/** A capture that will be collected on a day to come. */
+const showRequested = (payment: Payment, { type }: Operation): Payment =>
+  type === 'CAPTURE' && payment.status === 'AUTHORIZED' ? { ...payment, status: 'CAPTURE_REQUEST' } : payment
 
 interface Effects {
   /** The money moved. */
@@ -77,8 +82,11 @@ const effects: Record<OperationType, Effects> = {
       const released = withSums(payment, { capturing: subtract(payment.sums.capturing, operation.amount) })
       // A delayed capture that failed has fired: what is left is an authorisation to be captured by hand. One by hand
       // from before its hour leaves the delayed one to come, whenever it is known to have failed.
-      const fired = payment.status === 'CAPTURE_REQUEST' && isFromItsHourOn(payment, operation)
-      return fired ? { ...released, status: 'AUTHORIZED' } : released
+      const fired =
+        payment.captureMethod.type === 'DELAYED'
+          ? isFromItsHourOn(payment, operation)
+          : released.sums.capturing === 0
+      return payment.status === 'CAPTURE_REQUEST' && fired ? { ...released, status: 'AUTHORIZED' } : released
     },
   },
   REVERSAL: {

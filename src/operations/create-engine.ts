@@ -1,9 +1,12 @@
 /** Puts the engine together: what operations are handed, made from one database and the keys of one installation. */
 
+import type { MerchantId } from '#domain/ids.ts'
 import { createCustomerBook } from '#operations/customers/customer-book.ts'
 import type { Engine } from '#operations/engine.ts'
 import { announceEvents } from '#operations/events/announce-events.ts'
 import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
+import { createVelocity } from '#operations/payments/velocity.ts'
+import { createDebitReader } from '#storage/bank/items.ts'
 import { createGroupCommit } from '#storage/commit/group-commit.ts'
 import { createCustomerDeletion } from '#storage/customers/customer-deletion.ts'
 import { createCustomerPages } from '#storage/customers/customer-pages.ts'
@@ -16,8 +19,9 @@ import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createPlanReader } from '#storage/plans/plans.ts'
 import { createAccountStore } from '#storage/vault/account-store.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
+import { createVelocityStore } from '#storage/velocity.ts'
 import { createAccountVault } from '#vault/accounts.ts'
-import { createCardVault } from '#vault/cards.ts'
+import { type CardVault, createCardVault } from '#vault/cards.ts'
 import { createKeyRing, type DerivedKeys } from '#vault/key-ring.ts'
 
 export interface EngineParts
@@ -36,6 +40,9 @@ export interface EngineParts
   readonly database: Database
   readonly keys: DerivedKeys
   readonly masterKey: Parameters<typeof createKeyRing>[0]
+  readonly environment: 'test' | 'live'
+  /** Card numbers that stand in the published catalogue of the test environment. */
+  readonly publishedCards: readonly string[]
   /** Told how many changes shared a commit. */
   readonly onBatch: (size: number) => void
   /** Told when a commit held events. */
@@ -43,7 +50,7 @@ export interface EngineParts
 }
 
 export function createEngine(parts: EngineParts): Engine {
-  const { database, keys, masterKey, onBatch, onEvents, ...handed } = parts
+  const { database, keys, masterKey, onBatch, onEvents, environment, publishedCards, ...handed } = parts
   const { clock, newId } = handed
   const group = createGroupCommit(database.writers, { onBatch })
   const commit = announceEvents(group.commit, onEvents)
@@ -52,18 +59,40 @@ export function createEngine(parts: EngineParts): Engine {
   const customers = createCustomerReader(database)
   const keyRing = createKeyRing(masterKey, store)
   const fingerprintKey = keys.fingerprint
+  const vault = createCardVault({ fingerprintKey, keyRing, store })
   return {
     ...handed,
     commit,
     payments,
     intents: createIntentReader(database),
     queue: createPaymentQueue({ commit, payments, waitMs: clock.waitMs }),
-    vault: createCardVault({ fingerprintKey, keyRing, store }),
+    vault,
+    velocity: createVelocity({
+      store: createVelocityStore(database),
+      environment,
+      publishedCardIds: rememberCardIds(publishedCards, vault),
+    }),
     customers: { ...customers, ...createCustomerPages(database), ...createCustomerDeletion(database) },
     customerBook: createCustomerBook({ customers, newId }),
     storedMethods: createStoredMethods(database, customers),
     accounts: createAccountVault({ fingerprintKey, keyRing, store: createAccountStore(database) }),
     quotes: createQuoteStore(database),
     plans: createPlanReader(database),
+    debits: createDebitReader(database),
+  }
+}
+
+/** 100 merchants: only those of a test environment that have set a limit are ever asked for. */
+const rememberedMax = 100
+
+function rememberCardIds(numbers: readonly string[], vault: Pick<CardVault, 'cardIdOf'>) {
+  const remembered = new Map<MerchantId, ReadonlySet<string>>()
+  return (merchantId: MerchantId): ReadonlySet<string> => {
+    const known = remembered.get(merchantId)
+    if (known) return known
+    const cardIds = new Set(numbers.map(number => vault.cardIdOf(merchantId, number)))
+    if (remembered.size >= rememberedMax) remembered.clear()
+    remembered.set(merchantId, cardIds)
+    return cardIds
   }
 }

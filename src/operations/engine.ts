@@ -6,6 +6,8 @@ import type { Payment } from '#lifecycle/payment.ts'
 import type { CustomerBook } from '#operations/customers/customer-book.ts'
 import type { CustomerVault } from '#operations/customers/customers.ts'
 import type { PaymentQueue } from '#operations/payments/payment-queue.ts'
+import type { Velocity } from '#operations/payments/velocity.ts'
+import type { DebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
 import type { StoredMethods } from '#storage/customers/stored-methods.ts'
 import type { IntentReader } from '#storage/payments/intents.ts'
@@ -27,7 +29,9 @@ export interface Engine {
   readonly accounts: AccountVault
   readonly quotes: QuoteReader
   readonly plans: PlanReader
+  readonly debits: DebitReader
   readonly providers: ProviderDirectory
+  readonly velocity: Velocity
   readonly clock: Clock
   readonly newId: () => string
   /** The page on which the customer of this payment goes on. */

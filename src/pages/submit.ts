@@ -4,8 +4,10 @@ import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { countDeclines } from '#lifecycle/attempt.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
 import type { Method } from '#methods/rows.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
 import { UnknownPseudoNumber } from '#operations/payments/admit.ts'
 import { type AttemptResult, attemptPayment } from '#operations/payments/attempt.ts'
+import type { Tried } from '#operations/payments/velocity.ts'
 import type { OfferReply } from '#operations/quotes/redeem-quote.ts'
 import { askForCurrency, readShownOffer, type ShownOffer, toReply } from '#pages/currency.ts'
 import { explainDecline } from '#pages/decline-text.ts'
@@ -31,7 +33,7 @@ export interface Counter {
 export async function submitForm({ request, hosted }: Submission, counter: Counter): Promise<PageAnswer> {
   const { pageContext, limits } = counter
   if (!isOpenForm(hosted)) return pageContext.redirectToNextStep(request, hosted)
-  const { payment } = hosted
+  const { merchant, payment } = hosted
   const entered = request.form ?? {}
   const { texts } = pageContext.frame(request, hosted).language
   const outdated = { title: texts.errorSummary, message: texts.pageOutdated, entered }
@@ -44,11 +46,19 @@ export async function submitForm({ request, hosted }: Submission, counter: Count
   const { entry, errors } = reading
   if (errors) return pageContext.refuse(request, hosted, { errors, entered, chosen: method.type })
   const keys = limitKeys(request, hosted, entry)
-  if (!limits.allows(keys)) return slowDown({ request, hosted }, { pageContext, chosen: method.type })
+  const { velocity, vault, clock } = counter.deps.engine
+  const tried = toTried(request, hosted, { entry, vault })
+  const now = merchantNow(clock, merchant)
+  if (!limits.allows(keys) || velocity.blocks(merchant, tried, now))
+    return slowDown({ request, hosted }, { pageContext, chosen: method.type })
   const result = await tryInCurrency({ request, hosted }, { method, entry }, counter)
   if (typeof result === 'object') return result
   const after = await pageContext.reopen(hosted)
-  if (countDeclines(after.payment) > countDeclines(payment)) limits.count(keys)
+  if (countDeclines(after.payment) > countDeclines(payment)) {
+    limits.count(keys)
+    // The card was counted with the outcome; only here is the address known.
+    await velocity.countDecline(merchant, tried, now, 'ADDRESS')
+  }
   if (stageOf(after) !== 'form') return pageContext.redirectToNextStep(request, after)
   if (result === 'stale') return pageContext.refuse(request, after, { ...outdated, chosen: method.type })
   const message = explainDecline(lastOperation(after.payment).responseCode, texts)
@@ -145,6 +155,17 @@ function limitKeys({ address }: PageRequest, { merchant }: Hosted, { card }: Fil
   const number = card?.number.reveal()
   const masked = number && `card ${merchant.merchantId} ${number.slice(0, 6)} ${number.slice(-4)}`
   return [`address ${networkOf(address)}`, ...(masked ? [masked] : [])]
+}
+
+/** For the limits of the merchant, which hold on its pages too. */
+function toTried(
+  { address }: PageRequest,
+  { merchant, remembered }: Hosted,
+  { entry, vault }: { readonly entry: FilledIn; readonly vault: Engine['vault'] },
+): Tried {
+  const number = entry.card?.number.reveal()
+  const stored = remembered.find(({ pseudoCardNumber }) => pseudoCardNumber === number)
+  return { cardId: stored?.cardId ?? (number && vault.cardIdOf(merchant.merchantId, number)), address }
 }
 
 /** What the merchant said about cards when it asked for the page. */

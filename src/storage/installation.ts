@@ -1,4 +1,5 @@
 /** One-row facts about the installation: what it was sealed with, how far the search for unanswered operations came. */
+import pg from 'pg'
 import type { Database } from '#storage/database.ts'
 
 export interface Installation {
@@ -31,5 +32,18 @@ export function createInstallation({ writers }: Database): Installation {
         [name, value],
       )
     },
+  }
+}
+
+/** Whether a master key has sealed something here. For commands, before any key is read or made. */
+export async function holdsSealedRows(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    const { rows } = await client.query("SELECT 1 FROM installation WHERE name = 'root_secret'")
+    return rows.length > 0
+  } finally {
+    await client.end()
   }
 }

@@ -5,6 +5,7 @@ import type { Merchant, Theme, WebhookKind } from '#domain/merchant.ts'
 import { noLimit, parseDeclineLimit, parsePayoutLimits } from '#domain/velocity.ts'
 import { type LiveKeyRow, liveKeysColumn, toLiveKey } from '#storage/api-keys.ts'
 import type { Database } from '#storage/database.ts'
+import { applyDeclineLimit } from '#storage/velocity.ts'
 
 export interface MerchantSettings {
   readonly name?: string
@@ -193,6 +194,13 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
           settings.personalDataFor,
         ],
       )
+      for (const [kind, text] of [
+        ['CARD', settings.declinesPerCard],
+        ['ADDRESS', settings.declinesPerAddress],
+      ] as const) {
+        const limit = text ? parseDeclineLimit(text) : undefined
+        if (limit) await applyDeclineLimit({ writers }, merchantId, { kind, limit })
+      }
       return rowCount === 1
     },
 

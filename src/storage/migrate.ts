@@ -22,7 +22,11 @@ const directory = new URL('../../migrations/', import.meta.url)
 
 export async function migrate(
   url: string,
-  options: { onProgress?: (line: string) => void } = {},
+  options: {
+    onProgress?: (line: string) => void
+    /** The last migration to run; all unless given. For restoring a backup of an older schema. */
+    upTo?: string | undefined
+  } = {},
 ): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs })
   // What breaks is told by the statement that was running; without a listener it would also end the process.
@@ -35,6 +39,7 @@ export async function migrate(
       name text NOT NULL PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
     const applied = await readApplied(client)
     for (const migration of await readMigrations()) {
+      if (options.upTo !== undefined && migration.name > options.upTo) continue
       const known = applied.get(migration.name)
       if (known === undefined) {
         options.onProgress?.(`migrating: ${migration.name}`)

@@ -31,6 +31,11 @@ export interface AccountVault {
   findPseudoNumber(merchantId: MerchantId, accountId: string): Promise<string | undefined>
   /** The IBAN that an earlier payment brought, for a step that comes later; undefined once destroyed. */
   reopen(merchantId: MerchantId, accountId: string): Promise<Secret<string> | undefined>
+  /** The IBAN of a row that the caller has read already. */
+  unseal(
+    merchantId: MerchantId,
+    stored: Omit<SealedAccount, 'pseudoNumber'>,
+  ): Promise<Secret<string> | undefined>
 }
 
 export function createAccountVault(deps: {
@@ -40,7 +45,7 @@ export function createAccountVault(deps: {
 }): AccountVault {
   async function open(
     merchantId: MerchantId,
-    stored: SealedAccount | undefined,
+    stored: Omit<SealedAccount, 'pseudoNumber'> | undefined,
   ): Promise<string | undefined> {
     if (!stored?.sealed) return undefined
     const { key } = await deps.keyRing.byVersion(merchantId, stored.keyVersion)
@@ -81,6 +86,10 @@ export function createAccountVault(deps: {
     },
     async reopen(merchantId, accountId) {
       const number = await open(merchantId, await deps.store.findAccountById(merchantId, accountId))
+      return number === undefined ? undefined : new Secret(number)
+    },
+    async unseal(merchantId, stored) {
+      const number = await open(merchantId, stored)
       return number === undefined ? undefined : new Secret(number)
     },
   }

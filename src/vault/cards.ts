@@ -24,6 +24,8 @@ export interface AdmittedCard {
 }
 
 export interface CardVault {
+  /** The keyed fingerprint under which a merchant's card is known. */
+  cardIdOf(merchantId: MerchantId, number: string): string
   /** Takes a card number, or a pseudo card number of this merchant; undefined when the latter is not known. */
   admit(
     merchantId: MerchantId,
@@ -80,12 +82,16 @@ export function createCardVault(deps: {
     return unseal(key, sealed, cardPlace(merchantId, cardId, keyVersion)).toString()
   }
 
+  const digestOf = (merchantId: MerchantId, number: string): Buffer =>
+    createHmac('sha256', deps.fingerprintKey).update(`${merchantId}\0${number}`).digest()
+
   return {
+    cardIdOf: (merchantId, number) => toCardId(digestOf(merchantId, number)),
     async admit(merchantId, secret, { expiryDate, attempt = 0 }) {
       const number = secret.reveal()
       if (isPseudoCardNumber(number)) return openPseudo(merchantId, number, expiryDate)
-      const digest = createHmac('sha256', deps.fingerprintKey).update(`${merchantId}\0${number}`).digest()
-      const cardId = digest.toString('hex', 0, 16)
+      const digest = digestOf(merchantId, number)
+      const cardId = toCardId(digest)
       const card = { cardId, number: secret, ...maskCard(number), brand: detectBrand(number), expiryDate }
       if ((remembered.get(merchantId + cardId) ?? 0) > nowMs()) return card
       const { version, key } = await deps.keyRing.current(merchantId)
@@ -116,6 +122,8 @@ export function createCardVault(deps: {
     },
   }
 }
+
+const toCardId = (digest: Buffer): string => digest.toString('hex', 0, 16)
 
 /** What a sealed number is bound to, so that a row copied elsewhere does not open. */
 export const cardPlace = (merchantId: MerchantId, cardId: string, keyVersion: number): string =>

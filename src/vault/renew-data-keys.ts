@@ -37,10 +37,11 @@ export async function renewDataKeys(ring: MasterRing, deps: RenewalDeps): Promis
   // Records may have megabytes each, so few of them are held at once.
   const few = { ...deps, batch: recordBatch }
   let records = 0
-  for (const holding of ['secrets', 'notices', 'evidence'] as const)
-    records += await resealAll(holding, ring, few)
+  for (const holding of recordHoldings) records += await resealAll(holding, ring, few)
   return { dataKeys, cards, accounts, ...(records > 0 ? { records } : {}) }
 }
+
+const recordHoldings = ['secrets', 'notices', 'evidence', 'bankFiles', 'bankEntries', 'bankSurplus'] as const
 
 /** 10: of records of 5 MB each, 100 MB with what they become. */
 const recordBatch = 10
@@ -103,6 +104,9 @@ const places: Readonly<Record<Holding, typeof cardPlace>> = {
   secrets: recordPlace('provider secret'),
   notices: recordPlace('provider notice'),
   evidence: recordPlace('dispute file'),
+  bankFiles: recordPlace('bank file'),
+  bankEntries: recordPlace('bank entry'),
+  bankSurplus: recordPlace('bank surplus'),
 }
 
 function reseal(kept: KeptNumber, placeOf: typeof cardPlace, keys: OpenKeys): KeptNumber {

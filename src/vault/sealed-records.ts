@@ -6,7 +6,13 @@ import type { MerchantId } from '#domain/ids.ts'
 import type { KeyRing } from '#vault/key-ring.ts'
 import { seal, unseal } from '#vault/sealing.ts'
 
-export type RecordKind = 'provider secret' | 'provider notice' | 'dispute file'
+export type RecordKind =
+  | 'provider secret'
+  | 'provider notice'
+  | 'dispute file'
+  | 'bank file'
+  | 'bank entry'
+  | 'bank surplus'
 
 export interface SealedRecord {
   readonly keyVersion: number

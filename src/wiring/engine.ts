@@ -1,4 +1,5 @@
 /** Wires the engine and the deliveries of one environment. */
+import { buildTestCatalogue } from '#connectors/simulator/catalogue.ts'
 import { createEngine } from '#operations/create-engine.ts'
 import type { Alarm, Engine } from '#operations/engine.ts'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
@@ -8,6 +9,9 @@ import { choosePolicy } from '#webhooks/policies.ts'
 import { createSender } from '#webhooks/send.ts'
 import type { Parts } from '#wiring/parts.ts'
 import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
+
+const publishedCards = buildTestCatalogue().cards.map(({ number }) => number)
+
 export function createDeliveries(
   { keys, logger, clock, options }: Pick<Parts, 'keys' | 'logger' | 'clock' | 'options'>,
   store: DeliveryStore,
@@ -32,6 +36,8 @@ export function openEngine(parts: Omit<Parts, 'faults'> & Pick<Engine, EnginePar
     database,
     keys,
     masterKey: options.masterKey,
+    environment: options.environment,
+    publishedCards,
     providers,
     clock,
     newId,

@@ -25,7 +25,7 @@ const reapPauseMs = 600_000
 /** 10 s: often enough for a graph of how far deliveries lag behind. */
 const lagPauseMs = 10_000
 
-/** 1 s: when a key was last used is never told later than that. */
+/** 1 s: when a key was last used, and which cards other processes have blocked, is never known later than that. */
 const accessPauseMs = 1_000
 
 /** A day: a copy of the audit trail's end lies in the logs, out of reach of whoever changes the database. */
@@ -57,6 +57,8 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
   }
   void logAuditHead().catch(err => logger.error({ err }, 'the audit trail could not be read'))
   return [
+    start('velocity', () => engine.velocity.refresh(), accessPauseMs),
+    start('reap velocity', () => engine.velocity.reap(), reapPauseMs),
     start('key uses', () => work.audit.access.flush(), accessPauseMs),
     start('audit head', logAuditHead, auditPauseMs),
     start('timers', () => timerWorker.runAllDue(), duePauseMs),

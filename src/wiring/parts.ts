@@ -7,6 +7,7 @@ import type { MerchantId } from '#domain/ids.ts'
 import type { TrustedProxies } from '#http/server/client-address.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 import type { Metrics } from '#http/telemetry/metrics.ts'
+import type { Bank } from '#operations/bank/bank.ts'
 import type { StoredMethods } from '#operations/customers/stored-methods.ts'
 import type { Clock, CrashPoint } from '#operations/engine.ts'
 import type { ApplyNotice } from '#providers/apply-notices.ts'
@@ -38,6 +39,7 @@ export interface GatewayOptions {
   readonly clock?: Clock
   readonly providers?: ProviderDirectory
   readonly testCrash?: CrashPoint
+  readonly testBankCrash?: Bank['testCrash']
   /** Two decimals: what a quote in the cardholder's currency has on top of the published rate. 3.00 unless given. */
   readonly dccMarkup?: string
   /** How long the simulator takes to answer; 0 unless given. There is none in live. */

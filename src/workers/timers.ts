@@ -5,6 +5,7 @@
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { announceDebit, approveDebit } from '#operations/bank/collect-debit.ts'
 import type { Engine } from '#operations/engine.ts'
 import { returnDebit } from '#operations/payments/debit-return.ts'
 import { captureDelayed } from '#operations/payments/delayed-capture.ts'
@@ -23,6 +24,10 @@ const work: Record<TimerKind, (due: DueTimer, engine: Engine) => Promise<unknown
   EXPIRE: expirePayment,
   RETURN: returnDebit,
   PLAN: runPlan,
+  ANNOUNCE: announceDebit,
+  APPROVE: approveDebit,
+  // Its time lies thousands of years ahead: the row is the queue for the next file to the bank.
+  BATCH: async () => undefined,
 }
 
 export interface TimerWorker {

@@ -21,6 +21,18 @@ export async function createTestDatabase(templateUrl = inject('templateDatabaseU
   }
 }
 
+/** One without any table. */
+export async function createEmptyDatabase(
+  templateUrl = inject('templateDatabaseUrl'),
+): Promise<TestDatabase> {
+  const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
+  await administer(templateUrl, `CREATE DATABASE ${name}`)
+  return {
+    url: nameDatabase(templateUrl, name),
+    drop: () => administer(templateUrl, `DROP DATABASE ${name} WITH (FORCE)`),
+  }
+}
+
 async function administer(url: string, statement: string): Promise<void> {
   // From the neighbouring database: one that is copied or dropped must have no connections.
   const client = new pg.Client({ connectionString: nameDatabase(url, 'postgres') })

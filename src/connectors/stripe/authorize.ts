@@ -2,7 +2,7 @@
  * Authorisation: an intent where we hold what is charged (a card number, an IBAN, a stored method), a Checkout Session for
  * everything else. One call, made once; a session of a bank transfer needs a customer first.
  */
-import type { AuthorizationOutcome, AuthorizationRequest, HttpAnswer } from '#connectors/contract-next.ts'
+import type { AuthorizationOutcome, AuthorizationRequest, HttpAnswer } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { lookUp } from '#connectors/stripe/look-up.ts'
 import { bankTransferCode, stripeCode } from '#connectors/stripe/methods.ts'
@@ -17,6 +17,7 @@ import {
   readAnswer,
   readRefusal,
   unknown,
+  unreached,
 } from '#connectors/stripe/translate/outcomes.ts'
 import { readSession, toSession } from '#connectors/stripe/translate/sessions.ts'
 import { toBillingDetails } from '#connectors/stripe/translate/shopper.ts'
@@ -73,10 +74,13 @@ async function openPage(
   if (customer !== undefined && 'authorization' in customer) return customer
   const form = toSession(request, { ...priced, returnUrl, customer: customer?.id })
   const call = { form, key: request.reference }
-  return readCreated(await tools.client.post('/v1/checkout/sessions', call, tools.signal), request, {
-    tools,
-    read: readSession,
-  })
+  const answer = await tools.client.post('/v1/checkout/sessions', call, tools.signal)
+  const outcome = await readCreated(answer, request, { tools, read: readSession })
+  // Nobody has the address of a page whose answer was lost, so nothing can be paid there: asking again is safe, and the
+  // same key brings the same page.
+  return outcome.authorization.kind === 'unknown' && readAnswer(answer).kind === 'none'
+    ? both(unreached)
+    : outcome
 }
 
 /** Nothing can be paid to a customer alone, so a lost answer here only means that no page was opened. */
@@ -90,7 +94,7 @@ async function createCustomer(
   const reading = readAnswer(answer)
   if (reading.kind === 'refused') return both(readRefusal(reading, request))
   const id = reading.kind === 'object' ? textAt(reading.object, 'id') : undefined
-  return id === undefined ? both({ kind: 'unreached' }) : { id }
+  return id === undefined ? both(unreached) : { id }
 }
 
 async function readCreated(

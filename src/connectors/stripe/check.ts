@@ -1,5 +1,5 @@
 /** Whether an account is set up: one harmless question with its key, and whether Stripe sends its notices to us. */
-import type { CheckFinding, ProviderAccount } from '#connectors/contract-next.ts'
+import type { CheckFinding, ProviderAccount } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { apiVersion } from '#connectors/stripe/facts.ts'
 import { eventTypes } from '#connectors/stripe/notices.ts'

@@ -1,5 +1,5 @@
 /** One call to Stripe: address, key, version, idempotency key. Knows no operation. */
-import type { HttpAnswer, ProviderAccount, ProviderHttp } from '#connectors/contract-next.ts'
+import type { HttpAnswer, ProviderAccount, ProviderHttp } from '#connectors/contract.ts'
 import { apiVersion, liveFilesOrigin, liveOrigin } from '#connectors/stripe/facts.ts'
 import { type Form, toForm } from '#connectors/stripe/translate/wire.ts'
 

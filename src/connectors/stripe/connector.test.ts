@@ -1,12 +1,6 @@
 /** The calls that each operation makes, and what follows from their answers. */
 import { describe, expect, test } from 'vitest'
-import type {
-  Connector,
-  HttpAnswer,
-  HttpRequest,
-  Inquiry,
-  ProviderAccount,
-} from '#connectors/contract-next.ts'
+import type { Connector, HttpAnswer, HttpRequest, Inquiry, ProviderAccount } from '#connectors/contract.ts'
 import { stripe } from '#connectors/stripe/connector.ts'
 import {
   answered,

@@ -2,12 +2,7 @@
  * A merchant's account at Stripe: the operations of the contract, each handed to the file that makes its calls. No call is
  * ever made a second time in this folder.
  */
-import type {
-  Connector,
-  ConnectorDefinition,
-  ConnectorTools,
-  ProviderAccount,
-} from '#connectors/contract-next.ts'
+import type { Connector, ConnectorDefinition, ConnectorTools, ProviderAccount } from '#connectors/contract.ts'
 import { authorize } from '#connectors/stripe/authorize.ts'
 import { checkAccount } from '#connectors/stripe/check.ts'
 import { createClient } from '#connectors/stripe/client.ts'

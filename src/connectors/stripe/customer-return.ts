@@ -1,5 +1,5 @@
 /** The customer is back from Stripe's page, or shall not go there any more. */
-import type { AuthorizationOutcome, CustomerReturn, Inquiry } from '#connectors/contract-next.ts'
+import type { AuthorizationOutcome, CustomerReturn, Inquiry } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { fetchIntent, fetchSession, lookUp } from '#connectors/stripe/look-up.ts'
 import { cancelledByCustomer } from '#connectors/stripe/translate/declines.ts'

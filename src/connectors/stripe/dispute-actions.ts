@@ -1,5 +1,5 @@
 /** The answers to a dispute: accept it, or send text and files. */
-import type { DisputeActions, DisputeFacts, Evidence } from '#connectors/contract-next.ts'
+import type { DisputeActions, DisputeFacts, Evidence } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { filePlaces, readDispute, toEvidence } from '#connectors/stripe/translate/disputes.ts'
 import {

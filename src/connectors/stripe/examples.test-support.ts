@@ -4,7 +4,7 @@ import type {
   FollowUpRequest,
   HttpAnswer,
   PaymentContext,
-} from '#connectors/contract-next.ts'
+} from '#connectors/contract.ts'
 import { type MerchantId, type PayId, parsePayId, parseXId, type XId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import { type Method, rows } from '#methods/rows.ts'

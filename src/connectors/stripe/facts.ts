@@ -1,5 +1,5 @@
 /** What holds for Stripe before any account exists: its hosts, settings, secrets, methods, amounts and time limits. */
-import type { ConnectorFacts } from '#connectors/contract-next.ts'
+import type { ConnectorFacts } from '#connectors/contract.ts'
 import { labels, stripeCode } from '#connectors/stripe/methods.ts'
 import { exponent } from '#connectors/stripe/translate/amounts.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
@@ -39,10 +39,7 @@ export const stripeFacts: ConnectorFacts = {
   settings: {
     rawCards: {
       default: 'false',
-      check: value =>
-        value === 'true' || value === 'false'
-          ? undefined
-          : `rawCards is "${value}"; allowed are true and false`,
+      check: value => (value === 'true' || value === 'false' ? undefined : 'allowed are true and false'),
       description:
         'true: card numbers that we hold are sent to Stripe, which has to allow it. false: cards go through Stripe’s page.',
     },
@@ -51,12 +48,15 @@ export const stripeFacts: ConnectorFacts = {
     secretKey: {
       required: true,
       check: value =>
-        /^(sk|rk)_[A-Za-z0-9_]+$/.test(value) ? undefined : 'secretKey has to begin with sk_ or rk_',
+        /^pk_|\s/.test(value) ? 'it has to be a secret or restricted key, sk_… or rk_…' : undefined,
       description: 'The secret or restricted key of the Stripe account.',
     },
     webhookSecret: {
       required: true,
-      check: value => (/^whsec_\S+$/.test(value) ? undefined : 'webhookSecret has to begin with whsec_'),
+      check: value =>
+        /^(we|sk|rk|pk)_|\s/.test(value)
+          ? 'it has to be the signing secret of the endpoint, whsec_…'
+          : undefined,
       description: 'The signing secret of the webhook endpoint that leads to this account’s notice address.',
     },
   },

@@ -1,5 +1,5 @@
 /** What follows an approval: capture, increment, reversal, refund. Each is one call under the key of its operation. */
-import type { FollowUpRequest, HttpAnswer } from '#connectors/contract-next.ts'
+import type { FollowUpRequest, HttpAnswer } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { stripeCode } from '#connectors/stripe/methods.ts'
 import { toStripeAmount } from '#connectors/stripe/translate/amounts.ts'

@@ -2,7 +2,7 @@
  * What became of a request whose answer was lost. Stripe's search knows our reference but may lag by minutes, so the list by
  * time, which shows an object at once, has the last word. Finding nothing there means that nothing arrived.
  */
-import type { AuthorizationOutcome, Inquiry } from '#connectors/contract-next.ts'
+import type { AuthorizationOutcome, Inquiry } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { readIntent, readRelease } from '#connectors/stripe/translate/intents.ts'

@@ -2,7 +2,7 @@
  * Which of our methods Stripe serves, under which of its codes, and what can be done with a payment of each. The codes are
  * those of Stripe's list of payment method types; the capabilities follow from what that list says about each code.
  */
-import type { Capabilities } from '#connectors/contract-next.ts'
+import type { Capabilities } from '#connectors/contract.ts'
 import type { Method } from '#methods/rows.ts'
 
 /** Our type to Stripe's code, a line for each family. */

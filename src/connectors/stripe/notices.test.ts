@@ -1,7 +1,7 @@
 /** Notices, signed by Stripe's own library: what each event says, and that nothing else gets through. */
 import Stripe from 'stripe'
 import { expect, test } from 'vitest'
-import type { Notice, NoticeFact } from '#connectors/contract-next.ts'
+import type { Notice, NoticeFact } from '#connectors/contract.ts'
 import {
   captureReference,
   intentOf,
@@ -125,7 +125,7 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     {
       kind: 'outcome',
       operation: 'INCREMENTAL',
-      subject: { reference: xId('e1'), transactionId: 'pi_1', paymentTransactionId: 'pi_1' },
+      subject: { reference: xId('e1'), paymentTransactionId: 'pi_1' },
       amount: { value: 500, currency: 'EUR' },
     },
   ],
@@ -208,7 +208,7 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     {
       kind: 'outcome',
       operation: 'REVERSAL',
-      subject: { transactionId: 'pi_1', paymentTransactionId: 'pi_1' },
+      subject: { transactionId: 'pi_1/cancel', paymentTransactionId: 'pi_1' },
       amount,
     },
   ],

@@ -2,7 +2,7 @@
  * Stripe's notices: one event a message. Each is verified and read into one fact about a reference of ours. Which events
  * matter is one table; an event that is not in it is understood as of no consequence.
  */
-import type { Notice, NoticeFact, NoticeSubject, RawNotice } from '#connectors/contract-next.ts'
+import type { Notice, NoticeFact, NoticeSubject, RawNotice } from '#connectors/contract.ts'
 import { findForgery } from '#connectors/stripe/signature.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { detailOfReturn, generalDecline, timedOut } from '#connectors/stripe/translate/declines.ts'
@@ -169,8 +169,10 @@ function capturable(intent: Wire, event: Wire): NoticeFact | undefined {
   if (before === undefined) return authorization(intent)
   const added = fromStripeAmount((numberAt(intent, 'amount') ?? 0) - before, textAt(intent, 'currency'))
   const id = textAt(intent, 'id')
-  if (added === undefined || id === undefined || added.value <= 0) return undefined
-  return followUp('INCREMENTAL', { id, paymentId: id, amount: added, caller: callerOf(event) })
+  const caller = callerOf(event)
+  // Only the API can raise an authorisation; a foreign program that does so is not ours to book.
+  if (caller === undefined || added === undefined || id === undefined || added.value <= 0) return undefined
+  return followUp('INCREMENTAL', { id: `${id}/${caller}`, paymentId: id, amount: added, caller })
 }
 
 function captured(charge: Wire, event: Wire): NoticeFact | undefined {
@@ -186,10 +188,11 @@ function captured(charge: Wire, event: Wire): NoticeFact | undefined {
 }
 
 interface FollowUpNews {
-  /** The provider's id of the operation itself. */
+  /** The provider's id of the operation itself, which must not be that of the approval. */
   readonly id: string
   readonly paymentId: string
   readonly amount: { readonly value: number; readonly currency: string }
+  /** Absent where somebody made it in Stripe's dashboard, or Stripe itself did. */
   readonly caller: XId | undefined
 }
 
@@ -227,7 +230,7 @@ function cancelled(intent: Wire, event: Wire): NoticeFact | undefined {
   const amount = fromStripeAmount(rest, textAt(intent, 'currency'))
   if (id === undefined || asked === undefined || amount === undefined) return undefined
   if (readRelease(intent, { ...asked, amount }, id).kind !== 'approved') return undefined
-  return followUp('REVERSAL', { id, paymentId: id, amount, caller: callerOf(event) })
+  return followUp('REVERSAL', { id: `${id}/cancel`, paymentId: id, amount, caller: callerOf(event) })
 }
 
 function refund(object: Wire, event: Wire): NoticeFact | undefined {

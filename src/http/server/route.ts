@@ -4,6 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
+import { findStrayCardData } from '#domain/stray-card-data.ts'
 import {
   type FieldError,
   Refusal,
@@ -132,7 +133,10 @@ function findErrors(prepared: Prepared, request: FastifyRequest, body: Body): Re
   const inPath = checkParams ? checkParams(request.params, url.length) : noErrors
   const inQuery = endpoint.query || url.includes('?') ? checkQuery(request.query, url.length) : noErrors
   const inBody = isForm || body.value === undefined ? noErrors : checkBody(body.value, body.length)
-  if (inPath.length + inQuery.length + inBody.length === 0) return undefined
+  if (inPath.length + inQuery.length + inBody.length === 0) {
+    const stray = isForm ? undefined : findStrayCardData(body.value)
+    return stray && refuseInvalid([stray])
+  }
   return refuseInvalid([...inPath, ...inQuery, ...inBody])
 }
 

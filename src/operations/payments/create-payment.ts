@@ -31,6 +31,7 @@ import { failOverTo, toAuthorization } from '#operations/payments/fail-over.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { credentialUse, returnAddressOf, toContext } from '#operations/payments/payment-context.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payments/payment-queue.ts'
+import { triedBy } from '#operations/payments/velocity.ts'
 import { openPlan } from '#operations/plans/plan-book.ts'
 import { type OfferReply, type QuoteResult, redeemQuote } from '#operations/quotes/redeem-quote.ts'
 import { expiryTimer, type TimerKey } from '#operations/timer.ts'
@@ -91,6 +92,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     if (quoteResult && !quoteResult.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
     const begun = begin(request, { card, account, quoteResult }, choice, engine)
     const { payment } = begun
+    if (await exceedsLimit(request, payment, engine)) return refuse(request, 'VELOCITY', engine)
     const answer =
       payment.status === 'AUTHORIZE_REQUEST' ? answerWaiting(payment, request, engine) : undefined
     const key = keyRow(request.key, {
@@ -130,6 +132,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
       if (answer) return answer
       return authorize(begun, engine)
     }
+    if (request.kind === 'CREDIT') await engine.velocity.releasePayout(request.merchant, payment.payId)
     // Whoever lost the race for an intent meets the winner's transId: the confirmation tells the two apart.
     if (committed.conflict === 'trans_id_taken' && !request.intent && !request.plan?.turn)
       return refuse(request, 'TRANS_ID_TAKEN', engine)
@@ -141,6 +144,18 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
       throw new CommitRefused(committed.conflict)
   }
   throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
+}
+
+/** Nobody is asked for a card or an address with too many declines; the gateway's own charges have a pace of their own. */
+async function exceedsLimit(
+  { kind, merchant, plan }: CreatePayment,
+  payment: Payment,
+  { velocity }: Engine,
+): Promise<boolean> {
+  const { payId: payoutId, amount, createdAt: now, integrationType } = payment
+  if (kind === 'CREDIT') return !(await velocity.reservePayout(merchant, { payoutId, amount, now }))
+  if (plan?.turn || integrationType === 'HOSTED') return false
+  return velocity.blocks(merchant, triedBy(payment), now)
 }
 
 /** A plan that the merchant charges must be alive; one that the gateway charges must be as it was seen. */

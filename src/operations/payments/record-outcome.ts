@@ -18,6 +18,7 @@ import {
   sentAt,
 } from '#lifecycle/payment.ts'
 import { dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
+import { batchTimers, waitsForFile } from '#operations/bank/batch-timers.ts'
 import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
@@ -25,6 +26,7 @@ import { isDatabaseLost } from '#operations/lost-database.ts'
 import { answerOperation, type OperationAnswer } from '#operations/payments/answer.ts'
 import { returnTimers } from '#operations/payments/debit-return.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
+import { triedBy } from '#operations/payments/velocity.ts'
 import { movePlan } from '#operations/plans/plan-book.ts'
 import { expiryTimer, type TimerKey, timerAt } from '#operations/timer.ts'
 import type { Change, Timer } from '#storage/commit/change.ts'
@@ -85,7 +87,26 @@ async function writeOutcome(record: OutcomeRecord, engine: Engine): Promise<Oper
   )
   if (!answer)
     throw new Error(`payment ${payment.payId} of ${merchant.merchantId} vanished while ${xId} was under way`)
+  await countDecline(record, engine)
   return answer
+}
+
+/** The outcome is written: a decline that could not be counted must not make it look lost. */
+async function countDecline(
+  { merchant, payment, xId, outcome, at }: OutcomeRecord,
+  engine: Engine,
+): Promise<void> {
+  const { kind } = 'kind' in outcome ? outcome : outcome.authorization
+  if (kind !== 'declined') return
+  const type = findOperation(payment, xId)?.type
+  const now = at ?? merchantNow(engine.clock, merchant)
+  try {
+    if (type === 'AUTHORIZATION') await engine.velocity.countDecline(merchant, triedBy(payment), now)
+    if (type === 'CREDIT') await engine.velocity.releasePayout(merchant, payment.payId)
+  } catch (error) {
+    const message = 'a decline was not counted towards the limits'
+    engine.onAlarm({ code: 'DECLINE_NOT_COUNTED', message, payId: payment.payId, xId, error })
+  }
 }
 
 interface KnownRecord extends OutcomeRecord {
@@ -123,10 +144,10 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
       ...told.alongside,
       ...joined.alongside,
       ...moved,
-      ...withTimers(
-        timerWrites(stored, settled, touched, { ...record, timers }),
-        returnTimers({ payment: settled, touched, merchant }, record.connector),
-      ),
+      ...withTimers(timerWrites(stored, settled, touched, { ...record, timers }), [
+        ...returnTimers({ payment: settled, touched, merchant }, record.connector),
+        ...batchTimers({ before: stored, payment: settled, touched, merchant }, record.connector),
+      ]),
       // A retry of the request gets what the first call would have said.
       ...(before.key && before.state === 'SENT'
         ? { keyAnswer: { merchantId: stored.merchantId, ...before.key, answer } }
@@ -174,7 +195,8 @@ function timerWrites(
   for (const operation of touched) {
     const attempt = inquiry === undefined ? 0 : inquiry + 1
     const lastMs = connector?.facts.pendingMs(after.method, operation.type)
-    const time = isUnanswered(operation) ? inquiryTime(sentAt(operation), attempt, lastMs) : undefined
+    const isAsked = isUnanswered(operation) && !waitsForFile(operation, connector)
+    const time = isAsked ? inquiryTime(sentAt(operation), attempt, lastMs) : undefined
     const key = {
       merchantId: after.merchantId,
       payId: after.payId,

@@ -91,9 +91,19 @@ export interface ReplayRow {
 /**
  * INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request.
  * PLAN: the next charge of a payment plan, or its end; it stands under the plan's initial payment.
- * RETURN: look whether a captured debit was sent back.
+ * RETURN: look whether a captured debit was sent back. BATCH: waits for the next file to the bank; never due by itself.
+ * ANNOUNCE: tell the merchant when a debit will be collected. APPROVE: a debit that nobody has returned counts as paid.
  */
-export type TimerKind = 'INQUIRY' | 'CAPTURE' | 'LAPSE' | 'EXPIRE' | 'PLAN' | 'RETURN'
+export type TimerKind =
+  | 'INQUIRY'
+  | 'CAPTURE'
+  | 'LAPSE'
+  | 'EXPIRE'
+  | 'PLAN'
+  | 'RETURN'
+  | 'BATCH'
+  | 'ANNOUNCE'
+  | 'APPROVE'
 
 export interface Timer {
   readonly merchantId: MerchantId

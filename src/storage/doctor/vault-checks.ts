@@ -23,6 +23,9 @@ export const vaultChecks: readonly Check[] = [
     { name: 'secret', table: 'provider_secret', id: 'secret_id', what: 'the secret of a provider account' },
     { name: 'notice', table: 'provider_notice', id: 'notice_id', what: 'a notice of a provider' },
     { name: 'evidence', table: 'dispute_file', id: 'file_id', what: 'the evidence in a dispute' },
+    { name: 'bank-file', table: 'bank_file_part', id: 'part_id', what: 'a file for the bank' },
+    { name: 'bank-entry', table: 'bank_entry', id: 'entry_id', what: 'an entry of the bank' },
+    { name: 'bank-surplus', table: 'bank_surplus', id: 'x_id', what: 'whom a surplus goes back to' },
   ].map(({ name, table, id, what }) => ({
     name: `${name}-has-data-key`,
     sentence: `The data key that sealed ${what} is there.`,

@@ -37,7 +37,10 @@ export interface RotationStore {
 }
 
 /** Where something lies sealed: numbers first, then the records of sealed-records.ts. */
-export type Holding = 'cards' | 'accounts' | 'secrets' | 'notices' | 'evidence'
+export type Holding = 'cards' | 'accounts' | 'secrets' | 'notices' | 'evidence' | BankHolding
+
+/** Files for the bank, what its own files say, and whom a surplus goes back to. */
+type BankHolding = 'bankFiles' | 'bankEntries' | 'bankSurplus'
 
 const holdings = {
   cards: { table: 'vault_card', id: 'card_id' },
@@ -45,6 +48,9 @@ const holdings = {
   secrets: { table: 'provider_secret', id: 'secret_id' },
   notices: { table: 'provider_notice', id: 'notice_id' },
   evidence: { table: 'dispute_file', id: 'file_id' },
+  bankFiles: { table: 'bank_file_part', id: 'part_id' },
+  bankEntries: { table: 'bank_entry', id: 'entry_id' },
+  bankSurplus: { table: 'bank_surplus', id: 'x_id' },
 } as const satisfies Record<Holding, { readonly table: string; readonly id: string }>
 
 export interface Position {

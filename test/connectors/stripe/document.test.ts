@@ -3,7 +3,7 @@
  * the answers' enumerations against our readers.
  */
 import { describe, expect, test } from 'vitest'
-import type { AuthorizationRequest, Connector, HttpRequest, Inquiry } from '#connectors/contract-next.ts'
+import type { AuthorizationRequest, Connector, HttpRequest, Inquiry } from '#connectors/contract.ts'
 import { stripe } from '#connectors/stripe/connector.ts'
 import {
   answered,
@@ -26,10 +26,10 @@ import { readIntent } from '#connectors/stripe/translate/intents.ts'
 import { readRefund } from '#connectors/stripe/translate/refunds.ts'
 import { readSession } from '#connectors/stripe/translate/sessions.ts'
 import { Secret } from '#domain/secret.ts'
-import { newerFields, openDocument } from '../../support/stripe/document.ts'
-import { unionIn } from '../../support/stripe/library-types.ts'
-import { materialIsThere, sayItIsAbsent } from '../../support/stripe/material.ts'
-import { scriptHttp } from '../../support/stripe/scripted-http.ts'
+import { newerFields, openDocument } from '#test/support/stripe/document.ts'
+import { unionIn } from '#test/support/stripe/library-types.ts'
+import { materialIsThere, sayItIsAbsent } from '#test/support/stripe/material.ts'
+import { scriptHttp } from '#test/support/stripe/scripted-http.ts'
 
 const signal = AbortSignal.timeout(60_000)
 const nowMs = Date.parse('2026-11-16T10:05:00Z')
@@ -84,7 +84,6 @@ const kept = { type: 'RECURRING', initial: true, initiator: 'CUSTOMER' } as cons
 const charged = { type: 'UNSCHEDULED', initial: false, initiator: 'MERCHANT' } as const
 const imported = {
   acsProtocolVersion: '2.2.0',
-  authenticationValue: 'AAABBWcSNIdjeUZThmNHAAAAAAA=',
   dsTransId: '97267598-fae6-48f2-8083-23a68c9e1f4b',
   eci: '05',
   transStatus: 'Y',
@@ -100,7 +99,13 @@ const options: readonly Partial<AuthorizationRequest>[] = [
 
 const cardOptions: readonly Partial<AuthorizationRequest>[] = [
   { captureReference },
-  { threeDs: { imported, exemption: 'TRANSACTION_RISK_ANALYSIS' } },
+  {
+    threeDs: {
+      imported,
+      authenticationValue: new Secret('AAABBWcSNIdjeUZThmNHAAAAAAA='),
+      exemption: 'TRANSACTION_RISK_ANALYSIS',
+    },
+  },
   { credentialOnFile: kept },
   { credentialOnFile: { ...charged, schemeReferenceId: '104102978678771' }, customerPresent: false },
   { customerPresent: false },

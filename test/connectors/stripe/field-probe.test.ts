@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { HttpRequest } from '#connectors/contract-next.ts'
+import type { HttpRequest } from '#connectors/contract.ts'
 import { stripe } from '#connectors/stripe/connector.ts'
 import {
   answered,
@@ -22,8 +22,8 @@ import {
   parseObject,
   readMaterial,
   sayItIsAbsent,
-} from '../../support/stripe/material.ts'
-import { scriptHttp } from '../../support/stripe/scripted-http.ts'
+} from '#test/support/stripe/material.ts'
+import { scriptHttp } from '#test/support/stripe/scripted-http.ts'
 
 const signal = AbortSignal.timeout(60_000)
 const returnUrl = 'https://example.com/return'

@@ -4,8 +4,8 @@ import { followUpOf, reference } from '#connectors/stripe/examples.test-support.
 import { readIntent, readRelease, readTotal } from '#connectors/stripe/translate/intents.ts'
 import { type Asked, readAnswer, readRefusal } from '#connectors/stripe/translate/outcomes.ts'
 import { textAt } from '#connectors/stripe/translate/wire.ts'
-import { materialIsThere, sayItIsAbsent } from '../../support/stripe/material.ts'
-import { type Recording, readRecordings } from '../../support/stripe/recordings.ts'
+import { materialIsThere, sayItIsAbsent } from '#test/support/stripe/material.ts'
+import { type Recording, readRecordings } from '#test/support/stripe/recordings.ts'
 
 const asked: Asked = { reference, amount: { value: 1000, currency: 'USD' }, captureReference: reference }
 

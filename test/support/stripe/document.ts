@@ -3,9 +3,9 @@
  * the document leaves open. Fields and codes that are newer, or given on request only, are named one by one.
  */
 import { Ajv, type ValidateFunction } from 'ajv'
-import type { HttpRequest } from '#connectors/contract-next.ts'
-import { type FormTree, parseForm } from './form.ts'
-import { isObject, type JsonObject, parseObject, readMaterial } from './material.ts'
+import type { HttpRequest } from '#connectors/contract.ts'
+import { type FormTree, parseForm } from '#test/support/stripe/form.ts'
+import { isObject, type JsonObject, parseObject, readMaterial } from '#test/support/stripe/material.ts'
 
 /** Newer than the document: named in the types of the npm package `stripe`, or in Stripe's guides. */
 export const newerFields: readonly string[] = [

@@ -1,6 +1,6 @@
 /** Reads the recorded pairs of request and answer (VCR cassettes): as much YAML as these files use, no more. */
-import type { HttpAnswer } from '#connectors/contract-next.ts'
-import { listMaterial, readMaterial } from './material.ts'
+import type { HttpAnswer } from '#connectors/contract.ts'
+import { listMaterial, readMaterial } from '#test/support/stripe/material.ts'
 
 export interface Recording {
   readonly file: string

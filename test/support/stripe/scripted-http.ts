@@ -1,5 +1,5 @@
 /** A transport that keeps every request and answers what the test says. Nothing leaves the process. */
-import type { HttpAnswer, HttpRequest, ProviderHttp } from '#connectors/contract-next.ts'
+import type { HttpAnswer, HttpRequest, ProviderHttp } from '#connectors/contract.ts'
 
 export interface ScriptedHttp extends ProviderHttp {
   readonly requests: HttpRequest[]

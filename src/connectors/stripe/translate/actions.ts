@@ -1,5 +1,5 @@
 /** What the customer has to do before Stripe can decide: go to an address, or pay by what a page of ours shows. */
-import type { AuthorizationOutcome, CustomerActionOutcome, Instructions } from '#connectors/contract-next.ts'
+import type { AuthorizationOutcome, CustomerActionOutcome, Instructions } from '#connectors/contract.ts'
 import { dateAt, listAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 
 type Provider = CustomerActionOutcome['provider']

@@ -3,7 +3,7 @@ import { isReusable } from '#connectors/stripe/methods.ts'
 import { idAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
-export type CardFacts = Pick<ProviderFacts, 'approvalCode' | 'schemeReferenceId' | 'fields'>
+export type CardFacts = Pick<ProviderFacts, 'approvalCode' | 'schemeReferenceId' | 'providerToken' | 'fields'>
 
 /** Result of the authentication in the letters of EMV 3-D Secure. */
 const transStatuses: Readonly<Record<string, string>> = {
@@ -21,13 +21,15 @@ export function cardFacts(intent: Wire): CardFacts {
   const card = wireAt(details, 'card')
   const approval = textAt(card, 'authorization_code')
   const schemeReferenceId = textAt(card, 'network_transaction_id')
-  const fields = { ...threeDsFields(wireAt(card, 'three_d_secure')), ...storedFields(intent, details) }
+  const fields = threeDsFields(wireAt(card, 'three_d_secure'))
+  const providerToken = tokenOf(intent, details)
   return {
     // The contract has a number here; an approval code with letters stays with Stripe.
     ...(approval !== undefined && /^[1-9][0-9]{0,5}$/.test(approval)
       ? { approvalCode: Number(approval) }
       : {}),
     ...(schemeReferenceId === undefined ? {} : { schemeReferenceId }),
+    ...(providerToken === undefined ? {} : { providerToken }),
     ...(Object.keys(fields).length === 0 ? {} : { fields }),
   }
 }
@@ -46,13 +48,13 @@ function threeDsFields(authentication: Wire | undefined): Record<string, unknown
 }
 
 /** A method that was set up for later is charged again by the ids of customer and method, which belong together. */
-function storedFields(intent: Wire, details: Wire | undefined): Record<string, unknown> {
+function tokenOf(intent: Wire, details: Wire | undefined): string | undefined {
   const customer = idAt(intent, 'customer')
   const method = idAt(intent, 'payment_method')
   const setUp = textAt(intent, 'setup_future_usage') === 'off_session'
   const type = textAt(details, 'type')
-  if (!setUp || customer === undefined || method === undefined) return {}
-  return type === undefined || isReusable(type) ? { providerToken: `${customer}/${method}` } : {}
+  if (!setUp || customer === undefined || method === undefined) return undefined
+  return type === undefined || isReusable(type) ? `${customer}/${method}` : undefined
 }
 
 /** The two ids of a stored method; undefined for a token that is not ours. */

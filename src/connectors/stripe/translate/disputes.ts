@@ -5,7 +5,7 @@ import type {
   DisputeStage,
   DisputeStatus,
   Evidence,
-} from '#connectors/contract-next.ts'
+} from '#connectors/contract.ts'
 import { isDebit } from '#connectors/stripe/methods.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { debitReturnReasons } from '#connectors/stripe/translate/declines.ts'

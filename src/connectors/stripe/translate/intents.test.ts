@@ -18,6 +18,7 @@ import {
   toIntent,
 } from '#connectors/stripe/translate/intents.ts'
 import { toForm } from '#connectors/stripe/translate/wire.ts'
+import { Secret } from '#domain/secret.ts'
 
 const sent = (...args: Parameters<typeof toIntent>): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(toForm(toIntent(...args))))
@@ -92,14 +93,14 @@ describe('what is sent', () => {
   test('an authentication that was made elsewhere', () => {
     const imported = {
       acsProtocolVersion: '2.2.0',
-      authenticationValue: 'AAABBWcSNIdjeUZThmNHAAAAAAA=',
       dsTransId: '97267598-fae6-48f2-8083-23a68c9e1f4b',
       eci: '5',
       transStatus: 'Y',
     }
-    const threeDs = { imported, exemption: 'TRANSACTION_RISK_ANALYSIS' }
+    const authenticationValue = new Secret('AAABBWcSNIdjeUZThmNHAAAAAAA=')
+    const threeDs = { imported, authenticationValue, exemption: 'TRANSACTION_RISK_ANALYSIS' }
     expect(sent(authorizationOf('CARD', { card: testCard, threeDs }), 'card', 1000)).toMatchObject({
-      'payment_method_options[card][three_d_secure][cryptogram]': imported.authenticationValue,
+      'payment_method_options[card][three_d_secure][cryptogram]': authenticationValue.reveal(),
       'payment_method_options[card][three_d_secure][transaction_id]': imported.dsTransId,
       'payment_method_options[card][three_d_secure][version]': '2.2.0',
       'payment_method_options[card][three_d_secure][ares_trans_status]': 'Y',
@@ -347,6 +348,16 @@ describe('what an answer means', () => {
     expect(readRelease(intentOf('requires_capture'), rest, 'pi_1').kind).toBe('unknown')
   })
 
+  test('the capture is known by the intent itself', () => {
+    const intent = intentOf('succeeded', {
+      metadata: { tollgate: reference, tollgate_capture: captureReference },
+    })
+    expect(readIntent(intent, { reference, amount: asked.amount }).capture).toMatchObject({
+      kind: 'approved',
+      provider: { echo: { reference: captureReference } },
+    })
+  })
+
   test('a method that was set up for later brings its token', () => {
     const intent = intentOf('succeeded', {
       customer: 'cus_1',
@@ -354,7 +365,7 @@ describe('what an answer means', () => {
       setup_future_usage: 'off_session',
     })
     expect(readIntent(intent, asked).authorization).toMatchObject({
-      provider: { fields: { providerToken: 'cus_1/pm_1' } },
+      provider: { providerToken: 'cus_1/pm_1' },
     })
   })
 })

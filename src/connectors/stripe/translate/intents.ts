@@ -2,11 +2,7 @@
  * Payment Intents: what is authorised without Stripe's page (a card number, an IBAN, a stored method), and what follows an
  * approval: capture, increment, cancel. Captures and increments leave the intent's metadata alone.
  */
-import type {
-  AuthorizationOutcome,
-  AuthorizationRequest,
-  FollowUpRequest,
-} from '#connectors/contract-next.ts'
+import type { AuthorizationOutcome, AuthorizationRequest, FollowUpRequest } from '#connectors/contract.ts'
 import { cardCode, isReusable, sepaDebitCode } from '#connectors/stripe/methods.ts'
 import { actionOf } from '#connectors/stripe/translate/actions.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
@@ -38,6 +34,7 @@ import {
   type Wire,
   wireAt,
 } from '#connectors/stripe/translate/wire.ts'
+import { parseXId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 
@@ -154,7 +151,9 @@ export function readIntent(intent: Wire, asked: Asked): AuthorizationOutcome {
   }
 }
 
-function readAutomaticCapture(intent: Wire, { captureReference }: Asked): Outcome | undefined {
+/** The intent knows the capture's reference as well, for whoever asks by the authorisation's alone. */
+function readAutomaticCapture(intent: Wire, asked: Asked): Outcome | undefined {
+  const captureReference = asked.captureReference ?? parseXId(textAt(intent, 'metadata', captureKey) ?? '')
   if (captureReference === undefined) return undefined
   const amount = fromStripeAmount(numberAt(intent, 'amount_received'), textAt(intent, 'currency'))
   if (amount === undefined) return unknown

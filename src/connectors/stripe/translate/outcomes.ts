@@ -1,5 +1,5 @@
 /** What an answer of Stripe means for the operation that was asked for: approved, declined, pending, unreached, unknown. */
-import type { AuthorizationOutcome, HttpAnswer } from '#connectors/contract-next.ts'
+import type { AuthorizationOutcome, HttpAnswer } from '#connectors/contract.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { detailOfDecline, malfunction } from '#connectors/stripe/translate/declines.ts'
 import { parseWire, referenceAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'

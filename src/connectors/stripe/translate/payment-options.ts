@@ -1,5 +1,5 @@
 /** The options of a card payment that sessions and intents share: capture, 3-D Secure, stored credentials. */
-import type { AuthorizationRequest } from '#connectors/contract-next.ts'
+import type { AuthorizationRequest } from '#connectors/contract.ts'
 import { canCaptureLater, cardCode } from '#connectors/stripe/methods.ts'
 import type { Form } from '#connectors/stripe/translate/wire.ts'
 

@@ -1,5 +1,5 @@
 /** Refunds: money back from a captured intent. What Stripe calls succeeded may still fail days later. */
-import type { FollowUpRequest } from '#connectors/contract-next.ts'
+import type { FollowUpRequest } from '#connectors/contract.ts'
 import { generalDecline } from '#connectors/stripe/translate/declines.ts'
 import { type Asked, declined, echoOf, unknown } from '#connectors/stripe/translate/outcomes.ts'
 import { type Form, referenceKey, textAt, type Wire } from '#connectors/stripe/translate/wire.ts'

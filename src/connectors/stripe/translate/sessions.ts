@@ -6,7 +6,7 @@ import type {
   AuthorizationOutcome,
   AuthorizationRequest,
   CustomerActionOutcome,
-} from '#connectors/contract-next.ts'
+} from '#connectors/contract.ts'
 import { bankTransferCode, cardCode } from '#connectors/stripe/methods.ts'
 import { timedOut } from '#connectors/stripe/translate/declines.ts'
 import { readIntent } from '#connectors/stripe/translate/intents.ts'
@@ -25,6 +25,7 @@ import {
   wireAt,
 } from '#connectors/stripe/translate/wire.ts'
 import { findCountryByAlpha3 } from '#domain/countries.ts'
+import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
 interface SessionTerms {
   readonly code: string
@@ -133,19 +134,16 @@ export function readSession(session: Wire, asked: Asked): AuthorizationOutcome {
   }
 }
 
-/** Of a notice, which shows the intent by its id only. */
+/** Of a notice, which shows the intent by its id only; the id of the charge is not known then. */
 function paidSession(
   session: Wire,
-  asked: Asked & { echo: NonNullable<ReturnType<typeof echoOf>> },
+  { echo, captureReference }: Asked & { echo: ProviderFacts['echo'] },
 ): AuthorizationOutcome {
   const transactionId = idAt(session, 'payment_intent') ?? textAt(session, 'id')
-  const provider = { echo: asked.echo, transactionId, responseCode: '00' }
-  const capture = asked.captureReference
+  const captured = captureReference && { echo: { ...echo, reference: captureReference }, responseCode: '00' }
   return both(
-    { kind: 'approved', provider },
-    capture === undefined
-      ? undefined
-      : { kind: 'approved', provider: { ...provider, echo: { ...asked.echo, reference: capture } } },
+    { kind: 'approved', provider: { echo, transactionId, responseCode: '00' } },
+    captured && { kind: 'approved', provider: captured },
   )
 }
 

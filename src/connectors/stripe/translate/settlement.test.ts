@@ -1,6 +1,6 @@
 /** Settlement lines from both formats that Stripe offers. */
 import { expect, test } from 'vitest'
-import type { SettlementLine } from '#connectors/contract-next.ts'
+import type { SettlementLine } from '#connectors/contract.ts'
 import { xId } from '#connectors/stripe/examples.test-support.ts'
 import { lineType, readSettlement } from '#connectors/stripe/translate/settlement.ts'
 

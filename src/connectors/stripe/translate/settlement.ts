@@ -2,9 +2,10 @@
  * Settlement lines from Stripe's balance transactions: the JSON of `GET /v1/balance_transactions` (a list, an array or a
  * line each) and the itemised CSV report that can be downloaded from the dashboard.
  */
-import type { SettlementLine } from '#connectors/contract-next.ts'
+import type { SettlementLine } from '#connectors/contract.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import {
+  captureKey,
   dateAt,
   idAt,
   isWire,
@@ -48,6 +49,9 @@ export function lineType(type: string, source: string | undefined): LineType {
   return typesByMeaning.find(([, names]) => names.has(type))?.[0] ?? 'CORRECTION'
 }
 
+/** A charge carries the reference of its authorisation, and that of its capture where both were one message. */
+const referenceKeys: Partial<Record<LineType, string>> = { CAPTURE: captureKey, REFUND: referenceKey }
+
 /** An amount that our smallest unit cannot hold would make a reconciliation that never comes out even. */
 function exactly(amount: number | undefined, currency: string | undefined, id: string): number {
   const money = fromStripeAmount(amount, currency)
@@ -68,13 +72,12 @@ export function toSettlementLine(transaction: Wire): SettlementLine {
     textAt(transaction, 'reporting_category') ?? textAt(transaction, 'type') ?? '',
     source,
   )
-  const reference = parseXId(textAt(whole, 'metadata', referenceKey) ?? '')
+  const reference = parseXId(textAt(whole, 'metadata', referenceKeys[type] ?? '') ?? '')
   return {
     settlementId: type === 'PAYOUT' && source !== undefined ? source : date,
     date,
     type,
-    // A charge carries the reference of its authorisation, which is not that of its capture.
-    ...(type === 'REFUND' && reference !== undefined ? { reference } : {}),
+    ...(reference === undefined ? {} : { reference }),
     ...(source === undefined ? {} : { transactionId: source }),
     gross: exactly(numberAt(transaction, 'amount'), currency, id),
     fee: exactly(numberAt(transaction, 'fee') ?? 0, currency, id),
@@ -96,6 +99,7 @@ const column = {
   category: 'reporting_category',
   source: 'source_id',
   payout: 'automatic_payout_id',
+  captureReference: `payment_metadata[${captureKey}]`,
   refundReference: `refund_metadata[${referenceKey}]`,
 } as const
 
@@ -120,12 +124,16 @@ export function rowToSettlementLine(row: Row): SettlementLine {
   if (id === '' || !/^\d{4}-\d{2}-\d{2}$/.test(date)) throw new Error(`a line without an id or a date: ${id}`)
   const source = row[column.source] || undefined
   const type = lineType(row[column.category] ?? '', source)
-  const reference = parseXId(row[column.refundReference] ?? '')
+  const references: Partial<Record<LineType, string>> = {
+    CAPTURE: row[column.captureReference],
+    REFUND: row[column.refundReference],
+  }
+  const reference = parseXId(references[type] ?? '')
   return {
     settlementId: row[column.payout] || (type === 'PAYOUT' && source !== undefined ? source : date),
     date,
     type,
-    ...(type === 'REFUND' && reference !== undefined ? { reference } : {}),
+    ...(reference === undefined ? {} : { reference }),
     ...(source === undefined ? {} : { transactionId: source }),
     gross: majorToMinor(row[column.gross], currency, id),
     fee: majorToMinor(row[column.fee] || '0', currency, id),

@@ -1,5 +1,5 @@
 /** An authentication that the merchant made elsewhere, in the fields that Stripe has for it. The proof is never kept. */
-import type { ThreeDsRequest } from '#connectors/contract-next.ts'
+import type { ThreeDsRequest } from '#connectors/contract.ts'
 import type { Form } from '#connectors/stripe/translate/wire.ts'
 
 /** Versions that Stripe knows, by the first two numbers. */
@@ -18,11 +18,12 @@ export function toThreeDSecure(threeDs: ThreeDsRequest | undefined): Form | unde
   const data = threeDs?.imported
   const version = data?.acsProtocolVersion
   const transactionId = data?.dsTransId ?? data?.threeDSServerTransId
-  if (data?.authenticationValue === undefined || version === undefined || transactionId === undefined) {
+  const proof = threeDs?.authenticationValue?.reveal()
+  if (data === undefined || proof === undefined || version === undefined || transactionId === undefined) {
     return undefined
   }
   return {
-    cryptogram: data.authenticationValue,
+    cryptogram: proof,
     transaction_id: transactionId,
     version: versions[version.slice(0, 3)] ?? version,
     ares_trans_status: data.transStatus,

@@ -1,0 +1,135 @@
+/** `backup`, `restore` and `move-to`: all data out of a running gateway's database, and into an empty one. */
+import { createReadStream, createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import type { Command } from 'commander'
+import { commandActor } from '#commands/audit-trail.ts'
+import { rememberRestoredDemo } from '#commands/demo-merchant.ts'
+import { CommandFault } from '#commands/faults.ts'
+import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
+import type { Config } from '#config.ts'
+import { openMerchants } from '#operations/merchants/open-merchants.ts'
+import { dumpDatabase } from '#storage/backup/dump.ts'
+import { BackupError, loadDatabase } from '#storage/backup/load.ts'
+
+const say = (line: string): void => console.error(line)
+
+export function addBackupCommands(program: Command, readConfig: () => Config): void {
+  program
+    .command('backup')
+    .description(
+      'Writes all data into one compressed file, as it was at one moment, while the gateway serves. The master key is ' +
+        'not in it: keep that elsewhere, for without it no card can be read again.',
+    )
+    .requiredOption('--out <file>', 'where to write it')
+    .option('--json', 'print one line of JSON')
+    .action(async ({ out, json }: { out: string; json?: true }) => {
+      const rows = await withDatabase(readConfig(), database => writeBackup(database.url, out))
+      console.log(json ? JSON.stringify({ file: out, rows }) : `${rows} rows written to ${out}`)
+    })
+
+  program
+    .command('restore <file>')
+    .description('Fills an empty data folder (or the empty database of DATABASE_URL) from a backup.')
+    .option('--json', 'print one line of JSON')
+    .action(async (file: string, { json }: { json?: true }) => {
+      const config = readConfig()
+      const rows = await withDatabase(config, database => restore(config, database, file), { restores: true })
+      console.log(json ? JSON.stringify({ file, rows }) : `${rows} rows read from ${file}`)
+    })
+
+  program
+    .command('move-to <databaseUrl>')
+    .description('Copies all data into an empty PostgreSQL of your own. Stop the gateway first.')
+    .option('--json', 'print one line of JSON')
+    .action(async (target: string, { json }: { json?: true }) => {
+      const rows = await withDatabase(readConfig(), database => moveTo(database, target))
+      if (json) console.log(JSON.stringify({ rows }))
+      else console.log(`${rows} rows copied; start the gateway with DATABASE_URL set and the same master key`)
+    })
+}
+
+async function withDatabase<T>(
+  config: Config,
+  work: (database: OpenDatabase) => Promise<T>,
+  how: { readonly restores?: boolean } = {},
+): Promise<T> {
+  for (const warning of config.warnings) say(`warning: ${warning}`)
+  const database = await openDatabase(config, {
+    purpose: 'command',
+    onProgress: say,
+    asIs: true,
+    ...how,
+  })
+  try {
+    return await work(database)
+  } catch (error) {
+    throw error instanceof BackupError ? new CommandFault(error.message, { cause: error }) : error
+  } finally {
+    await database.close()
+  }
+}
+
+async function writeBackup(url: string, out: string): Promise<number> {
+  let total = 0
+  async function* toText(): AsyncGenerator<string> {
+    const onTable = ({ table, rows }: { table: string; rows: number }) => {
+      total += rows
+      if (rows > 0) say(`${table}: ${rows} rows`)
+    }
+    for await (const line of dumpDatabase(url, onTable)) yield `${line}\n`
+  }
+  // Whole before it gets its name, and for its owner alone.
+  const draft = `${out}.part`
+  try {
+    await pipeline(Readable.from(toText()), createGzip(), createWriteStream(draft, { mode: 0o600 }))
+    await rename(draft, out)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+  return total
+}
+
+async function restore(config: Config, database: OpenDatabase, file: string): Promise<number> {
+  const rows = await readBackup(database.url, file)
+  const { environment, dataDirectory } = config
+  // Also proves that the master key is the right one.
+  const { merchants, close } = await openMerchants({
+    environment,
+    databaseUrl: database.url,
+    masterKey: database.masterKey,
+    actor: commandActor(),
+  })
+  try {
+    if (environment === 'test') await rememberRestoredDemo(dataDirectory, merchants)
+  } finally {
+    await close()
+  }
+  return rows
+}
+
+async function readBackup(url: string, file: string): Promise<number> {
+  const unpacked = createReadStream(file).pipe(createGunzip())
+  const lines = createInterface({ input: unpacked, crlfDelay: Number.POSITIVE_INFINITY })
+  const failed = new Promise<never>((_, reject) => unpacked.once('error', reject))
+  try {
+    return (await Promise.race([loadDatabase(url, lines, say), failed])).rows
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') throw new CommandFault(`${file} does not exist`, { cause: error })
+    if (code?.startsWith('Z_'))
+      throw new CommandFault(`${file} is not a whole backup (${code})`, { cause: error })
+    throw error
+  }
+}
+
+async function moveTo(database: OpenDatabase, target: string): Promise<number> {
+  if (!/^postgres(ql)?:\/\//.test(target))
+    throw new CommandFault('the target must be an address such as postgres://user:password@host/database')
+  const { rows } = await loadDatabase(target, dumpDatabase(database.url), say)
+  return rows
+}

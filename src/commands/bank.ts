@@ -1,0 +1,151 @@
+/** `bank`: files for the bank and files of the bank, without any provider in between. */
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { CommandFault } from '#commands/faults.ts'
+import { openDatabase } from '#commands/open-database.ts'
+import type { Config } from '#config.ts'
+import { isDate } from '#domain/dates.ts'
+import type { Bank } from '#operations/bank/bank.ts'
+import type { GivenFile } from '#operations/bank/give-out.ts'
+import type { ImportReport } from '#operations/bank/import-file.ts'
+
+const jsonOption = () => new Option('--json', 'print one line of JSON')
+const accountOption = () => new Option('--account <account>', 'account id, acc_…').makeOptionMandatory()
+const folderOption = () =>
+  new Option('--out <folder>', 'where the files go; made if it is not there').makeOptionMandatory()
+
+interface BatchWords {
+  readonly account: string
+  readonly out: string
+  readonly date?: string
+  readonly batch?: string
+  readonly json?: true
+}
+
+export function addBankCommands(program: Command, readConfig: () => Config): void {
+  const bank = program.command('bank').summary('debits, transfers and statements of a bank account')
+  bank.description(
+    'Writes direct debits and credit transfers as files for the bank, and reads what the bank says about them.',
+  )
+  addFileCommands(bank, readConfig)
+  bank
+    .command('import')
+    .argument('<files...>', 'pain.002, camt.053 or camt.054, any number and in any order')
+    .description(
+      'Reads files of the bank: what was booked, rejected and returned, and what customers have sent. Reading a file ' +
+        'again changes nothing. A bad file is named and changes nothing; the others are read all the same.',
+    )
+    .addOption(jsonOption())
+    .action((files: string[], { json }: { json?: true }) => importFiles(files, json === true, readConfig()))
+}
+
+function addFileCommands(bank: Command, readConfig: () => Config): void {
+  bank
+    .command('batch')
+    .description(
+      'Puts everything that waits into one batch and writes its files. They are stored first: a crash loses nothing and ' +
+        'writes no payment into two files.',
+    )
+    .addOption(accountOption())
+    .option('--date <day>', 'the day on which the batch is made, YYYY-MM-DD; today unless given', parseDay)
+    .addOption(folderOption())
+    .addOption(jsonOption())
+    .action(async ({ account: accountId, date, out, json }: BatchWords) => {
+      const files = await withBank(readConfig(), async opened => {
+        const { makeBatch } = await import('#operations/bank/make-batch.ts')
+        const { giveOutNew } = await import('#operations/bank/give-out.ts')
+        const account = await opened.account(accountId)
+        await makeBatch(account, date, opened)
+        return giveOutNew(account, out, opened)
+      })
+      printFiles(files, json === true, 'Nothing waits for the bank.')
+    })
+  bank
+    .command('files')
+    .description('Writes files that were given out before once more, byte for byte.')
+    .addOption(accountOption())
+    .option('--batch <batch>', 'only those of this batch')
+    .addOption(folderOption())
+    .addOption(jsonOption())
+    .action(async ({ account: accountId, batch: batchId, out, json }: BatchWords) => {
+      const files = await withBank(readConfig(), async opened => {
+        const { giveOutAgain } = await import('#operations/bank/give-out.ts')
+        return giveOutAgain(await opened.account(accountId), { batchId, folder: out }, opened)
+      })
+      printFiles(files, json === true, 'No file was made for this account so far.')
+    })
+}
+
+function parseDay(text: string): string {
+  if (isDate(text)) return text
+  throw new InvalidArgumentError('It must be a day that exists, written YYYY-MM-DD.')
+}
+
+function printFiles(files: readonly GivenFile[], json: boolean, none: string): void {
+  if (json) {
+    console.log(JSON.stringify({ files: files.map(({ batchId, ...file }) => ({ ...file, batchId })) }))
+    return
+  }
+  if (files.length === 0) console.log(none)
+  for (const { path, type, payments, sum, sha256, batchId } of files)
+    console.log(
+      `${path}\n  ${type}, batch ${batchId}: ${payments} payments, ${euros(sum)} EUR, SHA-256 ${sha256}`,
+    )
+}
+
+const euros = (cents: number): string => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`
+
+async function importFiles(files: readonly string[], json: boolean, config: Config): Promise<void> {
+  const { report, bad } = await withBank(config, async opened => {
+    const { emptyReport, importAll } = await import('#operations/bank/import-file.ts')
+    const merged = emptyReport()
+    return { report: merged, bad: await importAll(files, merged, opened) }
+  })
+  printReport(report, json)
+  if (bad.length > 0) throw new CommandFault(bad.join('\ntollgate: '))
+}
+
+function printReport(report: ImportReport, json: boolean): void {
+  if (json) {
+    console.log(JSON.stringify(report))
+    return
+  }
+  const { booked, rejected, returned, repeated, unmatched } = report
+  console.log(`booked: ${booked}\nrejected: ${rejected}\nreturned: ${returned}\nknown already: ${repeated}`)
+  if (unmatched.length > 0) console.log(`fits nothing of ours: ${unmatched.length}`)
+  for (const { reference, date = '', direction = '', amount, endToEndId = '', text = '' } of unmatched) {
+    const sum = amount ? `${amount.value} ${amount.currency}` : ''
+    console.log(
+      `  ${[reference, date, direction, sum, endToEndId, text].filter(word => word !== '').join('  ')}`,
+    )
+  }
+}
+
+/** Opens everything that a running gateway has, except the port. */
+export async function withBank<T>(config: Config, work: (bank: Bank) => Promise<T>): Promise<T> {
+  for (const warning of config.warnings) console.error(`warning: ${warning}`)
+  const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
+  try {
+    const [{ createGateway }, { BankFault }] = await Promise.all([
+      import('#gateway.ts'),
+      import('#operations/bank/bank.ts'),
+    ])
+    const gateway = await createGateway({
+      environment: config.environment,
+      databaseUrl: database.url,
+      masterKey: database.masterKey,
+      logLevel: 'error',
+      // Standard output belongs to the result.
+      logDestination: { write: line => console.error(line.trimEnd()) },
+    })
+    try {
+      return await work(gateway.bank)
+    } catch (error) {
+      if (error instanceof BankFault) throw new CommandFault(error.message, { cause: error })
+      throw error
+    } finally {
+      await gateway.close()
+    }
+  } finally {
+    await database.close()
+  }
+}

@@ -1,0 +1,52 @@
+/** What a file of the bank says, whatever its version: statements, their transactions, and rejections of what we sent. */
+import type { Money } from '#domain/money.ts'
+
+export type BankFact = StatementFact | TransactionFact | ReportFact | RejectionFact
+
+/** The transactions that follow belong to this account. */
+export interface StatementFact {
+  readonly kind: 'statement'
+  readonly statementId: string
+  /** The IBAN, or whatever else the bank calls the account. */
+  readonly account: string
+}
+
+export interface TransactionFact {
+  readonly kind: 'transaction'
+  /** What makes it the same transaction in another file: the bank's reference, and the place within its entry. */
+  readonly key: string
+  /** The bank's reference of the entry, for people. */
+  readonly bankReference?: string
+  readonly direction: 'CRDT' | 'DBIT'
+  readonly amount: Money
+  /** YYYY-MM-DD */
+  readonly bookedOn: string
+  readonly endToEndId?: string
+  readonly messageId?: string
+  /** Our payment information, where the bank books it as one sum without its single payments. */
+  readonly wholeBlock?: { readonly blockId: string; readonly payments?: number }
+  readonly returned?: { readonly reason?: string }
+  /** What was asked for before charges were added or taken off. */
+  readonly originalAmount?: Money
+  /** In the smallest unit of the amount's currency, what the bank took for itself. */
+  readonly charges: number
+  readonly remittance: string
+  readonly partyName?: string
+  readonly partyIban?: string
+  readonly partyBic?: string
+}
+
+/** A status report about one message of ours. */
+export interface ReportFact {
+  readonly kind: 'report'
+  readonly messageId: string
+}
+
+/** The whole message, one payment information of it, or one payment was rejected. */
+export interface RejectionFact {
+  readonly kind: 'rejection'
+  readonly messageId: string
+  readonly blockId?: string
+  readonly endToEndId?: string
+  readonly reason?: string
+}

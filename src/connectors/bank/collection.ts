@@ -1,0 +1,76 @@
+/**
+ * When a debit may be collected and under which sequence type: the calendar of the banks, the hour at which the bank
+ * closes its day, and what has become of the mandate so far. Pure.
+ */
+import type { MandateAmendment } from '#connectors/bank/direct-debits.ts'
+import type { SequenceType } from '#connectors/bank/initiation.ts'
+import { addDays } from '#domain/calendar.ts'
+import { type BankTime, targetDayAfter, targetDayFrom } from '#domain/target-calendar.ts'
+
+/** The first settlement day that a file made at this time can reach: the next one, or after the cut-off the one after. */
+export const earliestCollection = (made: BankTime, cutOffHour: number): string =>
+  targetDayAfter(made.day, made.hour < cutOffHour ? 1 : 2)
+
+/** When a debit that is asked for now is collected at the earliest: the bank's day, and the notice its customer is owed. */
+export function announcedDay(
+  asked: BankTime,
+  { cutOffHour, preNotificationDays }: { readonly cutOffHour: number; readonly preNotificationDays: number },
+): string {
+  const bank = earliestCollection(asked, cutOffHour)
+  const noticed = targetDayFrom(addDays(asked.day, preNotificationDays))
+  return noticed > bank ? noticed : bank
+}
+
+/** What we know of a mandate that was used before. */
+export interface UsedMandate {
+  readonly lastUsedOn: string
+  readonly creditorId: string
+  readonly creditorName: string
+  /** The vault's key of the account that was debited last. */
+  readonly heldId: string
+}
+
+export interface MandateUse {
+  readonly creditorId: string
+  readonly creditorName: string
+  readonly heldId: string
+  /** The customer agreed to later debits too. */
+  readonly recurring: boolean
+  /** The plan ends with this one. */
+  readonly last: boolean
+}
+
+export function sequenceOf(use: Pick<MandateUse, 'recurring' | 'last'>, used: boolean): SequenceType {
+  if (use.last && used) return 'FNAL'
+  if (used) return 'RCUR'
+  return use.recurring ? 'FRST' : 'OOFF'
+}
+
+/** What the bank must be told has changed since the mandate was used last; undefined: nothing. */
+export function amendmentOf(use: MandateUse, used: UsedMandate | undefined): MandateAmendment | undefined {
+  if (!used) return undefined
+  const movedCreditor = used.creditorId !== use.creditorId
+  const newAccount = used.heldId !== use.heldId
+  if (!movedCreditor && !newAccount) return undefined
+  return {
+    ...(movedCreditor ? { originalCreditorId: used.creditorId } : {}),
+    ...(movedCreditor && used.creditorName !== use.creditorName
+      ? { originalCreditorName: used.creditorName }
+      : {}),
+    ...(newAccount ? { newAccount } : {}),
+  }
+}
+
+/** The scheme's own limit: a mandate that was not used for so long is void, and the creditor must cancel it. */
+const disuseMonths = 36
+
+/** Counted from the last debit, or from the signature when there was none. */
+export function isDisused(lastUseOrSignature: string, collectionDay: string): boolean {
+  const [year = 0, month = 0, day = 0] = lastUseOrSignature.split('-').map(Number)
+  const end = new Date(Date.UTC(year, month - 1 + disuseMonths, day))
+  return collectionDay > end.toISOString().slice(0, 10)
+}
+
+/** When a debit counts as paid although the bank has not said so. */
+export const silentApproval = (collectionDay: string, approveAfterDays: number): string =>
+  targetDayAfter(collectionDay, approveAfterDays)

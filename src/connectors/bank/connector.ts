@@ -1,0 +1,154 @@
+/**
+ * The bank as a provider. It calls nobody: an authorisation is a complete mandate on an account with a right checksum, and
+ * whatever moves money is pending until the next file and the bank's own word. Files are made and read by commands.
+ */
+import { createHash } from 'node:crypto'
+import { announcedDay } from '#connectors/bank/collection.ts'
+import {
+  type BankSettings,
+  bankFacts,
+  capabilitiesOf,
+  isIncoming,
+  readSettings,
+} from '#connectors/bank/facts.ts'
+import type {
+  AuthorizationOutcome,
+  AuthorizationRequest,
+  Connector,
+  ConnectorDefinition,
+  FieldMisfit,
+  Inquiry,
+  OperationRequest,
+} from '#connectors/contract.ts'
+import { isIban } from '#domain/iban.ts'
+import type { XId } from '#domain/ids.ts'
+import { bankTimeOf } from '#domain/target-calendar.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+
+export const bankDefinition: ConnectorDefinition = {
+  facts: bankFacts,
+  open: ({ settings }) => openBank(readSettings(settings)),
+}
+
+function openBank(settings: BankSettings): Connector {
+  const queue = async (request: OperationRequest): Promise<Outcome> => queued(request, settings)
+  return {
+    facts: bankFacts,
+    supports: method => capabilitiesOf(method.type),
+    authorize: async request =>
+      isIncoming(request.payment.method.type)
+        ? { authorization: instruct(request, settings) }
+        : checkMandate(request, settings),
+    capture: queue,
+    refund: queue,
+    credit: queue,
+    // Nothing was reserved anywhere, so nothing has to be released.
+    reverse: async request => ({ kind: 'approved', provider: { echo: echoOf(request) } }),
+    // On our page the customer gives the account and agrees to the mandate later.
+    findMisfit: request =>
+      isIncoming(request.payment.method.type) || request.payment.integrationType === 'HOSTED'
+        ? undefined
+        : findMisfit(request),
+    // Only a process that died can have lost an answer of ours: what was asked for was complete, or it was not written.
+    inquire: async inquiry => ({ authorization: lookUp(inquiry, settings) }),
+    check: async () => [
+      {
+        name: 'settings',
+        ok: true,
+        detail: `collects for ${settings.creditorId} on the account ending in ${settings.creditorIban.slice(-4)}; nobody is called`,
+      },
+    ],
+  }
+}
+
+const echoOf = ({ reference, amount }: Pick<OperationRequest, 'reference' | 'amount'>) => ({
+  reference,
+  amount,
+})
+
+type Queued = Pick<OperationRequest, 'operation' | 'reference' | 'amount' | 'at'>
+
+/** The money moves with the next file; a debit is announced for its day. */
+function queued(request: Queued, settings: BankSettings): Outcome {
+  const { creditorId } = settings
+  const fields = { dueDate: announcedDay(bankTimeOf(request.at), settings), creditorId }
+  const isDebit = request.operation === 'CAPTURE'
+  return {
+    kind: 'pending',
+    scheduled: true,
+    provider: { echo: echoOf(request), ...(isDebit ? { fields } : {}) },
+  }
+}
+
+function checkMandate(request: AuthorizationRequest, settings: BankSettings): AuthorizationOutcome {
+  const provider = { echo: echoOf(request) }
+  if (findMisfit(request) !== undefined)
+    return { authorization: { kind: 'declined', detail: '0314', provider } }
+  const { captureReference } = request
+  return {
+    authorization: { kind: 'approved', provider },
+    ...(captureReference === undefined
+      ? {}
+      : { capture: queued({ ...request, operation: 'CAPTURE', reference: captureReference }, settings) }),
+  }
+}
+
+/** The first thing that a debit lacks, by its name in the request; undefined: the mandate is complete. */
+function findMisfit({ operation, account }: Pick<AuthorizationRequest, 'operation' | 'account'>) {
+  const misfit = (field: string, error: string): FieldMisfit => ({
+    field: `paymentMethods.directDebit.${field}`,
+    error,
+  })
+  if (!account) return misfit('account', 'is missing; the bank debits an account')
+  if (!isIban(account.number.reveal())) return misfit('account.number', 'is no IBAN with a right checksum')
+  // Money that goes out needs no mandate.
+  if (operation === 'CREDIT') return undefined
+  if (!account.mandateId) return misfit('mandateId', 'is missing; a debit needs the number of its mandate')
+  if (!account.dateOfSignature)
+    return misfit('dateOfSignature', 'is missing; a debit needs the day of its mandate')
+  return undefined
+}
+
+function lookUp(inquiry: Inquiry, settings: BankSettings): AuthorizationOutcome['authorization'] {
+  const approved: Outcome = { kind: 'approved', provider: { echo: echoOf(inquiry) } }
+  switch (inquiry.operation) {
+    case 'CAPTURE':
+    case 'REFUND':
+    case 'CREDIT':
+      return queued({ ...inquiry, at: inquiry.sentAt }, settings)
+    default:
+      return isIncoming(inquiry.payment.method.type) ? instruct(inquiry, settings) : approved
+  }
+}
+
+const instruct = (
+  request: Pick<OperationRequest, 'reference' | 'amount'>,
+  { creditorIban, creditorName }: BankSettings,
+): AuthorizationOutcome['authorization'] => {
+  const reference = creditorReference(request.reference)
+  return {
+    kind: 'action',
+    action: {
+      type: 'instructions',
+      instructions: { reference, iban: creditorIban, accountHolderName: creditorName },
+    },
+    provider: { echo: echoOf(request) },
+  }
+}
+
+const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
+
+/**
+ * What the customer writes into the transfer: a creditor reference (ISO 11649), whose check digits let banks find slips of
+ * the finger. It follows from our own reference, so that asking again shows the same one.
+ */
+export function creditorReference(reference: XId): string {
+  const digest = createHash('sha256').update(`creditor reference ${reference}`).digest()
+  const body = [...digest.subarray(0, 12)].map(byte => letters[byte % letters.length]).join('')
+  let rest = 0
+  for (const character of `${body}RF00`) {
+    const value = Number.parseInt(character, 36)
+    rest = (rest * (value > 9 ? 100 : 10) + value) % 97
+  }
+  return `RF${String(98 - rest).padStart(2, '0')}${body}`
+}

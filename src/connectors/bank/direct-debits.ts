@@ -1,0 +1,120 @@
+/** Writes direct debits as pain.008.001.08, scheme CORE: one payment information per collection date and sequence type. */
+import {
+  accountOf,
+  agentOf,
+  type BlockHeader,
+  blockStart,
+  checkTotals,
+  type FileHeader,
+  groupHeader,
+  partyOf,
+  remittanceOf,
+} from '#connectors/bank/initiation.ts'
+import { element, euroAmount, leaf, xmlDeclaration } from '#connectors/bank/xml-text.ts'
+
+export interface Debit {
+  /** Our reference, which comes back in every answer of the bank. */
+  readonly endToEndId: string
+  readonly cents: number
+  readonly mandateId: string
+  /** YYYY-MM-DD */
+  readonly signedOn: string
+  readonly amendment?: MandateAmendment
+  readonly debtorName: string
+  readonly debtorIban: string
+  readonly debtorBic?: string
+  readonly remittance: string
+}
+
+/** What has changed since the mandate was last used. */
+export interface MandateAmendment {
+  readonly originalCreditorId?: string
+  readonly originalCreditorName?: string
+  /** The customer has another account now. */
+  readonly newAccount?: boolean
+}
+
+export const directDebitNamespace = 'urn:iso:std:iso:20022:tech:xsd:pain.008.001.08'
+
+/** `debitsOf` gives the debits of one block, in pages, in the order in which they are to be written. */
+export async function* writeDirectDebits(
+  header: FileHeader,
+  debitsOf: (block: BlockHeader) => AsyncIterable<readonly Debit[]>,
+): AsyncGenerator<string> {
+  yield `${xmlDeclaration}<Document xmlns="${directDebitNamespace}"><CstmrDrctDbtInitn>${groupHeader(header)}`
+  for (const block of header.blocks) {
+    yield `\n<PmtInf>${blockOpening(header, block)}`
+    let payments = 0
+    let sum = 0n
+    for await (const debits of debitsOf(block)) {
+      payments += debits.length
+      sum += debits.reduce((total, { cents }) => total + BigInt(cents), 0n)
+      yield debits.map(debitOf).join('')
+    }
+    checkTotals(block, { payments, sum })
+    yield '\n</PmtInf>'
+  }
+  yield '\n</CstmrDrctDbtInitn></Document>\n'
+}
+
+function blockOpening(header: FileHeader, block: BlockHeader): string {
+  const { creditor } = header
+  return [
+    blockStart(header, block, 'DD'),
+    element(
+      'PmtTpInf',
+      element('SvcLvl', leaf('Cd', 'SEPA')),
+      element('LclInstrm', leaf('Cd', 'CORE')),
+      leaf('SeqTp', block.sequenceType ?? 'RCUR'),
+    ),
+    leaf('ReqdColltnDt', block.day),
+    partyOf('Cdtr', creditor.name),
+    accountOf('CdtrAcct', creditor.iban),
+    agentOf('CdtrAgt', undefined),
+    leaf('ChrgBr', 'SLEV'),
+    element('CdtrSchmeId', schemeId(creditor.creditorId)),
+  ].join('')
+}
+
+const schemeId = (creditorId: string): string =>
+  element(
+    'Id',
+    element('PrvtId', element('Othr', leaf('Id', creditorId), element('SchmeNm', leaf('Prtry', 'SEPA')))),
+  )
+
+function debitOf(debit: Debit): string {
+  return `\n${element(
+    'DrctDbtTxInf',
+    element('PmtId', leaf('EndToEndId', debit.endToEndId)),
+    euroAmount('InstdAmt', debit.cents),
+    element(
+      'DrctDbtTx',
+      element(
+        'MndtRltdInf',
+        leaf('MndtId', debit.mandateId),
+        leaf('DtOfSgntr', debit.signedOn),
+        debit.amendment === undefined ? '' : amendmentOf(debit.amendment),
+      ),
+    ),
+    agentOf('DbtrAgt', debit.debtorBic),
+    partyOf('Dbtr', debit.debtorName),
+    accountOf('DbtrAcct', debit.debtorIban),
+    remittanceOf(debit.remittance),
+  )}`
+}
+
+function amendmentOf({ originalCreditorId, originalCreditorName, newAccount }: MandateAmendment): string {
+  const original = [
+    originalCreditorName === undefined ? '' : leaf('Nm', originalCreditorName),
+    originalCreditorId === undefined ? '' : schemeId(originalCreditorId),
+  ].join('')
+  return [
+    leaf('AmdmntInd', 'true'),
+    element(
+      'AmdmntInfDtls',
+      original === '' ? '' : element('OrgnlCdtrSchmeId', original),
+      // "Same mandate, new debtor account": the scheme's word for it, whichever bank the customer went to.
+      newAccount ? element('OrgnlDbtrAcct', element('Id', element('Othr', leaf('Id', 'SMNDA')))) : '',
+    ),
+  ].join('')
+}

@@ -1,0 +1,242 @@
+/** Files of banks, good and bad: foreign samples, the versions that differ, and everything that must be refused. */
+import { describe, expect, test } from 'vitest'
+import type { BankFact } from '#connectors/bank/bank-facts.ts'
+import { isoFile, isoFilesAbsent } from '#connectors/bank/iso-files.test-support.ts'
+import { readBankFile } from '#connectors/bank/read-bank-file.ts'
+
+/** In pieces of seven bytes, so that every border falls somewhere inside. */
+async function* inPieces(bytes: Uint8Array, size = 7): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+async function read(text: string | Uint8Array, size?: number): Promise<BankFact[]> {
+  const facts: BankFact[] = []
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text
+  for await (const some of readBankFile(inPieces(bytes, size))) facts.push(...some)
+  return facts
+}
+
+const camt = (version: string, entries: string, message = '053'): string => {
+  const [body, statement] =
+    message === '053' ? ['BkToCstmrStmt', 'Stmt'] : ['BkToCstmrDbtCdtNtfctn', 'Ntfctn']
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.${message}.001.${version}"><${body}>
+<GrpHdr><MsgId>M1</MsgId></GrpHdr>
+<${statement}><Id>S1</Id><Acct><Id><IBAN>DE89370400440532013000</IBAN></Id></Acct>${entries}</${statement}>
+</${body}></Document>`
+}
+const entry = (inside: string, status = '<Sts><Cd>BOOK</Cd></Sts>', amount = '10.00'): string =>
+  `<Ntry><Amt Ccy="EUR">${amount}</Amt><CdtDbtInd>CRDT</CdtDbtInd>${status}<BookgDt><Dt>2026-11-17</Dt></BookgDt>
+<AcctSvcrRef>R1</AcctSvcrRef>${inside}</Ntry>`
+const details = (inside: string): string => `<NtryDtls>${inside}</NtryDtls>`
+
+describe.skipIf(isoFilesAbsent)('foreign samples', () => {
+  test('a statement of another project is read', async () => {
+    expect(await read(isoFile('samples/camt053.v8.xml'))).toEqual([
+      { kind: 'statement', statementId: '253EURNL26VAYB8060476890', account: 'NL26VAYB8060476890' },
+      {
+        kind: 'transaction',
+        key: 'CRDT|AAAASESS-FP-CN_98765/01|',
+        bankReference: 'AAAASESS-FP-CN_98765/01',
+        direction: 'CRDT',
+        amount: { value: 885, currency: 'EUR' },
+        bookedOn: '2014-12-31',
+        endToEndId: 'MUELL/FINP/RA12345',
+        charges: 0,
+        remittance: '4654654654654654',
+        partyName: 'NAME NAME',
+        partyIban: 'NL56AGDH9619008421',
+      },
+    ])
+  })
+
+  test('a notification of another project is read', async () => {
+    const facts = await read(isoFile('samples/camt054.v8.xml'))
+    expect(facts.map(({ kind }) => kind)).toEqual(['statement', 'transaction', 'transaction', 'transaction'])
+    expect(facts[1]).toMatchObject({
+      key: 'CRDT|ACSR160617103200001|UXC06170000006PI00001EE00001',
+      amount: { value: 310, currency: 'CHF' },
+      endToEndId: 'UXC06170000006PI00001EE00001',
+    })
+  })
+})
+
+describe('statements', () => {
+  const booked = { kind: 'transaction', direction: 'CRDT', amount: { value: 1000, currency: 'EUR' } }
+
+  test('version 02 writes status, amount and charges differently', async () => {
+    const facts = await read(
+      camt(
+        '02',
+        entry(
+          details(
+            `<TxDtls><Refs><EndToEndId>E1</EndToEndId></Refs>
+<AmtDtls><InstdAmt><Amt Ccy="EUR">7.00</Amt></InstdAmt><TxAmt><Amt Ccy="EUR">10.00</Amt></TxAmt></AmtDtls>
+<Chrgs><Amt Ccy="EUR">2.50</Amt></Chrgs><Chrgs><Amt Ccy="EUR">0.5</Amt></Chrgs>
+<RltdPties><Dbtr><Nm>Ann</Nm></Dbtr></RltdPties><RtrInf><Rsn><Cd>AM04</Cd></Rsn></RtrInf></TxDtls>`,
+          ),
+          '<Sts>BOOK</Sts>',
+        ),
+      ),
+    )
+    expect(facts[1]).toMatchObject({
+      ...booked,
+      endToEndId: 'E1',
+      originalAmount: { value: 700, currency: 'EUR' },
+      charges: 300,
+      partyName: 'Ann',
+      returned: { reason: 'AM04' },
+    })
+  })
+
+  test('a batch that is booked as one sum names its payment information', async () => {
+    const batch = details('<Btch><PmtInfId>B01</PmtInfId><NbOfTxs>300</NbOfTxs></Btch>')
+    expect((await read(camt('08', entry(batch))))[1]).toMatchObject({
+      ...booked,
+      key: 'CRDT|R1|',
+      wholeBlock: { blockId: 'B01', payments: 300 },
+    })
+  })
+
+  test('several transactions of one entry have keys of their own', async () => {
+    const two = details(
+      `<TxDtls><Refs><EndToEndId>E1</EndToEndId></Refs><Amt Ccy="EUR">4</Amt></TxDtls>
+<TxDtls><Refs><EndToEndId>E2</EndToEndId></Refs><Amt Ccy="EUR">6.0</Amt></TxDtls>`,
+    )
+    expect(await read(camt('08', entry(two)))).toMatchObject([
+      { kind: 'statement' },
+      { key: 'CRDT|R1|E1', amount: { value: 400 } },
+      { key: 'CRDT|R1|E2', amount: { value: 600 } },
+    ])
+  })
+
+  test('statement and notification give one entry the same key', async () => {
+    const one = details('<TxDtls><Refs><EndToEndId>E1</EndToEndId></Refs></TxDtls>')
+    const [, inStatement] = await read(camt('04', entry(one)))
+    const [, inNotification] = await read(camt('08', entry(''), '054'))
+    expect((inStatement as { key: string }).key).toBe((inNotification as { key: string }).key)
+  })
+
+  test('pending entries claim nothing', async () => {
+    expect(await read(camt('08', entry('', '<Sts><Cd>PDNG</Cd></Sts>')))).toMatchObject([
+      { kind: 'statement' },
+    ])
+  })
+
+  test('what a bank adds in an envelope of its own is passed over', async () => {
+    const extra = '<SplmtryData><Envlp><x:Any xmlns:x="urn:bank">1</x:Any></Envlp></SplmtryData>'
+    expect(await read(camt('08', entry('') + extra))).toHaveLength(2)
+  })
+})
+
+describe('status reports', () => {
+  const pain = (inside: string, version = '03'): string =>
+    `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.${version}"><CstmrPmtStsRpt>
+<GrpHdr><MsgId>X</MsgId></GrpHdr>${inside}</CstmrPmtStsRpt></Document>`
+  const group = (status: string, reason = ''): string =>
+    `<OrgnlGrpInfAndSts><OrgnlMsgId>D1</OrgnlMsgId><GrpSts>${status}</GrpSts>${reason}</OrgnlGrpInfAndSts>`
+  const why = (code: string): string => `<StsRsnInf><Rsn><Cd>${code}</Cd></Rsn></StsRsnInf>`
+
+  test.each(['03', '10', '12'])('version %s: single payments are rejected', async version => {
+    const report = pain(
+      `${group('PART')}<OrgnlPmtInfAndSts><OrgnlPmtInfId>B01</OrgnlPmtInfId>
+<TxInfAndSts><OrgnlEndToEndId>E1</OrgnlEndToEndId><TxSts>RJCT</TxSts>${why('AC01')}</TxInfAndSts>
+<TxInfAndSts><OrgnlEndToEndId>E2</OrgnlEndToEndId><TxSts>ACSC</TxSts></TxInfAndSts></OrgnlPmtInfAndSts>`,
+      version,
+    )
+    expect(await read(report)).toEqual([
+      { kind: 'report', messageId: 'D1' },
+      { kind: 'rejection', messageId: 'D1', blockId: 'B01', endToEndId: 'E1', reason: 'AC01' },
+    ])
+  })
+
+  test('a payment information is rejected', async () => {
+    const report = pain(
+      `${group('PART')}<OrgnlPmtInfAndSts><OrgnlPmtInfId>B01</OrgnlPmtInfId><PmtInfSts>RJCT</PmtInfSts>${why('DT01')}</OrgnlPmtInfAndSts>`,
+    )
+    expect(await read(report)).toContainEqual({
+      kind: 'rejection',
+      messageId: 'D1',
+      blockId: 'B01',
+      reason: 'DT01',
+    })
+  })
+
+  test('a whole message is rejected, or accepted', async () => {
+    expect(await read(pain(group('RJCT', why('FF01'))))).toContainEqual({
+      kind: 'rejection',
+      messageId: 'D1',
+      reason: 'FF01',
+    })
+    expect(await read(pain(group('ACCP')))).toEqual([{ kind: 'report', messageId: 'D1' }])
+  })
+
+  test('a report on nothing is refused', async () => {
+    await expect(read(pain(''))).rejects.toThrow('does not name the message that it reports on')
+  })
+})
+
+describe('bad input gets one sentence', () => {
+  const good = camt('08', entry(''))
+  const bomb = `<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>
+<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08">&b;</Document>`
+  const doubled = (name: string): string => `<${name}>`.repeat(60)
+  test.each<[string, string | Uint8Array, string]>([
+    ['no XML at all', 'MT940 :20:STARTUMS', 'is not well-formed XML (line 1)'],
+    ['an empty file', '', 'is not XML: it has no element'],
+    ['a picture', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe]), 'is not encoded in UTF-8'],
+    ['another root', '<html/>', 'is no bank file: its root is html'],
+    ['another name space', good.replace('iso:20022', 'iso:20023'), 'is no bank file'],
+    [
+      'a version that is too new',
+      good.replace('.001.08', '.001.13'),
+      'is camt.053 in version 13, which is not read',
+    ],
+    [
+      'a version that is too old',
+      good.replace('.001.08', '.001.01'),
+      'is camt.053 in version 01, which is not read',
+    ],
+    ['a file of ours', good.replace('camt.053.001.08', 'pain.008.001.08'), 'is pain.008 in version 08'],
+    ['an entity bomb', bomb, 'has a document type (DTD), which is not read'],
+    ['an entity without a DTD', good.replace('S1', '&boom;'), 'uses an entity of its own'],
+    ['a foreign element', good.replace('<Ntry>', '<Ntry xmlns="urn:x">'), 'of another name space (urn:x)'],
+    ['a cut-off file', good.slice(0, -60), 'is cut off before its end'],
+    ['another encoding that is declared', good.replace('UTF-8', 'ISO-8859-1'), 'is encoded in ISO-8859-1'],
+    [
+      'another encoding that is not',
+      Buffer.from(good.replace('S1', 'Sü'), 'latin1'),
+      'is not encoded in UTF-8',
+    ],
+    ['UTF-16', Buffer.from(`\ufeff${good}`, 'utf16le'), 'is not encoded in UTF-8'],
+    [
+      'five decimals',
+      camt('08', entry('', undefined, '10.12345')),
+      'has an amount with 5 decimals in an entry: 10.12345',
+    ],
+    [
+      'five decimals that are zeros',
+      camt('08', entry('', undefined, '10.00000')),
+      'has an amount with 5 decimals',
+    ],
+    ['a negative amount', camt('08', entry('', undefined, '-1.00')), 'has an amount that is no number'],
+    ['no account', good.replace(/<Acct>.*<\/Acct>/, ''), 'does not name its account'],
+    ['too deep', good.replace('<GrpHdr>', `${doubled('a')}<GrpHdr>`), 'has more than 48 levels'],
+  ])('%s', async (_, text, sentence) => {
+    await expect(read(text)).rejects.toThrow(sentence)
+  })
+
+  test('a hundred megabytes in one element end after the first', async () => {
+    let given = 0
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(good.slice(0, good.indexOf('S1')))
+      const megabyte = Buffer.alloc(1 << 20, 'x')
+      for (; given < 100; given++) yield megabyte
+    }
+    const reading = (async () => {
+      for await (const _ of readBankFile(endless()));
+    })()
+    await expect(reading).rejects.toThrow('has more than 1,000,000 characters between two tags')
+    expect(given).toBeLessThan(3)
+  })
+})

@@ -1,0 +1,232 @@
+/** Reads camt.053 (statement) and camt.054 (notification), versions 02 to 08, entry by entry. */
+import { readAmount } from '#connectors/bank/bank-amount.ts'
+import type { BankFact, TransactionFact } from '#connectors/bank/bank-facts.ts'
+import {
+  BankFileError,
+  find,
+  findAll,
+  type RecordHandler,
+  textOf,
+  type XmlNode,
+} from '#connectors/bank/xml-records.ts'
+import { isDate } from '#domain/dates.ts'
+import type { Money } from '#domain/money.ts'
+
+interface Entry {
+  readonly node: XmlNode
+  /** The first transaction waits until it is known whether it is the only one of its entry. */
+  first?: { readonly node: XmlNode; readonly batch: XmlNode | undefined }
+  transactions: number
+  batch: XmlNode | undefined
+}
+
+export function statementHandler(
+  { body, statement }: { readonly body: string; readonly statement: string },
+  emit: (fact: BankFact) => void,
+): RecordHandler {
+  let statementId = ''
+  let announced = false
+  let entries = 0
+  let entry: Entry | undefined
+  const announce = (node: XmlNode | undefined): void => {
+    if (announced) return
+    announced = true
+    entries = 0
+    statementId = textOf(node, 'Id') ?? ''
+    const id = find(node, 'Acct', 'Id')
+    const account = textOf(id, 'IBAN') ?? textOf(id, 'Othr', 'Id')
+    if (account === undefined) throw new BankFileError('has a statement that does not name its account')
+    emit({ kind: 'statement', statementId, account })
+  }
+  const emitTransaction = (
+    of: Entry,
+    details: XmlNode | undefined,
+    batch: XmlNode | undefined,
+    alone: boolean,
+  ) =>
+    emit(
+      toTransaction({
+        entry: of.node,
+        details,
+        batch,
+        alone,
+        ordinal: of.transactions,
+        statementId,
+        entries,
+      }),
+    )
+
+  return {
+    records: new Set(['TxDtls']),
+    containers: new Set([body, statement, 'Ntry', 'NtryDtls']),
+    open(name, parent) {
+      if (name === statement) announced = false
+      if (name === 'Ntry') announce(parent)
+      // The parts of the entry itself stand before its details in every version.
+      if (name === 'NtryDtls' && parent && !entry) entry = { node: parent, transactions: 0, batch: undefined }
+    },
+    record(node, details) {
+      if (!entry || !isBooked(entry.node)) return
+      entry.batch = find(details, 'Btch') ?? entry.batch
+      entry.transactions++
+      if (entry.transactions === 1) {
+        entry.first = { node, batch: entry.batch }
+        return
+      }
+      if (entry.first) {
+        emitTransaction({ ...entry, transactions: 1 }, entry.first.node, entry.first.batch, false)
+        entry.first = undefined
+      }
+      emitTransaction(entry, node, entry.batch, false)
+    },
+    close(name, node) {
+      if (name === 'NtryDtls' && entry) entry.batch = find(node, 'Btch') ?? entry.batch
+      if (name === statement) announce(node)
+      if (name !== 'Ntry') return
+      const closed = entry ?? { node, transactions: 0, batch: undefined }
+      entry = undefined
+      if (isBooked(node) && (closed.transactions < 2 || closed.first))
+        emitTransaction({ ...closed, node }, closed.first?.node, closed.batch, true)
+      entries++
+    },
+  }
+}
+
+/** Pending and informational entries claim nothing yet. Version 02 writes the code without an element around it. */
+const isBooked = (entry: XmlNode): boolean => (textOf(entry, 'Sts', 'Cd') ?? textOf(entry, 'Sts')) === 'BOOK'
+
+interface Source {
+  readonly entry: XmlNode
+  readonly details: XmlNode | undefined
+  readonly batch: XmlNode | undefined
+  /** The only transaction of its entry. */
+  readonly alone: boolean
+  readonly ordinal: number
+  readonly statementId: string
+  readonly entries: number
+}
+
+function toTransaction(source: Source): TransactionFact {
+  const { entry, details, alone } = source
+  const entryAmount = readAmount(find(entry, 'Amt'), 'an entry')
+  const direction = directionOf(details, entry)
+  const amount = amountOf(details) ?? entryAmount
+  const refs = find(details, 'Refs')
+  const returned = find(details, 'RtrInf')
+  const original = find(details, 'AmtDtls', 'InstdAmt', 'Amt')
+  const bankReference = meaningful(textOf(entry, 'AcctSvcrRef'))
+  const endToEndId = meaningful(textOf(refs, 'EndToEndId'))
+  return {
+    kind: 'transaction',
+    key: keyOf(source, direction, entryAmount),
+    ...(bankReference === undefined ? {} : { bankReference }),
+    direction,
+    // A single transaction in another currency was converted: what the account was credited with counts.
+    amount: alone && amount.currency !== entryAmount.currency ? entryAmount : amount,
+    bookedOn: dayIn(entry),
+    ...(endToEndId === undefined ? {} : { endToEndId }),
+    ...optional('messageId', textOf(refs, 'MsgId')),
+    ...wholeBlockOf(source),
+    ...(returned ? { returned: optional('reason', reasonOf(returned)) } : {}),
+    ...(original ? { originalAmount: readAmount(original, 'a transaction') } : {}),
+    charges: chargesOf(details) + (alone ? chargesOf(entry) : 0),
+    remittance: remittanceOf(find(details, 'RmtInf'), alone ? textOf(entry, 'AddtlNtryInf') : undefined),
+    ...partyOf(details, direction),
+  }
+}
+
+/** Version 02 has the amount of a transaction only among the amount details. */
+function amountOf(details: XmlNode | undefined): Money | undefined {
+  const node = find(details, 'Amt') ?? find(details, 'AmtDtls', 'TxAmt', 'Amt')
+  return node && readAmount(node, 'a transaction')
+}
+
+function directionOf(details: XmlNode | undefined, entry: XmlNode): 'CRDT' | 'DBIT' {
+  const word = textOf(details, 'CdtDbtInd') ?? textOf(entry, 'CdtDbtInd')
+  if (word !== 'CRDT' && word !== 'DBIT')
+    throw new BankFileError('has an entry that is neither a credit (CRDT) nor a debit (DBIT)')
+  return word
+}
+
+/**
+ * The bank's reference names an entry in every file that tells of it. Where the bank gives none, statement and place
+ * within it do. Several transactions of one entry are told apart by their own references.
+ */
+function keyOf(source: Source, direction: string, amount: Money): string {
+  const { entry, details, alone, ordinal, statementId, entries } = source
+  const own = find(details, 'Refs')
+  const reference =
+    meaningful(textOf(entry, 'AcctSvcrRef')) ?? (alone ? meaningful(textOf(own, 'AcctSvcrRef')) : undefined)
+  const place =
+    reference ??
+    `${statementId}/${textOf(entry, 'NtryRef') ?? entries}/${amount.value}${amount.currency}/${textOf(own, 'EndToEndId') ?? ''}`
+  const within = alone
+    ? ''
+    : (meaningful(textOf(own, 'AcctSvcrRef')) ??
+      meaningful(textOf(own, 'TxId')) ??
+      meaningful(textOf(own, 'EndToEndId')) ??
+      String(ordinal))
+  return [direction, place, within].join('|').slice(0, 250)
+}
+
+/** Banks fill fields that they must write and have nothing for. */
+const meaningful = (text: string | undefined): string | undefined =>
+  text === undefined || /^(NOTPROVIDED|NONREF|NOTPROVIDED\.|NOREF)$/i.test(text) ? undefined : text
+
+/** A batch that is booked as one sum: its payment information is named, its payments are not. */
+function wholeBlockOf({ details, batch, alone }: Source): Pick<TransactionFact, 'wholeBlock'> {
+  if (!alone || meaningful(textOf(details, 'Refs', 'EndToEndId')) !== undefined) return {}
+  const blockId = textOf(batch, 'PmtInfId') ?? textOf(details, 'Refs', 'PmtInfId')
+  const payments = Number(textOf(batch, 'NbOfTxs') ?? Number.NaN)
+  if (blockId === undefined) return {}
+  return { wholeBlock: { blockId, ...(Number.isSafeInteger(payments) ? { payments } : {}) } }
+}
+
+const reasonOf = (returned: XmlNode): string | undefined =>
+  textOf(returned, 'Rsn', 'Cd') ?? textOf(returned, 'Rsn', 'Prtry')
+
+/** Version 02 lists charges side by side, later ones as records of one element. */
+function chargesOf(node: XmlNode | undefined): number {
+  const lines = findAll(node, 'Chrgs').flatMap(charge => {
+    const records = findAll(charge, 'Rcrd')
+    return records.length > 0 ? records : [charge]
+  })
+  return lines.reduce((total, line) => {
+    const amount = find(line, 'Amt')
+    if (!amount) return total
+    const { value } = readAmount(amount, 'the charges of an entry')
+    return textOf(line, 'CdtDbtInd') === 'CRDT' ? total - value : total + value
+  }, 0)
+}
+
+function remittanceOf(node: XmlNode | undefined, fallback: string | undefined): string {
+  const free = findAll(node, 'Ustrd').map(line => line.text)
+  const structured = findAll(node, 'Strd').flatMap(line => textOf(line, 'CdtrRefInf', 'Ref') ?? [])
+  return [...structured, ...free].join(' ') || (fallback ?? '')
+}
+
+/** The other side: who paid us, or whom we paid. Later versions put a party into one more element. */
+function partyOf(details: XmlNode | undefined, direction: 'CRDT' | 'DBIT') {
+  const parties = find(details, 'RltdPties')
+  const [role, agent] = direction === 'CRDT' ? ['Dbtr', 'DbtrAgt'] : ['Cdtr', 'CdtrAgt']
+  const institution = find(details, 'RltdAgts', agent, 'FinInstnId')
+  return {
+    ...optional('partyName', textOf(parties, role, 'Pty', 'Nm') ?? textOf(parties, role, 'Nm')),
+    ...optional('partyIban', textOf(parties, `${role}Acct`, 'Id', 'IBAN')),
+    ...optional('partyBic', textOf(institution, 'BICFI') ?? textOf(institution, 'BIC')),
+  }
+}
+
+function dayIn(entry: XmlNode): string {
+  const written =
+    textOf(entry, 'BookgDt', 'Dt') ?? textOf(entry, 'BookgDt', 'DtTm') ?? textOf(entry, 'ValDt', 'Dt')
+  const day = written?.slice(0, 10) ?? ''
+  if (!isDate(day)) throw new BankFileError(`has an entry without a booking date`)
+  return day
+}
+
+const optional = <Name extends string>(
+  name: Name,
+  value: string | undefined,
+): { readonly [N in Name]?: string } =>
+  value === undefined ? {} : ({ [name]: value } as { readonly [N in Name]?: string })

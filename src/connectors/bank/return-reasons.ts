@@ -1,0 +1,20 @@
+/** Why banks reject and return payments (ISO 20022 external reason codes), and what we make of it. */
+
+/** The last four digits of the response code: 03 and what a card issuer would have said. */
+const details: Readonly<Record<string, string>> = {
+  AM04: '0351',
+  AC01: '0314',
+  AC04: '0314',
+  AC06: '0314',
+  MD01: '0357',
+  MD06: '0357',
+  MS02: '0357',
+}
+
+export const detailOf = (reason: string | undefined): string => details[reason ?? ''] ?? '0305'
+
+/** The account is closed, there is no mandate, the customer wants the money back, or has died. */
+const endings: ReadonlySet<string> = new Set(['AC04', 'MD01', 'MD06', 'MD07'])
+
+/** Whether nothing may be collected under this mandate any more. */
+export const endsMandate = (reason: string | undefined): boolean => endings.has(reason ?? '')

@@ -1,0 +1,193 @@
+/**
+ * Reads XML of banks as a stream and hands out small trees. Strict: UTF-8 only, no document type, no entities of the
+ * document's own, one name space, bounded depth and size. Memory does not grow with the file.
+ */
+import { SaxesParser } from 'saxes'
+
+/** Says in one sentence what is wrong with a file. Nothing of it has been used. */
+export class BankFileError extends Error {}
+
+export interface XmlNode {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, string>>
+  readonly children: XmlNode[]
+  text: string
+}
+
+/** What a reader of one kind of document does with its elements. */
+export interface RecordHandler {
+  /** Elements with one of these names are handed out whole when they end, and are kept by nobody. */
+  readonly records: ReadonlySet<string>
+  /** Told where a container begins and ends; `node` holds what it has besides records and inner containers. */
+  readonly containers: ReadonlySet<string>
+  /** `parent` is what encloses the container, as far as it has been read. */
+  open?(name: string, parent: XmlNode | undefined): void
+  /** `parent` encloses the record; what stands before the record in it has been read. */
+  record(node: XmlNode, parent: XmlNode | undefined): void
+  close(name: string, node: XmlNode): void
+}
+
+/** Chosen by the name space of the root element, which tells document and version. */
+export type ChooseHandler = (namespace: string, root: string) => RecordHandler
+
+/** Deeper than any message of ISO 20022, whose deepest paths have some twenty levels. */
+const depthMax = 48
+/** One transaction has at most some hundred elements. */
+const nodesMax = 5_000
+/** The longest single text of these messages has 2,000 characters; a megabyte between two tags is no statement. */
+const silentCharactersMax = 1_000_000
+
+export interface XmlRecordReader {
+  write(bytes: Uint8Array): void
+  close(): void
+}
+
+export function createXmlRecordReader(choose: ChooseHandler): XmlRecordReader {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const state = createState(choose)
+  const parser = createParser(state)
+  const guard = (work: () => void): void => {
+    try {
+      work()
+    } catch (error) {
+      if (error instanceof BankFileError) throw error
+      throw new BankFileError(describeFault(error))
+    }
+  }
+  return {
+    write: bytes =>
+      guard(() => {
+        const text = decoder.decode(bytes, { stream: true })
+        state.silent += text.length
+        parser.write(text)
+        if (state.silent > silentCharactersMax)
+          throw new BankFileError('has more than 1,000,000 characters between two tags')
+      }),
+    close: () =>
+      guard(() => {
+        parser.write(decoder.decode())
+        parser.close()
+        if (!state.rootClosed) throw new BankFileError('is cut off before its end')
+      }),
+  }
+}
+
+interface Open {
+  readonly node: XmlNode
+  readonly kind: 'container' | 'record' | 'part' | 'foreign'
+}
+
+interface State {
+  silent: number
+  rootClosed: boolean
+  handler?: RecordHandler
+  namespace?: string
+  /** Elements of the record or container that is being read. */
+  nodes: number
+  readonly stack: Open[]
+  readonly choose: ChooseHandler
+}
+
+const createState = (choose: ChooseHandler): State => ({
+  silent: 0,
+  rootClosed: false,
+  nodes: 0,
+  stack: [],
+  choose,
+})
+
+function createParser(state: State): SaxesParser<{ xmlns: true; position: true }> {
+  const parser = new SaxesParser({ xmlns: true, position: true })
+  parser.on('xmldecl', ({ encoding }) => {
+    if (encoding !== undefined && !/^(utf-8|us-ascii)$/i.test(encoding))
+      throw new BankFileError(`is encoded in ${encoding.slice(0, 20)}; only UTF-8 is read`)
+  })
+  parser.on('doctype', () => {
+    throw new BankFileError('has a document type (DTD), which is not read')
+  })
+  parser.on('opentag', tag => openTag(state, tag))
+  parser.on('closetag', tag => closeTag(state, tag.local))
+  const addText = (text: string): void => {
+    state.silent = 0
+    const top = state.stack.at(-1)
+    if (top && top.kind !== 'foreign') top.node.text += text
+  }
+  parser.on('text', addText)
+  parser.on('cdata', addText)
+  return parser
+}
+
+interface Tag {
+  readonly local: string
+  readonly uri: string
+  readonly attributes: Readonly<Record<string, { readonly local: string; readonly value: string }>>
+}
+
+function openTag(state: State, tag: Tag): void {
+  state.silent = 0
+  if (state.stack.length >= depthMax) throw new BankFileError(`has more than ${depthMax} levels of elements`)
+  const parent = state.stack.at(-1)
+  if (!parent) {
+    state.handler = state.choose(tag.uri, tag.local)
+    state.namespace = tag.uri
+  }
+  const kind = kindOf(state, tag, parent)
+  const node: XmlNode = { name: tag.local, attributes: attributesOf(tag), children: [], text: '' }
+  if (kind === 'container') state.handler?.open?.(tag.local, parent?.node)
+  if (kind === 'container' || kind === 'record') state.nodes = 0
+  else if (++state.nodes > nodesMax)
+    throw new BankFileError(`has an element ${parent?.node.name ?? ''} with more than ${nodesMax} parts`)
+  state.stack.push({ node, kind })
+}
+
+function kindOf(state: State, tag: Tag, parent: Open | undefined): Open['kind'] {
+  // Banks may add envelopes of their own there; nothing in them is for us.
+  if (parent?.kind === 'foreign' || tag.local === 'SplmtryData') return 'foreign'
+  if (tag.uri !== state.namespace)
+    throw new BankFileError(
+      `has an element ${tag.local} of another name space (${tag.uri.slice(0, 80) || 'none'})`,
+    )
+  if (parent && (parent.kind === 'record' || parent.kind === 'part')) return 'part'
+  if (state.handler?.records.has(tag.local)) return 'record'
+  return !parent || state.handler?.containers.has(tag.local) ? 'container' : 'part'
+}
+
+const attributesOf = ({ attributes }: Tag): Record<string, string> =>
+  Object.fromEntries(Object.values(attributes).map(({ local, value }) => [local, value]))
+
+function closeTag(state: State, name: string): void {
+  state.silent = 0
+  const closed = state.stack.pop()
+  const parent = state.stack.at(-1)
+  if (!closed) return
+  closed.node.text = closed.node.text.trim()
+  if (closed.kind === 'record') state.handler?.record(closed.node, parent?.node)
+  else if (closed.kind === 'container') state.handler?.close(name, closed.node)
+  else if (closed.kind === 'part') parent?.node.children.push(closed.node)
+  if (!parent) state.rootClosed = true
+}
+
+function describeFault(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  if (error instanceof TypeError) return 'is not encoded in UTF-8'
+  if (/unclosed tag|unexpected end|document must contain a root/i.test(message))
+    return /root/.test(message) ? 'is not XML: it has no element' : 'is cut off before its end'
+  if (/entity/i.test(message)) return `uses an entity of its own, which is not read (line ${lineOf(message)})`
+  return `is not well-formed XML (line ${lineOf(message)})`
+}
+
+const lineOf = (message: string): string => /^(?:.*?:)?(\d+):\d+:/.exec(message)?.[1] ?? '1'
+
+/** The first element down this path; undefined: there is none. */
+export function find(node: XmlNode | undefined, ...path: readonly string[]): XmlNode | undefined {
+  let at = node
+  for (const name of path) at = at?.children.find(child => child.name === name)
+  return at
+}
+
+/** The text down this path, unless it is empty. */
+export const textOf = (node: XmlNode | undefined, ...path: readonly string[]): string | undefined =>
+  find(node, ...path)?.text || undefined
+
+export const findAll = (node: XmlNode | undefined, name: string): readonly XmlNode[] =>
+  node?.children.filter(child => child.name === name) ?? []

@@ -1,0 +1,269 @@
+/**
+ * What one entry of the bank means for our payments: a booking, a rejection, a return, or money that has arrived. Every
+ * effect is tied to the entry or to the payment's state, so that applying an entry again changes nothing.
+ */
+import type { RejectionFact, TransactionFact } from '#connectors/bank/bank-facts.ts'
+import { detailOf, endsMandate } from '#connectors/bank/return-reasons.ts'
+import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
+import type { Bank, BankAccount } from '#operations/bank/bank.ts'
+import type { ImportReport } from '#operations/bank/import-file.ts'
+import { receiveTransfer, type TransferBook } from '#operations/bank/receive-transfer.ts'
+import { returnDebit } from '#operations/bank/return-debit.ts'
+import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import type { EntryResult, StoredEntry } from '#storage/bank/entries.ts'
+import type { BankItem, BlockName } from '#storage/bank/items.ts'
+
+export { createTransferBook } from '#operations/bank/receive-transfer.ts'
+
+/** An entry that fits nothing, as people read it. Names and accounts of customers stay out of it. */
+export interface Unmatched {
+  readonly reference: string
+  readonly date?: string
+  readonly direction?: 'CRDT' | 'DBIT'
+  readonly amount?: { readonly value: number; readonly currency: string }
+  readonly endToEndId?: string
+  readonly text?: string
+}
+
+export interface Applying {
+  readonly entry: StoredEntry
+  readonly account: BankAccount
+  readonly transfers: TransferBook
+  readonly report: ImportReport
+}
+
+/** What became of it; undefined: it fits nothing. `count`: how many transactions of ours it was about. */
+export interface Applied {
+  readonly result: EntryResult
+  readonly count: number
+  readonly xId?: string
+  readonly fee?: number
+}
+
+export async function applyEntry(applying: Applying, bank: Bank): Promise<void> {
+  const { entry, account, report } = applying
+  const { entryId: recordId, keyVersion, sealed, merchantId } = entry
+  const plain = await bank.records.open('bank entry', merchantId, { recordId, keyVersion, sealed })
+  const fact: TransactionFact | RejectionFact = JSON.parse(plain.toString())
+  const applied =
+    fact.kind === 'rejection'
+      ? await applyRejection(fact, account, bank)
+      : await applyTransaction(fact, applying, bank)
+  if (!applied) {
+    report.unmatched.push(describe(fact))
+    await bank.entries.unmatched(entry)
+    return
+  }
+  await bank.testCrash('entryApplied')
+  await bank.entries.applied(entry, applied)
+  const counted = {
+    BOOKED: 'booked',
+    RECEIVED: 'booked',
+    REJECTED: 'rejected',
+    RETURNED: 'returned',
+  } as const
+  if (applied.result !== 'OTHER') report[counted[applied.result]] += applied.count
+}
+
+function describe(fact: TransactionFact | RejectionFact): Unmatched {
+  if (fact.kind === 'rejection') {
+    const { messageId, endToEndId, reason = 'no reason' } = fact
+    return {
+      reference: messageId,
+      ...(endToEndId === undefined ? {} : { endToEndId }),
+      text: `rejected: ${reason}`,
+    }
+  }
+  const { bankReference, key, bookedOn, direction, amount, endToEndId, remittance } = fact
+  return {
+    reference: bankReference ?? key,
+    date: bookedOn,
+    direction,
+    amount,
+    ...(endToEndId === undefined ? {} : { endToEndId }),
+    ...(remittance === '' ? {} : { text: remittance.slice(0, 140) }),
+  }
+}
+
+async function applyTransaction(
+  fact: TransactionFact,
+  { account, transfers, entry }: Applying,
+  bank: Bank,
+): Promise<Applied | undefined> {
+  if (fact.amount.currency !== 'EUR') return undefined
+  if (fact.wholeBlock && !fact.returned) {
+    const { blockId, payments } = fact.wholeBlock
+    return bookBlock({ fact, block: { blockId }, payments, account }, bank)
+  }
+  const item = fact.endToEndId === undefined ? undefined : await bank.items.find(account, fact.endToEndId)
+  if (item) return applyToItem(fact, item, account, bank)
+  // A debit of the account that is not ours (charges, a cheque of the owner) is listed and nothing else.
+  return fact.direction === 'CRDT' ? receiveTransfer({ fact, entry, transfers, account }, bank) : undefined
+}
+
+async function applyToItem(
+  fact: TransactionFact,
+  item: BankItem,
+  account: BankAccount,
+  bank: Bank,
+): Promise<Applied | undefined> {
+  const comesIn = item.type === 'DEBIT' ? 'CRDT' : 'DBIT'
+  if (fact.direction !== comesIn) return returnItem(fact, item, account, bank)
+  if (fact.amount.value !== item.amount || item.rejected !== null) return undefined
+  await book([item], fact, account, bank)
+  return { result: 'BOOKED', count: 1, xId: item.xId }
+}
+
+/** One sum for a whole payment information: it is ours only if it is the sum of what was not rejected. */
+async function bookBlock(
+  booking: {
+    readonly fact: TransactionFact
+    readonly block: BlockName
+    readonly payments: number | undefined
+    readonly account: BankAccount
+  },
+  bank: Bank,
+): Promise<Applied | undefined> {
+  const { fact, block, payments, account } = booking
+  const total = await bank.items.total(account, block)
+  const isWhole =
+    total.payments > 0 && total.sum === fact.amount.value && (payments ?? total.payments) === total.payments
+  if (!isWhole) return undefined
+  let count = 0
+  for await (const items of pagesOf(account, block, bank)) {
+    const open = items.filter(item => item.rejected === null)
+    await book(open, fact, account, bank)
+    count += open.length
+  }
+  return { result: 'BOOKED', count }
+}
+
+/** 200: outcomes that are recorded side by side share their commits. */
+const pageSize = 200
+
+async function* pagesOf(
+  account: BankAccount,
+  block: BlockName,
+  bank: Bank,
+): AsyncGenerator<readonly BankItem[]> {
+  for (let after: string | undefined; ; ) {
+    const page = await bank.items.page(account, block, after, pageSize)
+    after = page.at(-1)?.xId
+    if (after === undefined) return
+    yield page
+  }
+}
+
+export async function book(
+  items: readonly BankItem[],
+  fact: Pick<TransactionFact, 'key' | 'bankReference'>,
+  account: BankAccount,
+  bank: Bank,
+): Promise<void> {
+  await Promise.all(
+    items.map(item =>
+      settleItem(item, account, bank, provider => ({
+        kind: 'approved',
+        provider: { ...provider, ...named(fact) },
+      })),
+    ),
+  )
+  await bank.items.mark(items, { bookedBy: fact.key })
+}
+
+const named = ({ bankReference }: Pick<TransactionFact, 'bankReference'>) =>
+  bankReference === undefined ? {} : { transactionId: bankReference }
+
+/** The outcome of the operation behind an item. One that has an answer already keeps it. */
+async function settleItem(
+  item: BankItem,
+  { merchant }: BankAccount,
+  { engine }: Bank,
+  toOutcome: (provider: ProviderFacts) => Outcome,
+): Promise<void> {
+  // Giving back what was too much is no operation of the payment.
+  if (item.type === 'SURPLUS') return
+  const payment = await engine.payments.byPayId(item.merchantId, item.payId)
+  if (!payment) throw new Error(`payment ${item.payId} of the bank's entry is not there`)
+  const echo = { reference: item.xId, amount: { value: item.amount, currency: payment.amount.currency } }
+  const outcome = toOutcome({ echo })
+  await recordOutcome({ merchant, payment, xId: item.xId, outcome, unattended: true }, engine)
+}
+
+async function applyRejection(
+  fact: RejectionFact,
+  account: BankAccount,
+  bank: Bank,
+): Promise<Applied | undefined> {
+  if (fact.endToEndId !== undefined) {
+    const item = await bank.items.find(account, fact.endToEndId)
+    if (!item || item.booked) return undefined
+    await reject([item], fact, account, bank)
+    return { result: 'REJECTED', count: 1, xId: item.xId }
+  }
+  const block = fact.blockId === undefined ? { messageId: fact.messageId } : { blockId: fact.blockId }
+  let count = 0
+  let found = false
+  for await (const items of pagesOf(account, block, bank)) {
+    found = true
+    const open = items.filter(item => item.rejected === null && !item.booked)
+    await reject(open, fact, account, bank)
+    count += open.length
+  }
+  return found ? { result: 'REJECTED', count } : undefined
+}
+
+async function reject(
+  items: readonly BankItem[],
+  { reason }: RejectionFact,
+  account: BankAccount,
+  bank: Bank,
+): Promise<void> {
+  await Promise.all(
+    items.map(async item => {
+      await settleItem(item, account, bank, provider => ({
+        kind: 'declined',
+        detail: detailOf(reason),
+        provider: { ...provider, ...(reason === undefined ? {} : { responseCode: reason }) },
+      }))
+      await endMandateOf(item, { reason, on: item.dueOn }, account, bank)
+    }),
+  )
+  await bank.items.mark(items, { rejected: reason ?? 'NARR' })
+}
+
+/** Money of a debit goes back, or a transfer of ours comes back because its account does not exist any more. */
+async function returnItem(
+  fact: TransactionFact,
+  item: BankItem,
+  account: BankAccount,
+  bank: Bank,
+): Promise<Applied | undefined> {
+  const fee = item.type === 'DEBIT' ? feeOf(fact, item.amount) : 0
+  if (fee === undefined || item.rejected !== null) return undefined
+  if (item.type === 'DEBIT') {
+    // The files may come in any order: what was returned had been booked.
+    if (!item.booked) await book([item], fact, account, bank)
+    await returnDebit({ fact, item, account }, bank)
+    await endMandateOf(item, { reason: fact.returned?.reason, on: fact.bookedOn }, account, bank)
+  } else if (fact.amount.value !== item.amount) return undefined
+  await bank.items.mark([item], { returnedBy: fact.key })
+  return { result: 'RETURNED', count: 1, xId: item.xId, fee }
+}
+
+/** What the bank took on top; undefined: the amounts do not belong together. */
+function feeOf({ amount, originalAmount, charges }: TransactionFact, debit: number): number | undefined {
+  if (amount.value === debit) return charges
+  const isWithCharges = amount.value - charges === debit || originalAmount?.value === debit
+  return amount.value > debit && isWithCharges ? amount.value - debit : undefined
+}
+
+async function endMandateOf(
+  { mandateId }: BankItem,
+  { reason, on }: { readonly reason: string | undefined; readonly on: string },
+  account: BankAccount,
+  bank: Bank,
+): Promise<void> {
+  if (mandateId === null || reason === undefined || !endsMandate(reason)) return
+  await bank.items.endMandate(account, { mandateId, on, reason })
+}

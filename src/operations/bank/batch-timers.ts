@@ -1,0 +1,38 @@
+/** The queue for the next file to a bank: what becomes pending there waits in it, and a debit is announced at once. */
+import type { Connector } from '#connectors/contract.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { timerAt } from '#operations/timer.ts'
+import { queueTime } from '#storage/bank/batches.ts'
+import type { Timer } from '#storage/commit/change.ts'
+
+const batchedTypes: ReadonlySet<string> = new Set(['CAPTURE', 'REFUND', 'CREDIT'])
+
+/** Whether the operation moves with the next file: nobody can be asked what became of it. */
+export const waitsForFile = ({ type, state }: Operation, connector: Connector | undefined): boolean =>
+  connector?.facts.batched === true && state === 'PENDING' && batchedTypes.has(type)
+
+export function batchTimers(
+  change: {
+    readonly before: Payment
+    readonly payment: Payment
+    readonly touched: readonly Operation[]
+    readonly merchant: Merchant
+  },
+  connector: Connector | undefined,
+): readonly Timer[] {
+  const { before, payment, touched, merchant } = change
+  const { merchantId, payId } = payment
+  return touched
+    .filter(
+      operation =>
+        waitsForFile(operation, connector) && findOperation(before, operation.xId)?.state !== 'PENDING',
+    )
+    .flatMap(({ xId, type, updatedAt }) => {
+      const key = { merchantId, payId, xId }
+      const queued: Timer = { ...key, kind: 'BATCH', runAt: queueTime, attempt: 0 }
+      return type === 'CAPTURE'
+        ? [queued, timerAt({ ...key, kind: 'ANNOUNCE' }, updatedAt, merchant)]
+        : [queued]
+    })
+}

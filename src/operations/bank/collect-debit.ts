@@ -1,0 +1,37 @@
+/** What debits do by themselves: they are announced, and count as paid where the merchant does not wait for the bank. */
+import type { Outcome } from '#lifecycle/outcome.ts'
+import { findOperation } from '#lifecycle/payment.ts'
+import type { Engine } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import type { DueTimer } from '#operations/timer.ts'
+
+/** Tells the merchant when the debit will be collected, so that they can tell their customer. */
+export async function announceDebit({ timer, at }: DueTimer, engine: Engine): Promise<void> {
+  const { merchantId, payId, xId } = timer
+  const dueDay = await engine.debits.dueDay(merchantId, xId)
+  await engine.queue.update({ merchantId, payId }, stored => {
+    const debit = findOperation(stored, xId)
+    // Answered meanwhile: there is nothing to announce any more.
+    if (debit?.state !== 'PENDING') return { alongside: { dropTimers: [timer] }, result: true }
+    const told = emitEvent(stored, { xId, owed: true, now: at }, engine)
+    return {
+      next: { ...told.payment, version: stored.version + 1 },
+      alongside: { ...told.alongside, dropTimers: [timer] },
+      result: dueDay !== undefined,
+    }
+  })
+}
+
+/** Nobody has returned the debit in time: it counts as paid. What the bank has said meanwhile stands. */
+export async function approveDebit({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
+  const { merchantId, payId, xId } = timer
+  const payment = await engine.payments.byPayId(merchantId, payId)
+  const capture = payment && findOperation(payment, xId)
+  if (payment && capture) {
+    const echo = { reference: xId, amount: { value: capture.amount, currency: payment.amount.currency } }
+    const outcome: Outcome = { kind: 'approved', provider: { ...capture.provider, echo } }
+    await recordOutcome({ merchant, payment, xId, outcome, at, unattended: true }, engine)
+  }
+  await engine.commit({ dropTimers: [timer] })
+}

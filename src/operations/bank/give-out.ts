@@ -1,0 +1,76 @@
+/** Files for the bank into a folder: first under a name of their own, complete and checked, then under the final one. */
+import { createHash } from 'node:crypto'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Bank, BankAccount } from '#operations/bank/bank.ts'
+import { BankFault } from '#operations/bank/bank.ts'
+import { readStoredFile } from '#operations/bank/store-file.ts'
+import type { BankFileRecord } from '#storage/bank/bank-files.ts'
+
+export interface GivenFile {
+  readonly path: string
+  readonly type: string
+  readonly payments: number
+  /** In cents. */
+  readonly sum: number
+  readonly sha256: string
+  readonly batchId: string
+}
+
+/** What was made and never lay complete in a folder: the batch of just now, and any that a crash left behind. */
+export const giveOutNew = async (account: BankAccount, folder: string, bank: Bank): Promise<GivenFile[]> =>
+  giveOutAll(await bank.files.list(account, { notGiven: true }), folder, bank)
+
+/** Every file again, or those of one batch. */
+export async function giveOutAgain(
+  account: BankAccount,
+  { batchId, folder }: { readonly batchId: string | undefined; readonly folder: string },
+  bank: Bank,
+): Promise<GivenFile[]> {
+  if (batchId !== undefined && !/^[0-9a-f]{32}$/.test(batchId))
+    throw new BankFault(`there is no batch "${batchId}" of the account ${account.accountId}`)
+  const files = await bank.files.list(account, { batchId })
+  if (batchId !== undefined && files.length === 0)
+    throw new BankFault(`there is no batch "${batchId}" of the account ${account.accountId}`)
+  return giveOutAll(files, folder, bank)
+}
+
+async function giveOutAll(
+  files: readonly BankFileRecord[],
+  folder: string,
+  bank: Bank,
+): Promise<GivenFile[]> {
+  if (files.length > 0) await mkdir(folder, { recursive: true })
+  const given: GivenFile[] = []
+  for (const file of files) {
+    const path = join(folder, `${file.madeOn}-${file.batchId}.${file.type}.xml`)
+    await writeWhole(path, file, bank)
+    await bank.testCrash('fileWritten')
+    await bank.files.markGiven(file)
+    const { type, payments, sum, sha256, batchId } = file
+    given.push({ path, type, payments, sum, sha256, batchId })
+  }
+  return given
+}
+
+/** Nobody ever sees half a file: it gets its name when its bytes are on disk and have the hash that was committed. */
+async function writeWhole(path: string, file: BankFileRecord, bank: Bank): Promise<void> {
+  const draft = `${path}.part`
+  // It holds names and account numbers of customers: nobody else on the machine may read it.
+  const handle = await open(draft, 'w', 0o600)
+  const hash = createHash('sha256')
+  try {
+    for await (const bytes of readStoredFile(file, bank)) {
+      hash.update(bytes)
+      await handle.writeFile(bytes)
+    }
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  if (hash.digest('hex') !== file.sha256) {
+    await rm(draft)
+    throw new Error(`the file of batch ${file.batchId} (${file.type}) is not the one that was committed`)
+  }
+  await rename(draft, path)
+}

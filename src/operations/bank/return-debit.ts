@@ -1,0 +1,37 @@
+/** A debit that the customer's bank has sent back, recorded as an operation of its payment with the bank's reason. */
+import { createHash } from 'node:crypto'
+import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
+import { detailOf } from '#connectors/bank/return-reasons.ts'
+import type { XId } from '#domain/ids.ts'
+import { returnCapture } from '#lifecycle/debit-return.ts'
+import { findOperation } from '#lifecycle/payment.ts'
+import type { Bank, BankAccount } from '#operations/bank/bank.ts'
+import { merchantNow } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import type { BankAccountKey } from '#storage/bank/batches.ts'
+import type { BankItem } from '#storage/bank/items.ts'
+
+export async function returnDebit(
+  returned: { readonly fact: TransactionFact; readonly item: BankItem; readonly account: BankAccount },
+  { engine }: Bank,
+): Promise<void> {
+  const { fact, item, account } = returned
+  const { merchantId, payId, xId: capture } = item
+  const reason = fact.returned?.reason
+  const xId = entryXId(account, fact.key)
+  await engine.queue.update({ merchantId, payId }, stored => {
+    // Recorded before, by a run that was cut off.
+    if (findOperation(stored, xId)) return { result: true }
+    const now = merchantNow(engine.clock, account.merchant)
+    const echo = { reference: xId, amount: { value: item.amount, currency: stored.amount.currency } }
+    const provider = { echo, ...(reason === undefined ? {} : { responseCode: reason }) }
+    const next = returnCapture(stored, { capture, xId, detail: detailOf(reason), provider, now })
+    if (!next) return { result: false }
+    const told = emitEvent(next, { xId, owed: true, now }, engine)
+    return { next: told.payment, alongside: told.alongside, result: true }
+  })
+}
+
+/** The reference of what an entry does follows from the entry: doing it again finds it done. */
+export const entryXId = ({ merchantId, accountId }: BankAccountKey, key: string): XId =>
+  createHash('sha256').update(`${merchantId}\0${accountId}\0${key}`).digest('hex').slice(0, 32) as XId

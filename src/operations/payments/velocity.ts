@@ -1,0 +1,124 @@
+/**
+ * Speed limits against whoever tries out stolen cards: too many declines of a card or from an address, and nobody is
+ * asked any more. What is blocked is kept in memory and refreshed from the database about once a second, so that the
+ * usual payment costs a look into a map; a decline costs one statement.
+ */
+import type { MerchantId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { type DeclineLimit, defaultDeclinesPerCard, noLimit } from '#domain/velocity.ts'
+import type { Payment } from '#lifecycle/payment.ts'
+import type { Block, Subject, VelocityKind, VelocityStore } from '#storage/velocity.ts'
+
+/** Whose declines count: the card by its fingerprint, the customer by the address. */
+export interface Tried {
+  readonly cardId?: string | undefined
+  readonly address?: string | undefined
+}
+
+/** The address that the merchant gives for its customer; on our own pages the client's counts instead. */
+export const triedBy = ({ instrument, details }: Pick<Payment, 'instrument' | 'details'>): Tried => {
+  const browser = details.browserInfo as { readonly ipAddress?: string } | undefined
+  return { cardId: instrument?.cardId, address: browser?.ipAddress }
+}
+
+export interface Velocity {
+  /** Whether nobody may be asked at this moment of the merchant's time. */
+  blocks(merchant: Merchant, tried: Tried, now: Date): boolean
+  /** Of both, or of one of them where the other was counted elsewhere. */
+  countDecline(merchant: Merchant, tried: Tried, now: Date, only?: VelocityKind): Promise<void>
+  /** False when the payout would go beyond the merchant's limit. */
+  reservePayout(merchant: Merchant, payout: PlannedPayout): Promise<boolean>
+  releasePayout(merchant: Merchant, payoutId: string): Promise<void>
+  /** Learns what other processes have counted. */
+  refresh(): Promise<void>
+  reap(): Promise<void>
+}
+
+export interface PlannedPayout {
+  readonly payoutId: string
+  readonly amount: { readonly value: number; readonly currency: string }
+  readonly now: Date
+}
+
+export interface VelocityDeps {
+  readonly store: VelocityStore
+  readonly environment: 'test' | 'live'
+  /** Fingerprints of the published test cards of a merchant: they exist to be declined, and never count in test. */
+  readonly publishedCardIds: (merchantId: MerchantId) => ReadonlySet<string>
+}
+
+/** 100,000 blocked cards and addresses of about 150 bytes; more are learnt again from the next decline. */
+const blocksMax = 100_000
+
+/** Limits of merchants that have set none. */
+const defaults: Readonly<Record<'test' | 'live', Partial<Record<VelocityKind, DeclineLimit>>>> = {
+  live: { CARD: defaultDeclinesPerCard },
+  test: {},
+}
+
+const nameOf = ({ merchantId, kind, subject }: Subject): string => `${merchantId} ${kind} ${subject}`
+
+export function createVelocity({ store, environment, publishedCardIds }: VelocityDeps): Velocity {
+  const blocked = new Map<string, Date>()
+  let since: Date | undefined
+
+  function learn({ blockedUntil, ...subject }: Block): void {
+    const name = nameOf(subject)
+    blocked.delete(name)
+    if (blockedUntil && blocked.size < blocksMax) blocked.set(name, blockedUntil)
+  }
+
+  const limitOf = (merchant: Merchant, kind: VelocityKind): DeclineLimit | undefined => {
+    const given = { CARD: merchant.declinesPerCard, ADDRESS: merchant.declinesPerAddress }[kind]
+    if (given) return given === noLimit ? undefined : given
+    return defaults[environment][kind]
+  }
+
+  /** What counts of a try, each with its limit. */
+  function judged(merchant: Merchant, { cardId, address }: Tried): [Subject, DeclineLimit][] {
+    const { merchantId } = merchant
+    const subjects: readonly [VelocityKind, string | undefined][] = [
+      ['CARD', cardId],
+      ['ADDRESS', address],
+    ]
+    return subjects.flatMap(([kind, subject]): [Subject, DeclineLimit][] => {
+      const limit = subject === undefined ? undefined : limitOf(merchant, kind)
+      return limit && subject !== undefined ? [[{ merchantId, kind, subject }, limit]] : []
+    })
+  }
+
+  const isPublished = ({ merchantId }: Merchant, { cardId }: Tried): boolean =>
+    environment === 'test' && cardId !== undefined && publishedCardIds(merchantId).has(cardId)
+
+  return {
+    blocks: (merchant, tried, now) =>
+      judged(merchant, tried).some(([subject]) => (blocked.get(nameOf(subject)) ?? now) > now),
+
+    async countDecline(merchant, tried, now, only) {
+      const counted = judged(merchant, tried).filter(([{ kind }]) => only === undefined || kind === only)
+      if (counted.length === 0 || isPublished(merchant, tried)) return
+      for (const [subject, limit] of counted)
+        learn({ ...subject, blockedUntil: await store.countDecline(subject, limit, now) })
+    },
+
+    async reservePayout({ merchantId, payoutLimits }, { payoutId, amount, now }) {
+      if (!payoutLimits) return true
+      const limit = payoutLimits.find(known => known.amount.currency === amount.currency)
+      // A limit in one currency would be none if the others stayed open.
+      if (!limit) return false
+      return store.reservePayout({ merchantId, payoutId, amount: amount.value, limit, at: now })
+    },
+
+    async releasePayout({ merchantId, payoutLimits }, payoutId) {
+      if (payoutLimits) await store.releasePayout(merchantId, payoutId)
+    },
+
+    async refresh() {
+      const { blocks, until } = await store.readChanges(since)
+      since = until
+      for (const block of blocks) learn(block)
+    },
+
+    reap: () => store.reap(),
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * A whole database as lines of JSON, seen at one moment while the gateway goes on serving. Values are written and read by
+ * PostgreSQL itself, so that no amount, time or text passes through a number of JavaScript on the way.
+ */
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+import { listTables, type Table } from '#storage/backup/tables.ts'
+
+export interface Header {
+  readonly tollgateBackup: 1
+  readonly environment: string
+  /** The migrations that made the schema, in their order. */
+  readonly migrations: readonly string[]
+}
+
+export interface Dumped {
+  readonly table: string
+  readonly rows: number
+}
+
+/** 1,000 rows are about a megabyte: flat memory, few round trips. */
+const rowsAtOnce = 1_000
+
+/** The header, then each table's name and its rows, then a line that proves that nothing is missing. */
+export async function* dumpDatabase(
+  url: string,
+  onTable: (dumped: Dumped) => void = () => {},
+): AsyncGenerator<string> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  const hash = createHash('sha256')
+  const sign = (line: string): string => {
+    hash.update(`${line}\n`)
+    return line
+  }
+  let total = 0
+  try {
+    // One snapshot for all tables: no payment without its operations, no event without its payment.
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    yield sign(JSON.stringify(await readHeader(client)))
+    for (const table of await listTables(client)) {
+      yield sign(JSON.stringify({ table: table.name }))
+      let rows = 0
+      for await (const line of readRows(client, table)) {
+        rows += 1
+        yield sign(line)
+      }
+      total += rows
+      onTable({ table: table.name, rows })
+    }
+    yield JSON.stringify({ rows: total, sha256: hash.digest('hex') })
+  } finally {
+    await client.end()
+  }
+}
+
+async function readHeader(client: pg.Client): Promise<Header> {
+  const migrations = await client.query<{ name: string }>('SELECT name FROM schema_migration ORDER BY name')
+  const environment = await client.query<{ value: string }>(
+    "SELECT value FROM installation WHERE name = 'environment'",
+  )
+  return {
+    tollgateBackup: 1,
+    environment: environment.rows[0]?.value ?? 'test',
+    migrations: migrations.rows.map(({ name }) => name),
+  }
+}
+
+async function* readRows(client: pg.Client, { name, columns }: Table): AsyncGenerator<string> {
+  // A line break in stored JSON is white space: inside of texts it is always escaped.
+  await client.query(`DECLARE dump NO SCROLL CURSOR FOR
+    SELECT replace(row_to_json(r)::text, E'\n', ' ') AS line FROM (SELECT ${columns} FROM ${name}) r`)
+  for (;;) {
+    const { rows } = await client.query<{ line: string }>(`FETCH ${rowsAtOnce} FROM dump`)
+    for (const { line } of rows) yield line
+    if (rows.length < rowsAtOnce) break
+  }
+  await client.query('CLOSE dump')
+}

@@ -1,0 +1,126 @@
+/** Fills an empty database from the lines of a backup, all of it or nothing. */
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+import type { Header } from '#storage/backup/dump.ts'
+import { listTables, type Table } from '#storage/backup/tables.ts'
+import { migrate } from '#storage/migrate.ts'
+
+/** The backup or the target is not as it must be; the message is a sentence for the operator. */
+export class BackupError extends Error {}
+
+/** 500 rows are about half a megabyte in one statement. */
+const rowsAtOnce = 500
+
+export interface Loaded {
+  readonly environment: string
+  readonly rows: number
+}
+
+export async function loadDatabase(
+  url: string,
+  lines: AsyncIterable<string>,
+  onProgress: (line: string) => void = () => {},
+): Promise<Loaded> {
+  const source = lines[Symbol.asyncIterator]()
+  const first = await source.next()
+  const header = readHeader(first.done ? '' : first.value)
+  await refuseFilled(url)
+  // The schema as it was when the backup was made; what is newer is added to the rows afterwards.
+  await migrate(url, { onProgress, upTo: header.migrations.at(-1) })
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  let rows: number
+  try {
+    await client.query('BEGIN')
+    rows = await fill(client, source, String(first.value))
+    await client.query('COMMIT')
+  } finally {
+    await client.end()
+  }
+  await migrate(url, { onProgress })
+  return { environment: header.environment, rows }
+}
+
+function readHeader(line: string): Header {
+  const header = parse(line) as Partial<Header> | undefined
+  if (header?.tollgateBackup !== 1 || !Array.isArray(header.migrations)) {
+    throw new BackupError('this is not a backup of Tollgate, or of a version that this one does not know')
+  }
+  return header as Header
+}
+
+async function refuseFilled(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ filled: boolean }>(
+      "SELECT to_regclass('merchant') IS NOT NULL AS filled",
+    )
+    if (!rows[0]?.filled) return
+    throw new BackupError('the database is not empty; restore into a new data folder or an empty database')
+  } finally {
+    await client.end()
+  }
+}
+
+async function fill(client: pg.Client, source: AsyncIterator<string>, firstLine: string): Promise<number> {
+  const listed = await listTables(client)
+  // Migrations leave a few rows of their own, and the backup has them too.
+  for (const { name } of listed.toReversed()) await client.query(`DELETE FROM ${name}`)
+  const tables = new Map(listed.map(table => [table.name, table]))
+  const hash = createHash('sha256').update(`${firstLine}\n`)
+  let table: Table | undefined
+  let waiting: string[] = []
+  let total = 0
+  const flush = async (): Promise<void> => {
+    if (table && waiting.length > 0) await insert(client, table, waiting)
+    total += waiting.length
+    waiting = []
+  }
+  for (;;) {
+    const { done, value: line } = await source.next()
+    if (done) throw new BackupError('the backup is cut off: its last line is missing')
+    const end = readEnd(line)
+    if (end) {
+      await flush()
+      if (end.sha256 !== hash.digest('hex') || end.rows !== total)
+        throw new BackupError('the backup was changed or damaged: its checksum is another one')
+      return total
+    }
+    hash.update(`${line}\n`)
+    const name = readTable(line)
+    if (name === undefined) waiting.push(line)
+    if (name !== undefined || waiting.length === rowsAtOnce) await flush()
+    if (name === undefined) continue
+    table = tables.get(name)
+    if (!table) throw new BackupError(`the backup holds a table ${name} that this version does not know`)
+  }
+}
+
+async function insert(client: pg.Client, { name, columns }: Table, rows: readonly string[]): Promise<void> {
+  await client.query(
+    `INSERT INTO ${name} (${columns}) SELECT ${columns} FROM json_populate_recordset(NULL::${name}, $1::json)`,
+    [`[${rows.join(',')}]`],
+  )
+}
+
+/** Rows are never read here: only the short lines that are not rows. */
+const readTable = (line: string): string | undefined =>
+  line.startsWith('{"table":') && line.length < 100
+    ? String((parse(line) as { table: string }).table)
+    : undefined
+
+const readEnd = (line: string): { readonly rows: number; readonly sha256: string } | undefined =>
+  /^\{"rows":\d+,"sha256":"[0-9a-f]{64}"\}$/.test(line)
+    ? (parse(line) as { rows: number; sha256: string })
+    : undefined
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch (error) {
+    throw new BackupError('the backup holds a line that is not JSON', { cause: error })
+  }
+}

@@ -1,0 +1,51 @@
+/** Which tables a backup holds, in an order in which they can be filled: what is referred to comes first. */
+import type pg from 'pg'
+
+export interface Table {
+  /** Quoted where it must be. */
+  readonly name: string
+  /** The columns that can be written, with commas between. */
+  readonly columns: string
+}
+
+/** Of this installation and this moment alone. */
+const leftOut = ['schema_migration', 'gateway_process']
+
+export async function listTables(client: pg.Client): Promise<readonly Table[]> {
+  const tables = await client.query<{ oid: number; name: string; columns: string }>(
+    `SELECT c.oid::integer AS oid, quote_ident(c.relname) AS name,
+       (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
+        WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') AS columns
+     FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> ALL($1)
+     ORDER BY c.relname`,
+    [leftOut],
+  )
+  const references = await client.query<{ child: number; parent: number }>(
+    `SELECT conrelid::integer AS child, confrelid::integer AS parent FROM pg_constraint
+     WHERE contype = 'f' AND conrelid <> confrelid`,
+  )
+  return sortByReferences(tables.rows, references.rows)
+}
+
+interface Found extends Table {
+  readonly oid: number
+}
+
+function sortByReferences(
+  tables: readonly Found[],
+  references: readonly { readonly child: number; readonly parent: number }[],
+): readonly Table[] {
+  const sorted: Found[] = []
+  const seen = new Set<number>()
+  const visit = (table: Found): void => {
+    if (seen.has(table.oid)) return
+    seen.add(table.oid)
+    for (const { child, parent } of references) {
+      const found = child === table.oid && tables.find(({ oid }) => oid === parent)
+      if (found) visit(found)
+    }
+    sorted.push(table)
+  }
+  for (const table of tables) visit(table)
+  return sorted
+}

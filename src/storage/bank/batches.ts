@@ -1,0 +1,276 @@
+/**
+ * Making a batch: everything that waits for the bank is taken out of the queue, becomes items of one batch, and the
+ * bytes of the files are stored with their hash, all in one transaction. What is not committed was never given out.
+ */
+import type { PoolClient } from 'pg'
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { AccountInstrument } from '#lifecycle/payment.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface BankAccountKey {
+  readonly merchantId: MerchantId
+  readonly accountId: string
+}
+
+/** An operation that waits for the next file, with what the file needs to know. */
+export interface QueuedPayment {
+  readonly payId: PayId
+  readonly xId: XId
+  readonly type: 'CAPTURE' | 'REFUND' | 'CREDIT'
+  /** Whether it waits for this account and not for another one. */
+  readonly mine: boolean
+  /** Whether it still waits, and the vault still has its account. */
+  readonly writable: boolean
+  readonly amount: number
+  readonly transId: string
+  readonly refNr: string | null
+  /** The mandate that came with the capture itself, else the payment's. */
+  readonly account: AccountInstrument | null
+  readonly captureMandate: { readonly mandateId?: string; readonly dateOfSignature?: string } | null
+  readonly recurring: boolean
+  /** The plan's last charge. */
+  readonly last: boolean
+  /** YYYY-MM-DD: what the customer was told. */
+  readonly announcedFor: string | null
+}
+
+export interface KnownMandate {
+  readonly mandateKey: string
+  readonly creditorId: string
+  readonly creditorName: string
+  readonly heldId: string
+  readonly lastUsedOn: string
+  readonly ended: boolean
+}
+
+export interface NewItem {
+  readonly xId: string
+  readonly payId: string
+  readonly type: 'DEBIT' | 'TRANSFER' | 'SURPLUS'
+  readonly blockId: string
+  readonly amount: number
+  readonly dueOn: string
+  readonly sequenceType?: string
+  readonly mandateId?: string
+  readonly amendment?: unknown
+  /** Real time: when it counts as paid unless somebody says otherwise. */
+  readonly approveAt?: Date
+  /** The customer was told another day. */
+  readonly announce?: boolean
+}
+
+export interface UsedMandateRow {
+  readonly mandateKey: string
+  readonly creditorId: string
+  readonly creditorName: string
+  readonly heldId: string
+  readonly lastUsedOn: string
+}
+
+export interface WaitingSurplus {
+  readonly xId: XId
+  readonly payId: PayId
+  readonly amount: number
+}
+
+/** One payment of a block, with the sealed account that it goes to or comes from. */
+export interface WrittenItem {
+  readonly xId: XId
+  readonly payId: PayId
+  readonly type: 'DEBIT' | 'TRANSFER' | 'SURPLUS'
+  readonly amount: number
+  readonly transId: string
+  readonly refNr: string | null
+  readonly mandateId: string | null
+  readonly amendment: unknown
+  readonly account: AccountInstrument | null
+  readonly captureMandate: { readonly dateOfSignature?: string } | null
+  readonly heldId: string | null
+  readonly keyVersion: number | null
+  readonly sealed: Buffer | null
+}
+
+export interface NewFile {
+  readonly type: string
+  readonly messageId: string
+  readonly payments: number
+  readonly sum: bigint
+  readonly sha256: string
+}
+
+export interface BatchTransaction {
+  begin(batch: { batchId: string; madeOn: string; madeAt: Date }): Promise<void>
+  queued(after: Position | undefined, limit: number): Promise<readonly QueuedPayment[]>
+  mandates(keys: readonly string[]): Promise<readonly KnownMandate[]>
+  surplus(limit: number): Promise<readonly WaitingSurplus[]>
+  /** Takes the items out of the queue and puts them into the batch. */
+  add(items: readonly NewItem[], mandates: readonly UsedMandateRow[]): Promise<void>
+  itemsOf(blockId: string, after: string | undefined, limit: number): Promise<readonly WrittenItem[]>
+  addFilePart(part: FilePart): Promise<void>
+  addFile(file: NewFile): Promise<void>
+}
+
+export interface Position {
+  readonly payId: string
+  readonly xId: string
+}
+
+export interface FilePart {
+  readonly partId: string
+  readonly type: string
+  readonly position: number
+  readonly keyVersion: number
+  readonly sealed: Buffer
+}
+
+/** The queue's rows have a time beyond every real one, so that no worker ever finds them due. */
+export const queueTime = new Date('9000-01-01T00:00:00Z')
+
+/**
+ * One batch of an account at a time: the lock is let go with the transaction. Long pauses between statements are allowed,
+ * because a hundred thousand payments are written in between.
+ */
+export async function withBatchTransaction<T>(
+  { writers }: Database,
+  account: BankAccountKey,
+  work: (transaction: BatchTransaction) => Promise<T>,
+): Promise<T> {
+  const client = await writers.connect()
+  let broken: Error | undefined
+  try {
+    await client.query('BEGIN')
+    await client.query(
+      `SELECT set_config('idle_in_transaction_session_timeout', '120000', true),
+         set_config('lock_timeout', '60000', true), set_config('statement_timeout', '120000', true)`,
+    )
+    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 18))', [account.accountId])
+    const result = await work(batchTransaction(client, account))
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch(failed => {
+      broken = failed
+    })
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}
+
+function batchTransaction(client: PoolClient, { merchantId, accountId }: BankAccountKey): BatchTransaction {
+  let batchId = ''
+  const write = async (text: string, values: unknown[]): Promise<void> => {
+    await client.query(text, values)
+  }
+  const read = async <Row extends object>(text: string, values: unknown[]): Promise<Row[]> =>
+    (await client.query<Row>(text, values)).rows
+  return {
+    async begin(batch) {
+      batchId = batch.batchId
+      await write(
+        `INSERT INTO bank_batch (merchant_id, provider_account_id, batch_id, made_on, made_at)
+         VALUES ($1, $2, $3, $4, $5)`,
+        [merchantId, accountId, batchId, batch.madeOn, batch.madeAt],
+      )
+    },
+    queued: (after, limit) =>
+      read<QueuedPayment>(queuedPage, [
+        merchantId,
+        accountId,
+        after?.payId ?? firstId,
+        after?.xId ?? firstId,
+        limit,
+      ]),
+    mandates: keys =>
+      read<KnownMandate>(
+        `SELECT mandate_key AS "mandateKey", creditor_id AS "creditorId", creditor_name AS "creditorName",
+           held_id AS "heldId", last_used_on::text AS "lastUsedOn", ended_on IS NOT NULL AS ended
+         FROM bank_mandate WHERE merchant_id = $1 AND provider_account_id = $2 AND mandate_key = ANY($3)`,
+        [merchantId, accountId, keys],
+      ),
+    surplus: limit =>
+      read<WaitingSurplus>(
+        `SELECT x_id AS "xId", pay_id AS "payId", amount FROM bank_surplus
+         WHERE provider_account_id = $1 AND batch_id IS NULL ORDER BY x_id LIMIT $2`,
+        [accountId, limit],
+      ),
+    add: (items, mandates) =>
+      write(addItems, [merchantId, accountId, batchId, JSON.stringify(items), JSON.stringify(mandates)]),
+    itemsOf: (blockId, after, limit) =>
+      read<WrittenItem>(itemPage, [merchantId, batchId, blockId, after ?? firstId, limit]),
+    addFilePart: ({ partId, type, position, keyVersion, sealed }) =>
+      write(
+        `INSERT INTO bank_file_part (merchant_id, part_id, batch_id, type, position, key_version, sealed)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+        [merchantId, partId, batchId, type, position, keyVersion, sealed],
+      ),
+    addFile: ({ type, messageId, payments, sum, sha256 }) =>
+      write(
+        `INSERT INTO bank_file (merchant_id, batch_id, type, message_id, payments, sum, sha256)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+        [merchantId, batchId, type, messageId, payments, String(sum), sha256],
+      ),
+  }
+}
+
+/** Before every id. */
+export const firstId = '0'.repeat(32)
+
+/**
+ * Oldest payments first: their ids are in the order of time. The page is taken by the primary key before anything is
+ * joined to it, and `OFFSET 0` keeps each look-up a look-up, so that no plan made on an empty table reads everything.
+ */
+const queuedPage = `WITH waiting AS MATERIALIZED (SELECT merchant_id, pay_id, x_id FROM timer
+    WHERE merchant_id = $1 AND (pay_id, x_id) > ($3::uuid, $4::uuid) AND kind = 'BATCH' ORDER BY pay_id, x_id LIMIT $5)
+  SELECT t.pay_id AS "payId", t.x_id AS "xId", p.provider_account IS NOT DISTINCT FROM $2 AS mine, o.type,
+    o.state = 'PENDING' AND v.sealed IS NOT NULL AS writable, o.amount, o.trans_id AS "transId",
+    o.ref_nr AS "refNr", p.account, o.details->'directDebit' AS "captureMandate",
+    p.plan_id IS NOT NULL OR p.details->'credentialOnFile' IS NOT NULL AS recurring,
+    coalesce(pl.status = 'COMPLETED', false) AS last,
+    o.provider->'fields'->>'dueDate' AS "announcedFor"
+  FROM waiting t
+  CROSS JOIN LATERAL (SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = t.pay_id OFFSET 0) p
+  CROSS JOIN LATERAL (SELECT * FROM operation WHERE merchant_id = $1 AND pay_id = t.pay_id AND x_id = t.x_id OFFSET 0) o
+  LEFT JOIN LATERAL (SELECT sealed FROM vault_account WHERE merchant_id = $1 AND account_id = p.account_id OFFSET 0) v ON true
+  LEFT JOIN LATERAL (SELECT status FROM payment_plan WHERE merchant_id = $1 AND plan_id = p.plan_id OFFSET 0) pl ON true
+  ORDER BY t.pay_id, t.x_id`
+
+/** The primary key of bank_item refuses an operation that lies in another file already, and with it the whole batch. */
+const addItems = `WITH items AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($4::jsonb) AS i ("xId" uuid, "payId" uuid,
+      type text, "blockId" text, amount bigint, "dueOn" date, "sequenceType" text, "mandateId" text, amendment json,
+      "approveAt" timestamptz, announce boolean)),
+    taken AS (DELETE FROM timer WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM items i CROSS JOIN LATERAL (SELECT ctid FROM timer
+        WHERE merchant_id = $1 AND pay_id = i."payId" AND x_id = i."xId" AND kind = 'BATCH' OFFSET 0) t))),
+    given AS (UPDATE bank_surplus SET batch_id = $3 WHERE merchant_id = $1
+      AND x_id = ANY (ARRAY(SELECT "xId" FROM items WHERE type = 'SURPLUS'))),
+    approvals AS (INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
+      SELECT $1, "payId", "xId", 'APPROVE', "approveAt", 0 FROM items WHERE "approveAt" IS NOT NULL),
+    announcements AS (INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
+      SELECT $1, "payId", "xId", 'ANNOUNCE', now(), 1 FROM items WHERE announce
+      ON CONFLICT (merchant_id, pay_id, x_id, kind) DO UPDATE SET attempt = 1),
+    used AS (INSERT INTO bank_mandate (merchant_id, provider_account_id, mandate_key, creditor_id, creditor_name, held_id,
+        last_used_on)
+      SELECT $1, $2, "mandateKey", "creditorId", "creditorName", "heldId", "lastUsedOn"
+      FROM jsonb_to_recordset($5::jsonb) AS m ("mandateKey" text, "creditorId" text, "creditorName" text, "heldId" uuid,
+        "lastUsedOn" date)
+      ON CONFLICT (merchant_id, provider_account_id, mandate_key) DO UPDATE SET creditor_id = excluded.creditor_id,
+        creditor_name = excluded.creditor_name, held_id = excluded.held_id,
+        last_used_on = greatest(bank_mandate.last_used_on, excluded.last_used_on))
+  INSERT INTO bank_item (merchant_id, x_id, pay_id, provider_account_id, batch_id, type, block_id, amount, due_on,
+    sequence_type, mandate_id, amendment)
+  SELECT $1, "xId", "payId", $2, $3, type, "blockId", amount, "dueOn", "sequenceType", "mandateId", amendment FROM items`
+
+const itemPage = `WITH page AS MATERIALIZED (SELECT * FROM bank_item
+    WHERE merchant_id = $1 AND batch_id = $2 AND block_id = $3 AND x_id > $4::uuid ORDER BY x_id LIMIT $5)
+  SELECT i.x_id AS "xId", i.pay_id AS "payId", i.type, i.amount, p.trans_id AS "transId",
+    p.ref_nr AS "refNr", i.mandate_id AS "mandateId", i.amendment, p.account, o.details->'directDebit' AS "captureMandate",
+    p.account_id AS "heldId", CASE i.type WHEN 'SURPLUS' THEN s.key_version ELSE v.key_version END AS "keyVersion",
+    CASE i.type WHEN 'SURPLUS' THEN s.sealed ELSE v.sealed END AS sealed
+  FROM page i
+  CROSS JOIN LATERAL (SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = i.pay_id OFFSET 0) p
+  LEFT JOIN LATERAL (SELECT details FROM operation WHERE merchant_id = $1 AND pay_id = i.pay_id AND x_id = i.x_id OFFSET 0) o
+    ON true
+  LEFT JOIN LATERAL (SELECT key_version, sealed FROM vault_account WHERE merchant_id = $1 AND account_id = p.account_id
+    OFFSET 0) v ON true
+  LEFT JOIN LATERAL (SELECT key_version, sealed FROM bank_surplus WHERE merchant_id = $1 AND x_id = i.x_id OFFSET 0) s ON true
+  ORDER BY i.x_id`

@@ -1,0 +1,115 @@
+/**
+ * What the bank's files say, kept before anything is done about it: a file is taken whole in one transaction, or not at
+ * all. An entry that came in another file before is the same row. Applying entries is the business of operations.
+ */
+import type { MerchantId } from '#domain/ids.ts'
+import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface NewEntry extends BankAccountKey {
+  readonly entryId: string
+  readonly key: string
+  readonly bookedOn?: string
+  /** Positive to the merchant, negative from them. */
+  readonly amount: number
+  readonly currency: string
+  readonly keyVersion: number
+  readonly sealed: Buffer
+}
+
+export interface StoredEntry {
+  readonly merchantId: MerchantId
+  readonly accountId: string
+  readonly entryId: string
+  readonly key: string
+  readonly keyVersion: number
+  readonly sealed: Buffer
+}
+
+export type EntryResult = 'BOOKED' | 'REJECTED' | 'RETURNED' | 'RECEIVED' | 'OTHER'
+
+export interface EntryStore {
+  /** Calls `take` with a function that keeps entries; when `take` throws, nothing is kept. Returns how many were known. */
+  takeFile(
+    file: { readonly sha256: () => string; readonly accounts: () => readonly BankAccountKey[] },
+    take: (keep: (entries: readonly NewEntry[]) => Promise<number>) => Promise<void>,
+  ): Promise<void>
+  /** Kept and not yet applied, the oldest first. */
+  next(account: BankAccountKey, after: string | undefined, limit: number): Promise<readonly StoredEntry[]>
+  applied(
+    entry: Pick<StoredEntry, 'merchantId' | 'entryId'>,
+    outcome: { readonly result: EntryResult; readonly xId?: string; readonly fee?: number },
+  ): Promise<void>
+  unmatched(entry: Pick<StoredEntry, 'merchantId' | 'entryId'>): Promise<void>
+}
+
+export const createEntryStore = ({ readers, writers }: Database): EntryStore => ({
+  async takeFile(file, take) {
+    const client = await writers.connect()
+    let broken: Error | undefined
+    try {
+      await client.query('BEGIN')
+      await client.query(
+        `SELECT set_config('idle_in_transaction_session_timeout', '120000', true),
+           set_config('lock_timeout', '60000', true), set_config('statement_timeout', '120000', true)`,
+      )
+      await take(async entries => {
+        const { rows } = await client.query<{ known: number }>(keepEntries, [
+          JSON.stringify(entries.map(entry => ({ ...entry, sealed: entry.sealed.toString('hex') }))),
+        ])
+        return rows[0]?.known ?? 0
+      })
+      for (const { merchantId, accountId } of file.accounts())
+        await client.query(
+          `INSERT INTO bank_import (merchant_id, provider_account_id, sha256) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+          [merchantId, accountId, file.sha256()],
+        )
+      await client.query('COMMIT')
+    } catch (error) {
+      await client.query('ROLLBACK').catch(failed => {
+        broken = failed
+      })
+      throw error
+    } finally {
+      client.release(broken)
+    }
+  },
+  async next({ merchantId, accountId }, after, limit) {
+    const { rows } = await readers.query<StoredEntry>(
+      `SELECT merchant_id AS "merchantId", provider_account_id AS "accountId", entry_id AS "entryId", entry_key AS key,
+         key_version AS "keyVersion", sealed
+       FROM bank_entry WHERE merchant_id = $1 AND provider_account_id = $2 AND state = 'NEW' AND entry_id > $3::uuid
+       ORDER BY entry_id LIMIT $4`,
+      [merchantId, accountId, after ?? firstId, limit],
+    )
+    return rows
+  },
+  async applied({ merchantId, entryId }, { result, xId, fee = 0 }) {
+    await writers.query(
+      `UPDATE bank_entry SET state = 'APPLIED', result = $3, x_id = $4, fee = $5
+       WHERE merchant_id = $1 AND entry_id = $2`,
+      [merchantId, entryId, result, xId ?? null, fee],
+    )
+  },
+  async unmatched({ merchantId, entryId }) {
+    await writers.query(
+      `UPDATE bank_entry SET state = 'UNMATCHED' WHERE merchant_id = $1 AND entry_id = $2`,
+      [merchantId, entryId],
+    )
+  },
+})
+
+/** What matched nothing before is looked at again: the same entry may come with more details in another file. */
+const keepEntries = `WITH given AS MATERIALIZED (SELECT DISTINCT ON (e."merchantId", e."accountId", e.key) e.*
+    FROM jsonb_to_recordset($1::jsonb) AS e ("merchantId" text, "accountId" text, "entryId" uuid, key text,
+      "bookedOn" date, amount bigint, currency text, "keyVersion" integer, sealed text)),
+  kept AS (INSERT INTO bank_entry (merchant_id, entry_id, provider_account_id, entry_key, state, booked_on, amount, currency,
+      key_version, sealed)
+    SELECT "merchantId", "entryId", "accountId", key, 'NEW', "bookedOn", amount, currency, "keyVersion",
+      decode(sealed, 'hex') FROM given ORDER BY "merchantId", "accountId", key
+    ON CONFLICT (merchant_id, provider_account_id, entry_key) DO UPDATE
+      SET entry_id = excluded.entry_id, state = 'NEW', amount = excluded.amount, booked_on = excluded.booked_on,
+        key_version = excluded.key_version, sealed = excluded.sealed
+      WHERE bank_entry.state = 'UNMATCHED'
+    RETURNING 1)
+  SELECT (SELECT count(*) FROM jsonb_array_elements($1::jsonb)) - (SELECT count(*) FROM kept) AS known`

@@ -1,0 +1,125 @@
+/** Payments that lie in files for the bank, looked up by what the bank says about them. */
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface BankItem {
+  readonly merchantId: MerchantId
+  readonly accountId: string
+  readonly xId: XId
+  readonly payId: PayId
+  readonly batchId: string
+  readonly type: 'DEBIT' | 'TRANSFER' | 'SURPLUS'
+  readonly amount: number
+  readonly dueOn: string
+  readonly mandateId: string | null
+  readonly booked: boolean
+  readonly returned: boolean
+  readonly rejected: string | null
+}
+
+/** Whose payments a rejection or a booking is about: a whole file, or one payment information of it. */
+export interface BlockName {
+  readonly batchId?: string
+  readonly messageId?: string
+  readonly blockId?: string
+}
+
+export interface ItemStore {
+  find(account: BankAccountKey, xId: string): Promise<BankItem | undefined>
+  /** Of a block or a message, a page at a time. */
+  page(
+    account: BankAccountKey,
+    block: BlockName,
+    after: string | undefined,
+    limit: number,
+  ): Promise<readonly BankItem[]>
+  /** What of the block was not rejected. */
+  total(
+    account: BankAccountKey,
+    block: BlockName,
+  ): Promise<{ readonly payments: number; readonly sum: number }>
+  mark(
+    items: readonly Pick<BankItem, 'merchantId' | 'xId'>[],
+    mark: { readonly bookedBy?: string; readonly returnedBy?: string; readonly rejected?: string },
+  ): Promise<void>
+  endMandate(
+    account: BankAccountKey,
+    mandate: { readonly mandateId: string; readonly on: string; readonly reason: string },
+  ): Promise<void>
+}
+
+const itemColumns = `i.merchant_id AS "merchantId", i.provider_account_id AS "accountId", i.x_id AS "xId", i.pay_id AS "payId",
+  i.batch_id AS "batchId", i.type, i.amount, i.due_on::text AS "dueOn", i.mandate_id AS "mandateId",
+  i.booked_by IS NOT NULL AS booked, i.returned_by IS NOT NULL AS returned, i.rejected`
+
+/** A block's id names its batch; a message's id its file. */
+const inBlock = `i.merchant_id = $1 AND i.provider_account_id = $2
+  AND i.batch_id = (SELECT f.batch_id FROM bank_file f WHERE f.merchant_id = $1
+    AND f.message_id = coalesce($3, left($4, 33)) LIMIT 1)
+  AND (i.type = 'DEBIT') = (left(coalesce($4, $3), 1) = 'D') AND ($4::text IS NULL OR i.block_id = $4)`
+
+export const createItemStore = ({ readers, writers }: Database): ItemStore => ({
+  async find({ merchantId, accountId }, xId) {
+    if (!/^[0-9a-f]{32}$/i.test(xId)) return undefined
+    const { rows } = await readers.query<BankItem>(
+      `SELECT ${itemColumns} FROM bank_item i
+       WHERE i.merchant_id = $1 AND i.x_id = $2::uuid AND i.provider_account_id = $3`,
+      [merchantId, xId, accountId],
+    )
+    return rows[0]
+  },
+  async page({ merchantId, accountId }, { messageId, blockId }, after, limit) {
+    const { rows } = await readers.query<BankItem>(
+      `SELECT ${itemColumns} FROM bank_item i WHERE ${inBlock} AND i.x_id > $5::uuid ORDER BY i.x_id LIMIT $6`,
+      [merchantId, accountId, messageId ?? null, blockId ?? null, after ?? firstId, limit],
+    )
+    return rows
+  },
+  async total({ merchantId, accountId }, { messageId, blockId }) {
+    const { rows } = await readers.query<{ payments: number; sum: number }>(
+      `SELECT count(*) AS payments, coalesce(sum(i.amount), 0)::bigint AS sum FROM bank_item i
+       WHERE ${inBlock} AND i.rejected IS NULL`,
+      [merchantId, accountId, messageId ?? null, blockId ?? null],
+    )
+    return rows[0] ?? { payments: 0, sum: 0 }
+  },
+  async mark(items, { bookedBy, returnedBy, rejected }) {
+    const [first] = items
+    if (!first) return
+    await writers.query(
+      `UPDATE bank_item SET booked_by = coalesce(booked_by, $3), returned_by = coalesce(returned_by, $4),
+         rejected = coalesce(rejected, $5)
+       WHERE merchant_id = $1 AND x_id = ANY($2::uuid[])`,
+      [
+        first.merchantId,
+        items.map(({ xId }) => xId),
+        bookedBy ?? null,
+        returnedBy ?? null,
+        rejected?.slice(0, 35) ?? null,
+      ],
+    )
+  },
+  async endMandate({ merchantId, accountId }, { mandateId, on, reason }) {
+    await writers.query(
+      `UPDATE bank_mandate SET ended_on = coalesce(ended_on, $4), end_reason = coalesce(end_reason, $5)
+       WHERE merchant_id = $1 AND provider_account_id = $2 AND mandate_key = upper($3)`,
+      [merchantId, accountId, mandateId, on, reason.slice(0, 35)],
+    )
+  },
+})
+
+export interface DebitReader {
+  /** YYYY-MM-DD: when a debit that lies in a file is collected; undefined: it lies in none yet. */
+  dueDay(merchantId: MerchantId, xId: XId): Promise<string | undefined>
+}
+
+export const createDebitReader = ({ readers }: Database): DebitReader => ({
+  async dueDay(merchantId, xId) {
+    const { rows } = await readers.query<{ dueOn: string }>(
+      'SELECT due_on::text AS "dueOn" FROM bank_item WHERE merchant_id = $1 AND x_id = $2',
+      [merchantId, xId],
+    )
+    return rows[0]?.dueOn
+  },
+})

@@ -1,0 +1,49 @@
+/** Payments that wait for a transfer of their customer, and money that arrived beyond what was asked for. */
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { BankAccountKey } from '#storage/bank/batches.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface WaitingTransfer {
+  readonly payId: PayId
+  readonly transId: string
+  /** Of the authorisation that waits: the reference shown to the customer follows from it. */
+  readonly xId: XId
+}
+
+export interface Surplus {
+  readonly merchantId: MerchantId
+  readonly accountId: string
+  readonly xId: string
+  readonly payId: PayId
+  readonly amount: number
+  readonly keyVersion: number
+  readonly sealed: Buffer
+}
+
+export interface TransferStore {
+  /** Everything of the account that waits for money to arrive. */
+  waiting(account: BankAccountKey): Promise<readonly WaitingTransfer[]>
+  /** Written once: the id follows from the bank's entry. */
+  addSurplus(surplus: Surplus): Promise<void>
+}
+
+export const createTransferStore = ({ readers, writers }: Database): TransferStore => ({
+  async waiting({ merchantId, accountId }) {
+    const { rows } = await readers.query<WaitingTransfer>(
+      `SELECT p.pay_id AS "payId", p.trans_id AS "transId", o.x_id AS "xId"
+       FROM payment p JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
+       WHERE p.merchant_id = $1 AND p.provider_account = $2 AND p.status IN ('AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED',
+           'CAPTURE_REQUEST')
+         AND p.captured = 0 AND o.type = 'AUTHORIZATION' AND o.state <> 'FAILED'`,
+      [merchantId, accountId],
+    )
+    return rows
+  },
+  async addSurplus({ merchantId, accountId, xId, payId, amount, keyVersion, sealed }) {
+    await writers.query(
+      `INSERT INTO bank_surplus (merchant_id, x_id, pay_id, provider_account_id, amount, key_version, sealed)
+       VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (merchant_id, x_id) DO NOTHING`,
+      [merchantId, xId, payId, accountId, amount, keyVersion, sealed],
+    )
+  },
+})

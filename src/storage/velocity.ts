@@ -1,0 +1,131 @@
+/** Declines of cards and addresses, and payouts, for the limits that hold for all processes together. */
+import type { MerchantId } from '#domain/ids.ts'
+import type { DeclineLimit, PayoutLimit } from '#domain/velocity.ts'
+import { inTransaction } from '#storage/customers/customer-pages.ts'
+import type { Database } from '#storage/database.ts'
+
+export type VelocityKind = 'CARD' | 'ADDRESS'
+
+export interface Subject {
+  readonly merchantId: MerchantId
+  readonly kind: VelocityKind
+  /** The card's keyed fingerprint, or the address. */
+  readonly subject: string
+}
+
+export interface Block extends Subject {
+  /** In the merchant's time; undefined: it may be tried. */
+  readonly blockedUntil: Date | undefined
+}
+
+export interface VelocityStore {
+  /** Counts one decline and returns until when nobody is asked any more, if the limit is reached. */
+  countDecline(subject: Subject, limit: DeclineLimit, at: Date): Promise<Date | undefined>
+  /** What changed since that moment of real time, and the moment to ask from next; without one, all blocks there are. */
+  readChanges(since: Date | undefined): Promise<{ readonly blocks: readonly Block[]; readonly until: Date }>
+  /** False when the payout would go beyond the limit; then nothing was written. */
+  reservePayout(payout: {
+    readonly merchantId: MerchantId
+    readonly payoutId: string
+    readonly amount: number
+    readonly limit: PayoutLimit
+    readonly at: Date
+  }): Promise<boolean>
+  releasePayout(merchantId: MerchantId, payoutId: string): Promise<void>
+  /** Deletes what no limit looks at any more. */
+  reap(): Promise<void>
+}
+
+interface BlockRow {
+  readonly merchant_id: MerchantId
+  readonly kind: VelocityKind
+  readonly subject: string
+  readonly blocked_until: Date | null
+}
+
+/** 5 s: a row is dated when its transaction begins and seen when it ends; ours are far shorter than that. */
+const overlap = "interval '5 seconds'"
+
+/** Longer than the longest window that a limit may have. */
+const keptFor = "interval '32 days'"
+
+export function createVelocityStore({ readers, writers }: Database): VelocityStore {
+  return {
+    async countDecline({ merchantId, kind, subject }, { count, window }, at) {
+      const { rows } = await writers.query<{ blocked_until: Date | null }>(
+        `INSERT INTO velocity (merchant_id, kind, subject, declines, blocked_until)
+         VALUES ($1, $2, $3, ARRAY[$4::timestamptz], CASE WHEN $5::integer = 1 THEN $4::timestamptz + $6::interval END)
+         ON CONFLICT (merchant_id, kind, subject) DO UPDATE SET (declines, blocked_until, changed_at) = (
+           SELECT kept, CASE WHEN cardinality(kept) >= $5 THEN kept[cardinality(kept) - $5 + 1] + $6::interval END, now()
+           FROM (SELECT array_agg(d ORDER BY d) AS kept FROM (
+             SELECT d FROM unnest(velocity.declines || $4::timestamptz) d WHERE d > $4::timestamptz - $6::interval
+             ORDER BY d DESC LIMIT $5) newest) counted)
+         RETURNING blocked_until`,
+        [merchantId, kind, subject, at, count, window],
+      )
+      return rows[0]?.blocked_until ?? undefined
+    },
+
+    async readChanges(since) {
+      const { rows } = await readers.query<BlockRow & { until: Date }>(
+        `SELECT now() - ${overlap} AS until, v.merchant_id, v.kind, v.subject, v.blocked_until
+         FROM (SELECT 1) one LEFT JOIN velocity v ON CASE WHEN $1::timestamptz IS NULL THEN v.blocked_until IS NOT NULL
+           ELSE v.changed_at >= $1 END`,
+        [since],
+      )
+      return {
+        until: rows[0]?.until ?? new Date(0),
+        blocks: rows
+          .filter(row => row.merchant_id !== null)
+          .map(row => ({
+            merchantId: row.merchant_id,
+            kind: row.kind,
+            subject: row.subject,
+            blockedUntil: row.blocked_until ?? undefined,
+          })),
+      }
+    },
+
+    reservePayout: ({ merchantId, payoutId, amount, limit, at }) =>
+      inTransaction(writers, async client => {
+        const { currency, value } = limit.amount
+        // Payouts of one merchant and currency come one after the other: two must not both fit into the same rest.
+        await client.query("SELECT pg_advisory_xact_lock(hashtextextended('payout ' || $1 || $2, 0))", [
+          merchantId,
+          currency,
+        ])
+        const { rowCount } = await client.query(
+          `INSERT INTO payout (merchant_id, payout_id, currency, amount, paid_at)
+           SELECT $1, $2, $3, $4, $5 WHERE $4::bigint + (SELECT coalesce(sum(amount), 0) FROM payout
+             WHERE merchant_id = $1 AND currency = $3 AND paid_at > $5::timestamptz - $6::interval) <= $7::bigint`,
+          [merchantId, payoutId, currency, amount, at, limit.window, value],
+        )
+        return rowCount === 1
+      }),
+
+    async releasePayout(merchantId, payoutId) {
+      await writers.query('DELETE FROM payout WHERE merchant_id = $1 AND payout_id = $2', [
+        merchantId,
+        payoutId,
+      ])
+    },
+
+    async reap() {
+      await writers.query(`DELETE FROM velocity WHERE changed_at < now() - ${keptFor}`)
+    },
+  }
+}
+
+/** For a limit that was changed: the declines that are known are counted anew. */
+export async function applyDeclineLimit(
+  { writers }: Pick<Database, 'writers'>,
+  merchantId: string,
+  { kind, limit }: { readonly kind: VelocityKind; readonly limit: DeclineLimit },
+): Promise<void> {
+  await writers.query(
+    `UPDATE velocity SET changed_at = now(), blocked_until = CASE WHEN cardinality(declines) >= $3
+       THEN declines[cardinality(declines) - $3 + 1] + $4::interval END
+     WHERE merchant_id = $1 AND kind = $2`,
+    [merchantId, kind, limit.count, limit.window],
+  )
+}

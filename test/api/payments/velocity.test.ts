@@ -1,0 +1,150 @@
+/** Limits on declines of a card or an address, and on payouts: 422 and nobody is asked, in all processes, by the merchant's clock. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+import { openShop, type Shop } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startTestGateway()
+})
+afterAll(() => gateway.stop())
+
+/** Valid, and in no catalogue. */
+const card = { number: '4539578763621486' }
+/** An amount that is always declined with 05. */
+const declining = { value: 99_990_305, currency: 'EUR' }
+const tooMany = { status: 422, body: { status: 'FAILED', responseCode: '20200016' } }
+
+type Limits = Parameters<TestGateway['gateway']['merchants']['set']>[1]
+
+async function openLimited(limits: Limits): Promise<Shop> {
+  const shop = await openShop(gateway)
+  await gateway.gateway.merchants.set(shop.merchantId, limits)
+  return shop
+}
+
+const decline = async (shop: Shop, change: object = { card }) =>
+  (await shop.create('CARD', { amount: declining, ...change })).body.responseCode
+
+describe('declines of one card', () => {
+  test('422 above the limit for that card alone, until the window is over', async () => {
+    const shop = await openLimited({ declinesPerCard: '2/PT1H' })
+    expect([await decline(shop), await decline(shop)]).toEqual(['21000305', '21000305'])
+    const refused = await shop.create('CARD', { card })
+    expect(refused).toMatchObject(tooMany)
+    expect(refused.body.payId).toBeUndefined()
+    expect(await shop.create('CARD', { card: { number: '4716067763538366' } })).toMatchObject({ status: 200 })
+    await shop.advance('PT59M')
+    expect(await shop.create('CARD', { card })).toMatchObject(tooMany)
+    await shop.advance('PT2M')
+    expect(await shop.create('CARD', { card })).toMatchObject({ status: 200 })
+  })
+
+  test('422 under its pseudo number too, and the refusal is kept under its Idempotency-Key', async () => {
+    const shop = await openLimited({ declinesPerCard: '1/PT1H' })
+    const { body } = await shop.create('CARD', { card })
+    await decline(shop)
+    const number = (await shop.read(body.payId)).paymentMethods.card.pseudoCardNumber
+    const headers = { 'idempotency-key': 'k-1' }
+    const change = { transId: 'once', card: { number, securityCode: undefined } }
+    const first = await shop.create('CARD', change, headers)
+    expect(first).toMatchObject(tooMany)
+    await shop.advance('PT2H')
+    expect((await shop.create('CARD', change, headers)).text).toBe(first.text)
+  })
+
+  test('published test cards never count, and without a limit nothing does', async () => {
+    const limited = await openLimited({ declinesPerCard: '1/PT1H', declinesPerAddress: '1/PT1H' })
+    const free = await openLimited({})
+    for (let at = 0; at < 3; at += 1) {
+      const browserInfo = { ipAddress: '203.0.113.9' }
+      expect(await decline(limited, { card: { number: '4000000000000002' }, browserInfo })).toBe('21000305')
+      expect(await decline(free)).toBe('21000305')
+    }
+  })
+
+  test('another process follows, and a limit that is set later counts what was', async () => {
+    const other = await startTestGateway({ beside: gateway })
+    try {
+      const shop = await openLimited({ declinesPerCard: '5/PT1H' })
+      for (let at = 0; at < 3; at += 1) await decline(shop)
+      expect((await shop.create('CARD', { card })).status).toBe(200)
+      await gateway.gateway.merchants.set(shop.merchantId, { declinesPerCard: '3/PT1H' })
+      for (const process of [gateway, other]) {
+        await process.gateway.engine.velocity.refresh()
+        const { authorization } = shop
+        const answer = await process.call('POST', '/payments', payment('follow'), { authorization })
+        expect(answer).toMatchObject(tooMany)
+      }
+    } finally {
+      await other.stop()
+    }
+  })
+})
+
+const payment = (transId: string) => ({
+  transId,
+  amount: { value: 100, currency: 'EUR' },
+  paymentMethods: {
+    integrationType: 'DIRECT',
+    type: 'CARD',
+    card: { ...card, expiryDate: '203012', cardholderName: 'Ada Lovelace' },
+  },
+})
+
+test('declines of one address: 422 for every card from there', async () => {
+  const shop = await openLimited({ declinesPerAddress: '2/PT1H' })
+  const browserInfo = { ipAddress: '203.0.113.7' }
+  for (const number of [card.number, '4716067763538366'])
+    expect(await decline(shop, { card: { number }, browserInfo })).toBe('21000305')
+  expect(await shop.create('CARD', { card: { number: '4024007198964305' }, browserInfo })).toMatchObject(
+    tooMany,
+  )
+  expect(await shop.create('CARD', { card, browserInfo: { ipAddress: '203.0.113.8' } })).toMatchObject({
+    status: 200,
+  })
+})
+
+describe('payouts', () => {
+  const payOut = (shop: Shop, value: number, change: object = {}) =>
+    shop.call('POST', '/payments/refunds', {
+      transId: `out-${++counter}`,
+      amount: { value, currency: 'EUR' },
+      paymentMethods: {
+        card: { ...card, cardholderName: 'Ada Lovelace', expiryDate: '203012', brand: 'visa' },
+      },
+      ...change,
+    })
+  let counter = 0
+
+  test('422 above the sum of the window; declined ones give their part back; other currencies are closed', async () => {
+    const shop = await openLimited({ payoutLimit: '100000000EUR/P1D' })
+    expect(await payOut(shop, 60_000_000)).toMatchObject({ status: 200 })
+    expect(await payOut(shop, 60_000_000)).toMatchObject(tooMany)
+    // Declined by its amount, which is below what is left only if it does not stay reserved.
+    await gateway.gateway.merchants.set(shop.merchantId, { payoutLimit: '200000000EUR/P1D' })
+    for (let at = 0; at < 3; at += 1)
+      expect((await payOut(shop, 99_990_305)).body).toMatchObject({
+        status: 'FAILED',
+        responseCode: '21000305',
+      })
+    expect(await payOut(shop, 100, { amount: { value: 100, currency: 'USD' } })).toMatchObject(tooMany)
+    expect(await payOut(shop, 140_000_000)).toMatchObject({ status: 200 })
+    expect(await payOut(shop, 1)).toMatchObject(tooMany)
+    await shop.advance('P1D')
+    expect(await payOut(shop, 100)).toMatchObject({ status: 200 })
+  })
+
+  test('several at once do not pass the limit together', async () => {
+    const shop = await openLimited({ payoutLimit: '1000EUR/P1D' })
+    const answers = await Promise.all(Array.from({ length: 8 }, () => payOut(shop, 300)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(3)
+    const [{ sum } = { sum: 0 }] = await queryRows<{ sum: number }>(
+      gateway.databaseUrl,
+      'SELECT sum(amount)::integer AS sum FROM payout WHERE merchant_id = $1',
+      [shop.merchantId],
+    )
+    expect(sum).toBe(900)
+  })
+})

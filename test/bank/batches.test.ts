@@ -1,0 +1,65 @@
+/** Batches over a real database: what goes into files, what is stored, and that a crash changes nothing about it. */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bankSettings, seedDebits } from '#test/support/bank.ts'
+import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
+import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+
+let gateway: TestGateway
+let commands: CommandsHere
+let accountId: string
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  commands = commandsHere(gateway.databaseUrl, { TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl) })
+  const added = await commands.json(
+    ...[
+      'provider',
+      'add',
+      gateway.merchantId,
+      '--connector',
+      'bank',
+      '--name',
+      'House bank',
+      ...bankSettings,
+    ],
+  )
+  accountId = added.accountId
+})
+afterAll(async () => {
+  commands.remove()
+  await gateway.stop()
+})
+
+const seed = (count: number) =>
+  seedDebits(gateway.gateway.engine, {
+    databaseUrl: gateway.databaseUrl,
+    merchantId: gateway.merchantId,
+    accountId,
+    count,
+  })
+const folder = (name: string) => join(commands.folder, name)
+
+describe('bank batch', () => {
+  test('writes what waits into one file, once', async () => {
+    await seed(3)
+    const { files } = await commands.json(
+      ...['bank', 'batch', '--account', accountId, '--date', '2026-11-16', '--out', folder('a')],
+    )
+    expect(files).toHaveLength(1)
+    const [file] = files
+    expect(file).toMatchObject({ type: 'pain.008.001.08', payments: 3, sum: 3006 })
+    const text = readFileSync(file.path, 'utf8')
+    expect(createHash('sha256').update(text).digest('hex')).toBe(file.sha256)
+    expect(text).toContain('<ReqdColltnDt>2026-11-17</ReqdColltnDt>')
+    expect(text).toContain('<CtrlSum>30.06</CtrlSum>')
+    expect(text).toContain('<SeqTp>OOFF</SeqTp>')
+    expect(text.match(/<EndToEndId>[0-9a-f]{32}<\/EndToEndId>/g)).toHaveLength(3)
+    const again = await commands.json('bank', 'batch', '--account', accountId, '--out', folder('b'))
+    expect(again).toEqual({ files: [] })
+    const copies = await commands.json('bank', 'files', '--account', accountId, '--out', folder('c'))
+    expect(copies.files[0].sha256).toBe(file.sha256)
+    expect(readFileSync(copies.files[0].path, 'utf8')).toBe(text)
+  })
+})

@@ -1,0 +1,144 @@
+/** Backing up a serving gateway, restoring into an empty folder, and moving to a PostgreSQL of one's own. */
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { gunzipSync } from 'node:zlib'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loadDatabase } from '#storage/backup/load.ts'
+import {
+  type Banner,
+  killRest,
+  login,
+  makeDataFolder,
+  startServer,
+  tollgate,
+} from '#test/support/command-line.ts'
+import { createEmptyDatabase } from '#test/support/database.ts'
+import { cardPayment } from '#test/support/gateway.ts'
+
+const folders: string[] = []
+function newFolder(): string {
+  const folder = makeDataFolder()
+  folders.push(folder)
+  return folder
+}
+
+let source: string
+let file: string
+let banner: Banner
+const transIds: string[] = []
+
+async function pay(at: Banner): Promise<void> {
+  const request = cardPayment()
+  const response = await fetch(`${at.baseUrl}/payments`, {
+    method: 'POST',
+    headers: { authorization: login(at), 'content-type': 'application/json' },
+    body: JSON.stringify(request),
+  })
+  expect(response.status).toBe(200)
+  transIds.push(String(request.transId))
+}
+
+/** One server is started, paid at, and backed up while it serves. */
+beforeAll(async () => {
+  source = newFolder()
+  file = join(source, 'backup.gz')
+  const server = startServer('node', { TOLLGATE_DATA: source, PORT: '0' })
+  banner = await server.ready()
+  for (let count = 0; count < 5; count += 1) await pay(banner)
+  const made = await tollgate(['backup', '--out', file, '--json'], { TOLLGATE_DATA: source })
+  expect(made, made.stderr).toMatchObject({ code: 0 })
+  expect(JSON.parse(made.stdout)).toMatchObject({ file, rows: expect.any(Number) })
+  server.child.kill('SIGTERM')
+  await server.exited
+})
+afterAll(async () => {
+  for (const folder of folders) {
+    await killRest(folder)
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('the backup holds no card number and no key', () => {
+  const text = gunzipSync(readFileSync(file)).toString()
+  expect(text).toContain('"trans_id"')
+  expect(text).not.toContain('4111111111111111')
+  expect(text).not.toContain(banner.apiKey)
+})
+
+test('restored with its key, every payment is there, the key opens it, and there is one demo merchant', async () => {
+  const folder = newFolder()
+  const data = join(folder, 'data')
+  mkdirSync(data, { mode: 0o711 })
+  copyFileSync(join(source, 'master.key'), join(data, 'master.key'))
+  const restored = await tollgate(['restore', file], { TOLLGATE_DATA: data })
+  expect(restored, restored.stderr).toMatchObject({ code: 0 })
+  const server = startServer('node', { TOLLGATE_DATA: data, PORT: '0' })
+  const second = await server.ready()
+  expect(second.merchantId).toBe(banner.merchantId)
+  for (const transId of transIds) {
+    const response = await fetch(`${second.baseUrl}/payments/getByTransId/${transId}`, {
+      headers: { authorization: login(banner) },
+    })
+    expect(await response.json()).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  }
+  server.child.kill('SIGTERM')
+  await server.exited
+  const list = await tollgate(['merchant', 'list', '--json'], { TOLLGATE_DATA: data })
+  expect(JSON.parse(list.stdout)).toHaveLength(1)
+  const doctor = await tollgate(['doctor'], { TOLLGATE_DATA: data })
+  expect(doctor, doctor.stdout).toMatchObject({ code: 0 })
+})
+
+test('without the key nothing is restored, and no new key is written', async () => {
+  const folder = newFolder()
+  const data = join(folder, 'data')
+  mkdirSync(data, { mode: 0o711 })
+  const restored = await tollgate(['restore', file], { TOLLGATE_DATA: data })
+  expect(restored).toMatchObject({ code: 1, stderr: expect.stringContaining('master key') })
+  expect(existsSync(join(data, 'master.key'))).toBe(false)
+  expect(existsSync(join(data, 'demo.json'))).toBe(false)
+})
+
+test('a folder whose key is lost is not started with another one', async () => {
+  const key = join(source, 'master.key')
+  const text = readFileSync(key)
+  rmSync(key)
+  const refused = await tollgate(['merchant', 'list'], { TOLLGATE_DATA: source })
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('master key') })
+  expect(existsSync(key)).toBe(false)
+  writeFileSync(key, text, { mode: 0o600 })
+})
+
+test.each([
+  ['cut off', (lines: string[]) => lines.slice(0, -1), 'is cut off'],
+  ['changed', (lines: string[]) => lines.map(line => line.replace('"Ada ', '"Eve ')), 'changed or damaged'],
+  ['not a backup', () => ['{"hello": 1}'], 'not a backup'],
+  ['not even JSON', () => ['hello'], 'not JSON'],
+])('a backup that is %s is refused, and nothing of it is kept', async (_, damage, sentence) => {
+  const lines = gunzipSync(readFileSync(file)).toString().trimEnd().split('\n')
+  const target = await createEmptyDatabase()
+  const load = loadDatabase(target.url, Readable.from(damage(lines)))
+  await expect(load).rejects.toThrow(sentence)
+  const client = new pg.Client({ connectionString: target.url })
+  await client.connect()
+  const { rows } = await client.query("SELECT to_regclass('payment') IS NOT NULL AS made")
+  if (rows[0]?.made) expect((await client.query('SELECT 1 FROM payment')).rows).toEqual([])
+  await client.end()
+  await target.drop()
+})
+
+test('move-to copies everything into an empty PostgreSQL, and refuses a filled one', async () => {
+  const target = await createEmptyDatabase()
+  const moved = await tollgate(['move-to', target.url], { TOLLGATE_DATA: source })
+  expect(moved, moved.stderr).toMatchObject({ code: 0 })
+  const client = new pg.Client({ connectionString: target.url })
+  await client.connect()
+  const { rows } = await client.query('SELECT trans_id FROM payment ORDER BY pay_id')
+  await client.end()
+  expect(rows.map(({ trans_id }) => trans_id)).toEqual(transIds)
+  const again = await tollgate(['move-to', target.url], { TOLLGATE_DATA: source })
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('not empty') })
+  await target.drop()
+})

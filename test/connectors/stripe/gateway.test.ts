@@ -1,0 +1,211 @@
+/** Payments through a real gateway to the double of Stripe: lost answers, crashes, and both books to the cent. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTestClock, secondMs } from '#test/support/clock.ts'
+import { type CrashName, createCrash } from '#test/support/crash.ts'
+import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { findBrokenRules } from '#test/support/invariants.ts'
+import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts'
+import type { Fault } from '#test/support/stripe/double.ts'
+
+const clock = createTestClock()
+const crash = createCrash()
+const minuteMs = 60 * secondMs
+let shop: StripeShop
+let heir: TestGateway
+beforeAll(async () => {
+  shop = await openStripeShop({
+    clock,
+    testCrash: crash.testCrash,
+    settings: { rawCards: 'true' },
+    requestsPerSecond: 10_000,
+  })
+  heir = await startTestGateway({ clock, beside: shop.gateway })
+})
+afterAll(async () => {
+  expect(await findBrokenRules(shop.gateway.databaseUrl)).toEqual({})
+  await heir.stop()
+  await shop.stop()
+})
+
+const euros = (value: number) => ({ value, currency: 'EUR' })
+const manual = { captureMethod: { type: 'MANUAL' } }
+const create = (change: Parameters<typeof cardPayment>[0] = {}) =>
+  shop.gateway.call('POST', '/payments', cardPayment(change))
+const read = async (payId: string) => (await shop.gateway.call('GET', `/payments/getByPayId/${payId}`)).body
+
+/** What the double holds for a payment of ours, found by the reference of its authorisation. */
+function bookedAs(record: { operations: { xId: string }[] }) {
+  const references = record.operations.map(({ xId }) => xId)
+  return shop.double.books.ledger().filter(({ reference }) => references.includes(reference ?? ''))
+}
+
+async function expectSameBooks(payId: string): Promise<void> {
+  const record = await read(payId)
+  const booked = bookedAs(record)
+  expect(booked.length).toBeLessThanOrEqual(1)
+  expect({ captured: record.amount.capturedValue, refunded: record.amount.refundedValue }).toEqual({
+    captured: booked[0]?.captured ?? 0,
+    refunded: booked[0]?.refunded ?? 0,
+  })
+}
+
+/** Asks until the times of inquiry are through. */
+async function settle(): Promise<void> {
+  for (const step of [10 * secondMs, 20 * secondMs, 30 * secondMs, 5 * minuteMs, 15 * minuteMs]) {
+    clock.move(step)
+    await heir.gateway.timerWorker.runDue()
+  }
+}
+
+describe('a card number', () => {
+  test('200 captured at once, and refunded in part', async () => {
+    const { status, body } = await create()
+    expect([status, body.status]).toEqual([200, 'OK'])
+    const refund = await shop.gateway.call('POST', `/payments/${body.payId}/refunds`, {
+      transId: 'r',
+      amount: euros(300),
+    })
+    expect(refund.status).toBe(200)
+    expect(await read(body.payId)).toMatchObject({ amount: { capturedValue: 1000, refundedValue: 300 } })
+    await expectSameBooks(body.payId)
+  })
+
+  test('200 raised and captured twice', async () => {
+    const { body } = await create(manual)
+    const call = (path: string, value: number) =>
+      shop.gateway.call('POST', `/payments/${body.payId}/${path}`, { transId: path, amount: euros(value) })
+    expect((await call('incrementals', 500)).status).toBe(200)
+    expect((await call('captures', 400)).status).toBe(200)
+    expect((await call('captures', 300)).status).toBe(200)
+    expect(await read(body.payId)).toMatchObject({
+      amount: { authorizedValue: 1500, capturedValue: 700 },
+    })
+    await expectSameBooks(body.payId)
+  })
+
+  test('422 a part of the authorisation cannot be released', async () => {
+    const { body } = await create(manual)
+    const path = `/payments/${body.payId}/reversals`
+    const { status, body: answer } = await shop.gateway.call('POST', path, {
+      transId: 'v',
+      amount: euros(300),
+    })
+    expect([status, answer.responseCode]).toEqual([422, '20200009'])
+  })
+
+  test.each([
+    ['4000000000009995', '21000351'],
+    ['4000000000009979', '21000343'],
+    ['4000000000000002', '21000305'],
+  ])('%s is declined with %s', async (number, code) => {
+    const { body } = await create({ card: { number } })
+    expect(body).toMatchObject({ status: 'FAILED', responseCode: code })
+    await expectSameBooks(body.payId)
+  })
+
+  test('400 an amount that Stripe cannot express is refused before anything is written', async () => {
+    const calls = shop.double.calls.length
+    const payment = cardPayment({ amount: { value: 1234, currency: 'KWD' } })
+    const { status, text } = await shop.gateway.call('POST', '/payments', payment)
+    expect([status, text.includes('amount.value')]).toEqual([400, true])
+    expect((await shop.gateway.call('GET', `/payments/getByTransId/${payment.transId}`)).status).toBe(404)
+    expect(shop.double.calls).toHaveLength(calls)
+  })
+})
+
+describe('a lost answer', () => {
+  test.each<[Fault, string, string]>([
+    ['lost before', 'FAILED', '21000391'],
+    ['lost after', 'OK', '00000000'],
+    ['error page', 'FAILED', '21000391'],
+    ['error page after', 'OK', '00000000'],
+    ['truncated', 'OK', '00000000'],
+    ['wrong echo', 'OK', '00000000'],
+  ])(
+    'of an authorisation (%s) ends as %s %s, and the card was sent once',
+    async (fault, status, responseCode) => {
+      shop.double.arm('POST', /payment_intents$/, fault)
+      const calls = shop.double.calls.length
+      const { body } = await create()
+      expect(body).toMatchObject({ status: 'PENDING', responseCode: '60000200' })
+      await settle()
+      expect(await read(body.payId)).toMatchObject({ status, responseCode })
+      const sent = shop.double.calls
+        .slice(calls)
+        .filter(({ verb, path }) => verb === 'POST' && path.endsWith('/payment_intents'))
+      expect(sent.length).toBeLessThanOrEqual(1)
+      await expectSameBooks(body.payId)
+    },
+  )
+
+  test.each<[string, RegExp, Fault]>([
+    ['captures', /capture$/, 'lost before'],
+    ['captures', /capture$/, 'lost after'],
+    ['captures', /capture$/, 'truncated'],
+    ['reversals', /cancel$/, 'lost before'],
+    ['reversals', /cancel$/, 'lost after'],
+    ['incrementals', /increment_authorization$/, 'lost after'],
+  ])('of %s: both books agree', async (path, pattern, fault) => {
+    const { body } = await create(manual)
+    shop.double.arm('POST', pattern, fault)
+    const value = path === 'reversals' ? 1000 : 400
+    await shop.gateway.call('POST', `/payments/${body.payId}/${path}`, {
+      transId: path,
+      amount: euros(value),
+    })
+    await settle()
+    await expectSameBooks(body.payId)
+    const record = await read(body.payId)
+    const done = fault !== 'lost before'
+    const expected =
+      { captures: 'capturedValue', reversals: 'reversedValue', incrementals: 'authorizedValue' }[path] ?? ''
+    const sum = path === 'incrementals' ? 1400 : value
+    expect(record.amount[expected]).toBe(done ? sum : 0)
+  })
+
+  test.each<Fault>(['lost before', 'lost after', 'error page after'])(
+    'of a refund (%s): both books agree',
+    async fault => {
+      const { body } = await create()
+      shop.double.arm('POST', /refunds$/, fault)
+      await shop.gateway.call('POST', `/payments/${body.payId}/refunds`, { transId: 'r', amount: euros(400) })
+      await settle()
+      await expectSameBooks(body.payId)
+    },
+  )
+})
+
+describe('a process that dies', () => {
+  const operations = ['create AUTOMATIC', 'create MANUAL', 'captures', 'refunds', 'reversals'] as const
+  const cases = operations.flatMap(operation =>
+    (['afterRecord', 'afterCall', 'afterSettle'] as const).map((point): [string, CrashName] => [
+      operation,
+      point,
+    ]),
+  )
+
+  test.each(cases)('in %s %s leaves the same books, and nothing is done twice', async (operation, point) => {
+    const [verb, path] = ['POST', '/payments'] as const
+    const type =
+      operation === 'create MANUAL' || operation === 'captures' || operation === 'reversals'
+        ? 'MANUAL'
+        : 'AUTOMATIC'
+    const body = cardPayment({ captureMethod: { type } })
+    if (operation.startsWith('create')) await crash.die(point, shop.gateway, { verb, path, body })
+    else {
+      const created = await shop.gateway.call(verb, path, body)
+      const value = operation === 'reversals' ? 1000 : 400
+      const request = { transId: operation, amount: euros(value) }
+      await crash.die(point, shop.gateway, {
+        verb,
+        path: `${path}/${created.body.payId}/${operation}`,
+        body: request,
+      })
+    }
+    await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
+    await settle()
+    const { body: record } = await shop.gateway.call('GET', `/payments/getByTransId/${body.transId}`)
+    expect(record.status).not.toBe('PENDING')
+    await expectSameBooks(record.payId)
+  })
+})

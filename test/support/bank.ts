@@ -1,0 +1,81 @@
+/** A merchant with an account at a bank, and debits that wait for the next file: many at once, for tests and the bench. */
+import pg from 'pg'
+import type { MerchantId } from '#domain/ids.ts'
+import { Secret } from '#domain/secret.ts'
+import type { Engine } from '#operations/engine.ts'
+
+export const creditorIban = 'DE02120300000000202051'
+export const creditorId = 'DE98ZZZ09999999999'
+
+export const bankSettings: readonly string[] = [
+  ...['--set', 'creditorName=Müller & Söhne GmbH'],
+  ...['--set', `creditorIban=${creditorIban}`],
+  ...['--set', `creditorId=${creditorId}`],
+]
+
+/** Test accounts with an outcome at the simulated bank: booked, rejected, returned after two days. */
+export const testIbans = {
+  good: 'DE89370400440532013000',
+  rejected: 'DE62370400440532013001',
+  returned: 'DE35370400440532013002',
+} as const
+
+export interface Seed {
+  readonly databaseUrl: string
+  readonly merchantId: string
+  readonly accountId: string
+  readonly count: number
+  readonly iban?: string
+  /** Of the first debit; the others are a cent more each, up to a hundred. */
+  readonly cents?: number
+  readonly name?: string
+}
+
+/** Debits as captures leave them, written straight into the tables: a hundred thousand take seconds. */
+export async function seedDebits({ accounts }: Pick<Engine, 'accounts'>, seed: Seed): Promise<void> {
+  const { merchantId, accountId, count, iban = testIbans.good, cents = 1_000, name = 'Zoë Ångström' } = seed
+  const admitted = await accounts.admit(merchantId as MerchantId, new Secret(iban))
+  if (!admitted) throw new Error('the account was not admitted')
+  const client = new pg.Client(seed.databaseUrl)
+  await client.connect()
+  try {
+    const { row } = admitted
+    if (row)
+      await client.query(
+        `INSERT INTO vault_account (merchant_id, account_id, pseudo_number, key_version, sealed)
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+        [merchantId, row.accountId, row.pseudoNumber, row.keyVersion, row.sealed],
+      )
+    const account = { accountId: admitted.accountId, last4Digits: iban.slice(-4), accountHolderName: name }
+    await client.query(seedStatement, [
+      merchantId,
+      accountId,
+      count,
+      cents,
+      admitted.accountId,
+      JSON.stringify(account),
+    ])
+  } finally {
+    await client.end()
+  }
+}
+
+const seedStatement = `WITH made AS MATERIALIZED (SELECT n, uuidv7() AS pay_id, uuidv7() AS auth_id, uuidv7() AS capture_id,
+      $4::bigint + n % 100 AS amount, now() AS at FROM generate_series(1, $3::int) n),
+    payments AS (INSERT INTO payment (merchant_id, pay_id, kind, trans_id, method, integration_type, status, live, currency,
+        amount, authorized, capturing, captured, reversing, reversed, refunding, refunded, capture_percent, capture_method,
+        closed_for_capture, details, event_sequence, created_at, updated_at, version, account_id, account, provider_account,
+        connector, authorization_expires_at)
+      SELECT $1, pay_id, 'PAYMENT', 'T-' || replace(pay_id::text, '-', ''), 'DIRECTDEBIT', 'DIRECT', 'CAPTURE_REQUEST', true,
+        'EUR', amount, amount, amount, 0, 0, 0, 0, 0, 100, 'AUTOMATIC', false, '{}', 0, at, at, 1, $5::uuid,
+        ($6::jsonb || jsonb_build_object('mandateId', 'M-' || replace(pay_id::text, '-', ''), 'dateOfSignature',
+          to_char(at, 'DD.MM.YYYY')))::json, $2, 'bank', NULL FROM made),
+    operations AS (INSERT INTO operation (merchant_id, pay_id, sequence, x_id, type, state, amount, trans_id, response_code,
+        prepared, details, created_at, updated_at)
+      SELECT $1, pay_id, 1, auth_id, 'AUTHORIZATION', 'OK', amount, 'T-' || replace(pay_id::text, '-', ''), '00000000', '{}'::json,
+        json_build_object('captureXId', replace(capture_id::text, '-', '')), at, at FROM made
+      UNION ALL
+      SELECT $1, pay_id, 2, capture_id, 'CAPTURE', 'PENDING', amount, 'T-' || replace(pay_id::text, '-', ''), '00000002',
+        '{}'::json, '{}'::json, at, at FROM made)
+  INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
+  SELECT $1, pay_id, capture_id, 'BATCH', '9000-01-01', 0 FROM made`
