@@ -14,7 +14,10 @@ export async function announceDebit({ timer, at }: DueTimer, engine: Engine): Pr
     const debit = findOperation(stored, xId)
     // Answered meanwhile: there is nothing to announce any more.
     if (debit?.state !== 'PENDING') return { alongside: { dropTimers: [timer] }, result: true }
-    const told = emitEvent(stored, { xId, owed: true, now: at }, engine)
+    const { dueDate = dueDay, creditorId } = debit.provider?.fields ?? {}
+    const members = { mandateId: stored.account?.mandateId, creditorId, dueDate }
+    const subject = { type: 'debit.announced', xId, operation: debit, members } as const
+    const told = emitEvent(stored, { subject, owed: true, now: at }, engine)
     return {
       next: { ...told.payment, version: stored.version + 1 },
       alongside: { ...told.alongside, dropTimers: [timer] },

@@ -2,6 +2,7 @@
 import type { XId } from '#domain/ids.ts'
 import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
+import { shownSums } from '#lifecycle/event.ts'
 import { intentOf } from '#lifecycle/intent.ts'
 import {
   approvingOperation,
@@ -194,6 +195,8 @@ export function toRecord(payment: Payment) {
     planTurn: _turn,
     keepCard: _keepCard,
     chargedCustomerId: _charged,
+    intentTerms: _terms,
+    intentEnded: _ended,
     ...details
   } = payment.details as Record<string, unknown> & { amount?: object }
   return {
@@ -208,10 +211,7 @@ export function toRecord(payment: Payment) {
       ...amountDetails,
       value: payment.amount.value,
       currency: payment.amount.currency,
-      authorizedValue: payment.sums.authorized,
-      capturedValue: payment.sums.captured,
-      refundedValue: payment.sums.refunded,
-      reversedValue: payment.sums.reversed,
+      ...shownSums(payment),
     },
     captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),
     expirationTime: payment.expiresAt?.toISOString(),
@@ -221,6 +221,7 @@ export function toRecord(payment: Payment) {
     ...details,
     ...(payment.customerId ? { customerInfo: withCustomerId(payment, true) } : {}),
     paymentMethods: toPaymentMethods(payment),
+    provider: payment.provider,
     metadata,
     paymentPlanId: payment.planId,
     operations: payment.operations.map(operation => toOperationEntry(payment, operation)),
@@ -283,6 +284,12 @@ function toPaymentMethods(payment: Payment) {
   }
 }
 
+/** Told where it is not the account that the payment stayed with: one that was not reached before. */
+const accountOf = ({ provider }: Payment, { prepared }: Operation) =>
+  prepared.account === undefined || prepared.account === provider?.account
+    ? undefined
+    : { account: prepared.account }
+
 function toOperationEntry(payment: Payment, operation: Operation) {
   return {
     xId: operation.xId,
@@ -293,6 +300,8 @@ function toOperationEntry(payment: Payment, operation: Operation) {
     refNr: operation.refNr,
     ...describeCode(operation.responseCode),
     providerTransactionId: operation.provider?.transactionId,
+    origin: operation.details.origin,
+    provider: accountOf(payment, operation),
     creationDate: operation.createdAt.toISOString(),
   }
 }

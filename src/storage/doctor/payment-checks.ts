@@ -105,6 +105,11 @@ const moneyChecks: readonly Check[] = [
     broken: sumCheck('refunding', `type IN ('REFUND', 'CREDIT') AND ${unanswered}`),
   },
   {
+    name: 'returned-sum',
+    sentence: 'What was taken back is the sum of the returned debits.',
+    broken: sumCheck('returned', `type = 'RETURN'`),
+  },
+  {
     name: 'capture-ceiling',
     sentence: 'No more is captured and reversed, certainly or possibly, than the authorisation allows.',
     broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id,
@@ -114,12 +119,12 @@ const moneyChecks: readonly Check[] = [
   {
     name: 'refund-ceiling',
     sentence:
-      'No more is refunded, certainly or possibly, than was captured; no more is credited than was asked for.',
+      'No more is refunded and returned, certainly or possibly, than was captured; no more is credited than was asked for.',
     broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id,
-        format('%s refunded of %s', p.refunding + p.refunded, CASE p.kind WHEN 'CREDIT' THEN p.amount ELSE p.captured END)
+        format('%s refunded of %s', p.refunding + p.refunded + p.returned, CASE p.kind WHEN 'CREDIT' THEN p.amount ELSE p.captured END)
           AS detail
       FROM payment p
-      WHERE p.refunding + p.refunded > CASE p.kind WHEN 'CREDIT' THEN p.amount ELSE p.captured END`,
+      WHERE p.refunding + p.refunded + p.returned > CASE p.kind WHEN 'CREDIT' THEN p.amount ELSE p.captured END`,
   },
   {
     name: 'refund-per-capture',
@@ -128,7 +133,7 @@ const moneyChecks: readonly Check[] = [
     broken: `SELECT r.merchant_id, r.pay_id, c.x_id, format('%s refunded of a capture of %s', r.given, coalesce(c.amount, 0))
         AS detail
       FROM (SELECT merchant_id, pay_id, details->>'refundOf' AS capture, sum(amount) AS given FROM operation
-        WHERE type = 'REFUND' AND state <> 'FAILED' GROUP BY merchant_id, pay_id, details->>'refundOf') r
+        WHERE type IN ('REFUND', 'RETURN') AND state <> 'FAILED' GROUP BY merchant_id, pay_id, details->>'refundOf') r
       LEFT JOIN operation c ON c.merchant_id = r.merchant_id AND c.pay_id = r.pay_id AND c.type = 'CAPTURE'
         AND c.state = 'OK' AND replace(c.x_id::text, '-', '') = r.capture
       WHERE c.x_id IS NULL OR r.given > c.amount`,
@@ -150,7 +155,9 @@ const statusChecks: readonly Check[] = [
           AND (p.reversed < p.authorized OR p.amount = 0)
         WHEN 'OK' THEN CASE p.kind WHEN 'CREDIT' THEN p.refunded = p.amount ELSE p.captured > 0 OR p.amount = 0 END
         WHEN 'FAILED' THEN ${nothing} + p.refunding = 0
-        WHEN 'REVERSED' THEN p.authorized > 0 AND p.reversed = p.authorized AND p.captured + p.capturing = 0
+        WHEN 'REVERSED' THEN p.authorized > 0 AND (p.reversed = p.authorized AND p.captured + p.capturing = 0
+          OR p.captured > 0 AND p.refunded = p.captured AND EXISTS (SELECT 1 FROM operation o WHERE
+            o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id AND o.prepared->>'paidLate' = 'true'))
         ELSE false END`,
   },
   {
