@@ -1,5 +1,6 @@
 /** Wires the HTTP server of one environment: endpoints, pages, credentials, the API reference. */
 import type { MerchantId } from '#domain/ids.ts'
+import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
 import type { Services, TestTools } from '#endpoints/services.ts'
 import { createAccessTokens } from '#http/authentication/access-token.ts'
@@ -20,6 +21,7 @@ import { rememberMerchants } from '#operations/merchants/remembered-merchants.ts
 import { createReportRoute } from '#pages/csp-reports.ts'
 import { createPageRoutes } from '#pages/routes.ts'
 import { formats } from '#schemas/formats.ts'
+import { createEndpointStore } from '#storage/events/endpoints.ts'
 import { createEventStore } from '#storage/events/events.ts'
 import type { MerchantStore } from '#storage/merchants.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
@@ -61,7 +63,11 @@ export async function createServer(
     watch: parts.access,
     findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
   })
-  const events = { store: createEventStore(database), onEvents: parts.onEvents }
+  const events = {
+    store: createEventStore(database),
+    endpoints: createEndpointStore(database),
+    onEvents: parts.onEvents,
+  }
   const services: Services = {
     environment,
     engine,
@@ -79,7 +85,7 @@ export async function createServer(
   let server: HttpServer | undefined
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
-    buildOpenApi({ ...about, endpoints: keepServed(served), baseUrl: `${origin()}/api/v2` })
+    buildOpenApi({ ...about, endpoints: keepServed(served), webhooks, baseUrl: `${origin()}/api/v2` })
   server = await createHttpServer({
     endpoints: served,
     services,
@@ -96,6 +102,7 @@ export async function createServer(
       await database.ping()
       return []
     },
+    readinessDetails: () => ({ webhookFailures: metrics.webhookFailures() }),
     retryAfterOf,
     collectMetrics: options.collectMetrics,
     pages: referencePages(describe),

@@ -90,6 +90,8 @@ export interface HttpServerOptions<Services> {
   readonly logger: Logger
   readonly metrics: Metrics
   readonly readiness: () => Promise<readonly string[]>
+  /** Shown with the readiness: what an operator should look at. */
+  readonly readinessDetails?: () => Readonly<Record<string, unknown>>
   readonly retryAfterOf: RetryAfterOf
   /** The metrics of all processes behind the port; those of this one unless given. */
   readonly collectMetrics?: () => Promise<string>
@@ -342,6 +344,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
     app.decorateRequest(name, undefined)
   const originPaths = addOriginRoutes(app, {
     ...{ logger, readiness, pages, sender },
+    readinessDetails: options.readinessDetails,
     metricsType: metrics.registry.contentType,
     collectMetrics: options.collectMetrics ?? (() => metrics.registry.metrics()),
   })
