@@ -21,6 +21,8 @@ export interface Metrics {
   countNotice(verdict: string): void
   /** One fact of a notice: applied, unmatched, failed … */
   countNoticeItem(result: string): void
+  /** How many differences between our books and a provider's settlement are in one of the three lists. */
+  setDifferences(list: string, found: number): void
 }
 
 /** Powers of two up to the largest batch that the group commit makes. */
@@ -78,6 +80,12 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     labelNames: ['directive'],
     registers,
   })
+  const differences = new Gauge({
+    name: 'tollgate_reconciliation_differences',
+    help: 'Differences between our books and the settlement lines of providers.',
+    labelNames: ['list'],
+    registers,
+  })
   return {
     registry: options.registry,
     countCspReport: directive => cspReports.inc({ directive }),
@@ -93,5 +101,6 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     webhookFailures: () => failures,
     countNotice: verdict => notices.inc({ verdict }),
     countNoticeItem: result => noticeItems.inc({ result }),
+    setDifferences: (list, found) => differences.set({ list }, found),
   }
 }
