@@ -10,11 +10,16 @@ import { createMetrics } from '#http/telemetry/metrics.ts'
 import { openAudit } from '#operations/audit/open-audit.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import { createTestClock } from '#operations/clock.ts'
+
 import { createRetentionWorker } from '#operations/customers/erase-payments.ts'
+
+import { applyDisputeNotice } from '#operations/disputes/dispute-book.ts'
+
 import type { Clock, Engine } from '#operations/engine.ts'
 import { createEndpointBook } from '#operations/events/endpoint-book.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration } from '#operations/merchants/open-merchants.ts'
+import { createApplyNotice } from '#operations/payments/apply-notice.ts'
 import { pagePath, returnPath } from '#pages/page-context.ts'
 import { createClockStore } from '#storage/clock.ts'
 import {
@@ -131,9 +136,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       returnAddress: ({ merchantId, payId, ...step }) =>
         `${origin}${returnPath}${pageTokens.issue({ merchantId, payId, step })}`,
     })
-    const notices = startNotices(desk, options.applyNotice ?? (async () => 'unmatched'), { metrics })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
+    const applyNotice =
+      options.applyNotice ??
+      createApplyNotice({ engine, findMerchant, applyDispute: applyDisputeNotice(engine) })
+    const notices = startNotices(desk, applyNotice, { metrics, database })
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)
@@ -167,6 +175,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       pageTokens,
       access,
       rawRoutes: [notices.route],
+      records: desk.vault,
     })
     let loops: readonly Loop[] = []
 

@@ -1,7 +1,10 @@
 /** A payment as its customer's pages see it: found by the address of the page, and which page it is on right now. */
+import { simulatedPage } from '#connectors/simulator/simulator.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { countDeclines, maximumTries } from '#lifecycle/attempt.ts'
 import { namedCustomer, type StoredCard } from '#lifecycle/customer.ts'
+import { openAction } from '#lifecycle/customer-step.ts'
+import type { StoredAction } from '#lifecycle/outcome.ts'
 import { lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { merchantNow } from '#operations/engine.ts'
@@ -25,6 +28,19 @@ export interface PageDeps {
     read(pageToken: string): PageSubject | undefined
   }
   readonly secure: boolean
+  /** The origin that others see. */
+  readonly origin: () => string
+  /** Whom to tell about a hole in the gateway. */
+  readonly securityContact?: string | undefined
+  /** Signs the list of files that a page loads. */
+  readonly signInventory: (text: string) => InventorySignature
+}
+
+export interface InventorySignature {
+  readonly algorithm: 'Ed25519'
+  /** Base64. */
+  readonly publicKey: string
+  readonly value: string
 }
 
 export interface Hosted {
@@ -176,4 +192,15 @@ export function mandateOf({ payment, now }: Pick<Hosted, 'payment' | 'now'>): Ma
     mandateId: given.mandateId ?? payment.payId,
     dateOfSignature: given.dateOfSignature ?? `${day}.${month}.${year}`,
   }
+}
+
+type Redirect = Extract<StoredAction, { type: 'redirect' }>
+
+/** Where the customer has to go; undefined on pages of ours and of the simulator. */
+export function providerAction({ payment }: Pick<Hosted, 'payment'>): Redirect | undefined {
+  const waiting = openTry(payment)
+  const action = waiting && openAction(waiting)
+  if (action?.type !== 'redirect' || action.url === simulatedPage || !/^https?:/.test(action.url))
+    return undefined
+  return action
 }

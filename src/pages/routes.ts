@@ -9,9 +9,19 @@ import { openTry } from '#lifecycle/payment.ts'
 import { type CustomerAction, takeCustomerStep } from '#operations/payments/customer-action.ts'
 import { type Assets, assetCacheControl, assetFolder, describeInventory } from '#pages/assets.ts'
 import { offersMax } from '#pages/currency.ts'
-import { type Hosted, openHosted, type PageDeps, stageOf } from '#pages/hosted.ts'
+import { type Hosted, openHosted, type PageDeps, providerAction, stageOf } from '#pages/hosted.ts'
 import { createLimits } from '#pages/limits.ts'
-import { baseOf, createDesk, isOpenForm, type PageContext, pagePath, stepPath } from '#pages/page-context.ts'
+import {
+  baseOf,
+  createDesk,
+  isOpenForm,
+  type PageContext,
+  pagePath,
+  returnPath,
+  stepPath,
+} from '#pages/page-context.ts'
+import { takeBack, withFreshAction } from '#pages/provider-step.ts'
+import { writeSecurityText } from '#pages/security-text.ts'
 import { showResult, showStep } from '#pages/show.ts'
 import { submitForm } from '#pages/submit.ts'
 
@@ -40,7 +50,9 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     page(
       'GET',
       `${pagePath}{pageToken}`,
-      own(async (request, hosted) => pageContext.show(request, hosted)),
+      own(async (request, hosted) =>
+        pageContext.show(request, await withFreshAction(hosted, pageContext, deps)),
+      ),
     ),
     page(
       'POST',
@@ -60,7 +72,13 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     page(
       'GET',
       `${stepPath}{pageToken}`,
-      step(async (request, hosted) => showOtherPage(request, hosted, pageContext)),
+      step(async (request, hosted) => {
+        const fresh = await withFreshAction(hosted, pageContext, deps)
+        return pageContext.sendOn(request, fresh) ?? showOtherPage(request, fresh, pageContext)
+      }),
+    ),
+    ...(['GET', 'POST'] as const).map(verb =>
+      page(verb, `${returnPath}{pageToken}`, request => takeBack(request, { context: pageContext, deps })),
     ),
     page(
       'POST',
@@ -70,7 +88,10 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     page('GET', `${assetFolder}/{file}`, async request => sendAsset(request, pageContext)),
     // Addresses that were cut or mangled on their way also deserve a page.
     page('GET', `${pagePath}*`, async request => pageContext.deadEnd(request, 'unknown')),
-    page('GET', '/.well-known/payment-page-inventory.json', async () => sendInventory(pageContext.assets)),
+    page('GET', '/.well-known/payment-page-inventory.json', async () =>
+      sendInventory(pageContext.assets, deps),
+    ),
+    page('GET', '/.well-known/security.txt', async () => sendSecurityText(deps)),
   ]
 }
 
@@ -91,8 +112,9 @@ function withHosted(handle: Handle, pageContext: PageContext, deps: PageDeps): P
 /** A page of a provider or issuer, which we play in the test environment only, and only while its step is outstanding. */
 function withStep(handle: Handle, pageContext: PageContext, deps: PageDeps): PageRoute['handle'] {
   return async request => {
-    const hosted = pageContext.isTest ? await openHosted(request.params.pageToken ?? '', deps) : undefined
-    if (!hosted?.step) return pageContext.deadEnd(request, 'unknown')
+    const hosted = await openHosted(request.params.pageToken ?? '', deps)
+    const isTheirs = hosted !== undefined && providerAction(hosted) !== undefined
+    if (!hosted?.step || !(pageContext.isTest || isTheirs)) return pageContext.deadEnd(request, 'unknown')
     if (isForeign(request)) return { ...pageContext.deadEnd(request, 'unknown'), status: 403 }
     const { merchantId, payId, method } = hosted.payment
     const isShown = openTry(hosted.payment)?.xId === hosted.step.xId && method.type === hosted.step.type
@@ -130,7 +152,9 @@ async function act(
 ): Promise<PageAnswer> {
   const { merchant, payment, step: page } = hosted
   const shown = page && { ...page, amount: readShown(request.form?.shown) }
-  if (action !== undefined && actions.includes(action)) {
+  // What the customer did on a provider's own page is the provider's to tell.
+  const isOurs = action === 'cancel' || providerAction(hosted) === undefined
+  if (isOurs && action !== undefined && actions.includes(action)) {
     const step = { merchant, payId: payment.payId, action: action as CustomerAction, shown }
     await takeCustomerStep(step, deps.engine)
   }
@@ -178,8 +202,18 @@ function sendAsset(request: PageRequest, pageContext: PageContext): PageAnswer {
   }
 }
 
-const sendInventory = (assets: Assets): PageAnswer => ({
-  status: 200,
-  contentType: 'application/json',
-  body: JSON.stringify(describeInventory(assets)),
-})
+/** Signed, so that `tollgate verify-page` can tell our own list from one that somebody put in its place. */
+function sendInventory(assets: Assets, { signInventory }: PageDeps): PageAnswer {
+  const inventory = describeInventory(assets)
+  const signature = signInventory(JSON.stringify(inventory))
+  return {
+    status: 200,
+    contentType: 'application/json',
+    body: JSON.stringify({ ...inventory, signature }),
+  }
+}
+
+function sendSecurityText({ engine, origin, securityContact }: PageDeps): PageAnswer {
+  const body = writeSecurityText({ contact: securityContact, origin: origin() }, engine.clock.nowMs())
+  return { status: 200, contentType: 'text/plain; charset=utf-8', body }
+}
