@@ -38,6 +38,8 @@ export interface Applying {
 export interface Applied {
   readonly result: EntryResult
   readonly count: number
+  /** Transactions that another entry had told of before: a notification first, the statement's sum later. */
+  readonly repeated?: number
   readonly xId?: string
   readonly fee?: number
 }
@@ -65,6 +67,7 @@ export async function applyEntry(applying: Applying, bank: Bank): Promise<void> 
     RETURNED: 'returned',
   } as const
   if (applied.result !== 'OTHER') report[counted[applied.result]] += applied.count
+  report.repeated += applied.repeated ?? 0
 }
 
 function describe(fact: TransactionFact | RejectionFact): Unmatched {
@@ -112,8 +115,7 @@ async function applyToItem(
   const comesIn = item.type === 'DEBIT' ? 'CRDT' : 'DBIT'
   if (fact.direction !== comesIn) return returnItem(fact, item, account, bank)
   if (fact.amount.value !== item.amount || item.rejected !== null) return undefined
-  await book([item], fact, account, bank)
-  return { result: 'BOOKED', count: 1, xId: item.xId }
+  return { result: 'BOOKED', ...(await book([item], fact, account, bank)), xId: item.xId }
 }
 
 /** One sum for a whole payment information: it is ours only if it is the sum of what was not rejected. */
@@ -131,13 +133,18 @@ async function bookBlock(
   const isWhole =
     total.payments > 0 && total.sum === fact.amount.value && (payments ?? total.payments) === total.payments
   if (!isWhole) return undefined
-  let count = 0
+  let [count, repeated] = [0, 0]
   for await (const items of pagesOf(account, block, bank)) {
-    const open = items.filter(item => item.rejected === null)
-    await book(open, fact, account, bank)
-    count += open.length
+    const booked = await book(
+      items.filter(item => item.rejected === null),
+      fact,
+      account,
+      bank,
+    )
+    count += booked.count
+    repeated += booked.repeated
   }
-  return { result: 'BOOKED', count }
+  return { result: 'BOOKED', count, repeated }
 }
 
 /** 200: outcomes that are recorded side by side share their commits. */
@@ -161,16 +168,18 @@ export async function book(
   fact: Pick<TransactionFact, 'key' | 'bankReference'>,
   account: BankAccount,
   bank: Bank,
-): Promise<void> {
+): Promise<{ readonly count: number; readonly repeated: number }> {
+  const open = items.filter(item => !item.booked)
   await Promise.all(
-    items.map(item =>
+    open.map(item =>
       settleItem(item, account, bank, provider => ({
         kind: 'approved',
         provider: { ...provider, ...named(fact) },
       })),
     ),
   )
-  await bank.items.mark(items, { bookedBy: fact.key })
+  await bank.items.mark(open, { bookedBy: fact.key })
+  return { count: open.length, repeated: items.length - open.length }
 }
 
 const named = ({ bankReference }: Pick<TransactionFact, 'bankReference'>) =>
@@ -243,6 +252,7 @@ async function returnItem(
 ): Promise<Applied | undefined> {
   const fee = item.type === 'DEBIT' ? feeOf(fact, item.amount) : 0
   if (fee === undefined || item.rejected !== null) return undefined
+  if (item.returned) return { result: 'RETURNED', count: 0, repeated: 1, xId: item.xId }
   if (item.type === 'DEBIT') {
     // The files may come in any order: what was returned had been booked.
     if (!item.booked) await book([item], fact, account, bank)
