@@ -4,6 +4,7 @@
  */
 import type { RejectionFact, TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { detailOf, endsMandate } from '#connectors/bank/return-reasons.ts'
+import { feeLine, lineOf } from '#connectors/bank/settlement.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
@@ -12,7 +13,7 @@ import { receiveTransfer, type TransferBook } from '#operations/bank/receive-tra
 import { entryXId, returnDebit } from '#operations/bank/return-debit.ts'
 import { suspendPlanOf } from '#operations/bank/suspend-plan.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
-import type { EntryResult, StoredEntry } from '#storage/bank/entries.ts'
+import type { BankLine, EntryResult, StoredEntry } from '#storage/bank/entries.ts'
 import type { BankItem, BlockName } from '#storage/bank/items.ts'
 
 export { createTransferBook } from '#operations/bank/receive-transfer.ts'
@@ -165,7 +166,7 @@ async function* pagesOf(
 
 export async function book(
   items: readonly BankItem[],
-  fact: Pick<TransactionFact, 'key' | 'bankReference'>,
+  fact: Pick<TransactionFact, 'key' | 'bankReference' | 'bookedOn'>,
   account: BankAccount,
   bank: Bank,
 ): Promise<{ readonly count: number; readonly repeated: number }> {
@@ -178,9 +179,26 @@ export async function book(
       })),
     ),
   )
+  await bank.entries.addLines(
+    account,
+    open.map(item => bookedLine(item, fact)),
+  )
   await bank.items.mark(open, { bookedBy: fact.key })
   return { count: open.length, repeated: items.length - open.length }
 }
+
+/** What a booked item is to the merchant's books. */
+function bookedLine(item: BankItem, fact: Pick<TransactionFact, 'bookedOn' | 'bankReference'>): BankLine {
+  const types = { DEBIT: 'CAPTURE', TRANSFER: 'REFUND', SURPLUS: 'CORRECTION' } as const
+  const cents = item.type === 'DEBIT' ? item.amount : -item.amount
+  return { ...lineOf(types[item.type], cents, { fact, ...lineNames(item, fact) }), payId: item.payId }
+}
+
+const lineNames = ({ xId }: BankItem, { bankReference }: Pick<TransactionFact, 'bankReference'>) => ({
+  reference: xId,
+  transactionId: bankReference,
+  providerReference: xId,
+})
 
 const named = ({ bankReference }: Pick<TransactionFact, 'bankReference'>) =>
   bankReference === undefined ? {} : { transactionId: bankReference }
@@ -257,11 +275,19 @@ async function returnItem(
     // The files may come in any order: what was returned had been booked.
     if (!item.booked) await book([item], fact, account, bank)
     await returnDebit({ fact, item, account }, bank)
+    await bank.entries.addLines(account, returnedLines(fact, item, fee))
     const xId = entryXId(account, fact.key)
     await endMandateOf(item, { reason: fact.returned?.reason, on: fact.bookedOn, xId }, account, bank)
   } else if (fact.amount.value !== item.amount) return undefined
   await bank.items.mark([item], { returnedBy: fact.key })
   return { result: 'RETURNED', count: 1, xId: item.xId, fee }
+}
+
+/** Its charges are a line of their own and no part of the return. */
+function returnedLines(fact: TransactionFact, item: BankItem, fee: number): BankLine[] {
+  const names = { fact, ...lineNames(item, fact) }
+  const lines = [lineOf('CHARGEBACK', -item.amount, names), ...(fee > 0 ? [feeLine(fee, names)] : [])]
+  return lines.map(line => ({ ...line, payId: item.payId }))
 }
 
 /** What the bank took on top; undefined: the amounts do not belong together. */
