@@ -15,10 +15,14 @@ export interface Metrics {
   webhookFailures(): number
   /** A connection that was ended because one address, or the whole server, had too many, or because it was idle too long. */
   countDroppedConnection(reason: DropReason): void
+  /** A browser's report that a page wanted to load what its policy forbids. */
+  countCspReport(directive: string): void
   /** One delivery of a provider: accepted, repeated, forged … */
   countNotice(verdict: string): void
   /** One fact of a notice: applied, unmatched, failed … */
   countNoticeItem(result: string): void
+  /** How many differences between our books and a provider's settlement are in one of the three lists. */
+  setDifferences(list: string, found: number): void
 }
 
 /** Powers of two up to the largest batch that the group commit makes. */
@@ -70,8 +74,21 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     labelNames: ['result'],
     registers,
   })
+  const cspReports = new Counter({
+    name: 'tollgate_csp_reports_total',
+    help: 'Reports of browsers that a page wanted to load what its policy forbids.',
+    labelNames: ['directive'],
+    registers,
+  })
+  const differences = new Gauge({
+    name: 'tollgate_reconciliation_differences',
+    help: 'Differences between our books and the settlement lines of providers.',
+    labelNames: ['list'],
+    registers,
+  })
   return {
     registry: options.registry,
+    countCspReport: directive => cspReports.inc({ directive }),
     countDroppedConnection: reason => dropped.inc({ reason }),
     countRequest: (operationId, status, seconds) => requests.count(operationId, status, seconds),
     countOutcome: (operation, outcome) => outcomes.inc({ operation, outcome }),
@@ -84,5 +101,6 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     webhookFailures: () => failures,
     countNotice: verdict => notices.inc({ verdict }),
     countNoticeItem: result => noticeItems.inc({ result }),
+    setDifferences: (list, found) => differences.set({ list }, found),
   }
 }

@@ -13,6 +13,7 @@ import {
   openTry,
   type Payment,
 } from '#lifecycle/payment.ts'
+import { receivedValue } from '#lifecycle/receive.ts'
 import { toRecordFields, toResultFields } from '#methods/result-fields.ts'
 import { undecided } from '#methods/undecided.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
@@ -212,6 +213,7 @@ export function toRecord(payment: Payment) {
       value: payment.amount.value,
       currency: payment.amount.currency,
       ...shownSums(payment),
+      receivedValue: receivedValue(payment),
     },
     captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),
     expirationTime: payment.expiresAt?.toISOString(),
