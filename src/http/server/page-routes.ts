@@ -20,6 +20,10 @@ export interface PageRequest {
   /** Where the request came from. */
   readonly address: string
   readonly verb: string
+  /** Of a parameter that is given twice the first value counts. */
+  readonly query: Readonly<Record<string, string>>
+  /** The path and query as they came. */
+  readonly url: string
 }
 
 export interface PageAnswer {
@@ -122,6 +126,13 @@ function readRequest(request: FastifyRequest): PageRequest {
     form: request.method === 'POST' ? (form instanceof Refusal ? undefined : form) : {},
     headers: request.headers as Record<string, string | undefined>,
     address: request.clientAddress,
+    query: readQuery(request.query),
+    url: request.raw.url ?? '/',
     verb: request.method,
   }
+}
+
+function readQuery(query: unknown): Readonly<Record<string, string>> {
+  const read = Object.entries(query as Record<string, string | string[]>)
+  return Object.fromEntries(read.map(([name, value]) => [name, Array.isArray(value) ? (value[0] ?? '') : value]))
 }
