@@ -98,9 +98,17 @@ function settleWith(
   if (!first) throw new Error('the sample has no operation')
   const settled = { ...payment, version: 2 }
   if (!withEvent) return { change: writesBetween(payment, settled) }
-  const raised = raiseEvent(settled, first.xId)
+  const raised = raiseEvent(settled, { type: 'payment.captured', xId: first.xId, operation: first })
   const { merchantId, payId } = payment
-  const event = { ...raised.event, merchantId, payId, eventId: newId(), url, createdAt: new Date() }
+  const event = {
+    ...raised.event,
+    merchantId,
+    payId,
+    eventId: newId(),
+    url,
+    owed: true,
+    createdAt: new Date(),
+  }
   return { change: { ...writesBetween(payment, raised.payment), events: [event] }, event }
 }
 

@@ -11,8 +11,10 @@ import { openAudit } from '#operations/audit/open-audit.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import { createTestClock } from '#operations/clock.ts'
 import type { Clock, Engine } from '#operations/engine.ts'
+import { createEndpointBook } from '#operations/events/endpoint-book.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration } from '#operations/merchants/open-merchants.ts'
+import { createApplyNotice } from '#operations/payments/apply-notice.ts'
 import { pagePath, returnPath } from '#pages/page-context.ts'
 import { createClockStore } from '#storage/clock.ts'
 import {
@@ -23,6 +25,7 @@ import {
   readDurability,
 } from '#storage/database.ts'
 import { createDeliveryStore } from '#storage/events/deliveries.ts'
+import { createEndpointStore } from '#storage/events/endpoints.ts'
 import { createInstallation, type Installation } from '#storage/installation.ts'
 import { createMerchantStore } from '#storage/merchants.ts'
 import { createKeyReader } from '#storage/payments/keys.ts'
@@ -101,9 +104,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const opened = openAudit(database, clock.nowMs)
     const { access, apiKeys, audit } = opened
     const faults = createFaultBook()
-    const pageTokens = createPageTokens(keys.pageToken)
+    const pageTokens = createPageTokens(() => keys.pageTokens)
     const deliveryStore = createDeliveryStore(database)
-    const deliveryWorker = createDeliveries({ keys, logger, clock, options }, deliveryStore)
+    const endpointBook = createEndpointBook(createEndpointStore(database))
+    await endpointBook.load()
+    const deliveryWorker = createDeliveries(
+      { keys, logger, metrics, clock, options, endpointBook },
+      deliveryStore,
+    )
     const onEvents = (): void => deliveryWorker.wake()
     // Only known once the port is open; nothing that needs it can happen before.
     let origin = options.publicUrl ?? ''
@@ -118,13 +126,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       options,
       onEvents,
       presence,
+      endpointBook,
       pageAddress: payment => `${origin}${pagePath}${pageTokens.issue(payment)}`,
       returnAddress: ({ merchantId, payId, ...step }) =>
         `${origin}${returnPath}${pageTokens.issue({ merchantId, payId, step })}`,
     })
-    const notices = startNotices(desk, options.applyNotice ?? (async () => 'unmatched'), { metrics })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
+    const applyNotice = options.applyNotice ?? createApplyNotice({ engine, findMerchant })
+    const notices = startNotices(desk, applyNotice, { metrics })
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)
@@ -161,7 +171,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     let loops: readonly Loop[] = []
 
     return {
-      merchants: createAdministration({ environment, keys, merchants, apiKeys, changes, audit }),
+      merchants: createAdministration({
+        ...{ environment, keys, merchants, apiKeys, changes, audit },
+        endpoints: createEndpointStore(database),
+      }),
       engine,
       bank: createBank({ database, engine, merchants, options }),
       settleWorker,
@@ -183,6 +196,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         if (alone) await deliveryWorker.recover()
         onEvents()
         loops = startLoops({
+          keys,
           ...{ logger, metrics, clock, onEvents, presence, engine },
           ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices, audit: opened },
         })

@@ -4,6 +4,7 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
 import { about } from '#http/reference/about.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
@@ -24,7 +25,7 @@ const baseUrl = 'http://127.0.0.1:8080/api/v2'
 export const generatedFiles: readonly GeneratedFile[] = [
   {
     file: 'docs/openapi.json',
-    render: () => `${JSON.stringify(buildOpenApi({ ...about, endpoints, baseUrl }), null, 2)}\n`,
+    render: () => `${JSON.stringify(buildOpenApi({ ...about, endpoints, webhooks, baseUrl }), null, 2)}\n`,
   },
   { file: 'docs/methods.md', render: renderMethodPage },
   { file: 'docs/response-codes.md', render: renderResponseCodePage },

@@ -8,6 +8,7 @@ import { addBackupCommands } from '#commands/backup.ts'
 import { addBankCommands } from '#commands/bank.ts'
 import { reportFault } from '#commands/cluster.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
+import { addEndpointCommands } from '#commands/endpoints.ts'
 import { CommandFault, describeFault, toExitCode } from '#commands/faults.ts'
 import { addImportCommands } from '#commands/import.ts'
 import { addKeyCommands } from '#commands/key.ts'
@@ -15,6 +16,7 @@ import { addKeysCommands } from '#commands/keys.ts'
 import { addMerchantCommands } from '#commands/merchant.ts'
 import { addNoticeCommands } from '#commands/notices.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { addOperatorCommands } from '#commands/operator.ts'
 import { addProviderCommands } from '#commands/provider.ts'
 import { addRouteCommands } from '#commands/route.ts'
 import { serve } from '#commands/serve.ts'
@@ -70,10 +72,12 @@ function buildProgram(readConfig: () => Config): Command {
   addVaultCommands(program, readConfig)
   addImportCommands(program, readConfig)
   addWebhookCommands(program, readConfig)
+  addEndpointCommands(program, readConfig)
   addBankCommands(program, readConfig)
   addProviderCommands(program, readConfig)
   addRouteCommands(program, readConfig)
   addNoticeCommands(program, readConfig)
+  addOperatorCommands(program, readConfig)
   addBackupCommands(program, readConfig)
   return program
 }
@@ -124,6 +128,7 @@ const examples = `Examples:
   npm run --silent tollgate -- key rotate mer_… --overlap-hours 24
   npm run --silent tollgate -- keys rotate                    a new master key for cards and secrets
   npm run --silent tollgate -- vault purge --unused-for P400D --dry-run
+  npm run --silent tollgate -- webhook add mer_… --url https://books.example/events --types refund.succeeded
   npm run --silent tollgate -- listen --forward-to http://localhost:3000/webhooks
   npm run --silent tollgate -- trigger payment.settled
   npm run --silent tollgate -- events replay --since PT2H

@@ -14,7 +14,7 @@ import { deriveSecret, listenForEvents, type ShownEvent } from '#webhooks/listen
 import { replaySince } from '#webhooks/replay-since.ts'
 import { createSender } from '#webhooks/send.ts'
 import { readSecret, showSecret } from '#webhooks/sign.ts'
-import { scenarios, triggerEvent } from '#webhooks/trigger.ts'
+import { isTriggered, triggerEvent, triggered } from '#webhooks/trigger.ts'
 
 /** 720 hours: 30 days, as for keys. */
 const overlapHoursMax = 720
@@ -131,9 +131,8 @@ function toInstant(since: string, nowMs: number): number {
 const toDateTime = (text: string): string => (/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
 
 function addTrigger(program: Command, readConfig: () => Config): void {
-  const names = Object.keys(scenarios)
-  const width = Math.max(...names.map(name => name.length))
-  const list = names.map(name => `  ${name.padEnd(width)}  ${scenarios[name]?.meaning}`)
+  const width = Math.max(...triggered.map(([name]) => name.length))
+  const list = triggered.map(([name, meaning]) => `  ${name.padEnd(width)}  ${meaning}`)
   const command = program
     .command('trigger')
     .argument('<event>', 'which one; see below', parseScenario)
@@ -163,7 +162,7 @@ async function trigger(
 function describeEvent({ id, sequence, status, url, body, attempts }: ShownEvent): string {
   const last = attempts.at(-1)
   const heard = last ? `, last answer ${last.status ?? 'none'} ${last.answer}`.trimEnd() : ''
-  return `${id} (sequence ${sequence}, payment ${body.status} ${body.responseCode}) ${status} ${url ?? ''}${heard}`
+  return `${id} ${body.type ?? ''} (sequence ${sequence}, payment ${body.status} ${body.responseCode}) ${status} ${url ?? ''}${heard}`
 }
 
 function addSecretRotation(program: Command, readConfig: () => Config): void {
@@ -222,8 +221,8 @@ function parseSince(text: string): string {
 }
 
 function parseScenario(text: string): string {
-  if (text in scenarios) return text
-  throw new InvalidArgumentError(`It must be one of ${Object.keys(scenarios).join(', ')}.`)
+  if (isTriggered(text)) return text
+  throw new InvalidArgumentError(`It must be one of ${triggered.map(([name]) => name).join(', ')}.`)
 }
 
 const parseWhole =

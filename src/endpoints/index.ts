@@ -11,6 +11,7 @@ import { updateCustomerEndpoint } from '#endpoints/customers/update.ts'
 import { getEventEndpoint } from '#endpoints/events/get.ts'
 import { listEventsEndpoint } from '#endpoints/events/list.ts'
 import { replayEventEndpoint } from '#endpoints/events/replay.ts'
+import { listOperationsEndpoint } from '#endpoints/operations/list.ts'
 import { confirmIntentEndpoint } from '#endpoints/payment-intents/confirm.ts'
 import { createIntentEndpoint } from '#endpoints/payment-intents/create.ts'
 import { listMethodsEndpoint } from '#endpoints/payment-methods/list.ts'
@@ -28,6 +29,7 @@ import { getByPayIdEndpoint } from '#endpoints/payments/get-by-pay-id.ts'
 import { getByTransIdEndpoint } from '#endpoints/payments/get-by-trans-id.ts'
 import { incrementalEndpoint } from '#endpoints/payments/increment.ts'
 import { linkEndpoint } from '#endpoints/payments/link.ts'
+import { listPaymentsEndpoint } from '#endpoints/payments/list.ts'
 import { refundEndpoint } from '#endpoints/payments/refund.ts'
 import { reversalEndpoint } from '#endpoints/payments/reverse.ts'
 import { sessionEndpoint } from '#endpoints/payments/session.ts'
@@ -42,6 +44,7 @@ import { testCatalogueEndpoint } from '#endpoints/test/catalogue.ts'
 import { getClockEndpoint, moveClockEndpoint } from '#endpoints/test/clock.ts'
 import { customerActionEndpoint } from '#endpoints/test/customer-action.ts'
 import { addFaultEndpoint, clearFaultsEndpoint, listFaultsEndpoint } from '#endpoints/test/faults.ts'
+import { sampleEventEndpoint } from '#endpoints/test/sample-event.ts'
 import type { Endpoint } from '#http/endpoint.ts'
 
 export const endpoints: readonly Endpoint<Services>[] = [
@@ -57,6 +60,8 @@ export const endpoints: readonly Endpoint<Services>[] = [
   refundEndpoint, //         POST   /payments/{id}/refunds
   updateEndpoint, //         PATCH  /payments/{id}
   linkEndpoint, //           POST   /payments/links
+  listPaymentsEndpoint, //   GET    /payments
+  listOperationsEndpoint, // GET    /operations
   getByPayIdEndpoint, //     GET    /payments/getByPayId/{id}
   getByTransIdEndpoint, //   GET    /payments/getByTransId/{id}
 
@@ -93,5 +98,6 @@ export const endpoints: readonly Endpoint<Services>[] = [
   addFaultEndpoint, //       POST   /test/faults
   listFaultsEndpoint, //     GET    /test/faults
   clearFaultsEndpoint, //    DELETE /test/faults
+  sampleEventEndpoint, //    POST   /test/payments/{payId}/events
   customerActionEndpoint, // POST   /test/payments/{payId}/customer-action
 ]

@@ -9,6 +9,7 @@ import { UnknownPseudoAccount, UnknownPseudoNumber } from '#operations/payments/
 import { ReturnAddressMissing } from '#operations/payments/create-payment.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import type { EndpointStore } from '#storage/events/endpoints.ts'
 import type { EventStore } from '#storage/events/events.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
 
@@ -18,7 +19,11 @@ export interface Services {
   readonly issueToken: IssueToken
   readonly testTools: TestTools
   readonly lookUps: LookUps
-  readonly events: { readonly store: EventStore; readonly onEvents: () => void }
+  readonly events: {
+    readonly store: EventStore
+    readonly endpoints: EndpointStore
+    readonly onEvents: () => void
+  }
 }
 
 /** The levers of the test environment. */

@@ -55,6 +55,8 @@ export interface Call<Body = unknown, Params = unknown, Query = unknown> {
   readonly traceId: string
   /** The address the request came from, for limits and logs. */
   readonly address: string
+  /** The media types that the caller asks for; the header as it came. */
+  readonly accept?: string
   /** Set when the credential opens one payment intent only, because it lies on a customer's device. */
   readonly intentId?: string | undefined
 }
@@ -103,6 +105,8 @@ export interface Endpoint<Services = never> {
   readonly hiddenFromDevices?: readonly string[]
   /** The server's limit for all bodies unless given. */
   readonly bodyBytesMax?: number
+  /** What else the endpoint can answer with, asked for by Accept: media type and what it holds. */
+  readonly alsoAnswers?: Readonly<Record<string, string>>
   /** Success (and 422) bodies by status; the error bodies come with the dialect. */
   readonly answers: Readonly<Record<number, TSchema>>
   readonly examples: readonly Example[]

@@ -51,12 +51,12 @@ test.each<[string, PaymentChange, number]>([
   const before = paid(change)
   const after = returnCapture(before, returned)
   expect(after).toMatchObject({ status: 'OK', updatedAt: later(48), version: before.version + 1 })
-  expect(after?.sums).toEqual({ ...before.sums, refunded: before.sums.refunded + amount })
+  expect(after?.sums).toEqual({ ...before.sums, returned: before.sums.returned + amount })
   expect(after?.operations.slice(0, -1)).toEqual(before.operations)
   expect(after?.operations.at(-1)).toMatchObject({
     xId: xIdOf(9),
     sequence: before.operations.length + 1,
-    type: 'REFUND',
+    type: 'RETURN',
     state: 'OK',
     amount,
     responseCode: '23000351',

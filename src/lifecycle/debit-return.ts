@@ -1,6 +1,6 @@
 /**
  * A bank sends back what was captured: money goes without the merchant's doing, so no guard can refuse it. What is left of
- * the capture is then refunded, and the payment shows it as a refund whose response code tells why.
+ * the capture is then returned, an operation of its own whose response code tells why; the payment keeps its status.
  */
 import type { XId } from '#domain/ids.ts'
 import { add } from '#domain/money.ts'
@@ -12,7 +12,7 @@ import { restOf } from '#lifecycle/refund.ts'
 export interface Returned {
   /** The capture that is sent back. */
   readonly capture: XId
-  /** The reference of the refund it becomes. */
+  /** The reference of the return. */
   readonly xId: XId
   /** The last four digits of the response code. */
   readonly detail: string
@@ -29,8 +29,8 @@ export function returnCapture(payment: Payment, returned: Returned): Payment | u
   const operation: Operation = {
     xId,
     sequence: lastOperation(payment).sequence + 1,
-    type: 'REFUND',
-    // The money has moved, so the refund is done; the code is the bank's reason.
+    type: 'RETURN',
+    // The money has moved, so the return is done; the code is the bank's reason.
     state: 'OK',
     amount,
     transId: capture.transId,
@@ -44,7 +44,7 @@ export function returnCapture(payment: Payment, returned: Returned): Payment | u
   }
   return {
     ...payment,
-    sums: { ...payment.sums, refunded: add(payment.sums.refunded, amount) },
+    sums: { ...payment.sums, returned: add(payment.sums.returned, amount) },
     operations: [...payment.operations, operation],
     updatedAt: now,
     version: payment.version + 1,

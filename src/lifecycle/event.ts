@@ -1,38 +1,159 @@
-/** What a merchant is told when a result comes later than the answer to its request. Holds no card data. */
+/** The event sent to the merchant about a result: what happened, to which operation, and how the payment stands. No card data. */
+import type { EventType } from '#domain/event-types.ts'
 import type { XId } from '#domain/ids.ts'
-import { describe } from '#domain/response-codes.ts'
+import { describe, isDecline } from '#domain/response-codes.ts'
+import { maximumTries } from '#lifecycle/attempt.ts'
 import { intentOf } from '#lifecycle/intent.ts'
 import { findOperation, lastOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { beginsPlan } from '#lifecycle/plan.ts'
 import { undecided } from '#methods/undecided.ts'
 
 export interface PaymentEvent {
   readonly sequence: number
   readonly xId: XId
+  readonly type: EventType
   readonly body: Readonly<Record<string, unknown>>
+}
+
+/** What an event is about. */
+export interface EventSubject {
+  readonly type: EventType
+  /** The operation that the event's top level speaks of, as it did before events had types. */
+  readonly xId: XId
+  /** Absent where no operation led to it. The amount may differ from the operation's: a lapse carries what lapsed. */
+  readonly operation?: Operation
+  /** Members that only this type has, such as disputeId or dueDate. */
+  readonly members?: Readonly<Record<string, unknown>>
 }
 
 /** Takes the next number of the payment's sequence; both are written in the commit that justifies the event. */
 export function raiseEvent(
   payment: Payment,
-  xId: XId,
+  { type, xId, operation, members }: EventSubject,
 ): { readonly payment: Payment; readonly event: PaymentEvent } {
   const sequence = payment.eventSequence + 1
-  const operation = findOperation(payment, xId) ?? lastOperation(payment)
+  const { responseCode } = findOperation(payment, xId) ?? lastOperation(payment)
   const body = {
+    type,
     payId: payment.payId,
+    merchantId: payment.merchantId,
     transId: payment.transId,
     refNr: payment.refNr,
     status: payment.status,
-    responseCode: operation.responseCode,
-    responseDescription: describe(operation.responseCode).description,
-    amount: payment.amount,
+    responseCode,
+    responseDescription: describe(responseCode).description,
+    amount: { ...payment.amount, ...shownSums(payment) },
+    operation: operation && describeOperation(payment, operation),
     // A customer who never chose a method has none to tell of.
     paymentMethods: payment.method === undecided ? [] : [{ type: payment.method.type }],
+    metadata: payment.details.metadata,
+    paymentPlanId: payment.planId,
+    paymentIntentId: intentOf(payment),
+    linkId: payment.details.linkId,
+    ...members,
     creationDate: payment.createdAt.toISOString(),
     sequence,
     xId,
   }
-  return { payment: { ...payment, eventSequence: sequence }, event: { sequence, xId, body } }
+  return { payment: { ...payment, eventSequence: sequence }, event: { sequence, xId, type, body } }
+}
+
+/** What became of the money, as records and events show it. */
+export const shownSums = ({ sums }: Pick<Payment, 'sums'>) => ({
+  authorizedValue: sums.authorized,
+  capturedValue: sums.captured,
+  refundedValue: sums.refunded,
+  reversedValue: sums.reversed,
+  returnedValue: sums.returned,
+  disputedValue: 0,
+})
+
+const describeOperation = (payment: Payment, operation: Operation) => ({
+  xId: operation.xId,
+  type: operation.type,
+  status: operation.state === 'SENT' ? 'PENDING' : operation.state,
+  amount: { value: operation.amount, currency: payment.amount.currency },
+  responseCode: operation.responseCode,
+  responseDescription: describe(operation.responseCode).description,
+})
+
+/** The event about the outcome of one operation; `now` tells whether an intent is still open. */
+export function resultSubject(payment: Payment, xId: XId, now: Date): EventSubject {
+  const operation = findOperation(payment, xId) ?? lastOperation(payment)
+  const failed = operation.state === 'FAILED'
+  switch (operation.type) {
+    case 'AUTHORIZATION':
+    case 'CONFIRM':
+      return approvalSubject(payment, operation, now)
+    case 'INCREMENTAL':
+      // The list has no type of its own for a raise: the sums tell what is authorised now.
+      return { type: 'payment.authorized', xId, operation }
+    case 'CAPTURE':
+      return { type: failed ? 'capture.failed' : captureType(payment, operation), xId, operation }
+    case 'REVERSAL': {
+      const whole = payment.status === 'REVERSED'
+      return {
+        type: failed ? 'reversal.failed' : whole ? 'payment.reversed' : 'reversal.succeeded',
+        xId,
+        operation,
+      }
+    }
+    case 'REFUND':
+    case 'CREDIT':
+      return { type: failed ? 'refund.failed' : 'refund.succeeded', xId, operation }
+    case 'RETURN':
+      return { type: 'debit.returned', xId, operation }
+  }
+}
+
+/** A payment that ended because its customer or merchant ended it, or because nobody came. */
+export const endingSubject = (payment: Payment, now: Date): EventSubject =>
+  resultSubject(payment, lastOperation(payment).xId, now)
+
+/** `xId` is the reference under which lapses have always been told. */
+export function lapseSubject(before: Payment, after: Payment, xId: XId): EventSubject {
+  const approved = after.operations.findLast(
+    ({ type, state }) => type === 'AUTHORIZATION' && state !== 'FAILED',
+  )
+  const operation = approved ?? findOperation(after, xId) ?? lastOperation(after)
+  const amount = after.sums.reversed - before.sums.reversed
+  return { type: 'payment.lapsed', xId, operation: { ...operation, amount } }
+}
+
+function approvalSubject(payment: Payment, operation: Operation, now: Date): EventSubject {
+  const { xId } = operation
+  const isCharge = payment.planId !== undefined && !beginsPlan(payment.details)
+  if (operation.state === 'FAILED') {
+    const ended = isIntentOpen(payment, now) ? 'intent.attempt_failed' : 'payment.failed'
+    return { type: isCharge ? 'plan.charge_failed' : ended, xId, operation }
+  }
+  const capture = payment.operations.find(
+    other => other.type === 'CAPTURE' && other.xId === operation.details.captureXId && other.state === 'OK',
+  )
+  const approved = capture ? 'payment.captured' : 'payment.authorized'
+  return { type: isCharge ? 'plan.charged' : approved, xId, operation: capture ?? operation }
+}
+
+/** A capture that was part of the authorisation's message may be known later than the approval. */
+const captureType = (payment: Payment, capture: Operation): EventType =>
+  payment.operations.some(({ details }) => details.captureXId === capture.xId)
+    ? 'payment.captured'
+    : 'capture.succeeded'
+
+/** What a payment made from an intent must know of it to tell whether another try may follow. Kept with the payment. */
+export interface IntentTerms {
+  readonly expiresAt: string
+  /** Of the payments made from the intent before. */
+  readonly declines: number
+}
+
+function isIntentOpen(payment: Payment, now: Date): boolean {
+  const terms = payment.details.intentTerms as IntentTerms | undefined
+  if (!terms || payment.details.intentEnded === true) return false
+  const declined = payment.operations.filter(
+    ({ state, responseCode }) => state === 'FAILED' && isDecline(responseCode),
+  ).length
+  return now.getTime() < Date.parse(terms.expiresAt) && terms.declines + declined < maximumTries
 }
 
 /**
@@ -41,3 +162,10 @@ export function raiseEvent(
  */
 export const isAlwaysTold = (payment: Payment, { type }: Operation): boolean =>
   intentOf(payment) !== undefined && (type === 'AUTHORIZATION' || type === 'CONFIRM')
+
+/** What an event has beside the members of all, where nothing has happened that would tell: for samples and examples. */
+export function sampleMembers(type: EventType): Readonly<Record<string, string>> {
+  if (type.startsWith('dispute.')) return { disputeId: 'dp_019a3f6b2c4d7e8f9012a3b4c5d6e7f8' }
+  if (type !== 'debit.announced') return {}
+  return { mandateId: 'MANDATE-1001', creditorId: 'DE98ZZZ09999999999', dueDate: '2026-11-20' }
+}

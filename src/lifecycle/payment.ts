@@ -26,6 +26,7 @@ export type OperationType =
   | 'REVERSAL'
   | 'REFUND'
   | 'CREDIT'
+  | 'RETURN'
 
 /** SENT is ours alone: recorded before the call and not answered yet. The wire shows it as PENDING. */
 export type OperationState =
@@ -106,6 +107,8 @@ export interface Sums {
   readonly reversed: number
   readonly refunding: number
   readonly refunded: number
+  /** What the customer's bank took back. Nothing precedes it, so there is no pair. */
+  readonly returned: number
 }
 
 export const noSums: Sums = {
@@ -116,6 +119,7 @@ export const noSums: Sums = {
   reversed: 0,
   refunding: 0,
   refunded: 0,
+  returned: 0,
 }
 
 /** CREDIT: money sent to a card or account without a payment behind it. */
@@ -233,6 +237,11 @@ export const sentAt = ({ prepared, createdAt }: Operation): Date =>
 
 export const isUnanswered = (operation: Operation): boolean =>
   operation.state === 'SENT' || operation.state === 'PENDING'
+
+/** What an outcome may still decide: unanswered, or waiting for the customer at the provider. */
+export const isUndecided = (operation: Operation): boolean =>
+  isUnanswered(operation) ||
+  (operation.state === 'AUTHORIZE_REQUEST' && operation.prepared.step !== undefined)
 
 /** Nothing was ever approved here, or not yet: there is no authorisation to build on. A credit has none at all. */
 export const lacksAuthorization = ({ kind, status }: Payment): boolean =>

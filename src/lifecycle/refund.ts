@@ -18,7 +18,8 @@ export function decideRefund(payment: Payment, command: RefundCommand): Decision
   const capture = findRefundedCapture(payment, command)
   if (!capture) return refuse('ABOVE_REFUNDABLE_AMOUNT')
   // A refund without an answer may have been paid out: it counts until it certainly was not.
-  if (add(add(sums.refunded, sums.refunding), command.amount.value) > sums.captured) {
+  const gone = add(add(sums.refunded, sums.refunding), sums.returned)
+  if (add(gone, command.amount.value) > sums.captured) {
     return refuse('ABOVE_REFUNDABLE_AMOUNT')
   }
   if (command.amount.value > restOf(payment, capture)) return refuse('ABOVE_REFUNDABLE_AMOUNT')
@@ -46,12 +47,12 @@ export function findRefundedCapture(
   return captured.find(({ provider }) => provider?.transactionId === captureTransactionId)
 }
 
-/** What of a capture has not been given back, certainly or possibly. */
+/** What of a capture has not been given back or taken back, certainly or possibly. */
 export function restOf(payment: Payment, capture: Operation): number {
   const given = payment.operations
     .filter(
       ({ type, state, details }) =>
-        type === 'REFUND' && state !== 'FAILED' && details.refundOf === capture.xId,
+        (type === 'REFUND' || type === 'RETURN') && state !== 'FAILED' && details.refundOf === capture.xId,
     )
     .reduce((sum, { amount }) => add(sum, amount), 0)
   return capture.amount - given

@@ -160,7 +160,15 @@ describe('a follow-up', () => {
     for (const [n, kind] of kinds.entries()) {
       const { status = 'AUTHORIZED', ...sums } = expected[n] ?? {}
       const settled = settle(payment, xIdOf(2), outcomes[kind], later(1))
-      const none = { capturing: 0, captured: 0, reversing: 0, reversed: 0, refunding: 0, refunded: 0 }
+      const none = {
+        capturing: 0,
+        captured: 0,
+        reversing: 0,
+        reversed: 0,
+        refunding: 0,
+        refunded: 0,
+        returned: 0,
+      }
       expect([kind, settled.status, settled.sums]).toEqual([
         kind,
         status,

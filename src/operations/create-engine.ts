@@ -13,10 +13,13 @@ import { createCustomerPages } from '#storage/customers/customer-pages.ts'
 import { createCustomerReader } from '#storage/customers/customers.ts'
 import { createStoredMethods } from '#storage/customers/stored-methods.ts'
 import type { Database } from '#storage/database.ts'
+import { createPaymentFinder } from '#storage/payments/finding.ts'
 import { createIntentReader } from '#storage/payments/intents.ts'
+import { createMovementReader } from '#storage/payments/movements.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createPlanReader } from '#storage/plans/plans.ts'
+import { createReferenceReader } from '#storage/providers/references.ts'
 import { createAccountStore } from '#storage/vault/account-store.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createVelocityStore } from '#storage/velocity.ts'
@@ -28,6 +31,7 @@ export interface EngineParts
   extends Pick<
     Engine,
     | 'providers'
+    | 'endpoints'
     | 'clock'
     | 'newId'
     | 'pageAddress'
@@ -52,7 +56,7 @@ export interface EngineParts
 export function createEngine(parts: EngineParts): Engine {
   const { database, keys, masterKey, onBatch, onEvents, environment, publishedCards, ...handed } = parts
   const { clock, newId } = handed
-  const group = createGroupCommit(database.writers, { onBatch })
+  const group = createGroupCommit(database.writers, { onBatch, onEndpoints: handed.endpoints.notice })
   const commit = announceEvents(group.commit, onEvents)
   const payments = createPaymentReader(database)
   const store = createVaultStore(database)
@@ -78,6 +82,9 @@ export function createEngine(parts: EngineParts): Engine {
     accounts: createAccountVault({ fingerprintKey, keyRing, store: createAccountStore(database) }),
     quotes: createQuoteStore(database),
     plans: createPlanReader(database),
+    references: createReferenceReader(database),
+    finder: createPaymentFinder(database),
+    movements: createMovementReader(database),
     debits: createDebitReader(database),
   }
 }

@@ -5,15 +5,19 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import type { CustomerBook } from '#operations/customers/customer-book.ts'
 import type { CustomerVault } from '#operations/customers/customers.ts'
+import type { EndpointBook } from '#operations/events/endpoint-book.ts'
 import type { PaymentQueue } from '#operations/payments/payment-queue.ts'
 import type { Velocity } from '#operations/payments/velocity.ts'
 import type { DebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
 import type { StoredMethods } from '#storage/customers/stored-methods.ts'
+import type { PaymentFinder } from '#storage/payments/finding.ts'
 import type { IntentReader } from '#storage/payments/intents.ts'
+import type { MovementReader } from '#storage/payments/movements.ts'
 import type { PaymentReader } from '#storage/payments/payments.ts'
 import type { QuoteReader } from '#storage/payments/quotes.ts'
 import type { PlanReader } from '#storage/plans/plans.ts'
+import type { ReferenceReader } from '#storage/providers/references.ts'
 import type { AccountVault } from '#vault/accounts.ts'
 import type { CardVault } from '#vault/cards.ts'
 
@@ -29,6 +33,11 @@ export interface Engine {
   readonly accounts: AccountVault
   readonly quotes: QuoteReader
   readonly plans: PlanReader
+  /** What a provider's notice speaks of. */
+  readonly references: ReferenceReader
+  readonly endpoints: EndpointBook
+  readonly finder: PaymentFinder
+  readonly movements: MovementReader
   readonly debits: DebitReader
   readonly providers: ProviderDirectory
   readonly velocity: Velocity

@@ -52,6 +52,8 @@ const record = {
     capturedValue: 1,
     refundedValue: 0,
     reversedValue: 0,
+    returnedValue: 0,
+    disputedValue: 0,
   },
   paymentMethods: {
     type: 'CARD',

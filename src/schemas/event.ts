@@ -1,5 +1,6 @@
 /** Events as the API shows them: what the merchant was told, where, and how each attempt went. */
 import Type, { type Static } from 'typebox'
+import { eventTypeNames } from '#domain/event-types.ts'
 import { choice, closed, formatted, optional, text, url, whole } from '#schemas/fields.ts'
 import { ownId, payId } from '#schemas/identifiers.ts'
 
@@ -8,8 +9,23 @@ const eventStatus = choice(
   'PENDING is tried by itself, DELIVERED was taken with a 2xx, FAILED is sent again by a replay only.',
 )
 
+export const eventType = choice(eventTypeNames, 'What happened.')
+
+const endpointId = text(35, 'An added endpoint; absent for the address of the payment or of the merchant.', {
+  pattern: '^we_[0-9a-f]{32}$',
+})
+
+const eventDelivery = closed(
+  { endpointId, url: url('Where it goes, or where it went last.'), status: eventStatus },
+  { title: 'EventDelivery', description: 'The event at one added endpoint.' },
+)
+
+/** 100: far more endpoints than a merchant has systems that want to hear. */
+const endpointsMax = 100
+
 const eventAttempt = closed(
   {
+    endpointId: optional(endpointId),
     at: formatted('date-time', "When, in the merchant's time."),
     status: optional(whole(100, 999, 'The HTTP status; absent when no answer came.')),
     durationMs: whole(0, 86_400_000, 'How long it took.'),
@@ -26,11 +42,18 @@ export const eventRecord = closed(
     id: ownId('Id of the event; every attempt carries it as webhook-id.'),
     payId,
     sequence: whole(1, 2_147_483_647, 'Number of the event among those of its payment, from 1.'),
+    type: optional(eventType),
     status: eventStatus,
     url: optional(url('Where it goes, or where it went last; absent when there is no address.')),
     creationDate: formatted('date-time', 'When it was written, together with what it tells of.'),
     body: Type.Object({}, { description: 'What an enhanced webhook carries.', additionalProperties: true }),
     attempts: Type.Array(eventAttempt, { maxItems: attemptsMax, description: 'The oldest first.' }),
+    deliveries: optional(
+      Type.Array(eventDelivery, {
+        maxItems: endpointsMax,
+        description: 'What became of it at added endpoints.',
+      }),
+    ),
   },
   { title: 'Event', description: 'A notice about a payment and how it was delivered.' },
 )
@@ -59,3 +82,9 @@ export const eventQuery = closed(
   { title: 'EventQuery', description: 'Which events to list.' },
 )
 export type EventQuery = Static<typeof eventQuery>
+
+export const eventReplay = closed(
+  { endpointId: optional(endpointId) },
+  { title: 'EventReplay', description: 'Who is to hear the event again; all that it is for unless given.' },
+)
+export type EventReplay = Static<typeof eventReplay>

@@ -25,23 +25,42 @@ const recordMethods = closedBut(
   { title: 'RecordPaymentMethods', description: 'The method used, with masked data.' },
 )
 
+export const operationType = choice(
+  ['AUTHORIZATION', 'CONFIRM', 'INCREMENTAL', 'CAPTURE', 'REVERSAL', 'REFUND', 'CREDIT', 'RETURN'],
+  'Kind of operation.',
+)
+
+export const operationStatus = choice(
+  ['AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'FAILED'],
+  'What became of the operation.',
+)
+
+export const paymentStatus = choice(
+  ['AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'FAILED', 'REVERSED'],
+  'Where the payment stands.',
+)
+
 export const operationRecord = closed(
   {
     xId,
-    type: choice(
-      ['AUTHORIZATION', 'CONFIRM', 'INCREMENTAL', 'CAPTURE', 'REVERSAL', 'REFUND', 'CREDIT'],
-      'Kind of operation.',
-    ),
-    status: choice(
-      ['AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'FAILED'],
-      'What became of the operation.',
-    ),
+    type: operationType,
+    status: operationStatus,
     amount: operationAmount,
     transId: optional(transId),
     refNr: optional(refNr),
     responseCode: optional(responseCode),
     responseDescription: optional(responseDescription),
     providerTransactionId: optional(text(128, "The provider's id of the operation.")),
+    origin: optional(choice(['PROVIDER'], "Made in the provider's own dashboard, not through this API.")),
+    provider: optional(
+      closed(
+        { account: text(64, 'The provider account that was asked.') },
+        {
+          title: 'OperationProvider',
+          description: 'An account that was not reached before the one that took it.',
+        },
+      ),
+    ),
     creationDate: formatted('date-time', 'When the operation began.'),
   },
   { title: 'OperationRecord', description: 'One operation of the payment.' },
@@ -57,14 +76,20 @@ export const paymentRecord = closed(
     merchantId,
     transId,
     xId: optional(ownId('The last operation.')),
-    status: choice(
-      ['AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'FAILED', 'REVERSED'],
-      'Where the payment stands.',
-    ),
+    status: paymentStatus,
     responseCode,
     responseDescription,
     amount: recordAmount,
     paymentMethods: optional(recordMethods),
+    provider: optional(
+      closed(
+        {
+          account: text(64, 'The provider account that processes the payment.'),
+          connector: text(64, 'The connector of that account.'),
+        },
+        { title: 'PaymentProvider', description: 'Who processes the payment; absent without an account.' },
+      ),
+    ),
     ...paymentDetails,
     ...pageFields,
     ...linkFields,

@@ -1,7 +1,7 @@
 /** Moving a merchant's test clock: its offset, and the real time of everything that waits for it, in one commit. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
-import { isHeldBack, lockOrder } from '#storage/events/deliveries.ts'
+import { dueDeliveries, lockOrder } from '#storage/events/deliveries.ts'
 
 export interface ClockStore {
   /** Only forward. */
@@ -22,6 +22,13 @@ export function createClockStore({ writers }: Database): ClockStore {
              WHERE t.merchant_id = $1 AND t.due_at IS NOT NULL ${lockOrder}),
            events AS (UPDATE event SET due_at = due_at - $2 * interval '1 millisecond'
              WHERE merchant_id = $1 AND due_at IS NOT NULL AND (SELECT count(*) FROM locked) > 0),
+           locked_too AS MATERIALIZED (SELECT t.endpoint_id FROM event_delivery t
+             WHERE t.merchant_id = $1 AND t.due_at IS NOT NULL ${lockOrder}),
+           deliveries AS (UPDATE event_delivery SET due_at = due_at - $2 * interval '1 millisecond'
+             WHERE merchant_id = $1 AND due_at IS NOT NULL AND (SELECT count(*) FROM locked_too) > 0),
+           endpoint_secrets AS (UPDATE webhook_endpoint_secret
+             SET expires_at = expires_at - $2 * interval '1 millisecond'
+             WHERE merchant_id = $1 AND expires_at IS NOT NULL),
            secrets AS (UPDATE webhook_secret SET expires_at = expires_at - $2 * interval '1 millisecond'
              WHERE merchant_id = $1 AND expires_at IS NOT NULL)
          UPDATE merchant SET clock_offset_ms = clock_offset_ms + $2 WHERE merchant_id = $1`,
@@ -42,8 +49,7 @@ export function createClockStore({ writers }: Database): ClockStore {
     async hasDue(merchantId, now) {
       const { rows } = await writers.query(
         `SELECT 1 FROM timer WHERE merchant_id || '' = $1 AND run_at <= $2
-         UNION ALL
-         SELECT 1 FROM event e WHERE merchant_id = $1 AND due_at <= $2 AND NOT (${isHeldBack}) LIMIT 1`,
+         UNION ALL ${dueDeliveries.join(' UNION ALL ')} LIMIT 1`,
         [merchantId, now],
       )
       return rows.length > 0

@@ -16,7 +16,12 @@ export interface ShownEvent {
   readonly status: string
   readonly url?: string
   readonly creationDate: string
-  readonly body: { readonly status: string; readonly responseCode: string; readonly transId: string }
+  readonly body: {
+    readonly type?: string
+    readonly status: string
+    readonly responseCode: string
+    readonly transId: string
+  }
   readonly attempts: readonly { readonly status?: number; readonly answer: string }[]
 }
 
@@ -86,7 +91,7 @@ const whyNothing = [
   'Nothing so far. The gateway answers and knows the credentials, so either there was no event or it is another merchant’s.',
   'An event is written when a result comes later than the answer to the request: an unknown outcome that is settled, a',
   'delayed capture, an authorisation that lapses, a customer who does not come back. What a request has been answered at',
-  'once needs no event. "tollgate trigger payment.settled" makes one.',
+  'once needs no event. "tollgate trigger payment.captured" makes one.',
 ]
 
 const readPage = (client: GatewayClient, page: number): Promise<EventPage> =>
@@ -106,9 +111,9 @@ async function findNew(client: GatewayClient, seen: ReadonlySet<string>): Promis
 async function forward(event: ShownEvent, { forwardTo, secret }: Listening, deps: ListenDeps): Promise<void> {
   const { sender, say, nowMs } = deps
   const { id: eventId, payId, body } = event
-  const { status, responseCode, transId } = body
+  const { type = '', status, responseCode, transId } = body
   say(
-    `${event.creationDate}  ${status} ${responseCode}  transId ${transId}  payId ${payId}  sequence ${event.sequence}`,
+    `${event.creationDate}  ${type} ${status} ${responseCode}  transId ${transId}  payId ${payId}  sequence ${event.sequence}`,
   )
   const told = { eventId, payId, body: JSON.stringify(body), kind: 'ENHANCED' as const, url: forwardTo }
   say(

@@ -1,68 +1,203 @@
 /**
  * Makes events happen in the test environment, each by a real test payment and a move of the merchant's clock: what a
- * developer sees is what a customer would have caused.
+ * developer sees is what a customer would have caused. Where only a real provider could cause it, a sample is sent.
  */
-
+import { type EventType, eventTypeNames, eventTypes } from '#domain/event-types.ts'
 import type { GatewayClient } from '#webhooks/gateway-client.ts'
 import type { EventPage, ShownEvent } from '#webhooks/listen.ts'
 
+interface Stage {
+  readonly client: GatewayClient
+  /** Fields of every payment: where its events go, and where a customer with a browser would come back to. */
+  readonly urls: object
+  readonly transId: string
+  readonly now: string
+}
+
+/** Makes the payment, and says how far the clock must move until the event happens. */
 interface Scenario {
-  readonly meaning: string
-  /** Absent: the customer pays on our page. */
-  readonly card?: { readonly number: string; readonly eventToken?: string }
-  /** What the customer does on the page. */
-  readonly action?: 'approve' | 'cancel'
-  readonly more?: object
-  /** What the payment may take; then the customer has not come back. */
-  readonly expiresAfterMs?: number
-  /** How far the clock must move until it happens. */
+  readonly begin: (stage: Stage) => Promise<Begun>
+  /** Some happen to a later payment of the same plan. */
+  readonly follow?: (begun: Begun, client: GatewayClient) => Promise<string>
+}
+
+interface Begun {
+  readonly payId: string
+  readonly status: string
   readonly advance: string
+  readonly paymentPlanId?: string
 }
 
 const approved = '4111111111111111'
+const manual = { captureMethod: { type: 'MANUAL' } }
 const delayed = { captureMethod: { type: 'DELAYED', delayed: { delayedHours: 1 } } }
+/** An account whose bank takes every debit back two days later. */
+const returningAccount = 'DE35370400440532013002'
 
-export const scenarios: Readonly<Record<string, Scenario>> = {
-  'payment.completed': {
-    meaning: 'a customer pays on the hosted page',
-    action: 'approve',
-    advance: 'PT1S',
+const lastMonth = (now: string): string => `${new Date(now).getUTCFullYear() + 3}12`
+
+type Created = Omit<Begun, 'advance'>
+
+const create = ({ client, urls, transId }: Stage, more: object): Promise<Created> =>
+  client.post<Created>('/payments', { transId, amount: { value: 1000, currency: 'EUR' }, urls, ...more })
+
+const byCard = (stage: Stage, number: string, more: object = {}): Promise<Created> =>
+  create(stage, {
+    ...more,
+    paymentMethods: {
+      integrationType: 'DIRECT',
+      type: 'CARD',
+      card: { number, expiryDate: lastMonth(stage.now), ...(more as { card?: object }).card },
+    },
+    card: undefined,
+  })
+
+/** The customer decides on the page. */
+const onPage =
+  (action: 'approve' | 'cancel', more: object = {}): Scenario['begin'] =>
+  async stage => {
+    const created = await create(stage, {
+      ...more,
+      paymentMethods: { integrationType: 'HOSTED', type: 'CARD' },
+    })
+    await stage.client.post(`/test/payments/${created.payId}/customer-action`, { action })
+    return { ...created, advance: 'PT1S' }
+  }
+
+/** A follow-up whose answer is lost and found by asking again. With a code it was declined. */
+const lost =
+  (path: 'captures' | 'reversals' | 'refunds', value: number, mode?: string): Scenario['begin'] =>
+  async stage => {
+    const created = await byCard(stage, approved, path === 'refunds' ? {} : manual)
+    const operation = { captures: 'CAPTURE', reversals: 'REVERSAL', refunds: 'REFUND' }[path]
+    await stage.client.post('/test/faults', { operation, fault: 'lost_answer', times: 1 })
+    await stage.client.post(`/payments/${created.payId}/${path}`, {
+      transId: stage.transId,
+      amount: { value, currency: 'EUR' },
+      ...(mode === undefined ? {} : { simulationMode: mode }),
+    })
+    return { ...created, advance: 'PT11S' }
+  }
+
+const dayMs = 86_400_000
+
+/** A plan that charges every day; the events are those of its first charge, or of its end. */
+const plan =
+  ({ days, decline }: { days: number; decline?: string }): Scenario['begin'] =>
+  async stage => {
+    const expiryDate = new Date(Date.parse(stage.now) + days * dayMs).toISOString().slice(0, 10)
+    const recurring = { frequency: 'DAILY', useCase: 'FIXED', autoCharge: true, expiryDate }
+    const created = await byCard(stage, approved, {
+      credentialOnFile: { type: 'RECURRING', initialPayment: true, recurring },
+      customerInfo: { merchantCustomerId: stage.transId, email: 'ada@example.com' },
+    })
+    if (decline)
+      await stage.client.post('/test/faults', {
+        operation: 'AUTHORIZATION',
+        fault: 'decline',
+        code: decline,
+        times: 1,
+      })
+    return { ...created, advance: days === 0 ? 'P1DT1M' : 'P1D' }
+  }
+
+/** The payment that the plan was charged by. */
+async function lastCharge({ paymentPlanId }: Begun, client: GatewayClient): Promise<string> {
+  const { data } = await client.get<{ data: { payId: string }[] }>(`/payment-plans/${paymentPlanId}/payments`)
+  const [last] = data
+  if (!last) throw new Error(`plan ${paymentPlanId} was not charged`)
+  return last.payId
+}
+
+const sample =
+  (type: EventType): Scenario['begin'] =>
+  async stage => {
+    const created = await byCard(stage, approved)
+    await stage.client.post(`/test/payments/${created.payId}/events`, { type })
+    return { ...created, advance: 'PT1S' }
+  }
+
+const real: Partial<Record<EventType, Scenario>> = {
+  'payment.authorized': { begin: onPage('approve', manual) },
+  'payment.captured': { begin: onPage('approve') },
+  'payment.failed': { begin: onPage('cancel') },
+  'payment.reversed': { begin: lost('reversals', 1000) },
+  'payment.lapsed': {
+    begin: async stage => ({ ...(await byCard(stage, approved, manual)), advance: 'P7DT1M' }),
   },
-  'payment.cancelled': {
-    meaning: 'a customer turns back on the hosted page',
-    action: 'cancel',
-    advance: 'PT1S',
-  },
-  'payment.settled': {
-    meaning: 'the answer of the provider was lost and is found by asking again',
-    card: { number: '4000000000000101' },
-    advance: 'PT11S',
-  },
-  'payment.expired': {
-    meaning: 'an order is not confirmed in time',
-    card: { number: approved, eventToken: 'ORDER' },
-    expiresAfterMs: 60_000,
-    advance: 'PT2M',
-  },
-  'capture.completed': {
-    meaning: 'a delayed capture takes the money',
-    card: { number: approved },
-    more: delayed,
-    advance: 'PT1H1M',
+  'capture.succeeded': {
+    begin: async stage => ({ ...(await byCard(stage, approved, delayed)), advance: 'PT1H1M' }),
   },
   'capture.failed': {
-    meaning: 'a delayed capture is declined',
-    card: { number: '4000000000000341' },
-    more: delayed,
-    advance: 'PT1H1M',
+    begin: async stage => ({ ...(await byCard(stage, '4000000000000341', delayed)), advance: 'PT1H1M' }),
+  },
+  'refund.succeeded': { begin: lost('refunds', 400) },
+  'refund.failed': { begin: lost('refunds', 400, '0305') },
+  'reversal.succeeded': { begin: lost('reversals', 400) },
+  'reversal.failed': { begin: lost('reversals', 400, '0305') },
+  'debit.returned': {
+    async begin(stage) {
+      const account = { number: returningAccount, accountHolderName: 'Ada Lovelace' }
+      const paymentMethods = { integrationType: 'DIRECT', type: 'DIRECTDEBIT', directDebit: { account } }
+      return { ...(await create(stage, { paymentMethods })), advance: 'P2D' }
+    },
+  },
+  'intent.attempt_failed': { begin: declineIntent },
+  'plan.charged': { begin: plan({ days: 30 }), follow: lastCharge },
+  'plan.charge_failed': { begin: plan({ days: 30, decline: '51' }), follow: lastCharge },
+  'plan.suspended': { begin: plan({ days: 30, decline: '05' }), follow: lastCharge },
+  'plan.completed': { begin: plan({ days: 0 }) },
+}
+
+async function declineIntent({ client, urls, transId, now }: Stage): Promise<Begun> {
+  const amount = { value: 1000, currency: 'EUR' }
+  const { id } = await client.post<{ id: string }>('/payment-intents', { transId, amount, urls })
+  await client
+    .post(`/payment-intents/${id}/confirm`, {
+      integrationType: 'DIRECT',
+      type: 'CARD',
+      card: { number: '4000000000009995', expiryDate: lastMonth(now) },
+    })
+    // 422: that is what was wanted.
+    .catch(() => undefined)
+  const { payId, status } = await client.get<Created>(`/payments/getByTransId/${transId}`)
+  return { payId, status, advance: 'PT1S' }
+}
+
+/** Names from before events had types; each means what it always meant. */
+const earlier: Readonly<Record<string, Scenario>> = {
+  'payment.completed': { begin: onPage('approve') },
+  'payment.cancelled': { begin: onPage('cancel') },
+  'payment.settled': {
+    begin: async stage => ({ ...(await byCard(stage, '4000000000000101')), advance: 'PT11S' }),
+  },
+  'payment.expired': {
+    async begin(stage) {
+      const expirationTime = new Date(Date.parse(stage.now) + 60_000).toISOString()
+      const card = { eventToken: 'ORDER' }
+      return { ...(await byCard(stage, approved, { expirationTime, card })), advance: 'PT2M' }
+    },
+  },
+  'capture.completed': {
+    begin: async stage => ({ ...(await byCard(stage, approved, delayed)), advance: 'PT1H1M' }),
   },
   'authorization.lapsed': {
-    meaning: 'an authorisation ends before it is captured',
-    card: { number: approved },
-    more: { captureMethod: { type: 'MANUAL' } },
-    advance: 'P7DT1M',
+    begin: async stage => ({ ...(await byCard(stage, approved, manual)), advance: 'P7DT1M' }),
   },
 }
+
+/** Every type of event, and the names of before. */
+const scenarios: Readonly<Record<string, Scenario>> = {
+  ...earlier,
+  ...Object.fromEntries(eventTypeNames.map(type => [type, real[type] ?? { begin: sample(type) }])),
+}
+
+export const isTriggered = (name: string): boolean => Object.hasOwn(scenarios, name)
+
+/** The names that help shows. */
+export const triggered: readonly (readonly [name: EventType, meaning: string])[] = eventTypeNames.map(
+  type => [type, eventTypes[type]],
+)
 
 /** Where a customer with a browser would come back to. */
 const shop = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
@@ -82,27 +217,15 @@ export async function triggerEvent(
   const scenario = scenarios[name]
   if (!scenario) throw new Error(`there is no scenario ${name}`)
   const { now } = await client.get<{ now: string }>('/test/clock')
-  const { payId, status } = await client.post<{ payId: string; status: string }>('/payments', {
-    transId: `trigger-${nowMs()}`,
-    amount: { value: 1000, currency: 'EUR' },
-    ...scenario.more,
-    ...(scenario.expiresAfterMs === undefined
-      ? {}
-      : { expirationTime: new Date(Date.parse(now) + scenario.expiresAfterMs).toISOString() }),
+  const begun = await scenario.begin({
+    client,
     urls: { ...shop, webhook },
-    paymentMethods: scenario.card
-      ? {
-          integrationType: 'DIRECT',
-          type: 'CARD',
-          // Three years ahead of the merchant's own clock.
-          card: { ...scenario.card, expiryDate: `${new Date(now).getUTCFullYear() + 3}12` },
-        }
-      : { integrationType: 'HOSTED', type: 'CARD' },
+    transId: `trigger-${nowMs()}`,
+    now,
   })
-  if (scenario.action)
-    await client.post(`/test/payments/${payId}/customer-action`, { action: scenario.action })
-  say(`payment ${payId} is ${status}; moving the clock by ${scenario.advance}: ${scenario.meaning} …`)
-  const moved = await client.post<{ now: string }>('/test/clock', { advance: scenario.advance })
+  say(`payment ${begun.payId} is ${begun.status}; moving the clock by ${begun.advance} …`)
+  const moved = await client.post<{ now: string }>('/test/clock', { advance: begun.advance })
+  const payId = scenario.follow ? await scenario.follow(begun, client) : begun.payId
   const { data } = await client.get<EventPage>(`/events?payId=${payId}`)
-  return { payId, advance: scenario.advance, now: moved.now, events: data.toReversed() }
+  return { payId, advance: begun.advance, now: moved.now, events: data.toReversed() }
 }

@@ -2,6 +2,7 @@
 import { buildTestCatalogue } from '#connectors/simulator/catalogue.ts'
 import { createEngine } from '#operations/create-engine.ts'
 import type { Alarm, Engine } from '#operations/engine.ts'
+import type { EndpointBook } from '#operations/events/endpoint-book.ts'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
 import { newId } from '#operations/merchants/open-merchants.ts'
 import type { DeliveryStore } from '#storage/events/deliveries.ts'
@@ -13,13 +14,22 @@ import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
 const publishedCards = buildTestCatalogue().cards.map(({ number }) => number)
 
 export function createDeliveries(
-  { keys, logger, clock, options }: Pick<Parts, 'keys' | 'logger' | 'clock' | 'options'>,
+  parts: Pick<Parts, 'keys' | 'logger' | 'metrics' | 'clock' | 'options'> & { endpointBook: EndpointBook },
   store: DeliveryStore,
 ): DeliveryWorker {
+  const { keys, logger, metrics, clock, options, endpointBook } = parts
   return createDeliveryWorker({
     store,
     sender: options.sender ?? createSender({ policy: choosePolicy(options) }),
-    openSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, merchantId, sealed),
+    openSecret: (owner, sealed) => openWebhookSecret(keys.webhookSecret, owner, sealed),
+    hasEndpoints: () => !endpointBook.isEmpty(),
+    onFailed: ({ merchantId, payId, eventId, endpointId }) => {
+      metrics.countWebhookFailure()
+      logger.error(
+        { code: 'WEBHOOK_FAILED', merchantId, payId, eventId, endpointId },
+        'an event failed for good; only a replay sends it again',
+      )
+    },
     clock,
     chance: Math.random,
     onError: err =>
@@ -29,7 +39,9 @@ export function createDeliveries(
 
 type EnginePart = 'providers' | 'pageAddress' | 'returnAddress'
 
-export function openEngine(parts: Omit<Parts, 'faults'> & Pick<Engine, EnginePart>): Engine {
+export function openEngine(
+  parts: Omit<Parts, 'faults'> & Pick<Engine, EnginePart> & { endpointBook: EndpointBook },
+): Engine {
   const { database, metrics, logger, clock, options, keys, onEvents } = parts
   const { providers, pageAddress, returnAddress } = parts
   return createEngine({
@@ -45,6 +57,7 @@ export function openEngine(parts: Omit<Parts, 'faults'> & Pick<Engine, EnginePar
     returnAddress,
     onBatch: size => metrics.observeBatch(size),
     onEvents,
+    endpoints: parts.endpointBook,
     onOutcome: (operation, outcome) => metrics.countOutcome(operation, outcome),
     onAlarm: (alarm: Alarm) => {
       const { code, message, payId, xId, error: err } = alarm

@@ -1,5 +1,6 @@
 /** Wires the HTTP server of one environment: endpoints, pages, credentials, the API reference. */
 import type { MerchantId } from '#domain/ids.ts'
+import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
 import type { Services, TestTools } from '#endpoints/services.ts'
 import { createAccessTokens } from '#http/authentication/access-token.ts'
@@ -19,10 +20,12 @@ import { retryAfterOf } from '#operations/lost-database.ts'
 import { rememberMerchants } from '#operations/merchants/remembered-merchants.ts'
 import { createPageRoutes } from '#pages/routes.ts'
 import { formats } from '#schemas/formats.ts'
+import { createEndpointStore } from '#storage/events/endpoints.ts'
 import { createEventStore } from '#storage/events/events.ts'
 import type { MerchantStore } from '#storage/merchants.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
 import type { PageTokens } from '#vault/page-token.ts'
+import { createConsole } from '#wiring/console.ts'
 import { findMerchantIn, type Parts } from '#wiring/parts.ts'
 export async function createServer(
   parts: Parts & {
@@ -46,7 +49,7 @@ export async function createServer(
   }
   const nowMs = clock.nowMs
   const accessTokens = createAccessTokens({
-    key: keys.accessToken,
+    key: () => keys.accessToken,
     issuer: 'tollgate',
     audience: `tollgate ${environment}`,
     nowMs,
@@ -59,7 +62,11 @@ export async function createServer(
     watch: parts.access,
     findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
   })
-  const events = { store: createEventStore(database), onEvents: parts.onEvents }
+  const events = {
+    store: createEventStore(database),
+    endpoints: createEndpointStore(database),
+    onEvents: parts.onEvents,
+  }
   const services: Services = {
     environment,
     engine,
@@ -77,7 +84,17 @@ export async function createServer(
   let server: HttpServer | undefined
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
-    buildOpenApi({ ...about, endpoints: keepServed(served), baseUrl: `${origin()}/api/v2` })
+    buildOpenApi({ ...about, endpoints: keepServed(served), webhooks, baseUrl: `${origin()}/api/v2` })
+  const consoleRoutes =
+    options.console === 'off'
+      ? []
+      : createConsole({
+          ...{ database, keys, options, merchants, changes, testTools, origin },
+          callInside: (caller, request) => {
+            if (!server) throw new Error('the console was asked before the server was made')
+            return server.callInside(caller, request)
+          },
+        })
   server = await createHttpServer({
     endpoints: served,
     services,
@@ -94,18 +111,22 @@ export async function createServer(
       await database.ping()
       return []
     },
+    readinessDetails: () => ({ webhookFailures: metrics.webhookFailures() }),
     retryAfterOf,
     collectMetrics: options.collectMetrics,
     pages: referencePages(describe),
     rawRoutes: parts.rawRoutes,
-    pageRoutes: createPageRoutes({
-      engine,
-      lookUps: services.lookUps,
-      environment,
-      findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
-      pageTokens: parts.pageTokens,
-      secure: options.tls !== undefined || options.trustedProxies !== undefined,
-    }),
+    pageRoutes: [
+      ...consoleRoutes,
+      ...createPageRoutes({
+        engine,
+        lookUps: services.lookUps,
+        environment,
+        findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
+        pageTokens: parts.pageTokens,
+        secure: options.tls !== undefined || options.trustedProxies !== undefined,
+      }),
+    ],
     tls: options.tls,
     trustedProxies: options.trustedProxies,
     nowMs,

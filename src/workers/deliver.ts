@@ -21,10 +21,17 @@ export interface DeliveryWorker {
   stop(): Promise<void>
 }
 
+/** Whose secret signs a message: the merchant's, or that of one of its endpoints. */
+export type SecretOwner = Pick<Delivery, 'merchantId' | 'endpointId'>
+
 export interface DeliveryDeps {
   readonly store: DeliveryStore
   readonly sender: Sender
-  readonly openSecret: (merchantId: MerchantId, sealed: Buffer) => Uint8Array
+  readonly openSecret: (owner: SecretOwner, sealed: Buffer) => Uint8Array
+  /** Whether anybody has added endpoints. */
+  readonly hasEndpoints: () => boolean
+  /** Told of every message that nobody is going to hear unless it is replayed. */
+  readonly onFailed: (delivery: Delivery) => void
   readonly clock: Clock
   /** From 0 to 1. */
   readonly chance: () => number
@@ -67,7 +74,9 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
       arrived = sent.status !== undefined
       // Cut off by our own stop: not an attempt of the receiver's making.
       if (stopped && !arrived) return
-      await record(conclude(delivery, sent, at))
+      const attempt = conclude(delivery, sent, at)
+      await record(attempt)
+      if (attempt.verdict === 'FAILED') deps.onFailed(delivery)
     } catch (error) {
       // The lease brings it back.
       onError(error)
@@ -114,6 +123,7 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
       limit,
       lanes: lanes.list(),
       laneFree: laneStart,
+      endpoints: deps.hasEndpoints(),
       merchantId,
     })
     return claimed.map(start)
@@ -121,7 +131,7 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
 
   function start(delivery: Delivery): Promise<void> {
     // A replay is a delivery of its own: it does not wait for an attempt that hangs.
-    const name = `${delivery.eventId} ${delivery.round}`
+    const name = `${delivery.eventId} ${delivery.endpointId ?? ''} ${delivery.round}`
     lanes.enter(delivery)
     // Its last attempt is written but not quite put away: the next one follows it.
     const before = underWay.get(name)?.done ?? Promise.resolve()
@@ -202,8 +212,9 @@ function createRecorder(store: DeliveryStore): (attempt: Attempt) => Promise<voi
     const taken = new Map<string, Waiting>()
     const rest: Waiting[] = []
     for (const one of waiting) {
-      const { eventId } = one.attempt.delivery
-      if (taken.size < recordMax && !taken.has(eventId)) taken.set(eventId, one)
+      const { eventId, endpointId = '' } = one.attempt.delivery
+      const name = `${eventId} ${endpointId}`
+      if (taken.size < recordMax && !taken.has(name)) taken.set(name, one)
       else rest.push(one)
     }
     waiting = rest
@@ -238,11 +249,11 @@ function createSecretCache(
   openSecret: DeliveryDeps['openSecret'],
 ): (delivery: Delivery) => readonly Uint8Array[] {
   const open = new Map<string, Uint8Array>()
-  return ({ merchantId, secrets }) =>
+  return ({ merchantId, endpointId, secrets }) =>
     secrets.map(sealed => {
       const known = open.get(sealed)
       if (known) return known
-      const secret = openSecret(merchantId, Buffer.from(sealed, 'base64'))
+      const secret = openSecret({ merchantId, endpointId }, Buffer.from(sealed, 'base64'))
       if (open.size >= openSecretsMax) open.clear()
       open.set(sealed, secret)
       return secret

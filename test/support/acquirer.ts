@@ -41,6 +41,7 @@ export function createAcquirer(settleTimeMs = 0): Acquirer {
     REVERSAL: [],
     REFUND: [],
     CREDIT: [],
+    RETURN: [],
   }
   let silent = false
   let inquiries = 0

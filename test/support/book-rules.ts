@@ -28,10 +28,12 @@ export const bookRules: Readonly<Record<string, string>> = {
     WHERE reversed < ${sumOf(`'REVERSAL'`, done)}`,
   'refunded is what refunds and credits paid out': `SELECT pay_id FROM payment p
     WHERE refunded <> ${sumOf(`'REFUND', 'CREDIT'`, done)}`,
+  'returned is what banks took back': `SELECT pay_id FROM payment p
+    WHERE returned <> ${sumOf(`'RETURN'`, done)} OR refunded + refunding + returned > captured AND kind = 'PAYMENT'`,
   'refunding is what they may have paid out': `SELECT pay_id FROM payment p
     WHERE refunding <> ${sumOf(`'REFUND', 'CREDIT'`, open)}`,
   'no capture is refunded above itself': `SELECT c.x_id FROM operation c JOIN operation r ON r.pay_id = c.pay_id
-    AND r.type = 'REFUND' AND r.state <> 'FAILED' AND replace(c.x_id::text, '-', '') = r.details->>'refundOf'
+    AND r.type IN ('REFUND', 'RETURN') AND r.state <> 'FAILED' AND replace(c.x_id::text, '-', '') = r.details->>'refundOf'
     WHERE c.type = 'CAPTURE' GROUP BY c.pay_id, c.x_id, c.amount HAVING sum(r.amount) > c.amount`,
   'nothing is taken above what was authorised': `SELECT pay_id FROM payment
     WHERE captured + capturing + reversed + reversing > authorized AND capture_percent = 100`,

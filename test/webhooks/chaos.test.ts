@@ -92,7 +92,7 @@ async function writeEvents(databaseUrl: string, payments: readonly [MerchantId, 
       const events: EventRow[] = []
       const urls = stored.details.urls as { webhook?: string } | undefined
       for (let count = 0; count < eventsPerPayment; count += 1) {
-        const raised = raiseEvent(payment, approvingOperation(payment).xId)
+        const raised = raiseEvent(payment, { type: 'payment.captured', xId: approvingOperation(payment).xId })
         payment = raised.payment
         made += 1
         const eventId = made.toString(16).padStart(32, '0')
@@ -102,6 +102,7 @@ async function writeEvents(databaseUrl: string, payments: readonly [MerchantId, 
           payId,
           eventId,
           url: urls?.webhook,
+          owed: true,
           createdAt: new Date(),
         })
       }

@@ -15,15 +15,23 @@ export function requireEventId({ id }: { readonly id: string }): string {
   return id
 }
 
-export const toEventRecord = ({ createdAt, attempts, body, ...event }: StoredEvent): EventRecord => ({
+export const toEventRecord = ({
+  createdAt,
+  attempts,
+  body,
+  deliveries,
+  ...event
+}: StoredEvent): EventRecord => ({
   id: event.id,
   payId: event.payId,
   sequence: event.sequence,
+  type: event.type,
   status: event.status,
   url: event.url,
   creationDate: createdAt.toISOString(),
   body: body as Record<string, unknown>,
   attempts: attempts.map(attempt => ({ ...attempt, at: attempt.at.toISOString() })),
+  ...(deliveries.length > 0 ? { deliveries: [...deliveries] } : {}),
 })
 
 const xId = '019a3f6ba0117d3f90415263748596a7'
@@ -32,15 +40,35 @@ export const eventExample = {
   id: '019a3f6d1e2f7a3b8c4d5e6f70819203',
   payId: exampleIds.payId,
   sequence: 1,
+  type: 'payment.failed',
   status: 'FAILED',
   creationDate: '2026-11-16T12:00:00.000Z',
   body: {
+    type: 'payment.failed',
     payId: exampleIds.payId,
+    merchantId: exampleIds.merchantId,
     transId: 'order-2001',
     status: 'FAILED',
     responseCode: '21000402',
     responseDescription: 'Timed out or expired.',
-    amount: { value: 4999, currency: 'EUR' },
+    amount: {
+      value: 4999,
+      currency: 'EUR',
+      authorizedValue: 0,
+      capturedValue: 0,
+      refundedValue: 0,
+      reversedValue: 0,
+      returnedValue: 0,
+      disputedValue: 0,
+    },
+    operation: {
+      xId,
+      type: 'AUTHORIZATION',
+      status: 'FAILED',
+      amount: { value: 4999, currency: 'EUR' },
+      responseCode: '21000402',
+      responseDescription: 'Timed out or expired.',
+    },
     paymentMethods: [{ type: 'CARD' }],
     creationDate: '2026-11-15T12:00:00.000Z',
     sequence: 1,

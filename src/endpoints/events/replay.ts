@@ -2,10 +2,11 @@
 import { eventExample, eventPath, requireEventId, toEventRecord } from '#endpoints/events/event-record.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { replayEvent } from '#operations/events/replay-event.ts'
-import { eventRecord } from '#schemas/event.ts'
+import { InvalidField } from '#http/server/ports.ts'
+import { replayEvent, UnknownEndpoint } from '#operations/events/replay-event.ts'
+import { eventRecord, eventReplay } from '#schemas/event.ts'
 
-export const replayEventEndpoint = endpoint<Services, undefined, typeof eventPath>({
+export const replayEventEndpoint = endpoint<Services, typeof eventReplay, typeof eventPath>({
   verb: 'POST',
   scope: 'payments',
   path: '/events/{id}/replays',
@@ -13,13 +14,15 @@ export const replayEventEndpoint = endpoint<Services, undefined, typeof eventPat
   summary: 'Send an event again',
   description:
     'A new attempt begins at once, whether the event was delivered, failed or still waits, with the same webhook-id and ' +
-    'body; if it fails, the retries begin anew. The event is PENDING until then.',
+    'body; if it fails, the retries begin anew. The event is PENDING until then. It goes to every receiver that it was for, ' +
+    'and to endpoints added since that want its type; with `endpointId` to that endpoint alone.',
   tag: 'Events',
   version: '2.5.0',
   access: 'merchant',
   idempotent: true,
   dialect: 'customer',
   params: eventPath,
+  body: eventReplay,
   answers: { 200: eventRecord },
   examples: [
     {
@@ -30,13 +33,17 @@ export const replayEventEndpoint = endpoint<Services, undefined, typeof eventPat
       answer: { ...eventExample, status: 'PENDING' },
     },
   ],
-  async handle({ params, merchant, key }, { engine, events }) {
+  async handle({ params, body, merchant, key }, { engine, events }) {
     const replay = {
+      endpointId: body.endpointId,
       merchant,
       eventId: requireEventId(params),
       key,
       show: (event: Parameters<typeof toEventRecord>[0]) => answer(200, toEventRecord(event)),
     }
-    return perform(replayEvent(replay, { engine, ...events }))
+    return perform(replayEvent(replay, { engine, ...events })).catch(error => {
+      if (!(error instanceof UnknownEndpoint)) throw error
+      throw new InvalidField('endpointId', error.message)
+    })
   },
 })

@@ -168,7 +168,12 @@ function composeIntent(
         ...command,
         // The customer has as long as the intent lives.
         expiresAt: intent.expiresAt,
-        details: { ...command.details, paymentIntentId: intent.intentId, expirationTime },
+        details: {
+          ...command.details,
+          paymentIntentId: intent.intentId,
+          expirationTime,
+          intentTerms: { expiresAt: intent.expiresAt.toISOString(), declines: intent.declines },
+        },
       },
       card,
       account,

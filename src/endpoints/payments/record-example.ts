@@ -14,6 +14,8 @@ export const recordExample = {
     authorizedValue: 4999,
     capturedValue: 0,
     refundedValue: 0,
+    returnedValue: 0,
+    disputedValue: 0,
     reversedValue: 0,
   },
   captureMethod: { type: 'MANUAL' },

@@ -100,6 +100,9 @@ export interface OpenApiDocument {
   readonly servers: readonly { readonly url: string; readonly description: string }[]
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
+  readonly webhooks?: Readonly<
+    Record<string, { readonly post: Omit<OperationObject, 'x-version' | 'x-access' | 'x-examples'> }>
+  >
   readonly components: {
     readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>
     readonly schemas: Readonly<Record<string, SchemaObject>>

@@ -21,12 +21,22 @@ import { createSchemaComponents, type SchemaComponents } from '#http/reference/s
 /** What the document needs of an endpoint; the handler and its services do not matter here. */
 export type DescribedEndpoint = Omit<Endpoint, 'handle'>
 
+/** A message to the merchant: an example of it, and what it looks like. */
+export interface DescribedWebhook {
+  readonly name: string
+  readonly summary: string
+  readonly schema: TSchema
+  readonly example: unknown
+}
+
 export interface OpenApiOptions {
   readonly endpoints: readonly DescribedEndpoint[]
   readonly baseUrl: string
   readonly title: string
   readonly version: string
   readonly description: string
+  /** What is sent to the merchant by itself. */
+  readonly webhooks?: readonly DescribedWebhook[]
   /** Order and description of the tags; a tag that only an endpoint names comes last. */
   readonly tags?: readonly { readonly name: string; readonly description: string }[]
 }
@@ -100,6 +110,9 @@ export function buildOpenApi(options: OpenApiOptions): OpenApiDocument {
     assert(!(verb in operations), `two endpoints answer ${endpoint.verb} ${endpoint.path}`)
     operations[verb] = describeOperation(endpoint, { endpoints, components, responses })
   }
+  const webhooks = Object.fromEntries(
+    (options.webhooks ?? []).map(webhook => [webhook.name, describeWebhook(webhook, components)]),
+  )
   const used = JSON.stringify([paths, responses])
   const usedOnly = <T>(kind: 'headers' | 'parameters', all: Readonly<Record<string, T>>): Record<string, T> =>
     Object.fromEntries(
@@ -111,6 +124,7 @@ export function buildOpenApi(options: OpenApiOptions): OpenApiDocument {
     servers: [{ url: baseUrl, description: 'This gateway' }],
     tags: listTags(endpoints, options.tags ?? []),
     paths,
+    ...(options.webhooks ? { webhooks } : {}),
     components: {
       securitySchemes: Object.fromEntries(
         Object.entries(securitySchemes).filter(([name]) => used.includes(`"${name}":[]`)),
@@ -119,6 +133,41 @@ export function buildOpenApi(options: OpenApiOptions): OpenApiDocument {
       parameters: usedOnly('parameters', { [idempotencyKey.name]: idempotencyKey }),
       headers: usedOnly('headers', headers),
       responses: sortByName(responses),
+    },
+  }
+}
+
+const signedHeaders: readonly ParameterObject[] = [
+  ['webhook-id', 'The id of the event, the same at every attempt and at every endpoint.'],
+  ['webhook-timestamp', 'When this attempt was made, in seconds.'],
+  ['webhook-signature', 'One signature for each secret that is valid, separated by spaces.'],
+].map(([name = '', description = '']) => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+}))
+
+function describeWebhook(
+  { name, summary, schema, example }: DescribedWebhook,
+  components: SchemaComponents,
+): NonNullable<OpenApiDocument['webhooks']>[string] {
+  const media = {
+    schema: components.render(schema),
+    examples: { example: { summary, value: example } },
+  }
+  const operationId = `on${name.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())}`
+  return {
+    post: {
+      operationId,
+      summary,
+      description: 'Sent to the addresses that want it, until one attempt is answered with 2xx.',
+      tags: ['Events'],
+      security: [],
+      parameters: signedHeaders,
+      requestBody: { required: true, content: { 'application/json': media } },
+      responses: { 204: { description: 'Taken. Any other 2xx means the same; the body is not read.' } },
     },
   }
 }
@@ -226,7 +275,9 @@ function describeBody(
     schema: parts.components.render(body),
     ...gatherExamples(sent, example => example.body),
   }
-  return { required: true, content: { [endpoint.accepts ?? 'application/json']: media } }
+  // Where an empty object would do, no body at all does as well.
+  const required = ((body as { required?: readonly string[] }).required ?? []).length > 0
+  return { required, content: { [endpoint.accepts ?? 'application/json']: media } }
 }
 
 function gatherExamples(
@@ -270,11 +321,21 @@ function describeAnswers(
             schema: parts.components.render(schema),
             ...answered(examples, Number(status)),
           },
+          ...(Number(status) < 300 ? describeOthers(endpoint) : {}),
         },
       },
     ]),
   )
 }
+
+/** Media types that are asked for by Accept are text for programs of their own: described in words. */
+const describeOthers = ({ alsoAnswers = {} }: DescribedEndpoint): Record<string, MediaObject> =>
+  Object.fromEntries(
+    Object.entries(alsoAnswers).map(([type, description]) => [
+      type,
+      { schema: { type: 'string', description } },
+    ]),
+  )
 
 function describeErrors(
   endpoint: DescribedEndpoint,

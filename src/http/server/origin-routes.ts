@@ -9,6 +9,8 @@ export interface OriginOptions {
   readonly logger: Logger
   /** Why the gateway cannot serve at the moment; empty when it can. */
   readonly readiness: () => Promise<readonly string[]>
+  /** What an operator should know although the gateway can serve; shown with its readiness. */
+  readonly readinessDetails?: () => Readonly<Record<string, unknown>>
   /** Path → page, for example /openapi.json and /docs. Each is made once, when it is first asked for. */
   readonly pages: Readonly<Record<string, () => Page>>
   readonly sender: Sender
@@ -54,10 +56,11 @@ function listRoutes(options: OriginOptions): Record<string, Origin> {
     '/health/live': async reply => sendPage(reply, json(200, { status: 'live' }), sender),
     '/health/ready': async reply => {
       const reasons = await askReadiness(options)
+      const details = options.readinessDetails?.()
       const page =
         reasons.length === 0
-          ? json(200, { status: 'ready' })
-          : json(503, { status: 'not ready', reasons }, { 'retry-after': '1' })
+          ? json(200, { status: 'ready', details })
+          : json(503, { status: 'not ready', reasons, details }, { 'retry-after': '1' })
       return sendPage(reply, page, sender)
     },
     '/metrics': async reply => {

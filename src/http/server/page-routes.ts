@@ -124,15 +124,18 @@ function readRequest(request: FastifyRequest): PageRequest {
   return {
     params: request.params as Record<string, string>,
     form: request.method === 'POST' ? (form instanceof Refusal ? undefined : form) : {},
+    query: readQuery(request.query),
     headers: request.headers as Record<string, string | undefined>,
     address: request.clientAddress,
-    query: readQuery(request.query),
     url: request.raw.url ?? '/',
     verb: request.method,
   }
 }
 
-function readQuery(query: unknown): Readonly<Record<string, string>> {
-  const read = Object.entries(query as Record<string, string | string[]>)
-  return Object.fromEntries(read.map(([name, value]) => [name, Array.isArray(value) ? (value[0] ?? '') : value]))
-}
+const readQuery = (query: unknown): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(query as Record<string, string | string[]>).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : (value[0] ?? ''),
+    ]),
+  )

@@ -177,6 +177,7 @@ async function answerRequest<Services>(
     key: described,
     traceId: request.trace.traceId,
     address: request.clientAddress,
+    accept: request.headers.accept,
     intentId: request.caller?.intentId,
     // An open endpoint has no merchant, and its handler does not ask for one.
   } as Call<never, never, never>

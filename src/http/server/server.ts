@@ -91,6 +91,8 @@ export interface HttpServerOptions<Services> {
   readonly logger: Logger
   readonly metrics: Metrics
   readonly readiness: () => Promise<readonly string[]>
+  /** Shown with the readiness: what an operator should look at. */
+  readonly readinessDetails?: () => Readonly<Record<string, unknown>>
   readonly retryAfterOf: RetryAfterOf
   /** The metrics of all processes behind the port; those of this one unless given. */
   readonly collectMetrics?: () => Promise<string>
@@ -345,6 +347,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
     app.decorateRequest(name, undefined)
   const originPaths = addOriginRoutes(app, {
     ...{ logger, readiness, pages, sender },
+    readinessDetails: options.readinessDetails,
     metricsType: metrics.registry.contentType,
     collectMetrics: options.collectMetrics ?? (() => metrics.registry.metrics()),
   })

@@ -17,6 +17,8 @@ const allowedFields: ReadonlySet<string> = new Set([
   'merchantId',
   'payId',
   'xId',
+  'eventId',
+  'endpointId',
   'operationId',
   'environment',
   'component',

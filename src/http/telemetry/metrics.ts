@@ -10,6 +10,9 @@ export interface Metrics {
   countOutcome(operation: string, outcome: string): void
   observeBatch(changes: number): void
   setWebhookLag(seconds: number): void
+  /** An event that nobody is going to hear unless it is replayed. */
+  countWebhookFailure(): void
+  webhookFailures(): number
   /** A connection that was ended because one address, or the whole server, had too many, or because it was idle too long. */
   countDroppedConnection(reason: DropReason): void
   /** One delivery of a provider: accepted, repeated, forged … */
@@ -43,6 +46,12 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     help: 'Age of the oldest event that waits for its first delivery.',
     registers,
   })
+  const webhookFailures = new Counter({
+    name: 'tollgate_webhook_failures_total',
+    help: 'Events that failed for good at one of their receivers.',
+    registers,
+  })
+  let failures = 0
   const dropped = new Counter({
     name: 'tollgate_connections_dropped_total',
     help: 'Connections that were ended by a limit, by reason.',
@@ -68,6 +77,11 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     countOutcome: (operation, outcome) => outcomes.inc({ operation, outcome }),
     observeBatch: changes => batches.observe(changes),
     setWebhookLag: seconds => webhookLag.set(seconds),
+    countWebhookFailure() {
+      failures += 1
+      webhookFailures.inc()
+    },
+    webhookFailures: () => failures,
     countNotice: verdict => notices.inc({ verdict }),
     countNoticeItem: result => noticeItems.inc({ result }),
   }

@@ -4,6 +4,7 @@ import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { detailOf } from '#connectors/bank/return-reasons.ts'
 import type { XId } from '#domain/ids.ts'
 import { returnCapture } from '#lifecycle/debit-return.ts'
+import { resultSubject } from '#lifecycle/event.ts'
 import { findOperation } from '#lifecycle/payment.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { merchantNow } from '#operations/engine.ts'
@@ -27,7 +28,7 @@ export async function returnDebit(
     const provider = { echo, ...(reason === undefined ? {} : { responseCode: reason }) }
     const next = returnCapture(stored, { capture, xId, detail: detailOf(reason), provider, now })
     if (!next) return { result: false }
-    const told = emitEvent(next, { xId, owed: true, now }, engine)
+    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return { next: told.payment, alongside: told.alongside, result: true }
   })
 }

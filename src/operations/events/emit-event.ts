@@ -1,28 +1,40 @@
-/** Owing the merchant an event: its number in the payment's sequence and its row are written with the state it tells of. */
-import type { XId } from '#domain/ids.ts'
-import { raiseEvent } from '#lifecycle/event.ts'
+/** Owing the merchant events: their numbers in the payment's sequence and their rows are written with the state they tell of. */
+import { type EventSubject, raiseEvent } from '#lifecycle/event.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
-import type { Change } from '#storage/commit/change.ts'
+import type { Change, EventRow } from '#storage/commit/change.ts'
 
-export function emitEvent(
-  payment: Payment,
-  { xId, owed, now }: { xId: XId; owed: boolean; now: Date },
-  { newId }: Pick<Engine, 'newId'>,
-): { readonly payment: Payment; readonly alongside: Pick<Change, 'events'> } {
-  if (!owed) return { payment, alongside: {} }
-  const raised = raiseEvent(payment, xId)
-  const { merchantId, payId } = payment
-  const event = {
-    ...raised.event,
-    merchantId,
-    payId,
-    eventId: newId(),
-    url: webhookOf(payment),
-    createdAt: now,
-  }
-  return { payment: raised.payment, alongside: { events: [event] } }
+/** An event that is sent to all who want it. */
+export interface Emission {
+  readonly subject: EventSubject
+  /** Nobody was answered with this result, so the payment's or merchant's own address must hear of it. */
+  readonly owed: boolean
 }
+
+/** What is neither owed nor wanted by an added endpoint is not written. */
+export function emitEvents(
+  payment: Payment,
+  { emissions, now }: { emissions: readonly Emission[]; now: Date },
+  { newId, endpoints }: Pick<Engine, 'newId' | 'endpoints'>,
+): { readonly payment: Payment; readonly alongside: Pick<Change, 'events'> } {
+  let told = payment
+  const events: EventRow[] = []
+  for (const { subject, owed } of emissions) {
+    if (!owed && !endpoints.wants(payment.merchantId, subject.type)) continue
+    const raised = raiseEvent(told, subject)
+    const { merchantId, payId } = payment
+    const url = webhookOf(payment)
+    events.push({ ...raised.event, merchantId, payId, eventId: newId(), url, owed, createdAt: now })
+    told = raised.payment
+  }
+  return { payment: told, alongside: events.length > 0 ? { events } : {} }
+}
+
+export const emitEvent = (
+  payment: Payment,
+  { now, ...emission }: Emission & { now: Date },
+  engine: Pick<Engine, 'newId' | 'endpoints'>,
+) => emitEvents(payment, { emissions: [emission], now }, engine)
 
 /** The address that the payment was created with. */
 function webhookOf({ details }: Payment): string | undefined {

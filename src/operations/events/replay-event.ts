@@ -4,34 +4,44 @@ import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
+import type { EndpointStore } from '#storage/events/endpoints.ts'
 import type { EventStore, StoredEvent } from '#storage/events/events.ts'
 
 export interface EventReplay {
   readonly merchant: Merchant
   readonly eventId: string
+  /** The added endpoint that is to hear it; all that it is for unless given. */
+  readonly endpointId?: string
   readonly key?: OperationKey
   readonly show: (event: StoredEvent) => StoredAnswer
 }
 
+/** The merchant has no such endpoint: the caller names the field. */
+export class UnknownEndpoint extends Error {}
+
 export interface ReplayDeps {
   readonly engine: Pick<Engine, 'commit' | 'clock'>
   readonly store: EventStore
+  readonly endpoints: Pick<EndpointStore, 'list'>
   readonly onEvents: () => void
 }
 
 /** Undefined when the merchant has no such event. */
 export async function replayEvent(
-  { merchant, eventId, key, show }: EventReplay,
-  { engine, store, onEvents }: ReplayDeps,
+  { merchant, eventId, endpointId, key, show }: EventReplay,
+  { engine, store, endpoints, onEvents }: ReplayDeps,
 ): Promise<StoredAnswer | undefined> {
   const { merchantId } = merchant
   const event = await store.find(merchantId, eventId)
   if (!event) return undefined
   const { payId, sequence } = event
+  const known = endpointId === undefined ? [] : await endpoints.list(merchantId)
+  if (endpointId !== undefined && !known.some(one => one.endpointId === endpointId))
+    throw new UnknownEndpoint(`${endpointId} is no endpoint of this merchant`)
   const answer = show({ ...event, status: 'PENDING', url: event.ownUrl ?? merchant.webhookUrl })
   const committed = await engine.commit({
     key: keyRow(key, { merchant, answer, now: merchantNow(engine.clock, merchant) }),
-    replays: [{ merchantId, payId, sequence, dueAt: new Date(engine.clock.nowMs()) }],
+    replays: [{ merchantId, payId, sequence, endpointId, dueAt: new Date(engine.clock.nowMs()) }],
   })
   if (!committed.committed) throw new CommitRefused(committed.conflict)
   onEvents()

@@ -5,8 +5,8 @@
 import type { IntentId, PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Refusal } from '#domain/response-codes.ts'
+import { endingSubject } from '#lifecycle/event.ts'
 import { decideIntentConfirm, giveWay, type Intent, type NextWay } from '#lifecycle/intent.ts'
-import { lastOperation } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { type OperationKey, storeRefusal } from '#operations/key.ts'
@@ -80,7 +80,7 @@ async function openAgain(
   const ended = await engine.queue.update({ merchantId, payId: payment.payId }, stored => {
     const given = giveWay(stored, next, ending)
     if (!given) return { result: stored.status === 'FAILED' }
-    const told = emitEvent(given, { xId: lastOperation(given).xId, owed: true, now }, engine)
+    const told = emitEvent(given, { subject: endingSubject(given, now), owed: true, now }, engine)
     return { next: told.payment, alongside: told.alongside, result: true }
   })
   return ended === true

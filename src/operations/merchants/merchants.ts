@@ -6,8 +6,13 @@ import { type KeyObject, randomBytes } from 'node:crypto'
 import { hashBoundKey, type Scope, writeApiKey } from '#domain/api-key.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Audit } from '#operations/audit/audit.ts'
+import {
+  createEndpointAdministration,
+  type EndpointAdministration,
+} from '#operations/events/endpoint-administration.ts'
 import { makeWebhookSecret } from '#operations/events/webhook-secret.ts'
 import type { ApiKeyStore, ListedKey } from '#storage/api-keys.ts'
+import type { EndpointStore } from '#storage/events/endpoints.ts'
 import type { MerchantSettings, MerchantStore } from '#storage/merchants.ts'
 
 export interface KeyRequest {
@@ -33,10 +38,12 @@ export interface MerchantAdministration {
   rotateKey(merchantId: string, overlapHours: number): Promise<string | undefined>
   /** For the overlap every message carries a signature of the old secret, too. */
   rotateWebhookSecret(merchantId: string, overlapHours: number): Promise<string | undefined>
+  readonly endpoints: EndpointAdministration
 }
 
 export interface MerchantDeps {
   readonly store: MerchantStore
+  readonly endpointStore: EndpointStore
   readonly apiKeys: ApiKeyStore
   readonly apiKeyPepper: KeyObject
   readonly webhookSecretKey: KeyObject
@@ -71,13 +78,14 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
     async create(name) {
       const merchantId = `mer_${randomBytes(8).toString('hex')}` as MerchantId
       const { keyId, keyHash, apiKey } = makeKey(merchantId, deps)
-      const secret = makeWebhookSecret(deps.webhookSecretKey, merchantId)
+      const secret = makeWebhookSecret(deps.webhookSecretKey, { merchantId })
       const secretId = deps.newId()
       await store.insert({ merchantId, name, keyId, keyHash, secretId, sealedSecret: secret.sealed })
       await audit({ act: 'merchant.create', object: merchantId, after: { name, keyId } })
       return { merchantId, apiKey, webhookSecret: secret.shown }
     },
     list: () => store.list(),
+    endpoints: createEndpointAdministration({ ...deps, store: deps.endpointStore }),
     async set(merchantId, settings) {
       const before = (await store.find(merchantId))?.merchant
       const found = await store.update(merchantId, settings)
@@ -87,7 +95,9 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
       return found
     },
     async rotateWebhookSecret(merchantId, overlapHours) {
-      const { shown, sealed } = makeWebhookSecret(deps.webhookSecretKey, merchantId as MerchantId)
+      const { shown, sealed } = makeWebhookSecret(deps.webhookSecretKey, {
+        merchantId: merchantId as MerchantId,
+      })
       const secretId = deps.newId()
       if (!(await store.rotateSecret({ merchantId, secretId, sealed, overlapHours }))) return undefined
       await audit({

@@ -5,6 +5,7 @@ import { createMerchantAdministration, type MerchantAdministration } from '#oper
 import { type ApiKeyStore, createApiKeyStore } from '#storage/api-keys.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase } from '#storage/database.ts'
+import { createEndpointStore, type EndpointStore } from '#storage/events/endpoints.ts'
 import { createInstallation } from '#storage/installation.ts'
 import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
 import { type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
@@ -31,6 +32,7 @@ export async function openMerchants(options: {
         environment,
         keys,
         merchants,
+        endpoints: createEndpointStore(database),
         apiKeys: createApiKeyStore(database),
         changes: new Set(),
         audit: auditAs(options.actor ?? gatewayActor, createAuditStore(database)),
@@ -50,12 +52,14 @@ export function createAdministration(parts: {
   environment: 'test' | 'live'
   keys: DerivedKeys
   merchants: MerchantStore
+  endpoints: EndpointStore
   apiKeys: ApiKeyStore
   changes: Set<(merchantId: string) => void>
   audit: Audit
 }): MerchantAdministration {
   return createMerchantAdministration({
     store: parts.merchants,
+    endpointStore: parts.endpoints,
     apiKeys: parts.apiKeys,
     audit: parts.audit,
     apiKeyPepper: parts.keys.apiKey,

@@ -2,6 +2,7 @@
 import type { XId } from '#domain/ids.ts'
 import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
+import { shownSums } from '#lifecycle/event.ts'
 import { intentOf } from '#lifecycle/intent.ts'
 import {
   approvingOperation,
@@ -12,6 +13,7 @@ import {
   openTry,
   type Payment,
 } from '#lifecycle/payment.ts'
+import { receivedValue } from '#lifecycle/receive.ts'
 import { toRecordFields, toResultFields } from '#methods/result-fields.ts'
 import { undecided } from '#methods/undecided.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
@@ -194,6 +196,8 @@ export function toRecord(payment: Payment) {
     planTurn: _turn,
     keepCard: _keepCard,
     chargedCustomerId: _charged,
+    intentTerms: _terms,
+    intentEnded: _ended,
     ...details
   } = payment.details as Record<string, unknown> & { amount?: object }
   return {
@@ -208,10 +212,8 @@ export function toRecord(payment: Payment) {
       ...amountDetails,
       value: payment.amount.value,
       currency: payment.amount.currency,
-      authorizedValue: payment.sums.authorized,
-      capturedValue: payment.sums.captured,
-      refundedValue: payment.sums.refunded,
-      reversedValue: payment.sums.reversed,
+      ...shownSums(payment),
+      receivedValue: receivedValue(payment),
     },
     captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),
     expirationTime: payment.expiresAt?.toISOString(),
@@ -221,6 +223,7 @@ export function toRecord(payment: Payment) {
     ...details,
     ...(payment.customerId ? { customerInfo: withCustomerId(payment, true) } : {}),
     paymentMethods: toPaymentMethods(payment),
+    provider: payment.provider,
     metadata,
     paymentPlanId: payment.planId,
     operations: payment.operations.map(operation => toOperationEntry(payment, operation)),
@@ -283,6 +286,12 @@ function toPaymentMethods(payment: Payment) {
   }
 }
 
+/** Told where it is not the account that the payment stayed with: one that was not reached before. */
+const accountOf = ({ provider }: Payment, { prepared }: Operation) =>
+  prepared.account === undefined || prepared.account === provider?.account
+    ? undefined
+    : { account: prepared.account }
+
 function toOperationEntry(payment: Payment, operation: Operation) {
   return {
     xId: operation.xId,
@@ -293,6 +302,8 @@ function toOperationEntry(payment: Payment, operation: Operation) {
     refNr: operation.refNr,
     ...describeCode(operation.responseCode),
     providerTransactionId: operation.provider?.transactionId,
+    origin: operation.details.origin,
+    provider: accountOf(payment, operation),
     creationDate: operation.createdAt.toISOString(),
   }
 }

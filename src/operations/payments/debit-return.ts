@@ -2,6 +2,7 @@
 import type { Connector } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { returnCapture } from '#lifecycle/debit-return.ts'
+import { resultSubject } from '#lifecycle/event.ts'
 import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
@@ -40,7 +41,7 @@ export async function returnDebit({ timer, at }: DueTimer, engine: Engine): Prom
     if (findOperation(stored, xId)) return { result: true }
     const next = returnCapture(stored, { ...found, capture, xId, now: at })
     if (!next) return { alongside: { dropTimers: [timer] }, result: true }
-    const told = emitEvent(next, { xId, owed: true, now: at }, engine)
+    const told = emitEvent(next, { subject: resultSubject(next, xId, at), owed: true, now: at }, engine)
     return { next: told.payment, alongside: { ...told.alongside, dropTimers: [timer] }, result: true }
   })
 }

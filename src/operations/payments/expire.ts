@@ -1,31 +1,55 @@
 /** What time alone does: an authorisation lapses, a customer does not come back. One commit, an event with it. */
+import { type EventSubject, endingSubject, lapseSubject } from '#lifecycle/event.ts'
 import { type Ending, expireRequest, lapse } from '#lifecycle/expiry.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { type Engine, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
+import { endAction } from '#operations/payments/end-action.ts'
 import { type DueTimer, timerAt } from '#operations/timer.ts'
 
 export const lapseAuthorization = (due: DueTimer, engine: Engine): Promise<void> =>
   end(
     due,
-    { rule: (payment, { now }) => lapse(payment, now), deadline: payment => payment.authorizationExpiresAt },
+    {
+      rule: (payment, { now }) => lapse(payment, now),
+      deadline: payment => payment.authorizationExpiresAt,
+      // A lapse has no operation of its own and is told under the authorisation's reference.
+      subject: (before, after) => lapseSubject(before, after, due.timer.xId),
+    },
     engine,
   )
 
-export const expirePayment = (due: DueTimer, engine: Engine): Promise<void> =>
-  end(due, { rule: expireRequest, deadline: payment => payment.expiresAt }, engine)
+export async function expirePayment(due: DueTimer, engine: Engine): Promise<void> {
+  const { merchantId, payId } = due.timer
+  const payment = await engine.payments.byPayId(merchantId, payId)
+  // A page of a provider is ended first: money that arrives after the end would have to be given back.
+  if (payment?.provider && payment.expiresAt && payment.expiresAt.getTime() <= due.at.getTime()) {
+    await endAction({ merchant: due.merchant, payment }, engine)
+  }
+  await end(
+    due,
+    {
+      rule: expireRequest,
+      deadline: stored => stored.expiresAt,
+      // How a request ended stands in its last try.
+      subject: (_, after) => endingSubject(after, due.at),
+    },
+    engine,
+  )
+}
 
 interface Deadline {
   readonly rule: (payment: Payment, ending: Ending) => Payment | undefined
   readonly deadline: (payment: Payment) => Date | undefined
+  readonly subject: (before: Payment, after: Payment) => EventSubject
 }
 
 async function end(
   { timer, merchant, at }: DueTimer,
-  { rule, deadline }: Deadline,
+  { rule, deadline, subject }: Deadline,
   engine: Engine,
 ): Promise<void> {
-  const { merchantId, payId, xId } = timer
+  const { merchantId, payId } = timer
   const ending = { now: at, xId: newXId(engine) }
   await engine.queue.update({ merchantId, payId }, payment => {
     const until = deadline(payment)
@@ -35,11 +59,7 @@ async function end(
     }
     const ended = rule(payment, ending)
     if (!ended) return { alongside: { dropTimers: [timer] }, result: true }
-    // A lapse has no operation of its own and is told under the authorisation's reference; a request ends with its last.
-    const told = emitEvent(ended, { xId: lastTryOf(ended)?.xId ?? xId, owed: true, now: at }, engine)
+    const told = emitEvent(ended, { subject: subject(payment, ended), owed: true, now: at }, engine)
     return { next: told.payment, alongside: { ...told.alongside, dropTimers: [timer] }, result: true }
   })
 }
-
-/** How a request ended stands in its last try. */
-const lastTryOf = ({ status, operations }: Payment) => (status === 'FAILED' ? operations.at(-1) : undefined)

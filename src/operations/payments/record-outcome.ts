@@ -5,13 +5,14 @@
 import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { isAlwaysTold } from '#lifecycle/event.ts'
+import { isAlwaysTold, resultSubject } from '#lifecycle/event.ts'
 import { inquiryTime } from '#lifecycle/inquiry.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import {
   approvingOperation,
   findOperation,
   isUnanswered,
+  isUndecided,
   type Operation,
   openAmount,
   type Payment,
@@ -21,7 +22,7 @@ import { dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/se
 import { batchTimers, waitsForFile } from '#operations/bank/batch-timers.ts'
 import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
-import { emitEvent } from '#operations/events/emit-event.ts'
+import { type Emission, emitEvents } from '#operations/events/emit-event.ts'
 import { isDatabaseLost } from '#operations/lost-database.ts'
 import { answerOperation, type OperationAnswer } from '#operations/payments/answer.ts'
 import { returnTimers } from '#operations/payments/debit-return.ts'
@@ -118,28 +119,21 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
   const { merchant, xId, inquiry, unattended } = record
   const before = findOperation(stored, xId)
   // Somebody else, here or in another process, was faster: the first answer stands.
-  if (!before || !isUnanswered(before)) return { result: answerOperation(stored, xId) }
+  if (!before || !isUndecided(before)) return { result: answerOperation(stored, xId) }
   const now = record.at ?? merchantNow(engine.clock, merchant)
   const settled = settleAll(stored, xId, record.outcome, now)
-  const touched = settled.operations.filter(operation => !stored.operations.includes(operation))
-  const decided = touched.some(operation => !isUnanswered(operation))
+  const changed = settled.operations.filter(operation => !stored.operations.includes(operation))
+  // An inquiry that found nothing new is made again all the same.
+  const touched = changed.length === 0 && inquiry !== undefined ? [before] : changed
+  const decided = changed.some(operation => !isUnanswered(operation))
   const joined = joinCustomer(stored, settled, record.knownCustomer, now)
-  const told = emitEvent(
-    joined.payment,
-    {
-      xId,
-      owed:
-        decided &&
-        isFinal(settled) &&
-        (inquiry !== undefined || unattended === true || isAlwaysTold(stored, before)),
-      now,
-    },
-    engine,
-  )
-  const answer = answerOperation(told.payment, xId, pageFor(told.payment, before, record, engine))
   const { timers, ...moved } = movePlan(stored, joined.payment, { merchant, now })
+  const owed = inquiry !== undefined || unattended === true || isAlwaysTold(stored, before)
+  const emissions = decided && isFinal(settled) ? emissionsOf(joined.payment, { xId, owed, now, moved }) : []
+  const told = emitEvents(joined.payment, { emissions, now }, engine)
+  const answer = answerOperation(told.payment, xId, pageFor(told.payment, before, record, engine))
   return {
-    next: told.payment,
+    ...(changed.length > 0 ? { next: told.payment } : {}),
     alongside: {
       ...told.alongside,
       ...joined.alongside,
@@ -157,6 +151,19 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
   }
 }
 
+/** The result, and what it makes of the payment's plan where it ends that for good. */
+function emissionsOf(
+  payment: Payment,
+  { xId, owed, now, moved }: { xId: XId; owed: boolean; now: Date; moved: Pick<Change, 'endTurn'> },
+): readonly Emission[] {
+  const subject = resultSubject(payment, xId, now)
+  const suspended = moved.endTurn?.status === 'SUSPENDED'
+  return [
+    { subject, owed },
+    ...(suspended ? [{ subject: { ...subject, type: 'plan.suspended' as const }, owed }] : []),
+  ]
+}
+
 /** Where the customer goes on, for an answer that somebody waits for or will ask for again. */
 function pageFor(
   payment: Payment,
@@ -168,6 +175,10 @@ function pageFor(
   const waits = payment.status === 'AUTHORIZE_REQUEST' && payment.awaits === 'CUSTOMER'
   return isAnswered && waits ? pageAddress(payment) : undefined
 }
+
+/** A customer who never comes back from the provider's page: the provider is asked whether they paid. */
+const isAskedFor = ({ provider }: Payment, operation: Operation, connector: Connector | undefined): boolean =>
+  provider !== undefined && connector?.inquire !== undefined && isUndecided(operation)
 
 /** A try that failed on a page is not the result yet: the customer may try again. */
 const isFinal = ({ status }: Payment): boolean => status !== 'AUTHORIZE_REQUEST'
@@ -195,7 +206,8 @@ function timerWrites(
   for (const operation of touched) {
     const attempt = inquiry === undefined ? 0 : inquiry + 1
     const lastMs = connector?.facts.pendingMs(after.method, operation.type)
-    const isAsked = isUnanswered(operation) && !waitsForFile(operation, connector)
+    const isOpen = isUnanswered(operation) || isAskedFor(after, operation, connector)
+    const isAsked = isOpen && !waitsForFile(operation, connector)
     const time = isAsked ? inquiryTime(sentAt(operation), attempt, lastMs) : undefined
     const key = {
       merchantId: after.merchantId,

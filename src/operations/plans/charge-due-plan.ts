@@ -12,6 +12,7 @@ import type { Engine } from '#operations/engine.ts'
 import { createPayment } from '#operations/payments/create-payment.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { openInstruments, toChargeCommand } from '#operations/plans/charge-plan.ts'
+import { commitWithPlanEvent } from '#operations/plans/plan-event.ts'
 import { type DueTimer, type TimerKey, timerAt } from '#operations/timer.ts'
 import type { ChargeablePlan } from '#storage/plans/plans.ts'
 
@@ -87,7 +88,13 @@ async function end(
   engine: Engine,
 ): Promise<void> {
   const updatePlan = { plan: endPlan(plan, status, due.at), expectedVersion: plan.version }
-  const { committed } = await engine.commit({ updatePlan, dropTimers: [due.timer] })
+  const type = status === 'COMPLETED' ? 'plan.completed' : 'plan.suspended'
+  const event = { type, owed: true, now: due.at } as const
+  const { committed } = await commitWithPlanEvent(
+    plan,
+    { updatePlan, dropTimers: [due.timer] },
+    { event, engine },
+  )
   if (!committed) await lookAgain(due, engine)
 }
 

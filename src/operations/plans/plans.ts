@@ -8,6 +8,7 @@ import { keyRow, type OperationKey, storeAnswer } from '#operations/key.ts'
 import type { OperationAnswer } from '#operations/payments/answer.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { planTimer } from '#operations/plans/plan-book.ts'
+import { commitWithPlanEvent } from '#operations/plans/plan-event.ts'
 import { pageSize } from '#schemas/customer.ts'
 import type { Page, PlanConditions, PlanEntry, PlanPayment, PlanReader } from '#storage/plans/plans.ts'
 
@@ -107,7 +108,7 @@ const maximumRounds = 50
 /** A charge that is under way is not called back: it ends as it ends, and is the plan's last. */
 export async function cancelPlan(
   request: Cancellation,
-  engine: Pick<Engine, 'plans' | 'commit' | 'clock'>,
+  engine: Pick<Engine, 'plans' | 'commit' | 'clock' | 'queue' | 'newId' | 'endpoints'>,
 ): Promise<OperationAnswer | undefined> {
   const { merchant, planId, key } = request
   for (let round = 0; round < maximumRounds; round += 1) {
@@ -120,11 +121,15 @@ export async function cancelPlan(
     const now = merchantNow(engine.clock, merchant)
     const cancelled = { ...plan, ...cancel(plan, request, now) }
     const answer = toAnswer(cancelled)
-    const committed = await engine.commit({
-      updatePlan: { plan: cancelled, expectedVersion: plan.version },
-      dropTimers: [planTimer(plan, plan.initialPayId)],
-      key: keyRow(key, { merchant, answer, now }),
-    })
+    const committed = await commitWithPlanEvent(
+      plan,
+      {
+        updatePlan: { plan: cancelled, expectedVersion: plan.version },
+        dropTimers: [planTimer(plan, plan.initialPayId)],
+        key: keyRow(key, { merchant, answer, now }),
+      },
+      { event: { type: 'plan.cancelled', owed: false, now }, engine },
+    )
     if (committed.committed) return answer
     if (committed.conflict !== 'plan_changed') throw new CommitRefused(committed.conflict)
   }

@@ -1,4 +1,5 @@
-/** What a batch asks of the vault's accounts before it writes. */
+/** What a batch asks of the vault's accounts before it writes, and how cards and accounts are kept. */
+import type { Columns } from '#storage/commit/columns.ts'
 
 /** A payment by pseudo number does not bring its account but relies on the vault, which may have destroyed it since. */
 export function accountRefusals(present: readonly string[]): string[] {
@@ -9,4 +10,25 @@ export function accountRefusals(present: readonly string[]): string[] {
       SELECT 1 FROM vault_account t WHERE t.merchant_id = i.merchant_id AND t.account_id = i.account_id
         AND t.sealed IS NOT NULL AND t.doomed_at IS NULL)`,
   ]
+}
+
+/**
+ * The same card or account may arrive twice in one moment; the first row stands, unless it was destroyed meanwhile.
+ * A pseudo number met by two of them is an error, and the second one gets another. One row per id and in the order of
+ * ids, so that two batches with the same ones wait instead of deadlocking.
+ */
+export function keepIn(
+  table: string,
+  input: string,
+  id: string,
+  doomed: { readonly set: string; readonly or: string },
+): (columns: Columns) => string {
+  return columns => {
+    const names = columns.map(([name]) => name).join(', ')
+    return `INSERT INTO ${table} (${names}) SELECT DISTINCT ON (merchant_id, ${id}) ${names} FROM ${input}
+      WHERE c NOT IN (SELECT c FROM refused) ORDER BY merchant_id, ${id}
+      ON CONFLICT (merchant_id, ${id}) DO UPDATE
+      SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL${doomed.set}
+      WHERE ${table}.sealed IS NULL${doomed.or}`
+  }
 }

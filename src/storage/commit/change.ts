@@ -2,10 +2,12 @@
  * A change is what one operation wants written, all or nothing, under its own guards. It is made of records; how they
  * become rows and how many changes share one commit is the business of group-commit.ts.
  */
+import type { EventType } from '#domain/event-types.ts'
 import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import type { AccountInstrument, Instrument, Operation, Payment } from '#lifecycle/payment.ts'
 import type { CustomerUpdate, CustomerWrite } from '#storage/commit/customer-change.ts'
+import { type Mark, markBetween, type Unmark } from '#storage/commit/marks.ts'
 import type {
   PlanBirth,
   PlanGuard,
@@ -74,7 +76,10 @@ export interface EventRow {
   readonly sequence: number
   readonly eventId: string
   readonly xId: XId
+  readonly type: EventType
   readonly body: unknown
+  /** Whether the address below is to hear of it; added endpoints hear of everything. */
+  readonly owed: boolean
   /** The payment's own address for events; the merchant's unless given. */
   readonly url?: string
   readonly createdAt: Date
@@ -84,6 +89,8 @@ export interface ReplayRow {
   readonly merchantId: MerchantId
   readonly payId: PayId
   readonly sequence: number
+  /** The endpoint that is to hear it again; all that the event is for unless given. */
+  readonly endpointId?: string
   /** Real time. */
   readonly dueAt: Date
 }
@@ -133,6 +140,9 @@ export interface Change {
   readonly insertPayment?: Payment
   /** Written only while the stored version is still `expectedVersion`. */
   readonly updatePayment?: PaymentUpdate
+  /** Written with the payment: see marks.ts. */
+  readonly mark?: Mark
+  readonly unmark?: Unmark
   readonly insertOperations?: readonly OperationWrite[]
   readonly updateOperations?: readonly OperationWrite[]
   readonly key?: KeyRow
@@ -208,7 +218,7 @@ export class CommitUnknown extends Error {
 export function writesBetween(
   before: Payment,
   after: Payment,
-): Pick<Change, 'updatePayment' | 'insertOperations' | 'updateOperations'> {
+): Pick<Change, 'updatePayment' | 'insertOperations' | 'updateOperations' | 'mark' | 'unmark'> {
   const known = new Map(before.operations.map(operation => [operation.xId, operation]))
   const insertOperations: OperationWrite[] = []
   const updateOperations: OperationWrite[] = []
@@ -221,6 +231,7 @@ export function writesBetween(
     updatePayment: { payment: after, expectedVersion: before.version, extent: extentOf(before, after) },
     ...(insertOperations.length > 0 ? { insertOperations } : {}),
     ...(updateOperations.length > 0 ? { updateOperations } : {}),
+    ...markBetween(before, after),
   }
 }
 

@@ -5,7 +5,10 @@
 import type { Pool } from 'pg'
 import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/commit/change.ts'
 import { fromCustomerUpdate, pushCustomer } from '#storage/commit/customer-change.ts'
+import { endpointsRow } from '#storage/commit/event-parts.ts'
+import { fromMark, fromUnmark, markBetween } from '#storage/commit/marks.ts'
 import { pushPlan } from '#storage/commit/plan-change.ts'
+import { fromReferences } from '#storage/commit/provider-references.ts'
 import {
   fromAccount,
   fromCard,
@@ -38,6 +41,8 @@ export interface GroupCommitOptions {
   /** Batches under way at once; equal to the writer pool's size. */
   readonly maximumInFlight?: number
   readonly onBatch?: (size: number) => void
+  /** Told the mark of the webhook endpoints by every commit; callers are answered when it has resolved. */
+  readonly onEndpoints?: (mark: string) => Promise<void> | undefined
 }
 
 interface Waiting {
@@ -52,6 +57,7 @@ export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}):
   let queue: Waiting[] = []
   let inFlight = 0
   let scheduled = false
+  const write = createWrite(pool, options.onEndpoints)
 
   function schedule(): void {
     if (scheduled) return
@@ -66,7 +72,7 @@ export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}):
       queue = queue.slice(maximumBatch)
       inFlight += 1
       options.onBatch?.(batch.length)
-      void writeBatch(pool, batch).finally(() => {
+      void writeBatch(write, batch).finally(() => {
         inFlight -= 1
         if (queue.length > 0) schedule()
       })
@@ -89,12 +95,9 @@ const done: Committed = { committed: true }
 const maximumDeadlocks = 5
 
 /** Never throws: every waiting caller gets its own answer. */
-async function writeBatch(pool: Pool, batch: readonly Waiting[], deadlocks = 0): Promise<void> {
+async function writeBatch(write: Write, batch: readonly Waiting[], deadlocks = 0): Promise<void> {
   try {
-    const refused = await write(
-      pool,
-      batch.map(waiting => waiting.change),
-    )
+    const refused = await write(batch.map(waiting => waiting.change))
     for (const [index, waiting] of batch.entries()) {
       const conflict = refused.get(index)
       waiting.resolve(conflict ? { committed: false, conflict } : done)
@@ -105,10 +108,10 @@ async function writeBatch(pool: Pool, batch: readonly Waiting[], deadlocks = 0):
     // round trip per change would let a single bad change hold up everybody who shared its batch.
     if (batch.length > 1 && isRolledBack(error)) {
       const middle = batch.length >> 1
-      await writeBatch(pool, batch.slice(0, middle))
-      return writeBatch(pool, batch.slice(middle))
+      await writeBatch(write, batch.slice(0, middle))
+      return writeBatch(write, batch.slice(middle))
     }
-    if (isLostRace(error) && deadlocks < maximumDeadlocks) return writeBatch(pool, batch, deadlocks + 1)
+    if (isLostRace(error) && deadlocks < maximumDeadlocks) return writeBatch(write, batch, deadlocks + 1)
     const conflict = batch.length === 1 ? conflictOf(error) : undefined
     for (const waiting of batch) {
       if (conflict) waiting.resolve({ committed: false, conflict })
@@ -117,12 +120,26 @@ async function writeBatch(pool: Pool, batch: readonly Waiting[], deadlocks = 0):
   }
 }
 
-async function write(pool: Pool, changes: readonly Change[]): Promise<Map<number, Conflict>> {
-  const rows = collectRows(changes)
-  const { name, text, shape } = commitStatement(partNames.filter(part => rows[part].length > 0))
-  const values = shape.map(part => JSON.stringify(rows[part]))
-  const result = await pool.query<{ c: number; why: Conflict }>({ name, text, values })
-  return new Map(result.rows.map(row => [row.c, row.why]))
+type Write = (changes: readonly Change[]) => Promise<Map<number, Conflict>>
+
+function createWrite(pool: Pool, onEndpoints: GroupCommitOptions['onEndpoints']): Write {
+  return async changes => {
+    const rows = collectRows(changes)
+    const { name, text, shape } = commitStatement(partNames.filter(part => rows[part].length > 0))
+    const values = shape.map(part => JSON.stringify(rows[part]))
+    const result = await pool.query<{ c: number; why: string }>({ name, text, values })
+    const refused = new Map<number, Conflict>()
+    for (const { c, why } of result.rows) {
+      if (c === endpointsRow) await noticeEndpoints(onEndpoints, why)
+      else refused.set(c, why as Conflict)
+    }
+    return refused
+  }
+}
+
+/** The commit is done: whoever cannot read the endpoints now learns of them with the next one. */
+async function noticeEndpoints(onEndpoints: GroupCommitOptions['onEndpoints'], mark: string): Promise<void> {
+  await onEndpoints?.(mark)?.catch(() => undefined)
 }
 
 const rowsByExtent = { settled: fromPaymentState, revised: fromPaymentTerms, chosen: fromPaymentChoice }
@@ -138,11 +155,14 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     account: [],
     quoted: [],
     quote: [],
+    mark: [],
+    unmark: [],
     operation: [],
     answered: [],
     keyAnswer: [],
     event: [],
     replay: [],
+    providerReference: [],
     timer: [],
     customer: [],
     customerUse: [],
@@ -164,6 +184,9 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
   for (const [c, change] of changes.entries()) {
     if (change.key) rows.key.push(fromKey(change.key, c))
     if (change.insertPayment) rows.payment.push(fromPayment(change.insertPayment, c))
+    const mark = change.mark ?? (change.insertPayment && markBetween(undefined, change.insertPayment).mark)
+    if (mark) rows.mark.push(fromMark(mark, c))
+    if (change.unmark) rows.unmark.push(fromUnmark(change.unmark, c))
     if (change.updatePayment) {
       const { payment, expectedVersion, extent } = change.updatePayment
       rows[extent].push({ ...rowsByExtent[extent](payment, c), expected_version: expectedVersion })
@@ -172,9 +195,14 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     if (change.account) rows.account.push(fromAccount(change.account, c))
     if (change.insertQuote) rows.quoted.push(fromQuote(change.insertQuote, c))
     if (change.useQuote) rows.quote.push(fromQuoteUse(change.useQuote, c))
-    for (const operation of change.insertOperations ?? []) rows.operation.push(fromOperation(operation, c))
-    for (const operation of change.updateOperations ?? [])
+    for (const operation of change.insertOperations ?? []) {
+      rows.operation.push(fromOperation(operation, c))
+      rows.providerReference.push(...fromReferences(operation, c))
+    }
+    for (const operation of change.updateOperations ?? []) {
       rows.answered.push(fromOperationState(operation, c))
+      rows.providerReference.push(...fromReferences(operation, c))
+    }
     if (change.keyAnswer) rows.keyAnswer.push(fromKeyAnswer(change.keyAnswer, c))
     for (const event of change.events ?? []) rows.event.push(fromEvent(event, c))
     if (change.customer) pushCustomer(rows, change.customer, c)

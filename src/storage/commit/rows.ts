@@ -43,6 +43,7 @@ export interface PaymentRow {
   reversed: number
   refunding: number
   refunded: number
+  returned: number
   capture_method: Payment['captureMethod']['type']
   delayed_hours: number | null
   closed_for_capture: boolean
@@ -104,6 +105,7 @@ export function toPayment(row: PaymentRow): Payment {
       reversed: row.reversed,
       refunding: row.refunding,
       refunded: row.refunded,
+      returned: row.returned,
     },
     captureMethod: { type: row.capture_method, delayedHours: row.delayed_hours ?? undefined },
     closedForCapture: row.closed_for_capture,
@@ -164,6 +166,7 @@ export const fromPaymentState = (payment: Payment, c: number) => ({
   reversed: payment.sums.reversed,
   refunding: payment.sums.refunding,
   refunded: payment.sums.refunded,
+  returned: payment.sums.returned,
   closed_for_capture: payment.closedForCapture,
   authorization_expires_at: payment.authorizationExpiresAt,
   event_sequence: payment.eventSequence,
@@ -310,6 +313,8 @@ export const fromEvent = (event: EventRow, c: number) => ({
   sequence: event.sequence,
   event_id: event.eventId,
   x_id: event.xId,
+  type: event.type,
+  owed: event.owed,
   body: event.body,
   url: event.url,
   created_at: event.createdAt,
@@ -320,6 +325,7 @@ export const fromReplay = (replay: ReplayRow, c: number) => ({
   merchant_id: replay.merchantId,
   pay_id: replay.payId,
   sequence: replay.sequence,
+  endpoint_id: replay.endpointId,
   due_at: replay.dueAt,
 })
 

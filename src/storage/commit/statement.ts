@@ -4,7 +4,7 @@
  * writes follow for the changes that pass, and unique indexes and CHECKs remain the last word.
  */
 import { strict as assert } from 'node:assert'
-import { accountRefusals } from '#storage/commit/account-parts.ts'
+import { accountRefusals, keepIn } from '#storage/commit/account-parts.ts'
 import {
   type Columns,
   intentKey,
@@ -28,7 +28,10 @@ import {
   customerRefusals,
   customerUpdateGuard,
 } from '#storage/commit/customer-parts.ts'
+import { endpointsName, endpointsRow, eventParts } from '#storage/commit/event-parts.ts'
+import { markParts } from '#storage/commit/marks.ts'
 import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
+import { referenceColumns, writeReferences } from '#storage/commit/provider-references.ts'
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
 const parts = {
@@ -72,7 +75,7 @@ const parts = {
       ['expiry_date', 'text'],
     ],
     // A number that is about to be destroyed is kept after all when its card pays again.
-    write: keepIn('vault_card', 'card', 'card_id', {
+    write: keepIn('vault_card', 'card_in', 'card_id', {
       set: ', doomed_at = NULL, expiry_date = excluded.expiry_date',
       or: ' OR vault_card.doomed_at IS NOT NULL',
     }),
@@ -85,7 +88,7 @@ const parts = {
       ['key_version', 'integer'],
       ['sealed', 'bytea'],
     ],
-    write: keepIn('vault_account', 'account', 'account_id', {
+    write: keepIn('vault_account', 'account_in', 'account_id', {
       set: ', doomed_at = NULL',
       or: ' OR vault_account.doomed_at IS NOT NULL',
     }),
@@ -113,6 +116,7 @@ const parts = {
     columns: [...operationKey, ...operationState, ...operationBirth],
     write: insertInto('operation', 'operation'),
   },
+  ...markParts,
   answered: {
     columns: [...operationKey, ...operationState],
     // An operation that is sent only now, after its customer's step, must be found from now on if nobody answers it.
@@ -131,31 +135,8 @@ const parts = {
     columns: [...keyKey, ...keyAnswer],
     write: updateOf({ table: 'idempotency_key', part: 'keyAnswer', key: keyKey, state: keyAnswer }),
   },
-  event: {
-    columns: [
-      ...paymentKey,
-      ['sequence', 'integer'],
-      ['event_id', 'uuid'],
-      ['x_id', 'uuid'],
-      ['body', 'json'],
-      ['url', 'text'],
-      ['created_at', 'timestamptz'],
-    ],
-    // Due at once: the merchant's time of the event, as real time.
-    write: columns => {
-      const names = columns.map(([name]) => name).join(', ')
-      return `INSERT INTO event (${names}, due_at) SELECT ${names}, created_at - coalesce((SELECT clock_offset_ms
-          FROM merchant m WHERE m.merchant_id = i.merchant_id), 0) * interval '1 millisecond'
-        FROM event_in i WHERE c NOT IN (SELECT c FROM refused)`
-    },
-  },
-  replay: {
-    columns: [...paymentKey, ['sequence', 'integer'], ['due_at', 'timestamptz']],
-    // A new round: an attempt of the old one that is still under way decides nothing any more.
-    write: () => `UPDATE event t SET status = 'PENDING', due_at = i.due_at, leased_until = NULL, tries = 0,
-        round = t.round + 1 FROM replay_in i
-      WHERE ${match(paymentKey)} AND t.sequence = i.sequence AND i.c NOT IN (SELECT c FROM refused)`,
-  },
+  ...eventParts,
+  providerReference: { columns: referenceColumns, write: writeReferences },
   timer: {
     columns: [...timerKey, ['run_at', 'timestamptz'], ['attempt', 'integer']],
     write: insertInto(
@@ -185,7 +166,14 @@ const parts = {
     write: undefined,
   },
   ...planParts,
-} satisfies Record<string, { columns: Columns; write: ((columns: Columns) => string) | undefined }>
+} satisfies Record<string, PartOfBatch>
+
+interface PartOfBatch {
+  readonly columns: Columns
+  readonly write: ((columns: Columns) => string) | undefined
+  /** A second write that follows from the same rows. */
+  readonly also?: () => string
+}
 
 export type Part = keyof typeof parts
 export const partNames = Object.keys(parts) as Part[]
@@ -195,27 +183,6 @@ function insertInto(table: string, part: string, conflict = ''): (columns: Colum
     const names = columns.map(([name]) => name).join(', ')
     return `INSERT INTO ${table} (${names}) SELECT ${names} FROM ${inputName(part)}
       WHERE c NOT IN (SELECT c FROM refused) ${conflict}`
-  }
-}
-
-/**
- * The same card or account may arrive twice in one moment; the first row stands, unless it was destroyed meanwhile.
- * A pseudo number met by two of them is an error, and the second one gets another. One row per id and in the order of
- * ids, so that two batches with the same ones wait instead of deadlocking.
- */
-function keepIn(
-  table: string,
-  part: string,
-  id: string,
-  doomed: { readonly set: string; readonly or: string },
-): (columns: Columns) => string {
-  return columns => {
-    const names = columns.map(([name]) => name).join(', ')
-    return `INSERT INTO ${table} (${names}) SELECT DISTINCT ON (merchant_id, ${id}) ${names} FROM ${inputName(part)}
-      WHERE c NOT IN (SELECT c FROM refused) ORDER BY merchant_id, ${id}
-      ON CONFLICT (merchant_id, ${id}) DO UPDATE
-      SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL${doomed.set}
-      WHERE ${table}.sealed IS NULL${doomed.or}`
   }
 }
 
@@ -247,7 +214,18 @@ export interface CommitStatement {
   readonly shape: readonly Part[]
 }
 
-const usual = ['key', 'payment', 'settled', 'card', 'operation', 'answered', 'keyAnswer', 'timer'] as const
+const usual = [
+  'key',
+  'payment',
+  'settled',
+  'card',
+  'operation',
+  'answered',
+  'keyAnswer',
+  'timer',
+  'mark',
+  'unmark',
+] as const
 
 /**
  * The fixed shapes of a batch, from the smallest to the one that holds every part. PostgreSQL keeps each prepared
@@ -261,7 +239,7 @@ const shapes: readonly (readonly Part[])[] = [
   ['key', 'payment', 'card', 'operation', 'timer'],
   ['key', 'settled', 'operation', 'answered', 'keyAnswer', 'timer'],
   usual,
-  [...usual, 'event', 'timerDrop', 'intent', 'intentClaim'],
+  [...usual, 'event', 'timerDrop', 'intent', 'intentClaim', 'providerReference'],
   [
     ...usual,
     ...(['event', 'customer', 'customerUse', 'method', 'methodUse'] as const),
@@ -289,16 +267,26 @@ export function commitStatement(needed: readonly Part[]): CommitStatement {
   return { name, text, shape }
 }
 
+/**
+ * The refused changes, and with them the state of the webhook endpoints: whoever commits learns within that very commit
+ * that an endpoint was added or removed by somebody else.
+ */
+const answer = `SELECT c, why FROM refused
+  UNION ALL SELECT ${endpointsRow}, value FROM installation WHERE name = '${endpointsName}'`
+
 function writeStatement(present: readonly Part[]): string {
   const inputs = present.map((part, index) => {
     const columns = ['c integer', ...parts[part].columns.map(([name, type]) => `${name} ${type}`)].join(', ')
     return `${inputName(part)} AS MATERIALIZED (SELECT * FROM json_to_recordset($${index + 1}::json) AS r(${columns}))`
   })
   const writes = present.flatMap(part => {
-    const { columns, write } = parts[part]
-    return write ? [`${inputName(part)}_write AS (${write(columns)})`] : []
+    const { columns, write, also }: PartOfBatch = parts[part]
+    return [
+      ...(write ? [`${inputName(part)}_write AS (${write(columns)})`] : []),
+      ...(also ? [`${inputName(part)}_also AS (${also()})`] : []),
+    ]
   })
-  return `WITH ${[...inputs, ...guards(present), ...writes].join(',\n')}\nSELECT c, why FROM refused`
+  return `WITH ${[...inputs, ...guards(present), ...writes].join(',\n')}\n${answer}`
 }
 
 /**

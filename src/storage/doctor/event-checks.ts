@@ -32,8 +32,29 @@ export const eventChecks: readonly Check[] = [
     name: 'event-delivered',
     sentence: 'What is delivered was taken by its receiver with a 2xx, and what has failed was tried.',
     broken: `SELECT ${event}, format('event %s is %s without an attempt that says so', e.sequence, e.status) AS detail
-      FROM event e WHERE (e.status = 'DELIVERED' AND (${attemptsOf} AND a.status BETWEEN 200 AND 299) = 0)
+      FROM event e WHERE (e.status = 'DELIVERED' AND e.owed AND (${attemptsOf} AND a.status BETWEEN 200 AND 299) = 0)
         OR (e.status = 'FAILED' AND e.attempts = 0)`,
+  },
+  {
+    name: 'endpoint-attempts',
+    sentence:
+      'The attempts at an added endpoint are numbered from 1 without a gap, and what was delivered was taken.',
+    broken: `SELECT d.merchant_id, d.pay_id, NULL::uuid AS x_id, format('event %s at %s is %s: %s attempts of %s', d.sequence,
+        d.endpoint_id, d.status, coalesce(a.count, 0), d.attempts) AS detail
+      FROM event_delivery d LEFT JOIN (SELECT merchant_id, pay_id, sequence, endpoint_id, count(*) AS count,
+          max(number) AS last, count(*) FILTER (WHERE status BETWEEN 200 AND 299) AS taken
+        FROM event_delivery_attempt GROUP BY merchant_id, pay_id, sequence, endpoint_id) a
+        USING (merchant_id, pay_id, sequence, endpoint_id)
+      WHERE d.attempts <> coalesce(a.count, 0) OR a.last <> a.count
+        OR (d.status = 'DELIVERED' AND coalesce(a.taken, 0) = 0)`,
+  },
+  {
+    name: 'endpoint-secret',
+    sentence: 'Every added endpoint has a secret that signs its webhooks.',
+    broken: `SELECT w.merchant_id, NULL::uuid AS pay_id, NULL::uuid AS x_id, format('%s has none', w.endpoint_id) AS detail
+      FROM webhook_endpoint w CROSS JOIN clock WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoint_secret s
+        WHERE s.merchant_id = w.merchant_id AND s.endpoint_id = w.endpoint_id
+          AND (s.expires_at IS NULL OR s.expires_at > clock.now))`,
   },
   {
     name: 'webhook-secret',

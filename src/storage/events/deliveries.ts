@@ -11,6 +11,8 @@ export interface Delivery {
   readonly payId: PayId
   readonly sequence: number
   readonly eventId: string
+  /** The added endpoint that it goes to; the address of the payment or merchant unless given. */
+  readonly endpointId?: string
   readonly receiver: string
   /** The stored JSON text. */
   readonly body: string
@@ -37,6 +39,8 @@ export interface Claim {
   /** How many more each lane can take; one that is not named takes `laneFree`. */
   readonly lanes: readonly (Lane & { readonly free: number })[]
   readonly laneFree: number
+  /** Whether there are added endpoints that may have something to hear. */
+  readonly endpoints: boolean
   /** All merchants unless given. */
   readonly merchantId?: MerchantId
 }
@@ -71,51 +75,110 @@ export interface DeliveryStore {
  */
 export const triesThatHoldBack = 3
 
-/** True of an event `e` that must wait for an earlier one of its payment. A replay waits for nobody. */
-export const isHeldBack = `e.round = 0 AND EXISTS (SELECT 1 FROM event f WHERE f.merchant_id = e.merchant_id
+/**
+ * The two tables that things wait in: events on their way to the address of the payment or merchant, and the deliveries
+ * of events to added endpoints. Both have the same columns, so both are served by the same statements.
+ */
+interface Queue {
+  readonly name: string
+  readonly table: string
+  readonly attempts: string
+  /** What names a receiver within its merchant: messages to one receiver share a lane. */
+  readonly lane: string
+  readonly key: readonly string[]
+  /** The event of a row `t`, and who it is for, joined at the claim. */
+  readonly joins: string
+  readonly joined: string
+  readonly returning: string
+  /** Where the last attempt went, for a table that keeps it. */
+  readonly sentTo: string
+}
+
+const eventKey = ['merchant_id', 'pay_id', 'sequence']
+
+const secretsOf = (table: string, condition: string): string =>
+  `ARRAY(SELECT encode(s.sealed, 'base64') FROM ${table} s WHERE ${condition}
+      AND (s.expires_at IS NULL OR s.expires_at > $1) ORDER BY s.created_at DESC) AS secrets`
+
+const events: Queue = {
+  name: 'events',
+  table: 'event',
+  attempts: 'event_attempt',
+  lane: 'receiver',
+  key: eventKey,
+  joins: 'merchant m',
+  joined: 'm.merchant_id = t.merchant_id',
+  returning: `t.event_id AS "eventId", t.receiver, t.body::text, coalesce(t.url, m.webhook_url) AS url,
+    m.webhook_kind AS kind, ${secretsOf('webhook_secret', 's.merchant_id = t.merchant_id')}`,
+  sentTo: 'sent_to = coalesce(i.url, t.sent_to),',
+}
+
+const deliveries: Queue = {
+  name: 'endpoint_deliveries',
+  table: 'event_delivery',
+  attempts: 'event_delivery_attempt',
+  lane: 'endpoint_id',
+  key: [...eventKey, 'endpoint_id'],
+  joins: 'merchant m, event v, webhook_endpoint w',
+  joined: `m.merchant_id = t.merchant_id AND v.merchant_id = t.merchant_id AND v.pay_id = t.pay_id
+    AND v.sequence = t.sequence AND w.merchant_id = t.merchant_id AND w.endpoint_id = t.endpoint_id`,
+  returning: `v.event_id AS "eventId", t.endpoint_id AS receiver, t.endpoint_id AS "endpointId", v.body::text, w.url, w.kind,
+    ${secretsOf('webhook_endpoint_secret', 's.merchant_id = t.merchant_id AND s.endpoint_id = t.endpoint_id')}`,
+  sentTo: 'url = coalesce(i.url, t.url),',
+}
+
+/** True of a row `e` that must wait for an earlier one of its payment and receiver. A replay waits for nobody. */
+const heldBackIn = ({ table, lane }: Queue): string =>
+  `e.round = 0 AND EXISTS (SELECT 1 FROM ${table} f WHERE f.merchant_id = e.merchant_id
   AND f.pay_id = e.pay_id AND f.sequence < e.sequence AND f.status = 'PENDING' AND f.round = 0
-  AND f.tries < ${triesThatHoldBack})`
+  AND f.tries < ${triesThatHoldBack}${table === events.table ? '' : ` AND f.${lane} = e.${lane}`})`
+
+/** Whether anything of a merchant ($1) is due by a time ($2) and not held back. */
+export const dueDeliveries = [events, deliveries].map(
+  queue =>
+    `SELECT 1 FROM ${queue.table} e WHERE merchant_id = $1 AND due_at <= $2 AND NOT (${heldBackIn(queue)})`,
+)
 
 const isFree = (table: string): string => `(${table}.leased_until IS NULL OR ${table}.leased_until <= $1)`
 
-/** Walks from lane to lane along the index, whatever number of events waits in each; the oldest claims come first. */
-const claimStatement = `WITH RECURSIVE lane AS (
-    (SELECT merchant_id, receiver FROM event WHERE due_at IS NOT NULL AND ($6::text IS NULL OR merchant_id = $6)
-      ORDER BY merchant_id, receiver LIMIT 1)
+/** Walks from lane to lane along the index, whatever number of rows waits in each; the oldest claims come first. */
+const claimStatement = (queue: Queue): string => {
+  const { table, lane, key, joins, joined, returning } = queue
+  const names = key.join(', ')
+  return `WITH RECURSIVE lane AS (
+    (SELECT merchant_id, ${lane} AS receiver FROM ${table} WHERE due_at IS NOT NULL AND ($6::text IS NULL OR merchant_id = $6)
+      ORDER BY merchant_id, ${lane} LIMIT 1)
     UNION ALL
-    SELECT n.merchant_id, n.receiver FROM lane l CROSS JOIN LATERAL (SELECT merchant_id, receiver FROM event
-      WHERE due_at IS NOT NULL AND (merchant_id, receiver) > (l.merchant_id, l.receiver)
+    SELECT n.merchant_id, n.receiver FROM lane l CROSS JOIN LATERAL (SELECT merchant_id, ${lane} AS receiver FROM ${table}
+      WHERE due_at IS NOT NULL AND (merchant_id, ${lane}) > (l.merchant_id, l.receiver)
         AND ($6::text IS NULL OR merchant_id = $6)
-      ORDER BY merchant_id, receiver LIMIT 1) n
+      ORDER BY merchant_id, ${lane} LIMIT 1) n
   ), known AS MATERIALIZED (
     SELECT * FROM json_to_recordset($3::json) AS k(merchant_id text, receiver text, free integer)
   ), ready AS MATERIALIZED (
     SELECT d.* FROM lane l CROSS JOIN LATERAL (
-      SELECT e.merchant_id, e.pay_id, e.sequence, e.due_at FROM event e
-      WHERE e.merchant_id = l.merchant_id AND e.receiver = l.receiver AND e.due_at <= $1 AND ${isFree('e')}
-        AND NOT (${isHeldBack})
+      SELECT ${key.map(name => `e.${name}`).join(', ')}, e.due_at FROM ${table} e
+      WHERE e.merchant_id = l.merchant_id AND e.${lane} = l.receiver AND e.due_at <= $1 AND ${isFree('e')}
+        AND NOT (${heldBackIn(queue)})
       ORDER BY e.due_at LIMIT coalesce((SELECT k.free FROM known k WHERE k.merchant_id = l.merchant_id
         AND k.receiver = l.receiver), $4)) d
     ORDER BY d.due_at LIMIT $5
   ), mine AS MATERIALIZED (
-    SELECT t.merchant_id, t.pay_id, t.sequence FROM ready r JOIN event t USING (merchant_id, pay_id, sequence)
+    SELECT ${key.map(name => `t.${name}`).join(', ')} FROM ready r JOIN ${table} t USING (${names})
     WHERE t.due_at <= $1 AND ${isFree('t')} FOR UPDATE OF t SKIP LOCKED)
-  UPDATE event t SET leased_until = $1::timestamptz + $2 * interval '1 millisecond' FROM mine r, merchant m
-  WHERE t.merchant_id = r.merchant_id AND t.pay_id = r.pay_id AND t.sequence = r.sequence
-    AND m.merchant_id = t.merchant_id
-  RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.sequence, t.event_id AS "eventId", t.receiver,
-    t.body::text, coalesce(t.url, m.webhook_url) AS url, m.webhook_kind AS kind, t.due_at AS "dueAt", t.tries, t.round,
-    m.clock_offset_ms AS "clockOffsetMs",
-    ARRAY(SELECT encode(s.sealed, 'base64') FROM webhook_secret s WHERE s.merchant_id = t.merchant_id
-      AND (s.expires_at IS NULL OR s.expires_at > $1) ORDER BY s.created_at DESC) AS secrets`
+  UPDATE ${table} t SET leased_until = $1::timestamptz + $2 * interval '1 millisecond' FROM mine r, ${joins}
+  WHERE ${key.map(name => `t.${name} = r.${name}`).join(' AND ')} AND ${joined}
+  RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.sequence, t.due_at AS "dueAt", t.tries, t.round,
+    m.clock_offset_ms AS "clockOffsetMs", ${returning}`
+}
 
 /**
- * Whoever writes several events at once, and waits for others to do so, locks them in this order first: two that wait for
+ * Whoever writes several rows at once, and waits for others to do so, locks them in this order first: two that wait for
  * each other would both lose. Claims wait for nobody.
  */
 export const lockOrder = 'ORDER BY t.merchant_id, t.pay_id, t.sequence FOR UPDATE OF t'
 
-const key = 't.merchant_id = i.merchant_id AND t.pay_id = i.pay_id AND t.sequence = i.sequence'
+const sameRow = ({ key }: Queue): string => key.map(name => `t.${name} = i.${name}`).join(' AND ')
 
 /**
  * An attempt of a round that a replay has ended, or of an event that another process has brought to its end meanwhile, is
@@ -123,66 +186,81 @@ const key = 't.merchant_id = i.merchant_id AND t.pay_id = i.pay_id AND t.sequenc
  */
 const decides = `t.round = i.round AND (t.status = 'PENDING' OR i.verdict = 'DELIVERED')`
 
+const given = `i AS MATERIALIZED (SELECT * FROM json_to_recordset($1::json) AS r(merchant_id text, pay_id uuid,
+      sequence integer, endpoint_id text, round integer, at timestamptz, status smallint, duration_ms integer, answer text,
+      verdict text, next_at timestamptz, url text))`
+
 /** The next time becomes real time here, by the offset of this moment: the test clock may have moved since the claim. */
-const recordStatement = `WITH i AS MATERIALIZED (SELECT * FROM json_to_recordset($1::json) AS r(merchant_id text, pay_id uuid,
-      sequence integer, round integer, at timestamptz, status smallint, duration_ms integer, answer text, verdict text,
-      next_at timestamptz, url text)),
-  locked AS MATERIALIZED (SELECT t.event_id FROM i JOIN event t ON ${key} ${lockOrder}),
-  written AS (UPDATE event t SET attempts = t.attempts + 1, sent_to = coalesce(i.url, t.sent_to),
+const recordStatement = (queue: Queue): string => {
+  const { table, attempts, key, sentTo } = queue
+  return `WITH ${given},
+  locked AS MATERIALIZED (SELECT t.merchant_id FROM i JOIN ${table} t ON ${sameRow(queue)} ${lockOrder}),
+  written AS (UPDATE ${table} t SET attempts = t.attempts + 1, ${sentTo}
       leased_until = CASE WHEN t.round = i.round THEN NULL ELSE t.leased_until END,
       tries = CASE WHEN t.round = i.round THEN t.tries + 1 ELSE t.tries END,
       status = CASE WHEN ${decides} THEN i.verdict ELSE t.status END,
       due_at = CASE WHEN ${decides} THEN i.next_at - (SELECT clock_offset_ms FROM merchant m
         WHERE m.merchant_id = i.merchant_id) * interval '1 millisecond' ELSE t.due_at END
-    FROM i WHERE ${key} AND (SELECT count(*) FROM locked) > 0
-    RETURNING t.merchant_id, t.pay_id, t.sequence, t.attempts, i.at, i.status, i.duration_ms, i.answer)
-  INSERT INTO event_attempt (merchant_id, pay_id, sequence, number, at, status, duration_ms, answer)
-    SELECT * FROM written`
+    FROM i WHERE ${sameRow(queue)} AND (SELECT count(*) FROM locked) > 0
+    RETURNING ${key.map(name => `t.${name}`).join(', ')}, t.attempts, i.at, i.status, i.duration_ms, i.answer)
+  INSERT INTO ${attempts} (${key.join(', ')}, number, at, status, duration_ms, answer) SELECT * FROM written`
+}
+
+const releaseStatement = (queue: Queue): string =>
+  `WITH ${given},
+    locked AS MATERIALIZED (SELECT t.merchant_id FROM i JOIN ${queue.table} t ON ${sameRow(queue)} ${lockOrder})
+  UPDATE ${queue.table} t SET leased_until = NULL FROM i WHERE ${sameRow(queue)} AND (SELECT count(*) FROM locked) > 0`
+
+const releaseAllStatement = ({ table }: Queue): string =>
+  `WITH locked AS MATERIALIZED (SELECT t.merchant_id FROM ${table} t
+      WHERE t.due_at IS NOT NULL AND t.leased_until IS NOT NULL ${lockOrder})
+   UPDATE ${table} SET leased_until = NULL
+   WHERE due_at IS NOT NULL AND leased_until IS NOT NULL AND (SELECT count(*) FROM locked) > 0`
 
 export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
+  async function claimFrom(queue: Queue, { now, leaseMs, limit, lanes, laneFree, merchantId }: Claim) {
+    const known = lanes.map(lane => ({
+      merchant_id: lane.merchantId,
+      receiver: lane.receiver,
+      free: lane.free,
+    }))
+    const { rows } = await deliverers.query<Delivery>({
+      name: `claim_${queue.name}`,
+      text: claimStatement(queue),
+      values: [now, leaseMs, JSON.stringify(known), laneFree, limit, merchantId],
+    })
+    return rows
+  }
+
+  /** One statement for each of the two tables that has rows among these. */
+  async function write(name: string, text: (queue: Queue) => string, rows: readonly Row[]): Promise<void> {
+    for (const queue of [events, deliveries]) {
+      const mine = rows.filter(({ endpoint_id }) => (endpoint_id !== undefined) === (queue === deliveries))
+      if (mine.length === 0) continue
+      const values = [JSON.stringify(mine)]
+      await deliverers.query({ name: `${name}_${queue.name}`, text: text(queue), values })
+    }
+  }
+
   return {
-    async claim({ now, leaseMs, limit, lanes, laneFree, merchantId }) {
-      const known = lanes.map(({ merchantId: merchant_id, receiver, free }) => ({
-        merchant_id,
-        receiver,
-        free,
-      }))
-      const { rows } = await deliverers.query<Delivery>({
-        name: 'claim_deliveries',
-        text: claimStatement,
-        values: [now, leaseMs, JSON.stringify(known), laneFree, limit, merchantId],
-      })
-      return rows
+    async claim(claim) {
+      const owed = await claimFrom(events, claim)
+      if (!claim.endpoints || owed.length >= claim.limit) return owed
+      return [...owed, ...(await claimFrom(deliveries, { ...claim, limit: claim.limit - owed.length }))]
     },
 
-    async record(attempts) {
-      const values = [JSON.stringify(attempts.map(toRow))]
-      await deliverers.query({ name: 'record_attempts', text: recordStatement, values })
-    },
+    record: attempts => write('record', recordStatement, attempts.map(toRow)),
 
-    async release(deliveries) {
-      await deliverers.query({
-        name: 'release_deliveries',
-        text: `WITH i AS MATERIALIZED (SELECT * FROM json_to_recordset($1::json)
-            AS r(merchant_id text, pay_id uuid, sequence integer)),
-          locked AS MATERIALIZED (SELECT t.event_id FROM i JOIN event t ON ${key} ${lockOrder})
-          UPDATE event t SET leased_until = NULL FROM i WHERE ${key} AND (SELECT count(*) FROM locked) > 0`,
-        values: [JSON.stringify(deliveries.map(toKey))],
-      })
-    },
+    release: claimed => write('release', releaseStatement, claimed.map(toKey)),
 
     async releaseAll() {
-      await deliverers.query(
-        `WITH locked AS MATERIALIZED (SELECT t.event_id FROM event t
-            WHERE t.due_at IS NOT NULL AND t.leased_until IS NOT NULL ${lockOrder})
-         UPDATE event SET leased_until = NULL
-         WHERE due_at IS NOT NULL AND leased_until IS NOT NULL AND (SELECT count(*) FROM locked) > 0`,
-      )
+      for (const queue of [events, deliveries]) await deliverers.query(releaseAllStatement(queue))
     },
 
     async readLagSeconds(now) {
       const { rows } = await deliverers.query<{ oldest: Date | null }>(
-        'SELECT min(due_at) AS oldest FROM event WHERE due_at <= $1 AND attempts = 0',
+        `SELECT least((SELECT min(due_at) FROM event WHERE due_at <= $1 AND attempts = 0),
+           (SELECT min(due_at) FROM event_delivery WHERE due_at <= $1 AND attempts = 0)) AS oldest`,
         [now],
       )
       const oldest = rows[0]?.oldest
@@ -191,10 +269,13 @@ export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
   }
 }
 
-const toKey = ({ merchantId, payId, sequence }: Delivery) => ({
+type Row = ReturnType<typeof toKey>
+
+const toKey = ({ merchantId, payId, sequence, endpointId }: Delivery) => ({
   merchant_id: merchantId,
   pay_id: payId,
   sequence,
+  endpoint_id: endpointId,
 })
 
 const toRow = ({ delivery, at, status, durationMs, answer, verdict, nextAt }: Attempt) => ({

@@ -1,10 +1,13 @@
 /** Events as their merchant sees them, found and listed. How they are delivered is in deliveries.ts. */
+import type { EventType } from '#domain/event-types.ts'
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 
 export type EventStatus = 'PENDING' | 'DELIVERED' | 'FAILED'
 
 export interface StoredAttempt {
+  /** The added endpoint that was tried; the address of the payment or merchant unless given. */
+  readonly endpointId?: string
   readonly at: Date
   readonly status?: number
   readonly durationMs: number
@@ -15,7 +18,9 @@ export interface StoredEvent {
   readonly id: string
   readonly payId: PayId
   readonly sequence: number
+  /** Of all its receivers together. */
   readonly status: EventStatus
+  readonly type?: EventType
   /** Where it goes, or where it went last. */
   readonly url?: string
   /** The address that the payment named. */
@@ -23,6 +28,14 @@ export interface StoredEvent {
   readonly createdAt: Date
   readonly body: unknown
   readonly attempts: readonly StoredAttempt[]
+  /** What became of it at each added endpoint. */
+  readonly deliveries: readonly StoredDelivery[]
+}
+
+export interface StoredDelivery {
+  readonly endpointId: string
+  readonly url: string
+  readonly status: EventStatus
 }
 
 export interface EventFilter {
@@ -49,26 +62,49 @@ interface EventRow {
   ownUrl: string | null
   createdAt: Date
   body: unknown
-  attempts: { at: string; status: number | null; durationMs: number; answer: string }[]
+  type: EventType | null
+  attempts: {
+    endpointId: string | null
+    at: string
+    status: number | null
+    durationMs: number
+    answer: string
+  }[]
+  deliveries: StoredDelivery[]
 }
 
-const selection = `e.event_id AS id, e.pay_id AS "payId", e.sequence, e.status, e.created_at AS "createdAt", e.body,
-  e.url AS "ownUrl",
-  coalesce(e.url, CASE e.status WHEN 'PENDING' THEN m.webhook_url ELSE e.sent_to END) AS url,
-  coalesce((SELECT json_agg(json_build_object('at', a.at, 'status', a.status, 'durationMs', a.duration_ms,
-      'answer', a.answer) ORDER BY a.number)
-    FROM event_attempt a WHERE a.merchant_id = e.merchant_id AND a.pay_id = e.pay_id AND a.sequence = e.sequence),
-    '[]') AS attempts`
+const ofEvent = (table: string): string =>
+  `${table}.merchant_id = e.merchant_id AND ${table}.pay_id = e.pay_id AND ${table}.sequence = e.sequence`
+
+const someDelivery = (status: EventStatus): string =>
+  `EXISTS (SELECT 1 FROM event_delivery d WHERE ${ofEvent('d')} AND d.status = '${status}')`
+
+/** On its way while any receiver waits for it; failed when one of them will not hear it. */
+const overall = `CASE WHEN e.status = 'PENDING' OR ${someDelivery('PENDING')} THEN 'PENDING'
+  WHEN e.status = 'FAILED' OR ${someDelivery('FAILED')} THEN 'FAILED' ELSE 'DELIVERED' END`
+
+const selection = `e.event_id AS id, e.pay_id AS "payId", e.sequence, ${overall} AS status, e.type,
+  e.created_at AS "createdAt", e.body, e.url AS "ownUrl",
+  CASE WHEN e.owed THEN coalesce(e.url, CASE e.status WHEN 'PENDING' THEN m.webhook_url ELSE e.sent_to END) END AS url,
+  coalesce((SELECT json_agg(json_build_object('endpointId', a.endpoint_id, 'at', a.at, 'status', a.status,
+      'durationMs', a.duration_ms, 'answer', a.answer) ORDER BY a.at, a.number)
+    FROM (SELECT NULL AS endpoint_id, at, status, duration_ms, answer, number FROM event_attempt o WHERE ${ofEvent('o')}
+      UNION ALL SELECT endpoint_id, at, status, duration_ms, answer, number FROM event_delivery_attempt x
+        WHERE ${ofEvent('x')}) a), '[]') AS attempts,
+  coalesce((SELECT json_agg(json_build_object('endpointId', d.endpoint_id, 'url', d.url, 'status', d.status)
+    ORDER BY d.endpoint_id) FROM event_delivery d WHERE ${ofEvent('d')}), '[]') AS deliveries`
 
 const joined = 'FROM event e JOIN merchant m ON m.merchant_id = e.merchant_id'
 
-const filtered = `e.merchant_id = $1 AND ($2::uuid IS NULL OR e.pay_id = $2) AND ($3::text IS NULL OR e.status = $3)`
+const filtered = `e.merchant_id = $1 AND ($2::uuid IS NULL OR e.pay_id = $2) AND ($3::text IS NULL OR ${overall} = $3)`
 
-const toEvent = ({ url, ownUrl, attempts, ...row }: EventRow): StoredEvent => ({
+const toEvent = ({ url, ownUrl, type, attempts, ...row }: EventRow): StoredEvent => ({
   ...row,
+  ...(type === null ? {} : { type }),
   ...(url === null ? {} : { url }),
   ...(ownUrl === null ? {} : { ownUrl }),
-  attempts: attempts.map(({ at, status, durationMs, answer }) => ({
+  attempts: attempts.map(({ endpointId, at, status, durationMs, answer }) => ({
+    ...(endpointId === null ? {} : { endpointId }),
     at: new Date(at),
     ...(status === null ? {} : { status }),
     durationMs,

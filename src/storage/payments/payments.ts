@@ -11,8 +11,9 @@ export interface PaymentReader {
   byTransId(merchantId: MerchantId, transId: string): Promise<Payment | undefined>
 }
 
-const columns = `p.merchant_id, p.pay_id, p.kind, p.trans_id, p.ref_nr, p.method, p.integration_type, p.status, p.currency, p.amount,
-  p.authorized, p.capturing, p.captured, p.reversing, p.reversed, p.refunding, p.refunded, p.capture_method,
+/** A payment with its operations, as `toPayment` reads it. */
+export const paymentColumns = `p.merchant_id, p.pay_id, p.kind, p.trans_id, p.ref_nr, p.method, p.integration_type, p.status, p.currency, p.amount,
+  p.authorized, p.capturing, p.captured, p.reversing, p.reversed, p.refunding, p.refunded, p.returned, p.capture_method,
   p.delayed_hours, p.closed_for_capture, p.authorization_expires_at, p.expires_at, p.awaits, p.instrument, v.pseudo_number,
   p.account, a.pseudo_number AS account_pseudo_number, p.provider_account, p.connector, p.customer_id, p.plan_id, p.details, p.event_sequence,
   p.created_at, p.updated_at, p.version,
@@ -22,19 +23,19 @@ const columns = `p.merchant_id, p.pay_id, p.kind, p.trans_id, p.ref_nr, p.method
      'created_at', o.created_at, 'updated_at', o.updated_at) ORDER BY o.sequence)
    FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id) AS operations`
 
-const instruments = `LEFT JOIN vault_card v ON v.merchant_id = p.merchant_id AND v.card_id = p.card_id
+export const paymentInstruments = `LEFT JOIN vault_card v ON v.merchant_id = p.merchant_id AND v.card_id = p.card_id
   LEFT JOIN vault_account a ON a.merchant_id = p.merchant_id AND a.account_id = p.account_id`
 
 const byPayIdStatement = {
   name: 'payments_by_pay_id',
-  text: `SELECT ${columns} FROM ${wantedRows}
-    JOIN payment p ON p.merchant_id = w.merchant_id AND p.pay_id = w.id ${instruments}`,
+  text: `SELECT ${paymentColumns} FROM ${wantedRows}
+    JOIN payment p ON p.merchant_id = w.merchant_id AND p.pay_id = w.id ${paymentInstruments}`,
 }
 
 /** UUIDv7 sorts by time, so the greatest pay_id is the newest; each branch has its own partial index. */
 const byTransIdStatement = {
   name: 'payment_by_trans_id',
-  text: `SELECT ${columns} FROM payment p ${instruments} WHERE p.merchant_id = $1 AND p.pay_id = (
+  text: `SELECT ${paymentColumns} FROM payment p ${paymentInstruments} WHERE p.merchant_id = $1 AND p.pay_id = (
     SELECT pay_id FROM (
       SELECT pay_id FROM payment WHERE merchant_id = $1 AND trans_id = $2 AND live
       UNION ALL

@@ -30,22 +30,26 @@ const debit = (type: string, number = returning) => ({
     directDebit: { account: { number, accountHolderName: 'Ada Lovelace' } },
   },
 })
-const refunds = async (payId: string) =>
-  (await shop.read(payId)).operations.filter(({ type }: { type: string }) => type === 'REFUND')
+const operations = async (payId: string, wanted: string) =>
+  (await shop.read(payId)).operations.filter(({ type }: { type: string }) => type === wanted)
+const returns = (payId: string) => operations(payId, 'RETURN')
 
 test('200 approved and captured, then sent back after two days, told once', async () => {
   const { body } = await shop.create('DIRECTDEBIT', debit('AUTOMATIC'))
   expect(body).toMatchObject({ status: 'OK', responseCode: '00000000' })
   await shop.advance('P1DT23H59M')
-  expect(await shop.read(body.payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
+  expect(await shop.read(body.payId)).toMatchObject({
+    status: 'OK',
+    amount: { refundedValue: 0, returnedValue: 0 },
+  })
   await shop.advance('PT1M')
   const record = await shop.read(body.payId)
   expect(record).toMatchObject({
     status: 'OK',
     responseCode: '23000351',
-    amount: { capturedValue: 1000, refundedValue: 1000 },
+    amount: { capturedValue: 1000, refundedValue: 0, returnedValue: 1000 },
   })
-  const [returned, ...others] = await refunds(body.payId)
+  const [returned, ...others] = await returns(body.payId)
   expect(others).toEqual([])
   expect(returned).toMatchObject({
     status: 'OK',
@@ -60,7 +64,7 @@ test('200 approved and captured, then sent back after two days, told once', asyn
   ])
   expect(await shop.act(body.payId, 'refunds', 1)).toMatchObject(refused('20200004'))
   await shop.advance('P60D')
-  expect(await refunds(body.payId)).toHaveLength(1)
+  expect(await returns(body.payId)).toHaveLength(1)
 })
 
 // Each line: how it is captured, and when after its creation.
@@ -72,9 +76,9 @@ test.each([
   await shop.advance(wait)
   if (type === 'MANUAL') expect(await shop.act(body.payId, 'captures', value)).toMatchObject(done('OK'))
   await shop.advance('P1DT23H')
-  expect((await shop.read(body.payId)).amount).toMatchObject({ capturedValue: value, refundedValue: 0 })
+  expect((await shop.read(body.payId)).amount).toMatchObject({ capturedValue: value, returnedValue: 0 })
   await shop.advance('PT1H')
-  expect((await shop.read(body.payId)).amount).toMatchObject({ refundedValue: value })
+  expect((await shop.read(body.payId)).amount).toMatchObject({ returnedValue: value })
 })
 
 describe('what the merchant has given back itself', () => {
@@ -82,8 +86,8 @@ describe('what the merchant has given back itself', () => {
     const { body } = await shop.create('DIRECTDEBIT', debit('AUTOMATIC'))
     expect(await shop.act(body.payId, 'refunds', 300)).toMatchObject(done('OK'))
     await shop.advance('P2D')
-    expect(await refunds(body.payId)).toMatchObject([{ amount: { value: 300 } }, { amount: { value: 700 } }])
-    expect((await shop.read(body.payId)).amount.refundedValue).toBe(1000)
+    expect(await returns(body.payId)).toMatchObject([{ amount: { value: 700 } }])
+    expect((await shop.read(body.payId)).amount).toMatchObject({ refundedValue: 300, returnedValue: 700 })
   })
 
   test('in full, even perhaps: nothing is left to send back', async () => {
@@ -92,7 +96,8 @@ describe('what the merchant has given back itself', () => {
     await shop.fail({ operation: 'REFUND', fault: 'lost_answer' })
     expect(await shop.act(body.payId, 'refunds', 1000)).toMatchObject(pending)
     await shop.advance('P1D')
-    expect(await refunds(body.payId)).toMatchObject([{ status: 'OK', responseCode: '00000000' }])
+    expect(await operations(body.payId, 'REFUND')).toMatchObject([{ status: 'OK', responseCode: '00000000' }])
+    expect(await returns(body.payId)).toEqual([])
     expect((await shop.read(body.payId)).amount.refundedValue).toBe(1000)
   })
 })
@@ -102,7 +107,11 @@ test('an unknown capture that turns out taken is sent back all the same', async 
   const { body } = await shop.create('DIRECTDEBIT', debit('AUTOMATIC'))
   expect(body.status).toBe('PENDING')
   await shop.advance('P3D')
-  expect((await shop.read(body.payId)).amount).toMatchObject({ capturedValue: 1000, refundedValue: 1000 })
+  expect((await shop.read(body.payId)).amount).toMatchObject({
+    capturedValue: 1000,
+    refundedValue: 0,
+    returnedValue: 1000,
+  })
 })
 
 test('any other account keeps what it paid, and a failed capture is not sent back', async () => {
@@ -110,8 +119,8 @@ test('any other account keeps what it paid, and a failed capture is not sent bac
   const failed = await shop.create('DIRECTDEBIT', debit('MANUAL'))
   await shop.act(failed.body.payId, 'captures', 1000, { simulationMode: '0351' })
   await shop.advance('P20D')
-  expect((await shop.read(other.body.payId)).amount.refundedValue).toBe(0)
-  expect(await refunds(failed.body.payId)).toEqual([])
+  expect((await shop.read(other.body.payId)).amount.returnedValue).toBe(0)
+  expect(await returns(failed.body.payId)).toEqual([])
 })
 
 test('two gateways on one database record it once', async () => {
@@ -126,8 +135,8 @@ test('two gateways on one database record it once', async () => {
   const workers = [gateway, right, gateway, right].map(({ gateway: { timerWorker } }) => timerWorker)
   await Promise.all(workers.map(worker => worker.runDue()))
   for (const payId of payIds) {
-    expect((await shop.read(payId)).amount.refundedValue).toBe(1000)
-    expect(await refunds(payId)).toHaveLength(1)
+    expect((await shop.read(payId)).amount.returnedValue).toBe(1000)
+    expect(await returns(payId)).toHaveLength(1)
     expect(await shop.events(payId)).toHaveLength(1)
   }
   await right.stop()

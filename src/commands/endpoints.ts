@@ -1,0 +1,167 @@
+/** `webhook add|list|remove|rotate-secret`: further endpoints that hear of a merchant's events. */
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { CommandFault } from '#commands/faults.ts'
+import { withMerchants } from '#commands/open-database.ts'
+import type { Config } from '#config.ts'
+import { type EventType, eventTypeNames, isEventType } from '#domain/event-types.ts'
+import type { WebhookKind } from '#domain/merchant.ts'
+import { isWebAddress } from '#domain/text.ts'
+import { addressPolicies, refuseUrl } from '#webhooks/policies.ts'
+
+/** 720 hours: 30 days, as for keys. */
+const overlapHoursMax = 720
+
+const say = (line: string): void => console.log(line)
+
+interface AddOptions {
+  readonly url: string
+  readonly types?: readonly EventType[]
+  readonly kind: WebhookKind
+  readonly json?: true
+}
+
+export function addEndpointCommands(program: Command, readConfig: () => Config): void {
+  const webhook = program.command('webhook').summary("a merchant's further endpoints for events")
+  webhook.description(
+    'Endpoints that hear of every result of a merchant, also of those that a request was answered with, besides the one ' +
+      'address of "merchant set --webhook-url".',
+  )
+  addAdd(webhook, readConfig)
+  addList(webhook, readConfig)
+  addRemove(webhook, readConfig)
+  addRotateSecret(webhook, readConfig)
+}
+
+const jsonOption = () => new Option('--json', 'print JSON')
+
+function addAdd(webhook: Command, readConfig: () => Config): void {
+  webhook
+    .command('add')
+    .argument('<merchant>', 'merchant id')
+    .description('Adds an endpoint and shows its secret once.')
+    .requiredOption('--url <url>', 'where the events go')
+    .option('--types <types>', `only these, separated by commas (${eventTypeNames.join(', ')})`, parseTypes)
+    .addOption(
+      new Option('--kind <kind>', 'BASIC (payId only) or ENHANCED (signed)')
+        .argParser(parseKind)
+        .default('ENHANCED'),
+    )
+    .addOption(jsonOption())
+    .action(async (merchantId: string, { url, types, kind, json }: AddOptions) => {
+      const config = readConfig()
+      const address = checkAddress(url, config)
+      const added = await withMerchants(config, merchants =>
+        merchants.endpoints.add({ merchantId, url: address, types, kind }),
+      )
+      if (!added) throw unknownMerchant(merchantId)
+      if (json) return say(JSON.stringify(added))
+      say(`endpoint id: ${added.endpointId}`)
+      say(`webhook secret: ${added.webhookSecret}`)
+      console.error('Keep the secret now: it is not shown again.')
+    })
+}
+
+function addList(webhook: Command, readConfig: () => Config): void {
+  webhook
+    .command('list')
+    .argument('[merchant]', 'merchant id; all unless given')
+    .description('Shows the endpoints that were added.')
+    .addOption(jsonOption())
+    .action(async (merchantId: string | undefined, { json }: { json?: true }) => {
+      const endpoints = await withMerchants(readConfig(), async merchants => {
+        const known =
+          merchantId === undefined || (await merchants.list()).some(one => one.merchantId === merchantId)
+        if (!known) throw unknownMerchant(merchantId)
+        return merchants.endpoints.list(merchantId)
+      })
+      if (json) return say(JSON.stringify(endpoints))
+      for (const { endpointId, merchantId: owner, kind, url, types } of endpoints)
+        say(`${endpointId}  ${owner}  ${kind}  ${url}  ${types?.join(',') ?? 'all types'}`)
+      if (endpoints.length === 0) console.error('No endpoint was added.')
+    })
+}
+
+/** An endpoint's id says whose it is; who writes the merchant before it, as for "add", is understood as well. */
+const endpointArguments = '<ids...>'
+const endpointHelp = 'endpoint id, with or without the merchant id before it'
+
+function addRemove(webhook: Command, readConfig: () => Config): void {
+  webhook
+    .command('remove')
+    .argument(endpointArguments, endpointHelp)
+    .description('Removes an endpoint. What still waits for it is not sent any more.')
+    .addOption(jsonOption())
+    .action(async (ids: readonly string[], { json }: { json?: true }) => {
+      const endpointId = await withMerchants(readConfig(), async merchants => {
+        const found = await findEndpoint(ids, merchants)
+        await merchants.endpoints.remove(found)
+        return found
+      })
+      say(json ? JSON.stringify({ endpointId, removed: true }) : `${endpointId} is removed.`)
+    })
+}
+
+function addRotateSecret(webhook: Command, readConfig: () => Config): void {
+  webhook
+    .command('rotate-secret')
+    .argument(endpointArguments, endpointHelp)
+    .description('Makes a new secret. For the overlap every message carries a signature of the old one, too.')
+    .addOption(
+      new Option('--overlap-hours <hours>', 'how long the old secret signs along; 0 ends it now')
+        .argParser(parseHours)
+        .default(24),
+    )
+    .addOption(jsonOption())
+    .action(async (ids: readonly string[], { overlapHours, json }: { overlapHours: number; json?: true }) => {
+      const made = await withMerchants(readConfig(), async merchants => {
+        const endpointId = await findEndpoint(ids, merchants)
+        return { endpointId, webhookSecret: await merchants.endpoints.rotateSecret(endpointId, overlapHours) }
+      })
+      if (json) return say(JSON.stringify({ ...made, overlapHours }))
+      say(`endpoint id: ${made.endpointId}`)
+      say(`webhook secret: ${made.webhookSecret}`)
+      console.error(`Keep the secret now: it is not shown again. The old one ends in ${overlapHours} hours.`)
+    })
+}
+
+type Merchants = Parameters<Parameters<typeof withMerchants>[1]>[0]
+
+async function findEndpoint(ids: readonly string[], { endpoints }: Merchants): Promise<string> {
+  const endpointId = ids.at(-1) ?? ''
+  const [merchantId] = ids.length === 2 ? ids : []
+  const found = (await endpoints.list(merchantId)).find(one => one.endpointId === endpointId)
+  if (ids.length <= 2 && found) return found.endpointId
+  throw new CommandFault(`there is no endpoint "${ids.join(' ')}"; "tollgate webhook list" shows all`)
+}
+
+const unknownMerchant = (id: string | undefined): CommandFault =>
+  new CommandFault(`there is no merchant "${id}"; "tollgate merchant list" shows all`)
+
+/** The same rule as at every delivery, so that what can never be called is refused while somebody is looking. */
+function checkAddress(text: string, { environment }: Config): string {
+  const refusal = isWebAddress(text)
+    ? refuseUrl(new URL(text), addressPolicies[environment])
+    : 'it must be an http or https address without credentials in it'
+  if (refusal !== undefined) throw new CommandFault(`--url ${text} cannot be used: ${refusal}`)
+  return text
+}
+
+function parseTypes(text: string): readonly EventType[] {
+  const types = text.split(',').map(type => type.trim())
+  const unknown = types.find(type => !isEventType(type))
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`"${unknown}" is no type of event; allowed: ${eventTypeNames.join(', ')}.`)
+  return [...new Set(types.filter(isEventType))]
+}
+
+function parseKind(text: string): WebhookKind {
+  const kind = text.toUpperCase()
+  if (kind === 'BASIC' || kind === 'ENHANCED') return kind
+  throw new InvalidArgumentError('It must be BASIC or ENHANCED.')
+}
+
+function parseHours(text: string): number {
+  const hours = Number(text)
+  if (/^\d+$/.test(text) && hours <= overlapHoursMax) return hours
+  throw new InvalidArgumentError(`It must be a whole number from 0 to ${overlapHoursMax}.`)
+}

@@ -1,0 +1,43 @@
+/** Reading the filters that lists have in common: comma lists, ranges of time and amount. Whatever is wrong is named. */
+import { parseInstant } from '#domain/dates.ts'
+import { InvalidField } from '#http/server/ports.ts'
+import { ForeignCursor } from '#operations/finding/list-payments.ts'
+
+/** The values of a comma list, each one of those allowed. Undefined where nothing was asked for. */
+export function readList<Value extends string>(
+  field: string,
+  text: string | undefined,
+  allowed: { readonly has: (value: string) => value is Value; readonly named: string },
+): readonly Value[] | undefined {
+  if (text === undefined) return undefined
+  const values = text.split(',').map(value => value.trim())
+  const unknown = values.find(value => !allowed.has(value))
+  if (unknown !== undefined)
+    throw new InvalidField(field, `${field} holds "${unknown.slice(0, 40)}"; allowed: ${allowed.named}.`)
+  return [...new Set(values.filter(allowed.has))]
+}
+
+export const oneOf = <Value extends string>(values: readonly Value[]) => ({
+  has: (value: string): value is Value => (values as readonly string[]).includes(value),
+  named: values.join(', '),
+})
+
+export function readRange({ from, to }: { readonly from?: string; readonly to?: string }): {
+  readonly from?: Date
+  readonly to?: Date
+} {
+  const range = { from: toDate(from), to: toDate(to) }
+  if (range.from && range.to && range.from.getTime() >= range.to.getTime())
+    throw new InvalidField('to', `to is ${to}; it must be later than from (${from}).`)
+  return range
+}
+
+function toDate(text: string | undefined): Date | undefined {
+  const instant = text === undefined ? undefined : parseInstant(text)
+  return instant === undefined ? undefined : new Date(instant)
+}
+
+/** A cursor that does not belong here is the caller's fault, like any other field. */
+export function nameCursor(error: unknown): never {
+  throw error instanceof ForeignCursor ? new InvalidField('cursor', `cursor ${error.message}.`) : error
+}

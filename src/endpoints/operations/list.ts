@@ -1,0 +1,107 @@
+/** `GET /operations`: the book of movements, as pages or as one CSV file. */
+import { parsePayId } from '#domain/ids.ts'
+import { nameCursor, oneOf, readList, readRange } from '#endpoints/filters.ts'
+import { exampleIds } from '#endpoints/payments/follow-up.ts'
+import { perform, type Services } from '#endpoints/services.ts'
+import { answer, endpoint } from '#http/endpoint.ts'
+import type { OperationType } from '#lifecycle/payment.ts'
+import { csvHeader, listMovements, streamMovements } from '#operations/finding/movements.ts'
+import { movementList, operationQuery } from '#schemas/finding.ts'
+import { finalStates } from '#storage/payments/movements.ts'
+
+const usualLimit = 100
+
+const types: readonly OperationType[] = [
+  'AUTHORIZATION',
+  'CONFIRM',
+  'INCREMENTAL',
+  'CAPTURE',
+  'REVERSAL',
+  'REFUND',
+  'CREDIT',
+  'RETURN',
+]
+
+export const listOperationsEndpoint = endpoint<Services, undefined, undefined, typeof operationQuery>({
+  verb: 'GET',
+  scope: 'read',
+  path: '/operations',
+  operationId: 'listOperations',
+  summary: 'List operations',
+  description:
+    'The book of movements: operations that have become final, the oldest first by that moment. With `Accept: text/csv` ' +
+    'the whole range comes as one file; limit and cursor do not matter then.',
+  tag: 'Payments',
+  version: '2.6.0',
+  access: 'merchant',
+  idempotent: false,
+  dialect: 'customer',
+  query: operationQuery,
+  answers: { 200: movementList },
+  alsoAnswers: {
+    'text/csv':
+      'RFC 4180 with a header row. `value` is in the smallest unit, `amount` the same as decimal text; a cell that a ' +
+      'spreadsheet would take for a formula begins with an apostrophe.',
+  },
+  examples: [
+    {
+      summary: 'What became of one payment',
+      after: ['createPayment'],
+      query: { payId: '{payId}' },
+      status: 200,
+      answer: {
+        data: [
+          {
+            xId: '019a3f6b2c4e7a1b8c2d3e4f5a6b7c8d',
+            payId: exampleIds.payId,
+            transId: 'order-1001',
+            type: 'AUTHORIZATION',
+            status: 'AUTHORIZED',
+            amount: { value: 4999, currency: 'EUR' },
+            paymentMethodType: 'CARD',
+            responseCode: '00000000',
+            creationDate: '2026-11-15T12:00:00.000Z',
+            settledDate: '2026-11-15T12:00:00.013Z',
+            provider: { transactionId: 'sim0c1f3a5b7d9e2468ace0' },
+          },
+        ],
+      },
+    },
+  ],
+  async handle({ query, merchant, accept }, { engine }) {
+    const { limit, cursor, ...filters } = query
+    const payId = query.payId === undefined ? undefined : parsePayId(query.payId)
+    const question = {
+      merchantId: merchant.merchantId,
+      types: readList('type', query.type, oneOf(types)) ?? types,
+      states: readList('status', query.status, oneOf(finalStates)) ?? finalStates,
+      ...readRange(query),
+      payId,
+    }
+    const isNobody = query.payId !== undefined && payId === undefined
+    if (wantsCsv(accept)) {
+      return {
+        status: 200,
+        json: csvHeader,
+        rest: isNobody ? noRows() : streamMovements(question, engine.movements),
+        headers: {
+          'content-type': 'text/csv; charset=utf-8; header=present',
+          'content-disposition': 'attachment; filename="operations.csv"',
+        },
+      }
+    }
+    if (isNobody) return answer(200, { data: [] })
+    const scope = { list: 'operations', filters }
+    const page = listMovements(
+      { ...question, limit: Number(limit ?? usualLimit) },
+      { cursor, scope },
+      engine.movements,
+    )
+    return answer(200, await perform(page).catch(nameCursor))
+  },
+})
+
+async function* noRows(): AsyncGenerator<string> {}
+
+/** The media type that the caller wants first. Programs that want anything get JSON. */
+const wantsCsv = (accept = ''): boolean => /^\s*text\/csv\b/i.test(accept)

@@ -1,0 +1,110 @@
+/** `GET /payments`: the merchant's payments, found by what is known of them. */
+import { parseCustomerId, parsePlanId } from '#domain/ids.ts'
+import { nameCursor, oneOf, readList, readRange } from '#endpoints/filters.ts'
+import { recordExample } from '#endpoints/payments/record-example.ts'
+import { perform, type Services } from '#endpoints/services.ts'
+import { answer, endpoint } from '#http/endpoint.ts'
+import { InvalidField } from '#http/server/ports.ts'
+import type { PaymentStatus } from '#lifecycle/payment.ts'
+import { findMethod } from '#methods/catalogue.ts'
+import { listPayments } from '#operations/finding/list-payments.ts'
+import { toRecord } from '#operations/payments/answer.ts'
+import { type PaymentQuery, paymentList, paymentQuery } from '#schemas/finding.ts'
+import type { PaymentFilter } from '#storage/payments/finding.ts'
+
+const usualLimit = 20
+
+export const listPaymentsEndpoint = endpoint<Services, undefined, undefined, typeof paymentQuery>({
+  verb: 'GET',
+  scope: 'read',
+  path: '/payments',
+  operationId: 'listPayments',
+  summary: 'List payments',
+  description:
+    'The newest first. All conditions must hold. Give nextCursor back as cursor, with the same filters, for the next page: ' +
+    'every payment that existed when you began is shown exactly once, whatever arrives meanwhile.',
+  tag: 'Payments',
+  version: '2.6.0',
+  access: 'merchant',
+  idempotent: false,
+  dialect: 'customer',
+  query: paymentQuery,
+  answers: { 200: paymentList },
+  examples: [
+    {
+      summary: 'Look for an order',
+      after: ['createPayment'],
+      query: { transId: '{transId}', limit: '1' },
+      status: 200,
+      answer: { data: [recordExample] },
+    },
+  ],
+  async handle({ query, merchant }, { engine }) {
+    const filter = toFilter(query)
+    // What does not look like an id of ours is nobody's.
+    if (!filter) return answer(200, { data: [] })
+    const { limit, cursor, ...filters } = query
+    const request = {
+      merchant,
+      filter,
+      limit: Number(limit ?? usualLimit),
+      cursor,
+      scope: { list: 'payments', filters },
+    }
+    const page = await perform(listPayments(request, engine)).catch(nameCursor)
+    return answer(200, { data: page.payments.map(toRecord), nextCursor: page.nextCursor })
+  },
+})
+
+const statuses: readonly PaymentStatus[] = [
+  'AUTHORIZE_REQUEST',
+  'PENDING',
+  'AUTHORIZED',
+  'CAPTURE_REQUEST',
+  'OK',
+  'FAILED',
+  'REVERSED',
+]
+
+const knownTypes = {
+  has: (type: string): type is string => findMethod(type) !== undefined,
+  named: 'the types that GET /payment-methods lists',
+}
+
+/** Undefined: nothing can fit. */
+function toFilter(query: PaymentQuery): PaymentFilter | undefined {
+  const { currency, transId, refNr, responseCode, email, merchantCustomerId, last4Digits } = query
+  const customerId = query.gatewayCustomerId && parseCustomerId(query.gatewayCustomerId)
+  const planId = query.paymentPlanId && parsePlanId(query.paymentPlanId)
+  const filter = {
+    ...readRange(query),
+    statuses: readList('status', query.status, oneOf(statuses)),
+    types: readList('type', query.type, knownTypes),
+    ...readAmounts(query),
+    currency,
+    transId,
+    refNr,
+    responseCode,
+    email,
+    merchantCustomerId,
+    last4Digits: last4Digits?.toUpperCase(),
+  }
+  const isNobody =
+    (query.gatewayCustomerId !== undefined && !customerId) || (query.paymentPlanId !== undefined && !planId)
+  return isNobody
+    ? undefined
+    : { ...filter, customerId: customerId || undefined, planId: planId || undefined }
+}
+
+function readAmounts({ amountFrom, amountTo }: PaymentQuery) {
+  const amounts = {
+    amountFrom: amountFrom === undefined ? undefined : Number(amountFrom),
+    amountTo: amountTo === undefined ? undefined : Number(amountTo),
+  }
+  if ((amounts.amountFrom ?? 0) > (amounts.amountTo ?? Number.POSITIVE_INFINITY))
+    throw new InvalidField(
+      'amountTo',
+      `amountTo is ${amountTo}; it must not be below amountFrom (${amountFrom}).`,
+    )
+  return amounts
+}

@@ -1,0 +1,47 @@
+/**
+ * Which merchants have added endpoints, remembered so that a payment of anybody else writes no event that nobody wants.
+ * Every commit brings the mark of the endpoints along: a change made anywhere is known with the next commit here.
+ */
+import type { EventType } from '#domain/event-types.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import type { EndpointStore, WebhookEndpoint } from '#storage/events/endpoints.ts'
+
+export interface EndpointBook {
+  /** Whether an endpoint of the merchant wants events of this type. */
+  wants(merchantId: MerchantId, type: EventType): boolean
+  /** Whether anybody has an endpoint at all. */
+  isEmpty(): boolean
+  load(): Promise<void>
+  /** Reads the endpoints again when the mark is a new one; resolves when they are known. */
+  notice(mark: string): Promise<void> | undefined
+}
+
+export function createEndpointBook(store: Pick<EndpointStore, 'readAll'>): EndpointBook {
+  let known: {
+    readonly mark: string
+    readonly byMerchant: ReadonlyMap<MerchantId, readonly WebhookEndpoint[]>
+  } = {
+    mark: '',
+    byMerchant: new Map(),
+  }
+  let loading: Promise<void> | undefined
+
+  async function load(): Promise<void> {
+    const { mark, endpoints } = await store.readAll()
+    known = { mark, byMerchant: Map.groupBy(endpoints, ({ merchantId }) => merchantId) }
+  }
+
+  return {
+    wants: (merchantId, type) =>
+      known.byMerchant.get(merchantId)?.some(({ types }) => types?.includes(type) ?? true) === true,
+    isEmpty: () => known.byMerchant.size === 0,
+    load,
+    notice(mark) {
+      if (mark === known.mark) return undefined
+      loading ??= load().finally(() => {
+        loading = undefined
+      })
+      return loading
+    },
+  }
+}

@@ -1,0 +1,45 @@
+/** One page of a merchant's payments, the newest first, and where the next one begins. */
+import type { PayId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Payment } from '#lifecycle/payment.ts'
+import type { Engine } from '#operations/engine.ts'
+import { type CursorScope, readCursor, writeCursor } from '#operations/finding/cursor.ts'
+import type { PaymentFilter } from '#storage/payments/finding.ts'
+
+export interface PaymentListRequest {
+  readonly merchant: Merchant
+  readonly filter: PaymentFilter
+  readonly limit: number
+  readonly cursor?: string
+  /** What the cursor belongs to beside the merchant: the list, and the filters as they were sent. */
+  readonly scope: Pick<CursorScope, 'list' | 'filters'>
+}
+
+/** The cursor is not one of this merchant and these filters: the caller names the field. */
+export class ForeignCursor extends Error {}
+
+const wrongCursor = 'is not a cursor of this list with these filters; take nextCursor of the page before'
+
+export async function listPayments(
+  { merchant, filter, limit, cursor, scope }: PaymentListRequest,
+  { finder }: Pick<Engine, 'finder'>,
+): Promise<{ readonly payments: readonly Payment[]; readonly nextCursor?: string }> {
+  const { merchantId } = merchant
+  const bound = { ...scope, merchantId }
+  const place = cursor === undefined ? undefined : readCursor(bound, cursor)
+  if (cursor !== undefined && !place) throw new ForeignCursor(wrongCursor)
+  const after = place && { createdAt: new Date(Number(place[0])), payId: String(place[1]) as PayId }
+  // One more than asked for tells whether there is a next page.
+  const found = await finder.find({ merchantId, filter, after, limit: limit + 1 })
+  const payments = found.slice(0, limit)
+  const last = payments.at(-1)
+  return found.length > limit && last
+    ? { payments, nextCursor: writeCursor(bound, [last.createdAt.getTime(), last.payId]) }
+    : { payments }
+}
+
+export const checkCursor = (scope: CursorScope, cursor: string): readonly (string | number)[] => {
+  const place = readCursor(scope, cursor)
+  if (!place) throw new ForeignCursor(wrongCursor)
+  return place
+}

@@ -1,0 +1,40 @@
+/** Ending a plan together with the event about it: both stand in one commit with the payment that the event names. */
+import type { EventType } from '#domain/event-types.ts'
+import { lastOperation } from '#lifecycle/payment.ts'
+import type { Plan } from '#lifecycle/plan.ts'
+import type { Engine } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import type { Change, Committed } from '#storage/commit/change.ts'
+
+export interface PlanEvent {
+  readonly type: EventType
+  /** Nobody was answered with it. */
+  readonly owed: boolean
+  readonly now: Date
+}
+
+/** Commits a change of a plan. The event is one of its initial payment and has no operation. */
+export async function commitWithPlanEvent(
+  plan: Pick<Plan, 'merchantId' | 'initialPayId'>,
+  change: Change,
+  { event, engine }: { event: PlanEvent; engine: Pick<Engine, 'queue' | 'commit' | 'newId' | 'endpoints'> },
+): Promise<Committed> {
+  const { merchantId, initialPayId: payId } = plan
+  const { type, owed, now } = event
+  if (!owed && !engine.endpoints.wants(merchantId, type)) return engine.commit(change)
+  try {
+    const done = await engine.queue.update({ merchantId, payId }, payment => {
+      const subject = { type, xId: lastOperation(payment).xId }
+      const told = emitEvent(payment, { subject, owed, now }, engine)
+      const next = { ...told.payment, version: payment.version + 1 }
+      return { next, alongside: { ...change, ...told.alongside }, result: true }
+    })
+    // Without its initial payment a plan could not have been made.
+    if (!done) throw new Error(`payment ${payId} of a plan has vanished`)
+    return { committed: true }
+  } catch (error) {
+    if (!(error instanceof CommitRefused)) throw error
+    return { committed: false, conflict: error.conflict }
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The SQL of a batch's events: the event itself, its way to every added endpoint that wants its type, and replays. Which
+ * endpoints there are is asked of the rows, so that none is missed for an outdated memory.
+ */
+import { type Columns, paymentKey } from '#storage/commit/columns.ts'
+
+/** The row of `installation` that changes with every added or removed endpoint. */
+export const endpointsName = 'webhook_endpoints'
+
+/** No change has this number: its row tells of the endpoints. */
+export const endpointsRow = -1
+
+const accepted = 'i.c NOT IN (SELECT c FROM refused)'
+
+const sameEvent = 't.merchant_id = i.merchant_id AND t.pay_id = i.pay_id AND t.sequence = i.sequence'
+
+/** Due at once: the merchant's time of the event, as real time. */
+const dueAt = `i.created_at - coalesce((SELECT clock_offset_ms FROM merchant m WHERE m.merchant_id = i.merchant_id), 0)
+  * interval '1 millisecond'`
+
+/**
+ * An event that its address need not hear of is written as delivered. So is one that has no address, where the merchant
+ * has added endpoints instead: these hear of it.
+ */
+const isOwed = `i.owed AND (i.url IS NOT NULL
+  OR NOT EXISTS (SELECT 1 FROM webhook_endpoint w WHERE w.merchant_id = i.merchant_id)
+  OR EXISTS (SELECT 1 FROM merchant m WHERE m.merchant_id = i.merchant_id AND m.webhook_url IS NOT NULL))`
+
+function insertEvents(columns: Columns): string {
+  const names = columns.map(([name]) => name)
+  const values = names.map(name => (name === 'owed' ? 'o.owed' : `i.${name}`))
+  return `INSERT INTO event (${names.join(', ')}, status, due_at)
+    SELECT ${values.join(', ')}, CASE WHEN o.owed THEN 'PENDING' ELSE 'DELIVERED' END, CASE WHEN o.owed THEN ${dueAt} END
+    FROM event_in i CROSS JOIN LATERAL (SELECT ${isOwed} AS owed) o WHERE ${accepted}`
+}
+
+const fanOutEvents = (): string =>
+  `INSERT INTO event_delivery (merchant_id, pay_id, sequence, endpoint_id, url, due_at)
+    SELECT i.merchant_id, i.pay_id, i.sequence, w.endpoint_id, w.url, ${dueAt}
+    FROM event_in i JOIN webhook_endpoint w ON w.merchant_id = i.merchant_id
+      AND (w.types IS NULL OR i.type = ANY (w.types))
+    WHERE ${accepted}`
+
+/**
+ * A new round: an attempt of the old one that is still under way decides nothing any more. An event that its address was
+ * not owed is not sent there by a replay either.
+ */
+const replayEvents = (): string =>
+  `UPDATE event t SET status = 'PENDING', due_at = i.due_at, leased_until = NULL, tries = 0, round = t.round + 1
+    FROM replay_in i WHERE ${sameEvent} AND t.owed AND i.endpoint_id IS NULL AND ${accepted}`
+
+/** All endpoints of today that want the type, or the one that is named, whether it has heard the event before or not. */
+const replayDeliveries = (): string =>
+  `INSERT INTO event_delivery AS d (merchant_id, pay_id, sequence, endpoint_id, url, due_at)
+    SELECT i.merchant_id, i.pay_id, i.sequence, w.endpoint_id, w.url, i.due_at
+    FROM replay_in i JOIN event t ON ${sameEvent} JOIN webhook_endpoint w ON w.merchant_id = i.merchant_id
+      AND CASE WHEN i.endpoint_id IS NULL THEN w.types IS NULL OR t.type = ANY (w.types)
+        ELSE w.endpoint_id = i.endpoint_id END
+    WHERE ${accepted}
+  ON CONFLICT (merchant_id, pay_id, sequence, endpoint_id) DO UPDATE
+    SET status = 'PENDING', due_at = excluded.due_at, leased_until = NULL, tries = 0, round = d.round + 1,
+      url = excluded.url`
+
+export const eventParts = {
+  event: {
+    columns: [
+      ...paymentKey,
+      ['sequence', 'integer'],
+      ['event_id', 'uuid'],
+      ['x_id', 'uuid'],
+      ['type', 'text'],
+      ['owed', 'boolean'],
+      ['body', 'json'],
+      ['url', 'text'],
+      ['created_at', 'timestamptz'],
+    ] as Columns,
+    write: insertEvents,
+    also: fanOutEvents,
+  },
+  replay: {
+    columns: [
+      ...paymentKey,
+      ['sequence', 'integer'],
+      ['endpoint_id', 'text'],
+      ['due_at', 'timestamptz'],
+    ] as Columns,
+    write: replayEvents,
+    also: replayDeliveries,
+  },
+}

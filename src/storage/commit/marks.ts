@@ -1,0 +1,81 @@
+/**
+ * Marks of payments that are not simply paid, so that they can be found by status and response code. A payment that is
+ * paid at once, which is what most are, writes none.
+ */
+import type { MerchantId, PayId } from '#domain/ids.ts'
+import { success } from '#domain/response-codes.ts'
+import { lastOperation, type Payment, type PaymentStatus } from '#lifecycle/payment.ts'
+import type { Columns } from '#storage/commit/columns.ts'
+
+export interface Mark {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly createdAt: Date
+  readonly status: PaymentStatus
+  readonly responseCode: string
+}
+
+export type Unmark = Pick<Mark, 'merchantId' | 'payId'>
+
+/** What the step from one state to the next means for the payment's mark. */
+export function markBetween(
+  before: Payment | undefined,
+  after: Payment,
+): { readonly mark?: Mark; readonly unmark?: Unmark } {
+  // The answer is a moment away and decides.
+  if (after.operations.some(({ state }) => state === 'SENT')) return {}
+  const { merchantId, payId, createdAt, status } = after
+  const { responseCode } = lastOperation(after)
+  if (status !== 'OK' || responseCode !== success)
+    return { mark: { merchantId, payId, createdAt, status, responseCode } }
+  return before && mayBeMarked(before) ? { unmark: { merchantId, payId } } : {}
+}
+
+/** Before its first answer a payment that asked its provider at once has no mark. */
+function mayBeMarked({ operations }: Payment): boolean {
+  const [first, ...more] = operations
+  return more.length > 0 || first?.state !== 'SENT' || first.prepared.sentAtMs !== undefined
+}
+
+const key: Columns = [
+  ['merchant_id', 'text'],
+  ['pay_id', 'uuid'],
+]
+
+const columns: Columns = [
+  ...key,
+  ['created_at', 'timestamptz'],
+  ['status', 'text'],
+  ['response_code', 'text'],
+]
+
+const names = columns.map(([name]) => name).join(', ')
+
+export const markParts = {
+  mark: {
+    columns,
+    write: () => `INSERT INTO payment_mark (${names}) SELECT ${names} FROM mark_in
+      WHERE c NOT IN (SELECT c FROM refused) ORDER BY merchant_id, pay_id
+      ON CONFLICT (merchant_id, pay_id) DO UPDATE SET status = excluded.status, response_code = excluded.response_code`,
+  },
+  unmark: {
+    columns: key,
+    write: () => `DELETE FROM payment_mark t USING unmark_in i
+      WHERE t.merchant_id = i.merchant_id AND t.pay_id = i.pay_id AND i.c NOT IN (SELECT c FROM refused)`,
+  },
+}
+
+export const fromMark = (mark: Mark, c: number) => ({
+  c,
+  merchant_id: mark.merchantId,
+  pay_id: mark.payId,
+  created_at: mark.createdAt,
+  status: mark.status,
+  response_code: mark.responseCode,
+})
+
+export const fromUnmark = ({ merchantId, payId }: Unmark, c: number) => ({
+  c,
+  merchant_id: merchantId,
+  pay_id: payId,
+})

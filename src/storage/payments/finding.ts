@@ -1,0 +1,178 @@
+/**
+ * Finding payments of a merchant by what is known of them, the newest first. Each question becomes a statement of its own,
+ * so that the planner sees the values; the place after which it goes on is a key, never a number of rows.
+ */
+import type { CustomerId, MerchantId, PayId, PlanId } from '#domain/ids.ts'
+import { success } from '#domain/response-codes.ts'
+import type { Payment, PaymentStatus } from '#lifecycle/payment.ts'
+import { type PaymentRow, toPayment } from '#storage/commit/rows.ts'
+import type { Database } from '#storage/database.ts'
+import { paymentColumns, paymentInstruments } from '#storage/payments/payments.ts'
+
+export interface PaymentFilter {
+  /** Inclusive. */
+  readonly from?: Date
+  /** Exclusive. */
+  readonly to?: Date
+  readonly statuses?: readonly PaymentStatus[]
+  readonly types?: readonly string[]
+  readonly currency?: string
+  readonly amountFrom?: number
+  readonly amountTo?: number
+  readonly transId?: string
+  readonly refNr?: string
+  readonly responseCode?: string
+  readonly email?: string
+  readonly merchantCustomerId?: string
+  readonly customerId?: CustomerId
+  readonly planId?: PlanId
+  readonly last4Digits?: string
+  /** Payments made by a link, of any or of this one. */
+  readonly link?: string | true
+}
+
+/** The last payment of the page before. */
+export interface PaymentPlace {
+  readonly createdAt: Date
+  readonly payId: PayId
+}
+
+export interface PaymentQuestion {
+  /** All merchants unless given: for operators only. */
+  readonly merchantId?: MerchantId
+  readonly filter: PaymentFilter
+  readonly after?: PaymentPlace
+  readonly limit: number
+}
+
+export interface PaymentFinder {
+  find(question: PaymentQuestion): Promise<readonly Payment[]>
+}
+
+/** 1,000: of the newest payments so many are looked at for one whose provider is being asked right now. */
+const inFlightMax = 1_000
+
+type Parameter = (value: unknown) => string
+
+export function createPaymentFinder({ readers }: Pick<Database, 'readers'>): PaymentFinder {
+  return {
+    async find(question) {
+      const values: unknown[] = []
+      const parameter: Parameter = value => `$${values.push(value)}`
+      const text = `SELECT ${paymentColumns} FROM (${select(question, parameter)}) f
+        JOIN payment p ON p.merchant_id = f.merchant_id AND p.pay_id = f.pay_id ${paymentInstruments}
+        ORDER BY p.created_at DESC, p.pay_id DESC`
+      const { rows } = await readers.query<PaymentRow>(text, values)
+      return rows.map(toPayment)
+    },
+  }
+}
+
+const order = 'ORDER BY p.created_at DESC, p.pay_id DESC'
+
+function select(question: PaymentQuestion, parameter: Parameter): string {
+  const { filter, merchantId } = question
+  const conditions = [...placeConditions(question, parameter), ...conditionsOf(filter, parameter)]
+  const where = [
+    merchantId === undefined ? 'true' : `p.merchant_id = ${parameter(merchantId)}`,
+    ...conditions,
+  ]
+  const limit = parameter(question.limit)
+  const marked = merchantId === undefined ? undefined : markedBy(filter)
+  if (!marked)
+    return `SELECT p.merchant_id, p.pay_id FROM payment p WHERE ${where.join(' AND ')} ${order} LIMIT ${limit}`
+  const found = `SELECT f.merchant_id, f.pay_id, f.created_at FROM unnest(${parameter(marked.values)}::text[]) v(value)
+    CROSS JOIN LATERAL (SELECT p.merchant_id, p.pay_id, p.created_at
+      FROM (SELECT m.merchant_id, m.pay_id FROM payment_mark m
+        WHERE m.merchant_id = ${parameter(merchantId)} AND m.${marked.column} = v.value
+          ${placeConditions(question, parameter, 'm')
+            .map(condition => `AND ${condition}`)
+            .join(' ')}
+        ORDER BY m.created_at DESC, m.pay_id DESC) m
+      JOIN payment p USING (merchant_id, pay_id) WHERE ${where.join(' AND ')} ${order} LIMIT ${limit}) f`
+  const inFlight = () => `SELECT p.merchant_id, p.pay_id, p.created_at FROM (SELECT * FROM payment p
+      WHERE p.merchant_id = ${parameter(merchantId)} ${placeConditions(question, parameter)
+        .map(condition => `AND ${condition}`)
+        .join(' ')} ${order} LIMIT ${inFlightMax}) p
+    WHERE p.status = 'PENDING' AND ${where.join(' AND ')}`
+  const both = marked.values.includes('PENDING') ? `${found} UNION ${inFlight()}` : found
+  return `SELECT p.merchant_id, p.pay_id FROM (${both}) p ${order} LIMIT ${limit}`
+}
+
+/** Where marks lead to the payments, and nothing else leads there faster. */
+function markedBy(
+  filter: PaymentFilter,
+): { readonly column: 'status' | 'response_code'; readonly values: readonly string[] } | undefined {
+  const { transId, refNr, email, merchantCustomerId, customerId, planId, last4Digits, link } = filter
+  const selective = [transId, refNr, email, merchantCustomerId, customerId, planId, last4Digits, link]
+  if (selective.some(value => value !== undefined)) return undefined
+  const { statuses, responseCode } = filter
+  if (responseCode !== undefined && responseCode !== success)
+    return { column: 'response_code', values: [responseCode] }
+  return statuses && !statuses.includes('OK') ? { column: 'status', values: statuses } : undefined
+}
+
+function placeConditions({ filter, after }: PaymentQuestion, parameter: Parameter, table = 'p'): string[] {
+  const conditions: string[] = []
+  if (filter.from) conditions.push(`${table}.created_at >= ${parameter(filter.from)}`)
+  if (filter.to) conditions.push(`${table}.created_at < ${parameter(filter.to)}`)
+  if (after)
+    conditions.push(
+      `(${table}.created_at, ${table}.pay_id) < (${parameter(after.createdAt)}::timestamptz, ${parameter(after.payId)}::uuid)`,
+    )
+  return conditions
+}
+
+/** The expressions are those of the indexes, word for word. */
+const email = `(p.details #>> '{customerInfo,email}')`
+const merchantCustomer = `(p.details #>> '{customerInfo,merchantCustomerId}')`
+const chargedCustomer = `(p.details ->> 'chargedCustomerId')`
+const lastDigits = `coalesce(p.instrument ->> 'last4Digits', p.account ->> 'last4Digits')`
+const link = `(p.details ->> 'linkId')`
+
+const byTransId = (value: string): string => `p.pay_id IN (
+  SELECT t.pay_id FROM payment t WHERE t.merchant_id = p.merchant_id AND t.trans_id = ${value} AND t.live
+  UNION ALL SELECT t.pay_id FROM payment t WHERE t.merchant_id = p.merchant_id AND t.trans_id = ${value} AND NOT t.live)`
+
+/** A payment's customer is known when it is approved; who it names is known from its birth, and that has an index. */
+const byCustomer = (
+  value: string,
+): string => `p.customer_id = ${value} AND (${chargedCustomer} = replace(${value}::text, '-', '')
+  OR ${merchantCustomer} = (SELECT c.merchant_customer_id FROM customer c
+    WHERE c.merchant_id = p.merchant_id AND c.customer_id = ${value}))`
+
+const lastCode = `(SELECT o.response_code FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
+  ORDER BY o.sequence DESC LIMIT 1)`
+
+type Condition = (value: string) => string
+
+const conditionByField: { readonly [Field in keyof PaymentFilter]?: Condition } = {
+  statuses: value => `p.status = ANY (${value}::text[])`,
+  types: value => `p.method = ANY (${value}::text[])`,
+  currency: value => `p.currency = ${value}`,
+  amountFrom: value => `p.amount >= ${value}`,
+  amountTo: value => `p.amount <= ${value}`,
+  refNr: value => `p.ref_nr = ${value}`,
+  responseCode: value => `${lastCode} = ${value}`,
+  email: value => `${email} IS NOT NULL AND lower${email} = lower(${value})`,
+  merchantCustomerId: value => `${merchantCustomer} IS NOT NULL AND ${merchantCustomer} = ${value}`,
+  customerId: value => byCustomer(`${value}::uuid`),
+  planId: value => `p.plan_id = ${value}::uuid`,
+  last4Digits: value => `${lastDigits} IS NOT NULL AND ${lastDigits} = ${value}`,
+  link: value => `${link} IS NOT NULL AND (${value}::text = '' OR ${link} = ${value})`,
+}
+
+function conditionsOf(filter: PaymentFilter, parameter: Parameter): string[] {
+  const { amountFrom, amountTo } = filter
+  // One amount is a place in the index, where a range would be a walk.
+  const isExact = amountFrom !== undefined && amountFrom === amountTo
+  const { from: _from, to: _to, transId, ...rest } = filter
+  const given = isExact ? { ...rest, amountFrom: undefined, amountTo: undefined } : rest
+  const conditions = (Object.entries(given) as [keyof PaymentFilter, unknown][]).flatMap(([field, value]) => {
+    const condition = conditionByField[field]
+    return condition && value !== undefined ? [condition(parameter(value === true ? '' : value))] : []
+  })
+  if (isExact) conditions.push(`p.amount = ${parameter(amountFrom)}`)
+  if (transId !== undefined) conditions.push(byTransId(parameter(transId)))
+  return conditions
+}

@@ -1,0 +1,106 @@
+/**
+ * The book of movements: operations that have become final, the oldest first by that moment. Walked by type and state
+ * along one index, each of them from the place where the page before ended.
+ */
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { OperationType } from '#lifecycle/payment.ts'
+import type { Database } from '#storage/database.ts'
+
+/** What an operation can have ended as. */
+export const finalStates = ['AUTHORIZED', 'OK', 'FAILED'] as const
+export type FinalState = (typeof finalStates)[number]
+
+export interface Movement {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly sequence: number
+  readonly xId: XId
+  readonly transId: string
+  readonly refNr: string | null
+  readonly type: OperationType
+  readonly state: FinalState
+  readonly amount: number
+  readonly currency: string
+  readonly method: string
+  readonly responseCode: string
+  readonly providerAccount: string | null
+  readonly transactionId: string | null
+  readonly createdAt: Date
+  readonly settledAt: Date
+}
+
+export interface MovementPlace {
+  readonly settledAt: Date
+  readonly payId: PayId
+  readonly sequence: number
+}
+
+export interface MovementQuestion {
+  readonly merchantId: MerchantId
+  readonly types: readonly OperationType[]
+  readonly states: readonly FinalState[]
+  /** Inclusive. */
+  readonly from?: Date
+  /** Exclusive. */
+  readonly to?: Date
+  readonly payId?: PayId
+  readonly after?: MovementPlace
+  readonly limit: number
+}
+
+export interface MovementReader {
+  read(question: MovementQuestion): Promise<readonly Movement[]>
+}
+
+const shown = `o.merchant_id AS "merchantId", o.pay_id AS "payId", o.sequence, o.x_id AS "xId", o.trans_id AS "transId",
+  o.ref_nr AS "refNr", o.type, o.state, o.amount, p.currency, p.method, o.response_code AS "responseCode",
+  p.provider_account AS "providerAccount", o.provider ->> 'transactionId' AS "transactionId",
+  o.created_at AS "createdAt", o.updated_at AS "settledAt"`
+
+const place = 'o.updated_at, o.pay_id, o.sequence'
+
+/** Before everything: the first page begins here. */
+const beginning = { settledAt: new Date(0), payId: '0'.repeat(32), sequence: 0 }
+/** After everything that a calendar of ours can hold. */
+const end = new Date('2200-01-01T00:00:00Z')
+
+const byTime = `SELECT ${shown} FROM (
+    SELECT f.* FROM unnest($2::text[]) t(type) CROSS JOIN unnest($3::text[]) s(state) CROSS JOIN LATERAL (
+      SELECT ${place}, o.merchant_id, o.type, o.state FROM operation o
+      WHERE o.merchant_id = $1 AND o.type = t.type AND o.state = s.state
+        AND o.state IN ('AUTHORIZED', 'OK', 'FAILED') AND o.updated_at >= $4 AND o.updated_at < $5
+        AND (${place}) > ($6::timestamptz, $7::uuid, $8::smallint)
+      ORDER BY ${place} LIMIT $9) f
+    ORDER BY f.updated_at, f.pay_id, f.sequence LIMIT $9) f
+  JOIN operation o ON o.merchant_id = f.merchant_id AND o.pay_id = f.pay_id AND o.sequence = f.sequence
+  JOIN payment p ON p.merchant_id = o.merchant_id AND p.pay_id = o.pay_id
+  ORDER BY ${place}`
+
+const ofPayment = `SELECT ${shown} FROM operation o JOIN payment p ON p.merchant_id = o.merchant_id AND p.pay_id = o.pay_id
+  WHERE o.merchant_id = $1 AND o.type = ANY ($2::text[]) AND o.state = ANY ($3::text[])
+    AND o.updated_at >= $4 AND o.updated_at < $5 AND (${place}) > ($6::timestamptz, $7::uuid, $8::smallint)
+    AND o.pay_id = $10
+  ORDER BY ${place} LIMIT $9`
+
+export function createMovementReader({ readers }: Pick<Database, 'readers'>): MovementReader {
+  return {
+    async read({ merchantId, types, states, from, to, payId, after = beginning, limit }) {
+      const values = [
+        merchantId,
+        types,
+        states,
+        from ?? beginning.settledAt,
+        to ?? end,
+        after.settledAt,
+        after.payId,
+        after.sequence,
+        limit,
+        ...(payId === undefined ? [] : [payId]),
+      ]
+      const text = payId === undefined ? byTime : ofPayment
+      const name = payId === undefined ? 'movements_by_time' : 'movements_of_payment'
+      const { rows } = await readers.query<Movement>({ name, text, values })
+      return rows
+    },
+  }
+}

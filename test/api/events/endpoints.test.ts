@@ -1,0 +1,164 @@
+/** Added endpoints: what they hear, under which secret, and how each is tried and replayed for itself. */
+import { Webhook } from 'standardwebhooks'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { EndpointWish } from '#operations/events/endpoint-administration.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { findBrokenRules } from '#test/support/invariants.ts'
+import { type Heard, type Receiver, startReceiver } from '#test/support/receiver.ts'
+import { openShop, type Shop } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let shop: Shop
+let receiver: Receiver
+beforeAll(async () => {
+  gateway = await startTestGateway()
+})
+beforeEach(async () => {
+  shop = await openShop(gateway)
+  receiver = await startReceiver()
+})
+afterEach(() => receiver.close())
+afterAll(async () => {
+  expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})
+  await gateway.stop()
+})
+
+async function add(path: string, more: Partial<EndpointWish> = {}) {
+  const wish = {
+    merchantId: shop.merchantId,
+    url: `${receiver.url}${path}`,
+    kind: 'ENHANCED' as const,
+    ...more,
+  }
+  const added = await gateway.gateway.merchants.endpoints.add(wish)
+  if (!added) throw new Error('not added')
+  return added
+}
+
+const pathsOf = (heard: readonly Heard[]) => heard.map(({ path, body }) => [path, body.type])
+const plain = (headers: Heard['headers']) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+const eventsOf = async (payId: string) => (await shop.call('GET', `/events?payId=${payId}`)).body.data
+
+test('a result that the API has answered reaches an added endpoint at once, and no other address', async () => {
+  await gateway.gateway.merchants.set(shop.merchantId, { webhookUrl: `${receiver.url}/own` })
+  const { endpointId } = await add('/books')
+  const { body } = await shop.create('CARD')
+  await receiver.reached(1)
+  await shop.advance('PT1S')
+  expect(pathsOf(receiver.heard)).toEqual([['/books', 'payment.captured']])
+  const [event] = await eventsOf(body.payId)
+  expect(event).toMatchObject({ type: 'payment.captured', status: 'DELIVERED' })
+  expect(event).not.toHaveProperty('url')
+  expect(event.attempts).toMatchObject([{ endpointId, status: 204 }])
+  expect(event.deliveries).toEqual([{ endpointId, url: `${receiver.url}/books`, status: 'DELIVERED' }])
+})
+
+test('each endpoint has its own types, kind and secret; webhook-id is the same at all', async () => {
+  await gateway.gateway.merchants.set(shop.merchantId, { webhookUrl: `${receiver.url}/own` })
+  const all = await add('/all')
+  const basic = await add('/basic', { kind: 'BASIC' })
+  await add('/refunds', { types: ['refund.succeeded', 'refund.failed'] })
+  await shop.create('CARD', { card: { number: '4000000000000101' } })
+  await shop.advance('PT11S')
+  const byPath = (path: string) => receiver.heard.find(heard => heard.path === path)
+  expect(receiver.heard.map(({ path }) => path).sort()).toEqual(['/all', '/basic', '/own'])
+  expect(new Set(receiver.heard.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+  const heard = byPath('/all')
+  if (!heard) throw new Error('not heard')
+  expect(new Webhook(all.webhookSecret).verify(heard.raw, plain(heard.headers))).toMatchObject({
+    type: 'payment.captured',
+  })
+  expect(() => new Webhook(basic.webhookSecret).verify(heard.raw, plain(heard.headers))).toThrow()
+  expect(Object.keys(byPath('/basic')?.body ?? {})).toEqual(['payId'])
+  expect(byPath('/basic')?.headers).not.toHaveProperty('webhook-signature')
+})
+
+test('attempts are kept per endpoint; a failure for good is logged, counted and told with the readiness', async () => {
+  receiver.behave(({ path }) => (path === '/gone' ? 410 : 204))
+  const gone = await add('/gone')
+  const fine = await add('/fine')
+  const { body } = await shop.create('CARD')
+  await shop.advance('PT1S')
+  const [event] = await eventsOf(body.payId)
+  expect(event.status).toBe('FAILED')
+  expect(event.deliveries).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ endpointId: gone.endpointId, status: 'FAILED' }),
+      expect.objectContaining({ endpointId: fine.endpointId, status: 'DELIVERED' }),
+    ]),
+  )
+  const line = gateway.logged.find(text => text.includes('WEBHOOK_FAILED'))
+  expect(JSON.parse(line ?? '{}')).toMatchObject({
+    level: 'error',
+    eventId: event.id,
+    endpointId: gone.endpointId,
+  })
+  const metrics = await (await fetch(`${gateway.url}/metrics`)).text()
+  expect(metrics).toMatch(/^tollgate_webhook_failures_total [1-9]/m)
+  const ready = JSON.parse(await (await fetch(`${gateway.url}/health/ready`)).text())
+  expect(ready.details.webhookFailures).toBeGreaterThan(0)
+})
+
+test('a replay goes to all, or to the endpoint that is named, also one that was added since', async () => {
+  const first = await add('/first')
+  const { body } = await shop.create('CARD')
+  await receiver.reached(1)
+  const [{ id }] = await eventsOf(body.payId)
+  const late = await add('/late')
+  const replay = (endpointId?: string) =>
+    shop.call('POST', `/events/${id}/replays`, endpointId === undefined ? undefined : { endpointId })
+  expect((await replay()).body.status).toBe('PENDING')
+  await receiver.reached(3)
+  expect((await replay(late.endpointId)).status).toBe(200)
+  await receiver.reached(4)
+  expect(receiver.heard.map(({ path }) => path).sort()).toEqual(['/first', '/first', '/late', '/late'])
+  expect(new Set(receiver.heard.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([id]))
+  const unknown = await replay(`we_${'0'.repeat(32)}`)
+  expect([unknown.status, JSON.stringify(unknown.body)]).toEqual([400, expect.stringContaining('endpointId')])
+  expect(first.endpointId).not.toBe(late.endpointId)
+})
+
+test('a removed endpoint hears nothing more, and what waited for it has failed', async () => {
+  receiver.behave(() => 500)
+  const { endpointId } = await add('/books')
+  const { body } = await shop.create('CARD')
+  await receiver.reached(1)
+  expect(await gateway.gateway.merchants.endpoints.remove(endpointId)).toBe(true)
+  await shop.advance('P4D')
+  await shop.create('CARD')
+  await shop.advance('PT1S')
+  expect(receiver.heard).toHaveLength(1)
+  expect((await eventsOf(body.payId))[0]).toMatchObject({ deliveries: [{ endpointId, status: 'FAILED' }] })
+})
+
+test('without any address of its own, a merchant with endpoints has no failed events', async () => {
+  await add('/books')
+  const { body } = await shop.create('CARD', { card: { number: '4000000000000101' } })
+  await shop.advance('PT11S')
+  expect(await eventsOf(body.payId)).toMatchObject([{ status: 'DELIVERED' }])
+})
+
+test('a second process learns of a new endpoint with its next commit', async () => {
+  const beside = await startTestGateway({ beside: gateway })
+  const { endpointId } = await add('/books')
+  const authorization = shop.authorization
+  const { body } = await beside.call(
+    'POST',
+    '/payments',
+    {
+      transId: 'beside',
+      amount: { value: 500, currency: 'EUR' },
+      paymentMethods: {
+        integrationType: 'DIRECT',
+        type: 'CARD',
+        card: { number: '4111111111111111', expiryDate: '203012' },
+      },
+    },
+    { authorization },
+  )
+  await receiver.reached(1)
+  expect(receiver.heard[0]?.body.payId).toBe(body.payId)
+  await beside.stop()
+  expect(endpointId).toMatch(/^we_/)
+})

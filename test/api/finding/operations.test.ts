@@ -1,0 +1,88 @@
+/** GET /operations: the book of movements as pages and as CSV. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { AnyJson } from '#test/support/any-json.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { openShop, type Shop } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let shop: Shop
+let payId: string
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  shop = await openShop(gateway)
+  payId = await shop.authorize('CARD', { refNr: '=1+1', transId: '"quoted", and long' })
+  await shop.advance('PT1M')
+  await shop.act(payId, 'captures', 600)
+  await shop.advance('PT1M')
+  await shop.act(payId, 'refunds', 100)
+  await shop.create('CARD', { card: { number: '4000000000009995' } })
+})
+afterAll(() => gateway.stop())
+
+const read = async (query = '') => (await shop.call('GET', `/operations${query}`)).body
+const typesOf = async (query: string) =>
+  (await read(query)).data.map(({ type, status }: AnyJson) => `${type} ${status}`)
+
+test('200 the oldest first, with all that an accountant needs', async () => {
+  const { data } = await read()
+  expect(data.map(({ type, status }: AnyJson) => `${type} ${status}`)).toEqual([
+    'AUTHORIZATION AUTHORIZED',
+    'CAPTURE OK',
+    'REFUND OK',
+    'AUTHORIZATION FAILED',
+  ])
+  expect(data[1]).toEqual({
+    xId: expect.stringMatching(/^[0-9a-f]{32}$/),
+    payId,
+    transId: 'step',
+    type: 'CAPTURE',
+    status: 'OK',
+    amount: { value: 600, currency: 'EUR' },
+    paymentMethodType: 'CARD',
+    responseCode: '00000000',
+    creationDate: expect.any(String),
+    settledDate: expect.any(String),
+    provider: { transactionId: expect.stringMatching(/^sim/) },
+  })
+})
+
+test('200 by type, status, payment and time', async () => {
+  expect(await typesOf('?type=CAPTURE,REFUND')).toEqual(['CAPTURE OK', 'REFUND OK'])
+  expect(await typesOf('?status=FAILED')).toEqual(['AUTHORIZATION FAILED'])
+  expect(await typesOf(`?payId=${payId}&status=OK`)).toEqual(['CAPTURE OK', 'REFUND OK'])
+  expect(await typesOf('?payId=nothing')).toEqual([])
+  const { data } = await read()
+  expect(await typesOf(`?from=${data[1].settledDate}&to=${data[2].settledDate}`)).toEqual(['CAPTURE OK'])
+})
+
+test('200 pages lead from one to the next', async () => {
+  const { data, nextCursor } = await read('?limit=3')
+  expect(data).toHaveLength(3)
+  const next = await read(`?limit=3&cursor=${nextCursor}`)
+  expect(next).toEqual({ data: [expect.objectContaining({ status: 'FAILED' })] })
+  expect((await shop.call('GET', `/operations?cursor=${nextCursor}&type=CAPTURE`)).status).toBe(400)
+})
+
+test('200 text/csv with a header, both forms of the amount, and nothing that a spreadsheet would run', async () => {
+  const response = await fetch(`${gateway.url}/api/v2/operations?status=AUTHORIZED`, {
+    headers: { authorization: shop.authorization, accept: 'text/csv' },
+  })
+  expect(response.headers.get('content-type')).toContain('text/csv')
+  const rows = (await response.text()).split('\r\n')
+  expect(rows[0]).toMatch(/^xId,payId,transId,refNr,type,status,value,amount,currency,/)
+  expect(rows[1]).toContain(
+    `,${payId},"""quoted"", and long",'=1+1,AUTHORIZATION,AUTHORIZED,1000,10.00,EUR,CARD,`,
+  )
+  expect(rows.slice(2)).toEqual([''])
+})
+
+test.each([
+  ['?type=PAYMENT', 'type'],
+  ['?status=PENDING', 'status'],
+  ['?limit=1001', 'limit'],
+  ['?cursor=x', 'cursor'],
+  ['?since=1', 'since'],
+])('400 %s names %s', async (query, field) => {
+  const { status, body } = await shop.call('GET', `/operations${query}`)
+  expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining(field)])
+})

@@ -1,0 +1,152 @@
+/** GET /payments: every filter alone and together, pages that do not lose or repeat, and what is refused by name. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { AnyJson } from '#test/support/any-json.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { type Change, openShop, type Shop, urls } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let shop: Shop
+const made: Record<string, string> = {}
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  shop = await openShop(gateway)
+  const keep = async (name: string, change: Change, type: 'CARD' | 'DIRECTDEBIT' = 'CARD') => {
+    made[name] = (await shop.create(type, change)).body.payId
+    await shop.advance('PT1M')
+  }
+  await keep('plain', { transId: 'plain', amount: { value: 700, currency: 'EUR' } })
+  await keep('dollars', { transId: 'dollars', amount: { value: 900, currency: 'USD' }, refNr: 'ref-1' })
+  await keep('declined', { card: { number: '4000000000009995' } })
+  await keep('manual', { captureMethod: { type: 'MANUAL' } })
+  await keep('debit', {}, 'DIRECTDEBIT')
+  await keep('customer', {
+    customerInfo: { merchantCustomerId: 'c-1', email: 'Ada@Example.com', firstName: 'Ada' },
+    credentialOnFile: {
+      type: 'RECURRING',
+      initialPayment: true,
+      recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
+    },
+    card: { number: '5555555555554444' },
+  })
+  await keep('hosted', { urls, paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } })
+})
+afterAll(() => gateway.stop())
+
+const list = async (query: string, caller: Shop = shop) => caller.call('GET', `/payments${query}`)
+
+async function namesFor(query: string): Promise<string[]> {
+  const { status, body, text } = await list(query)
+  expect(status, text).toBe(200)
+  const byId = new Map(Object.entries(made).map(([name, payId]) => [payId, name]))
+  return body.data.map(({ payId }: AnyJson) => byId.get(payId) ?? payId)
+}
+
+const newestFirst = ['hosted', 'customer', 'debit', 'manual', 'declined', 'dollars', 'plain']
+
+test.each<[query: string, names: string[]]>([
+  ['', newestFirst],
+  ['?status=FAILED', ['declined']],
+  ['?status=AUTHORIZED,AUTHORIZE_REQUEST', ['hosted', 'manual']],
+  ['?status=OK', ['customer', 'debit', 'dollars', 'plain']],
+  ['?status=OK,FAILED', ['customer', 'debit', 'declined', 'dollars', 'plain']],
+  ['?status=PENDING', []],
+  ['?type=DIRECTDEBIT', ['debit']],
+  ['?type=CARD,DIRECTDEBIT', newestFirst],
+  ['?currency=USD', ['dollars']],
+  ['?amountFrom=700&amountTo=700', ['plain']],
+  ['?amountFrom=701&amountTo=999', ['dollars']],
+  ['?transId=plain', ['plain']],
+  ['?refNr=ref-1', ['dollars']],
+  ['?responseCode=00000000', ['customer', 'debit', 'manual', 'dollars', 'plain']],
+  ['?responseCode=21000351', ['declined']],
+  ['?email=ada@example.COM', ['customer']],
+  ['?merchantCustomerId=c-1', ['customer']],
+  ['?last4Digits=4444', ['customer']],
+  ['?last4Digits=3000', ['debit']],
+  ['?currency=EUR&status=OK&type=CARD', ['customer', 'plain']],
+  ['?email=nobody@example.com', []],
+  ['?gatewayCustomerId=nobody', []],
+])('200 %s', async (query, names) => {
+  expect(await namesFor(query)).toEqual(names)
+})
+
+test('200 by our own ids of the customer and of the plan', async () => {
+  const { customerInfo, paymentPlanId } = await shop.read(made.customer ?? '')
+  expect(await namesFor(`?gatewayCustomerId=${customerInfo.gatewayCustomerId}`)).toEqual(['customer'])
+  expect(await namesFor(`?paymentPlanId=${paymentPlanId}`)).toEqual(['customer'])
+})
+
+test('200 from is inclusive, to is exclusive', async () => {
+  const { creationDate } = await shop.read(made.manual ?? '')
+  const { creationDate: later } = await shop.read(made.customer ?? '')
+  expect(await namesFor(`?from=${creationDate}&to=${later}`)).toEqual(['debit', 'manual'])
+})
+
+test('200 the record is the one that a look-up shows', async () => {
+  const { body } = await list('?transId=plain')
+  expect(body).toEqual({ data: [await shop.read(made.plain ?? '')] })
+})
+
+test('a payment that leaves a status is found under the new one only', async () => {
+  const other = await openShop(gateway)
+  const payId = await other.authorize('CARD')
+  const under = async (status: string) =>
+    (await list(`?status=${status}`, other)).body.data.map((one: AnyJson) => one.payId)
+  expect([await under('AUTHORIZED'), await under('OK')]).toEqual([[payId], []])
+  await other.act(payId, 'captures', 1000)
+  expect([await under('AUTHORIZED'), await under('OK')]).toEqual([[], [payId]])
+  expect((await list('?responseCode=21000305', other)).body.data).toEqual([])
+})
+
+test('walking all pages while payments arrive shows each of the first ones exactly once', async () => {
+  const other = await openShop(gateway)
+  const first = await Promise.all(
+    Array.from({ length: 23 }, async () => (await other.create('CARD')).body.payId),
+  )
+  const seen: string[] = []
+  let cursor: string | undefined
+  do {
+    const { body } = await list(`?limit=5${cursor === undefined ? '' : `&cursor=${cursor}`}`, other)
+    seen.push(...body.data.map(({ payId }: AnyJson) => payId))
+    cursor = body.nextCursor
+    await other.create('CARD')
+  } while (cursor !== undefined)
+  expect(seen.toSorted()).toEqual(first.toSorted())
+})
+
+describe('400 names the parameter', () => {
+  test.each([
+    ['?colour=red', 'colour'],
+    ['?status=PAID', 'status'],
+    ['?type=CRAD', 'type'],
+    ['?currency=EURO', 'currency'],
+    ['?amountFrom=-1', 'amountFrom'],
+    ['?amountFrom=5&amountTo=4', 'amountTo'],
+    ['?from=yesterday', 'from'],
+    ['?to=2200-01-01T00:00:00Z', 'to'],
+    ['?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', 'to'],
+    ['?limit=101', 'limit'],
+    ['?limit=0', 'limit'],
+    ['?responseCode=51', 'responseCode'],
+    ['?last4Digits=12345', 'last4Digits'],
+    ['?cursor=made-up', 'cursor'],
+  ])('%s', async (query, field) => {
+    const { status, body, headers } = await list(query)
+    expect(status).toBe(400)
+    expect(headers.get('content-type')).toContain('application/problem+json')
+    expect(JSON.stringify(body)).toContain(field)
+  })
+
+  test('a cursor of other filters, and one of another merchant', async () => {
+    const { body } = await list('?limit=1')
+    expect((await list(`?limit=1&cursor=${body.nextCursor}&currency=EUR`)).status).toBe(400)
+    const other = await openShop(gateway)
+    expect((await list(`?limit=1&cursor=${body.nextCursor}`, other)).status).toBe(400)
+    expect((await list(`?limit=2&cursor=${body.nextCursor}`)).status).toBe(200)
+  })
+})
+
+test('404 and nothing of another merchant', async () => {
+  const other = await openShop(gateway)
+  expect((await list('?transId=plain', other)).body).toEqual({ data: [] })
+})
