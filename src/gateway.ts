@@ -10,6 +10,7 @@ import { createMetrics } from '#http/telemetry/metrics.ts'
 import { openAudit } from '#operations/audit/open-audit.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import { createTestClock } from '#operations/clock.ts'
+import { applyDisputeNotice } from '#operations/disputes/dispute-book.ts'
 import type { Clock, Engine } from '#operations/engine.ts'
 import { createEndpointBook } from '#operations/events/endpoint-book.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
@@ -133,8 +134,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
-    const applyNotice = options.applyNotice ?? createApplyNotice({ engine, findMerchant })
-    const notices = startNotices(desk, applyNotice, { metrics })
+    const applyNotice =
+      options.applyNotice ??
+      createApplyNotice({ engine, findMerchant, applyDispute: applyDisputeNotice(engine) })
+    const notices = startNotices(desk, applyNotice, { metrics, database })
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)
@@ -167,6 +170,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       pageTokens,
       access,
       rawRoutes: [notices.route],
+      records: desk.vault,
     })
     let loops: readonly Loop[] = []
 

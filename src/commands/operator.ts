@@ -181,8 +181,8 @@ const readList = (text: string | undefined): readonly string[] | undefined =>
     .filter(word => word !== '')
 
 /** Passkeys refuse bare IP addresses, so loopback goes by its name. */
-export const consoleOrigin = ({ publicUrl, tls, port }: Config): string =>
-  publicUrl ?? `${tls ? 'https' : 'http'}://localhost:${port}`
+export const consoleOrigin = ({ publicUrl, tls, port, consolePort = port }: Config): string =>
+  publicUrl ?? `${tls ? 'https' : 'http'}://localhost:${consolePort}`
 
 function printLink(
   config: Config,

@@ -20,6 +20,7 @@ import { addOperatorCommands } from '#commands/operator.ts'
 import { addProviderCommands } from '#commands/provider.ts'
 import { addRouteCommands } from '#commands/route.ts'
 import { serve } from '#commands/serve.ts'
+import { addSettlementCommands } from '#commands/settlements.ts'
 import { addVaultCommands } from '#commands/vault.ts'
 import { addWebhookCommands } from '#commands/webhooks.ts'
 import { type Config, config, showsStacks, variables } from '#config.ts'
@@ -77,7 +78,11 @@ function buildProgram(readConfig: () => Config): Command {
   addProviderCommands(program, readConfig)
   addRouteCommands(program, readConfig)
   addNoticeCommands(program, readConfig)
+<<<<<<< HEAD
   addOperatorCommands(program, readConfig)
+=======
+  addSettlementCommands(program, readConfig)
+>>>>>>> main
   addBackupCommands(program, readConfig)
   return program
 }

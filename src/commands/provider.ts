@@ -1,5 +1,6 @@
 /** `provider`: a merchant's accounts at providers, with their settings and sealed credentials. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { commandActor } from '#commands/audit-trail.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { collectPair, type Pairs, printTable, readSecrets } from '#commands/provider-options.ts'
@@ -149,9 +150,13 @@ function addCheckCommand(provider: Command, readConfig: () => Config): void {
       'Makes one harmless call: are the credentials right, does the provider reach our notice address. Ends with 1 when ' +
         'something is wrong.',
     )
+    .option('--payments', "also makes a few payments in the provider's sandbox, test environment only")
     .addOption(jsonOption())
-    .action(async (accountId: string, { json }: { json?: true }) => {
-      const findings = await withProviders(readConfig(), providers => providers.check(accountId))
+    .action(async (accountId: string, { json, payments }: { json?: true; payments?: true }) => {
+      const findings = await withProviders(readConfig(), async providers => [
+        ...(await providers.check(accountId)),
+        ...(payments ? await providers.checkPayments(accountId) : []),
+      ])
       const ok = findings.every(finding => finding.ok)
       if (json) printJson({ accountId, ok, findings })
       else
@@ -173,7 +178,9 @@ export async function withProviders<T>(
     const { openProviders } = await import('#providers/open-providers.ts')
     const { environment } = config
     const { url: databaseUrl, masterKey } = database
-    const opened = await openProviders({ environment, databaseUrl, masterKey, origin: originOf(config) })
+    const actor = commandActor()
+    const origin = originOf(config)
+    const opened = await openProviders({ environment, databaseUrl, masterKey, origin, actor })
     try {
       return await work(opened.providers)
     } catch (error) {

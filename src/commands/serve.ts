@@ -156,6 +156,8 @@ function toGatewayOptions(config: Config, database: OpenDatabase) {
     logLevel,
     dccMarkup,
     simulatorLatencyMs,
+    console: config.console,
+    consolePort: config.consolePort,
   }
 }
 

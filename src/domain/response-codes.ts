@@ -49,6 +49,8 @@ export type Refusal =
   | 'NOT_UPDATABLE'
   | 'NO_CONNECTOR'
   | 'SEQUENCE'
+  | 'NOT_OPEN'
+  | 'DISPUTED'
   | 'VELOCITY'
   | 'TRANS_ID_TAKEN'
   | 'KEY_REUSED'
@@ -76,7 +78,9 @@ export const refusalCodes: Readonly<Record<Refusal, string>> = {
   NOT_UPDATABLE: '20200011',
   NO_CONNECTOR: '20200012',
   SEQUENCE: '20200013',
+  NOT_OPEN: '20200015',
   VELOCITY: '20200016',
+  DISPUTED: '20200017',
   NUMBER_INVALID: '20120001',
   NUMBER_UNKNOWN: '20120002',
   QUOTE_NOT_USABLE: '28000001',
@@ -109,7 +113,9 @@ const fixed: readonly ResponseCode[] = [
   row('20200011', 'The payment can no longer be updated.', 'stop'),
   row('20200012', 'No connector is configured for this payment method.', 'other method'),
   row('20200013', 'The sequence number was used before or lies above the total.', 'correct the request'),
+  row('20200015', 'It is not open any more.', 'stop'),
   row('20200016', 'Too many declines or too much paid out in a short time; nobody was asked.', 'wait'),
+  row('20200017', 'The amount is above what is neither refunded nor disputed.', 'correct the request'),
   row('27000001', 'The payment plan is not active.', 'stop'),
   row('27000002', 'The charge lies outside the period of the payment plan.', 'stop'),
   row('27000003', 'The amount is not the one of the payment plan.', 'correct the request'),

@@ -107,6 +107,8 @@ export interface Sums {
   readonly reversed: number
   readonly refunding: number
   readonly refunded: number
+  /** What cardholders have asked back through their banks and the merchant has not won. Nothing precedes it. */
+  readonly disputed: number
   /** What the customer's bank took back. Nothing precedes it, so there is no pair. */
   readonly returned: number
 }
@@ -119,6 +121,7 @@ export const noSums: Sums = {
   reversed: 0,
   refunding: 0,
   refunded: 0,
+  disputed: 0,
   returned: 0,
 }
 

@@ -19,6 +19,9 @@ export function decideRefund(payment: Payment, command: RefundCommand): Decision
   if (!capture) return refuse('ABOVE_REFUNDABLE_AMOUNT')
   // A refund without an answer may have been paid out: it counts until it certainly was not.
   const gone = add(add(sums.refunded, sums.refunding), sums.returned)
+  // What a cardholder has asked back may leave by the dispute: refunding it as well would pay it twice.
+  if (sums.disputed > 0 && add(add(gone, sums.disputed), command.amount.value) > sums.captured)
+    return refuse('DISPUTED')
   if (add(gone, command.amount.value) > sums.captured) {
     return refuse('ABOVE_REFUNDABLE_AMOUNT')
   }

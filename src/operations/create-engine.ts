@@ -13,6 +13,7 @@ import { createCustomerPages } from '#storage/customers/customer-pages.ts'
 import { createCustomerReader } from '#storage/customers/customers.ts'
 import { createStoredMethods } from '#storage/customers/stored-methods.ts'
 import type { Database } from '#storage/database.ts'
+import { createDisputeStore } from '#storage/disputes/disputes.ts'
 import { createPaymentFinder } from '#storage/payments/finding.ts'
 import { createIntentReader } from '#storage/payments/intents.ts'
 import { createMovementReader } from '#storage/payments/movements.ts'
@@ -82,6 +83,7 @@ export function createEngine(parts: EngineParts): Engine {
     accounts: createAccountVault({ fingerprintKey, keyRing, store: createAccountStore(database) }),
     quotes: createQuoteStore(database),
     plans: createPlanReader(database),
+    disputes: createDisputeStore(database),
     references: createReferenceReader(database),
     finder: createPaymentFinder(database),
     movements: createMovementReader(database),

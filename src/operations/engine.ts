@@ -11,6 +11,7 @@ import type { Velocity } from '#operations/payments/velocity.ts'
 import type { DebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
 import type { StoredMethods } from '#storage/customers/stored-methods.ts'
+import type { DisputeStore } from '#storage/disputes/disputes.ts'
 import type { PaymentFinder } from '#storage/payments/finding.ts'
 import type { IntentReader } from '#storage/payments/intents.ts'
 import type { MovementReader } from '#storage/payments/movements.ts'
@@ -33,6 +34,7 @@ export interface Engine {
   readonly accounts: AccountVault
   readonly quotes: QuoteReader
   readonly plans: PlanReader
+  readonly disputes: DisputeStore
   /** What a provider's notice speaks of. */
   readonly references: ReferenceReader
   readonly endpoints: EndpointBook

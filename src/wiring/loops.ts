@@ -77,6 +77,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('webhook lag', measureLag, lagPauseMs),
     start('apply notices', async () => work.notices.wake(), duePauseMs),
     start('expire notices', () => work.notices.expire(), reapPauseMs),
+    start('settlement differences', () => work.notices.measureDifferences(), reapPauseMs),
   ]
 }
 

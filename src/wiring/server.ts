@@ -24,7 +24,9 @@ import { createEndpointStore } from '#storage/events/endpoints.ts'
 import { createEventStore } from '#storage/events/events.ts'
 import type { MerchantStore } from '#storage/merchants.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
+import { createSettlementStore } from '#storage/providers/settlements.ts'
 import type { PageTokens } from '#vault/page-token.ts'
+import type { RecordVault } from '#vault/sealed-records.ts'
 import { createConsole } from '#wiring/console.ts'
 import { findMerchantIn, type Parts } from '#wiring/parts.ts'
 export async function createServer(
@@ -37,6 +39,7 @@ export async function createServer(
     pageTokens: PageTokens
     access: AccessRecorder
     rawRoutes: readonly RawRoute[]
+    records: RecordVault
   },
 ): Promise<HttpServer> {
   const { keys, merchants, engine, metrics, logger, clock, options, changes, database, testTools } = parts
@@ -73,6 +76,8 @@ export async function createServer(
     issueToken,
     testTools,
     events,
+    records: parts.records,
+    settlements: createSettlementStore(database),
     lookUps: createLookUps(database, {
       ...options,
       storedMethods: options.storedMethods ?? storedMethodsOf(engine.storedMethods),
@@ -95,7 +100,7 @@ export async function createServer(
             return server.callInside(caller, request)
           },
         })
-  server = await createHttpServer({
+  const shared = {
     endpoints: served,
     services,
     credentials,
@@ -114,22 +119,30 @@ export async function createServer(
     readinessDetails: () => ({ webhookFailures: metrics.webhookFailures() }),
     retryAfterOf,
     collectMetrics: options.collectMetrics,
-    pages: referencePages(describe),
-    rawRoutes: parts.rawRoutes,
-    pageRoutes: [
-      ...consoleRoutes,
-      ...createPageRoutes({
-        engine,
-        lookUps: services.lookUps,
-        environment,
-        findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
-        pageTokens: parts.pageTokens,
-        secure: options.tls !== undefined || options.trustedProxies !== undefined,
-      }),
-    ],
     tls: options.tls,
     trustedProxies: options.trustedProxies,
     nowMs,
+  }
+  const { consolePort } = options
+  const pageRoutes = createPageRoutes({
+    engine,
+    lookUps: services.lookUps,
+    environment,
+    findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
+    pageTokens: parts.pageTokens,
+    secure: options.tls !== undefined || options.trustedProxies !== undefined,
   })
+  server = await createHttpServer({
+    ...shared,
+    pages: referencePages(describe),
+    rawRoutes: parts.rawRoutes,
+    pageRoutes: [...(consolePort === undefined ? consoleRoutes : []), ...pageRoutes],
+  })
+  if (consolePort !== undefined) {
+    const separate = await createHttpServer({ ...shared, endpoints: [], pageRoutes: consoleRoutes })
+    const { host } = options.listen ?? { host: '127.0.0.1' }
+    server.addHook('onListen', async () => void (await separate.listen({ host, port: consolePort })))
+    server.addHook('onClose', async () => separate.close())
+  }
   return server
 }

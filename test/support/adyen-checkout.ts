@@ -62,7 +62,6 @@ export class AdyenCheckout {
       method: paymentMethod.type,
       isAutomatic: body.additionalData?.manualCapture !== 'true',
       returnUrl: body.returnUrl,
-      metadata: body.metadata,
     })
     const decline = refused[paymentMethod.number ?? '']
     if (decline) this.ledger.refuse(payment, decline[1])
@@ -251,7 +250,6 @@ export class AdyenCheckout {
       method: asked.allowedPaymentMethods?.[0] ?? 'scheme',
       isAutomatic: asked.additionalData?.manualCapture !== 'true',
       returnUrl: asked.returnUrl,
-      metadata: asked.metadata,
       sessionId: session.id,
     })
     session.payment = payment

@@ -5,6 +5,7 @@
 import type { Pool } from 'pg'
 import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/commit/change.ts'
 import { fromCustomerUpdate, pushCustomer } from '#storage/commit/customer-change.ts'
+import { fromDispute } from '#storage/commit/dispute-parts.ts'
 import { endpointsRow } from '#storage/commit/event-parts.ts'
 import { fromMark, fromUnmark, markBetween } from '#storage/commit/marks.ts'
 import { pushPlan } from '#storage/commit/plan-change.ts'
@@ -180,6 +181,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     planProgress: [],
     planUpdate: [],
     planHold: [],
+    dispute: [],
   }
   for (const [c, change] of changes.entries()) {
     if (change.key) rows.key.push(fromKey(change.key, c))
@@ -213,6 +215,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     if (change.insertIntent) rows.intent.push(fromIntent(change.insertIntent, c))
     if (change.claimIntent) rows.intentClaim.push(fromIntentClaim(change.claimIntent, c))
     pushPlan(rows, change, c)
+    if (change.dispute) rows.dispute.push(fromDispute(change.dispute, c))
   }
   return rows
 }
@@ -238,6 +241,8 @@ const conflictByConstraint: Record<string, Conflict> = {
   vault_account_by_pseudo_number: 'pseudo_number_taken',
   // Two processes gave the same place among the operations of one payment.
   operation_pkey: 'version_changed',
+  // Two notices opened the same dispute.
+  dispute_by_provider_id: 'version_changed',
   // Two payments brought the same new customer, or one came while its customer was deleted.
   customer_by_merchant_customer_id: 'customer_changed',
   stored_method_has_customer: 'customer_changed',

@@ -28,6 +28,7 @@ import {
   customerRefusals,
   customerUpdateGuard,
 } from '#storage/commit/customer-parts.ts'
+import { disputeParts } from '#storage/commit/dispute-parts.ts'
 import { endpointsName, endpointsRow, eventParts } from '#storage/commit/event-parts.ts'
 import { markParts } from '#storage/commit/marks.ts'
 import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
@@ -166,6 +167,7 @@ const parts = {
     write: undefined,
   },
   ...planParts,
+  ...disputeParts,
 } satisfies Record<string, PartOfBatch>
 
 interface PartOfBatch {

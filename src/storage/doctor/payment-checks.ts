@@ -8,6 +8,7 @@ import { customerChecks } from '#storage/doctor/customer-checks.ts'
 import { eventChecks } from '#storage/doctor/event-checks.ts'
 import { intentChecks } from '#storage/doctor/intent-checks.ts'
 import { planChecks } from '#storage/doctor/plan-checks.ts'
+import { providerChecks } from '#storage/doctor/provider-checks.ts'
 import { vaultChecks } from '#storage/doctor/vault-checks.ts'
 
 export interface Check {
@@ -331,6 +332,7 @@ export const checks: readonly Check[] = [
   ...followUpChecks,
   ...intentChecks,
   ...vaultChecks,
+  ...providerChecks,
   ...customerChecks,
   ...eventChecks,
   ...planChecks,
