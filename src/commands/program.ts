@@ -78,11 +78,8 @@ function buildProgram(readConfig: () => Config): Command {
   addProviderCommands(program, readConfig)
   addRouteCommands(program, readConfig)
   addNoticeCommands(program, readConfig)
-<<<<<<< HEAD
   addOperatorCommands(program, readConfig)
-=======
   addSettlementCommands(program, readConfig)
->>>>>>> main
   addBackupCommands(program, readConfig)
   return program
 }
