@@ -69,10 +69,24 @@ export const createApplyNotice =
         )
       case 'return':
         return recordReturn(noticed, fact, deps.engine)
-      case 'dispute':
-        return deps.applyDispute?.(noticed, fact) ?? 'unmatched'
+      case 'dispute': {
+        const returned = returnOf(noticed, fact)
+        return returned
+          ? recordReturn(noticed, returned, deps.engine)
+          : (deps.applyDispute?.(noticed, fact) ?? 'unmatched')
+      }
     }
   }
+
+/** A debit has no disputes: the bank has sent it back, whatever the provider calls it. */
+function returnOf(
+  { payment }: Noticed,
+  { subject, dispute, returnDetail: detail }: Fact<'dispute'>,
+): Fact<'return'> | undefined {
+  if (detail === undefined || payment.method.family !== 'direct_debit') return undefined
+  const { amount, providerDisputeId: transactionId } = dispute
+  return { kind: 'return', subject, amount, detail, transactionId }
+}
 
 /**
  * The first name that is known decides: our reference, the provider's id of the operation, its id of the payment. A name
