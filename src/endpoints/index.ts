@@ -14,6 +14,7 @@ import { replayEventEndpoint } from '#endpoints/events/replay.ts'
 import { listOperationsEndpoint } from '#endpoints/operations/list.ts'
 import { confirmIntentEndpoint } from '#endpoints/payment-intents/confirm.ts'
 import { createIntentEndpoint } from '#endpoints/payment-intents/create.ts'
+import { cancelIntentEndpoint, getIntentEndpoint } from '#endpoints/payment-intents/get.ts'
 import { listMethodsEndpoint } from '#endpoints/payment-methods/list.ts'
 import { cancelPlanEndpoint } from '#endpoints/payment-plans/cancel.ts'
 import { chargePlanEndpoint } from '#endpoints/payment-plans/charge.ts'
@@ -21,6 +22,7 @@ import { getPlanEndpoint } from '#endpoints/payment-plans/get.ts'
 import { listPlansEndpoint } from '#endpoints/payment-plans/list.ts'
 import { listPlanPaymentsEndpoint } from '#endpoints/payment-plans/list-payments.ts'
 import { unscheduledPaymentEndpoint } from '#endpoints/payment-plans/unscheduled.ts'
+import { cancelPaymentEndpoint } from '#endpoints/payments/cancel.ts'
 import { captureEndpoint } from '#endpoints/payments/capture.ts'
 import { confirmEndpoint } from '#endpoints/payments/confirm.ts'
 import { createPaymentEndpoint } from '#endpoints/payments/create.ts'
@@ -29,6 +31,7 @@ import { getByPayIdEndpoint } from '#endpoints/payments/get-by-pay-id.ts'
 import { getByTransIdEndpoint } from '#endpoints/payments/get-by-trans-id.ts'
 import { incrementalEndpoint } from '#endpoints/payments/increment.ts'
 import { linkEndpoint } from '#endpoints/payments/link.ts'
+import { getLinkEndpoint, listLinksEndpoint, updateLinkEndpoint } from '#endpoints/payments/links.ts'
 import { listPaymentsEndpoint } from '#endpoints/payments/list.ts'
 import { refundEndpoint } from '#endpoints/payments/refund.ts'
 import { reversalEndpoint } from '#endpoints/payments/reverse.ts'
@@ -59,6 +62,10 @@ export const endpoints: readonly Endpoint<Services>[] = [
   captureEndpoint, //        POST   /payments/{id}/captures
   refundEndpoint, //         POST   /payments/{id}/refunds
   updateEndpoint, //         PATCH  /payments/{id}
+  cancelPaymentEndpoint, //  POST   /payments/{id}/cancellations
+  listLinksEndpoint, //      GET    /payments/links
+  getLinkEndpoint, //        GET    /payments/links/{id}
+  updateLinkEndpoint, //     PATCH  /payments/links/{id}
   linkEndpoint, //           POST   /payments/links
   listPaymentsEndpoint, //   GET    /payments
   listOperationsEndpoint, // GET    /operations
@@ -67,6 +74,8 @@ export const endpoints: readonly Endpoint<Services>[] = [
 
   listMethodsEndpoint, //    GET    /payment-methods
   createIntentEndpoint, //   POST   /payment-intents
+  getIntentEndpoint, //      GET    /payment-intents/{id}
+  cancelIntentEndpoint, //   POST   /payment-intents/{id}/cancel
   confirmIntentEndpoint, //  POST   /payment-intents/{id}/confirm
   listCustomersEndpoint, //  GET    /customers
   getCustomerEndpoint, //    GET    /customers/{id}

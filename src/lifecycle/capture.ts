@@ -6,6 +6,7 @@ import {
   captureCeiling,
   committed,
   isLapsed,
+  isUndecided,
   lacksAuthorization,
   type Operation,
   openAmount,
@@ -28,6 +29,7 @@ export const maximumCaptures = 50
 export function decideCapture(payment: Payment, command: CaptureCommand, now: Date): Decision {
   const { method, status, sums } = payment
   if (!method.operations.includes('capture')) return refuse('METHOD_LACKS_OPERATION')
+  if (isUndecided(payment)) return refuse('OUTCOME_OUTSTANDING')
   if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')

@@ -132,6 +132,14 @@ export interface IntentClaim {
   readonly declines: number
 }
 
+/** Ends an intent, if its last payment is still the one that was seen: whoever confirms it comes before or after. */
+export interface IntentEnd {
+  readonly merchantId: MerchantId
+  readonly intentId: IntentId
+  readonly expectedPayId?: PayId
+  readonly now: Date
+}
+
 export interface Change {
   readonly card?: CardRow
   readonly account?: AccountRow
@@ -158,6 +166,7 @@ export interface Change {
   readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
   readonly insertIntent?: Intent
   readonly claimIntent?: IntentClaim
+  readonly endIntent?: IntentEnd
   readonly insertPlan?: PlanBirth
   /** The initial payment was approved. */
   readonly startPlan?: PlanStart

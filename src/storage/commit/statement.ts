@@ -163,6 +163,11 @@ const parts = {
     columns: [...intentKey, ['pay_id', 'uuid'], ['expected_pay_id', 'uuid'], ['declines', 'smallint']],
     write: undefined,
   },
+  // Written by its guard.
+  intentEnd: {
+    columns: [...intentKey, ['expected_pay_id', 'uuid'], ['cancelled_at', 'timestamptz']],
+    write: undefined,
+  },
   ...planParts,
 } satisfies Record<string, PartOfBatch>
 
@@ -317,6 +322,7 @@ function guards(present: readonly Part[]): string[] {
     .filter(part => present.includes(part))
     .map(updatePayment)
   if (present.includes('intentClaim')) updates.push(claimIntent())
+  if (present.includes('intentEnd')) updates.push(endIntent())
   if (present.includes('quote')) updates.push(takeQuote())
   if (present.includes('customerUpdate')) updates.push(customerUpdateGuard)
   updates.push(...planGuards(present))
@@ -365,7 +371,17 @@ function claimIntent(): GuardingUpdate {
   const input = inputName('intentClaim')
   const updated = 'intent_claimed'
   const cte = `${updated} AS (UPDATE payment_intent t SET pay_id = i.pay_id, declines = i.declines FROM ${input} i
-      WHERE ${match(intentKey)} AND t.pay_id IS NOT DISTINCT FROM i.expected_pay_id
+      WHERE ${match(intentKey)} AND t.pay_id IS NOT DISTINCT FROM i.expected_pay_id AND t.cancelled_at IS NULL
+        AND i.c NOT IN (SELECT c FROM taken)
+      RETURNING i.c)`
+  return { cte, input, updated, why: 'intent_taken' }
+}
+
+function endIntent(): GuardingUpdate {
+  const input = inputName('intentEnd')
+  const updated = 'intent_ended'
+  const cte = `${updated} AS (UPDATE payment_intent t SET cancelled_at = i.cancelled_at FROM ${input} i
+      WHERE ${match(intentKey)} AND t.pay_id IS NOT DISTINCT FROM i.expected_pay_id AND t.cancelled_at IS NULL
         AND i.c NOT IN (SELECT c FROM taken)
       RETURNING i.c)`
   return { cte, input, updated, why: 'intent_taken' }
