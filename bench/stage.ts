@@ -36,7 +36,12 @@ export async function openStage(): Promise<Stage> {
   const directory = await mkdtemp(join(tmpdir(), 'tollgate-bench-'))
   // As root the database runs as nobody, who must be able to pass.
   await chmod(directory, 0o711)
-  const postgres = await openEmbeddedPostgres({ directory, purpose: 'serve', settings })
+  const postgres = await openEmbeddedPostgres({
+    directory,
+    purpose: 'serve',
+    settings,
+    mayMakeDatabases: true,
+  })
   const close = async () => {
     await postgres.stop()
     await rm(directory, { recursive: true, force: true })

@@ -108,6 +108,8 @@ CREATE TABLE dispute (
   reason_group         text        NOT NULL CONSTRAINT dispute_reason_group_known
                                      CHECK (reason_group IN ('FRAUD', 'CONSUMER', 'PROCESSING', 'AUTHORIZATION', 'OTHER')),
   evidence_due_by      timestamptz,
+  -- What the connector wants to have back when it is asked about the dispute.
+  kept                 json        NOT NULL DEFAULT '{}',
   -- What happened to it, the first first: [{at, type, stage, status}].
   events               json        NOT NULL,
   created_at           timestamptz NOT NULL,
@@ -115,6 +117,8 @@ CREATE TABLE dispute (
   CONSTRAINT dispute_key PRIMARY KEY (merchant_id, dispute_id),
   CONSTRAINT dispute_of_payment FOREIGN KEY (merchant_id, pay_id) REFERENCES payment (merchant_id, pay_id)
 );
+-- Lists go by the day of opening, the newest first.
+CREATE INDEX dispute_by_created_at ON dispute (merchant_id, created_at DESC, dispute_id DESC);
 CREATE UNIQUE INDEX dispute_by_provider_id ON dispute (merchant_id, pay_id, provider_dispute_id);
 
 -- What the merchant sent in its defence, sealed like cards. Text lies beside files under the type text/plain.
@@ -133,11 +137,9 @@ CREATE TABLE dispute_file (
     REFERENCES dispute (merchant_id, dispute_id)
 );
 
-ALTER TABLE payment ADD COLUMN IF NOT EXISTS provider_account text;
-
 -- What of the captured money is disputed and not won back.
 ALTER TABLE payment ADD COLUMN disputed bigint NOT NULL DEFAULT 0
-  CONSTRAINT payment_disputed_range CHECK (disputed BETWEEN 0 AND 999999999999);
+  CONSTRAINT payment_disputed_range CHECK (disputed BETWEEN 0 AND 9999999999999);
 
 -- What a provider says it has paid out, line by line. A line imported twice is one row.
 CREATE TABLE settlement_line (

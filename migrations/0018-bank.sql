@@ -120,6 +120,8 @@ CREATE TABLE bank_entry (
   -- The part of the amount that the bank took for itself.
   fee          bigint      NOT NULL DEFAULT 0,
   x_id         uuid,
+  -- The payment that money was sent for, from before anything is done about it.
+  pay_id       uuid,
   key_version  integer     NOT NULL CONSTRAINT bank_entry_key_version_positive CHECK (key_version > 0),
   sealed       bytea       NOT NULL,
   CONSTRAINT bank_entry_pkey PRIMARY KEY (merchant_id, entry_id)

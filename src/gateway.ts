@@ -10,10 +10,12 @@ import { createMetrics } from '#http/telemetry/metrics.ts'
 import { openAudit } from '#operations/audit/open-audit.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import { createTestClock } from '#operations/clock.ts'
+import { applyDisputeNotice } from '#operations/disputes/dispute-book.ts'
 import type { Clock, Engine } from '#operations/engine.ts'
 import { createEndpointBook } from '#operations/events/endpoint-book.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration } from '#operations/merchants/open-merchants.ts'
+import { createApplyNotice } from '#operations/payments/apply-notice.ts'
 import { pagePath, returnPath } from '#pages/page-context.ts'
 import { createClockStore } from '#storage/clock.ts'
 import {
@@ -103,7 +105,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const opened = openAudit(database, clock.nowMs)
     const { access, apiKeys, audit } = opened
     const faults = createFaultBook()
-    const pageTokens = createPageTokens(keys.pageToken)
+    const pageTokens = createPageTokens(() => keys.pageTokens)
     const deliveryStore = createDeliveryStore(database)
     const endpointBook = createEndpointBook(createEndpointStore(database))
     await endpointBook.load()
@@ -130,9 +132,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       returnAddress: ({ merchantId, payId, ...step }) =>
         `${origin}${returnPath}${pageTokens.issue({ merchantId, payId, step })}`,
     })
-    const notices = startNotices(desk, options.applyNotice ?? (async () => 'unmatched'), { metrics })
     const work = createWorkFinder(database)
     const findMerchant = findMerchantIn(merchants)
+    const applyNotice =
+      options.applyNotice ??
+      createApplyNotice({ engine, findMerchant, applyDispute: applyDisputeNotice(engine) })
+    const notices = startNotices(desk, applyNotice, { metrics, database })
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)
@@ -165,6 +170,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       pageTokens,
       access,
       rawRoutes: [notices.route],
+      records: desk.vault,
     })
     let loops: readonly Loop[] = []
 
@@ -194,6 +200,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         if (alone) await deliveryWorker.recover()
         onEvents()
         loops = startLoops({
+          keys,
           ...{ logger, metrics, clock, onEvents, presence, engine },
           ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices, audit: opened },
         })

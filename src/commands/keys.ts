@@ -6,7 +6,13 @@ import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { openRotationStore } from '#storage/vault/key-rotation.ts'
 import { renewDataKeys } from '#vault/renew-data-keys.ts'
-import { type Rotated, type RotationDeps, rotateKeyFile, rotateTo } from '#vault/rotate-master-key.ts'
+import {
+  type Rotated,
+  type RotationDeps,
+  rotateKeyFile,
+  rotateRoot,
+  rotateTo,
+} from '#vault/rotate-master-key.ts'
 
 /** The file is known where the command has changed it itself. */
 type RotatedKeys = Rotated & { readonly file?: string }
@@ -22,9 +28,17 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
       'Makes a new master key, wraps everything with it and retires the old one, while the server runs or not. ' +
         'Run it again if it was stopped in the middle.',
     )
+    .option(
+      '--root',
+      'instead a new root secret: ends all access tokens, and whoever had the old one can sign no more of them',
+    )
     .option('--json', 'print one line of JSON')
-    .action(async ({ json }: { json?: true }) => {
+    .action(async ({ json, root }: { json?: true; root?: true }) => {
       const config = readConfig()
+      if (root) {
+        printRoot(await makeRoot(config), json)
+        return
+      }
       const rotated = await withKeys(config, async ({ database, deps }) => {
         const { retired, ...made } = await rotateWhereItLies(config, database.masterKeyFile, deps)
         await auditCommand(database.url, {
@@ -60,6 +74,25 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
             `${renewed.accounts}${renewed.records ? `\nother records sealed anew: ${renewed.records}` : ''}`,
         )
     })
+}
+
+const makeRoot = (config: Config): Promise<number> =>
+  withKeys(config, async ({ database, deps }) => {
+    const rootSecrets = await rotateRoot(database.masterKey, deps)
+    await auditCommand(database.url, {
+      act: 'keys.rotate-root',
+      object: 'root secret',
+      after: { rootSecrets },
+    })
+    return rootSecrets
+  })
+
+function printRoot(rootSecrets: number, json: true | undefined): void {
+  console.log(json ? JSON.stringify({ rootSecrets }) : `root secrets: ${rootSecrets}, the newest made now`)
+  console.error(
+    'Access tokens from before end within ten seconds; API keys, stored cards and pages stay. Change the master key too ' +
+      '(keys rotate) where somebody else may have it.',
+  )
 }
 
 /** Opens what every change of keys needs, and closes it. */

@@ -60,6 +60,7 @@ interface SetOptions extends PageOptions, LimitOptions {
   readonly webhookKind?: WebhookKind
   readonly webhookUrl?: string
   readonly requestsPerSecond?: number
+  readonly paidLate?: 'keep' | 'return'
   readonly disable?: true
   readonly enable?: true
   readonly json?: true
@@ -83,6 +84,12 @@ function addSetCommand(merchant: Command, readConfig: () => Config): void {
       parseUrl,
     )
     .option('--requests-per-second <n>', 'more are answered 429', parseWhole(1, requestsPerSecondMax))
+    .addOption(
+      new Option(
+        '--paid-late <what>',
+        'keep money that arrives after its payment has ended, or return it (the default)',
+      ).choices(['keep', 'return']),
+    )
     .addOption(new Option('--disable', 'answer its requests with 403').conflicts('enable'))
     .addOption(new Option('--enable', 'take its requests again'))
   addLimitOptions(addPageOptions(set))
@@ -108,12 +115,13 @@ async function changeMerchant(id: string, { json, ...options }: SetOptions, conf
 }
 
 function toChange(options: Omit<SetOptions, 'json'>, theme: ListedMerchant['theme']): MerchantSettings {
-  const { name, webhookKind, webhookUrl, requestsPerSecond, disable, enable } = options
+  const { name, webhookKind, webhookUrl, requestsPerSecond, paidLate, disable, enable } = options
   const disabled = disable ? true : enable ? false : undefined
   return {
     name,
     webhookKind,
     requestsPerSecond,
+    paidLate,
     disabled,
     ...(webhookUrl === undefined ? {} : { webhookUrl: webhookUrl === noUrl ? null : webhookUrl }),
     ...toPageChange(options, theme),
@@ -157,6 +165,7 @@ const toJson = (merchant: ListedMerchant) => ({
   theme: merchant.theme ?? null,
   frameOrigins: merchant.frameOrigins ?? null,
   dcc: merchant.dcc ?? false,
+  paidLate: merchant.paidLate ?? 'return',
   ...showLimits(merchant),
   createdAt: merchant.createdAt.toISOString(),
 })

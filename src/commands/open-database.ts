@@ -61,7 +61,8 @@ async function openEmbedded(
   options: OpenOptions,
 ): Promise<Pick<OpenDatabase, 'url' | 'place' | 'close'>> {
   if (options.purpose === 'serve') options.onProgress(`Starting the database in ${directory} …`)
-  const embedded = await openEmbeddedPostgres({ directory, ...options })
+  const onWarning = options.purpose === 'serve' ? options.onProgress : () => undefined
+  const embedded = await openEmbeddedPostgres({ directory, onWarning, ...options })
   return { url: embedded.url, place: embedded.directory, close: () => embedded.stop() }
 }
 

@@ -19,6 +19,7 @@ import { openDatabase } from '#commands/open-database.ts'
 import { addProviderCommands } from '#commands/provider.ts'
 import { addRouteCommands } from '#commands/route.ts'
 import { serve } from '#commands/serve.ts'
+import { addSettlementCommands } from '#commands/settlements.ts'
 import { addVaultCommands } from '#commands/vault.ts'
 import { addWebhookCommands } from '#commands/webhooks.ts'
 import { type Config, config, showsStacks, variables } from '#config.ts'
@@ -76,6 +77,7 @@ function buildProgram(readConfig: () => Config): Command {
   addProviderCommands(program, readConfig)
   addRouteCommands(program, readConfig)
   addNoticeCommands(program, readConfig)
+  addSettlementCommands(program, readConfig)
   addBackupCommands(program, readConfig)
   return program
 }

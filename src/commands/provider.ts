@@ -1,5 +1,6 @@
 /** `provider`: a merchant's accounts at providers, with their settings and sealed credentials. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { commandActor } from '#commands/audit-trail.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { collectPair, type Pairs, printTable, readSecrets } from '#commands/provider-options.ts'
@@ -173,7 +174,9 @@ export async function withProviders<T>(
     const { openProviders } = await import('#providers/open-providers.ts')
     const { environment } = config
     const { url: databaseUrl, masterKey } = database
-    const opened = await openProviders({ environment, databaseUrl, masterKey, origin: originOf(config) })
+    const actor = commandActor()
+    const origin = originOf(config)
+    const opened = await openProviders({ environment, databaseUrl, masterKey, origin, actor })
     try {
       return await work(opened.providers)
     } catch (error) {

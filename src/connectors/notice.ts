@@ -2,8 +2,10 @@
  * What a provider tells by itself: notices, disputes, settlement lines. Part of the connector contract; the rest is in
  * contract.ts, which hands these types on.
  */
+import type { Inquiry } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
+import type { DisputeFacts } from '#lifecycle/dispute.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 
@@ -23,6 +25,8 @@ export type Notice =
       /** What the provider wants to read. */
       readonly answer: { readonly status: number; readonly body: string; readonly type: string }
     }
+
+export type { DisputeFacts, DisputeReason, DisputeStage, DisputeStatus } from '#lifecycle/dispute.ts'
 
 export interface NoticeItem {
   /** Unique per account: the same item delivered twice has the same key. */
@@ -74,21 +78,20 @@ export type NoticeFact =
   /** Understood and of no consequence for us. */
   | { readonly kind: 'ignored'; readonly name: string }
 
-export type DisputeStage = 'INQUIRY' | 'CHARGEBACK' | 'PRE_ARBITRATION' | 'ARBITRATION'
-export type DisputeStatus = 'OPEN' | 'UNDER_REVIEW' | 'WON' | 'LOST' | 'ACCEPTED' | 'EXPIRED'
-export type DisputeReason = 'FRAUD' | 'CONSUMER' | 'PROCESSING' | 'AUTHORIZATION' | 'OTHER'
-
-export interface DisputeFacts {
-  readonly providerDisputeId: string
-  readonly stage: DisputeStage
-  readonly status: DisputeStatus
-  readonly amount: Money
-  readonly reasonCode: string
-  readonly reasonGroup: DisputeReason
-  readonly evidenceDueBy?: Date
-}
-
+/** What some providers let a merchant do about disputes, and how those without notices are asked about them. */
 export interface DisputeActions {
+  /** Pure. What is to come back with `findDecision`, from the evidence that was handed in. */
+  keep?(evidence: Evidence): Readonly<Record<string, string | number | boolean>>
+  /** Of a provider without notices: how long after a capture to look for a dispute; undefined: there will be none. */
+  checkMs?(capture: Inquiry): number | undefined
+  findOpened?(capture: Inquiry, at: Date): Promise<DisputeFacts | undefined>
+  /** How long after it was opened a dispute is decided. */
+  readonly decisionMs?: number
+  findDecision?(
+    dispute: DisputeFacts,
+    kept: Readonly<Record<string, string | number | boolean>>,
+    at: Date,
+  ): Promise<DisputeFacts | undefined>
   accept?(dispute: DisputeFacts, key: string, signal: AbortSignal): Promise<Outcome>
   submitEvidence?(
     dispute: DisputeFacts,

@@ -31,6 +31,8 @@ export interface Merchant {
   readonly frameOrigins?: readonly string[]
   /** Whether its pages offer to pay in the currency of the customer's card; not unless given. */
   readonly dcc?: boolean
+  /** What becomes of money that arrives after its payment has ended; it is given back unless kept. */
+  readonly paidLate?: 'keep' | 'return'
   /** How many declines of one card are let through; the environment's default unless given. */
   readonly declinesPerCard?: DeclineLimit | typeof noLimit
   /** The same for one address of a customer; no limit unless given. */

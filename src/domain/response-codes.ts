@@ -51,6 +51,7 @@ export type Refusal =
   | 'NOT_UPDATABLE'
   | 'NO_CONNECTOR'
   | 'SEQUENCE'
+  | 'DISPUTED'
   | 'VELOCITY'
   | 'TRANS_ID_TAKEN'
   | 'KEY_REUSED'
@@ -81,6 +82,7 @@ export const refusalCodes: Readonly<Record<Refusal, string>> = {
   OUTCOME_OUTSTANDING: '20200014',
   NOT_OPEN: '20200015',
   VELOCITY: '20200016',
+  DISPUTED: '20200017',
   NUMBER_INVALID: '20120001',
   NUMBER_UNKNOWN: '20120002',
   QUOTE_NOT_USABLE: '28000001',
@@ -116,6 +118,7 @@ const fixed: readonly ResponseCode[] = [
   row('20200014', 'The outcome is not known yet: wait.', 'wait'),
   row('20200015', 'It is no longer open.', 'stop'),
   row('20200016', 'Too many declines or too much paid out in a short time; nobody was asked.', 'wait'),
+  row('20200017', 'The amount is above what is neither refunded nor disputed.', 'correct the request'),
   row('27000001', 'The payment plan is not active.', 'stop'),
   row('27000002', 'The charge lies outside the period of the payment plan.', 'stop'),
   row('27000003', 'The amount is not the one of the payment plan.', 'correct the request'),

@@ -8,6 +8,10 @@ import { listCustomersEndpoint } from '#endpoints/customers/list.ts'
 import { listStoredMethodsEndpoint } from '#endpoints/customers/list-methods.ts'
 import { listCustomerPlansEndpoint } from '#endpoints/customers/list-plans.ts'
 import { updateCustomerEndpoint } from '#endpoints/customers/update.ts'
+import { acceptDisputeEndpoint } from '#endpoints/disputes/accept.ts'
+import { submitEvidenceEndpoint } from '#endpoints/disputes/evidence.ts'
+import { getDisputeEndpoint } from '#endpoints/disputes/get.ts'
+import { listDisputesEndpoint } from '#endpoints/disputes/list.ts'
 import { getEventEndpoint } from '#endpoints/events/get.ts'
 import { listEventsEndpoint } from '#endpoints/events/list.ts'
 import { replayEventEndpoint } from '#endpoints/events/replay.ts'
@@ -43,6 +47,7 @@ import { dccQuoteEndpoint } from '#endpoints/services/dcc-quote.ts'
 import { duplicationCheckEndpoint } from '#endpoints/services/duplication-check.ts'
 import { tokenizeEndpoint } from '#endpoints/services/tokenize.ts'
 import type { Services } from '#endpoints/services.ts'
+import { listSettlementsEndpoint } from '#endpoints/settlements/list.ts'
 import { testCatalogueEndpoint } from '#endpoints/test/catalogue.ts'
 import { getClockEndpoint, moveClockEndpoint } from '#endpoints/test/clock.ts'
 import { customerActionEndpoint } from '#endpoints/test/customer-action.ts'
@@ -99,6 +104,12 @@ export const endpoints: readonly Endpoint<Services>[] = [
   listEventsEndpoint, //     GET    /events
   getEventEndpoint, //       GET    /events/{id}
   replayEventEndpoint, //    POST   /events/{id}/replays
+
+  listDisputesEndpoint, //   GET    /disputes
+  getDisputeEndpoint, //     GET    /disputes/{id}
+  acceptDisputeEndpoint, //  POST   /disputes/{id}/accept
+  submitEvidenceEndpoint, // POST   /disputes/{id}/evidence
+  listSettlementsEndpoint, // GET   /settlements
 
   // The levers of the test environment; live knows none of them.
   testCatalogueEndpoint, //  GET    /test/catalogue

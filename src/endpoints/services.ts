@@ -12,6 +12,8 @@ import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import type { EndpointStore } from '#storage/events/endpoints.ts'
 import type { EventStore } from '#storage/events/events.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
+import type { SettlementStore } from '#storage/providers/settlements.ts'
+import type { RecordVault } from '#vault/sealed-records.ts'
 
 export interface Services {
   readonly environment: 'test' | 'live'
@@ -24,6 +26,9 @@ export interface Services {
     readonly endpoints: EndpointStore
     readonly onEvents: () => void
   }
+  /** Seals what merchants send in their defence. */
+  readonly records: RecordVault
+  readonly settlements: Pick<SettlementStore, 'list'>
 }
 
 /** The levers of the test environment. */

@@ -47,6 +47,10 @@ export const acceptsTry = (payment: Payment, now: Date): boolean =>
   payment.integrationType === 'HOSTED' &&
   isInTime(payment, now)
 
+/** A page that has ended is made anew, unless a card was sent with it: a card is sent once. */
+export const mayRenew = (payment: Payment, now: Date): boolean =>
+  awaitsCustomer(payment) && !payment.instrument && !payment.account && isInTime(payment, now)
+
 export interface Try {
   readonly method: Method
   readonly instrument?: Instrument

@@ -6,8 +6,8 @@ import {
   captureCeiling,
   committed,
   isLapsed,
-  isUndecided,
   lacksAuthorization,
+  lacksOutcome,
   type Operation,
   openAmount,
   type Payment,
@@ -29,7 +29,7 @@ export const maximumCaptures = 50
 export function decideCapture(payment: Payment, command: CaptureCommand, now: Date): Decision {
   const { method, status, sums } = payment
   if (!method.operations.includes('capture')) return refuse('METHOD_LACKS_OPERATION')
-  if (isUndecided(payment)) return refuse('OUTCOME_OUTSTANDING')
+  if (lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
   if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')

@@ -1,4 +1,6 @@
 /** What a payment looks like while its customer has to act: on a page of the provider, at a till, at their bank. */
+import type { XId } from '#domain/ids.ts'
+import { cancelledCode } from '#domain/response-codes.ts'
 import { customerDeadline, stepCode } from '#lifecycle/create.ts'
 import type {
   CustomerAction,
@@ -6,7 +8,7 @@ import type {
   ProviderFacts,
   StoredAction,
 } from '#lifecycle/outcome.ts'
-import { type CustomerStep, type Operation, type Payment, sentAt } from '#lifecycle/payment.ts'
+import { type CustomerStep, type Operation, openTry, type Payment, sentAt } from '#lifecycle/payment.ts'
 
 /** The provider was asked and goes on once the customer has acted. */
 export function awaitAction(
@@ -15,6 +17,7 @@ export function awaitAction(
   outcome: CustomerActionOutcome,
   now: Date,
 ): Payment {
+  if (isSameAction(operation, outcome)) return payment
   const step = stepOf(outcome.action)
   const prepared = { ...operation.prepared, step }
   const waiting: Operation = {
@@ -66,6 +69,28 @@ function withAction({ action, provider, expiresAt }: CustomerActionOutcome): Pro
     ...provider,
     fields: { paymentReference: reference, account, ...provider.fields },
     action: stored,
+  }
+}
+
+/** The provider was asked again and still waits for the same: nothing has changed. */
+function isSameAction({ state, provider }: Operation, { action }: CustomerActionOutcome): boolean {
+  const known = state === 'AUTHORIZE_REQUEST' ? provider?.action : undefined
+  if (known?.type !== action.type) return false
+  return action.type === 'instructions' || (known.type === 'redirect' && known.url === action.url)
+}
+
+/** A try that the customer has left, and that its provider will not carry out: the next one may follow. */
+export function abandonTry(payment: Payment, xId: XId, now: Date): Payment | undefined {
+  const waiting = openTry(payment)
+  if (waiting?.xId !== xId) return undefined
+  const responseCode = cancelledCode(payment.method.family)
+  const left: Operation = { ...waiting, state: 'FAILED', responseCode, updatedAt: now }
+  return {
+    ...payment,
+    status: 'AUTHORIZE_REQUEST',
+    operations: payment.operations.map(other => (other.xId === xId ? left : other)),
+    updatedAt: now,
+    version: payment.version + 1,
   }
 }
 

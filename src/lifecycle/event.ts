@@ -65,7 +65,7 @@ export const shownSums = ({ sums }: Pick<Payment, 'sums'>) => ({
   refundedValue: sums.refunded,
   reversedValue: sums.reversed,
   returnedValue: sums.returned,
-  disputedValue: 0,
+  disputedValue: sums.disputed,
 })
 
 const describeOperation = (payment: Payment, operation: Operation) => ({

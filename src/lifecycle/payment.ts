@@ -107,6 +107,8 @@ export interface Sums {
   readonly reversed: number
   readonly refunding: number
   readonly refunded: number
+  /** What cardholders have asked back through their banks and the merchant has not won. Nothing precedes it. */
+  readonly disputed: number
   /** What the customer's bank took back. Nothing precedes it, so there is no pair. */
   readonly returned: number
 }
@@ -119,6 +121,7 @@ export const noSums: Sums = {
   reversed: 0,
   refunding: 0,
   refunded: 0,
+  disputed: 0,
   returned: 0,
 }
 
@@ -238,12 +241,17 @@ export const sentAt = ({ prepared, createdAt }: Operation): Date =>
 export const isUnanswered = (operation: Operation): boolean =>
   operation.state === 'SENT' || operation.state === 'PENDING'
 
+/** What an outcome may still decide: unanswered, or waiting for the customer at the provider. */
+export const isUndecided = (operation: Operation): boolean =>
+  isUnanswered(operation) ||
+  (operation.state === 'AUTHORIZE_REQUEST' && operation.prepared.step !== undefined)
+
 /** Nothing was ever approved here, or not yet: there is no authorisation to build on. A credit has none at all. */
 export const lacksAuthorization = ({ kind, status }: Payment): boolean =>
   kind === 'CREDIT' || status === 'AUTHORIZE_REQUEST' || status === 'PENDING' || status === 'FAILED'
 
 /** Its own authorisation has no answer yet, so nobody can say what may be done with it. */
-export const isUndecided = ({ kind, status, operations }: Payment): boolean =>
+export const lacksOutcome = ({ kind, status, operations }: Payment): boolean =>
   kind === 'PAYMENT' &&
   status === 'PENDING' &&
   operations.some(

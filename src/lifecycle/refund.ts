@@ -2,7 +2,7 @@
 import { add } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
-import { isUndecided, type Operation, type Payment, withOperation } from '#lifecycle/payment.ts'
+import { lacksOutcome, type Operation, type Payment, withOperation } from '#lifecycle/payment.ts'
 
 export interface RefundCommand extends FollowUpCommand {
   /** The provider's id of the capture to give back; the last one unless given. */
@@ -12,7 +12,7 @@ export interface RefundCommand extends FollowUpCommand {
 export function decideRefund(payment: Payment, command: RefundCommand): Decision {
   const { method, status, sums } = payment
   if (!method.operations.includes('refund')) return refuse('METHOD_LACKS_OPERATION')
-  if (isUndecided(payment)) return refuse('OUTCOME_OUTSTANDING')
+  if (lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
   if (status !== 'OK' || payment.kind !== 'PAYMENT' || sums.captured === 0)
     return refuse('ABOVE_REFUNDABLE_AMOUNT')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
@@ -20,6 +20,9 @@ export function decideRefund(payment: Payment, command: RefundCommand): Decision
   if (!capture) return refuse('ABOVE_REFUNDABLE_AMOUNT')
   // A refund without an answer may have been paid out: it counts until it certainly was not.
   const gone = add(add(sums.refunded, sums.refunding), sums.returned)
+  // What a cardholder has asked back may leave by the dispute: refunding it as well would pay it twice.
+  if (sums.disputed > 0 && add(add(gone, sums.disputed), command.amount.value) > sums.captured)
+    return refuse('DISPUTED')
   if (add(gone, command.amount.value) > sums.captured) {
     return refuse('ABOVE_REFUNDABLE_AMOUNT')
   }

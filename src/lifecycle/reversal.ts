@@ -4,8 +4,8 @@ import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
 import {
   isLapsed,
-  isUndecided,
   lacksAuthorization,
+  lacksOutcome,
   openAmount,
   type Payment,
   withOperation,
@@ -14,7 +14,7 @@ import {
 export function decideReversal(payment: Payment, command: FollowUpCommand, now: Date): Decision {
   const { method, status, sums } = payment
   if (!method.operations.includes('reverse')) return refuse('METHOD_LACKS_OPERATION')
-  if (isUndecided(payment)) return refuse('OUTCOME_OUTSTANDING')
+  if (lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
   if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')

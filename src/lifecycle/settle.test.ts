@@ -167,6 +167,7 @@ describe('a follow-up', () => {
         reversed: 0,
         refunding: 0,
         refunded: 0,
+        disputed: 0,
         returned: 0,
       }
       expect([kind, settled.status, settled.sums]).toEqual([

@@ -15,6 +15,7 @@ import {
   approvingOperation,
   findOperation,
   isUnanswered,
+  isUndecided,
   type Operation,
   type OperationType,
   openAmount,
@@ -34,7 +35,9 @@ export function settle(
 ): Payment {
   const operation = findOperation(payment, xId)
   assert(operation, `operation ${xId} is not of payment ${payment.payId}`)
-  if (!isUnanswered(operation)) return payment
+  if (!isUndecided(operation)) return payment
+  // The provider still waits for the customer, or nobody knows: then it goes on waiting.
+  if (outcome.kind === 'unknown' && !isUnanswered(operation)) return payment
   if (outcome.kind === 'action') return awaitAction(payment, operation, outcome, now)
   const answered = answerOperation(payment, operation, outcome, now)
   const { approve, fail } = effects[operation.type]
@@ -94,11 +97,15 @@ const effects: Record<OperationType, Effects> = {
     fail: (payment, { amount }) => withSums(payment, { reversing: subtract(payment.sums.reversing, amount) }),
   },
   REFUND: {
-    approve: (payment, { amount }) =>
-      withSums(payment, {
+    approve: (payment, { amount }) => {
+      const given = withSums(payment, {
         refunding: subtract(payment.sums.refunding, amount),
         refunded: add(payment.sums.refunded, amount),
-      }),
+      })
+      // What was paid after the end and given back is over, as if it had been reversed in time.
+      const isLate = approvingOperation(payment).prepared.paidLate === true
+      return isLate && given.sums.refunded >= given.sums.captured ? { ...given, status: 'REVERSED' } : given
+    },
     fail: (payment, { amount }) => withSums(payment, { refunding: subtract(payment.sums.refunding, amount) }),
   },
   CREDIT: {

@@ -13,12 +13,14 @@ import { createCustomerPages } from '#storage/customers/customer-pages.ts'
 import { createCustomerReader } from '#storage/customers/customers.ts'
 import { createStoredMethods } from '#storage/customers/stored-methods.ts'
 import type { Database } from '#storage/database.ts'
+import { createDisputeStore } from '#storage/disputes/disputes.ts'
 import { createPaymentFinder } from '#storage/payments/finding.ts'
 import { createIntentReader } from '#storage/payments/intents.ts'
 import { createMovementReader } from '#storage/payments/movements.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createPlanReader } from '#storage/plans/plans.ts'
+import { createReferenceReader } from '#storage/providers/references.ts'
 import { createAccountStore } from '#storage/vault/account-store.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createVelocityStore } from '#storage/velocity.ts'
@@ -81,6 +83,8 @@ export function createEngine(parts: EngineParts): Engine {
     accounts: createAccountVault({ fingerprintKey, keyRing, store: createAccountStore(database) }),
     quotes: createQuoteStore(database),
     plans: createPlanReader(database),
+    disputes: createDisputeStore(database),
+    references: createReferenceReader(database),
     finder: createPaymentFinder(database),
     movements: createMovementReader(database),
     debits: createDebitReader(database),

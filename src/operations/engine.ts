@@ -11,12 +11,14 @@ import type { Velocity } from '#operations/payments/velocity.ts'
 import type { DebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
 import type { StoredMethods } from '#storage/customers/stored-methods.ts'
+import type { DisputeStore } from '#storage/disputes/disputes.ts'
 import type { PaymentFinder } from '#storage/payments/finding.ts'
 import type { IntentReader } from '#storage/payments/intents.ts'
 import type { MovementReader } from '#storage/payments/movements.ts'
 import type { PaymentReader } from '#storage/payments/payments.ts'
 import type { QuoteReader } from '#storage/payments/quotes.ts'
 import type { PlanReader } from '#storage/plans/plans.ts'
+import type { ReferenceReader } from '#storage/providers/references.ts'
 import type { AccountVault } from '#vault/accounts.ts'
 import type { CardVault } from '#vault/cards.ts'
 
@@ -32,6 +34,9 @@ export interface Engine {
   readonly accounts: AccountVault
   readonly quotes: QuoteReader
   readonly plans: PlanReader
+  readonly disputes: DisputeStore
+  /** What a provider's notice speaks of. */
+  readonly references: ReferenceReader
   readonly endpoints: EndpointBook
   readonly finder: PaymentFinder
   readonly movements: MovementReader

@@ -12,6 +12,16 @@ const isOverdue = (error: unknown): boolean =>
 /** 2 s: an embedded database is back by then, and a client that waits longer loses nothing. */
 export const retryAfterSeconds = 2
 
+/** A provider did not say whether it took what it was sent: the same request may be sent again and has one effect. */
+export class ProviderSilent extends Error {}
+
+/** 5 s: a provider that was away for a moment is back by then. */
+const providerRetrySeconds = 5
+
 /** After how many seconds a request that failed with this error is worth sending again; undefined: it is our fault. */
 export const retryAfterOf = (error: unknown): number | undefined =>
-  isDatabaseLost(error) ? retryAfterSeconds : undefined
+  isDatabaseLost(error)
+    ? retryAfterSeconds
+    : error instanceof ProviderSilent
+      ? providerRetrySeconds
+      : undefined

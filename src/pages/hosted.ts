@@ -1,7 +1,10 @@
 /** A payment as its customer's pages see it: found by the address of the page, and which page it is on right now. */
+import { simulatedPage } from '#connectors/simulator/simulator.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { countDeclines, maximumTries } from '#lifecycle/attempt.ts'
 import { namedCustomer, type StoredCard } from '#lifecycle/customer.ts'
+import { openAction } from '#lifecycle/customer-step.ts'
+import type { StoredAction } from '#lifecycle/outcome.ts'
 import { lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { merchantNow } from '#operations/engine.ts'
@@ -176,4 +179,15 @@ export function mandateOf({ payment, now }: Pick<Hosted, 'payment' | 'now'>): Ma
     mandateId: given.mandateId ?? payment.payId,
     dateOfSignature: given.dateOfSignature ?? `${day}.${month}.${year}`,
   }
+}
+
+type Redirect = Extract<StoredAction, { type: 'redirect' }>
+
+/** Where the customer has to go; undefined on pages of ours and of the simulator. */
+export function providerAction({ payment }: Pick<Hosted, 'payment'>): Redirect | undefined {
+  const waiting = openTry(payment)
+  const action = waiting && openAction(waiting)
+  if (action?.type !== 'redirect' || action.url === simulatedPage || !/^https?:/.test(action.url))
+    return undefined
+  return action
 }

@@ -24,6 +24,8 @@ export interface PageContent {
   readonly main: Html
   /** What is being paid, beside the main part; without it the page is one centred sheet. */
   readonly aside?: Html | undefined
+  /** An address that opens by itself. */
+  readonly opens?: string | undefined
 }
 
 /** A hidden field of a form, as the route wants it back. */
@@ -35,7 +37,8 @@ export interface HiddenField {
 export const hiddenFields = (fields: readonly HiddenField[]): readonly Html[] =>
   fields.map(({ name, value }) => html`<input type="hidden" name="${name}" value="${value}">`)
 
-const head = ({ language, assets, merchantName, theme = {} }: PageFrame, title: string): Html => {
+const head = (frame: PageFrame, { title, opens }: Pick<PageContent, 'title' | 'opens'>): Html => {
+  const { language, assets, merchantName, theme = {} } = frame
   const style = styleTheme(theme)
   return html`<!doctype html>
 <html lang="${language.tag}" dir="${language.direction}">
@@ -45,7 +48,11 @@ const head = ({ language, assets, merchantName, theme = {} }: PageFrame, title: 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-<link rel="icon" href="${assets.icon.url}" type="image/svg+xml">
+${
+  opens !== undefined &&
+  html`<meta http-equiv="refresh" content="0;url=${opens}">
+`
+}<link rel="icon" href="${assets.icon.url}" type="image/svg+xml">
 <link rel="stylesheet" href="${assets.style.url}" integrity="${assets.style.integrity}">
 ${style !== undefined && raw(`<style>${style.css}</style>`)}
 <script type="module" src="${assets.script.url}" integrity="${assets.script.integrity}"></script>
@@ -68,14 +75,14 @@ const testBanner = ({ language, isTest }: PageFrame): Html | false =>
   isTest &&
   html`<section class="test" aria-label="${language.texts.testBanner}">${icon('flask')}<span>${language.texts.testBanner}</span></section>`
 
-export function renderPage(frame: PageFrame, { title, main, aside }: PageContent): string {
+export function renderPage(frame: PageFrame, { title, main, aside, opens }: PageContent): string {
   const { texts } = frame.language
   const footer = html`<footer class="foot">${icon('lock')}<span>${texts.securePayment}</span></footer>`
   const body =
     aside === undefined
       ? html`<div class="single"><header>${renderBrand(frame)}</header><main id="main" class="sheet-box" tabindex="-1">${main}</main>${footer}</div>`
       : html`<div class="split"><aside class="side" aria-label="${texts.orderSummary}"><div class="side-in">${renderBrand(frame)}${aside}</div></aside><div class="work"><div class="work-in"><main id="main" tabindex="-1">${main}</main>${footer}</div></div></div>`
-  return html`${head(frame, title)}
+  return html`${head(frame, { title, opens })}
 <body>
 ${iconSheet}
 <a class="skip" href="#main">${texts.skipToContent}</a>

@@ -14,6 +14,7 @@ import {
   isSession,
   openHosted,
   type PageDeps,
+  providerAction,
   returnUrl,
   stageOf,
   urlsOf,
@@ -29,8 +30,10 @@ import {
   showResult,
   themeOf,
 } from '#pages/show.ts'
+import { labelMethod } from '#pages/views/checkout.ts'
 import { describeOffer } from '#pages/views/currency-choice.ts'
 import type { DeadEndKind } from '#pages/views/dead-end.ts'
+import { renderSendOn } from '#pages/views/send-on.ts'
 
 /** Where pages lie at the origin. */
 export const pagePath = '/pay/'
@@ -58,6 +61,8 @@ export interface PageContext {
   /** The form with what is wrong about it; on to where the payment stands when there is no form any more. */
   refuse(request: PageRequest, hosted: Hosted, state: FormState): PageAnswer
   reopen(hosted: Hosted): Promise<Hosted>
+  /** On to the provider's own page; undefined where the customer has no such step to take. */
+  sendOn(request: PageRequest, hosted: Hosted): PageAnswer | undefined
   /** How the payment would be paid in parts by this method, as its provider says. */
   planOf(hosted: Hosted, method: Method): InstalmentPlan | undefined
 }
@@ -129,7 +134,8 @@ export function createDesk(deps: PageDeps): PageContext {
         return form(request, hosted, state)
       case 'step':
         // Who comes back from a provider's page to a choice may choose anew; without a choice there is only the way on.
-        return isOpenForm(hosted) ? form(request, hosted, state) : seeOther(stepAddress(hosted, deps))
+        if (isOpenForm(hosted)) return form(request, hosted, state)
+        return sendOn(request, hosted) ?? seeOther(stepAddress(hosted, deps))
       case 'instructions':
         return answer(200, showInstructions(hosted, frame(request, hosted), testAction(hosted)), hosted)
       case 'waiting':
@@ -145,7 +151,23 @@ export function createDesk(deps: PageDeps): PageContext {
     }
   }
 
+  /** To the provider's page: at once, or by a page of ours where a form has to be sent or was just sent. */
+  const sendOn: PageContext['sendOn'] = (request, hosted) => {
+    const action = providerAction(hosted)
+    if (!action) return undefined
+    if (action.verb === 'GET' && request.verb === 'GET') return seeOther(action.url)
+    const methodLabel = labelMethod(hosted.payment.method, frame(request, hosted).language.texts)
+    const body = renderSendOn(frame(request, hosted), { ...action, methodLabel })
+    const formTarget = action.verb === 'POST' ? action.url : undefined
+    const headers = securityHeaders({ formTarget, theme: themeOf(hosted), tls })
+    return { status: 200, body, headers }
+  }
+
   const redirectToNextStep: PageContext['redirectToNextStep'] = (request, hosted) => {
+    const isSentOn = stageOf(hosted) === 'step' && hosted.payment.status !== 'PENDING'
+    // Browsers hold the policy of the page against every address that its form leads to: a page of ours lies in between.
+    const between = isSentOn && !wantsJson(request) ? sendOn(request, hosted) : undefined
+    if (between) return between
     const redirect = onward(hosted, deps)
     return wantsJson(request) ? json({ redirect }) : seeOther(redirect)
   }
@@ -161,6 +183,7 @@ export function createDesk(deps: PageDeps): PageContext {
     fail,
     show,
     redirectToNextStep,
+    sendOn,
     planOf,
     refuse: (request, hosted, state) => {
       if (!isOpenForm(hosted)) return redirectToNextStep(request, hosted)

@@ -9,9 +9,18 @@ import { openTry } from '#lifecycle/payment.ts'
 import { type CustomerAction, takeCustomerStep } from '#operations/payments/customer-action.ts'
 import { type Assets, assetCacheControl, assetFolder, describeInventory } from '#pages/assets.ts'
 import { offersMax } from '#pages/currency.ts'
-import { type Hosted, openHosted, type PageDeps, stageOf } from '#pages/hosted.ts'
+import { type Hosted, openHosted, type PageDeps, providerAction, stageOf } from '#pages/hosted.ts'
 import { createLimits } from '#pages/limits.ts'
-import { baseOf, createDesk, isOpenForm, type PageContext, pagePath, stepPath } from '#pages/page-context.ts'
+import {
+  baseOf,
+  createDesk,
+  isOpenForm,
+  type PageContext,
+  pagePath,
+  returnPath,
+  stepPath,
+} from '#pages/page-context.ts'
+import { takeBack, withFreshAction } from '#pages/provider-step.ts'
 import { showResult, showStep } from '#pages/show.ts'
 import { submitForm } from '#pages/submit.ts'
 
@@ -40,7 +49,9 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     page(
       'GET',
       `${pagePath}{pageToken}`,
-      own(async (request, hosted) => pageContext.show(request, hosted)),
+      own(async (request, hosted) =>
+        pageContext.show(request, await withFreshAction(hosted, pageContext, deps)),
+      ),
     ),
     page(
       'POST',
@@ -60,7 +71,13 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     page(
       'GET',
       `${stepPath}{pageToken}`,
-      step(async (request, hosted) => showOtherPage(request, hosted, pageContext)),
+      step(async (request, hosted) => {
+        const fresh = await withFreshAction(hosted, pageContext, deps)
+        return pageContext.sendOn(request, fresh) ?? showOtherPage(request, fresh, pageContext)
+      }),
+    ),
+    ...(['GET', 'POST'] as const).map(verb =>
+      page(verb, `${returnPath}{pageToken}`, request => takeBack(request, { context: pageContext, deps })),
     ),
     page(
       'POST',
@@ -91,8 +108,9 @@ function withHosted(handle: Handle, pageContext: PageContext, deps: PageDeps): P
 /** A page of a provider or issuer, which we play in the test environment only, and only while its step is outstanding. */
 function withStep(handle: Handle, pageContext: PageContext, deps: PageDeps): PageRoute['handle'] {
   return async request => {
-    const hosted = pageContext.isTest ? await openHosted(request.params.pageToken ?? '', deps) : undefined
-    if (!hosted?.step) return pageContext.deadEnd(request, 'unknown')
+    const hosted = await openHosted(request.params.pageToken ?? '', deps)
+    const isTheirs = hosted !== undefined && providerAction(hosted) !== undefined
+    if (!hosted?.step || !(pageContext.isTest || isTheirs)) return pageContext.deadEnd(request, 'unknown')
     if (isForeign(request)) return { ...pageContext.deadEnd(request, 'unknown'), status: 403 }
     const { merchantId, payId, method } = hosted.payment
     const isShown = openTry(hosted.payment)?.xId === hosted.step.xId && method.type === hosted.step.type
@@ -130,7 +148,9 @@ async function act(
 ): Promise<PageAnswer> {
   const { merchant, payment, step: page } = hosted
   const shown = page && { ...page, amount: readShown(request.form?.shown) }
-  if (action !== undefined && actions.includes(action)) {
+  // What the customer did on a provider's own page is the provider's to tell.
+  const isOurs = action === 'cancel' || providerAction(hosted) === undefined
+  if (isOurs && action !== undefined && actions.includes(action)) {
     const step = { merchant, payId: payment.payId, action: action as CustomerAction, shown }
     await takeCustomerStep(step, deps.engine)
   }

@@ -5,6 +5,8 @@ import { logoOrigin, styleTheme, type Theme } from '#pages/theme.ts'
 export interface PageSecurity {
   /** Addresses the forms may end at after our own redirect: the return and cancel addresses of the stored payment. */
   readonly formActions?: readonly string[] | undefined
+  /** The one address of a form that leads to a provider, and nowhere else. */
+  readonly formTarget?: string | undefined
   /** Of the merchant whose page it is; brings the hash of the style and the origin of the logo. */
   readonly theme?: Theme | undefined
   /** Origins that may show the page in a frame; none where absent. */
@@ -20,6 +22,12 @@ const toSources = (addresses: readonly string[] = []): readonly string[] => [
 const joinSources = (...sources: readonly (string | undefined)[]): string =>
   sources.filter(source => source !== undefined).join(' ')
 
+/** Origin and path; what would end the directive is encoded. */
+function toExactSource(address: string): string {
+  const { origin, pathname } = new URL(address)
+  return `${origin}${pathname.replace(/[;,'\s]/g, character => encodeURIComponent(character).replace("'", '%27'))}`
+}
+
 /** A year. Without subdomains: those of the merchant's host are not ours to speak for. */
 const strictTransport = 'max-age=31536000'
 
@@ -29,6 +37,7 @@ const permissions =
 
 export function securityHeaders({
   formActions,
+  formTarget,
   theme = {},
   frameAncestors,
   tls,
@@ -40,7 +49,7 @@ export function securityHeaders({
     `style-src ${joinSources("'self'", styleTheme(theme)?.source)}`,
     `img-src ${joinSources("'self'", logoOrigin(theme))}`,
     "connect-src 'self'",
-    `form-action ${joinSources("'self'", ...toSources(formActions))}`,
+    `form-action ${formTarget === undefined ? joinSources("'self'", ...toSources(formActions)) : toExactSource(formTarget)}`,
     `frame-ancestors ${ancestors.length === 0 ? "'none'" : ancestors.join(' ')}`,
     "base-uri 'none'",
     // A mistake in a template must not become a script: the browser then refuses strings as code altogether.

@@ -2,14 +2,25 @@
 import type { CheckFinding, ConnectorDefinition, ConnectorTools } from '#connectors/contract.ts'
 import { createProviderHttp, type ProviderHttpPool } from '#connectors/http.ts'
 import { definitions } from '#connectors/registry.ts'
+import { type Actor, auditAs } from '#operations/audit/audit.ts'
 import { newId } from '#operations/merchants/open-merchants.ts'
 import { createProviderAdministration, type ProviderAdministration } from '#providers/administration.ts'
+import { auditProviders } from '#providers/audited.ts'
 import { createDirectory } from '#providers/directory.ts'
 import { AccountFault } from '#providers/settings.ts'
+import { type Imported, importSettlement } from '#providers/settlements.ts'
+import { createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createInstallation } from '#storage/installation.ts'
+import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createNoticeStore, type NoticeStore } from '#storage/providers/notices.ts'
+import { createReferenceReader } from '#storage/providers/references.ts'
+import {
+  createSettlementStore,
+  type Reconciliation,
+  type SettlementRange,
+} from '#storage/providers/settlements.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createKeyRing, openDerivedKeys } from '#vault/key-ring.ts'
 import { createRecordVault } from '#vault/sealed-records.ts'
@@ -20,6 +31,8 @@ export interface Providers extends ProviderAdministration {
   /** One harmless call to the provider, bounded in time. */
   check(accountId: string): Promise<readonly CheckFinding[]>
   listNotices: NoticeStore['list']
+  importSettlement(wanted: { readonly accountId: string; readonly file: string }): Promise<Imported>
+  reconcile(range: Omit<SettlementRange, 'merchantId'>): Promise<Reconciliation>
 }
 
 export interface ProviderOptions {
@@ -28,6 +41,8 @@ export interface ProviderOptions {
   readonly masterKey: Parameters<typeof openDerivedKeys>[0]
   /** Where providers reach us. */
   readonly origin: string
+  /** Whose name stands in the audit trail. */
+  readonly actor: Actor
 }
 
 /** 20 s: what one call to a provider may take at most. */
@@ -52,20 +67,34 @@ export async function openProviders(
     const store = createProviderAccountStore(database)
     const vault = createRecordVault(createKeyRing(masterKey, createVaultStore(database)))
     const origin = () => options.origin
-    const administration = createProviderAdministration({
-      environment,
-      definitions,
-      store,
-      vault,
-      newId,
-      origin,
-    })
+    const audit = auditAs(options.actor, createAuditStore(database))
+    const administration = auditProviders(
+      createProviderAdministration({ environment, definitions, store, vault, newId, origin }),
+      audit,
+    )
+    const settlements = createSettlementStore(database)
     const tools = toolsOf(http, environment)
     const directory = createDirectory({ environment, definitions, store, vault, tools, nowMs: Date.now })
     return {
       providers: {
         ...administration,
         listNotices: createNoticeStore(database).list,
+        async importSettlement(wanted) {
+          const payments = createPaymentReader(database)
+          const references = createReferenceReader(database)
+          const imported = await importSettlement(wanted, {
+            directory,
+            payments,
+            references,
+            store: settlements,
+          })
+          await audit({ act: 'settlements.import', object: wanted.accountId, after: imported })
+          return imported
+        },
+        async reconcile(range) {
+          const { merchantId } = await administration.find(range.accountId)
+          return settlements.reconcile({ ...range, merchantId })
+        },
         async check(accountId) {
           await administration.find(accountId)
           const account = await directory.find(accountId)

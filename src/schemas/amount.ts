@@ -57,6 +57,9 @@ export const recordAmount = closed(
     reversedValue: whole(0, maximumAmount, 'Released so far, by reversal or expiry.'),
     returnedValue: whole(0, 2 * maximumAmount, "Taken back by the customer's bank."),
     disputedValue: whole(0, 2 * maximumAmount, 'Disputed by the cardholder and not won.'),
+    receivedValue: optional(
+      whole(0, 2 * maximumAmount, 'What the customer has sent so far, where the bank told of transfers.'),
+    ),
   },
   { title: 'RecordAmount', description: 'What was asked for and what became of it.' },
 )

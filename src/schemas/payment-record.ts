@@ -52,6 +52,16 @@ export const operationRecord = closed(
     responseCode: optional(responseCode),
     responseDescription: optional(responseDescription),
     providerTransactionId: optional(text(128, "The provider's id of the operation.")),
+    origin: optional(choice(['PROVIDER'], "Made in the provider's own dashboard, not through this API.")),
+    provider: optional(
+      closed(
+        { account: text(64, 'The provider account that was asked.') },
+        {
+          title: 'OperationProvider',
+          description: 'An account that was not reached before the one that took it.',
+        },
+      ),
+    ),
     creationDate: formatted('date-time', 'When the operation began.'),
   },
   { title: 'OperationRecord', description: 'One operation of the payment.' },
@@ -72,6 +82,15 @@ export const paymentRecord = closed(
     responseDescription,
     amount: recordAmount,
     paymentMethods: optional(recordMethods),
+    provider: optional(
+      closed(
+        {
+          account: text(64, 'The provider account that processes the payment.'),
+          connector: text(64, 'The connector of that account.'),
+        },
+        { title: 'PaymentProvider', description: 'Who processes the payment; absent without an account.' },
+      ),
+    ),
     ...paymentDetails,
     ...pageFields,
     ...linkFields,

@@ -19,6 +19,7 @@ export interface MerchantSettings {
   readonly theme?: Theme | null
   readonly frameOrigins?: readonly string[] | null
   readonly dcc?: boolean
+  readonly paidLate?: 'keep' | 'return'
   /** As the command line takes them. Null: back to the environment's default; `none`: no limit. */
   readonly declinesPerCard?: string | null
   readonly declinesPerAddress?: string | null
@@ -74,13 +75,14 @@ interface MerchantRow {
   declines_per_address: string | null
   payout_limit: string | null
   personal_data_for: string | null
+  paid_late: 'keep' | 'return' | null
   created_at: Date
 }
 
 const columns =
   'm.merchant_id, m.name, m.disabled, m.webhook_kind, m.webhook_url, m.requests_per_second, m.clock_offset_ms, ' +
   'm.methods, m.theme, m.frame_origins, m.dcc, m.declines_per_card, m.declines_per_address, m.payout_limit, ' +
-  'm.personal_data_for, m.created_at'
+  'm.personal_data_for, m.paid_late, m.created_at'
 
 const toDeclineLimit = (text: string | null) =>
   text === null ? undefined : text === noLimit ? noLimit : parseDeclineLimit(text)
@@ -101,6 +103,7 @@ const toMerchant = (row: MerchantRow): Merchant => ({
   declinesPerAddress: toDeclineLimit(row.declines_per_address),
   payoutLimits: row.payout_limit === null ? undefined : parsePayoutLimits(row.payout_limit),
   personalDataFor: row.personal_data_for ?? undefined,
+  paidLate: row.paid_late ?? undefined,
 })
 
 const withKey = `SELECT ${columns}, k.key_id, k.key_hash, k.bound, k.scopes, k.allow_from, k.expires_at
@@ -167,7 +170,8 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
            declines_per_card = CASE WHEN $15 THEN $16 ELSE declines_per_card END,
            declines_per_address = CASE WHEN $17 THEN $18 ELSE declines_per_address END,
            payout_limit = CASE WHEN $19 THEN $20 ELSE payout_limit END,
-           personal_data_for = CASE WHEN $21 THEN $22 ELSE personal_data_for END
+           personal_data_for = CASE WHEN $21 THEN $22 ELSE personal_data_for END,
+           paid_late = coalesce($23, paid_late)
          WHERE merchant_id = $1`,
         [
           merchantId,
@@ -192,6 +196,7 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
           settings.payoutLimit,
           settings.personalDataFor !== undefined,
           settings.personalDataFor,
+          settings.paidLate,
         ],
       )
       for (const [kind, text] of [

@@ -1,5 +1,5 @@
 /**
- * Envelope encryption. The master key wraps two kinds of keys: one root secret of the installation, from which the
+ * Envelope encryption. The master key wraps two kinds of keys: the root secrets of the installation, from which the
  * keys for fingerprints, API keys and access tokens are derived, and data keys per merchant, which seal cards.
  * Changing the master key therefore re-wraps a few rows and leaves every sealed card and every fingerprint as it is.
  */
@@ -17,12 +17,14 @@ export interface DerivedKeys {
   readonly fingerprint: KeyObject
   /** Hashes of API keys. */
   readonly apiKey: KeyObject
-  /** Signatures of access tokens. */
+  /** Signatures of access tokens: of the newest root secret only. */
   readonly accessToken: KeyObject
   /** Seals webhook secrets. */
   readonly webhookSecret: KeyObject
-  /** Seals the addresses of customers' pages. */
-  readonly pageToken: KeyObject
+  /** Seals the addresses of customers' pages; older ones only open what they sealed. The newest first. */
+  readonly pageTokens: readonly [KeyObject, ...KeyObject[]]
+  /** Takes over a root secret that was made since; the getters above then give what is derived from it. */
+  refresh(): Promise<void>
 }
 
 /** The stored form: the id of the master key, and what it wraps. */
@@ -44,16 +46,54 @@ export async function openDerivedKeys(
   const stored =
     (await installation.read(rootSecretName)) ??
     (await installation.readOrInsert(rootSecretName, wrapRoot(await ring.newest(), randomBytes(keyBytes))))
-  const root = await unwrapRoot(stored, ring)
-  const derive = (purpose: string): KeyObject =>
-    createSecretKey(Buffer.from(hkdfSync('sha256', root, '', `tollgate ${purpose}`, keyBytes)))
+  const roots = splitRoots(await unwrapRoot(stored, ring))
+  // What is kept for good stays with the first: hashes of API keys and fingerprints cannot be made anew.
+  const first = roots.at(-1) ?? Buffer.alloc(0)
+  let known = { stored, tokens: deriveTokenKeys(roots) }
   return {
-    fingerprint: derive('fingerprint'),
-    apiKey: derive('api key'),
-    accessToken: derive('access token'),
-    webhookSecret: derive('webhook secret'),
-    pageToken: derive('page token'),
+    fingerprint: derive(first, 'fingerprint'),
+    apiKey: derive(first, 'api key'),
+    webhookSecret: derive(first, 'webhook secret'),
+    get accessToken() {
+      return known.tokens.accessToken
+    },
+    get pageTokens() {
+      return known.tokens.pageTokens
+    },
+    async refresh() {
+      const current = await installation.read(rootSecretName)
+      if (current === undefined || current === known.stored) return
+      known = { stored: current, tokens: deriveTokenKeys(splitRoots(await unwrapRoot(current, ring))) }
+    },
   }
+}
+
+const derive = (root: Buffer, purpose: string): KeyObject =>
+  createSecretKey(Buffer.from(hkdfSync('sha256', root, '', `tollgate ${purpose}`, keyBytes)))
+
+function deriveTokenKeys(roots: readonly Buffer[]): Pick<DerivedKeys, 'accessToken' | 'pageTokens'> {
+  const [newest = Buffer.alloc(0), ...older] = roots
+  const pageKey = (root: Buffer) => derive(root, 'page token')
+  return {
+    accessToken: derive(newest, 'access token'),
+    pageTokens: [pageKey(newest), ...older.map(pageKey)],
+  }
+}
+
+/** Root secrets lie side by side under one seal, the newest first, so that whoever changes the master key wraps all of them. */
+const splitRoots = (bytes: Buffer): readonly Buffer[] =>
+  Array.from({ length: bytes.length / keyBytes }, (_, index) =>
+    bytes.subarray(index * keyBytes, (index + 1) * keyBytes),
+  )
+
+/** 5: the first one, which never goes, and those of four later changes, for addresses of pages that are still open. */
+const rootsMax = 5
+
+/** A new root secret in front of the others. */
+export function addRoot(bytes: Buffer): Buffer {
+  const roots = splitRoots(bytes)
+  const kept = roots.length < rootsMax ? roots : [...roots.slice(0, rootsMax - 2), ...roots.slice(-1)]
+  return Buffer.concat([randomBytes(keyBytes), ...kept])
 }
 
 export interface DataKey {

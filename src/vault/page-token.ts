@@ -27,11 +27,12 @@ const longestToken = 512
 
 type Contents = [merchantId: MerchantId, payId: PayId, xId?: XId, type?: string]
 
-export function createPageTokens(key: KeyObject): PageTokens {
+/** `keys`: the newest, which seals, first; the others open what they have sealed. */
+export function createPageTokens(keys: () => readonly [KeyObject, ...KeyObject[]]): PageTokens {
   return {
     issue({ merchantId, payId, step }) {
       const nonce = randomBytes(nonceBytes)
-      const cipher = createCipheriv('aes-256-gcm', key, nonce)
+      const cipher = createCipheriv('aes-256-gcm', keys()[0], nonce)
       const contents: Contents = step ? [merchantId, payId, step.xId, step.type] : [merchantId, payId]
       const salted = Buffer.concat([randomBytes(saltBytes), Buffer.from(JSON.stringify(contents))])
       const sealed = Buffer.concat([cipher.update(salted), cipher.final()])
@@ -40,7 +41,11 @@ export function createPageTokens(key: KeyObject): PageTokens {
 
     read(pageToken) {
       if (pageToken.length > longestToken || !/^[\w-]+$/.test(pageToken)) return undefined
-      const salted = unseal(key, Buffer.from(pageToken, 'base64url'))
+      const sealed = Buffer.from(pageToken, 'base64url')
+      const salted = keys().reduce<Buffer | undefined>(
+        (found, key) => found ?? unseal(key, sealed),
+        undefined,
+      )
       if (!salted) return undefined
       const [merchantId, payId, xId, type] = JSON.parse(salted.toString('utf8', saltBytes)) as Contents
       const step = xId !== undefined && type !== undefined ? { xId, type } : undefined

@@ -5,7 +5,7 @@
  */
 import { strict as assert } from 'node:assert'
 import type { MerchantKey, RotationStore } from '#storage/vault/key-rotation.ts'
-import { unwrapKey, unwrapRoot, wrapKey, wrapRoot } from '#vault/key-ring.ts'
+import { addRoot, unwrapKey, unwrapRoot, wrapKey, wrapRoot } from '#vault/key-ring.ts'
 import {
   addMasterKey,
   createMasterRing,
@@ -63,6 +63,16 @@ export async function rotateTo(
     deps,
   )
   return { masterKeyId: target.id, retired: others.map(({ id }) => id), rewrapped, finished: true }
+}
+
+/** A new root secret under the same master key; returns how many there are now. */
+export async function rotateRoot(ring: MasterRing, { store }: RotationDeps): Promise<number> {
+  const stored = await store.readRoot()
+  const roots = addRoot(await unwrapRoot(stored, ring))
+  const master = await ring.find(stored.split(':', 1)[0] ?? '')
+  const replaced = await store.replaceRoot(stored, wrapRoot(master, roots))
+  assert(replaced, 'the root secret was changed by somebody who did not hold the lock')
+  return roots.length / 32
 }
 
 async function rewrapAll(target: MasterKey, ring: MasterRing, deps: RotationDeps): Promise<number> {

@@ -4,6 +4,7 @@ import type { Engine } from '#operations/engine.ts'
 import type { DeliveryStore } from '#storage/events/deliveries.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
 import type { Presence } from '#storage/processes/presence.ts'
+import type { DerivedKeys } from '#vault/key-ring.ts'
 import type { Parts } from '#wiring/parts.ts'
 import type { NoticeWork } from '#wiring/providers.ts'
 import { type Loop, startLoop } from '#workers/loop.ts'
@@ -18,6 +19,9 @@ const abandonedPauseMs = 30_000
 
 /** 2 s: with the 8 s after which a process counts as dead, its work is taken over within 15 s. */
 const takeOverPauseMs = 2_000
+
+/** 2 s: a new root secret ends the access tokens of the old one within the 5 s that a credential is remembered, and these. */
+const rootPauseMs = 2_000
 
 /** 10 min: keys live for 30 days; a few minutes more harm nobody. */
 const reapPauseMs = 600_000
@@ -41,6 +45,7 @@ export interface BackgroundWork
   readonly quotes: { reap(): Promise<unknown> }
   readonly audit: Pick<OpenAudit, 'access' | 'store'>
   readonly notices: NoticeWork
+  readonly keys: Pick<DerivedKeys, 'refresh'>
 }
 
 export function startLoops(work: BackgroundWork): readonly Loop[] {
@@ -57,6 +62,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
   }
   void logAuditHead().catch(err => logger.error({ err }, 'the audit trail could not be read'))
   return [
+    start('root secret', () => work.keys.refresh(), rootPauseMs),
     start('velocity', () => engine.velocity.refresh(), accessPauseMs),
     start('reap velocity', () => engine.velocity.reap(), reapPauseMs),
     start('key uses', () => work.audit.access.flush(), accessPauseMs),
@@ -71,6 +77,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('webhook lag', measureLag, lagPauseMs),
     start('apply notices', async () => work.notices.wake(), duePauseMs),
     start('expire notices', () => work.notices.expire(), reapPauseMs),
+    start('settlement differences', () => work.notices.measureDifferences(), reapPauseMs),
   ]
 }
 

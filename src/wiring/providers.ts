@@ -5,6 +5,7 @@ import { createNoticeRoute } from '#endpoints/provider-notices.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'
 import type { ApplyNotice } from '#providers/apply-notices.ts'
 import { createProviders, type ProviderDesk } from '#providers/create-providers.ts'
+import { countDifferences } from '#storage/providers/differences.ts'
 import type { Parts } from '#wiring/parts.ts'
 
 type ProviderWiring = Pick<Parts, 'database' | 'metrics' | 'logger' | 'options' | 'faults'>
@@ -38,6 +39,8 @@ export interface NoticeWork {
   wake(): void
   /** Resolves when everything that is due has been tried. */
   runDue(): Promise<void>
+  /** Counts the differences between our books and the settlement lines of providers. */
+  measureDifferences(): Promise<void>
   /** Raw notices are kept for 90 days. */
   expire(): Promise<void>
   stop(): Promise<void>
@@ -46,7 +49,7 @@ export interface NoticeWork {
 export function startNotices(
   desk: ProviderDesk,
   apply: ApplyNotice,
-  { metrics }: Pick<Parts, 'metrics'>,
+  { metrics, database }: Pick<Parts, 'metrics' | 'database'>,
 ): NoticeWork {
   const worker = desk.startApplying(apply)
   const route = createNoticeRoute({
@@ -58,6 +61,9 @@ export function startNotices(
     route,
     wake: worker.wake,
     runDue: worker.runDue,
+    async measureDifferences() {
+      for (const [list, found] of await countDifferences(database)) metrics.setDifferences(list, found)
+    },
     expire: () => desk.expire(),
     async stop() {
       await worker.stop()

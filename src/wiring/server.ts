@@ -24,7 +24,9 @@ import { createEndpointStore } from '#storage/events/endpoints.ts'
 import { createEventStore } from '#storage/events/events.ts'
 import type { MerchantStore } from '#storage/merchants.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
+import { createSettlementStore } from '#storage/providers/settlements.ts'
 import type { PageTokens } from '#vault/page-token.ts'
+import type { RecordVault } from '#vault/sealed-records.ts'
 import { findMerchantIn, type Parts } from '#wiring/parts.ts'
 export async function createServer(
   parts: Parts & {
@@ -36,6 +38,7 @@ export async function createServer(
     pageTokens: PageTokens
     access: AccessRecorder
     rawRoutes: readonly RawRoute[]
+    records: RecordVault
   },
 ): Promise<HttpServer> {
   const { keys, merchants, engine, metrics, logger, clock, options, changes, database, testTools } = parts
@@ -48,7 +51,7 @@ export async function createServer(
   }
   const nowMs = clock.nowMs
   const accessTokens = createAccessTokens({
-    key: keys.accessToken,
+    key: () => keys.accessToken,
     issuer: 'tollgate',
     audience: `tollgate ${environment}`,
     nowMs,
@@ -72,6 +75,8 @@ export async function createServer(
     issueToken,
     testTools,
     events,
+    records: parts.records,
+    settlements: createSettlementStore(database),
     lookUps: createLookUps(database, {
       ...options,
       storedMethods: options.storedMethods ?? storedMethodsOf(engine.storedMethods),

@@ -6,6 +6,7 @@
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { announceDebit, approveDebit } from '#operations/bank/collect-debit.ts'
+import { lookForDispute } from '#operations/disputes/look-for-dispute.ts'
 import type { Engine } from '#operations/engine.ts'
 import { returnDebit } from '#operations/payments/debit-return.ts'
 import { captureDelayed } from '#operations/payments/delayed-capture.ts'
@@ -22,7 +23,7 @@ const work: Record<TimerKind, (due: DueTimer, engine: Engine) => Promise<unknown
   CAPTURE: captureDelayed,
   LAPSE: lapseAuthorization,
   EXPIRE: expirePayment,
-  RETURN: returnDebit,
+  RETURN: async (due, engine) => (await lookForDispute(due, engine)) || returnDebit(due, engine),
   PLAN: runPlan,
   ANNOUNCE: announceDebit,
   APPROVE: approveDebit,

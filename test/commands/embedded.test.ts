@@ -388,3 +388,83 @@ test('a cluster of another PostgreSQL version is refused, not touched', async ()
   writeFileSync(join(clusterOf(directory), 'PG_VERSION'), '17\n')
   await expect(open(directory)).rejects.toThrow('made by PostgreSQL 17')
 })
+
+test('the gateway works as a role that owns its database and nothing else', async () => {
+  const directory = makeFolder()
+  const { url } = await open(directory)
+  expect(
+    await query(
+      url,
+      'SELECT current_user::text AS name, rolsuper, rolcreaterole, rolbypassrls FROM pg_roles WHERE rolname = current_user',
+    ),
+  ).toEqual([{ name: 'tollgate_gateway', rolsuper: false, rolcreaterole: false, rolbypassrls: false }])
+  await query(url, 'CREATE TABLE mine (id int)')
+  for (const statement of [
+    "COPY mine FROM PROGRAM 'id'",
+    "COPY mine TO PROGRAM 'cat > /tmp/stolen'",
+    "COPY mine FROM '/etc/passwd'",
+    "SELECT pg_read_file('/etc/passwd')",
+    'ALTER ROLE tollgate_gateway SUPERUSER',
+    'CREATE ROLE another',
+    'CREATE EXTENSION file_fdw',
+    "ALTER SYSTEM SET fsync = 'off'",
+    "SELECT lo_import('/etc/passwd')",
+  ]) {
+    await expect(query(url, statement)).rejects.toThrow(/permission denied|must be superuser|not available/)
+  }
+  const rules = readFileSync(join(directory, 'postgres', 'pg_hba.conf'), 'utf8')
+  expect(rules).toMatch(/scram-sha-256/)
+  expect(rules).not.toMatch(/trust/)
+  const asSuperuser = new URL(url)
+  asSuperuser.searchParams.set('user', 'tollgate')
+  await expect(query(asSuperuser.href, 'SELECT 1')).rejects.toThrow(
+    /pg_hba.conf rejects|not permitted to log in/,
+  )
+  asSuperuser.searchParams.set('user', 'tollgate_gateway')
+  asSuperuser.searchParams.set('password', 'wrong')
+  await expect(query(asSuperuser.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/)
+})
+
+test('a cluster of an older version, whose superuser owned all and needed no password, is brought up to that', async () => {
+  const directory = makeFolder()
+  const first = await open(directory)
+  await first.stop()
+  const cluster = join(directory, 'postgres')
+  const binaries = findBinaries()
+  const account = chooseAccount([join(binaries.folder, 'bin'), directory])
+  const statements = [
+    'DROP SCHEMA public CASCADE',
+    'CREATE SCHEMA public',
+    'CREATE TABLE old (id int GENERATED ALWAYS AS IDENTITY)',
+    'INSERT INTO old DEFAULT VALUES',
+    'CREATE FUNCTION one() RETURNS int LANGUAGE sql RETURN 1',
+    'ALTER ROLE tollgate LOGIN',
+    'ALTER DATABASE tollgate OWNER TO tollgate',
+    'DROP ROLE tollgate_gateway',
+  ]
+  const [command = '', ...words] = [
+    ...account.prefix,
+    binaries.postgres,
+    '--single',
+    '-j',
+    '-D',
+    cluster,
+    'tollgate',
+  ]
+  spawnSync(command, words, {
+    ...account.spawnAs,
+    cwd: '/',
+    input: statements.map(one => `${one};\n\n`).join(''),
+  })
+  writeFileSync(join(cluster, 'pg_hba.conf'), 'local all all trust\n')
+  rmSync(join(cluster, 'tollgate.role'))
+  rmSync(join(directory, 'postgres.password'))
+  const { url } = await open(directory)
+  expect(await query(url, 'SELECT id, one() FROM old')).toEqual([{ id: 1, one: 1 }])
+  await query(url, 'ALTER TABLE old ADD COLUMN more text')
+  await query(url, 'DROP FUNCTION one()')
+  expect(await query(url, 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')).toEqual([
+    { rolsuper: false },
+  ])
+  expect(readFileSync(join(cluster, 'pg_hba.conf'), 'utf8')).not.toMatch(/trust/)
+})

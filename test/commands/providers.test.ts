@@ -202,9 +202,9 @@ test('an account with open payments cannot be removed', async () => {
     database.url,
     `INSERT INTO payment (merchant_id, pay_id, kind, trans_id, method, integration_type, status, live, currency, amount,
        authorized, capturing, captured, reversing, reversed, refunding, refunded, capture_percent, capture_method,
-       closed_for_capture, details, event_sequence, created_at, updated_at, version, provider_account)
+       closed_for_capture, details, event_sequence, created_at, updated_at, version, provider_account, connector)
      VALUES ('${merchantId}', gen_random_uuid(), 'PAYMENT', 't1', 'CARD', 'DIRECT', 'AUTHORIZED', true, 'EUR', 100, 100, 0, 0,
-       0, 0, 0, 0, 100, 'MANUAL', false, '{}', 0, now(), now(), 1, '${accountId}')`,
+       0, 0, 0, 0, 100, 'MANUAL', false, '{}', 0, now(), now(), 1, '${accountId}', 'simulator')`,
   )
   const refused = await commands.run('provider', 'remove', accountId)
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('has 1 open payments') })

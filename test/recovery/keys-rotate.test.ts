@@ -3,6 +3,7 @@
  * know the data keys already, in those that do not, and in those that start in the middle. Whoever changes it dies at
  * every gap between two writes, and is run again.
  */
+import { strict as assert } from 'node:assert'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,7 +19,13 @@ import { queryRows } from '#test/support/invariants.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 import { wrapKey } from '#vault/key-ring.ts'
 import { createMasterRing, type MasterRing, readMasterKeys, toMasterKey } from '#vault/master-key.ts'
-import { type RotationDeps, type RotationPoint, rotateKeyFile, rotateTo } from '#vault/rotate-master-key.ts'
+import {
+  type RotationDeps,
+  type RotationPoint,
+  rotateKeyFile,
+  rotateRoot,
+  rotateTo,
+} from '#vault/rotate-master-key.ts'
 
 /** Enough for several batches of two. */
 const shopCount = 7
@@ -260,4 +267,36 @@ test('a data key that was wrapped before a change and arrives after it is not ta
   await store.insertKey(merchantId, wrapKey(merchantId, { version: 1, bytes }, current))
   expect(await store.findKeys(merchantId)).toMatchObject([{ keyVersion: 1, masterKeyId: current.id }])
   await opened.close()
+})
+
+test('a new root secret ends the access tokens of the old one and nothing else', async () => {
+  const { shop, pseudoNumber } = shops[0] ?? assert.fail('there is no shop')
+  const ask = async (at: TestGateway): Promise<{ authorization: string }> => {
+    const form = { grant_type: 'client_credentials', client_id: shop.merchantId, client_secret: shop.apiKey }
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const path = '/authorization/oauth/token'
+    const { body } = await at.call('POST', path, new URLSearchParams(form).toString(), headers)
+    return { authorization: `Bearer ${body.access_token}` }
+  }
+  const before = await ask(warm)
+  const urls = { return: 'https://shop.example/a', cancel: 'https://shop.example/b' }
+  const order = { transId: 'root', amount: { value: 1, currency: 'EUR' }, urls }
+  const page = (await shop.call('POST', '/payments/sessions', order)).body._links.redirect.href
+  const store = (await openRotationStore(database.url)) ?? assert.fail('the lock is held')
+  try {
+    expect(await rotateRoot(ringOf(file), { store })).toBe(2)
+    expect(await rotateRoot(ringOf(file), { store })).toBe(3)
+    // The master key wraps all of them anew.
+    await rotateKeyFile(file, { store })
+  } finally {
+    await store.close()
+  }
+  for (const at of [warm, cold]) {
+    const status = async () => (await at.call('GET', '/test/clock', undefined, before)).status
+    await expect.poll(status, { timeout: 12_000, interval: 500 }).toBe(401)
+    expect((await at.call('GET', '/test/clock', undefined, await ask(at))).status).toBe(200)
+  }
+  expect((await fetch(page)).status).toBe(200)
+  const paid = await shop.create('CARD', { card: { number: pseudoNumber, expiryDate: '203012' } })
+  expect(paid.status).toBe(200)
 })

@@ -25,7 +25,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const directory = await mkdtemp(join(tmpdir(), 'tollgate-test-'))
   // As root the database runs as nobody, who must be able to pass.
   await chmod(directory, 0o711)
-  const database = await openEmbeddedPostgres({ directory, purpose: 'serve', settings: fastSettings })
+  const database = await openEmbeddedPostgres({
+    directory,
+    purpose: 'serve',
+    settings: fastSettings,
+    mayMakeDatabases: true,
+  })
   const tearDown = async () => {
     await database.stop()
     await rm(directory, { recursive: true, force: true })

@@ -272,7 +272,8 @@ export async function createToy(more: Partial<HttpServerOptions<ToyServices>> = 
   credentials.put(toyMerchant('shop'), shopKey)
   const keyStore = new ToyKeyStore()
   const { nowMs } = clock
-  const accessTokens = createAccessTokens({ key: secret(), issuer: 'tollgate', audience: 'toy', nowMs })
+  const tokenKey = secret()
+  const accessTokens = createAccessTokens({ key: () => tokenKey, issuer: 'tollgate', audience: 'toy', nowMs })
   const metrics = createMetrics({ registry: new Registry(), processMetrics: false })
   const lines: string[] = []
   const watched: object[] = []

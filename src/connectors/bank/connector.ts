@@ -37,7 +37,7 @@ function openBank(settings: BankSettings): Connector {
     supports: method => capabilitiesOf(method.type),
     authorize: async request =>
       isIncoming(request.payment.method.type)
-        ? { authorization: instruct(request, settings) }
+        ? { authorization: instruct(request, settings, request.at) }
         : checkMandate(request, settings),
     capture: queue,
     refund: queue,
@@ -117,24 +117,30 @@ function lookUp(inquiry: Inquiry, settings: BankSettings): AuthorizationOutcome[
     case 'CREDIT':
       return queued({ ...inquiry, at: inquiry.sentAt }, settings)
     default:
-      return isIncoming(inquiry.payment.method.type) ? instruct(inquiry, settings) : approved
+      return isIncoming(inquiry.payment.method.type) ? instruct(inquiry, settings, inquiry.sentAt) : approved
   }
 }
 
 const instruct = (
   request: Pick<OperationRequest, 'reference' | 'amount'>,
   { creditorIban, creditorName }: BankSettings,
+  at: Date,
 ): AuthorizationOutcome['authorization'] => {
+  const deadline = new Date(at.getTime() + transferDays * dayMs)
   const reference = creditorReference(request.reference)
   return {
     kind: 'action',
     action: {
       type: 'instructions',
-      instructions: { reference, iban: creditorIban, accountHolderName: creditorName },
+      instructions: { reference, iban: creditorIban, accountHolderName: creditorName, deadline },
     },
     provider: { echo: echoOf(request) },
   }
 }
+
+/** 30 days: what invoices commonly allow; the merchant's own expirationTime wins. */
+const transferDays = 30
+const dayMs = 24 * 60 * 60 * 1000
 
 const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 

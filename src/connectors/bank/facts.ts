@@ -100,18 +100,22 @@ const transfers: Capabilities = {
   storedCredentials: false,
 }
 
+/** As transfers; the row of an invoice offers its capture by hand alone, and the money that arrives makes it. */
+const invoices: Capabilities = { ...transfers, capture: 'one', reversal: true }
+
 const capabilities: Readonly<Record<string, Capabilities>> = {
   DIRECTDEBIT: debits,
   SEPACREDITTRANSFER: transfers,
   SEPAINSTANT: transfers,
-  INVOICE: transfers,
+  INVOICE: invoices,
 }
 
 export const capabilitiesOf = (type: string): Capabilities | undefined =>
   Object.hasOwn(capabilities, type) ? capabilities[type] : undefined
 
 /** Whether the customer sends the money, instead of our fetching it. */
-export const isIncoming = (type: string): boolean => capabilitiesOf(type) === transfers
+export const isIncoming = (type: string): boolean =>
+  type !== 'DIRECTDEBIT' && capabilitiesOf(type) !== undefined
 
 const dayMs = 24 * 60 * 60 * 1000
 

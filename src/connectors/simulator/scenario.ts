@@ -96,7 +96,12 @@ function followUpScenario(operation: OperationType, approval: Kept): Kept {
       return { ...scenario, decline: byAmount ? undefined : decline }
     }
     case 'CAPTURE':
-      return { transferType, decline: textOf(approval.laterCapture), laterReturn: approval.laterReturn }
+      return {
+        transferType,
+        decline: textOf(approval.laterCapture),
+        laterReturn: approval.laterReturn,
+        laterDispute: approval.laterDispute,
+      }
     case 'REFUND':
       return { transferType, decline: textOf(approval.laterRefund) }
     default:

@@ -18,6 +18,7 @@ import type {
   Outcome,
 } from '#connectors/contract.ts'
 import { updateCard } from '#connectors/simulator/card-updates.ts'
+import { simulatedDisputes } from '#connectors/simulator/disputes.ts'
 import { createFaultBook, type FaultBook } from '#connectors/simulator/faults.ts'
 import { planInstalments } from '#connectors/simulator/instalments.ts'
 import {
@@ -170,6 +171,8 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
       const detail = textOf(inquiry.kept?.laterReturn)
       return detail === undefined ? undefined : { detail, provider: toReturnFacts(inquiry, detail) }
     },
+
+    disputes: simulatedDisputes,
 
     check: async () => [{ name: 'simulator', ok: true, detail: 'answers without a network' }],
   }

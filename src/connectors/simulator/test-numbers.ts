@@ -9,6 +9,8 @@ export interface Scenario {
   readonly laterRefund?: string
   /** Why the customer's bank sends a debit back after it was captured. */
   readonly laterReturn?: string
+  /** The cardholder disputes what was captured. */
+  readonly laterDispute?: true
   /** What 3-D Secure makes of the card. */
   readonly threeDs?: ThreeDsBehaviour
   /** `lost_answer`: done, but we never hear. `lost_request`: never arrives. */
@@ -48,6 +50,12 @@ export const testCards: readonly TestNumber[] = [
     scenario: { laterRefund: '0305' },
     outcome: 'approved, refund declined',
     description: 'Authorises and captures; every refund is declined',
+  },
+  {
+    number: '4000000000002685',
+    scenario: { laterDispute: true },
+    outcome: 'approved, disputed after 2 days',
+    description: 'Captured, and disputed two days later: fraud; evidence with the word WIN wins',
   },
   {
     number: '4000000000000101',

@@ -184,6 +184,31 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
         paymentPlanId: '019a3f6f44057e4fd9253d4e5f607182',
       },
     },
+    {
+      summary: 'A card whose holder will dispute the payment',
+      body: {
+        transId: 'order-5001',
+        amount: { value: 2500, currency: 'EUR' },
+        paymentMethods: {
+          integrationType: 'DIRECT',
+          type: 'CARD',
+          card: { number: '4000000000002685', expiryDate: '203012', cardholderName: 'Ada Lovelace' },
+        },
+      },
+      status: 200,
+      answer: {
+        payId: '019a3f7044037c2db7031b2c3d4e5f60',
+        merchantId: 'mer_4f2a9c1d7b3e8a60',
+        transId: 'order-5001',
+        xId: '019a3f7044047d3ec8142c3d4e5f6071',
+        status: 'OK',
+        responseCode: '00000000',
+        responseDescription: 'Success.',
+        paymentMethods: {
+          card: { providerResponseCode: '00', providerTransactionId: 'sim1d2e3f4a5b6c7d8e9f03' },
+        },
+      },
+    },
   ],
   async handle({ body, merchant, key }, { engine, environment }) {
     const method = requireMethod('paymentMethods.type', body.paymentMethods.type, merchant)

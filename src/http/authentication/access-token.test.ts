@@ -7,7 +7,7 @@ import { toyMerchant } from '#test/support/toy-http.ts'
 const nowMs = () => Date.UTC(2026, 10, 15)
 const key = createSecretKey(Buffer.alloc(32, 7))
 const otherKey = createSecretKey(Buffer.alloc(32, 8))
-const settings = { key, issuer: 'tollgate', audience: 'test', nowMs }
+const settings = { key: () => key, issuer: 'tollgate', audience: 'test', nowMs }
 const tokens = createAccessTokens(settings)
 const nowSeconds = nowMs() / 1000
 
@@ -38,11 +38,13 @@ test('lifetimes run on the merchant’s clock', async () => {
   expect(decodeJwt(accessToken).exp).toBe(nowSeconds + 86_400 + 3600)
 })
 
+const times = { iat: nowSeconds, nbf: nowSeconds, exp: nowSeconds + 60 }
+
 const sign = (
   claims: Record<string, unknown>,
   options: { key?: typeof key; typ?: string; alg?: string } = {},
 ) =>
-  new SignJWT({ iss: 'tollgate', aud: 'test', sub: 'shop', nbf: nowSeconds, exp: nowSeconds + 60, ...claims })
+  new SignJWT({ iss: 'tollgate', aud: 'test', sub: 'shop', ...times, ...claims })
     .setProtectedHeader({ alg: options.alg ?? 'HS256', typ: options.typ ?? 'at+jwt' })
     .sign(options.key ?? key)
 
@@ -66,4 +68,25 @@ test.each<[name: string, token: () => Promise<string> | string, read: boolean]>(
   ['nonsense', () => 'a.b.c', false],
 ])('%s', async (_, token, read) => {
   expect((await tokens.read(await token())) !== undefined).toBe(read)
+})
+
+test.each([
+  ['an hour and a second', { exp: nowSeconds + 3601 }],
+  ['for ever', { exp: 9_999_999_999 }],
+  ['an intent an hour', { exp: nowSeconds + 3600, payment_intent_id: 'intent-1' }],
+  ['no time at all', { exp: nowSeconds }],
+  ['from no moment', { iat: undefined }],
+])('a token that lives %s is not ours, whoever signed it', async (_, change) => {
+  const claims = {
+    iss: 'tollgate',
+    aud: 'test',
+    sub: 'shop',
+    iat: nowSeconds,
+    nbf: nowSeconds,
+    exp: nowSeconds + 60,
+  }
+  const sign = (more: object) =>
+    new SignJWT({ ...claims, ...more }).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' }).sign(key)
+  expect(await tokens.read(await sign({}))).toMatchObject({ merchantId: 'shop' })
+  expect(await tokens.read(await sign(change))).toBeUndefined()
 })

@@ -7,8 +7,8 @@ import { compactVerify, SignJWT } from 'jose'
 import type { Merchant } from '#domain/merchant.ts'
 
 export interface TokenSettings {
-  /** 32 bytes or more. */
-  readonly key: KeyObject
+  /** 32 bytes or more; asked for each time, because it may be renewed. */
+  readonly key: () => KeyObject
   readonly issuer: string
   /** Names the environment: a token of one is worthless on the other. */
   readonly audience: string
@@ -61,18 +61,22 @@ export function createAccessTokens({ key, issuer, audience, nowMs }: TokenSettin
         .setNotBefore(issuedAt)
         .setExpirationTime(issuedAt + expiresInSeconds)
         .setJti(randomUUID())
-        .sign(key)
+        .sign(key())
       return { accessToken, expiresInSeconds }
     },
 
     async read(accessToken) {
-      const payload = await verifySignature(accessToken, key)
+      const payload = await verifySignature(accessToken, key())
       if (payload === undefined || payload.iss !== issuer || payload.aud !== audience) return undefined
-      const { sub, exp, nbf, payment_intent_id: intentId, key_id: keyId } = payload
+      const { sub, iat, exp, nbf, payment_intent_id: intentId, key_id: keyId } = payload
       if (typeof sub !== 'string' || !Number.isSafeInteger(exp) || !Number.isSafeInteger(nbf))
         return undefined
       if (intentId !== undefined && typeof intentId !== 'string') return undefined
       if (keyId !== undefined && typeof keyId !== 'string') return undefined
+      // One that lives longer than we let it live was not made by us, whoever has the key.
+      const lifetime = Number(exp) - Number(iat)
+      const longest = intentId === undefined ? merchantLifetimeSeconds : intentLifetimeSeconds
+      if (!Number.isSafeInteger(iat) || lifetime <= 0 || lifetime > longest) return undefined
       return {
         merchantId: sub,
         intentId,

@@ -15,6 +15,8 @@ export interface PageRequest {
   readonly params: Readonly<Record<string, string>>
   /** Fields of the form; empty for GET. Undefined where the body is no readable form. */
   readonly form: Readonly<Record<string, string>> | undefined
+  /** Of the address; of a name that comes twice the first value. */
+  readonly query?: Readonly<Record<string, string>>
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>
   /** Where the request came from. */
@@ -120,8 +122,17 @@ function readRequest(request: FastifyRequest): PageRequest {
   return {
     params: request.params as Record<string, string>,
     form: request.method === 'POST' ? (form instanceof Refusal ? undefined : form) : {},
+    query: readQuery(request.query),
     headers: request.headers as Record<string, string | undefined>,
     address: request.clientAddress,
     verb: request.method,
   }
 }
+
+const readQuery = (query: unknown): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(query as Record<string, string | string[]>).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : (value[0] ?? ''),
+    ]),
+  )

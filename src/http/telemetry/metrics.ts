@@ -19,6 +19,8 @@ export interface Metrics {
   countNotice(verdict: string): void
   /** One fact of a notice: applied, unmatched, failed … */
   countNoticeItem(result: string): void
+  /** How many differences between our books and a provider's settlement are in one of the three lists. */
+  setDifferences(list: string, found: number): void
 }
 
 /** Powers of two up to the largest batch that the group commit makes. */
@@ -70,6 +72,12 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     labelNames: ['result'],
     registers,
   })
+  const differences = new Gauge({
+    name: 'tollgate_reconciliation_differences',
+    help: 'Differences between our books and the settlement lines of providers.',
+    labelNames: ['list'],
+    registers,
+  })
   return {
     registry: options.registry,
     countDroppedConnection: reason => dropped.inc({ reason }),
@@ -84,5 +92,6 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     webhookFailures: () => failures,
     countNotice: verdict => notices.inc({ verdict }),
     countNoticeItem: result => noticeItems.inc({ result }),
+    setDifferences: (list, found) => differences.set({ list }, found),
   }
 }

@@ -4,11 +4,13 @@
  */
 import type { RejectionFact, TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { detailOf, endsMandate } from '#connectors/bank/return-reasons.ts'
+import type { XId } from '#domain/ids.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import type { ImportReport } from '#operations/bank/import-file.ts'
 import { receiveTransfer, type TransferBook } from '#operations/bank/receive-transfer.ts'
-import { returnDebit } from '#operations/bank/return-debit.ts'
+import { entryXId, returnDebit } from '#operations/bank/return-debit.ts'
+import { suspendPlanOf } from '#operations/bank/suspend-plan.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import type { EntryResult, StoredEntry } from '#storage/bank/entries.ts'
 import type { BankItem, BlockName } from '#storage/bank/items.ts'
@@ -226,7 +228,7 @@ async function reject(
         detail: detailOf(reason),
         provider: { ...provider, ...(reason === undefined ? {} : { responseCode: reason }) },
       }))
-      await endMandateOf(item, { reason, on: item.dueOn }, account, bank)
+      await endMandateOf(item, { reason, on: item.dueOn, xId: item.xId }, account, bank)
     }),
   )
   await bank.items.mark(items, { rejected: reason ?? 'NARR' })
@@ -245,7 +247,8 @@ async function returnItem(
     // The files may come in any order: what was returned had been booked.
     if (!item.booked) await book([item], fact, account, bank)
     await returnDebit({ fact, item, account }, bank)
-    await endMandateOf(item, { reason: fact.returned?.reason, on: fact.bookedOn }, account, bank)
+    const xId = entryXId(account, fact.key)
+    await endMandateOf(item, { reason: fact.returned?.reason, on: fact.bookedOn, xId }, account, bank)
   } else if (fact.amount.value !== item.amount) return undefined
   await bank.items.mark([item], { returnedBy: fact.key })
   return { result: 'RETURNED', count: 1, xId: item.xId, fee }
@@ -258,12 +261,15 @@ function feeOf({ amount, originalAmount, charges }: TransactionFact, debit: numb
   return amount.value > debit && isWithCharges ? amount.value - debit : undefined
 }
 
+/** `xId`: the operation that showed it. */
 async function endMandateOf(
-  { mandateId }: BankItem,
-  { reason, on }: { readonly reason: string | undefined; readonly on: string },
+  item: BankItem,
+  end: { readonly reason: string | undefined; readonly on: string; readonly xId: XId },
   account: BankAccount,
   bank: Bank,
 ): Promise<void> {
-  if (mandateId === null || reason === undefined || !endsMandate(reason)) return
-  await bank.items.endMandate(account, { mandateId, on, reason })
+  const { reason, on, xId } = end
+  if (item.mandateId === null || reason === undefined || !endsMandate(reason)) return
+  await bank.items.endMandate(account, { mandateId: item.mandateId, on, reason })
+  await suspendPlanOf(item, xId, account, bank.engine)
 }

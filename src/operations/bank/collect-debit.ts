@@ -1,6 +1,7 @@
 /** What debits do by themselves: they are announced, and count as paid where the merchant does not wait for the bank. */
+import type { EventSubject } from '#lifecycle/event.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
-import { findOperation } from '#lifecycle/payment.ts'
+import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
@@ -14,9 +15,7 @@ export async function announceDebit({ timer, at }: DueTimer, engine: Engine): Pr
     const debit = findOperation(stored, xId)
     // Answered meanwhile: there is nothing to announce any more.
     if (debit?.state !== 'PENDING') return { alongside: { dropTimers: [timer] }, result: true }
-    const { dueDate = dueDay, creditorId } = debit.provider?.fields ?? {}
-    const members = { mandateId: stored.account?.mandateId, creditorId, dueDate }
-    const subject = { type: 'debit.announced', xId, operation: debit, members } as const
+    const subject = announcement(stored, debit, dueDay)
     const told = emitEvent(stored, { subject, owed: true, now: at }, engine)
     return {
       next: { ...told.payment, version: stored.version + 1 },
@@ -24,6 +23,16 @@ export async function announceDebit({ timer, at }: DueTimer, engine: Engine): Pr
       result: dueDay !== undefined,
     }
   })
+}
+
+/** A batch may have moved the day that the debit was first announced for. */
+function announcement(payment: Payment, debit: Operation, dueDay: string | undefined): EventSubject {
+  const { mandateId } = (debit.details.directDebit ?? payment.account ?? {}) as {
+    readonly mandateId?: string
+  }
+  const { dueDate, creditorId } = debit.provider?.fields ?? {}
+  const members = { mandateId, creditorId, dueDate: dueDay ?? dueDate }
+  return { type: 'debit.announced', xId: debit.xId, operation: debit, members }
 }
 
 /** Nobody has returned the debit in time: it counts as paid. What the bank has said meanwhile stands. */

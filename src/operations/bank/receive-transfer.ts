@@ -2,18 +2,26 @@
  * Money that a customer has sent: found by the reference in its text, never guessed. Too little leaves the payment
  * waiting with what has arrived; too much approves it, and the rest goes back with the next batch.
  */
-
 import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { creditorReference } from '#connectors/bank/connector.ts'
 import { normalizeReference, referencesIn } from '#connectors/bank/transfer-reference.ts'
-import type { PayId } from '#domain/ids.ts'
+import { isIban } from '#domain/iban.ts'
+import type { PayId, XId } from '#domain/ids.ts'
+import { Secret } from '#domain/secret.ts'
+import type { ProviderFacts } from '#lifecycle/outcome.ts'
+import { type AccountInstrument, lacksAuthorization, type Payment } from '#lifecycle/payment.ts'
+import { addReceipt, awaitedTransfer, captureReceived, receivedValue } from '#lifecycle/receive.ts'
 import type { Applied } from '#operations/bank/apply-entry.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
+import { entryXId } from '#operations/bank/return-debit.ts'
+import { merchantNow } from '#operations/engine.ts'
+import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import type { StoredEntry } from '#storage/bank/entries.ts'
+import type { AccountRow } from '#storage/commit/change.ts'
 
 /** Payments that wait for money, by every reference that leads to them. Read once, when the first transfer asks. */
 export interface TransferBook {
-  find(text: readonly string[]): Promise<PayId | undefined>
+  find(references: readonly string[]): Promise<PayId | undefined>
 }
 
 export function createTransferBook(account: BankAccount, bank: Bank): TransferBook {
@@ -42,16 +50,114 @@ export function createTransferBook(account: BankAccount, bank: Bank): TransferBo
   }
 }
 
-export async function receiveTransfer(
-  received: {
-    readonly fact: TransactionFact
-    readonly entry: StoredEntry
-    readonly transfers: TransferBook
-    readonly account: BankAccount
-  },
-  _bank: Bank,
-): Promise<Applied | undefined> {
-  const { fact, transfers } = received
-  const payId = await transfers.find(referencesIn(`${fact.remittance} ${fact.endToEndId ?? ''}`))
-  return payId === undefined ? undefined : undefined
+interface Received {
+  readonly fact: TransactionFact
+  readonly entry: StoredEntry
+  readonly transfers: TransferBook
+  readonly account: BankAccount
+}
+
+export async function receiveTransfer(received: Received, bank: Bank): Promise<Applied | undefined> {
+  const { fact, entry, transfers, account } = received
+  const references = [...referencesIn(fact.remittance), ...referencesIn(fact.endToEndId ?? '')]
+  const payId = entry.payId ?? (await transfers.find(references))
+  if (payId === undefined) return undefined
+  await bank.entries.matched(entry, payId)
+  const payment = await keepReceipt(payId, received, bank)
+  if (!payment) return undefined
+  const awaited = awaitedTransfer(payment)
+  const surplus = (receivedValue(payment) ?? 0) - payment.amount.value
+  if (surplus > 0) await keepSurplus(surplus, payment, received, bank)
+  if (surplus >= 0) await approve(payment, received, bank)
+  return { result: 'RECEIVED', count: 1, xId: awaited?.xId ?? entryXId(account, fact.key) }
+}
+
+/** Undefined: nothing waits for it any more. */
+async function keepReceipt(
+  payId: PayId,
+  { fact, account }: Received,
+  { engine }: Bank,
+): Promise<Payment | undefined> {
+  const { merchantId, merchant } = account
+  const payer = await admitPayer(fact, account, engine)
+  return engine.queue.update({ merchantId, payId }, stored => {
+    if (!awaitedTransfer(stored) && receivedValue(stored) === undefined) return { result: undefined }
+    const now = merchantNow(engine.clock, merchant)
+    const next = addReceipt(stored, {
+      key: fact.key,
+      value: fact.amount.value,
+      payer: payer?.instrument,
+      now,
+    })
+    const isNew = next !== stored
+    return { ...(isNew ? { next, alongside: payer?.row ? { account: payer.row } : {} } : {}), result: next }
+  })
+}
+
+async function admitPayer(
+  { partyIban, partyName, partyBic }: TransactionFact,
+  { merchantId }: BankAccount,
+  { accounts }: Bank['engine'],
+): Promise<{ readonly instrument: AccountInstrument; readonly row?: AccountRow } | undefined> {
+  if (partyIban === undefined || !isIban(partyIban)) return undefined
+  const admitted = await accounts.admit(merchantId, new Secret(partyIban))
+  if (!admitted) return undefined
+  const { accountId, last4Digits, row } = admitted
+  const accountHolderName = (partyName ?? 'unknown').slice(0, 64)
+  return {
+    instrument: {
+      accountId,
+      last4Digits,
+      accountHolderName,
+      ...(partyBic ? { code: partyBic.slice(0, 11) } : {}),
+    },
+    ...(row ? { row } : {}),
+  }
+}
+
+/** Only where the bank says who paid; else the surplus stays where it is, and the record shows what has arrived. */
+async function keepSurplus(
+  surplus: number,
+  { payId }: Payment,
+  { fact, account }: Received,
+  bank: Bank,
+): Promise<void> {
+  const { merchantId, accountId } = account
+  const { partyIban: iban, partyName: name = 'unknown' } = fact
+  if (iban === undefined || !isIban(iban)) return
+  const xId = entryXId(account, `surplus ${fact.key}`)
+  // What came before belongs to the payment: only what is beyond it goes back, and no more than came now.
+  const amount = Math.min(surplus, fact.amount.value)
+  const sealed = await bank.records.seal(
+    'bank surplus',
+    merchantId,
+    xId,
+    Buffer.from(JSON.stringify({ iban, name })),
+  )
+  await bank.transfers.addSurplus({ merchantId, accountId, xId, payId, amount, ...sealed })
+}
+
+/** The authorisation waits for nothing any more, and the money is taken: also by a run that finds the half of it done. */
+async function approve(payment: Payment, { fact, account }: Received, { engine }: Bank): Promise<void> {
+  const { merchant } = account
+  const { merchantId, payId, amount } = payment
+  const transactionId = fact.bankReference ?? fact.key
+  const approved = (reference: XId, before?: ProviderFacts) =>
+    ({ kind: 'approved', provider: { ...before, echo: { reference, amount }, transactionId } }) as const
+  const waiting = awaitedTransfer(payment)
+  if (waiting) {
+    const { captureXId } = waiting.details
+    const outcome = {
+      authorization: approved(waiting.xId, waiting.provider),
+      ...(captureXId === undefined ? {} : { capture: approved(captureXId) }),
+    }
+    await recordOutcome({ merchant, payment, xId: waiting.xId, outcome, unattended: true }, engine)
+  }
+  const xId = entryXId(account, `capture ${fact.key}`)
+  await engine.queue.update({ merchantId, payId }, stored => {
+    if (lacksAuthorization(stored)) return { result: false }
+    const now = merchantNow(engine.clock, merchant)
+    const next = captureReceived(stored, { xId, provider: approved(xId).provider, now })
+    return next ? { next, result: true } : { result: false }
+  })
 }

@@ -14,6 +14,7 @@ import {
   openTry,
   type Payment,
 } from '#lifecycle/payment.ts'
+import { receivedValue } from '#lifecycle/receive.ts'
 import { toRecordFields, toResultFields } from '#methods/result-fields.ts'
 import { undecided } from '#methods/undecided.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
@@ -222,6 +223,7 @@ export function toRecord(payment: Payment) {
       value: payment.amount.value,
       currency: payment.amount.currency,
       ...shownSums(payment),
+      receivedValue: receivedValue(payment),
     },
     captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),
     expirationTime: payment.expiresAt?.toISOString(),
@@ -231,6 +233,7 @@ export function toRecord(payment: Payment) {
     ...details,
     ...(payment.customerId ? { customerInfo: withCustomerId(payment, true) } : {}),
     paymentMethods: toPaymentMethods(payment),
+    provider: payment.provider,
     metadata,
     paymentPlanId: payment.planId,
     operations: payment.operations.map(operation => toOperationEntry(payment, operation)),
@@ -293,6 +296,12 @@ function toPaymentMethods(payment: Payment) {
   }
 }
 
+/** Told where it is not the account that the payment stayed with: one that was not reached before. */
+const accountOf = ({ provider }: Payment, { prepared }: Operation) =>
+  prepared.account === undefined || prepared.account === provider?.account
+    ? undefined
+    : { account: prepared.account }
+
 function toOperationEntry(payment: Payment, operation: Operation) {
   return {
     xId: operation.xId,
@@ -303,6 +312,8 @@ function toOperationEntry(payment: Payment, operation: Operation) {
     refNr: operation.refNr,
     ...describeCode(operation.responseCode),
     providerTransactionId: operation.provider?.transactionId,
+    origin: operation.details.origin,
+    provider: accountOf(payment, operation),
     creationDate: operation.createdAt.toISOString(),
   }
 }

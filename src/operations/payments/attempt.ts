@@ -7,7 +7,7 @@ import type { OpenedAccount } from '#connectors/directory.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
-import { acceptsTry, capturesWith, recordTry } from '#lifecycle/attempt.ts'
+import { acceptsTry, capturesWith, mayRenew, recordTry } from '#lifecycle/attempt.ts'
 import {
   lastOperation,
   type Operation,
@@ -29,6 +29,7 @@ import {
 } from '#operations/payments/admit.ts'
 import { type Authorization, authorize } from '#operations/payments/authorize.ts'
 import { chooseAccount, providerOf } from '#operations/payments/choose-account.ts'
+import { leaveTry } from '#operations/payments/end-action.ts'
 import { failOverTo, type Sending, toAuthorization } from '#operations/payments/fail-over.ts'
 import { credentialUse, returnAddressOf, toContext } from '#operations/payments/payment-context.ts'
 import { CommitRefused, type Step } from '#operations/payments/payment-queue.ts'
@@ -50,6 +51,8 @@ export interface Attempt {
   readonly keepsCard?: boolean
   /** The version of the payment that the customer saw: a form of an earlier one has no effect. */
   readonly seenVersion: number
+  /** In the place of a provider's page that has ended, wherever the customer was sent from. */
+  readonly renews?: boolean
   /** What a customer of the test tools is going to do at the provider: `decline`, or leave its page open. */
   readonly testCustomer?: string
 }
@@ -66,7 +69,8 @@ type Begun =
 
 /** Undefined: the merchant has no such payment. */
 export async function attemptPayment(attempt: Attempt, engine: Engine): Promise<AttemptResult | undefined> {
-  const begun = await record(attempt, engine)
+  const seen = await leaveOpenPage(attempt, engine)
+  const begun = seen && (await record(seen, engine))
   if (!begun) return undefined
   if (begun.refused) return begun.refused
   if (begun.send) {
@@ -74,6 +78,16 @@ export async function attemptPayment(attempt: Attempt, engine: Engine): Promise<
     await authorize(begun.send, engine)
   }
   return 'done'
+}
+
+/** A page of a provider that is still open for an earlier try is ended first: only one of them may be paid. */
+async function leaveOpenPage(attempt: Attempt, engine: Engine): Promise<Attempt | undefined> {
+  const { merchant, payId, seenVersion } = attempt
+  const payment = await engine.payments.byPayId(merchant.merchantId, payId)
+  if (!payment?.provider || payment.version !== seenVersion) return payment && attempt
+  const left = await leaveTry({ merchant, payment }, engine)
+  // It turned out to be paid, or cannot be ended: the payment is looked at again.
+  return { ...attempt, seenVersion: left?.version ?? 0 }
 }
 
 async function record(attempt: Attempt, engine: Engine): Promise<Begun | undefined> {
@@ -123,7 +137,8 @@ async function begin(payment: Payment, beginning: Beginning, engine: Engine): Pr
   const recorded = payment.operations.find(({ prepared }) => prepared.attempt === beginning.xId)
   if (recorded)
     return { result: recorded.state === 'SENT' ? await resume(payment, beginning, recorded, engine) : {} }
-  if (payment.version !== seenVersion || !acceptsTry(payment, now)) return { result: { refused: 'stale' } }
+  const accepts = beginning.renews ? mayRenew(payment, now) : acceptsTry(payment, now)
+  if (payment.version !== seenVersion || !accepts) return { result: { refused: 'stale' } }
   const choice = await chooseAccount(
     { ...payment, merchant, method, brand: admitted?.brand, sendsCard: admitted !== undefined },
     engine,

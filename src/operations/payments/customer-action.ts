@@ -17,6 +17,7 @@ import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { attemptPayment } from '#operations/payments/attempt.ts'
 import { type Authorization, authorize } from '#operations/payments/authorize.ts'
+import { endAction } from '#operations/payments/end-action.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
@@ -26,7 +27,10 @@ export type CustomerAction = 'approve' | 'decline' | 'cancel' | 'pending'
 export interface CustomerStep {
   readonly merchant: Merchant
   readonly payId: PayId
-  readonly action: CustomerAction
+  /** `return`: the customer is back from the provider's page, which says more. */
+  readonly action: CustomerAction | 'return'
+  /** What a provider's page handed to the browser. */
+  readonly returned?: Returned
   /** The try, the method and the amount that were shown; any unless given. */
   readonly shown?: { readonly xId: XId; readonly type: string; readonly amount?: Money }
 }
@@ -40,6 +44,7 @@ type Result = { readonly found: true; readonly authorization?: Authorization }
 export async function takeCustomerStep(step: CustomerStep, engine: Engine): Promise<Result | undefined> {
   const { merchant, payId } = step
   const ending = newXId(engine)
+  if (step.action === 'cancel' && (await isPaid(step, engine))) return { found: true }
   const result = await engine.queue.update({ merchantId: merchant.merchantId, payId }, payment =>
     begin(payment, { ...step, ending }, engine),
   )
@@ -47,6 +52,12 @@ export async function takeCustomerStep(step: CustomerStep, engine: Engine): Prom
   await engine.testCrash('afterRecord')
   await authorize(result.authorization, engine)
   return result
+}
+
+/** Whoever turns back may have paid on the provider's page already: that page is ended first. */
+async function isPaid({ merchant, payId }: CustomerStep, engine: Engine): Promise<boolean> {
+  const payment = await engine.payments.byPayId(merchant.merchantId, payId)
+  return payment?.provider !== undefined && (await endAction({ merchant, payment }, engine)) === 'paid'
 }
 
 /**
@@ -80,14 +91,15 @@ async function fillInForm(payment: Payment, step: CustomerStep, engine: Engine):
 
 async function begin(
   payment: Payment,
-  { merchant, action, shown, ending }: CustomerStep & { readonly ending: XId },
+  step: CustomerStep & { readonly ending: XId },
   engine: Engine,
 ): Promise<Step<Result>> {
+  const { merchant, action, shown, ending } = step
   const now = merchantNow(engine.clock, merchant)
   const found: Step<Result> = { result: { found: true } }
   // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
   const sent = payment.operations.find(({ prepared }) => prepared.decision === ending)
-  const returned: Returned = { query: { action }, form: {} }
+  const returned = step.returned ?? { query: { action }, form: {} }
   if (sent?.state === 'SENT') {
     const account = await engine.providers.open(payment.merchantId, sent.prepared.account)
     return account ? { result: toSending(payment, { merchant, account, returned }) } : found
@@ -95,7 +107,9 @@ async function begin(
   if (sent) return found
   const waiting = openTry(payment)
   // Past its deadline nobody can pay any more, and the timer that says so may not have run yet.
-  if (!awaitsCustomer(payment) || !isShown(shown, payment) || !isInTime(payment, now)) return found
+  if (!awaitsCustomer(payment) || !isShown(shown, payment)) return found
+  // A provider's page may have been paid in time, whenever its customer comes back.
+  if (action !== 'return' && !isInTime(payment, now)) return found
   if (action === 'cancel') {
     const cancelled = cancelRequest(payment, { now, xId: ending })
     if (!cancelled) return found
@@ -149,7 +163,7 @@ async function complete(payment: Payment, sending: Sending, engine: Engine): Pro
   const { waiting, merchant, ending, returned } = sending
   const now = merchantNow(engine.clock, merchant)
   const account = await engine.providers.open(payment.merchantId, waiting.prepared.account)
-  if (!account?.connector.complete) return { result: { found: true } }
+  if (!account?.connector.complete && !account?.connector.inquire) return { result: { found: true } }
   const { step: _, ...approval } = waiting.prepared
   const request = {
     ...toInquiry(payment, waiting),
@@ -192,11 +206,14 @@ function toSending(
     account,
     question: { operation: operation.type, reference: operation.xId, amount: payment.amount },
     captureReference: captureReference(payment),
-    ask: async (send, signal) =>
-      connector.complete?.(
-        { ...inquiry, ...returned, captureReference: captureReference(payment), send },
-        signal,
-      ) ?? unknown,
+    ask: async (send, signal) => {
+      const back = { ...inquiry, ...returned, captureReference: captureReference(payment), send }
+      const heard = connector.complete
+        ? await connector.complete(back, signal)
+        : ((await connector.inquire?.(inquiry, signal)) ?? unknown)
+      // The customer may have paid: that we could not ask says nothing about it.
+      return account.accountId !== undefined && heard.authorization.kind === 'unreached' ? unknown : heard
+    },
     unattended: true,
   }
   return { found: true, authorization }

@@ -1,4 +1,4 @@
-/** Debits that a bank sends back: when to look for it, and what is recorded and told when it has happened. */
+/** Debits that a bank sends back, and captures that a cardholder disputes: when to look for it, and what is recorded and told when it has happened. */
 import type { Connector } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { returnCapture } from '#lifecycle/debit-return.ts'
@@ -16,10 +16,11 @@ export function returnTimers(
   { payment, touched, merchant }: { payment: Payment; touched: readonly Operation[]; merchant: Merchant },
   connector: Connector | undefined,
 ): readonly Timer[] {
-  if (!connector?.returnCheckMs) return []
+  if (!connector?.returnCheckMs && !connector?.disputes?.checkMs) return []
   const captures = touched.filter(({ type, state }) => type === 'CAPTURE' && state === 'OK')
   return captures.flatMap(capture => {
-    const afterMs = connector.returnCheckMs?.(toInquiry(payment, capture))
+    const inquiry = toInquiry(payment, capture)
+    const afterMs = connector.returnCheckMs?.(inquiry) ?? connector.disputes?.checkMs?.(inquiry)
     if (afterMs === undefined) return []
     const { merchantId, payId } = payment
     const key = { merchantId, payId, xId: capture.xId, kind: 'RETURN' as const }

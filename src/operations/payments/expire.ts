@@ -4,6 +4,7 @@ import { type Ending, expireRequest, lapse } from '#lifecycle/expiry.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { type Engine, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
+import { endAction } from '#operations/payments/end-action.ts'
 import { type DueTimer, timerAt } from '#operations/timer.ts'
 
 export const lapseAuthorization = (due: DueTimer, engine: Engine): Promise<void> =>
@@ -18,17 +19,24 @@ export const lapseAuthorization = (due: DueTimer, engine: Engine): Promise<void>
     engine,
   )
 
-export const expirePayment = (due: DueTimer, engine: Engine): Promise<void> =>
-  end(
+export async function expirePayment(due: DueTimer, engine: Engine): Promise<void> {
+  const { merchantId, payId } = due.timer
+  const payment = await engine.payments.byPayId(merchantId, payId)
+  // A page of a provider is ended first: money that arrives after the end would have to be given back.
+  if (payment?.provider && payment.expiresAt && payment.expiresAt.getTime() <= due.at.getTime()) {
+    await endAction({ merchant: due.merchant, payment }, engine)
+  }
+  await end(
     due,
     {
       rule: expireRequest,
-      deadline: payment => payment.expiresAt,
+      deadline: stored => stored.expiresAt,
       // How a request ended stands in its last try.
       subject: (_, after) => endingSubject(after, due.at),
     },
     engine,
   )
+}
 
 interface Deadline {
   readonly rule: (payment: Payment, ending: Ending) => Payment | undefined

@@ -12,6 +12,7 @@ import {
   approvingOperation,
   findOperation,
   isUnanswered,
+  isUndecided,
   type Operation,
   openAmount,
   type Payment,
@@ -118,11 +119,13 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
   const { merchant, xId, inquiry, unattended } = record
   const before = findOperation(stored, xId)
   // Somebody else, here or in another process, was faster: the first answer stands.
-  if (!before || !isUnanswered(before)) return { result: answerOperation(stored, xId) }
+  if (!before || !isUndecided(before)) return { result: answerOperation(stored, xId) }
   const now = record.at ?? merchantNow(engine.clock, merchant)
   const settled = settleAll(stored, xId, record.outcome, now)
-  const touched = settled.operations.filter(operation => !stored.operations.includes(operation))
-  const decided = touched.some(operation => !isUnanswered(operation))
+  const changed = settled.operations.filter(operation => !stored.operations.includes(operation))
+  // An inquiry that found nothing new is made again all the same.
+  const touched = changed.length === 0 && inquiry !== undefined ? [before] : changed
+  const decided = changed.some(operation => !isUnanswered(operation))
   const joined = joinCustomer(stored, settled, record.knownCustomer, now)
   const { timers, ...moved } = movePlan(stored, joined.payment, { merchant, now })
   const owed = inquiry !== undefined || unattended === true || isAlwaysTold(stored, before)
@@ -130,7 +133,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
   const told = emitEvents(joined.payment, { emissions, now }, engine)
   const answer = answerOperation(told.payment, xId, pageFor(told.payment, before, record, engine))
   return {
-    next: told.payment,
+    ...(changed.length > 0 ? { next: told.payment } : {}),
     alongside: {
       ...told.alongside,
       ...joined.alongside,
@@ -173,6 +176,10 @@ function pageFor(
   return isAnswered && waits ? pageAddress(payment) : undefined
 }
 
+/** A customer who never comes back from the provider's page: the provider is asked whether they paid. */
+const isAskedFor = ({ provider }: Payment, operation: Operation, connector: Connector | undefined): boolean =>
+  provider !== undefined && connector?.inquire !== undefined && isUndecided(operation)
+
 /** A try that failed on a page is not the result yet: the customer may try again. */
 const isFinal = ({ status }: Payment): boolean => status !== 'AUTHORIZE_REQUEST'
 
@@ -199,7 +206,8 @@ function timerWrites(
   for (const operation of touched) {
     const attempt = inquiry === undefined ? 0 : inquiry + 1
     const lastMs = connector?.facts.pendingMs(after.method, operation.type)
-    const isAsked = isUnanswered(operation) && !waitsForFile(operation, connector)
+    const isOpen = isUnanswered(operation) || isAskedFor(after, operation, connector)
+    const isAsked = isOpen && !waitsForFile(operation, connector)
     const time = isAsked ? inquiryTime(sentAt(operation), attempt, lastMs) : undefined
     const key = {
       merchantId: after.merchantId,

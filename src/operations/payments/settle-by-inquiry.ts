@@ -3,7 +3,14 @@ import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
-import { findOperation, isUnanswered, type Operation, type Payment, sentAt } from '#lifecycle/payment.ts'
+import {
+  findOperation,
+  isUnanswered,
+  isUndecided,
+  type Operation,
+  type Payment,
+  sentAt,
+} from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { believeBoth } from '#operations/payments/authorize.ts'
 import { callProvider } from '#operations/payments/call-provider.ts'
@@ -26,7 +33,7 @@ export async function settleByInquiry(unanswered: UnansweredOperation, engine: E
   const { merchant, payId, xId, inquiry, at } = unanswered
   const payment = await engine.payments.byPayId(merchant.merchantId, payId)
   const operation = payment && findOperation(payment, xId)
-  if (!payment || !operation || !isUnanswered(operation)) {
+  if (!payment || !operation || !isUndecided(operation)) {
     await engine.commit({ dropTimers: [{ merchantId: merchant.merchantId, payId, xId, kind: 'INQUIRY' }] })
     return false
   }
@@ -64,6 +71,9 @@ async function clearUp(
   const ageMs = now.getTime() - sentAt(operation).getTime()
   if (ageMs < lostAnswer.noticeWithinMs) return { authorization: unknown }
   const found = await lookUp(subject, connector, engine)
+  // The customer has not acted yet: there is nothing to repeat or to undo, and a page that is not found may still be made.
+  if (!isUnanswered(operation))
+    return found.authorization.kind === 'unreached' ? { authorization: unknown } : found
   if (found.authorization.kind !== 'unknown') return found
   // A look-up that is not settled yet may still find it.
   if (ageMs < (lostAnswer.lookUpSettledMs ?? 0)) return found

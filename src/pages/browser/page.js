@@ -365,6 +365,9 @@ function start() {
   startTestCards()
   startSearch()
   startCopy()
+  // On the way to the provider: once, so that the back button does not lead there again by itself.
+  if (performance.getEntriesByType('navigation')[0]?.type !== 'back_forward')
+    findAll('form[data-onward]')[0]?.submit()
   // The back button brings the page as it was left; it must be possible to pay from it again.
   addEventListener('pageshow', event => {
     if (event.persisted) for (const form of findAll('form[aria-busy]')) setBusy(form, false)

@@ -2,7 +2,7 @@
  * What the bank's files say, kept before anything is done about it: a file is taken whole in one transaction, or not at
  * all. An entry that came in another file before is the same row. Applying entries is the business of operations.
  */
-import type { MerchantId } from '#domain/ids.ts'
+import type { MerchantId, PayId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
 import type { Database } from '#storage/database.ts'
 
@@ -22,6 +22,8 @@ export interface StoredEntry {
   readonly accountId: string
   readonly entryId: string
   readonly key: string
+  /** The payment that it was found to be for, by a run that was cut off. */
+  readonly payId: PayId | null
   readonly keyVersion: number
   readonly sealed: Buffer
 }
@@ -36,6 +38,8 @@ export interface EntryStore {
   ): Promise<void>
   /** Kept and not yet applied, the oldest first. */
   next(account: BankAccountKey, after: string | undefined, limit: number): Promise<readonly StoredEntry[]>
+  /** Remembers the payment before anything is done about it: afterwards it waits for no money any more. */
+  matched(entry: Pick<StoredEntry, 'merchantId' | 'entryId'>, payId: PayId): Promise<void>
   applied(
     entry: Pick<StoredEntry, 'merchantId' | 'entryId'>,
     outcome: { readonly result: EntryResult; readonly xId?: string; readonly fee?: number },
@@ -77,12 +81,19 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
   async next({ merchantId, accountId }, after, limit) {
     const { rows } = await readers.query<StoredEntry>(
       `SELECT merchant_id AS "merchantId", provider_account_id AS "accountId", entry_id AS "entryId", entry_key AS key,
-         key_version AS "keyVersion", sealed
+         pay_id AS "payId", key_version AS "keyVersion", sealed
        FROM bank_entry WHERE merchant_id = $1 AND provider_account_id = $2 AND state = 'NEW' AND entry_id > $3::uuid
        ORDER BY entry_id LIMIT $4`,
       [merchantId, accountId, after ?? firstId, limit],
     )
     return rows
+  },
+  async matched({ merchantId, entryId }, payId) {
+    await writers.query(`UPDATE bank_entry SET pay_id = $3 WHERE merchant_id = $1 AND entry_id = $2`, [
+      merchantId,
+      entryId,
+      payId,
+    ])
   },
   async applied({ merchantId, entryId }, { result, xId, fee = 0 }) {
     await writers.query(

@@ -4,6 +4,7 @@
  */
 import type { EventType } from '#domain/event-types.ts'
 import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { Dispute } from '#lifecycle/dispute.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import type { AccountInstrument, Instrument, Operation, Payment } from '#lifecycle/payment.ts'
 import type { CustomerUpdate, CustomerWrite } from '#storage/commit/customer-change.ts'
@@ -98,7 +99,8 @@ export interface ReplayRow {
 /**
  * INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request.
  * PLAN: the next charge of a payment plan, or its end; it stands under the plan's initial payment.
- * RETURN: look whether a captured debit was sent back. BATCH: waits for the next file to the bank; never due by itself.
+ * RETURN: look whether a captured debit was sent back, or a capture disputed and how that ended. BATCH: waits for the
+ * next file to the bank; never due by itself.
  * ANNOUNCE: tell the merchant when a debit will be collected. APPROVE: a debit that nobody has returned counts as paid.
  */
 export type TimerKind =
@@ -167,6 +169,8 @@ export interface Change {
   readonly insertIntent?: Intent
   readonly claimIntent?: IntentClaim
   readonly endIntent?: IntentEnd
+  /** A dispute of the payment that is updated, new or changed. */
+  readonly dispute?: Dispute
   readonly insertPlan?: PlanBirth
   /** The initial payment was approved. */
   readonly startPlan?: PlanStart

@@ -19,6 +19,7 @@ export const paymentState: Columns = [
   ['reversed', 'bigint'],
   ['refunding', 'bigint'],
   ['refunded', 'bigint'],
+  ['disputed', 'bigint'],
   ['returned', 'bigint'],
   ['closed_for_capture', 'boolean'],
   ['authorization_expires_at', 'timestamptz'],

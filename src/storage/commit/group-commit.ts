@@ -5,9 +5,11 @@
 import type { Pool } from 'pg'
 import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/commit/change.ts'
 import { fromCustomerUpdate, pushCustomer } from '#storage/commit/customer-change.ts'
+import { fromDispute } from '#storage/commit/dispute-parts.ts'
 import { endpointsRow } from '#storage/commit/event-parts.ts'
 import { fromMark, fromUnmark, markBetween } from '#storage/commit/marks.ts'
 import { pushPlan } from '#storage/commit/plan-change.ts'
+import { fromReferences } from '#storage/commit/provider-references.ts'
 import {
   fromAccount,
   fromCard,
@@ -161,6 +163,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     keyAnswer: [],
     event: [],
     replay: [],
+    providerReference: [],
     timer: [],
     customer: [],
     customerUse: [],
@@ -179,6 +182,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     planProgress: [],
     planUpdate: [],
     planHold: [],
+    dispute: [],
   }
   for (const [c, change] of changes.entries()) {
     if (change.key) rows.key.push(fromKey(change.key, c))
@@ -194,9 +198,14 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     if (change.account) rows.account.push(fromAccount(change.account, c))
     if (change.insertQuote) rows.quoted.push(fromQuote(change.insertQuote, c))
     if (change.useQuote) rows.quote.push(fromQuoteUse(change.useQuote, c))
-    for (const operation of change.insertOperations ?? []) rows.operation.push(fromOperation(operation, c))
-    for (const operation of change.updateOperations ?? [])
+    for (const operation of change.insertOperations ?? []) {
+      rows.operation.push(fromOperation(operation, c))
+      rows.providerReference.push(...fromReferences(operation, c))
+    }
+    for (const operation of change.updateOperations ?? []) {
       rows.answered.push(fromOperationState(operation, c))
+      rows.providerReference.push(...fromReferences(operation, c))
+    }
     if (change.keyAnswer) rows.keyAnswer.push(fromKeyAnswer(change.keyAnswer, c))
     for (const event of change.events ?? []) rows.event.push(fromEvent(event, c))
     if (change.customer) pushCustomer(rows, change.customer, c)
@@ -208,6 +217,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     if (change.claimIntent) rows.intentClaim.push(fromIntentClaim(change.claimIntent, c))
     if (change.endIntent) rows.intentEnd.push(fromIntentEnd(change.endIntent, c))
     pushPlan(rows, change, c)
+    if (change.dispute) rows.dispute.push(fromDispute(change.dispute, c))
   }
   return rows
 }
@@ -233,6 +243,8 @@ const conflictByConstraint: Record<string, Conflict> = {
   vault_account_by_pseudo_number: 'pseudo_number_taken',
   // Two processes gave the same place among the operations of one payment.
   operation_pkey: 'version_changed',
+  // Two notices opened the same dispute.
+  dispute_by_provider_id: 'version_changed',
   // Two payments brought the same new customer, or one came while its customer was deleted.
   customer_by_merchant_customer_id: 'customer_changed',
   stored_method_has_customer: 'customer_changed',

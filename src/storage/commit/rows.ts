@@ -43,6 +43,7 @@ export interface PaymentRow {
   reversed: number
   refunding: number
   refunded: number
+  disputed: number
   returned: number
   capture_method: Payment['captureMethod']['type']
   delayed_hours: number | null
@@ -105,6 +106,7 @@ export function toPayment(row: PaymentRow): Payment {
       reversed: row.reversed,
       refunding: row.refunding,
       refunded: row.refunded,
+      disputed: row.disputed,
       returned: row.returned,
     },
     captureMethod: { type: row.capture_method, delayedHours: row.delayed_hours ?? undefined },
@@ -166,6 +168,7 @@ export const fromPaymentState = (payment: Payment, c: number) => ({
   reversed: payment.sums.reversed,
   refunding: payment.sums.refunding,
   refunded: payment.sums.refunded,
+  disputed: payment.sums.disputed,
   returned: payment.sums.returned,
   closed_for_capture: payment.closedForCapture,
   authorization_expires_at: payment.authorizationExpiresAt,

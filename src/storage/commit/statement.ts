@@ -28,9 +28,11 @@ import {
   customerRefusals,
   customerUpdateGuard,
 } from '#storage/commit/customer-parts.ts'
+import { disputeParts } from '#storage/commit/dispute-parts.ts'
 import { endpointsName, endpointsRow, eventParts } from '#storage/commit/event-parts.ts'
 import { markParts } from '#storage/commit/marks.ts'
 import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
+import { referenceColumns, writeReferences } from '#storage/commit/provider-references.ts'
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
 const parts = {
@@ -135,6 +137,7 @@ const parts = {
     write: updateOf({ table: 'idempotency_key', part: 'keyAnswer', key: keyKey, state: keyAnswer }),
   },
   ...eventParts,
+  providerReference: { columns: referenceColumns, write: writeReferences },
   timer: {
     columns: [...timerKey, ['run_at', 'timestamptz'], ['attempt', 'integer']],
     write: insertInto(
@@ -169,6 +172,7 @@ const parts = {
     write: undefined,
   },
   ...planParts,
+  ...disputeParts,
 } satisfies Record<string, PartOfBatch>
 
 interface PartOfBatch {
@@ -242,7 +246,7 @@ const shapes: readonly (readonly Part[])[] = [
   ['key', 'payment', 'card', 'operation', 'timer'],
   ['key', 'settled', 'operation', 'answered', 'keyAnswer', 'timer'],
   usual,
-  [...usual, 'event', 'timerDrop', 'intent', 'intentClaim'],
+  [...usual, 'event', 'timerDrop', 'intent', 'intentClaim', 'providerReference'],
   [
     ...usual,
     ...(['event', 'customer', 'customerUse', 'method', 'methodUse'] as const),

@@ -3,10 +3,12 @@
  * break it. Sums and statuses are held against the operations, never against the code that wrote them.
  */
 
+import { bankChecks } from '#storage/doctor/bank-checks.ts'
 import { customerChecks } from '#storage/doctor/customer-checks.ts'
 import { eventChecks } from '#storage/doctor/event-checks.ts'
 import { intentChecks } from '#storage/doctor/intent-checks.ts'
 import { planChecks } from '#storage/doctor/plan-checks.ts'
+import { providerChecks } from '#storage/doctor/provider-checks.ts'
 import { vaultChecks } from '#storage/doctor/vault-checks.ts'
 
 export interface Check {
@@ -46,6 +48,15 @@ const timerCheck = (kind: string, condition: string): string =>
    FROM payment p WHERE ${condition} AND NOT ${timerOf(kind)}`
 
 /**
+ * Waits for the next file to a bank, or lies in one: the bank's own files answer it, up to 60 days after its day. A debit may
+ * be announced weeks ahead, and statements come late.
+ */
+const waitsForBank = `(o.state = 'PENDING' AND (EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id
+    AND t.pay_id = o.pay_id AND t.x_id = o.x_id AND t.kind = 'BATCH')
+  OR EXISTS (SELECT 1 FROM bank_item i WHERE i.merchant_id = o.merchant_id AND i.x_id = o.x_id
+    AND i.due_on + 60 > clock.now + m.clock_offset_ms * interval '1 millisecond')))`
+
+/**
  * Operations without an answer. A customer may leave a payment open until it expires; and what was sent within the last
  * 10 minutes (three sends, reconnecting, and a wide margin) may be on its way right now. Both clocks are asked: the test
  * clock jumps, and the time of recording says nothing about a step that the customer took later.
@@ -59,6 +70,7 @@ const unansweredOperations = `SELECT o.merchant_id, o.pay_id, o.x_id,
       AND t.kind = 'INQUIRY') AS asked
   FROM operation o JOIN payment p USING (merchant_id, pay_id) JOIN merchant m USING (merchant_id) CROSS JOIN clock
   WHERE o.${unanswered} AND NOT (p.awaits IS NOT DISTINCT FROM 'CUSTOMER' AND ${timerOf('EXPIRE')})
+    AND NOT ${waitsForBank}
     AND NOT (o.state = 'SENT' AND least(clock.now - o.sent_at,
       clock.now + m.clock_offset_ms * interval '1 millisecond' - o.updated_at) < interval '10 minutes')`
 
@@ -151,11 +163,13 @@ const statusChecks: readonly Check[] = [
         WHEN 'AUTHORIZE_REQUEST' THEN ${nothing} + p.refunding = 0
         WHEN 'PENDING' THEN ${nothing} = 0 AND p.refunding = CASE p.kind WHEN 'CREDIT' THEN p.amount ELSE 0 END
         WHEN 'AUTHORIZED' THEN p.captured = 0 AND (p.reversed < p.authorized OR p.amount = 0)
-        WHEN 'CAPTURE_REQUEST' THEN p.captured = 0 AND p.capture_method = 'DELAYED'
+        WHEN 'CAPTURE_REQUEST' THEN p.captured = 0 AND (p.capture_method = 'DELAYED' OR p.capturing > 0)
           AND (p.reversed < p.authorized OR p.amount = 0)
         WHEN 'OK' THEN CASE p.kind WHEN 'CREDIT' THEN p.refunded = p.amount ELSE p.captured > 0 OR p.amount = 0 END
         WHEN 'FAILED' THEN ${nothing} + p.refunding = 0
-        WHEN 'REVERSED' THEN p.authorized > 0 AND p.reversed = p.authorized AND p.captured + p.capturing = 0
+        WHEN 'REVERSED' THEN p.authorized > 0 AND (p.reversed = p.authorized AND p.captured + p.capturing = 0
+          OR p.captured > 0 AND p.refunded = p.captured AND EXISTS (SELECT 1 FROM operation o WHERE
+            o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id AND o.prepared->>'paidLate' = 'true'))
         ELSE false END`,
   },
   {
@@ -318,7 +332,9 @@ export const checks: readonly Check[] = [
   ...followUpChecks,
   ...intentChecks,
   ...vaultChecks,
+  ...providerChecks,
   ...customerChecks,
   ...eventChecks,
   ...planChecks,
+  ...bankChecks,
 ]

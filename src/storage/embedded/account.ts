@@ -19,20 +19,32 @@ export interface Account {
   readonly spawnAs?: Identity
   /** Who must own the cluster; absent when we are not root and cannot give anything away. */
   readonly owner?: Identity
+  /** What the operator should know about the choice. */
+  readonly warning?: string
 }
 
 const root: Identity = { uid: 0, gid: 0 }
 
+const ownAccount = 'tollgate'
+
+const sharedAccount =
+  'warning: the embedded PostgreSQL runs as nobody, an account that other programs may share; ' +
+  '"useradd --system tollgate" gives it one of its own from the next start on'
+
 /** `paths` are the folders which PostgreSQL must be able to reach: its programs and its data. */
 export function chooseAccount(paths: readonly string[]): Account {
   if (process.getuid?.() !== 0) return { prefix: [] }
+  // An account that nobody else uses keeps the files from every other program that runs as nobody.
+  const own = lookUp(ownAccount)
+  if (own && findBlockingFolder(paths, own) === undefined) return { prefix: [], spawnAs: own, owner: own }
   const nobody = lookUpNobody()
   const blocked = findBlockingFolder(paths, nobody)
-  if (blocked === undefined) return { prefix: [], spawnAs: nobody, owner: nobody }
+  const warning = own ? undefined : sharedAccount
+  if (blocked === undefined) return { prefix: [], spawnAs: nobody, owner: nobody, warning }
   // In a user namespace that maps root to nobody, PostgreSQL sees an ordinary user who owns root's files: it
   // may pass through root's private folders and still holds none of root's powers over the files of others.
   const prefix = ['unshare', '--user', `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`, '--']
-  if (findBlockingFolder(paths, root) === undefined && canRun(prefix)) return { prefix, owner: root }
+  if (findBlockingFolder(paths, root) === undefined && canRun(prefix)) return { prefix, owner: root, warning }
   throw new EmbeddedPostgresError(
     `PostgreSQL does not run as root, and the user nobody may not enter ${blocked}. Choose one: allow ` +
       'passage with ' +
@@ -68,10 +80,15 @@ function changeOwner(path: string, owner: Identity): void {
   lchownSync(path, owner.uid, owner.gid)
 }
 
+function lookUp(name: string): Identity | undefined {
+  const uid = askId('-u', name)
+  const gid = askId('-g', name)
+  return uid === undefined || gid === undefined ? undefined : { uid, gid }
+}
+
 function lookUpNobody(): Identity {
-  const uid = askId('-u')
-  const gid = askId('-g')
-  if (uid !== undefined && gid !== undefined) return { uid, gid }
+  const nobody = lookUp('nobody')
+  if (nobody) return nobody
   throw new EmbeddedPostgresError(
     'PostgreSQL does not run as root, and this machine has no user nobody to run it as. Start Tollgate ' +
       'as an ordinary ' +
@@ -79,8 +96,8 @@ function lookUpNobody(): Identity {
   )
 }
 
-function askId(option: '-u' | '-g'): number | undefined {
-  const { status, stdout } = spawnSync('id', [option, 'nobody'], { encoding: 'utf8' })
+function askId(option: '-u' | '-g', name: string): number | undefined {
+  const { status, stdout } = spawnSync('id', [option, name], { encoding: 'utf8' })
   // Bitwise or with zero: some systems print the id -2 as an unsigned number, and spawn takes a signed one.
   return status === 0 && /^-?\d+$/.test(stdout.trim()) ? Number(stdout) | 0 : undefined
 }

@@ -1,27 +1,21 @@
 /**
- * Where the embedded database answers: a unix socket in a private folder, without any password; on Windows,
- * which has none that PostgreSQL could guard, the loopback interface with a generated password.
+ * Where the embedded database answers: a unix socket in a private folder; on Windows, which has none that PostgreSQL
+ * could guard, the loopback interface. Both ask for the generated password.
  */
-import { createHash, randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Account, handOver } from '#storage/embedded/account.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
+import { databaseName, roleName } from '#storage/embedded/role.ts'
 
 export interface Address {
   readonly url: string
-  /** The same server, but the database that exists from the beginning. */
-  readonly maintenanceUrl: string
   /** Settings that make the server answer there. */
   readonly settings: Readonly<Record<string, string>>
-  /** Options of initdb that fit. */
-  readonly initdbOptions: readonly string[]
 }
-
-export const databaseName = 'tollgate'
-export const roleName = 'tollgate'
 
 /**
  * Only part of a file name here: a unix socket has no port, but PostgreSQL and its clients insist on the
@@ -39,20 +33,20 @@ interface Place {
   readonly directory: string
   readonly cluster: string
   readonly account: Account
+  readonly password: string
 }
 
 export async function chooseAddress(place: Place): Promise<Address> {
-  return process.platform === 'win32' ? chooseLoopback(place.directory) : chooseSocket(place)
+  return process.platform === 'win32' ? chooseLoopback(place.password) : chooseSocket(place)
 }
 
 function chooseSocket(place: Place): Address {
   const folder = fits(place.cluster) ? place.cluster : openSocketFolder(place)
   // Port and sslmode are stated, so that PGPORT or PGSSLMODE in somebody's environment cannot lead a client
   // astray.
-  const query = `host=${encodeURIComponent(folder)}&port=${socketPort}&user=${roleName}&sslmode=disable`
+  const server = `host=${encodeURIComponent(folder)}&port=${socketPort}&sslmode=disable`
   return {
-    url: `postgresql:///${databaseName}?${query}`,
-    maintenanceUrl: `postgresql:///postgres?${query}`,
+    url: `postgresql:///${databaseName}?${server}&user=${roleName}&password=${place.password}`,
     settings: {
       listen_addresses: '',
       port: String(socketPort),
@@ -60,8 +54,6 @@ function chooseSocket(place: Place): Address {
       unix_socket_directories: `"${folder.replaceAll('"', '""')}"`,
       unix_socket_permissions: '0700',
     },
-    // The folder's mode decides who may connect, so a password would guard nothing.
-    initdbOptions: ['--auth-local=trust', '--auth-host=reject'],
   }
 }
 
@@ -96,19 +88,11 @@ function openSocketFolder({ directory, cluster, account }: Place): string {
   return folder
 }
 
-async function chooseLoopback(directory: string): Promise<Address> {
-  const passwordFile = join(directory, 'postgres.password')
-  if (!existsSync(passwordFile)) {
-    writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' })
-  }
-  const password = readFileSync(passwordFile, 'utf8')
+async function chooseLoopback(password: string): Promise<Address> {
   const port = await findFreePort()
-  const server = `postgresql://${roleName}:${password}@127.0.0.1:${port}`
   return {
-    url: `${server}/${databaseName}?sslmode=disable`,
-    maintenanceUrl: `${server}/postgres?sslmode=disable`,
+    url: `postgresql://${roleName}:${password}@127.0.0.1:${port}/${databaseName}?sslmode=disable`,
     settings: { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: '' },
-    initdbOptions: ['--auth=scram-sha-256', `--pwfile=${passwordFile}`],
   }
 }
 

@@ -15,17 +15,16 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { type Account, handOver } from '#storage/embedded/account.ts'
-import { type Address, roleName } from '#storage/embedded/address.ts'
 import type { Binaries } from '#storage/embedded/binaries.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
 import { plainEnvironment } from '#storage/embedded/processes.ts'
+import { superuserName } from '#storage/embedded/role.ts'
 
 interface Ingredients {
   readonly directory: string
   readonly cluster: string
   readonly binaries: Binaries
   readonly account: Account
-  readonly address: Address
   readonly onProgress: (line: string) => void
 }
 
@@ -47,7 +46,7 @@ export function ensureCluster(ingredients: Ingredients): void {
  * initdb works under another name, and the finished cluster is renamed: a crash in between leaves nothing
  * half made.
  */
-function createCluster({ directory, cluster, binaries, account, address, onProgress }: Ingredients): void {
+function createCluster({ directory, cluster, binaries, account, onProgress }: Ingredients): void {
   onProgress(`Creating the database in ${cluster} …`)
   const draft = `${cluster}.new`
   rmSync(draft, { recursive: true, force: true })
@@ -57,7 +56,9 @@ function createCluster({ directory, cluster, binaries, account, address, onProgr
     ...account.prefix,
     binaries.initdb,
     `--pgdata=${draft}`,
-    `--username=${roleName}`,
+    `--username=${superuserName}`,
+    // Nobody logs in before the rules of role.ts are written.
+    '--auth=reject',
     '--encoding=UTF8',
     // Bytewise order and UTF-8 character classes from PostgreSQL itself: no index depends on the system's
     // library.
@@ -66,7 +67,6 @@ function createCluster({ directory, cluster, binaries, account, address, onProgr
     '--builtin-locale=C.UTF-8',
     '--data-checksums',
     '--no-instructions',
-    ...address.initdbOptions,
   ]
   const made = spawnSync(command, words, {
     ...account.spawnAs,

@@ -9,11 +9,12 @@ import { chooseAccount } from '#storage/embedded/account.ts'
 import { type Address, chooseAddress } from '#storage/embedded/address.ts'
 import { findBinaries } from '#storage/embedded/binaries.ts'
 import { ensureCluster } from '#storage/embedded/cluster.ts'
-import { accepts, prepareDatabase } from '#storage/embedded/connection.ts'
+import { accepts, isReady } from '#storage/embedded/connection.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
 import { type Ownership, type Purpose, takeOwnership } from '#storage/embedded/lock.ts'
 import { launchPostmaster, type Postmaster, stopOrphan } from '#storage/embedded/postmaster.ts'
 import { pollMs } from '#storage/embedded/processes.ts'
+import { ensureRole, readOrMakePassword } from '#storage/embedded/role.ts'
 import { serverSettings } from '#storage/embedded/settings.ts'
 
 export { EmbeddedPostgresError }
@@ -33,8 +34,11 @@ export interface EmbeddedPostgresOptions {
   /** 'serve' owns the folder until it ends; 'command' borrows a running database or starts one for itself. */
   readonly purpose: Purpose
   readonly onProgress?: (line: string) => void
+  readonly onWarning?: (line: string) => void
   /** PostgreSQL settings over ours. */
   readonly settings?: Readonly<Record<string, string>>
+  /** For tests and benches, which make databases of their own. */
+  readonly mayMakeDatabases?: boolean
   /** Called when the server ends although nobody asked it to. */
   readonly onUnexpectedExit?: (error: EmbeddedPostgresError) => void
 }
@@ -109,13 +113,15 @@ function openDirectory(wanted: string): string {
 
 type StartOptions = EmbeddedPostgresOptions & Required<Pick<EmbeddedPostgresOptions, 'onProgress'>>
 
-async function start({ directory, settings, onProgress }: StartOptions) {
+async function start({ directory, settings, mayMakeDatabases, onProgress, onWarning }: StartOptions) {
   const binaries = findBinaries()
   const account = chooseAccount([join(binaries.folder, 'bin'), directory])
   const cluster = join(directory, 'postgres')
   await stopOrphan(cluster, onProgress)
-  const address = await chooseAddress({ directory, cluster, account })
-  ensureCluster({ directory, cluster, binaries, account, address, onProgress })
+  if (account.warning !== undefined) onWarning?.(account.warning)
+  const password = readOrMakePassword(directory)
+  const address = await chooseAddress({ directory, cluster, account, password })
+  ensureCluster({ directory, cluster, binaries, account, onProgress })
   if (await accepts(address.url)) {
     throw new EmbeddedPostgresError(
       `A PostgreSQL that this process cannot see already answers on ${cluster}; perhaps another ` +
@@ -123,6 +129,7 @@ async function start({ directory, settings, onProgress }: StartOptions) {
         'folder. Stop it, or choose another folder with TOLLGATE_DATA.',
     )
   }
+  ensureRole({ cluster, binaries, account, password, mayMakeDatabases })
   const logFile = join(directory, 'postgres.log')
   const launch = () =>
     launchPostmaster({
@@ -170,7 +177,7 @@ async function becomesReady(postmaster: Postmaster, { address, onProgress }: Sta
   let announced = false
   try {
     while (postmaster.exit() === undefined) {
-      if (postmaster.ready() && (await prepareDatabase(address))) return true
+      if (postmaster.ready() && (await isReady(address))) return true
       const waitedMs = performance.now() - begun
       if (waitedMs > patienceMs && !announced)
         onProgress('The database is recovering, this can take a while …')

@@ -163,7 +163,7 @@ function readPostmasterPid(cluster: string): number | undefined {
  * PostgreSQL would then refuse to start. Deleting the file would also disarm its check for surviving
  * processes of the old server. This variable makes it pass over exactly that number and keep the check.
  */
-function excuseStalePid(cluster: string): NodeJS.ProcessEnv {
+export function excuseStalePid(cluster: string): NodeJS.ProcessEnv {
   const pid = readPostmasterPid(cluster)
   return pid === undefined ? plainEnvironment : { ...plainEnvironment, PG_GRANDPARENT_PID: String(pid) }
 }

@@ -12,6 +12,8 @@ export const serverSettings: Readonly<Record<string, string>> = {
   jit: 'off',
   /** The gateway's pools, a few commands and a person with psql; each idle connection costs about 2 MB. */
   max_connections: '50',
+  /** The superuser never logs in, so nothing is kept free for it. */
+  superuser_reserved_connections: '0',
   timezone: 'UTC',
   log_timezone: 'UTC',
   logging_collector: 'off',

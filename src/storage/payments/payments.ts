@@ -13,7 +13,7 @@ export interface PaymentReader {
 
 /** A payment with its operations, as `toPayment` reads it. */
 export const paymentColumns = `p.merchant_id, p.pay_id, p.kind, p.trans_id, p.ref_nr, p.method, p.integration_type, p.status, p.currency, p.amount,
-  p.authorized, p.capturing, p.captured, p.reversing, p.reversed, p.refunding, p.refunded, p.returned, p.capture_method,
+  p.authorized, p.capturing, p.captured, p.reversing, p.reversed, p.refunding, p.refunded, p.returned, p.disputed, p.capture_method,
   p.delayed_hours, p.closed_for_capture, p.authorization_expires_at, p.expires_at, p.awaits, p.instrument, v.pseudo_number,
   p.account, a.pseudo_number AS account_pseudo_number, p.provider_account, p.connector, p.customer_id, p.plan_id, p.details, p.event_sequence,
   p.created_at, p.updated_at, p.version,

@@ -1,0 +1,51 @@
+/**
+ * Disputes of the simulated cardholders: one card is disputed two days after each capture. Evidence that holds the word
+ * WIN wins, anything else loses, and the decision falls three weeks after the opening.
+ */
+import type { DisputeActions, Inquiry, Outcome } from '#connectors/contract.ts'
+import type { XId } from '#domain/ids.ts'
+import type { Money } from '#domain/money.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** Two days after the capture, as the contract of the test environment says. */
+const openedAfterMs = 2 * dayMs
+const evidenceMs = 14 * dayMs
+const decidedAfterMs = 21 * dayMs
+
+/** Visa's code for fraud without the card being present. */
+const reasonCode = '10.4'
+
+const winningWord = 'WIN'
+
+const isDisputed = ({ kept }: Inquiry): boolean => kept?.laterDispute === true
+
+/** What the simulator answers to whatever a merchant hands in. */
+const taken = (reference: string, amount: Money): Outcome => ({
+  kind: 'approved',
+  provider: { echo: { reference: reference as XId, amount } },
+})
+
+export const simulatedDisputes: DisputeActions = {
+  accept: async ({ amount }, key) => taken(key, amount),
+  submitEvidence: async ({ amount }, _, key) => taken(key, amount),
+  keep: ({ text }) => ({ wins: text?.includes(winningWord) === true }),
+  checkMs: capture => (isDisputed(capture) ? openedAfterMs : undefined),
+  findOpened: async (capture, at) =>
+    isDisputed(capture)
+      ? {
+          providerDisputeId: `simd${capture.reference.slice(-20)}`,
+          stage: 'CHARGEBACK',
+          status: 'OPEN',
+          amount: capture.amount,
+          reasonCode,
+          reasonGroup: 'FRAUD',
+          evidenceDueBy: new Date(at.getTime() + evidenceMs),
+        }
+      : undefined,
+  decisionMs: decidedAfterMs,
+  findDecision: async (dispute, { wins }) => ({
+    ...dispute,
+    status: dispute.status === 'UNDER_REVIEW' && wins === true ? 'WON' : 'LOST',
+  }),
+}

@@ -1,0 +1,66 @@
+/** `GET /disputes`: the merchant's disputes, the newest first. */
+import { parseInstant } from '#domain/dates.ts'
+import { parsePayId } from '#domain/ids.ts'
+import { disputeEndpoint, disputeExample } from '#endpoints/disputes/shared.ts'
+import { readCursor, readWordList, toPage } from '#endpoints/page-cursor.ts'
+import { perform, type Services } from '#endpoints/services.ts'
+import { answer, endpoint } from '#http/endpoint.ts'
+import { InvalidField } from '#http/server/ports.ts'
+import { showDispute } from '#operations/disputes/show-dispute.ts'
+import { disputeList, disputeQuery, disputeStatuses } from '#schemas/dispute.ts'
+
+/** 20: what a page shows unless the caller wants another number. */
+const usualLimit = 20
+
+export const listDisputesEndpoint = endpoint<Services, undefined, undefined, typeof disputeQuery>({
+  ...disputeEndpoint,
+  verb: 'GET',
+  scope: 'read',
+  path: '/disputes',
+  operationId: 'listDisputes',
+  summary: 'List disputes',
+  description:
+    'Captured money that cardholders have asked back through their banks, the newest dispute first.',
+  idempotent: false,
+  query: disputeQuery,
+  answers: { 200: disputeList },
+  examples: [
+    {
+      summary: 'Disputes that wait for evidence',
+      after: ['createPayment 6', 'moveTestClock 2'],
+      query: { status: 'OPEN', limit: '20' },
+      status: 200,
+      answer: { data: [disputeExample] },
+    },
+  ],
+  async handle({ query, merchant }, { engine }) {
+    const limit = Number(query.limit ?? usualLimit)
+    const scope = { merchantId: merchant.merchantId, list: 'disputes', query }
+    const [createdAt, disputeId] = readCursor(scope, 2) ?? []
+    const filter = {
+      statuses: readWordList('status', query.status, disputeStatuses),
+      payId: query.payId === undefined ? undefined : parsePayId(query.payId),
+      from: readTime('from', query.from),
+      to: readTime('to', query.to),
+      after: createdAt && disputeId ? { createdAt: new Date(createdAt), disputeId } : undefined,
+      limit: limit + 1,
+    }
+    const found = await perform(engine.disputes.list(merchant.merchantId, filter))
+    return answer(
+      200,
+      toPage(found, limit, {
+        show: showDispute,
+        positionOf: dispute => [dispute.createdAt.toISOString(), dispute.disputeId],
+        scope,
+      }),
+    )
+  },
+})
+
+function readTime(field: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  const time = parseInstant(text)
+  if (time === undefined)
+    throw new InvalidField(field, `${field} must be a date and time such as 2026-11-16T12:00:00Z.`)
+  return new Date(time)
+}

@@ -1,0 +1,81 @@
+/**
+ * Cursors of lists: where the next page begins, tied to the merchant and the filters that the list was asked for with, so
+ * that one which is used elsewhere is refused instead of answering nonsense.
+ */
+import { createHash } from 'node:crypto'
+import { InvalidField } from '#http/server/ports.ts'
+
+export interface CursorScope {
+  readonly merchantId: string
+  /** The list, and the query without limit and cursor. */
+  readonly list: string
+  readonly query: Readonly<Record<string, unknown>>
+}
+
+/** 16 of 64 hex digits: against mistakes, not against attacks. A cursor opens nothing that its merchant may not see. */
+function digest({ merchantId, list, query }: CursorScope, position: readonly string[]): string {
+  const { limit: _limit, cursor: _cursor, ...filters } = query
+  const entries = Object.entries(filters)
+    .filter(([, value]) => value !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  const text = JSON.stringify([merchantId, list, entries, position])
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
+
+export const writeCursor = (scope: CursorScope, position: readonly string[]): string =>
+  Buffer.from(JSON.stringify([digest(scope, position), ...position])).toString('base64url')
+
+/** Undefined: the first page. */
+export function readCursor(scope: CursorScope, length: number): readonly string[] | undefined {
+  const { cursor } = scope.query
+  if (cursor === undefined) return undefined
+  const words = readWords(String(cursor))
+  const [mark, ...position] = words ?? []
+  if (position.length === length && mark === digest(scope, position)) return position
+  throw new InvalidField('cursor', 'cursor must be the nextCursor of a page with the same filters.')
+}
+
+function readWords(cursor: string): readonly string[] | undefined {
+  try {
+    const words: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return Array.isArray(words) && words.every(word => typeof word === 'string') ? words : undefined
+  } catch {
+    // Not one of ours.
+    return undefined
+  }
+}
+
+/** One page: the rows that were asked for, and one more that tells whether there are others. */
+export function toPage<Row, Shown>(
+  rows: readonly Row[],
+  limit: number,
+  { show, positionOf, scope }: PageShape<Row, Shown>,
+): { readonly data: readonly Shown[]; readonly nextCursor?: string } {
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  const more = rows.length > limit && last !== undefined
+  return {
+    data: page.map(show),
+    ...(more ? { nextCursor: writeCursor(scope, positionOf(last)) } : {}),
+  }
+}
+
+export interface PageShape<Row, Shown> {
+  readonly show: (row: Row) => Shown
+  readonly positionOf: (row: Row) => readonly string[]
+  readonly scope: CursorScope
+}
+
+/** A comma list of known words; 400 names the parameter. */
+export function readWordList<Word extends string>(
+  field: string,
+  text: string | undefined,
+  known: readonly Word[],
+): readonly Word[] | undefined {
+  if (text === undefined) return undefined
+  return text.split(',').map(word => {
+    const found = known.find(one => one === word.trim())
+    if (found) return found
+    throw new InvalidField(field, `${field} names "${word.trim()}"; allowed: ${known.join(', ')}`)
+  })
+}

@@ -1,0 +1,79 @@
+/** `GET /settlements`: what providers say they have paid out, line by line. */
+import { parsePayId } from '#domain/ids.ts'
+import { readCursor, readWordList, toPage } from '#endpoints/page-cursor.ts'
+import { perform, type Services } from '#endpoints/services.ts'
+import { answer, endpoint } from '#http/endpoint.ts'
+import { settlementList, settlementQuery, settlementTypes } from '#schemas/settlement.ts'
+import type { LinePosition, StoredLine } from '#storage/providers/settlements.ts'
+
+/** 20: what a page shows unless the caller wants another number. */
+const usualLimit = 20
+
+export const listSettlementsEndpoint = endpoint<Services, undefined, undefined, typeof settlementQuery>({
+  verb: 'GET',
+  scope: 'read',
+  path: '/settlements',
+  operationId: 'listSettlements',
+  summary: 'List settlement lines',
+  description:
+    'Lines of the settlement files that were imported, the newest day first. A line names its payment and operation where ' +
+    'it fits one.',
+  tag: 'Settlements',
+  version: '2.6.0',
+  access: 'merchant',
+  idempotent: false,
+  dialect: 'customer',
+  query: settlementQuery,
+  answers: { 200: settlementList },
+  examples: [
+    {
+      summary: 'Nothing was imported yet',
+      query: { from: '2026-11-01', to: '2026-12-01' },
+      status: 200,
+      answer: { data: [] },
+    },
+  ],
+  async handle({ query, merchant }, { settlements }) {
+    const limit = Number(query.limit ?? usualLimit)
+    const scope = { merchantId: merchant.merchantId, list: 'settlements', query }
+    const filter = {
+      accountId: query.account,
+      settlementId: query.settlementId,
+      types: readWordList('type', query.type, settlementTypes),
+      payId: query.payId === undefined ? undefined : parsePayId(query.payId),
+      from: query.from,
+      to: query.to,
+      after: toPosition(readCursor(scope, 5)),
+      limit: limit + 1,
+    }
+    const found = await perform(settlements.list(merchant.merchantId, filter))
+    return answer(200, toPage(found, limit, { show: showLine, positionOf, scope }))
+  },
+})
+
+const positionOf = (line: StoredLine): readonly string[] => [
+  line.date,
+  line.accountId,
+  line.settlementId,
+  line.type,
+  line.providerReference,
+]
+
+function toPosition(words: readonly string[] | undefined): LinePosition | undefined {
+  const [date = '', accountId = '', settlementId = '', type = '', providerReference = ''] = words ?? []
+  return words && { date, accountId, settlementId, type, providerReference }
+}
+
+const showLine = (line: StoredLine) => ({
+  settlementId: line.settlementId,
+  account: line.accountId,
+  date: line.date,
+  type: line.type,
+  payId: line.payId,
+  xId: line.xId,
+  gross: line.gross,
+  fee: line.fee,
+  net: line.net,
+  currency: line.currency,
+  providerReference: line.providerReference,
+})

@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest'
+import {
+  acceptDispute,
+  type Dispute,
+  type DisputeFacts,
+  type DisputeId,
+  findDisputedCapture,
+  openDispute,
+  parseDisputeId,
+  refuseAnswer,
+  submitEvidence,
+  updateDispute,
+} from '#lifecycle/dispute.ts'
+import { later, now, operationOf, paymentOf, xIdOf } from '#lifecycle/example-payment.test-support.ts'
+import type { Payment } from '#lifecycle/payment.ts'
+import { decideRefund } from '#lifecycle/refund.ts'
+
+const capture = operationOf({ xId: xIdOf(2), sequence: 2, type: 'CAPTURE', state: 'OK' })
+
+const paid = (disputed = 0): Payment =>
+  paymentOf({ status: 'OK', operations: [operationOf({}), capture], sums: { captured: 1000, disputed } })
+
+const facts = (change: Partial<DisputeFacts> = {}): DisputeFacts => ({
+  providerDisputeId: 'du_1',
+  stage: 'CHARGEBACK',
+  status: 'OPEN',
+  amount: { value: 600, currency: 'EUR' },
+  reasonCode: '10.4',
+  reasonGroup: 'FRAUD',
+  evidenceDueBy: later(24),
+  ...change,
+})
+
+const disputeId = `dsp_${'0'.repeat(32)}` as DisputeId
+const open = (change: Partial<DisputeFacts> = {}, payment = paid()) =>
+  openDispute(payment, facts(change), { disputeId, capture: capture.xId, now })
+
+test('an opened dispute counts what is disputed, and the merchant is told', () => {
+  const { payment, dispute, news } = open()
+  expect(payment.sums).toMatchObject({ captured: 1000, disputed: 600 })
+  expect(payment.version).toBe(paid().version + 1)
+  expect(dispute).toMatchObject({
+    disputeId,
+    payId: payment.payId,
+    xId: capture.xId,
+    status: 'OPEN',
+    createdAt: now,
+  })
+  expect(dispute.events).toEqual([
+    { at: now.toISOString(), type: 'OPENED', stage: 'CHARGEBACK', status: 'OPEN' },
+  ])
+  expect(news).toEqual(['dispute.opened'])
+})
+
+test('a dispute that is heard of when it is over is told as opened and ended', () => {
+  expect(open({ status: 'WON' })).toMatchObject({
+    news: ['dispute.opened', 'dispute.won'],
+    payment: { sums: { disputed: 0 } },
+  })
+  expect(open({ status: 'LOST' })).toMatchObject({
+    news: ['dispute.opened', 'dispute.lost'],
+    payment: { sums: { disputed: 600 } },
+  })
+})
+
+test('a dispute in another currency counts all that was captured', () => {
+  expect(open({ amount: { value: 99, currency: 'USD' } }).payment.sums.disputed).toBe(1000)
+})
+
+describe('what a provider tells later', () => {
+  const known = open()
+  const tell = (change: Partial<DisputeFacts>, before: { payment: Payment; dispute: Dispute } = known) =>
+    updateDispute(before.payment, before.dispute, facts(change), later(1))
+
+  const rows: [string, Partial<DisputeFacts>, number, string[]][] = [
+    ['under review', { status: 'UNDER_REVIEW' }, 600, []],
+    ['won', { status: 'WON' }, 0, ['dispute.won']],
+    ['lost', { status: 'LOST' }, 600, ['dispute.lost']],
+    ['expired', { status: 'EXPIRED' }, 600, ['dispute.lost']],
+    ['accepted', { status: 'ACCEPTED' }, 600, []],
+    ['another amount', { amount: { value: 700, currency: 'EUR' } }, 700, []],
+    ['the next stage', { stage: 'PRE_ARBITRATION' }, 600, []],
+  ]
+  test.each(rows)('%s', (_, change, disputed, news) => {
+    const told = tell(change)
+    expect(told?.payment.sums.disputed).toBe(disputed)
+    expect(told?.news).toEqual(news)
+    expect(told?.dispute.events).toHaveLength(2)
+    expect(told?.dispute.updatedAt).toEqual(later(1))
+  })
+
+  test('the same again is no news', () => {
+    expect(tell({})).toBeUndefined()
+  })
+
+  test('what was overtaken is no news', () => {
+    const won = tell({ status: 'WON' })
+    if (!won) throw new Error('not won')
+    for (const late of [{}, { status: 'UNDER_REVIEW' }, { stage: 'INQUIRY', status: 'LOST' }] as const)
+      expect(tell(late, won)).toBeUndefined()
+  })
+
+  test('a second chargeback opens a won dispute again', () => {
+    const won = tell({ status: 'WON' })
+    if (!won) throw new Error('not won')
+    const again = tell({ stage: 'PRE_ARBITRATION', status: 'OPEN' }, won)
+    expect(again).toMatchObject({
+      news: ['dispute.opened'],
+      payment: { sums: { disputed: 600 } },
+      dispute: { stage: 'PRE_ARBITRATION', status: 'OPEN' },
+    })
+  })
+})
+
+describe('the merchant’s answer', () => {
+  const { payment, dispute } = open()
+
+  test('accepted: the money stays disputed until it is lost', () => {
+    const accepted = acceptDispute(payment, dispute, later(1))
+    expect(accepted).toMatchObject({
+      news: [],
+      dispute: { status: 'ACCEPTED' },
+      payment: { sums: { disputed: 600 } },
+    })
+    const lost = updateDispute(accepted.payment, accepted.dispute, facts({ status: 'LOST' }), later(2))
+    expect(lost).toMatchObject({ news: ['dispute.lost'], dispute: { status: 'LOST' } })
+  })
+
+  test('evidence: under review, with what the connector keeps', () => {
+    const sent = submitEvidence(payment, dispute, { kept: { wins: true }, now: later(1) })
+    expect(sent).toMatchObject({ news: [], dispute: { status: 'UNDER_REVIEW', kept: { wins: true } } })
+    expect(sent.dispute.events.at(-1)).toMatchObject({ type: 'EVIDENCE_SENT' })
+  })
+
+  test('only an open dispute whose time is not over can be answered', () => {
+    expect(refuseAnswer(dispute, now)).toBeUndefined()
+    expect(refuseAnswer(dispute, later(24))).toBe('EXPIRED')
+    expect(refuseAnswer({ ...dispute, evidenceDueBy: undefined }, later(99))).toBeUndefined()
+    for (const status of ['UNDER_REVIEW', 'WON', 'LOST', 'ACCEPTED', 'EXPIRED'] as const)
+      expect(refuseAnswer({ ...dispute, status }, now)).toBe('NOT_OPEN')
+  })
+})
+
+test('a refund may take what is neither refunded nor disputed', () => {
+  const refund = (value: number, disputed: number) =>
+    decideRefund(paid(disputed), { transId: 't', amount: { value, currency: 'EUR' }, details: {} })
+  expect(refund(400, 600)).toMatchObject({ accepted: true })
+  expect(refund(401, 600)).toMatchObject({ refusal: 'DISPUTED' })
+  expect(refund(1001, 0)).toMatchObject({ refusal: 'ABOVE_REFUNDABLE_AMOUNT' })
+})
+
+test('the named capture is disputed, else the last one that brought money', () => {
+  const failed = operationOf({ xId: xIdOf(4), sequence: 4, type: 'CAPTURE', state: 'FAILED' })
+  const second = operationOf({ xId: xIdOf(3), sequence: 3, type: 'CAPTURE', state: 'OK' })
+  const payment = paymentOf({ operations: [operationOf({}), capture, second, failed] })
+  expect(findDisputedCapture(payment, capture.xId)?.xId).toBe(capture.xId)
+  expect(findDisputedCapture(payment, failed.xId)?.xId).toBe(second.xId)
+  expect(findDisputedCapture(payment, undefined)?.xId).toBe(second.xId)
+  expect(findDisputedCapture(paymentOf(), undefined)).toBeUndefined()
+})
+
+test('ids of disputes are recognised', () => {
+  expect(parseDisputeId(disputeId)).toBe(disputeId)
+  for (const text of ['dsp_', 'x', `dsp_${'G'.repeat(32)}`]) expect(parseDisputeId(text)).toBeUndefined()
+})

@@ -1,0 +1,229 @@
+/**
+ * Disputes: captured money that a cardholder has asked back through the bank. A provider tells how one stands, in any
+ * order and more than once; here is decided what of that is news, what it does to the payment's sums and who is told.
+ */
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import { add, type Money, subtract } from '#domain/money.ts'
+import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+
+export type DisputeStage = 'INQUIRY' | 'CHARGEBACK' | 'PRE_ARBITRATION' | 'ARBITRATION'
+export type DisputeStatus = 'OPEN' | 'UNDER_REVIEW' | 'WON' | 'LOST' | 'ACCEPTED' | 'EXPIRED'
+export type DisputeReason = 'FRAUD' | 'CONSUMER' | 'PROCESSING' | 'AUTHORIZATION' | 'OTHER'
+
+/** How a dispute stands, as a provider tells it. */
+export interface DisputeFacts {
+  readonly providerDisputeId: string
+  readonly stage: DisputeStage
+  readonly status: DisputeStatus
+  readonly amount: Money
+  readonly reasonCode: string
+  readonly reasonGroup: DisputeReason
+  readonly evidenceDueBy?: Date
+}
+
+/** dsp_ and 32 hex digits. */
+export type DisputeId = string & { readonly __disputeId: true }
+
+export const parseDisputeId = (text: string): DisputeId | undefined =>
+  /^dsp_[0-9a-f]{32}$/.test(text) ? (text as DisputeId) : undefined
+
+/** What happened to a dispute, as its record shows it. */
+export interface DisputeEvent {
+  readonly at: string
+  readonly type:
+    | 'OPENED'
+    | 'STAGE_CHANGED'
+    | 'STATUS_CHANGED'
+    | 'AMOUNT_CHANGED'
+    | 'EVIDENCE_SENT'
+    | 'ACCEPTED'
+  readonly stage: DisputeStage
+  readonly status: DisputeStatus
+}
+
+export interface Dispute extends DisputeFacts {
+  readonly merchantId: MerchantId
+  readonly disputeId: DisputeId
+  readonly payId: PayId
+  /** The capture that is disputed. */
+  readonly xId: XId
+  /** What the connector wants to have back when it is asked about the dispute. */
+  readonly kept: Readonly<Record<string, string | number | boolean>>
+  readonly events: readonly DisputeEvent[]
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export type DisputeNews = 'dispute.opened' | 'dispute.won' | 'dispute.lost'
+
+/** A payment and one of its disputes after something happened to the dispute. */
+export interface DisputeChange {
+  readonly payment: Payment
+  readonly dispute: Dispute
+  /** What the merchant is told of, in order. */
+  readonly news: readonly DisputeNews[]
+}
+
+const stages: readonly DisputeStage[] = ['INQUIRY', 'CHARGEBACK', 'PRE_ARBITRATION', 'ARBITRATION']
+
+/** How far a dispute has come within its stage. The last three are ends. */
+const progress: Readonly<Record<DisputeStatus, number>> = {
+  OPEN: 0,
+  UNDER_REVIEW: 1,
+  ACCEPTED: 2,
+  EXPIRED: 3,
+  LOST: 4,
+  WON: 4,
+}
+
+export const isFinal = (status: DisputeStatus): boolean => progress[status] >= progress.EXPIRED
+
+/** Notices come in any order: one that tells an earlier state than the known one is no news. */
+function isNews(known: DisputeFacts, told: DisputeFacts): boolean {
+  const [before, after] = [stages.indexOf(known.stage), stages.indexOf(told.stage)]
+  if (before !== after) return after > before
+  if (known.status !== told.status) return progress[told.status] >= progress[known.status]
+  return (
+    known.amount.value !== told.amount.value ||
+    known.evidenceDueBy?.getTime() !== told.evidenceDueBy?.getTime()
+  )
+}
+
+export interface DisputeIds {
+  readonly disputeId: DisputeId
+  readonly capture: XId
+  readonly now: Date
+}
+
+/** A dispute that was not known. */
+export function openDispute(payment: Payment, facts: DisputeFacts, ids: DisputeIds): DisputeChange {
+  const { disputeId, capture, now } = ids
+  const { merchantId, payId } = payment
+  const dispute: Dispute = {
+    ...toFacts(facts),
+    merchantId,
+    disputeId,
+    payId,
+    xId: capture,
+    kept: {},
+    events: [toEvent('OPENED', facts, now)],
+    createdAt: now,
+    updatedAt: now,
+  }
+  return {
+    payment: withDisputed(payment, { before: 0, after: disputedValue(payment, dispute) }, now),
+    dispute,
+    news: ['dispute.opened', ...endOf(facts.status)],
+  }
+}
+
+/** Undefined: that is known already, or was overtaken by something later. */
+export function updateDispute(
+  payment: Payment,
+  known: Dispute,
+  told: DisputeFacts,
+  now: Date,
+): DisputeChange | undefined {
+  if (!isNews(known, told)) return undefined
+  const type =
+    known.stage !== told.stage
+      ? 'STAGE_CHANGED'
+      : known.status !== told.status
+        ? 'STATUS_CHANGED'
+        : 'AMOUNT_CHANGED'
+  const reopened = isFinal(known.status) && !isFinal(told.status)
+  return move(payment, known, {
+    facts: told,
+    type,
+    news: [
+      ...(reopened ? (['dispute.opened'] as const) : []),
+      ...(known.status === told.status ? [] : endOf(told.status)),
+    ],
+    now,
+  })
+}
+
+/** The merchant does not contest it. The provider takes the money for good later, and that is when it is lost. */
+export const acceptDispute = (payment: Payment, known: Dispute, now: Date): DisputeChange =>
+  move(payment, known, { facts: { ...known, status: 'ACCEPTED' }, type: 'ACCEPTED', news: [], now })
+
+/** The merchant's evidence is with the provider. */
+export function submitEvidence(
+  payment: Payment,
+  known: Dispute,
+  { kept, now }: { readonly kept: Dispute['kept']; readonly now: Date },
+): DisputeChange {
+  const facts: DisputeFacts = { ...known, status: 'UNDER_REVIEW' }
+  return move(payment, { ...known, kept }, { facts, type: 'EVIDENCE_SENT', news: [], now })
+}
+
+/** Why the merchant cannot answer the dispute any more; undefined: it can. */
+export function refuseAnswer(dispute: Dispute, now: Date): 'NOT_OPEN' | 'EXPIRED' | undefined {
+  if (dispute.status !== 'OPEN') return 'NOT_OPEN'
+  const due = dispute.evidenceDueBy
+  return due !== undefined && due.getTime() <= now.getTime() ? 'EXPIRED' : undefined
+}
+
+interface Move {
+  readonly facts: DisputeFacts
+  readonly type: DisputeEvent['type']
+  readonly news: readonly DisputeNews[]
+  readonly now: Date
+}
+
+function move(payment: Payment, known: Dispute, { facts, type, news, now }: Move): DisputeChange {
+  const dispute: Dispute = {
+    ...known,
+    ...toFacts(facts),
+    events: [...known.events, toEvent(type, facts, now)],
+    updatedAt: now,
+  }
+  const values = { before: disputedValue(payment, known), after: disputedValue(payment, dispute) }
+  return { payment: withDisputed(payment, values, now), dispute, news }
+}
+
+/** What is disputed and not won. A dispute in another currency than the payment's counts all that was captured. */
+function disputedValue(payment: Payment, { status, amount, xId }: Dispute): number {
+  if (status === 'WON') return 0
+  if (amount.currency === payment.amount.currency) return amount.value
+  return findOperation(payment, xId)?.amount ?? 0
+}
+
+const withDisputed = (
+  payment: Payment,
+  { before, after }: { readonly before: number; readonly after: number },
+  now: Date,
+): Payment => ({
+  ...payment,
+  sums: { ...payment.sums, disputed: add(subtract(payment.sums.disputed, before), after) },
+  updatedAt: now,
+  version: payment.version + 1,
+})
+
+const endOf = (status: DisputeStatus): readonly DisputeNews[] => {
+  if (status === 'WON') return ['dispute.won']
+  return status === 'LOST' || status === 'EXPIRED' ? ['dispute.lost'] : []
+}
+
+const toFacts = (facts: DisputeFacts): DisputeFacts => ({
+  providerDisputeId: facts.providerDisputeId,
+  stage: facts.stage,
+  status: facts.status,
+  amount: facts.amount,
+  reasonCode: facts.reasonCode,
+  reasonGroup: facts.reasonGroup,
+  evidenceDueBy: facts.evidenceDueBy,
+})
+
+const toEvent = (type: DisputeEvent['type'], { stage, status }: DisputeFacts, now: Date): DisputeEvent => ({
+  at: now.toISOString(),
+  type,
+  stage,
+  status,
+})
+
+/** The capture that a dispute is about: the one that was named, else the last that certainly brought money. */
+export function findDisputedCapture(payment: Payment, named: XId | undefined): Operation | undefined {
+  const captures = payment.operations.filter(({ type, state }) => type === 'CAPTURE' && state === 'OK')
+  return captures.find(({ xId }) => xId === named) ?? captures.at(-1)
+}

@@ -1,0 +1,178 @@
+/**
+ * What a provider tells after the fact: it takes back what it had approved, it reports what was done in its own dashboard,
+ * or it approves what we had given up. No guard can refuse any of it; the sums follow what happened.
+ */
+import type { XId } from '#domain/ids.ts'
+import { add, subtract } from '#domain/money.ts'
+import { simulatedCode, success } from '#domain/response-codes.ts'
+import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
+import {
+  findOperation,
+  lastOperation,
+  type Operation,
+  type OperationType,
+  openAmount,
+  type Payment,
+} from '#lifecycle/payment.ts'
+import { restOf } from '#lifecycle/refund.ts'
+import { settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
+
+export interface TakenBack {
+  readonly xId: XId
+  /** The last four digits of the response code. */
+  readonly detail: string
+  readonly provider?: ProviderFacts
+  readonly now: Date
+}
+
+/** Undefined: that operation does not stand, or what it took has been given back already. */
+export function takeBack(payment: Payment, { xId, detail, provider, now }: TakenBack): Payment | undefined {
+  const operation = findOperation(payment, xId)
+  if (operation?.state !== 'OK') return undefined
+  const undone = effects[operation.type]?.(payment, operation, now)
+  if (!undone) return undefined
+  const failed: Operation = {
+    ...operation,
+    state: 'FAILED',
+    responseCode: simulatedCode(payment.method.family, detail),
+    provider: provider ?? operation.provider,
+    updatedAt: now,
+  }
+  return written({ ...undone, operations: replace(payment, failed) }, now)
+}
+
+const replace = ({ operations }: Payment, changed: Operation): readonly Operation[] =>
+  operations.map(operation => (operation.xId === changed.xId ? changed : operation))
+
+const written = (payment: Payment, now: Date): Payment => ({
+  ...payment,
+  updatedAt: now,
+  version: payment.version + 1,
+})
+
+type Undo = (payment: Payment, operation: Operation, now: Date) => Payment | undefined
+
+const effects: Readonly<Partial<Record<OperationType, Undo>>> = {
+  CAPTURE: (payment, operation, now) => {
+    const { sums } = payment
+    if (restOf(payment, operation) < operation.amount) return undefined
+    const captured = subtract(sums.captured, operation.amount)
+    const released = { ...payment, sums: { ...sums, captured }, closedForCapture: false }
+    if (captured > 0) return released
+    const holds = !payment.authorizationExpiresAt || payment.authorizationExpiresAt.getTime() > now.getTime()
+    if (holds && openAmount(released) > 0) return { ...released, status: 'AUTHORIZED' }
+    // The authorisation is over: what came back to it lapses at once.
+    const reversed = add(released.sums.reversed, openAmount(released))
+    return { ...released, sums: { ...released.sums, reversed }, status: 'REVERSED' }
+  },
+  REFUND: (payment, { amount }) => ({
+    ...payment,
+    sums: { ...payment.sums, refunded: subtract(payment.sums.refunded, amount) },
+  }),
+}
+
+export interface Elsewhere {
+  readonly type: OperationType
+  readonly xId: XId
+  /** All that is open, or all that is left of the capture, unless given. */
+  readonly amount?: number
+  readonly provider: ProviderFacts
+  readonly now: Date
+}
+
+/** A capture, reversal or refund that somebody made at the provider. Undefined: it does not fit this payment. */
+export function recordElsewhere(payment: Payment, elsewhere: Elsewhere): Payment | undefined {
+  const { type, xId, provider, now } = elsewhere
+  const capture = type === 'REFUND' ? refundedCapture(payment, elsewhere.amount) : undefined
+  const most = type === 'REFUND' ? capture && restOf(payment, capture) : openAmount(payment)
+  const amount = elsewhere.amount ?? most
+  const isOpen = payment.kind === 'PAYMENT' && (payment.status !== 'FAILED' || type === 'REFUND')
+  if (!isOpen || amount === undefined || !most || amount <= 0 || amount > most) return undefined
+  const sums = moved(payment, type, amount)
+  if (!sums) return undefined
+  const { transId, refNr, sequence } = lastOperation(payment)
+  const operation: Operation = {
+    xId,
+    sequence: sequence + 1,
+    type,
+    state: 'OK',
+    amount,
+    transId,
+    refNr,
+    responseCode: success,
+    prepared: {},
+    provider,
+    details: { origin: 'PROVIDER', ...(capture ? { refundOf: capture.xId } : {}) },
+    createdAt: now,
+    updatedAt: now,
+  }
+  const next = { ...payment, sums, operations: [...payment.operations, operation] }
+  return written({ ...next, status: statusAfter(next, type) }, now)
+}
+
+function moved({ sums }: Payment, type: OperationType, amount: number): Payment['sums'] | undefined {
+  switch (type) {
+    case 'CAPTURE':
+      return { ...sums, captured: add(sums.captured, amount) }
+    case 'REVERSAL':
+      return { ...sums, reversed: add(sums.reversed, amount) }
+    case 'REFUND':
+      return { ...sums, refunded: add(sums.refunded, amount) }
+    default:
+      return undefined
+  }
+}
+
+function statusAfter(payment: Payment, type: OperationType): Payment['status'] {
+  if (type === 'CAPTURE') return 'OK'
+  const { sums, status } = payment
+  return type === 'REVERSAL' && sums.reversed >= sums.authorized ? 'REVERSED' : status
+}
+
+/** The last capture with that much left. */
+const refundedCapture = (payment: Payment, amount: number | undefined): Operation | undefined =>
+  payment.operations.findLast(
+    operation =>
+      operation.type === 'CAPTURE' && operation.state === 'OK' && restOf(payment, operation) >= (amount ?? 1),
+  )
+
+export interface LateApproval {
+  readonly xId: XId
+  readonly outcome: Outcome
+  readonly capture?: Outcome
+  readonly now: Date
+}
+
+/**
+ * An approval of what had ended: the payment is paid after all. Undefined: the authorisation did not fail, or the payment
+ * goes on by another one.
+ */
+export function approveLate(
+  payment: Payment,
+  { xId, outcome, capture, now }: LateApproval,
+): Payment | undefined {
+  const failed = findOperation(payment, xId)
+  const isOver = payment.status === 'FAILED' && failed?.state === 'FAILED'
+  if (!isOver || failed.type === 'CREDIT' || outcome.kind !== 'approved') return undefined
+  const again: Operation = { ...failed, state: 'SENT', prepared: { ...failed.prepared, paidLate: true } }
+  const open: Payment = { ...payment, status: 'PENDING', operations: replace(payment, again) }
+  const approved = settle(open, xId, outcome, now)
+  return capture && failed.details.captureXId && approved.status === 'AUTHORIZED'
+    ? settleAutomaticCapture(approved, xId, capture, now)
+    : approved
+}
+
+/** What of a payment that was paid too late is still to be given back; undefined: nothing, or somebody is at it. */
+export function lateRest(
+  payment: Payment,
+): { readonly refunds: boolean; readonly value: number } | undefined {
+  const { sums } = payment
+  const isLate = payment.operations.some(({ prepared }) => prepared.paidLate === true)
+  if (!isLate || sums.capturing + sums.reversing + sums.refunding > 0) return undefined
+  if (sums.captured > 0) {
+    const value = sums.captured - sums.refunded
+    return value > 0 ? { refunds: true, value } : undefined
+  }
+  const value = openAmount(payment)
+  return value > 0 ? { refunds: false, value } : undefined
+}

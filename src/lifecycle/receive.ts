@@ -1,0 +1,91 @@
+/**
+ * Money that a customer has sent by themselves. What has arrived is kept with the authorisation that waits for it, once per
+ * entry of the bank; what is missing is still waited for. Pure.
+ */
+import type { XId } from '#domain/ids.ts'
+import { add } from '#domain/money.ts'
+import { providerResultOutstanding } from '#domain/response-codes.ts'
+import { toOperation } from '#lifecycle/follow-up.ts'
+import type { ProviderFacts } from '#lifecycle/outcome.ts'
+import {
+  type AccountInstrument,
+  type Operation,
+  openAmount,
+  type Payment,
+  withOperation,
+} from '#lifecycle/payment.ts'
+import { settle } from '#lifecycle/settle.ts'
+
+export interface Receipt {
+  /** What makes it the same receipt when it is told again. */
+  readonly key: string
+  readonly value: number
+  /** Who paid, where the bank says so: refunds go there. */
+  readonly payer?: AccountInstrument
+  readonly now: Date
+}
+
+/** The authorisation that waits for the customer's money; undefined: none does. */
+export const awaitedTransfer = (payment: Payment): Operation | undefined =>
+  payment.operations.find(
+    ({ type, state }) => type === 'AUTHORIZATION' && (state === 'AUTHORIZE_REQUEST' || state === 'PENDING'),
+  )
+
+interface KeptReceipt {
+  readonly key: string
+  readonly value: number
+}
+
+const receiptsOf = ({ provider }: Operation): readonly KeptReceipt[] =>
+  (provider?.fields?.receipts as readonly KeptReceipt[] | undefined) ?? []
+
+/** What has arrived so far; undefined: nothing was sent, or this payment is not paid by transfer. */
+export function receivedValue(payment: Payment): number | undefined {
+  const receipts = payment.operations.flatMap(receiptsOf)
+  return receipts.length === 0 ? undefined : receipts.reduce((total, { value }) => add(total, value), 0)
+}
+
+/** The payment with one more receipt. A receipt that is known changes nothing. */
+export function addReceipt(payment: Payment, { key, value, payer, now }: Receipt): Payment {
+  const waiting = awaitedTransfer(payment)
+  if (!waiting || receiptsOf(waiting).some(receipt => receipt.key === key)) return payment
+  const provider = waiting.provider ?? {
+    echo: { reference: waiting.xId, amount: { value: waiting.amount, currency: payment.amount.currency } },
+  }
+  const receipts = [...receiptsOf(waiting), { key, value }]
+  const received: Operation = {
+    ...waiting,
+    state: 'PENDING',
+    responseCode: providerResultOutstanding,
+    provider: { ...provider, fields: { ...provider.fields, receipts } },
+    updatedAt: now,
+  }
+  return {
+    ...payment,
+    status: 'PENDING',
+    account: payment.account ?? payer,
+    operations: payment.operations.map(other => (other === waiting ? received : other)),
+    updatedAt: now,
+    version: payment.version + 1,
+  }
+}
+
+/** What has arrived is taken: a payment that is captured by hand gets its capture as well. */
+export function captureReceived(
+  payment: Payment,
+  { xId, provider, now }: { readonly xId: XId; readonly provider: ProviderFacts; readonly now: Date },
+): Payment | undefined {
+  const amount = openAmount(payment)
+  if (payment.status !== 'AUTHORIZED' || amount === 0) return undefined
+  const { transId, refNr } = payment
+  const command = {
+    transId,
+    refNr,
+    amount: { value: amount, currency: payment.amount.currency },
+    details: {},
+  }
+  const capturing = add(payment.sums.capturing, amount)
+  const reserved = { ...payment, sums: { ...payment.sums, capturing } }
+  const asked = withOperation(reserved, toOperation('CAPTURE', command, { xId, prepared: {}, now }), now)
+  return settle(asked, xId, { kind: 'approved', provider }, now)
+}

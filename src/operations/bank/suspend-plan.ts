@@ -1,0 +1,43 @@
+/** A mandate has ended: the plan that collects with it must not try again, and the merchant hears which payment showed it. */
+import type { XId } from '#domain/ids.ts'
+import { findOperation } from '#lifecycle/payment.ts'
+import { endPlan } from '#lifecycle/plan.ts'
+import type { BankAccount } from '#operations/bank/bank.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import { planTimer } from '#operations/plans/plan-book.ts'
+import type { BankItem } from '#storage/bank/items.ts'
+
+/** 5: somebody charges or changes the plan at this very moment, and not for long. */
+const maximumTries = 5
+
+export async function suspendPlanOf(
+  { merchantId, payId }: BankItem,
+  xId: XId,
+  { merchant }: BankAccount,
+  engine: Engine,
+): Promise<void> {
+  for (let tries = 0; tries < maximumTries; tries++) {
+    const payment = await engine.payments.byPayId(merchantId, payId)
+    const plan = payment?.planId && (await engine.plans.find(merchantId, payment.planId))
+    if (!plan || (plan.status !== 'ACTIVE' && plan.status !== 'PENDING')) return
+    const now = merchantNow(engine.clock, merchant)
+    const change = {
+      updatePlan: { plan: endPlan(plan, 'SUSPENDED', now), expectedVersion: plan.version },
+      dropTimers: [planTimer(plan, plan.initialPayId)],
+    }
+    try {
+      await engine.queue.update({ merchantId, payId }, stored => {
+        const subject = { type: 'plan.suspended', xId, operation: findOperation(stored, xId) } as const
+        const told = emitEvent(stored, { subject, owed: true, now }, engine)
+        const next = { ...told.payment, version: stored.version + 1 }
+        return { next, alongside: { ...change, ...told.alongside }, result: true }
+      })
+      return
+    } catch (error) {
+      if (!(error instanceof CommitRefused)) throw error
+    }
+  }
+  throw new Error(`the plan of payment ${payId} changes all the time and could not be suspended`)
+}

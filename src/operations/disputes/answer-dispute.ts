@@ -1,0 +1,159 @@
+/** The merchant's answer to a dispute: accept it, or send evidence. Only where the connector can hand it on. */
+import { createHash } from 'node:crypto'
+import type { Connector, DisputeFacts, Evidence, Outcome } from '#connectors/contract.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { describe, type Refusal, refusalCodes, simulatedCode } from '#domain/response-codes.ts'
+import {
+  acceptDispute,
+  type Dispute,
+  type DisputeChange,
+  type DisputeId,
+  refuseAnswer,
+  submitEvidence,
+} from '#lifecycle/dispute.ts'
+import type { Payment } from '#lifecycle/payment.ts'
+import { changeDispute } from '#operations/disputes/dispute-book.ts'
+import { showDispute } from '#operations/disputes/show-dispute.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import { keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
+import { ProviderSilent } from '#operations/lost-database.ts'
+import type { OperationAnswer } from '#operations/payments/answer.ts'
+import type { RecordVault } from '#vault/sealed-records.ts'
+
+export interface AnswerDeps {
+  readonly engine: Engine
+  readonly vault: RecordVault
+}
+
+export interface DisputeAnswer {
+  readonly merchant: Merchant
+  readonly disputeId: DisputeId
+  readonly key?: OperationKey
+}
+
+/** 20 s: what one call to a provider may take at most. */
+const callMs = 20_000
+
+interface Handing {
+  /** Undefined: the connector has no way to do this. */
+  readonly hand: (
+    actions: NonNullable<Connector['disputes']>,
+    dispute: DisputeFacts,
+    signal: AbortSignal,
+  ) => Promise<Outcome> | undefined
+  /** Stored before the provider is asked. */
+  readonly before?: (dispute: Dispute) => Promise<void>
+  readonly change: (payment: Payment, dispute: Dispute, connector: Connector, now: Date) => DisputeChange
+}
+
+export const accept = (asked: DisputeAnswer, deps: AnswerDeps): Promise<OperationAnswer | undefined> =>
+  answerDispute(
+    asked,
+    {
+      hand: (actions, dispute, signal) => actions.accept?.(dispute, `${asked.disputeId}-accept`, signal),
+      change: (payment, dispute, _, now) => acceptDispute(payment, dispute, now),
+    },
+    deps,
+  )
+
+export function sendEvidence(
+  asked: DisputeAnswer & { readonly evidence: Evidence },
+  deps: AnswerDeps,
+): Promise<OperationAnswer | undefined> {
+  const { evidence, disputeId, merchant } = asked
+  // Another text is another message; the same one again is a repetition for the provider too.
+  const providerKey = `${disputeId}-${digest(evidence)}`
+  return answerDispute(
+    asked,
+    {
+      hand: (actions, dispute, signal) => actions.submitEvidence?.(dispute, evidence, providerKey, signal),
+      before: () => keepEvidence(merchant, disputeId, evidence, deps),
+      change: (payment, dispute, { disputes }, now) =>
+        submitEvidence(payment, dispute, { kept: disputes?.keep?.(evidence) ?? dispute.kept, now }),
+    },
+    deps,
+  )
+}
+
+async function answerDispute(
+  { merchant, disputeId, key }: DisputeAnswer,
+  { hand, before, change }: Handing,
+  deps: AnswerDeps,
+): Promise<OperationAnswer | undefined> {
+  const { engine } = deps
+  const { merchantId } = merchant
+  const dispute = await engine.disputes.byId(merchantId, disputeId)
+  const payment = dispute && (await engine.payments.byPayId(merchantId, dispute.payId))
+  if (!dispute || !payment) return undefined
+  const now = merchantNow(engine.clock, merchant)
+  const refuse = (refusal: Refusal) =>
+    storeRefusal(toRefusal(refusalCodes[refusal]), { key, merchant }, engine)
+  const connector = (await engine.providers.open(merchantId, payment.provider?.account))?.connector
+  const signal = AbortSignal.timeout(callMs)
+  const refusal = refuseAnswer(dispute, now)
+  if (!connector?.disputes) return refuse('METHOD_LACKS_OPERATION')
+  if (refusal) return refuse(refusal)
+  await before?.(dispute)
+  const outcome = await hand(connector.disputes, dispute, signal)?.catch(() => undefined)
+  if (outcome === undefined) return refuse('METHOD_LACKS_OPERATION')
+  if (outcome.kind === 'declined')
+    return storeRefusal(
+      toRefusal(simulatedCode(payment.method.family, outcome.detail)),
+      { key, merchant },
+      engine,
+    )
+  if (outcome.kind === 'unknown' || outcome.kind === 'unreached')
+    throw new ProviderSilent(`the provider did not say whether it took the answer to ${disputeId}`)
+  const changed = await changeDispute(
+    { merchantId, payId: dispute.payId },
+    {
+      // A notice may have told the outcome while we were asking: then there is nothing left to change.
+      decide: (stored, disputes) => {
+        const current = disputes.find(one => one.disputeId === disputeId)
+        return current?.status === 'OPEN' ? change(stored, current, connector, now) : undefined
+      },
+      now,
+      alongside: ({ dispute: next }) => ({ key: keyRow(key, { merchant, answer: toAnswer(next), now }) }),
+    },
+    engine,
+  )
+  const current = changed?.dispute ?? (await engine.disputes.byId(merchantId, disputeId))
+  return current && toAnswer(current)
+}
+
+/** Text lies beside files, sealed like them. */
+async function keepEvidence(
+  { merchantId }: Merchant,
+  disputeId: DisputeId,
+  { text, files }: Evidence,
+  { engine, vault }: AnswerDeps,
+): Promise<void> {
+  const texts = text === undefined ? [] : [{ name: 'text', type: 'text/plain', content: Buffer.from(text) }]
+  const sealed = await Promise.all(
+    [...texts, ...files].map(async ({ name, type, content }) => {
+      const fileId = engine.newId()
+      return { fileId, name, type, ...(await vault.seal('dispute file', merchantId, fileId, content)) }
+    }),
+  )
+  await engine.disputes.insertFiles(merchantId, disputeId, sealed)
+}
+
+const toAnswer = (dispute: Dispute): OperationAnswer => ({
+  status: 200,
+  json: JSON.stringify(showDispute(dispute)),
+})
+
+const toRefusal = (responseCode: string): OperationAnswer => ({
+  status: 422,
+  json: JSON.stringify({
+    status: 'FAILED',
+    responseCode,
+    responseDescription: describe(responseCode).description,
+  }),
+})
+
+function digest({ text, files }: Evidence): string {
+  const hash = createHash('sha256').update(text ?? '')
+  for (const { name, type, content } of files) hash.update(`\0${name}\0${type}\0`).update(content)
+  return hash.digest('hex').slice(0, 32)
+}

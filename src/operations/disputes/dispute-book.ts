@@ -1,0 +1,104 @@
+/**
+ * Everything that happens to a dispute goes through here: the payment, its sums, the dispute and the merchant's event are
+ * written in one commit, whoever tells it and however often.
+ */
+import type { DisputeFacts } from '#connectors/contract.ts'
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import {
+  type Dispute,
+  type DisputeChange,
+  type DisputeId,
+  findDisputedCapture,
+  openDispute,
+  updateDispute,
+} from '#lifecycle/dispute.ts'
+import { findOperation, type Payment } from '#lifecycle/payment.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import { emitEvents } from '#operations/events/emit-event.ts'
+import type { NoticeDeps } from '#operations/payments/apply-notice.ts'
+import type { Change } from '#storage/commit/change.ts'
+
+export interface DisputeTarget {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+}
+
+type Decide = (payment: Payment, disputes: readonly Dispute[]) => DisputeChange | undefined
+
+/** What else is written with the change: a key, timers. */
+type Alongside = (change: DisputeChange) => Omit<Change, 'dispute' | 'events'>
+
+/** 20: every round that finds the payment changed means that somebody else got something done. */
+const maximumRounds = 20
+
+/**
+ * Undefined: there is no such payment, or nothing was to be done. Disputes are read after their payment and written with
+ * it under its version, so that the two always fit each other.
+ */
+export async function changeDispute(
+  target: DisputeTarget,
+  { decide, now, alongside = () => ({}) }: { decide: Decide; now: Date; alongside?: Alongside },
+  engine: Engine,
+): Promise<DisputeChange | undefined> {
+  const { merchantId, payId } = target
+  for (let round = 0; round < maximumRounds; round += 1) {
+    const seen = await engine.payments.byPayId(merchantId, payId)
+    if (!seen) return undefined
+    const disputes = await engine.disputes.ofPayment(merchantId, payId)
+    const result = await engine.queue.update<DisputeChange | 'moved' | undefined>(target, stored => {
+      if (stored.version !== seen.version) return { result: 'moved' }
+      const change = decide(stored, disputes)
+      if (!change) return { result: undefined }
+      const told = emitNews(change, now, engine)
+      return {
+        next: told.payment,
+        alongside: { ...alongside(change), ...told.alongside, dispute: change.dispute },
+        result: change,
+      }
+    })
+    if (result !== 'moved') return result
+  }
+  throw new Error(`payment ${payId} changed ${maximumRounds} times under our hands`)
+}
+
+function emitNews({ payment, dispute, news }: DisputeChange, now: Date, engine: Engine) {
+  const { xId, disputeId } = dispute
+  const emissions = news.map(type => ({
+    subject: { type, xId, operation: findOperation(payment, xId), members: { disputeId } },
+    owed: true,
+  }))
+  return emitEvents(payment, { emissions, now }, engine)
+}
+
+export type DisputeApplied = 'applied' | 'repeated' | 'unmatched'
+
+/** A provider tells how a dispute stands; `capture` where it names one. */
+export async function applyDispute(
+  target: DisputeTarget & { readonly capture?: XId },
+  { facts, now }: { readonly facts: DisputeFacts; readonly now: Date },
+  engine: Engine,
+): Promise<DisputeApplied> {
+  let matched = false
+  const disputeId = `dsp_${engine.newId()}` as DisputeId
+  const decide: Decide = (payment, disputes) => {
+    const capture = findDisputedCapture(payment, target.capture)
+    if (!capture) return undefined
+    matched = true
+    const known = disputes.find(({ providerDisputeId }) => providerDisputeId === facts.providerDisputeId)
+    return known
+      ? updateDispute(payment, known, facts, now)
+      : openDispute(payment, facts, { disputeId, capture: capture.xId, now })
+  }
+  const change = await changeDispute(target, { decide, now }, engine)
+  if (change) return 'applied'
+  return matched ? 'repeated' : 'unmatched'
+}
+
+/** A notice about a dispute whose payment was found. */
+export const applyDisputeNotice =
+  (engine: Engine): NonNullable<NoticeDeps['applyDispute']> =>
+  ({ merchant, payment, operation }, { dispute }) => {
+    const { merchantId, payId } = payment
+    const now = merchantNow(engine.clock, merchant)
+    return applyDispute({ merchantId, payId, capture: operation?.xId }, { facts: dispute, now }, engine)
+  }

@@ -1,0 +1,36 @@
+/**
+ * Providers that send no notices are asked instead: some time after a capture whether it is disputed, and some time after
+ * a dispute was opened how it ended. Both are timers of the capture, dated with the merchant's time.
+ */
+import { isFinal } from '#lifecycle/dispute.ts'
+import { findOperation } from '#lifecycle/payment.ts'
+import { applyDispute } from '#operations/disputes/dispute-book.ts'
+import type { Engine } from '#operations/engine.ts'
+import { toInquiry } from '#operations/payments/payment-context.ts'
+import { type DueTimer, timerAt } from '#operations/timer.ts'
+
+/** True: the timer's capture has to do with disputes, and the timer is done. */
+export async function lookForDispute({ timer, merchant, at }: DueTimer, engine: Engine): Promise<boolean> {
+  const { merchantId, payId, xId } = timer
+  const payment = await engine.payments.byPayId(merchantId, payId)
+  const capture = payment && findOperation(payment, xId)
+  const account = payment && (await engine.providers.open(merchantId, payment.provider?.account))
+  const disputes = account?.connector.disputes
+  if (!payment || !capture || !disputes?.checkMs) return false
+  const inquiry = toInquiry(payment, capture)
+  const known = (await engine.disputes.ofPayment(merchantId, payId)).find(dispute => dispute.xId === xId)
+  if (!known && disputes.checkMs(inquiry) === undefined) return false
+  const facts = known
+    ? await disputes.findDecision?.(known, known.kept, at)
+    : await disputes.findOpened?.(inquiry, at)
+  if (facts) await applyDispute({ merchantId, payId, capture: xId }, { facts, now: at }, engine)
+  const next = facts && !isFinal(facts.status) ? disputes.decisionMs : undefined
+  await engine.commit(
+    next === undefined
+      ? { dropTimers: [timer] }
+      : { setTimers: [timerAt(keyOf(timer), new Date(at.getTime() + next), merchant)] },
+  )
+  return true
+}
+
+const keyOf = ({ merchantId, payId, xId, kind }: DueTimer['timer']) => ({ merchantId, payId, xId, kind })

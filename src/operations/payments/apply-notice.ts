@@ -1,0 +1,211 @@
+/**
+ * What a provider tells by itself, applied as one more source of an outcome for a stored reference: through the same code
+ * as any answer, with the right amount, once however often it is told.
+ */
+import type { NoticeFact, NoticeItem, NoticeSubject } from '#connectors/contract.ts'
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { resultSubject } from '#lifecycle/event.ts'
+import { recordElsewhere, takeBack } from '#lifecycle/late-truth.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+import { findOperation, isUndecided, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import { acceptLate } from '#operations/payments/paid-late.ts'
+import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import { recordReturn } from '#operations/payments/record-return.ts'
+
+/** `repeated`: known already. `unmatched`: nothing of ours fits it, or not yet. `ignored`: of no consequence for us. */
+export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored'
+
+export interface NoticeAccount {
+  readonly merchantId: MerchantId
+  readonly accountId: string
+}
+
+type Fact<Kind extends NoticeFact['kind']> = Extract<NoticeFact, { kind: Kind }>
+
+export interface NoticeDeps {
+  readonly engine: Engine
+  readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
+  /** Disputes are records of their own. Unmatched until somebody keeps them. */
+  readonly applyDispute?: (noticed: Noticed, fact: Fact<'dispute'>) => Promise<Applied>
+  /** A report is ready to be fetched. */
+  readonly applyReport?: (account: NoticeAccount, fact: Fact<'report'>) => Promise<Applied>
+}
+
+/** The payment that a notice is about, and the operation where it names one. */
+export interface Noticed {
+  readonly merchant: Merchant
+  readonly account: NoticeAccount
+  readonly payment: Payment
+  readonly operation?: Operation
+  /** The reference of a capture that went with an authorisation and has no operation yet. */
+  readonly captureXId?: XId
+}
+
+export const createApplyNotice =
+  (deps: NoticeDeps) =>
+  async (account: NoticeAccount, { fact }: NoticeItem): Promise<Applied> => {
+    if (fact.kind === 'ignored') return 'ignored'
+    if (fact.kind === 'report') return deps.applyReport?.(account, fact) ?? 'ignored'
+    const merchant = await deps.findMerchant(account.merchantId)
+    const noticed = merchant && (await findNoticed(merchant, account, fact.subject, deps.engine))
+    if (!noticed) return 'unmatched'
+    switch (fact.kind) {
+      case 'outcome':
+        return applyOutcome(noticed, fact, deps.engine)
+      case 'takenBack':
+        return applyTakenBack(noticed, fact, deps.engine)
+      case 'return':
+        return recordReturn(noticed, fact, deps.engine)
+      case 'dispute':
+        return deps.applyDispute?.(noticed, fact) ?? 'unmatched'
+    }
+  }
+
+/** The first name that is known decides: our reference, the provider's id of the operation, its id of the payment. */
+async function findNoticed(
+  merchant: Merchant,
+  account: NoticeAccount,
+  { reference, transactionId, paymentTransactionId }: NoticeSubject,
+  engine: Engine,
+): Promise<Noticed | undefined> {
+  for (const [name, isOperation] of [
+    [reference, true],
+    [transactionId, true],
+    [paymentTransactionId, false],
+  ] as const) {
+    const found = name === undefined ? undefined : await find(account, name, engine)
+    if (!found) continue
+    const payment = await engine.payments.byPayId(account.merchantId, found.payId)
+    if (!payment) continue
+    const operation = isOperation ? findOperation(payment, found.xId) : undefined
+    const captureXId = isOperation && !operation ? found.xId : undefined
+    return { merchant, account, payment, operation, captureXId }
+  }
+  return undefined
+}
+
+const find = (
+  { merchantId, accountId }: NoticeAccount,
+  name: string,
+  engine: Engine,
+): Promise<{ payId: PayId; xId: XId } | undefined> => engine.references.find(merchantId, accountId, name)
+
+async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Engine): Promise<Applied> {
+  const operation = noticed.operation ?? namedByType(noticed, fact)
+  if (!operation) return noticed.captureXId ? 'unmatched' : applyElsewhere(noticed, fact, engine)
+  const { merchant, payment } = noticed
+  const outcome = echoing(fact.outcome, payment, operation, fact.amount?.value)
+  if (isUndecided(operation)) {
+    if (outcome.kind === 'unknown' || outcome.kind === 'unreached') return 'repeated'
+    const capture = captureOf(payment, operation, fact)
+    await recordOutcome(
+      { merchant, payment, xId: operation.xId, outcome: { authorization: outcome, capture }, inquiry: 0 },
+      engine,
+    )
+    return 'applied'
+  }
+  if (operation.state === 'FAILED' && outcome.kind === 'approved') {
+    return acceptLate(
+      { ...noticed, operation, outcome, capture: captureOf(payment, operation, fact) },
+      engine,
+    )
+  }
+  if (operation.state === 'OK' && outcome.kind === 'declined') {
+    const { detail, provider } = outcome
+    return applyTakenBack({ ...noticed, operation }, { ...fact, kind: 'takenBack', detail, provider }, engine)
+  }
+  return operation.prepared.paidLate ? acceptLate({ ...noticed, operation, outcome }, engine) : 'repeated'
+}
+
+/** A notice about the payment's id that speaks of the approval is about the operation that asked for it. */
+function namedByType(
+  { payment, captureXId }: Noticed,
+  { operation }: Fact<'outcome'>,
+): Operation | undefined {
+  if (captureXId || (operation !== 'AUTHORIZATION' && operation !== 'CONFIRM')) return undefined
+  return payment.operations.findLast(({ type }) => type === 'AUTHORIZATION' || type === 'CONFIRM')
+}
+
+/** A capture that went in the same message and that the notice does not mention is found out by itself. */
+function captureOf(payment: Payment, operation: Operation, { outcome, capture }: Fact<'outcome'>) {
+  const { captureXId } = operation.details
+  if (!captureXId || payment.captureMethod.type !== 'AUTOMATIC' || outcome.kind !== 'approved')
+    return undefined
+  if (!capture || !('provider' in capture)) return capture ?? ({ kind: 'unknown' } as const)
+  const amount = { value: operation.amount, currency: payment.amount.currency }
+  return { ...capture, provider: { ...capture.provider, echo: { reference: captureXId, amount } } }
+}
+
+/** An approval of another amount is not believed. What the provider named is ours by the look-up, so the echo is ours. */
+function echoing(
+  outcome: Outcome,
+  payment: Payment,
+  operation: Operation,
+  told: number | undefined,
+): Outcome {
+  if (!('provider' in outcome)) return outcome
+  const value = told ?? outcome.provider.echo.amount.value
+  if (outcome.kind === 'approved' && value !== operation.amount) return { kind: 'unknown' }
+  const amount = { value: operation.amount, currency: payment.amount.currency }
+  return { ...outcome, provider: { ...outcome.provider, echo: { reference: operation.xId, amount } } }
+}
+
+/** Somebody captured, reversed or refunded in the provider's own dashboard. */
+async function applyElsewhere(
+  { merchant, payment: { merchantId, payId } }: Noticed,
+  { operation: type, outcome, amount, subject }: Fact<'outcome'>,
+  engine: Engine,
+): Promise<Applied> {
+  if (outcome.kind !== 'approved') return 'ignored'
+  const xId = newXId(engine)
+  const provider = {
+    ...outcome.provider,
+    transactionId: outcome.provider.transactionId ?? subject.transactionId,
+  }
+  const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
+    if (findOperation(stored, xId)) return { result: 'applied' }
+    const isKnown = stored.operations.some(
+      operation => operation.provider?.transactionId === provider.transactionId,
+    )
+    if (isKnown) return { result: 'repeated' }
+    const now = merchantNow(engine.clock, merchant)
+    const next = recordElsewhere(stored, { type, xId, amount: amount?.value, provider, now })
+    if (!next) return { result: 'unmatched' }
+    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    return { next: told.payment, alongside: told.alongside, result: 'applied' }
+  })
+  return result ?? 'unmatched'
+}
+
+/** What the provider had approved has failed after all. */
+async function applyTakenBack(
+  { merchant, payment, operation }: Noticed,
+  { detail, provider }: Pick<Fact<'takenBack'>, 'kind' | 'detail' | 'provider'>,
+  engine: Engine,
+): Promise<Applied> {
+  if (!operation) return 'unmatched'
+  const { merchantId, payId } = payment
+  const { xId } = operation
+  // An operation that waits for its answer has got it.
+  if (isUndecided(operation)) {
+    const amount = { value: operation.amount, currency: payment.amount.currency }
+    const outcome = {
+      kind: 'declined',
+      detail,
+      provider: provider ?? { echo: { reference: xId, amount } },
+    } as const
+    await recordOutcome({ merchant, payment, xId, outcome, inquiry: 0 }, engine)
+    return 'applied'
+  }
+  const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
+    const now = merchantNow(engine.clock, merchant)
+    const next = takeBack(stored, { xId, detail, provider, now })
+    if (!next) return { result: findOperation(stored, xId)?.state === 'FAILED' ? 'repeated' : 'unmatched' }
+    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    return { next: told.payment, alongside: told.alongside, result: 'applied' }
+  })
+  return result ?? 'unmatched'
+}

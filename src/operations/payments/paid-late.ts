@@ -1,0 +1,50 @@
+/** An approval that arrives after the payment has ended: given back by itself, or kept where the merchant wants that. */
+import type { Merchant } from '#domain/merchant.ts'
+import { approveLate, lateRest } from '#lifecycle/late-truth.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import { refund } from '#operations/payments/refund.ts'
+import { reverse } from '#operations/payments/reverse.ts'
+
+export interface LatePayment {
+  readonly merchant: Merchant
+  readonly payment: Payment
+  readonly operation: Operation
+  readonly outcome: Outcome
+  readonly capture?: Outcome
+}
+
+/** Whoever dies between the two steps leaves the notice to be applied again, and the second step is made then. */
+export async function acceptLate(late: LatePayment, engine: Engine): Promise<'applied' | 'repeated'> {
+  const { merchant, payment, operation, outcome, capture } = late
+  const { merchantId, payId } = payment
+  const { xId } = operation
+  const accepted = await engine.queue.update({ merchantId, payId }, stored => {
+    const now = merchantNow(engine.clock, merchant)
+    const next = approveLate(stored, { xId, outcome, capture, now })
+    if (!next) return { result: false }
+    const operation = findOperation(next, xId)
+    const subject = { type: 'payment.paid_late' as const, xId, operation }
+    const told = emitEvent(next, { subject, owed: true, now }, engine)
+    return { next: told.payment, alongside: told.alongside, result: true }
+  })
+  const given = merchant.paidLate === 'keep' ? false : await giveBack(merchant, payment, engine)
+  return accepted || given ? 'applied' : 'repeated'
+}
+
+async function giveBack(
+  merchant: Merchant,
+  { merchantId, payId }: Payment,
+  engine: Engine,
+): Promise<boolean> {
+  const payment = await engine.payments.byPayId(merchantId, payId)
+  const rest = payment && lateRest(payment)
+  if (!payment || !rest) return false
+  const { transId, refNr, amount } = payment
+  const command = { transId, refNr, amount: { value: rest.value, currency: amount.currency }, details: {} }
+  const request = { merchant, payId, command, unattended: true }
+  await (rest.refunds ? refund(request, engine) : reverse(request, engine))
+  return true
+}

@@ -1,0 +1,45 @@
+/** Sending a customer to the page of a provider, taking them back from there, and making a page that has ended anew. */
+import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
+import { openAction } from '#lifecycle/customer-step.ts'
+import { openTry } from '#lifecycle/payment.ts'
+import { attemptPayment } from '#operations/payments/attempt.ts'
+import { takeCustomerStep } from '#operations/payments/customer-action.ts'
+import { type Hosted, openHosted, type PageDeps, providerAction, returnUrl } from '#pages/hosted.ts'
+import { baseOf, type PageContext } from '#pages/page-context.ts'
+
+/** A page that has ended is replaced at the customer's next visit; the provider judges by real time. */
+export async function withFreshAction(hosted: Hosted, context: PageContext, deps: PageDeps): Promise<Hosted> {
+  const waiting = openTry(hosted.payment)
+  const ends = waiting && openAction(waiting)?.expiresAt
+  if (ends === undefined || Date.parse(ends) > deps.engine.clock.nowMs()) return hosted
+  const { merchant, payment } = hosted
+  const { payId, method, version: seenVersion } = payment
+  await attemptPayment({ merchant, payId, method, seenVersion, renews: true }, deps.engine)
+  return context.reopen(hosted)
+}
+
+/**
+ * The customer is back. The operation is completed with what the browser brings, once: whoever comes twice, or later than
+ * the notice, is only sent on. A provider that has another page for the customer sends them there.
+ */
+export async function takeBack(
+  request: PageRequest,
+  { context, deps }: { readonly context: PageContext; readonly deps: PageDeps },
+): Promise<PageAnswer> {
+  const hosted = await openHosted(request.params.pageToken ?? '', deps)
+  if (!hosted?.step) return context.deadEnd(request, 'unknown')
+  const { merchant, payment, step } = hosted
+  const { merchantId, payId } = payment
+  const before = providerAction(hosted)
+  if (openTry(payment)?.xId === step.xId) {
+    const returned = { query: request.query ?? {}, form: request.form ?? {} }
+    await takeCustomerStep({ merchant, payId, action: 'return', returned }, deps.engine)
+  }
+  const own = { ...hosted, step: undefined, pageToken: deps.pageTokens.issue({ merchantId, payId }) }
+  const after = await context.reopen(own)
+  const next = providerAction(after)
+  // The same page again would be a circle: the shop hears the result when there is one.
+  if (next && next.url === before?.url)
+    return context.seeOther(returnUrl(after.payment) ?? `${baseOf(after)}/result`)
+  return context.redirectToNextStep(request, after)
+}

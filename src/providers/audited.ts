@@ -1,0 +1,55 @@
+/** The administration of provider accounts with every act written into the audit trail. Secrets appear by name only. */
+import type { Audit } from '#operations/audit/audit.ts'
+import type { AccountEdit, ProviderAdministration, ShownAccount } from '#providers/administration.ts'
+
+export const auditProviders = (
+  administration: ProviderAdministration,
+  audit: Audit,
+): ProviderAdministration => ({
+  ...administration,
+  async add(merchantId, account) {
+    const added = await administration.add(merchantId, account)
+    await audit({ act: 'provider.add', object: added.accountId, after: describe(added) })
+    return added
+  },
+  async set(accountId, edit) {
+    const before = await administration.find(accountId)
+    const after = await administration.set(accountId, edit)
+    const more = edit.secrets ? { replacedSecrets: Object.keys(edit.secrets) } : {}
+    await audit({
+      act: actOf(edit),
+      object: accountId,
+      before: describe(before),
+      after: { ...describe(after), ...more },
+    })
+    return after
+  },
+  async remove(accountId) {
+    const removed = await administration.remove(accountId)
+    await audit({ act: 'provider.remove', object: accountId, before: describe(removed) })
+    return removed
+  },
+  async addRule(merchantId, rule) {
+    const added = await administration.addRule(merchantId, rule)
+    await audit({ act: 'route.add', object: added.ruleId, after: { merchantId, ...rule } })
+    return added
+  },
+  async removeRule(ruleId) {
+    await administration.removeRule(ruleId)
+    await audit({ act: 'route.remove', object: ruleId })
+  },
+})
+
+const actOf = ({ enabled }: AccountEdit): string => {
+  if (enabled === undefined) return 'provider.set'
+  return enabled ? 'provider.enable' : 'provider.disable'
+}
+
+const describe = ({ merchantId, connector, name, enabled, settings, secrets }: ShownAccount) => ({
+  merchantId,
+  connector,
+  name,
+  enabled,
+  settings,
+  secrets,
+})

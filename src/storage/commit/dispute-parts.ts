@@ -1,0 +1,62 @@
+/** What a commit writes about disputes: the dispute as it stands, new or changed, beside the payment that it belongs to. */
+import type { Dispute } from '#lifecycle/dispute.ts'
+import type { Columns } from '#storage/commit/columns.ts'
+
+const disputeKey: Columns = [
+  ['merchant_id', 'text'],
+  ['dispute_id', 'text'],
+]
+
+const disputeState: Columns = [
+  ['amount', 'bigint'],
+  ['currency', 'text'],
+  ['stage', 'text'],
+  ['status', 'text'],
+  ['reason_code', 'text'],
+  ['reason_group', 'text'],
+  ['evidence_due_by', 'timestamptz'],
+  ['kept', 'json'],
+  ['events', 'json'],
+  ['updated_at', 'timestamptz'],
+]
+
+const disputeBirth: Columns = [
+  ['pay_id', 'uuid'],
+  ['x_id', 'uuid'],
+  ['provider_dispute_id', 'text'],
+  ['created_at', 'timestamptz'],
+]
+
+const names = (columns: Columns): string => columns.map(([name]) => name).join(', ')
+
+export const disputeParts = {
+  dispute: {
+    columns: [...disputeKey, ...disputeState, ...disputeBirth],
+    write: (
+      columns: Columns,
+    ) => `INSERT INTO dispute (${names(columns)}) SELECT ${names(columns)} FROM dispute_in
+      WHERE c NOT IN (SELECT c FROM refused)
+      ON CONFLICT (merchant_id, dispute_id)
+      DO UPDATE SET ${disputeState.map(([name]) => `${name} = excluded.${name}`).join(', ')}`,
+  },
+} satisfies Record<string, { columns: Columns; write: (columns: Columns) => string }>
+
+export const fromDispute = (dispute: Dispute, c: number) => ({
+  c,
+  merchant_id: dispute.merchantId,
+  dispute_id: dispute.disputeId,
+  amount: dispute.amount.value,
+  currency: dispute.amount.currency,
+  stage: dispute.stage,
+  status: dispute.status,
+  reason_code: dispute.reasonCode,
+  reason_group: dispute.reasonGroup,
+  evidence_due_by: dispute.evidenceDueBy,
+  kept: dispute.kept,
+  events: dispute.events,
+  updated_at: dispute.updatedAt,
+  pay_id: dispute.payId,
+  x_id: dispute.xId,
+  provider_dispute_id: dispute.providerDisputeId,
+  created_at: dispute.createdAt,
+})

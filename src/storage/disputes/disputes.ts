@@ -1,0 +1,121 @@
+/** Reading disputes, and their sealed evidence. Every query is scoped by merchant. */
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { Dispute, DisputeId, DisputeStatus } from '#lifecycle/dispute.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface DisputeFilter {
+  readonly statuses?: readonly DisputeStatus[]
+  readonly payId?: PayId
+  /** On the day of opening: `from` inclusive, `to` exclusive. */
+  readonly from?: Date
+  readonly to?: Date
+  /** The last one of the page before. */
+  readonly after?: { readonly createdAt: Date; readonly disputeId: string }
+  readonly limit: number
+}
+
+export interface SealedFile {
+  readonly fileId: string
+  readonly name: string
+  readonly type: string
+  readonly keyVersion: number
+  readonly sealed: Buffer
+}
+
+export interface DisputeStore {
+  byId(merchantId: MerchantId, disputeId: DisputeId): Promise<Dispute | undefined>
+  ofPayment(merchantId: MerchantId, payId: PayId): Promise<readonly Dispute[]>
+  /** The newest first. */
+  list(merchantId: MerchantId, filter: DisputeFilter): Promise<readonly Dispute[]>
+  insertFiles(merchantId: MerchantId, disputeId: DisputeId, files: readonly SealedFile[]): Promise<void>
+}
+
+interface DisputeRow {
+  merchant_id: string
+  dispute_id: string
+  pay_id: string
+  x_id: string
+  provider_dispute_id: string
+  amount: number
+  currency: string
+  stage: Dispute['stage']
+  status: Dispute['status']
+  reason_code: string
+  reason_group: Dispute['reasonGroup']
+  evidence_due_by: Date | null
+  kept: Dispute['kept']
+  events: Dispute['events']
+  created_at: Date
+  updated_at: Date
+}
+
+const columns = `merchant_id, dispute_id, pay_id, x_id, provider_dispute_id, amount, currency, stage, status, reason_code,
+  reason_group, evidence_due_by, kept, events, created_at, updated_at`
+
+export function createDisputeStore({
+  readers,
+  writers,
+}: Pick<Database, 'readers' | 'writers'>): DisputeStore {
+  return {
+    async byId(merchantId, disputeId) {
+      const { rows } = await readers.query<DisputeRow>(
+        `SELECT ${columns} FROM dispute WHERE merchant_id = $1 AND dispute_id = $2`,
+        [merchantId, disputeId],
+      )
+      return rows[0] && toDispute(rows[0])
+    },
+    async ofPayment(merchantId, payId) {
+      const { rows } = await readers.query<DisputeRow>(
+        `SELECT ${columns} FROM dispute WHERE merchant_id = $1 AND pay_id = $2 ORDER BY created_at, dispute_id`,
+        [merchantId, payId],
+      )
+      return rows.map(toDispute)
+    },
+    async list(merchantId, { statuses, payId, from, to, after, limit }) {
+      const { rows } = await readers.query<DisputeRow>(
+        `SELECT ${columns} FROM dispute WHERE merchant_id = $1 AND ($2::text[] IS NULL OR status = ANY($2))
+           AND ($3::uuid IS NULL OR pay_id = $3) AND ($4::timestamptz IS NULL OR created_at >= $4)
+           AND ($5::timestamptz IS NULL OR created_at < $5)
+           AND ($6::timestamptz IS NULL OR (created_at, dispute_id) < ($6, $7::text))
+         ORDER BY created_at DESC, dispute_id DESC LIMIT $8`,
+        [merchantId, statuses, payId, from, to, after?.createdAt, after?.disputeId, limit],
+      )
+      return rows.map(toDispute)
+    },
+    async insertFiles(merchantId, disputeId, files) {
+      await writers.query(
+        `INSERT INTO dispute_file (merchant_id, dispute_id, file_id, name, type, key_version, sealed)
+         SELECT $1, $2, f.file_id, f.name, f.type, f.key_version, f.sealed
+         FROM unnest($3::uuid[], $4::text[], $5::text[], $6::integer[], $7::bytea[])
+           AS f(file_id, name, type, key_version, sealed)`,
+        [
+          merchantId,
+          disputeId,
+          files.map(({ fileId }) => fileId),
+          files.map(({ name }) => name),
+          files.map(({ type }) => type),
+          files.map(({ keyVersion }) => keyVersion),
+          files.map(({ sealed }) => sealed),
+        ],
+      )
+    },
+  }
+}
+
+const toDispute = (row: DisputeRow): Dispute => ({
+  merchantId: row.merchant_id as MerchantId,
+  disputeId: row.dispute_id as DisputeId,
+  payId: row.pay_id as PayId,
+  xId: row.x_id as XId,
+  providerDisputeId: row.provider_dispute_id,
+  amount: { value: row.amount, currency: row.currency },
+  stage: row.stage,
+  status: row.status,
+  reasonCode: row.reason_code,
+  reasonGroup: row.reason_group,
+  evidenceDueBy: row.evidence_due_by ?? undefined,
+  kept: row.kept,
+  events: row.events,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+})

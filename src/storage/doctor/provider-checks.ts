@@ -1,0 +1,78 @@
+/** What must be true of provider accounts, notices, disputes and settlement lines. Read with payment-checks.ts. */
+import type { Check } from '#storage/doctor/payment-checks.ts'
+
+/** 7 days: what was captured before is in every provider's books by the day of the newest line. */
+export const settledWithinDays = 7
+
+/** Captures and refunds of accounts whose provider has sent lines, that no line speaks of. */
+export const unsettled = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s is in no settlement line of %s', o.type,
+    o.amount, p.provider_account) AS detail
+  FROM (SELECT merchant_id, provider_account_id, max(date) AS newest FROM settlement_line GROUP BY 1, 2) told
+  JOIN payment p ON p.merchant_id = told.merchant_id AND p.provider_account = told.provider_account_id
+  JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
+  WHERE o.state = 'OK' AND o.type IN ('CAPTURE', 'REFUND') AND o.amount > 0
+    AND (o.updated_at AT TIME ZONE 'UTC')::date < told.newest - ${settledWithinDays}
+    AND NOT EXISTS (SELECT 1 FROM settlement_line l WHERE l.merchant_id = o.merchant_id
+      AND l.provider_account_id = p.provider_account AND l.pay_id = o.pay_id AND l.x_id = o.x_id AND l.type = o.type)`
+
+/** Lines about an operation that fit none of ours. */
+export const unbooked = `SELECT l.merchant_id, l.pay_id, l.x_id, format('line %s of settlement %s fits no operation',
+    l.provider_reference, l.settlement_id) AS detail
+  FROM settlement_line l WHERE l.type IN ('CAPTURE', 'REFUND') AND NOT EXISTS (SELECT 1 FROM operation o
+    WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id AND o.type = l.type
+      AND o.state = 'OK')`
+
+/** Several lines may speak of one operation: their sum is compared. */
+export const misstated = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s, but the lines say %s', o.type, o.amount,
+    sum(l.gross)) AS detail
+  FROM settlement_line l JOIN operation o ON o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id
+    AND o.type = l.type
+  WHERE l.type IN ('CAPTURE', 'REFUND')
+  GROUP BY o.merchant_id, o.pay_id, o.x_id, o.type, o.amount
+  HAVING sum(l.gross) <> CASE o.type WHEN 'CAPTURE' THEN o.amount ELSE -o.amount END`
+
+export const providerChecks: readonly Check[] = [
+  {
+    name: 'disputed-is-the-sum-of-disputes',
+    sentence: 'What a payment counts as disputed is the sum of its disputes that are not won.',
+    broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id,
+        format('disputed %s, disputes say %s', p.disputed, coalesce(d.open, 0)) AS detail
+      FROM payment p LEFT JOIN (SELECT merchant_id, pay_id, sum(amount) FILTER (WHERE status <> 'WON') AS open,
+          bool_or(currency <> paid) AS foreign_currency
+        FROM (SELECT d.*, q.currency AS paid FROM dispute d JOIN payment q USING (merchant_id, pay_id)) d
+        GROUP BY merchant_id, pay_id) d
+      ON d.merchant_id = p.merchant_id AND d.pay_id = p.pay_id
+      WHERE (p.disputed > 0 OR d.pay_id IS NOT NULL) AND p.disputed <> coalesce(d.open, 0)
+        AND d.foreign_currency IS NOT TRUE`,
+  },
+  {
+    name: 'dispute-has-capture',
+    sentence: 'A dispute is about a capture of its payment.',
+    broken: `SELECT d.merchant_id, d.pay_id, d.x_id, format('dispute %s', d.dispute_id) AS detail FROM dispute d
+      WHERE NOT EXISTS (SELECT 1 FROM operation o WHERE o.merchant_id = d.merchant_id AND o.pay_id = d.pay_id
+        AND o.x_id = d.x_id AND o.type = 'CAPTURE')`,
+  },
+  {
+    name: 'notices-are-applied',
+    sentence: 'A genuine notice is applied, or listed as unmatched, within an hour.',
+    broken: `SELECT n.merchant_id, NULL::uuid AS pay_id, NULL::uuid AS x_id,
+        format('notice %s of %s: %s', n.item_key, n.provider_account_id, coalesce(n.detail, 'not tried')) AS detail
+      FROM notice_item n CROSS JOIN clock
+      WHERE n.state = 'PENDING' AND n.received_at < clock.now - interval '1 hour'`,
+  },
+  {
+    name: 'settlement-has-ours',
+    sentence: `Captures and refunds are in the provider's settlement; see "reconcile".`,
+    broken: unsettled,
+  },
+  {
+    name: 'settlement-is-ours',
+    sentence: `Settlement lines about captures and refunds fit one of ours; see "reconcile".`,
+    broken: unbooked,
+  },
+  {
+    name: 'settlement-amounts',
+    sentence: 'Settlement lines say the amounts that we booked; see "reconcile".',
+    broken: misstated,
+  },
+]

@@ -1,0 +1,134 @@
+/**
+ * The role that the gateway works under: it owns its database and nothing else, and logs in with a password. Made, and
+ * given what older versions made, while no server runs: PostgreSQL's single-user mode needs no login.
+ */
+import { spawnSync } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Account } from '#storage/embedded/account.ts'
+import type { Binaries } from '#storage/embedded/binaries.ts'
+import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
+import { excuseStalePid } from '#storage/embedded/postmaster.ts'
+
+export const databaseName = 'tollgate'
+export const roleName = 'tollgate_gateway'
+
+/** The superuser that initdb makes. Nobody logs in as this one. */
+export const superuserName = 'tollgate'
+
+/** Beside the cluster and not in it, so that a copy of the cluster alone opens nothing. */
+export function readOrMakePassword(directory: string): string {
+  const file = join(directory, 'postgres.password')
+  if (!existsSync(file)) {
+    writeFileSync(file, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' })
+  }
+  return readFileSync(file, 'utf8').trim()
+}
+
+export interface RoleOptions {
+  readonly cluster: string
+  readonly binaries: Binaries
+  readonly account: Account
+  readonly password: string
+  /** For tests and benches, which make databases of their own. */
+  readonly mayMakeDatabases?: boolean | undefined
+}
+
+/** Raised when the statements below change, so that every cluster is brought to them once more. */
+const version = 1
+
+/** Does nothing on a cluster whose role is as it should be and has this password. */
+export function ensureRole(options: RoleOptions): void {
+  const { cluster, account, password } = options
+  const mark = `${version} ${createHash('sha256').update(password).digest('hex')}\n`
+  const markFile = join(cluster, 'tollgate.role')
+  if (existsSync(markFile) && readFileSync(markFile, 'utf8') === mark) return
+  // Before the role exists nobody can log in, so a crash in between leaves nothing open.
+  writeOwned(join(cluster, 'pg_hba.conf'), hostRules, account)
+  run(options, 'postgres', roleStatements(options))
+  run(options, databaseName, [takeOverStatement])
+  writeOwned(markFile, mark, account)
+}
+
+const hostRules = `# Written by Tollgate: its own role with its password, and nobody else.
+local all ${roleName} scram-sha-256
+host all ${roleName} 127.0.0.1/32 scram-sha-256
+local all all reject
+host all all all reject
+`
+
+const roleStatements = ({ password, mayMakeDatabases }: RoleOptions): readonly string[] => [
+  `DO $$ BEGIN
+     IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '${roleName}') THEN CREATE ROLE ${roleName}; END IF;
+   END $$`,
+  `ALTER ROLE ${roleName} LOGIN NOSUPERUSER ${mayMakeDatabases ? 'CREATEDB' : 'NOCREATEDB'} NOCREATEROLE NOREPLICATION
+     NOBYPASSRLS PASSWORD '${password}'`,
+  ...(mayMakeDatabases ? [`GRANT pg_checkpoint TO ${roleName}`] : []),
+  `ALTER ROLE ${superuserName} NOLOGIN`,
+  // Makes the write-ahead log smaller for next to no work. A build without it says so and goes on.
+  `ALTER SYSTEM SET wal_compression = 'lz4'`,
+  // Says so and goes on where the database is there already.
+  `CREATE DATABASE ${databaseName} OWNER ${roleName}`,
+  `ALTER DATABASE ${databaseName} OWNER TO ${roleName}`,
+]
+
+/** Older versions worked as the superuser: what they made goes to the role. Sequences of columns go with their tables. */
+const takeOverStatement = `DO $$
+  DECLARE statement text;
+  BEGIN
+    FOR statement IN
+      SELECT format('ALTER SCHEMA %I OWNER TO ${roleName}', nspname) FROM pg_namespace
+      WHERE nspowner = 10 AND nspname !~ '^pg_' AND nspname <> 'information_schema'
+      UNION ALL
+      SELECT format('ALTER %s %s OWNER TO ${roleName}',
+        CASE relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW' WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END,
+        c.oid::regclass)
+      FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+      WHERE relowner = 10 AND relkind IN ('r', 'p', 'v', 'm', 'S') AND nspname !~ '^pg_' AND nspname <> 'information_schema'
+        AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype IN ('a', 'i') AND relkind = 'S')
+      UNION ALL
+      SELECT format('ALTER ROUTINE %s OWNER TO ${roleName}', p.oid::regprocedure)
+      FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace
+      WHERE proowner = 10 AND nspname !~ '^pg_' AND nspname <> 'information_schema'
+    LOOP
+      EXECUTE statement;
+    END LOOP;
+  END $$`
+
+/** Words of the single-user mode that mean a statement failed and that are not expected. */
+const expected = /database "tollgate" already exists|wal_compression/
+
+function run(
+  { cluster, binaries, account }: RoleOptions,
+  database: string,
+  statements: readonly string[],
+): void {
+  const [command = '', ...words] = [
+    ...account.prefix,
+    binaries.postgres,
+    '--single',
+    // Statements end at an empty line, so that they may have several.
+    '-j',
+    ...['-D', cluster, '-c', 'log_min_messages=error', '-c', 'log_min_error_statement=panic', database],
+  ]
+  const ran = spawnSync(command, words, {
+    ...account.spawnAs,
+    cwd: '/',
+    env: excuseStalePid(cluster),
+    input: statements.map(statement => `${statement};\n\n`).join(''),
+    encoding: 'utf8',
+  })
+  const faults = (ran.stderr ?? '').split('\n').filter(line => / (ERROR|FATAL|PANIC): /.test(line))
+  const fault = ran.error?.message ?? faults.find(line => !expected.test(line))
+  if (fault === undefined && ran.status === 0) return
+  throw new EmbeddedPostgresError(
+    `The gateway's role in the embedded PostgreSQL could not be made (${fault ?? `exit code ${ran.status}`}).`,
+    { cause: ran.error },
+  )
+}
+
+function writeOwned(file: string, content: string, { owner }: Account): void {
+  writeFileSync(file, content, { mode: 0o600 })
+  if (owner) chownSync(file, owner.uid, owner.gid)
+}

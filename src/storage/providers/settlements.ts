@@ -1,0 +1,235 @@
+/** Settlement lines of providers, and how they compare with our own books. Every query is scoped by merchant. */
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { Database } from '#storage/database.ts'
+
+export type SettlementType = 'CAPTURE' | 'REFUND' | 'CHARGEBACK' | 'FEE' | 'RESERVE' | 'PAYOUT' | 'CORRECTION'
+
+export interface StoredLine {
+  readonly settlementId: string
+  readonly accountId: string
+  /** YYYY-MM-DD */
+  readonly date: string
+  readonly type: SettlementType
+  readonly payId?: PayId
+  readonly xId?: XId
+  readonly gross: number
+  readonly fee: number
+  readonly net: number
+  readonly currency: string
+  readonly providerReference: string
+  readonly transactionId?: string
+}
+
+export interface LineFilter {
+  readonly accountId?: string
+  readonly types?: readonly SettlementType[]
+  readonly settlementId?: string
+  readonly payId?: PayId
+  /** Days, `from` inclusive, `to` exclusive. */
+  readonly from?: string
+  readonly to?: string
+  readonly after?: LinePosition
+  readonly limit: number
+}
+
+/** What orders lines: the newest day first. */
+export interface LinePosition {
+  readonly date: string
+  readonly accountId: string
+  readonly settlementId: string
+  readonly type: string
+  readonly providerReference: string
+}
+
+/** An operation of ours that moved money. */
+export interface BookedOperation {
+  readonly xId: XId
+  readonly payId: PayId
+  readonly transId: string
+  readonly type: 'CAPTURE' | 'REFUND'
+  /** Positive to the merchant, negative from them, as in lines. */
+  readonly amount: number
+  readonly currency: string
+  readonly date: string
+}
+
+export interface Reconciliation {
+  readonly oursWithoutTheirs: readonly BookedOperation[]
+  readonly theirsWithoutOurs: readonly StoredLine[]
+  readonly amountsDiffer: readonly { readonly ours: BookedOperation; readonly theirs: StoredLine }[]
+}
+
+export interface SettlementRange {
+  readonly merchantId: MerchantId
+  readonly accountId: string
+  /** Days, `from` inclusive, `to` exclusive. */
+  readonly from: string
+  readonly to: string
+}
+
+export interface SettlementStore {
+  /** How many lines were new; a line that was imported before is left as it is. */
+  insert(merchantId: MerchantId, lines: readonly StoredLine[]): Promise<number>
+  list(merchantId: MerchantId, filter: LineFilter): Promise<readonly StoredLine[]>
+  reconcile(range: SettlementRange): Promise<Reconciliation>
+}
+
+interface LineRow {
+  settlement_id: string
+  provider_account_id: string
+  date: string
+  type: SettlementType
+  pay_id: string | null
+  x_id: string | null
+  gross: number
+  fee: number
+  net: number
+  currency: string
+  provider_reference: string
+  transaction_id: string | null
+}
+
+const columns = `l.settlement_id, l.provider_account_id, l.date::text AS date, l.type, l.pay_id, l.x_id, l.gross, l.fee, l.net,
+  l.currency, l.provider_reference, l.transaction_id`
+
+export function createSettlementStore({
+  readers,
+  writers,
+}: Pick<Database, 'readers' | 'writers'>): SettlementStore {
+  return {
+    async insert(merchantId, lines) {
+      const { rowCount } = await writers.query(
+        `INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, date, type, pay_id, x_id, gross, fee,
+           net, currency, provider_reference, transaction_id)
+         SELECT $1, r.provider_account_id, r.settlement_id, r.date, r.type, r.pay_id, r.x_id, r.gross, r.fee, r.net,
+           r.currency, r.provider_reference, r.transaction_id
+         FROM json_to_recordset($2::json) AS r(provider_account_id text, settlement_id text, date date, type text,
+           pay_id uuid, x_id uuid, gross bigint, fee bigint, net bigint, currency text, provider_reference text,
+           transaction_id text)
+         ON CONFLICT DO NOTHING`,
+        [merchantId, JSON.stringify(lines.map(fromLine))],
+      )
+      return rowCount ?? 0
+    },
+    async list(merchantId, { accountId, types, settlementId, payId, from, to, after, limit }) {
+      const position = 'l.date, l.provider_account_id, l.settlement_id, l.type, l.provider_reference'
+      const { rows } = await readers.query<LineRow>(
+        `SELECT ${columns} FROM settlement_line l WHERE l.merchant_id = $1
+           AND ($2::text IS NULL OR l.provider_account_id = $2) AND ($3::text[] IS NULL OR l.type = ANY($3))
+           AND ($4::text IS NULL OR l.settlement_id = $4) AND ($5::uuid IS NULL OR l.pay_id = $5)
+           AND ($6::date IS NULL OR l.date >= $6) AND ($7::date IS NULL OR l.date < $7)
+           AND ($8::date IS NULL OR (${position}) < ($8::date, $9::text, $10::text, $11::text, $12::text))
+         ORDER BY l.date DESC, l.provider_account_id DESC, l.settlement_id DESC, l.type DESC, l.provider_reference DESC
+         LIMIT $13`,
+        [
+          ...[merchantId, accountId, types, settlementId, payId, from, to],
+          ...[
+            after?.date,
+            after?.accountId,
+            after?.settlementId,
+            after?.type,
+            after?.providerReference,
+            limit,
+          ],
+        ],
+      )
+      return rows.map(toLine)
+    },
+    async reconcile(range) {
+      const { rows } = await readers.query<ComparedRow>(reconcileStatement, [
+        range.merchantId,
+        range.accountId,
+        range.from,
+        range.to,
+      ])
+      return toReconciliation(rows)
+    },
+  }
+}
+
+/** What moved money and what a provider's line says of the same operation. CREDIT has no line of its own kind. */
+const booked = `SELECT o.merchant_id, o.pay_id, o.x_id, p.trans_id, o.type, p.currency,
+    CASE o.type WHEN 'CAPTURE' THEN o.amount ELSE -o.amount END AS amount,
+    (o.updated_at AT TIME ZONE 'UTC')::date AS date
+  FROM payment p JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
+  WHERE p.merchant_id = $1 AND p.provider_account = $2 AND o.state = 'OK' AND o.type IN ('CAPTURE', 'REFUND')
+    AND o.amount > 0`
+
+/** Several lines may speak of one operation (a capture paid out in parts): their sum is compared. */
+const reconcileStatement = `WITH booked AS (${booked}),
+  told AS (SELECT l.*, sum(l.gross) OVER same AS total, row_number() OVER (PARTITION BY l.x_id, l.type ORDER BY l.date) AS nth
+    FROM settlement_line l WHERE l.merchant_id = $1 AND l.provider_account_id = $2 AND l.type IN ('CAPTURE', 'REFUND')
+    WINDOW same AS (PARTITION BY l.x_id, l.type))
+  SELECT b.x_id AS our_x_id, b.pay_id AS our_pay_id, b.trans_id, b.type AS our_type, b.amount AS our_amount,
+    b.currency AS our_currency, b.date::text AS our_date, l.total, ${columns}
+  FROM booked b FULL JOIN told l ON l.x_id = b.x_id AND l.type = b.type AND l.pay_id = b.pay_id
+  WHERE (b.x_id IS NULL AND l.date >= $3::date AND l.date < $4::date)
+    OR (l.settlement_id IS NULL AND b.date >= $3::date AND b.date < $4::date)
+    OR (b.x_id IS NOT NULL AND l.settlement_id IS NOT NULL AND l.nth = 1 AND (l.total <> b.amount OR l.currency <> b.currency)
+      AND ((l.date >= $3::date AND l.date < $4::date) OR (b.date >= $3::date AND b.date < $4::date)))
+  ORDER BY coalesce(b.date, l.date), b.x_id, l.provider_reference`
+
+interface ComparedRow {
+  our_x_id: XId | null
+  our_pay_id: PayId
+  trans_id: string
+  our_type: 'CAPTURE' | 'REFUND'
+  our_amount: number
+  our_currency: string
+  our_date: string
+  total: string | null
+  settlement_id: string | null
+}
+
+function toReconciliation(rows: readonly ComparedRow[]): Reconciliation {
+  const isOurs = (row: ComparedRow): boolean => row.our_x_id !== null
+  const isTheirs = (row: ComparedRow): boolean => row.settlement_id !== null
+  const line = (row: ComparedRow): StoredLine => toLine(row as unknown as LineRow)
+  return {
+    oursWithoutTheirs: rows.filter(row => isOurs(row) && !isTheirs(row)).map(toBooked),
+    theirsWithoutOurs: rows.filter(row => !isOurs(row) && isTheirs(row)).map(line),
+    amountsDiffer: rows
+      .filter(row => isOurs(row) && isTheirs(row))
+      .map(row => ({ ours: toBooked(row), theirs: { ...line(row), gross: Number(row.total) } })),
+  }
+}
+
+const toBooked = (row: ComparedRow): BookedOperation => ({
+  xId: row.our_x_id as XId,
+  payId: row.our_pay_id,
+  transId: row.trans_id,
+  type: row.our_type,
+  amount: row.our_amount,
+  currency: row.our_currency,
+  date: row.our_date,
+})
+
+const toLine = (row: LineRow): StoredLine => ({
+  settlementId: row.settlement_id,
+  accountId: row.provider_account_id,
+  date: row.date,
+  type: row.type,
+  payId: (row.pay_id as PayId | null) ?? undefined,
+  xId: (row.x_id as XId | null) ?? undefined,
+  gross: row.gross,
+  fee: row.fee,
+  net: row.net,
+  currency: row.currency,
+  providerReference: row.provider_reference,
+  transactionId: row.transaction_id ?? undefined,
+})
+
+const fromLine = (line: StoredLine) => ({
+  provider_account_id: line.accountId,
+  settlement_id: line.settlementId,
+  date: line.date,
+  type: line.type,
+  pay_id: line.payId,
+  x_id: line.xId,
+  gross: line.gross,
+  fee: line.fee,
+  net: line.net,
+  currency: line.currency,
+  provider_reference: line.providerReference,
+  transaction_id: line.transactionId,
+})

@@ -1,0 +1,132 @@
+/** A debit from the shop's request to the bank's booking, rejection and return, over HTTP and the command line. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bankSettings, creditorId, testIbans } from '#test/support/bank.ts'
+import { statement, statusReport } from '#test/support/bank-files.ts'
+import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
+import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+
+let gateway: TestGateway
+let commands: CommandsHere
+let accountId: string
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  commands = commandsHere(gateway.databaseUrl, { TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl) })
+  accountId = (
+    await commands.json(
+      ...[
+        'provider',
+        'add',
+        gateway.merchantId,
+        '--connector',
+        'bank',
+        '--name',
+        'House bank',
+        ...bankSettings,
+      ],
+    )
+  ).accountId
+})
+afterAll(async () => {
+  commands.remove()
+  await gateway.stop()
+})
+
+let number = 0
+const debit = (change: object = {}, fields: object = {}) =>
+  gateway.call('POST', '/payments', {
+    transId: `debit-${++number}`,
+    amount: { value: 1000, currency: 'EUR' },
+    paymentMethods: {
+      integrationType: 'DIRECT',
+      type: 'DIRECTDEBIT',
+      directDebit: {
+        account: { number: testIbans.good, accountHolderName: 'Ann Müller' },
+        mandateId: `MANDATE-${number}`,
+        dateOfSignature: '01.11.2026',
+        ...fields,
+      },
+    },
+    ...change,
+  })
+const record = async (payId: string) => (await gateway.call('GET', `/payments/getByPayId/${payId}`)).body
+
+async function batch() {
+  const { files } = await commands.json(
+    ...['bank', 'batch', '--account', accountId, '--out', join(commands.folder, `out-${number}`)],
+  )
+  return files
+}
+const importText = async (text: string) =>
+  commands.json('bank', 'import', commands.file(`f${++number}.xml`, text))
+
+describe('an authorisation', () => {
+  test('400 names what a mandate lacks', async () => {
+    const answer = await debit({}, { mandateId: undefined, dateOfSignature: undefined })
+    expect(answer.status).toBe(400)
+    expect(answer.text).toContain('paymentMethods.directDebit.mandateId')
+  })
+
+  test('200 with a complete mandate, and its capture waits for the bank', async () => {
+    const { status, body } = await debit()
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ status: 'CAPTURE_REQUEST' })
+    expect(await record(body.payId)).toMatchObject({
+      status: 'CAPTURE_REQUEST',
+    })
+  })
+})
+
+describe('a debit', () => {
+  test('is booked once, returned once, and told', async () => {
+    await batch()
+    const { body } = await debit()
+    const [file] = await batch()
+    expect(file).toMatchObject({ payments: 1, sum: 1000 })
+    const text = readFileSync(file.path, 'utf8')
+    expect(text).toContain(`<Id>${creditorId}</Id>`)
+    const endToEndId = /<EndToEndId>(\w+)</.exec(text)?.[1] ?? ''
+    const booking = statement([{ reference: 'B1', cents: 1000, endToEndId }])
+    expect(await importText(booking)).toEqual({
+      booked: 1,
+      rejected: 0,
+      returned: 0,
+      repeated: 0,
+      unmatched: [],
+    })
+    expect(await importText(booking)).toEqual({
+      booked: 0,
+      rejected: 0,
+      returned: 0,
+      repeated: 1,
+      unmatched: [],
+    })
+    expect(await record(body.payId)).toMatchObject({ status: 'OK' })
+    const back = {
+      reference: 'R1',
+      cents: 1300,
+      charges: 300,
+      direction: 'DBIT',
+      endToEndId,
+      reason: 'MD06',
+    } as const
+    expect(await importText(statement([back], { message: '054' }))).toMatchObject({ returned: 1 })
+    expect(await importText(statement([back]))).toMatchObject({ returned: 0, repeated: 1 })
+    const paid = await record(body.payId)
+    expect(paid).toMatchObject({ status: 'OK' })
+    expect(JSON.stringify(paid)).toContain('0357')
+  })
+
+  test('is rejected', async () => {
+    const { body } = await debit()
+    const [file] = await batch()
+    const text = readFileSync(file.path, 'utf8')
+    const endToEndId = /<EndToEndId>(\w+)</.exec(text)?.[1] ?? ''
+    const messageId = /<MsgId>(\w+)</.exec(text)?.[1] ?? ''
+    const report = statusReport(messageId, [{ endToEndId, reason: 'AM04' }])
+    expect(await importText(report)).toMatchObject({ rejected: 1, unmatched: [] })
+    expect(await importText(report)).toMatchObject({ rejected: 0, repeated: 1 })
+    expect(await record(body.payId)).toMatchObject({ status: 'AUTHORIZED' })
+  })
+})

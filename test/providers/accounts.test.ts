@@ -1,0 +1,127 @@
+/** Payments of merchants with provider accounts: who gets them, what the record shows, and what stays with an account. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { AnyJson } from '#test/support/any-json.ts'
+import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
+import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+import { type Change, openShop, type Shop } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let commands: CommandsHere
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  commands = commandsHere(gateway.databaseUrl, { TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl) })
+})
+afterAll(async () => {
+  commands.remove()
+  await gateway.stop()
+})
+
+const add = async (shop: Shop, name: string, ...more: string[]): Promise<string> => {
+  const words = ['provider', 'add', shop.merchantId, '--connector', 'simulator', '--name', name, ...more]
+  const { accountId } = await commands.json(...words)
+  return accountId
+}
+
+/** Changes of another process are seen within half a second; a merchant that has not paid yet has nothing to unlearn. */
+const openWith = async (...names: string[]): Promise<{ shop: Shop; accounts: string[] }> => {
+  const shop = await openShop(gateway)
+  const accounts: string[] = []
+  for (const name of names) accounts.push(await add(shop, name))
+  return { shop, accounts }
+}
+
+const pay = async (shop: Shop, change: Change = {}): Promise<AnyJson> => {
+  const { status, body } = await shop.create('CARD', change)
+  return status === 200 ? withAccount(body) : body
+}
+
+/** The result, and the account that the payment is stored with. */
+async function withAccount(body: AnyJson): Promise<AnyJson> {
+  const [stored] = await queryRows<{ account: string | null; connector: string | null }>(
+    gateway.databaseUrl,
+    'SELECT provider_account AS account, connector FROM payment WHERE pay_id = $1',
+    [body.payId],
+  )
+  return stored?.account ? { ...body, provider: stored } : body
+}
+
+test('without accounts the simulator takes everything, and the record names no account', async () => {
+  const shop = await openShop(gateway)
+  expect(await pay(shop)).not.toHaveProperty('provider')
+})
+
+test('the first enabled account takes the payment, and the record shows it', async () => {
+  const { shop, accounts } = await openWith('A', 'B')
+  expect((await pay(shop)).provider).toEqual({ account: accounts[0], connector: 'simulator' })
+})
+
+test('rules decide, the lowest priority number first', async () => {
+  const { shop, accounts } = await openWith('A', 'B', 'C')
+  const [a = '', b = '', c = ''] = accounts
+  const rule = (...words: string[]) => commands.json('route', 'add', shop.merchantId, ...words)
+  await rule('--account', b, '--currencies', 'USD')
+  await rule('--account', c, '--currencies', 'USD', '--amount-from', '5000', '--priority', '1')
+  const account = async (amount: object) => (await pay(shop, { amount })).provider.account
+  expect(await account({ value: 1000, currency: 'EUR' })).toBe(a)
+  expect(await account({ value: 1000, currency: 'USD' })).toBe(b)
+  expect(await account({ value: 5000, currency: 'USD' })).toBe(c)
+})
+
+test('a brand decides as well', async () => {
+  const { shop, accounts } = await openWith('A', 'B')
+  await commands.json(
+    'route',
+    'add',
+    shop.merchantId,
+    '--account',
+    accounts[1] ?? '',
+    '--brands',
+    'mastercard',
+  )
+  expect((await pay(shop, { card: { number: '5555555555554444' } })).provider.account).toBe(accounts[1])
+  expect((await pay(shop)).provider.account).toBe(accounts[0])
+})
+
+test('422 20200012: a method that no account serves', async () => {
+  const shop = await openShop(gateway)
+  await add(shop, 'A', '--set', 'types=PROVIDERP')
+  expect(await shop.create('CARD')).toMatchObject({ status: 422, body: { responseCode: '20200012' } })
+})
+
+test('a disabled account takes no new payments and finishes the old ones', async () => {
+  const { shop, accounts } = await openWith('A')
+  const [a = ''] = accounts
+  const payId = await shop.authorize('CARD')
+  expect(await commands.run('provider', 'remove', a)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('1 open payments'),
+  })
+  await commands.json('provider', 'disable', a)
+  await expect
+    .poll(async () => (await shop.create('CARD')).status, { timeout: 5_000, interval: 100 })
+    .toBe(422)
+  expect((await shop.act(payId, 'captures', 1000)).status).toBe(200)
+  expect((await withAccount({ payId })).provider.account).toBe(a)
+  expect(await commands.run('provider', 'remove', a)).toMatchObject({ code: 0 })
+})
+
+test('what was begun stays with its account, whatever the rules say later', async () => {
+  const { shop, accounts } = await openWith('A', 'B')
+  const payId = await shop.authorize('CARD')
+  await commands.json('route', 'add', shop.merchantId, '--account', accounts[1] ?? '')
+  await expect
+    .poll(async () => (await pay(shop)).provider?.account, { timeout: 5_000, interval: 100 })
+    .toBe(accounts[1])
+  expect((await shop.act(payId, 'captures', 1000)).status).toBe(200)
+  expect((await withAccount({ payId })).provider.account).toBe(accounts[0])
+})
+
+test('an account of another merchant takes nothing', async () => {
+  const { accounts } = await openWith('A')
+  const stranger = await openShop(gateway)
+  expect(
+    await commands.run('route', 'add', stranger.merchantId, '--account', accounts[0] ?? ''),
+  ).toMatchObject({ code: 1 })
+  expect(await pay(stranger)).not.toHaveProperty('provider')
+})
