@@ -21,6 +21,7 @@ import { createIntentEndpoint } from '#endpoints/payment-intents/create.ts'
 import { cancelIntentEndpoint, getIntentEndpoint } from '#endpoints/payment-intents/get.ts'
 import { listMethodsEndpoint } from '#endpoints/payment-methods/list.ts'
 import { cancelPlanEndpoint } from '#endpoints/payment-plans/cancel.ts'
+import { patchPlanEndpoint, pausePlanEndpoint, resumePlanEndpoint } from '#endpoints/payment-plans/change.ts'
 import { chargePlanEndpoint } from '#endpoints/payment-plans/charge.ts'
 import { getPlanEndpoint } from '#endpoints/payment-plans/get.ts'
 import { listPlansEndpoint } from '#endpoints/payment-plans/list.ts'
@@ -93,6 +94,9 @@ export const endpoints: readonly Endpoint<Services>[] = [
   listPlansEndpoint, //      GET    /payment-plans
   getPlanEndpoint, //        GET    /payment-plans/{paymentPlanId}
   chargePlanEndpoint, //     POST   /payment-plans/{paymentPlanId}/charge
+  patchPlanEndpoint, //      PATCH  /payment-plans/{paymentPlanId}
+  pausePlanEndpoint, //      POST   /payment-plans/{paymentPlanId}/pause
+  resumePlanEndpoint, //     POST   /payment-plans/{paymentPlanId}/resume
   cancelPlanEndpoint, //     POST   /payment-plans/{paymentPlanId}/cancel
   listPlanPaymentsEndpoint, // GET  /payment-plans/{paymentPlanId}/payments
   unscheduledPaymentEndpoint, // POST /payment-plans/unscheduled-mit

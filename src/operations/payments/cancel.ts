@@ -9,6 +9,7 @@ import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
+import { endAction } from '#operations/payments/end-action.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
 
 export interface CancelPayment {
@@ -25,8 +26,16 @@ export async function cancelPayment(
   engine: Engine,
 ): Promise<OperationAnswer | undefined> {
   const { merchant, payId } = request
+  const { merchantId } = merchant
+  const found = await engine.payments.byPayId(merchantId, payId)
+  if (!found) return undefined
+  // A page of a provider that could still be paid is ended there first.
+  const atProvider = decideCancellation(found).accepted
+    ? await endAction({ merchant, payment: found }, engine)
+    : 'ended'
   const xId = newXId(engine)
-  return engine.queue.update({ merchantId: merchant.merchantId, payId }, payment => {
+  return engine.queue.update({ merchantId, payId }, payment => {
+    if (atProvider !== 'ended') return refused(payment, 'OUTCOME_OUTSTANDING', request, engine)
     const now = merchantNow(engine.clock, merchant)
     const decision = decideCancellation(payment)
     const ended = decision.accepted ? withdrawRequest(payment, { now, xId }) : undefined

@@ -184,6 +184,8 @@ export interface Change {
   readonly movePlan?: PlanProgress
   /** Written only while the stored version is still the expected one. */
   readonly updatePlan?: PlanUpdate
+  /** The same for a plan that goes on: other terms, a pause, its end. */
+  readonly changePlan?: PlanUpdate
 }
 
 export interface PaymentUpdate {

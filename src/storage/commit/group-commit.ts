@@ -182,6 +182,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     planProgress: [],
     planUpdate: [],
     planHold: [],
+    planChange: [],
     dispute: [],
   }
   for (const [c, change] of changes.entries()) {
