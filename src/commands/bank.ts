@@ -27,6 +27,7 @@ export function addBankCommands(program: Command, readConfig: () => Config): voi
     'Writes direct debits and credit transfers as files for the bank, and reads what the bank says about them.',
   )
   addFileCommands(bank, readConfig)
+  addSimulateCommand(bank, readConfig)
   bank
     .command('import')
     .argument('<files...>', 'pain.002, camt.053 or camt.054, any number and in any order')
@@ -72,6 +73,31 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
         return giveOutAgain(await opened.account(accountId), { batchId, folder: out }, opened)
       })
       printFiles(files, json === true, 'No file was made for this account so far.')
+    })
+}
+
+function addSimulateCommand(bank: Command, readConfig: () => Config): void {
+  bank
+    .command('simulate')
+    .description(
+      'Test environment only: a bank that reads the files of this account and writes pain.002, camt.054 and camt.053 ' +
+        "up to today by the merchant's test clock. The test accounts decide what it says.",
+    )
+    .addOption(accountOption())
+    .option('--out <folder>', 'where its files go', '.')
+    .addOption(jsonOption())
+    .action(async ({ account: accountId, out, json }: BatchWords) => {
+      const config = readConfig()
+      if (config.environment === 'live')
+        throw new CommandFault(
+          'there is no simulated bank in the live environment; a real one writes these files',
+        )
+      const files = await withBank(config, async opened => {
+        const { simulateBank } = await import('#operations/bank/simulate-bank.ts')
+        return simulateBank(await opened.account(accountId), out, opened)
+      })
+      if (json) console.log(JSON.stringify({ files }))
+      else console.log(files.length === 0 ? 'The bank has nothing to say yet.' : files.join('\n'))
     })
 }
 

@@ -21,6 +21,7 @@ import { addRouteCommands } from '#commands/route.ts'
 import { serve } from '#commands/serve.ts'
 import { addSettlementCommands } from '#commands/settlements.ts'
 import { addVaultCommands } from '#commands/vault.ts'
+import { addVerifyPageCommand } from '#commands/verify-page.ts'
 import { addWebhookCommands } from '#commands/webhooks.ts'
 import { type Config, config, showsStacks, variables } from '#config.ts'
 import { listPending } from '#storage/migrate.ts'
@@ -68,6 +69,7 @@ function buildProgram(readConfig: () => Config): Command {
   addMerchantCommands(program, readConfig)
   addKeyCommands(program, readConfig)
   addKeysCommands(program, readConfig)
+  addVerifyPageCommand(program, readConfig)
   addAuditCommands(program, readConfig)
   addVaultCommands(program, readConfig)
   addImportCommands(program, readConfig)
