@@ -17,6 +17,7 @@ import { addMerchantCommands } from '#commands/merchant.ts'
 import { addNoticeCommands } from '#commands/notices.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { addProviderCommands } from '#commands/provider.ts'
+import { addRetentionCommands } from '#commands/retention.ts'
 import { addRouteCommands } from '#commands/route.ts'
 import { serve } from '#commands/serve.ts'
 import { addSettlementCommands } from '#commands/settlements.ts'
@@ -71,6 +72,7 @@ function buildProgram(readConfig: () => Config): Command {
   addKeysCommands(program, readConfig)
   addVerifyPageCommand(program, readConfig)
   addAuditCommands(program, readConfig)
+  addRetentionCommands(program, readConfig)
   addVaultCommands(program, readConfig)
   addImportCommands(program, readConfig)
   addWebhookCommands(program, readConfig)
