@@ -30,8 +30,10 @@ export interface ConsoleDeps {
   readonly testTools: TestTools
   /** Counts a failed sign-in; true when there were too many. */
   readonly isGuessing: (email: string, address: string) => boolean
-  /** The origin people see. */
+  /** Of the gateway: where its API and its pages are. */
   readonly origin: () => string
+  /** Where people open the console. */
+  readonly consoleOrigin: () => string
   readonly newId: () => string
   readonly nowMs: () => number
 }

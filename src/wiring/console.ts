@@ -1,6 +1,7 @@
 /** Wires the console: people, passkeys, figures, and the ways in which it reads and acts. */
 import { createHmac, createSecretKey } from 'node:crypto'
 import { definitions as registered } from '#connectors/registry.ts'
+import { toConsoleOrigin } from '#console/address.ts'
 import type { ConsoleDeps } from '#console/context.ts'
 import { createPasskeys } from '#console/passkeys.ts'
 import { createPeople } from '#console/people.ts'
@@ -65,6 +66,7 @@ export function createConsole(parts: ConsoleParts): readonly PageRoute[] {
     isGuessing: (email, address) =>
       failedLogins.count(`console ${email.toLowerCase()}`, address) !== undefined,
     origin,
+    consoleOrigin: () => toConsoleOrigin(origin(), options.publicUrl === undefined ? options.consolePort : undefined),
     newId,
     nowMs,
   }
