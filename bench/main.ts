@@ -22,6 +22,7 @@ import {
 } from '#bench/figures.ts'
 import { type GatewayProcess, startGateway } from '#bench/gateway-process.ts'
 import { createGatewayRuns, type GatewayRuns } from '#bench/gateway-runs.ts'
+import { measureHostile } from '#bench/hostile.ts'
 import type { LoadJob, LoadResult } from '#bench/load.ts'
 import { measurePages } from '#bench/pages.ts'
 import { type Peer, startPeer } from '#bench/peer.ts'
@@ -47,6 +48,7 @@ const partNames = [
   'plans',
   'webhooks',
   'pages',
+  'hostile',
   'start',
 ] as const
 type Part = (typeof partNames)[number]
@@ -55,7 +57,7 @@ const help = `npm run bench -- [options]
   --seconds N    length of each measurement (5)
   --rounds N     how often each is repeated, in turns (3)
   --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, refunds, race,
-                 reads, customers, bins (look-ups and account updater), plans, webhooks, pages (the checkout), start;
+                 reads, customers, bins (look-ups and account updater), plans, webhooks, pages (the checkout), hostile (strangers), start;
                  may be given several times (all)
   --profile DIR  have the gateway write a profile of its processor time there (slows it down)`
 
@@ -183,6 +185,7 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
     if (parts.has('plans')) lines.push(...(await measurePlans({ ...bench, say })))
     if (parts.has('bins')) lines.push(...(await measureBins({ ...bench, say })))
     if (parts.has('pages')) lines.push(...(await measurePages({ ...bench, say })))
+    if (parts.has('hostile')) lines.push(...(await measureHostile({ port: gateway.port, say })))
     if (parts.has('c')) lines.push(...describeMemory(idle, readMemory(gateway.pid)))
     say(
       `books of the gateway: ${await bench.through.audit()}; all that was acknowledged is there, all sums hold`,

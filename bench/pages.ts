@@ -162,6 +162,8 @@ async function countRenders(
     findMerchant: async () => merchant,
     pageTokens: { issue: () => '', read: () => undefined },
     secure: true,
+    origin: () => '',
+    signInventory: () => ({ algorithm: 'Ed25519', publicKey: '', value: '' }),
   })
   const offered = await offerMethods(payment, merchant, { providers: simulatedBy(createSimulator()) })
   const hosted = { pageToken: 'x'.repeat(160), merchant, payment, now: new Date(), remembered: [], offered }

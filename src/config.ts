@@ -7,7 +7,14 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { judgeKeyFiles, type ReadMode, readFileMode } from '#config/key-files.ts'
-import { isLoopback, readHost, readLoopbackWebhooks, readPort, readTrustedProxies } from '#config/network.ts'
+import {
+  isLoopback,
+  readHost,
+  readLoopbackWebhooks,
+  readPort,
+  readSecurityContact,
+  readTrustedProxies,
+} from '#config/network.ts'
 import { editDistance } from '#domain/edit-distance.ts'
 import { Secret } from '#domain/secret.ts'
 import { isWebAddress } from '#domain/text.ts'
@@ -31,6 +38,7 @@ export interface Config {
   readonly trustedProxies?: number | readonly string[]
   /** Whether test webhooks may go to this machine itself; unless set, only while nobody else can reach the gateway. */
   readonly loopbackWebhooks?: boolean
+  readonly securityContact?: string
   /** An origin, without a path. */
   readonly publicUrl?: string
   readonly logLevel: (typeof logLevels)[number]
@@ -106,6 +114,11 @@ export const variables: readonly Variable[] = [
     meaning: 'true or false: whether webhooks of the test environment may be sent to this machine itself',
     default: 'true, but false with a public HOST, TLS or a trusted proxy',
   },
+  {
+    name: 'TOLLGATE_SECURITY_CONTACT',
+    meaning: 'whom strangers tell about a hole, for security.txt: an https:, mailto: or tel: address',
+    default: 'mailto:security@ and the public host',
+  },
   { name: 'TOLLGATE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent', default: 'info' },
   {
     name: 'TOLLGATE_WORKERS',
@@ -170,6 +183,7 @@ export function readConfig(
     tls: readTls(reader),
     trustedProxies: readTrustedProxies(reader),
     loopbackWebhooks: readLoopbackWebhooks(reader, environment),
+    securityContact: readSecurityContact(reader),
     publicUrl: readPublicUrl(reader),
     logLevel: choose('TOLLGATE_LOG_LEVEL', logLevels, 'info'),
     dccMarkup: readMarkup(reader),

@@ -48,7 +48,7 @@ async function findCredentials({ merchant, key }: CredentialOptions, { dataDirec
   return { merchantId: merchant, apiKey: key, webhookSecret: undefined }
 }
 
-function guessBaseUrl({ publicUrl, host, port, tls }: Config): string {
+export function guessBaseUrl({ publicUrl, host, port, tls }: Config): string {
   // What listens on all addresses is reached on the nearest.
   const reachable =
     host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host

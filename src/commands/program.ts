@@ -17,10 +17,12 @@ import { addMerchantCommands } from '#commands/merchant.ts'
 import { addNoticeCommands } from '#commands/notices.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { addProviderCommands } from '#commands/provider.ts'
+import { addRetentionCommands } from '#commands/retention.ts'
 import { addRouteCommands } from '#commands/route.ts'
 import { serve } from '#commands/serve.ts'
 import { addSettlementCommands } from '#commands/settlements.ts'
 import { addVaultCommands } from '#commands/vault.ts'
+import { addVerifyPageCommand } from '#commands/verify-page.ts'
 import { addWebhookCommands } from '#commands/webhooks.ts'
 import { type Config, config, showsStacks, variables } from '#config.ts'
 import { listPending } from '#storage/migrate.ts'
@@ -68,7 +70,9 @@ function buildProgram(readConfig: () => Config): Command {
   addMerchantCommands(program, readConfig)
   addKeyCommands(program, readConfig)
   addKeysCommands(program, readConfig)
+  addVerifyPageCommand(program, readConfig)
   addAuditCommands(program, readConfig)
+  addRetentionCommands(program, readConfig)
   addVaultCommands(program, readConfig)
   addImportCommands(program, readConfig)
   addWebhookCommands(program, readConfig)

@@ -150,9 +150,13 @@ function addCheckCommand(provider: Command, readConfig: () => Config): void {
       'Makes one harmless call: are the credentials right, does the provider reach our notice address. Ends with 1 when ' +
         'something is wrong.',
     )
+    .option('--payments', "also makes a few payments in the provider's sandbox, test environment only")
     .addOption(jsonOption())
-    .action(async (accountId: string, { json }: { json?: true }) => {
-      const findings = await withProviders(readConfig(), providers => providers.check(accountId))
+    .action(async (accountId: string, { json, payments }: { json?: true; payments?: true }) => {
+      const findings = await withProviders(readConfig(), async providers => [
+        ...(await providers.check(accountId)),
+        ...(payments ? await providers.checkPayments(accountId) : []),
+      ])
       const ok = findings.every(finding => finding.ok)
       if (json) printJson({ accountId, ok, findings })
       else

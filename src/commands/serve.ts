@@ -152,6 +152,7 @@ function toGatewayOptions(config: Config, database: OpenDatabase) {
     tls: tls && { cert: tls.cert, key: tls.key.reveal() },
     trustedProxies,
     loopbackWebhooks: config.loopbackWebhooks ?? !isReachable,
+    securityContact: config.securityContact,
     publicUrl,
     logLevel,
     dccMarkup,

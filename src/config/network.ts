@@ -66,6 +66,13 @@ export function readLoopbackWebhooks(
   return value === 'true'
 }
 
+export function readSecurityContact({ text, fault }: Reader): string | undefined {
+  const value = text('TOLLGATE_SECURITY_CONTACT')
+  if (value === undefined || /^(?:https:\/\/|mailto:|tel:)[\x21-\x7e]{1,200}$/.test(value)) return value
+  fault(`TOLLGATE_SECURITY_CONTACT is "${value}", but must be an address such as mailto:security@example.com`)
+  return undefined
+}
+
 const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')

@@ -169,6 +169,8 @@ export interface Connector {
   readSettlement?(file: AsyncIterable<Uint8Array>): AsyncIterable<SettlementLine>
   /** One harmless call: are the credentials right, does the provider reach our notice address. */
   check(signal: AbortSignal): Promise<readonly CheckFinding[]>
+  /** A fixed script of payments in the provider's sandbox, for what no double can prove. Never asked in live. */
+  checkPayments?(signal: AbortSignal): Promise<readonly CheckFinding[]>
 }
 
 type FollowUp = (request: FollowUpRequest, signal: AbortSignal) => Promise<Outcome>

@@ -28,6 +28,19 @@ export interface PageDeps {
     read(pageToken: string): PageSubject | undefined
   }
   readonly secure: boolean
+  /** The origin that others see. */
+  readonly origin: () => string
+  /** Whom to tell about a hole in the gateway. */
+  readonly securityContact?: string | undefined
+  /** Signs the list of files that a page loads. */
+  readonly signInventory: (text: string) => InventorySignature
+}
+
+export interface InventorySignature {
+  readonly algorithm: 'Ed25519'
+  /** Base64. */
+  readonly publicKey: string
+  readonly value: string
 }
 
 export interface Hosted {

@@ -150,7 +150,8 @@ describe('headers', () => {
   test('the strictest policy that works', () => {
     expect(policy({})).toBe(
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'",
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; " +
+        'report-uri /pay/csp-reports; report-to csp',
     )
     expect(securityHeaders({ tls: false })).toMatchObject({
       'cache-control': 'no-store',

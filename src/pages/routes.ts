@@ -21,6 +21,7 @@ import {
   stepPath,
 } from '#pages/page-context.ts'
 import { takeBack, withFreshAction } from '#pages/provider-step.ts'
+import { writeSecurityText } from '#pages/security-text.ts'
 import { showResult, showStep } from '#pages/show.ts'
 import { submitForm } from '#pages/submit.ts'
 
@@ -87,7 +88,10 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     page('GET', `${assetFolder}/{file}`, async request => sendAsset(request, pageContext)),
     // Addresses that were cut or mangled on their way also deserve a page.
     page('GET', `${pagePath}*`, async request => pageContext.deadEnd(request, 'unknown')),
-    page('GET', '/.well-known/payment-page-inventory.json', async () => sendInventory(pageContext.assets)),
+    page('GET', '/.well-known/payment-page-inventory.json', async () =>
+      sendInventory(pageContext.assets, deps),
+    ),
+    page('GET', '/.well-known/security.txt', async () => sendSecurityText(deps)),
   ]
 }
 
@@ -198,8 +202,18 @@ function sendAsset(request: PageRequest, pageContext: PageContext): PageAnswer {
   }
 }
 
-const sendInventory = (assets: Assets): PageAnswer => ({
-  status: 200,
-  contentType: 'application/json',
-  body: JSON.stringify(describeInventory(assets)),
-})
+/** Signed, so that `tollgate verify-page` can tell our own list from one that somebody put in its place. */
+function sendInventory(assets: Assets, { signInventory }: PageDeps): PageAnswer {
+  const inventory = describeInventory(assets)
+  const signature = signInventory(JSON.stringify(inventory))
+  return {
+    status: 200,
+    contentType: 'application/json',
+    body: JSON.stringify({ ...inventory, signature }),
+  }
+}
+
+function sendSecurityText({ engine, origin, securityContact }: PageDeps): PageAnswer {
+  const body = writeSecurityText({ contact: securityContact, origin: origin() }, engine.clock.nowMs())
+  return { status: 200, contentType: 'text/plain; charset=utf-8', body }
+}

@@ -1,5 +1,6 @@
 /** The headers of every hosted page: what it may load, where its forms may lead, who may frame it. Nothing inline. */
 import { toSource } from '#pages/address.ts'
+import { reportPath } from '#pages/csp-reports.ts'
 import { logoOrigin, styleTheme, type Theme } from '#pages/theme.ts'
 
 export interface PageSecurity {
@@ -54,9 +55,13 @@ export function securityHeaders({
     "base-uri 'none'",
     // A mistake in a template must not become a script: the browser then refuses strings as code altogether.
     "require-trusted-types-for 'script'",
+    // PCI DSS 11.6.1: browsers tell us when a page was made to load something else.
+    `report-uri ${reportPath}`,
+    'report-to csp',
   ]
   return {
     'content-security-policy': policy.join('; '),
+    'reporting-endpoints': `csp="${reportPath}"`,
     'cache-control': 'no-store',
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',

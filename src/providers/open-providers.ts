@@ -30,6 +30,8 @@ import { createResolve, guardLookup } from '#webhooks/resolve.ts'
 export interface Providers extends ProviderAdministration {
   /** One harmless call to the provider, bounded in time. */
   check(accountId: string): Promise<readonly CheckFinding[]>
+  /** A fixed script of payments in the provider's sandbox; empty where the connector has none. */
+  checkPayments(accountId: string): Promise<readonly CheckFinding[]>
   listNotices: NoticeStore['list']
   importSettlement(wanted: { readonly accountId: string; readonly file: string }): Promise<Imported>
   reconcile(range: Omit<SettlementRange, 'merchantId'>): Promise<Reconciliation>
@@ -47,6 +49,8 @@ export interface ProviderOptions {
 
 /** 20 s: what one call to a provider may take at most. */
 const checkMs = 20_000
+/** The script makes about ten calls. */
+const paymentsMs = 10 * checkMs
 
 export async function openProviders(
   options: ProviderOptions,
@@ -111,6 +115,12 @@ export async function openProviders(
             ? `the last one came at ${last.receivedAt.toISOString()}`
             : 'none has reached our notice address yet'
           return [...findings, { name: 'received notices', ok: true, detail }]
+        },
+        async checkPayments(accountId) {
+          if (environment === 'live')
+            throw new AccountFault('--payments makes payments, so it runs in the test environment only')
+          const account = await directory.find(accountId)
+          return account?.connector.checkPayments?.(AbortSignal.timeout(paymentsMs)) ?? []
         },
       },
       async close() {

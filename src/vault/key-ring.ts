@@ -21,6 +21,8 @@ export interface DerivedKeys {
   readonly accessToken: KeyObject
   /** Seals webhook secrets. */
   readonly webhookSecret: KeyObject
+  /** Signs the list of what a payment page loads. */
+  readonly pageInventory: KeyObject
   /** Seals the addresses of customers' pages; older ones only open what they sealed. The newest first. */
   readonly pageTokens: readonly [KeyObject, ...KeyObject[]]
   /** Takes over a root secret that was made since; the getters above then give what is derived from it. */
@@ -54,6 +56,7 @@ export async function openDerivedKeys(
     fingerprint: derive(first, 'fingerprint'),
     apiKey: derive(first, 'api key'),
     webhookSecret: derive(first, 'webhook secret'),
+    pageInventory: derive(first, 'page inventory'),
     get accessToken() {
       return known.tokens.accessToken
     },

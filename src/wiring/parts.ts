@@ -29,6 +29,8 @@ export interface GatewayOptions {
   readonly tls?: { readonly cert: string; readonly key: string }
   /** Proxies in front that end TLS: how many, or which addresses and networks they have. */
   readonly trustedProxies?: TrustedProxies | undefined
+  /** Whom strangers tell about a hole, for security.txt. */
+  readonly securityContact?: string | undefined
   /** Whether webhooks of the test environment may be sent to this machine itself; true unless given. */
   readonly loopbackWebhooks?: boolean | undefined
   /** The origin others see; the listening address unless given. */

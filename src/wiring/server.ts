@@ -18,6 +18,7 @@ import type { Engine } from '#operations/engine.ts'
 import { createLookUps } from '#operations/look-ups.ts'
 import { retryAfterOf } from '#operations/lost-database.ts'
 import { rememberMerchants } from '#operations/merchants/remembered-merchants.ts'
+import { createReportRoute } from '#pages/csp-reports.ts'
 import { createPageRoutes } from '#pages/routes.ts'
 import { formats } from '#schemas/formats.ts'
 import { createEndpointStore } from '#storage/events/endpoints.ts'
@@ -25,6 +26,7 @@ import { createEventStore } from '#storage/events/events.ts'
 import type { MerchantStore } from '#storage/merchants.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
 import { createSettlementStore } from '#storage/providers/settlements.ts'
+import { signInventory } from '#vault/inventory-signature.ts'
 import type { PageTokens } from '#vault/page-token.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 import { findMerchantIn, type Parts } from '#wiring/parts.ts'
@@ -109,7 +111,7 @@ export async function createServer(
     retryAfterOf,
     collectMetrics: options.collectMetrics,
     pages: referencePages(describe),
-    rawRoutes: parts.rawRoutes,
+    rawRoutes: [...(parts.rawRoutes ?? []), createReportRoute(watchPages(parts))],
     pageRoutes: createPageRoutes({
       engine,
       lookUps: services.lookUps,
@@ -117,6 +119,9 @@ export async function createServer(
       findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
       pageTokens: parts.pageTokens,
       secure: options.tls !== undefined || options.trustedProxies !== undefined,
+      origin,
+      securityContact: options.securityContact,
+      signInventory: text => signInventory(keys.pageInventory, text),
     }),
     tls: options.tls,
     trustedProxies: options.trustedProxies,
@@ -124,3 +129,14 @@ export async function createServer(
   })
   return server
 }
+
+/** A violation of a page's policy is worth an alarm: a page of ours loads nothing that its policy forbids. */
+const watchPages = ({ metrics, logger, clock }: Pick<Parts, 'metrics' | 'logger' | 'clock'>) => ({
+  count: (directive: string) => metrics.countCspReport(directive),
+  log: (directive: string, blocked: string) =>
+    logger.warn(
+      { code: 'CSP_VIOLATION', reason: `${directive} ${blocked}` },
+      'a page was made to load something else',
+    ),
+  nowMs: clock.nowMs,
+})

@@ -24,6 +24,8 @@ const refused: Readonly<Record<string, readonly [code: string, reason: string]>>
   '4000000000000002': ['2', 'Refused'],
   '4000000000009995': ['12', 'Not enough balance'],
   '4000000000000069': ['6', 'Expired Card'],
+  // In Adyen's test system the name on the card asks for a refusal.
+  NOT_ENOUGH_BALANCE: ['12', 'Not enough balance'],
 }
 /** Asks for 3-D Secure. */
 export const challengeCard = '4000002760003184'
@@ -62,9 +64,8 @@ export class AdyenCheckout {
       method: paymentMethod.type,
       isAutomatic: body.additionalData?.manualCapture !== 'true',
       returnUrl: body.returnUrl,
-      metadata: body.metadata,
     })
-    const decline = refused[paymentMethod.number ?? '']
+    const decline = refused[paymentMethod.holderName ?? ''] ?? refused[paymentMethod.number ?? '']
     if (decline) this.ledger.refuse(payment, decline[1])
     else if (this.needsCustomer(body)) return { status: 200, body: this.toAction(payment) }
     else if (paymentMethod.type === 'sepadirectdebit')
@@ -251,7 +252,6 @@ export class AdyenCheckout {
       method: asked.allowedPaymentMethods?.[0] ?? 'scheme',
       isAutomatic: asked.additionalData?.manualCapture !== 'true',
       returnUrl: asked.returnUrl,
-      metadata: asked.metadata,
       sessionId: session.id,
     })
     session.payment = payment

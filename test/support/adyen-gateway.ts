@@ -8,6 +8,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
 
 export interface AdyenGateway {
   readonly gateway: TestGateway
@@ -19,6 +20,8 @@ export interface AdyenGateway {
   /** Applies what has arrived. */
   apply(): Promise<void>
   record(payId: string): Promise<AnyJson>
+  /** Both books, payment by payment: what we wrote and what Adyen wrote. They must be equal. */
+  books(): Promise<{ readonly ours: readonly Book[]; readonly theirs: readonly Book[] }>
   stop(): Promise<void>
 }
 
@@ -61,11 +64,54 @@ export async function startAdyenGateway(options: AdyenGatewayOptions = {}): Prom
       await double.notify()
       await apply()
     },
-    record: async payId => (await gateway.call('GET', `/payments/${payId}`)).body,
+    record: async payId => (await gateway.call('GET', `/payments/getByPayId/${payId}`)).body,
+    books: () => readBooks(databaseUrl, double),
     async stop() {
       commands.remove()
       await gateway.stop()
       await double.close()
     },
   }
+}
+
+/** What matters about a payment: what is held on the card, what was taken, and what was given back. */
+export interface Book {
+  readonly reference: string
+  readonly held: number
+  readonly captured: number
+  readonly refunded: number
+}
+
+interface Row {
+  readonly x_id: string
+  readonly authorized: string
+  readonly reversed: string
+  readonly captured: string
+  readonly refunded: string
+}
+
+async function readBooks(databaseUrl: string, { ledger }: AdyenDouble) {
+  const rows = await queryRows<Row>(
+    databaseUrl,
+    `SELECT operation.x_id, authorized, reversed, captured, refunded FROM payment JOIN operation USING (merchant_id, pay_id)
+    WHERE operation.type = 'AUTHORIZATION'`,
+  )
+  const ours = rows.map(row => ({
+    reference: row.x_id.replaceAll('-', ''),
+    held: Number(row.authorized) - Number(row.reversed),
+    captured: Number(row.captured),
+    refunded: Number(row.refunded),
+  }))
+  const theirs = [...ledger.payments.values()].map(
+    ({ reference, authorised, released, captured, refunded }) => ({
+      reference,
+      held: authorised - released,
+      captured,
+      refunded,
+    }),
+  )
+  const isMoving = ({ held, captured }: Book): boolean => held > 0 || captured > 0
+  const sorted = (books: readonly Book[]): readonly Book[] =>
+    books.filter(isMoving).toSorted((a, b) => a.reference.localeCompare(b.reference))
+  return { ours: sorted(ours), theirs: sorted(theirs) }
 }

@@ -11,7 +11,6 @@ export interface LedgerPayment {
   readonly method: string
   readonly isAutomatic: boolean
   readonly sessionId?: string
-  readonly metadata: AnyJson
   returnUrl: string
   isAuthenticated: boolean
   state: 'open' | 'authorised' | 'refused' | 'cancelled'
@@ -29,7 +28,6 @@ export interface NewPayment {
   readonly isAutomatic: boolean
   readonly returnUrl: string
   readonly sessionId?: string
-  readonly metadata?: AnyJson
 }
 
 /** What a modification did, or why it could not. */
@@ -63,7 +61,6 @@ export class AdyenLedger {
       method: asked.method,
       isAutomatic: asked.isAutomatic,
       sessionId: asked.sessionId,
-      metadata: asked.metadata ?? {},
       returnUrl: asked.returnUrl,
       isAuthenticated: false,
       state: 'open',
@@ -239,9 +236,6 @@ export class AdyenLedger {
 
   #owe(payment: LedgerPayment, item: AnyJson): void {
     const additionalData = {
-      ...Object.fromEntries(
-        Object.entries(payment.metadata).map(([name, value]) => [`metadata.${name}`, value]),
-      ),
       ...(payment.sessionId === undefined ? {} : { checkoutSessionId: payment.sessionId }),
       ...item.additionalData,
     }

@@ -102,9 +102,6 @@ function toSessionRequest(request: AuthorizationRequest, terms: AdyenTerms, meth
   }
 }
 
-/** Comes back in notices as `metadata.tollgate_capture`: under which reference we booked the capture that Adyen makes. */
-export const captureMetadata = 'tollgate_capture'
-
 /** Required by the API also where no customer will come back; nobody is ever sent to it. */
 const nowhere = 'https://localhost/'
 
@@ -119,9 +116,6 @@ function toShared(request: AuthorizationRequest, terms: AdyenTerms): Loose {
     ...present(toShopper(payment)),
     // 0: Adyen captures together with the authorisation, whatever the account's default is.
     ...(isManual ? {} : { captureDelayHours: 0 }),
-    ...(request.captureReference === undefined
-      ? {}
-      : { metadata: { [captureMetadata]: request.captureReference } }),
     ...toStoredCredential(request),
     ...present({ additionalData: present(toAdditionalData(request, isManual)) }),
   }

@@ -37,6 +37,7 @@ import type {
   Outcome,
   ProviderAccount,
 } from '#connectors/contract.ts'
+import { runPaymentScript } from '#connectors/payment-script.ts'
 import { Secret } from '#domain/secret.ts'
 
 export const adyen: ConnectorDefinition = { facts: adyenFacts, open: openAdyen }
@@ -61,7 +62,7 @@ function openAdyen(account: ProviderAccount, tools: ConnectorTools): Connector {
     const { path, body } = toTechnicalCancel(asked.reference, terms)
     return calls.post(path, body, key, signal)
   }
-  return {
+  const connector: Connector = {
     facts: adyenFacts,
     supports: method => toCapabilities(method, terms),
     authorize: async (request, signal) => {
@@ -90,7 +91,20 @@ function openAdyen(account: ProviderAccount, tools: ConnectorTools): Connector {
         await calls.post('/paymentMethods', { merchantAccount: terms.merchantAccount }, undefined, signal),
         terms.merchantAccount,
       ),
+    checkPayments: signal => runPaymentScript({ connector, account, ...sandboxCards, signal }),
   }
+  return connector
+}
+
+/** A card of Adyen's test system; the name on it asks for a refusal. */
+const testCard = {
+  number: new Secret('4111111111111111'),
+  expiryDate: '203003',
+  securityCode: new Secret('737'),
+}
+const sandboxCards = {
+  approvedCard: { ...testCard, cardholderName: 'Test Shopper' },
+  declinedCard: { ...testCard, cardholderName: 'NOT_ENOUGH_BALANCE' },
 }
 
 /** A page that has ended must not come back under its old key; money is only moved under the one key of its operation. */

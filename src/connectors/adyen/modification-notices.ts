@@ -1,5 +1,4 @@
 /** Notices about an authorisation and its modifications: the outcome that Adyen's answers leave open. */
-import { captureMetadata } from '#connectors/adyen/authorization.ts'
 import { type Loose, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { toFacts } from '#connectors/adyen/provider-facts.ts'
 import { detailOfRefusal, generalDecline, timedOut } from '#connectors/adyen/refusals.ts'
@@ -47,7 +46,8 @@ function readAuthorisation(item: Loose, amount: Money): NoticeFact | undefined {
   if (isSuccess(item))
     return {
       ...outcomeOf('AUTHORIZATION', item, amount, { kind: 'approved', provider: facts(item, amount) }),
-      ...readAutomaticCapture(item, amount),
+      // Where Adyen captures by itself this is the only word about it; elsewhere nobody asked for a capture with it.
+      capture: { kind: 'approved', provider: facts(item, amount) },
     }
   // On a hosted page the customer may try again: the session decides, not one attempt.
   if (textAt(recordAt(item, 'additionalData'), 'checkoutSessionId') !== undefined) return undefined
@@ -59,21 +59,14 @@ function readAuthorisation(item: Loose, amount: Money): NoticeFact | undefined {
   )
 }
 
-/** A payment that Adyen captures by itself says under which of our references. */
-function readAutomaticCapture(item: Loose, amount: Money): Pick<OutcomeFact, 'capture'> {
-  const reference = parseXId(textAt(recordAt(item, 'additionalData'), `metadata.${captureMetadata}`) ?? '')
-  return reference === undefined
-    ? {}
-    : { capture: { kind: 'approved', provider: { ...facts(item, amount), echo: { reference, amount } } } }
-}
-
 function readTechnicalCancel(item: Loose, amount: Money): NoticeFact | undefined {
+  const paid = textAt(item, 'originalReference')
+  const provider = { ...facts(item, amount), transactionId: paid, fields: { undone: true } }
+  const undone: Outcome = { kind: 'declined', detail: timedOut, provider }
   // Not found: the request that we wanted to undo never arrived. Any other failure leaves the question open.
   if (!isSuccess(item) && !/not found/i.test(textAt(item, 'reason') ?? '')) return undefined
-  const { originalReference } = item
-  const fact = outcomeOf('AUTHORIZATION', item, amount, refused(item, amount, timedOut))
-  const paid = typeof originalReference === 'string' ? originalReference : undefined
-  return { ...fact, subject: { reference: referenceOf(item), transactionId: paid } }
+  const subject = { reference: referenceOf(item), transactionId: paid }
+  return { ...outcomeOf('AUTHORIZATION', item, amount, undone), subject, amount: undefined }
 }
 
 function modification(operation: OperationType): (item: Loose, amount: Money) => OutcomeFact {

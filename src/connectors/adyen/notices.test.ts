@@ -220,12 +220,17 @@ describe('facts', () => {
     expect(fact).toHaveProperty('subject.reference', undefined)
   })
 
-  test('an approval tells under which reference Adyen has captured', () => {
-    const additionalData = { 'metadata.tollgate_capture': xIdOf(2) }
-    expect(factOf({ additionalData })).toMatchObject({
-      capture: { kind: 'approved', provider: { echo: { reference: xIdOf(2) } } },
+  test('an approval answers for the capture that Adyen makes by itself', () => {
+    expect(factOf({})).toMatchObject({ capture: { kind: 'approved' } })
+    expect(factOf({ success: 'false' })).not.toHaveProperty('capture')
+  })
+
+  test('a payment that was undone is named, so that its late approval is known as the same one', () => {
+    const change = { eventCode: 'TECHNICAL_CANCEL', pspReference: 'MOD1', originalReference: 'PSP1' }
+    expect(factOf(change)).toMatchObject({
+      subject: { reference: xIdOf(1), transactionId: 'PSP1' },
+      outcome: { provider: { transactionId: 'PSP1', fields: { undone: true } } },
     })
-    expect(factOf({})).not.toHaveProperty('capture')
   })
 
   test('amounts come back in our unit', () => {

@@ -194,8 +194,11 @@ describe('the customer comes back', () => {
     expect(calls()).toEqual(['POST /v1/payment_intents/pi_1/cancel'])
   })
 
-  test('whether the page was ended stays unknown when the answer is lost', async () => {
-    const { connector } = talk([{ kind: 'lost', reason: 'reset' }])
+  test.each<HttpAnswer>([
+    { kind: 'lost', reason: 'reset' },
+    { kind: 'unreached', reason: 'refused' },
+  ])('whether the page was ended stays unknown when there is no answer: %o', async answer => {
+    const { connector } = talk([answer])
     expect((await connector.cancelAction?.(open, signal))?.kind).toBe('unknown')
   })
 })

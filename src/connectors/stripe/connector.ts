@@ -3,6 +3,7 @@
  * ever made a second time in this folder.
  */
 import type { Connector, ConnectorDefinition, ConnectorTools, ProviderAccount } from '#connectors/contract.ts'
+import { runPaymentScript } from '#connectors/payment-script.ts'
 import { authorize } from '#connectors/stripe/authorize.ts'
 import { checkAccount } from '#connectors/stripe/check.ts'
 import { createClient } from '#connectors/stripe/client.ts'
@@ -14,6 +15,7 @@ import { lookUp } from '#connectors/stripe/look-up.ts'
 import { capabilitiesOf } from '#connectors/stripe/methods.ts'
 import { readNotice } from '#connectors/stripe/notices.ts'
 import { readSettlement } from '#connectors/stripe/translate/settlement.ts'
+import { Secret } from '#domain/secret.ts'
 
 export const stripe: ConnectorDefinition = { facts: stripeFacts, open: openStripe }
 
@@ -21,7 +23,7 @@ function openStripe(account: ProviderAccount, { http, nowMs }: ConnectorTools): 
   const client = createClient(account, http)
   const rawCards = account.settings.rawCards === 'true'
   const narrowed = account.settings.types?.split(',').map(type => type.trim())
-  return {
+  const connector: Connector = {
     facts: stripeFacts,
     supports: method =>
       narrowed === undefined || narrowed.includes(method.type) ? capabilitiesOf(method, rawCards) : undefined,
@@ -42,5 +44,21 @@ function openStripe(account: ProviderAccount, { http, nowMs }: ConnectorTools): 
     disputes: createDisputeActions(client),
     readSettlement,
     check: signal => checkAccount(account, client, signal),
+    checkPayments: signal => runPaymentScript({ connector, account, ...sandboxCards, signal }),
   }
+  return connector
+}
+
+/** Numbers of Stripe's sandbox. */
+const sandboxCards = {
+  approvedCard: {
+    number: new Secret('4242424242424242'),
+    expiryDate: '203412',
+    securityCode: new Secret('123'),
+  },
+  declinedCard: {
+    number: new Secret('4000000000000002'),
+    expiryDate: '203412',
+    securityCode: new Secret('123'),
+  },
 }

@@ -24,10 +24,14 @@ export async function complete(returned: CustomerReturn, tools: ReturnTools): Pr
 
 /** `declined`: it cannot be paid any more. `approved` or `pending`: it has been paid already, or is being paid. */
 export async function cancelAction(inquiry: Inquiry, tools: ReturnTools): Promise<Outcome> {
-  const id = inquiry.provider?.transactionId
-  if (id?.startsWith('cs_')) return endSession(id, inquiry, tools)
-  if (id?.startsWith('pi_')) return endIntent(id, inquiry, tools)
-  return unknown
+  const id = inquiry.provider?.transactionId ?? ''
+  const ended = id.startsWith('cs_')
+    ? await endSession(id, inquiry, tools)
+    : id.startsWith('pi_')
+      ? await endIntent(id, inquiry, tools)
+      : unknown
+  // A question that never arrived has ended nothing: the page may still be paid.
+  return ended.kind === 'unreached' ? unknown : ended
 }
 
 async function endSession(id: string, inquiry: Inquiry, tools: ReturnTools): Promise<Outcome> {

@@ -9,15 +9,11 @@ import {
   readRefusal,
   unknown,
 } from '#connectors/stripe/translate/outcomes.ts'
-import { type Form, textAt } from '#connectors/stripe/translate/wire.ts'
-import { parseXId } from '#domain/ids.ts'
+import { type Form, noReference, textAt } from '#connectors/stripe/translate/wire.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 
-/** The key of the answer stands for its reference: a dispute is not an operation. */
-function askedAs({ amount }: DisputeFacts, key: string): Asked | undefined {
-  const reference = parseXId(key)
-  return reference === undefined ? undefined : { reference, amount }
-}
+/** A dispute is not an operation, so there is no reference to echo. */
+const askedAbout = ({ amount }: DisputeFacts): Asked => ({ reference: noReference, amount })
 
 export function createDisputeActions(client: StripeClient): DisputeActions {
   const send = async (path: string, call: Call, signal: AbortSignal): Promise<Outcome> => {
@@ -41,14 +37,10 @@ export function createDisputeActions(client: StripeClient): DisputeActions {
     `/v1/disputes/${encodeURIComponent(dispute.providerDisputeId)}`
   return {
     async accept(dispute, key, signal) {
-      const asked = askedAs(dispute, key)
-      return asked === undefined
-        ? unknown
-        : send(`${pathOf(dispute)}/close`, { asked, key, form: {} }, signal)
+      return send(`${pathOf(dispute)}/close`, { asked: askedAbout(dispute), key, form: {} }, signal)
     },
     async submitEvidence(dispute, evidence, key, signal) {
-      const asked = askedAs(dispute, key)
-      if (asked === undefined) return unknown
+      const asked = askedAbout(dispute)
       if (evidence.files.length > filePlaces.length) {
         return declined(asked, '0312', `Stripe takes at most ${filePlaces.length} files.`)
       }

@@ -17,6 +17,7 @@ import {
   referenceKey,
   textAt,
   type Wire,
+  wireAt,
 } from '#connectors/stripe/translate/wire.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 
@@ -59,10 +60,7 @@ export async function lookUp(inquiry: Inquiry, tools: LookUp): Promise<Authoriza
 async function lookUpAuthorization(inquiry: Inquiry, tools: LookUp): Promise<AuthorizationOutcome> {
   const id = inquiry.provider?.transactionId
   const asked = askedBy(inquiry)
-  if (id?.startsWith('cs_')) {
-    const session = await fetchSession(id, tools)
-    return session === undefined ? both(unknown) : readSession(session, asked)
-  }
+  if (id?.startsWith('cs_')) return lookUpSession(id, asked, tools)
   if (id?.startsWith('pi_')) {
     const intent = await fetchIntent(id, tools)
     return intent === undefined ? both(unknown) : readIntent(intent, asked)
@@ -70,6 +68,27 @@ async function lookUpAuthorization(inquiry: Inquiry, tools: LookUp): Promise<Aut
   const found = await findIntent(inquiry, tools)
   if (found === 'nothing') return both(unreached)
   return found === undefined ? both(unknown) : readIntent(found, asked)
+}
+
+/** An intent that comes as its id only is fetched: whether it was approved, the session alone does not say. */
+async function lookUpSession(id: string, asked: Asked, tools: LookUp): Promise<AuthorizationOutcome> {
+  const session = await fetchSession(id, tools)
+  if (session === undefined) return both(unknown)
+  const intentId = textAt(session, 'payment_intent')
+  if (textAt(session, 'status') !== 'complete' || intentId === undefined) return readSession(session, asked)
+  const intent = await fetchIntent(intentId, tools)
+  return intent === undefined ? readSession(session, asked) : readIntent(intent, asked)
+}
+
+/** The intent of an approval, which may be known by its session only. */
+async function fetchApproval(id: string | undefined, tools: LookUp): Promise<Wire | undefined> {
+  if (id === undefined) return undefined
+  if (!id.startsWith('cs_')) return fetchIntent(id, tools)
+  const session = await fetchSession(id, tools)
+  const intentId = idAt(session, 'payment_intent')
+  return (
+    wireAt(session, 'payment_intent') ?? (intentId === undefined ? undefined : fetchIntent(intentId, tools))
+  )
 }
 
 export async function fetchSession(id: string, { client, signal }: LookUp): Promise<Wire | undefined> {
@@ -148,7 +167,7 @@ async function lookUpTotal(
   tools: LookUp,
 ): Promise<Outcome> {
   const { reference, amount, payment, authorizationTransactionId: id } = inquiry
-  const intent = id === undefined ? undefined : await fetchIntent(id, tools)
+  const intent = await fetchApproval(id, tools)
   const total = fromStripeAmount(numberAt(intent, name), textAt(intent, 'currency'))
   if (intent === undefined || total === undefined || total.currency !== amount.currency) return unknown
   const before = name === 'amount' ? payment.authorizedValue : payment.capturedValue
@@ -157,7 +176,11 @@ async function lookUpTotal(
   const charge = name === 'amount_received' ? idAt(intent, 'latest_charge') : undefined
   return {
     kind: 'approved',
-    provider: { echo: { reference, amount }, transactionId: charge ?? id, responseCode: '00' },
+    provider: {
+      echo: { reference, amount },
+      transactionId: charge ?? textAt(intent, 'id'),
+      responseCode: '00',
+    },
   }
 }
 

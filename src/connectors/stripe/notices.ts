@@ -12,9 +12,10 @@ import { type Asked, declined, echoOf } from '#connectors/stripe/translate/outco
 import { detailOfRefund, readRefund } from '#connectors/stripe/translate/refunds.ts'
 import { readSession } from '#connectors/stripe/translate/sessions.ts'
 import {
-  captureKey,
+  captureReferenceAt,
   dateAt,
   idAt,
+  noReference,
   numberAt,
   pageKey,
   parseWire,
@@ -88,18 +89,14 @@ const readers: Readonly<Record<string, Reader>> = {
 
 export const eventTypes: readonly string[] = Object.keys(readers)
 
-/** For objects that were not made by us: fits no reference, so the engine goes by the provider's ids. */
-const noReference = parseXId('0'.repeat(32))
-
-function askedBy(object: Wire): Asked | undefined {
+/** An object that was not made by us has no reference: the engine goes by the provider's ids. */
+function askedBy(object: Wire): Asked {
   const reference = referenceAt(object) ?? noReference
-  if (reference === undefined) return undefined
-  const captureReference = parseXId(textAt(object, 'metadata', captureKey) ?? '')
   return {
     reference,
     // The amount that was asked for is known to the engine alone, which compares it with the echo.
     amount: { value: 0, currency: (textAt(object, 'currency') ?? '').toUpperCase() },
-    captureReference: captureReference ?? reference,
+    captureReference: captureReferenceAt(object) ?? reference,
   }
 }
 
@@ -117,7 +114,7 @@ function subjectOf(object: Wire, transactionId: string | undefined): NoticeSubje
 function authorization(intent: Wire): NoticeFact | undefined {
   const asked = askedBy(intent)
   const amount = fromStripeAmount(numberAt(intent, 'amount'), textAt(intent, 'currency'))
-  if (asked === undefined || amount === undefined) return undefined
+  if (amount === undefined) return undefined
   const { authorization: outcome, capture } = readIntent(intent, asked)
   // The customer's own step is known from the answer to our request.
   if (outcome.kind === 'action') return undefined
@@ -135,7 +132,7 @@ function authorization(intent: Wire): NoticeFact | undefined {
 function paidSession(session: Wire): NoticeFact | undefined {
   const asked = askedBy(session)
   const amount = fromStripeAmount(numberAt(session, 'amount_total'), textAt(session, 'currency'))
-  if (asked === undefined || amount === undefined) return undefined
+  if (amount === undefined) return undefined
   if (textAt(session, 'payment_status') !== 'paid') return undefined
   const { authorization: outcome, capture } = readSession(session, asked)
   if (outcome.kind === 'action') return undefined
@@ -151,7 +148,7 @@ function paidSession(session: Wire): NoticeFact | undefined {
 
 function failedSession(session: Wire, detail: string): NoticeFact | undefined {
   const asked = askedBy(session)
-  const echo = asked && echoOf(session, asked, 'amount_total')
+  const echo = echoOf(session, asked, 'amount_total')
   if (echo === undefined) return undefined
   return {
     kind: 'outcome',
@@ -199,9 +196,8 @@ interface FollowUpNews {
 function followUp(
   operation: 'CAPTURE' | 'INCREMENTAL' | 'REVERSAL',
   { id, paymentId, amount, caller }: FollowUpNews,
-): NoticeFact | undefined {
+): NoticeFact {
   const reference = caller ?? noReference
-  if (reference === undefined) return undefined
   const outcome: Outcome = {
     kind: 'approved',
     provider: { echo: { reference, amount }, transactionId: id, responseCode: '00' },
@@ -228,7 +224,7 @@ function cancelled(intent: Wire, event: Wire): NoticeFact | undefined {
   const asked = askedBy(intent)
   const rest = (numberAt(intent, 'amount') ?? 0) - (numberAt(intent, 'amount_received') ?? 0)
   const amount = fromStripeAmount(rest, textAt(intent, 'currency'))
-  if (id === undefined || asked === undefined || amount === undefined) return undefined
+  if (id === undefined || amount === undefined) return undefined
   if (readRelease(intent, { ...asked, amount }, id).kind !== 'approved') return undefined
   return followUp('REVERSAL', { id: `${id}/cancel`, paymentId: id, amount, caller: callerOf(event) })
 }
@@ -236,7 +232,7 @@ function cancelled(intent: Wire, event: Wire): NoticeFact | undefined {
 function refund(object: Wire, event: Wire): NoticeFact | undefined {
   const asked = askedBy(object)
   const amount = fromStripeAmount(numberAt(object, 'amount'), textAt(object, 'currency'))
-  if (asked === undefined || amount === undefined) return undefined
+  if (amount === undefined) return undefined
   const paymentId = idAt(object, 'payment_intent')
   const subject: NoticeSubject = {
     ...subjectOf(object, textAt(object, 'id')),
@@ -265,14 +261,16 @@ function dispute(object: Wire, event: Wire): NoticeFact | undefined {
     ...(chargeId === undefined ? {} : { transactionId: chargeId }),
     ...(paymentId === undefined ? {} : { paymentTransactionId: paymentId }),
   }
-  if (!isDebitReturn(object)) return { kind: 'dispute', subject, dispute: facts }
+  const detail = detailOfReturn(textAt(object, 'reason') ?? '')
+  // Not every dispute shows its method; the engine knows whether the payment was a debit.
+  if (!isDebitReturn(object)) return { kind: 'dispute', subject, dispute: facts, returnDetail: detail }
   // The money of a debit is gone with the first event; the later ones add nothing.
   if (textAt(event, 'type') !== 'charge.dispute.created') return undefined
   return {
     kind: 'return',
     subject,
     amount: facts.amount,
-    detail: detailOfReturn(textAt(object, 'reason') ?? ''),
+    detail,
     transactionId: facts.providerDisputeId,
   }
 }

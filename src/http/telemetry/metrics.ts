@@ -15,6 +15,8 @@ export interface Metrics {
   webhookFailures(): number
   /** A connection that was ended because one address, or the whole server, had too many, or because it was idle too long. */
   countDroppedConnection(reason: DropReason): void
+  /** A browser's report that a page wanted to load what its policy forbids. */
+  countCspReport(directive: string): void
   /** One delivery of a provider: accepted, repeated, forged … */
   countNotice(verdict: string): void
   /** One fact of a notice: applied, unmatched, failed … */
@@ -72,6 +74,12 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     labelNames: ['result'],
     registers,
   })
+  const cspReports = new Counter({
+    name: 'tollgate_csp_reports_total',
+    help: 'Reports of browsers that a page wanted to load what its policy forbids.',
+    labelNames: ['directive'],
+    registers,
+  })
   const differences = new Gauge({
     name: 'tollgate_reconciliation_differences',
     help: 'Differences between our books and the settlement lines of providers.',
@@ -80,6 +88,7 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
   })
   return {
     registry: options.registry,
+    countCspReport: directive => cspReports.inc({ directive }),
     countDroppedConnection: reason => dropped.inc({ reason }),
     countRequest: (operationId, status, seconds) => requests.count(operationId, status, seconds),
     countOutcome: (operation, outcome) => outcomes.inc({ operation, outcome }),

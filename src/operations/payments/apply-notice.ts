@@ -7,8 +7,14 @@ import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { resultSubject } from '#lifecycle/event.ts'
 import { recordElsewhere, takeBack } from '#lifecycle/late-truth.ts'
-import type { Outcome } from '#lifecycle/outcome.ts'
-import { findOperation, isUndecided, type Operation, type Payment } from '#lifecycle/payment.ts'
+import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
+import {
+  findOperation,
+  isUndecided,
+  type Operation,
+  type OperationType,
+  type Payment,
+} from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { acceptLate } from '#operations/payments/paid-late.ts'
@@ -50,27 +56,52 @@ export const createApplyNotice =
     if (fact.kind === 'ignored') return 'ignored'
     if (fact.kind === 'report') return deps.applyReport?.(account, fact) ?? 'ignored'
     const merchant = await deps.findMerchant(account.merchantId)
-    const noticed = merchant && (await findNoticed(merchant, account, fact.subject, deps.engine))
+    const noticed = merchant && (await findNoticed(merchant, account, fact, deps.engine))
     if (!noticed) return 'unmatched'
     switch (fact.kind) {
       case 'outcome':
         return applyOutcome(noticed, fact, deps.engine)
       case 'takenBack':
-        return applyTakenBack(noticed, fact, deps.engine)
+        return applyTakenBack(
+          { ...noticed, operation: noticed.operation ?? lastOf(noticed, fact) },
+          fact,
+          deps.engine,
+        )
       case 'return':
         return recordReturn(noticed, fact, deps.engine)
-      case 'dispute':
-        return deps.applyDispute?.(noticed, fact) ?? 'unmatched'
+      case 'dispute': {
+        const returned = returnOf(noticed, fact)
+        return returned
+          ? recordReturn(noticed, returned, deps.engine)
+          : (deps.applyDispute?.(noticed, fact) ?? 'unmatched')
+      }
     }
   }
 
-/** The first name that is known decides: our reference, the provider's id of the operation, its id of the payment. */
+/** A debit has no disputes: the bank has sent it back, whatever the provider calls it. */
+function returnOf(
+  { payment }: Noticed,
+  { subject, dispute, returnDetail: detail }: Fact<'dispute'>,
+): Fact<'return'> | undefined {
+  if (detail === undefined || payment.method.family !== 'direct_debit') return undefined
+  const { amount, providerDisputeId: transactionId } = dispute
+  return { kind: 'return', subject, amount, detail, transactionId }
+}
+
+/**
+ * The first name that is known decides: our reference, the provider's id of the operation, its id of the payment. A name
+ * that leads to an operation of another kind only tells the payment: some providers name the authorisation in notices about
+ * what they made of it.
+ */
 async function findNoticed(
   merchant: Merchant,
   account: NoticeAccount,
-  { reference, transactionId, paymentTransactionId }: NoticeSubject,
+  fact: Exclude<NoticeFact, Fact<'ignored'> | Fact<'report'>>,
   engine: Engine,
 ): Promise<Noticed | undefined> {
+  const { reference, transactionId, paymentTransactionId }: NoticeSubject = fact.subject
+  const kind = 'operation' in fact ? fact.operation : undefined
+  let other: Noticed | undefined
   for (const [name, isOperation] of [
     [reference, true],
     [transactionId, true],
@@ -82,10 +113,21 @@ async function findNoticed(
     if (!payment) continue
     const operation = isOperation ? findOperation(payment, found.xId) : undefined
     const captureXId = isOperation && !operation ? found.xId : undefined
-    return { merchant, account, payment, operation, captureXId }
+    const noticed = { merchant, account, payment, operation, captureXId }
+    if (!operation || kind === undefined || isOfKind(operation.type, kind)) return noticed
+    other ??= { merchant, account, payment }
   }
-  return undefined
+  return other
 }
+
+/** A confirm approves like an authorisation; a change of the authorised amount is an increment or a partial reversal. */
+const kinds: readonly (readonly OperationType[])[] = [
+  ['AUTHORIZATION', 'CONFIRM'],
+  ['INCREMENTAL', 'REVERSAL'],
+]
+
+const isOfKind = (type: OperationType, kind: OperationType): boolean =>
+  type === kind || kinds.some(alike => alike.includes(type) && alike.includes(kind))
 
 const find = (
   { merchantId, accountId }: NoticeAccount,
@@ -108,6 +150,7 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
     return 'applied'
   }
   if (operation.state === 'FAILED' && outcome.kind === 'approved') {
+    if (isUndone(operation, outcome.provider)) return 'repeated'
     return acceptLate(
       { ...noticed, operation, outcome, capture: captureOf(payment, operation, fact) },
       engine,
@@ -117,8 +160,21 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
     const { detail, provider } = outcome
     return applyTakenBack({ ...noticed, operation }, { ...fact, kind: 'takenBack', detail, provider }, engine)
   }
+  // The approval stood, and was undone at our request before we had heard of it.
+  if (operation.state === 'AUTHORIZED' && outcome.kind === 'declined') {
+    const reversal = { kind: 'approved', provider: outcome.provider } as const
+    return applyElsewhere(
+      noticed,
+      { ...fact, operation: 'REVERSAL', outcome: reversal, amount: undefined },
+      engine,
+    )
+  }
   return operation.prepared.paidLate ? acceptLate({ ...noticed, operation, outcome }, engine) : 'repeated'
 }
+
+/** The provider had approved it, and undid it because we asked: hearing of the approval afterwards changes nothing. */
+const isUndone = ({ provider }: Operation, { transactionId }: ProviderFacts): boolean =>
+  provider?.fields?.undone === true && provider.transactionId === transactionId
 
 /** A notice about the payment's id that speaks of the approval is about the operation that asked for it. */
 function namedByType(
@@ -139,7 +195,10 @@ function captureOf(payment: Payment, operation: Operation, { outcome, capture }:
   return { ...capture, provider: { ...capture.provider, echo: { reference: captureXId, amount } } }
 }
 
-/** An approval of another amount is not believed. What the provider named is ours by the look-up, so the echo is ours. */
+/**
+ * An approval of another amount is not believed; a provider that names none of the operation's own, as for new totals, is.
+ * What the provider named is ours by the look-up, so the echo is ours.
+ */
 function echoing(
   outcome: Outcome,
   payment: Payment,
@@ -147,8 +206,8 @@ function echoing(
   told: number | undefined,
 ): Outcome {
   if (!('provider' in outcome)) return outcome
-  const value = told ?? outcome.provider.echo.amount.value
-  if (outcome.kind === 'approved' && value !== operation.amount) return { kind: 'unknown' }
+  if (outcome.kind === 'approved' && told !== undefined && told !== operation.amount)
+    return { kind: 'unknown' }
   const amount = { value: operation.amount, currency: payment.amount.currency }
   return { ...outcome, provider: { ...outcome.provider, echo: { reference: operation.xId, amount } } }
 }
@@ -179,6 +238,10 @@ async function applyElsewhere(
   })
   return result ?? 'unmatched'
 }
+
+/** What a provider took back without naming it is the last of its kind that stands: a capture that it made by itself. */
+const lastOf = ({ payment }: Noticed, { operation: kind }: Fact<'takenBack'>): Operation | undefined =>
+  payment.operations.findLast(({ type, state }) => type === kind && state === 'OK')
 
 /** What the provider had approved has failed after all. */
 async function applyTakenBack(

@@ -216,7 +216,8 @@ function timerWrites(
       kind: 'INQUIRY' as const,
     }
     if (time) setTimers.push(timerAt(key, time, merchant, attempt))
-    else if (inquiry !== undefined) dropTimers.push(key)
+    // Somebody who came back from a provider's page was asked for meanwhile.
+    else if (inquiry !== undefined || after.provider !== undefined) dropTimers.push(key)
   }
   // The customer is on the move again. The timer for the end of its patience may have passed while the provider decided.
   if (after.status === 'AUTHORIZE_REQUEST' && before.status !== 'AUTHORIZE_REQUEST')

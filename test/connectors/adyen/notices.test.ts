@@ -39,6 +39,12 @@ test('the check of the account says that key and merchant account are right', as
   expect(code).toBe(0)
 })
 
+test('the check with payments goes through decline, capture, refund and reversal', async () => {
+  const { code, stdout } = await shop.commands.run('provider', 'check', shop.accountId, '--payments')
+  for (const name of ['decline', 'authorise', 'capture', 'refund', 'reversal']) expect(stdout).toContain(name)
+  expect(code).toBe(0)
+})
+
 test('the account shows no secret', async () => {
   const shown = await shop.commands.json('provider', 'show', shop.accountId)
   expect(shown).toMatchObject({ connector: 'adyen', settings: { rawCards: 'true' } })

@@ -26,6 +26,7 @@ import {
 import { toThreeDSecure } from '#connectors/stripe/translate/three-d-secure.ts'
 import {
   captureKey,
+  captureReferenceAt,
   type Form,
   idAt,
   numberAt,
@@ -34,7 +35,6 @@ import {
   type Wire,
   wireAt,
 } from '#connectors/stripe/translate/wire.ts'
-import { parseXId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 
@@ -153,7 +153,7 @@ export function readIntent(intent: Wire, asked: Asked): AuthorizationOutcome {
 
 /** The intent knows the capture's reference as well, for whoever asks by the authorisation's alone. */
 function readAutomaticCapture(intent: Wire, asked: Asked): Outcome | undefined {
-  const captureReference = asked.captureReference ?? parseXId(textAt(intent, 'metadata', captureKey) ?? '')
+  const captureReference = asked.captureReference ?? captureReferenceAt(intent)
   if (captureReference === undefined) return undefined
   const amount = fromStripeAmount(numberAt(intent, 'amount_received'), textAt(intent, 'currency'))
   if (amount === undefined) return unknown

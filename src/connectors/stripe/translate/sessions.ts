@@ -15,6 +15,7 @@ import { captureMethodOf, cardOptions } from '#connectors/stripe/translate/payme
 import { toDescription, toDescriptor, toLocale, toShipping } from '#connectors/stripe/translate/shopper.ts'
 import {
   captureKey,
+  captureReferenceAt,
   dateAt,
   type Form,
   idAt,
@@ -135,10 +136,9 @@ export function readSession(session: Wire, asked: Asked): AuthorizationOutcome {
 }
 
 /** Of a notice, which shows the intent by its id only; the id of the charge is not known then. */
-function paidSession(
-  session: Wire,
-  { echo, captureReference }: Asked & { echo: ProviderFacts['echo'] },
-): AuthorizationOutcome {
+function paidSession(session: Wire, asked: Asked & { echo: ProviderFacts['echo'] }): AuthorizationOutcome {
+  const { echo } = asked
+  const captureReference = asked.captureReference ?? captureReferenceAt(session)
   const transactionId = idAt(session, 'payment_intent') ?? textAt(session, 'id')
   const captured = captureReference && { echo: { ...echo, reference: captureReference }, responseCode: '00' }
   return both(

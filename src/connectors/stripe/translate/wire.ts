@@ -67,6 +67,18 @@ export const captureKey = 'tollgate_capture'
 export const referenceAt = (object: Wire | undefined): XId | undefined =>
   parseXId(textAt(object, 'metadata', referenceKey) ?? textAt(object, 'client_reference_id') ?? '')
 
+export const captureReferenceAt = (object: Wire | undefined): XId | undefined =>
+  parseXId(textAt(object, 'metadata', captureKey) ?? '')
+
+/** For what is not an operation of ours: fits no stored reference. */
+export const noReference: XId = nilReference()
+
+function nilReference(): XId {
+  const nil = parseXId('0'.repeat(32))
+  if (nil === undefined) throw new Error('32 zeros are a reference')
+  return nil
+}
+
 export type FormValue = string | number | boolean | undefined | readonly FormValue[] | Form
 export interface Form {
   readonly [name: string]: FormValue

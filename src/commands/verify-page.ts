@@ -1,0 +1,105 @@
+/**
+ * `verify-page`: compares what the payment pages load with the signed list of what they should (PCI DSS 6.4.3 and 11.6.1).
+ * Asks from outside, as a customer would, so that a change on the way is found as well.
+ */
+import { createHash } from 'node:crypto'
+import type { Command } from 'commander'
+import { guessBaseUrl } from '#commands/credentials.ts'
+import { CommandFault, describeReason } from '#commands/faults.ts'
+import { openDatabase } from '#commands/open-database.ts'
+import type { Config } from '#config.ts'
+import { describeInventory, loadAssets } from '#pages/assets.ts'
+import { openDatabase as connect } from '#storage/database.ts'
+import { createInstallation } from '#storage/installation.ts'
+import { isSigned } from '#vault/inventory-signature.ts'
+import { type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
+import { readServed } from '#webhooks/read-page.ts'
+
+interface Options {
+  readonly origin?: string
+  readonly page?: string
+  readonly json?: true
+}
+
+export function addVerifyPageCommand(program: Command, readConfig: () => Config): void {
+  program
+    .command('verify-page')
+    .description('Compares what the payment pages load with the signed list of what they should load.')
+    .option('--origin <url>', 'where customers reach the gateway (default: as configured)')
+    .option('--page <url>', 'the address of a payment page, whose scripts and policy are checked too')
+    .option('--json', 'print one line of JSON')
+    .action(async (options: Options) => {
+      const config = readConfig()
+      const origin = new URL(options.origin ?? guessBaseUrl(config)).origin
+      const keys = await readKeys(config)
+      const differences = await compare(origin, options.page, keys).catch((error: unknown) => {
+        throw new CommandFault(`${origin} cannot be read: ${describeReason(error)}`, { cause: error })
+      })
+      const ok = differences.length === 0
+      if (options.json) console.log(JSON.stringify({ ok, origin, differences }))
+      else console.log(ok ? `${origin}: as signed` : differences.join('\n'))
+      if (!ok) throw new CommandFault(`what ${origin} serves is not what was signed (${differences.length})`)
+    })
+}
+
+async function readKeys(config: Config): Promise<DerivedKeys> {
+  const opened = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
+  const database = connect(opened.url, () => undefined)
+  try {
+    return await openDerivedKeys(opened.masterKey, createInstallation(database))
+  } finally {
+    await database.close()
+    await opened.close()
+  }
+}
+
+interface Served {
+  readonly files?: readonly { readonly url: string; readonly integrity: string }[]
+  readonly signature?: { readonly value?: string }
+}
+
+async function compare(
+  origin: string,
+  page: string | undefined,
+  { pageInventory }: Pick<DerivedKeys, 'pageInventory'>,
+): Promise<readonly string[]> {
+  const differences: string[] = []
+  const listed = await readServed(`${origin}/.well-known/payment-page-inventory.json`)
+  const { signature, ...inventory } = JSON.parse(listed.bytes.toString('utf8')) as Served
+  if (!isSigned(pageInventory, JSON.stringify(inventory), signature?.value ?? '')) {
+    differences.push('the list of files is not signed by this installation')
+  }
+  const expected = describeInventory(loadAssets()).files
+  if (JSON.stringify(inventory.files) !== JSON.stringify(expected)) {
+    differences.push('the list of files is not that of this version')
+  }
+  for (const { url, integrity } of expected) {
+    const { status, bytes } = await readServed(`${origin}${url}`)
+    const found = `sha384-${createHash('sha384').update(bytes).digest('base64')}`
+    if (status !== 200 || found !== integrity) differences.push(`${url} was changed (${status}, ${found})`)
+  }
+  if (page !== undefined) differences.push(...(await comparePage(page, expected)))
+  return differences
+}
+
+type Expected = ReturnType<typeof describeInventory>['files']
+
+async function comparePage(page: string, expected: Expected): Promise<readonly string[]> {
+  const { bytes, headers } = await readServed(page)
+  const html = bytes.toString('utf8')
+  const policy = headers.get('content-security-policy') ?? ''
+  const differences = ["default-src 'none'", "script-src 'self'", "connect-src 'self'"]
+    .filter(rule => !policy.split('; ').includes(rule))
+    .map(rule => `the policy of the page lacks ${rule}`)
+  for (const [tag] of html.matchAll(/<script\b[^<>]*>/gi)) {
+    const known = expected.some(
+      ({ url, integrity }) => tag.includes(`"${url}"`) && tag.includes(`"${integrity}"`),
+    )
+    if (!known) differences.push(`the page has a script that is not on the list: ${tag.slice(0, 200)}`)
+  }
+  for (const [tag] of html.matchAll(/<link\b[^<>]*stylesheet[^<>]*>/gi)) {
+    if (!expected.some(({ url }) => tag.includes(`"${url}"`)))
+      differences.push(`the page has a style that is not on the list: ${tag.slice(0, 200)}`)
+  }
+  return differences
+}

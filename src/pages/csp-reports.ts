@@ -1,0 +1,95 @@
+/**
+ * What browsers report about our pages: something wanted to load or run that the page's policy forbids. Anybody may send
+ * such a report, so it is read for a few closed words only, and few of them are logged.
+ */
+import type { RawRoute } from '#http/server/raw-routes.ts'
+
+export const reportPath = '/pay/csp-reports'
+
+/** The directives of our policy; whatever else is named counts as `other`. */
+const directives: readonly string[] = [
+  'script-src',
+  'style-src',
+  'img-src',
+  'connect-src',
+  'form-action',
+  'frame-ancestors',
+  'base-uri',
+  'require-trusted-types-for',
+  'default-src',
+]
+
+/** 8 KiB: a report has about one. */
+const reportBytesMax = 8_192
+/** 10 a minute: enough to see what is going on, too few to fill a disk with. */
+const loggedMax = 10
+const windowMs = 60_000
+
+export interface ReportDeps {
+  readonly count: (directive: string) => void
+  readonly log: (directive: string, blocked: string) => void
+  readonly nowMs: () => number
+}
+
+export function createReportRoute({ count, log, nowMs }: ReportDeps): RawRoute {
+  let windowEndsMs = 0
+  let logged = 0
+  return {
+    verb: 'POST',
+    path: reportPath,
+    bodyBytesMax: reportBytesMax,
+    async handle({ body }) {
+      for (const { directive, blocked } of readReports(body.toString('utf8'))) {
+        count(directive)
+        if (nowMs() >= windowEndsMs) {
+          windowEndsMs = nowMs() + windowMs
+          logged = 0
+        }
+        logged += 1
+        if (logged <= loggedMax) log(directive, blocked)
+      }
+      return { status: 204, contentType: 'text/plain', body: '' }
+    },
+  }
+}
+
+interface Report {
+  readonly directive: string
+  readonly blocked: string
+}
+
+/** Both forms: one object of `report-uri`, or a list of the Reporting API. */
+export function readReports(text: string): readonly Report[] {
+  const parsed = parse(text)
+  const bodies = Array.isArray(parsed)
+    ? parsed.slice(0, 10).map(entry => memberOf(entry, 'body'))
+    : [memberOf(parsed, 'csp-report')]
+  return bodies.filter(body => typeof body === 'object' && body !== null).map(readReport)
+}
+
+function readReport(body: unknown): Report {
+  const named = memberOf(body, 'effectiveDirective') ?? memberOf(body, 'effective-directive')
+  const violated = String(named ?? memberOf(body, 'violated-directive') ?? '').split(' ', 1)[0] ?? ''
+  const plain = violated.replace(/-(elem|attr)$/, '')
+  const blocked = memberOf(body, 'blockedURL') ?? memberOf(body, 'blocked-uri')
+  return { directive: directives.includes(plain) ? plain : 'other', blocked: originOf(blocked) }
+}
+
+/** The origin alone: the rest of an address may hold anything. */
+function originOf(address: unknown): string {
+  if (typeof address !== 'string') return 'unknown'
+  if (!URL.canParse(address)) return /^[a-z-]{1,20}$/.test(address) ? address : 'unknown'
+  const { protocol, origin } = new URL(address)
+  return /^https?:$/.test(protocol) && /^[a-z0-9.:/[\]-]{1,200}$/.test(origin) ? origin : 'unknown'
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined

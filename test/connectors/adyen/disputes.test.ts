@@ -1,0 +1,117 @@
+/** Chargebacks, returned debits and settlement reports of Adyen at a real gateway. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
+import type { LedgerPayment } from '#test/support/adyen-ledger.ts'
+import type { AnyJson } from '#test/support/any-json.ts'
+import { cardPayment } from '#test/support/gateway.ts'
+
+let shop: AdyenGateway
+beforeAll(async () => {
+  shop = await startAdyenGateway()
+})
+afterAll(() => shop.stop())
+
+/** A payment that is captured here and there. */
+async function captured(
+  change: AnyJson = {},
+): Promise<{ payId: string; payment: LedgerPayment; body: AnyJson }> {
+  const { body } = await shop.gateway.call('POST', '/payments', { ...cardPayment(), ...change })
+  const payment = [...shop.double.ledger.payments.values()].find(({ reference }) => reference === body.xId)
+  if (!payment) throw new Error('not in the ledger')
+  if (payment.state === 'open') shop.double.ledger.authorise(payment)
+  await shop.settle()
+  return { payId: body.payId, payment, body }
+}
+
+const disputesOf = async (payId: string): Promise<AnyJson[]> =>
+  (await shop.gateway.call('GET', `/disputes?payId=${payId}`)).body.data
+
+describe('a chargeback', () => {
+  test('opens a dispute, is reversed, and comes a second time', async () => {
+    const { payId, payment } = await captured()
+    const due = { defensePeriodEndsAt: '2099-07-31T03:03:07+02:00' }
+    shop.double.ledger.dispute(payment, 'NOTIFICATION_OF_CHARGEBACK', 'DISPUTE1', due)
+    shop.double.ledger.dispute(payment, 'CHARGEBACK', 'DISPUTE1', due)
+    await shop.settle()
+    const [opened] = await disputesOf(payId)
+    expect(opened).toMatchObject({
+      providerDisputeId: 'DISPUTE1',
+      stage: 'CHARGEBACK',
+      status: 'OPEN',
+      reasonCode: '10.4',
+      reasonGroup: 'FRAUD',
+      amount: { value: 1000, currency: 'EUR' },
+    })
+    expect((await shop.record(payId)).amount).toMatchObject({ disputedValue: 1000 })
+    shop.double.ledger.dispute(payment, 'CHARGEBACK_REVERSED', 'DISPUTE1')
+    await shop.settle()
+    expect((await disputesOf(payId))[0]).toMatchObject({ status: 'WON' })
+    expect((await shop.record(payId)).amount).toMatchObject({ disputedValue: 0 })
+    shop.double.ledger.dispute(payment, 'SECOND_CHARGEBACK', 'DISPUTE1')
+    await shop.settle()
+    expect((await disputesOf(payId))[0]).toMatchObject({ stage: 'PRE_ARBITRATION', status: 'OPEN' })
+    expect(await disputesOf(payId)).toHaveLength(1)
+  })
+
+  test('is answered with evidence, which Adyen gets as a document', async () => {
+    const { payId, payment } = await captured()
+    shop.double.ledger.dispute(payment, 'CHARGEBACK', 'DISPUTE2', {
+      defensePeriodEndsAt: '2099-07-31T03:03:07+02:00',
+    })
+    await shop.settle()
+    const [dispute] = await disputesOf(payId)
+    const { status } = await shop.gateway.call('POST', `/disputes/${dispute.disputeId}/evidence`, {
+      text: 'Delivered on Monday',
+    })
+    expect(status).toBe(200)
+    const paths = shop.double.checkout.disputes.map(({ path }) => path.split('/').at(-1))
+    expect(paths).toEqual(['retrieveApplicableDefenseReasons', 'supplyDefenseDocument', 'defendDispute'])
+  })
+
+  test('is accepted', async () => {
+    const { payId, payment } = await captured()
+    shop.double.ledger.dispute(payment, 'CHARGEBACK', 'DISPUTE3', {
+      defensePeriodEndsAt: '2099-07-31T03:03:07+02:00',
+    })
+    await shop.settle()
+    const [dispute] = await disputesOf(payId)
+    const { status } = await shop.gateway.call('POST', `/disputes/${dispute.disputeId}/accept`, {})
+    expect(status).toBe(200)
+    expect(shop.double.checkout.disputes.at(-1)?.path).toContain('acceptDispute')
+  })
+})
+
+test('a debit that comes back is a return, not a dispute', async () => {
+  const account = { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' }
+  const { payId, payment } = await captured({
+    paymentMethods: { integrationType: 'DIRECT', type: 'DIRECTDEBIT', directDebit: { account } },
+  })
+  expect((await shop.record(payId)).status).toBe('OK')
+  shop.double.ledger.dispute(payment, 'CHARGEBACK', 'RETURN1', { chargebackReasonCode: 'AM04' })
+  await shop.settle()
+  expect(await disputesOf(payId)).toEqual([])
+  expect((await shop.record(payId)).amount).toMatchObject({ returnedValue: 1000 })
+})
+
+test('a settlement report is imported and agrees with the books', async () => {
+  const { payId, payment } = await captured()
+  const report = [
+    'Company Account,Merchant Account,Psp Reference,Merchant Reference,Payment Method,Creation Date,TimeZone,Type,' +
+      'Modification Reference,Gross Currency,Gross Debit (GC),Gross Credit (GC),Exchange Rate,Net Currency,' +
+      'Net Debit (NC),Net Credit (NC),Commission (NC),Markup (NC),Scheme Fees (NC),Interchange (NC),' +
+      'Payment Method Variant,Modification Merchant Reference,Batch Number',
+    `Shop,ShopECOM,${payment.pspReference},${payment.reference},visa,2026-06-03 11:26:49,CET,Settled,MOD1,EUR,,10.00,1,` +
+      'EUR,,9.80,,0.10,0.05,0.05,visaclassic,,4',
+    'Shop,ShopECOM,,,,2026-06-04 11:26:49,CET,MerchantPayout,"TX4, batch 4",,,,,EUR,9.80,,,,,,,,4',
+  ].join('\n')
+  const path = shop.commands.file('report.csv', report)
+  const { code } = await shop.commands.run('settlements', 'import', shop.accountId, path)
+  expect(code).toBe(0)
+  const { body } = await shop.gateway.call('GET', '/settlements')
+  expect(body.data).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ type: 'CAPTURE', payId, gross: 1000, fee: 20, net: 980, currency: 'EUR' }),
+      expect.objectContaining({ type: 'PAYOUT', gross: -980, net: -980 }),
+    ]),
+  )
+})
