@@ -160,7 +160,7 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
 
 /** The provider had approved it, and undid it because we asked: hearing of the approval afterwards changes nothing. */
 const isUndone = ({ provider }: Operation, { transactionId }: ProviderFacts): boolean =>
-  provider?.fields?.undone === true && provider.transactionId === transactionId
+  transactionId !== undefined && provider?.fields?.undone === transactionId
 
 /** A notice about the payment's id that speaks of the approval is about the operation that asked for it. */
 function namedByType(
