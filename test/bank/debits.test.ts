@@ -6,6 +6,7 @@ import { bankSettings, creditorId, testIbans } from '#test/support/bank.ts'
 import { statement, statusReport } from '#test/support/bank-files.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
 
 let gateway: TestGateway
 let commands: CommandsHere
@@ -113,6 +114,15 @@ describe('a debit', () => {
     } as const
     expect(await importText(statement([back], { message: '054' }))).toMatchObject({ returned: 1 })
     expect(await importText(statement([back]))).toMatchObject({ returned: 0, repeated: 1 })
+    const lines = await queryRows(
+      gateway.databaseUrl,
+      `SELECT type, gross, fee, net FROM settlement_line WHERE replace(pay_id::text, '-', '') = '${body.payId}' ORDER BY type`,
+    )
+    expect(lines).toEqual([
+      { type: 'CAPTURE', gross: '1000', fee: '0', net: '1000' },
+      { type: 'CHARGEBACK', gross: '-1000', fee: '0', net: '-1000' },
+      { type: 'FEE', gross: '0', fee: '300', net: '-300' },
+    ])
     const paid = await record(body.payId)
     expect(paid).toMatchObject({ status: 'OK' })
     expect(JSON.stringify(paid)).toContain('0357')

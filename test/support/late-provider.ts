@@ -60,6 +60,8 @@ export interface LateProvider {
   tell(word: string): string[]
   /** The customer pays or declines on the provider's page. */
   act(reference: string, decision: 'approve' | 'decline'): void
+  /** A customer who paid in the moment in which the page was ended. */
+  payAnyway(reference: string): void
   /** Something that somebody does in the provider's dashboard, or that the provider tells by itself. */
   say(item: NoticeItem): void
   readonly requests: readonly OperationRequest[]
@@ -222,6 +224,10 @@ export function createLateProvider(): LateProvider {
       if (page?.state !== 'open') throw new Error(`the page of ${reference} is ${page?.state ?? 'unknown'}`)
       page.state = decision === 'approve' ? 'paid' : 'ended'
       carryOut(page.request, decision === 'approve')
+    },
+    payAnyway(reference) {
+      const page = pages.get(reference)
+      if (page) carryOut(page.request, true)
     },
     say: item => void outbox.push(item),
     beforeAnswer: async () => undefined,

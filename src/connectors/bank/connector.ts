@@ -11,6 +11,7 @@ import {
   isIncoming,
   readSettings,
 } from '#connectors/bank/facts.ts'
+import { readSettlement } from '#connectors/bank/settlement.ts'
 import type {
   AuthorizationOutcome,
   AuthorizationRequest,
@@ -51,6 +52,7 @@ function openBank(settings: BankSettings): Connector {
         : findMisfit(request),
     // Only a process that died can have lost an answer of ours: what was asked for was complete, or it was not written.
     inquire: async inquiry => ({ authorization: lookUp(inquiry, settings) }),
+    readSettlement,
     check: async () => [
       {
         name: 'settings',

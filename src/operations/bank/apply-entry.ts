@@ -4,6 +4,7 @@
  */
 import type { RejectionFact, TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { detailOf, endsMandate } from '#connectors/bank/return-reasons.ts'
+import { feeLine, lineOf } from '#connectors/bank/settlement.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
@@ -12,7 +13,7 @@ import { receiveTransfer, type TransferBook } from '#operations/bank/receive-tra
 import { entryXId, returnDebit } from '#operations/bank/return-debit.ts'
 import { suspendPlanOf } from '#operations/bank/suspend-plan.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
-import type { EntryResult, StoredEntry } from '#storage/bank/entries.ts'
+import type { BankLine, EntryResult, StoredEntry } from '#storage/bank/entries.ts'
 import type { BankItem, BlockName } from '#storage/bank/items.ts'
 
 export { createTransferBook } from '#operations/bank/receive-transfer.ts'
@@ -38,6 +39,8 @@ export interface Applying {
 export interface Applied {
   readonly result: EntryResult
   readonly count: number
+  /** Transactions that another entry had told of before: a notification first, the statement's sum later. */
+  readonly repeated?: number
   readonly xId?: string
   readonly fee?: number
 }
@@ -65,6 +68,7 @@ export async function applyEntry(applying: Applying, bank: Bank): Promise<void> 
     RETURNED: 'returned',
   } as const
   if (applied.result !== 'OTHER') report[counted[applied.result]] += applied.count
+  report.repeated += applied.repeated ?? 0
 }
 
 function describe(fact: TransactionFact | RejectionFact): Unmatched {
@@ -112,8 +116,7 @@ async function applyToItem(
   const comesIn = item.type === 'DEBIT' ? 'CRDT' : 'DBIT'
   if (fact.direction !== comesIn) return returnItem(fact, item, account, bank)
   if (fact.amount.value !== item.amount || item.rejected !== null) return undefined
-  await book([item], fact, account, bank)
-  return { result: 'BOOKED', count: 1, xId: item.xId }
+  return { result: 'BOOKED', ...(await book([item], fact, account, bank)), xId: item.xId }
 }
 
 /** One sum for a whole payment information: it is ours only if it is the sum of what was not rejected. */
@@ -131,13 +134,18 @@ async function bookBlock(
   const isWhole =
     total.payments > 0 && total.sum === fact.amount.value && (payments ?? total.payments) === total.payments
   if (!isWhole) return undefined
-  let count = 0
+  let [count, repeated] = [0, 0]
   for await (const items of pagesOf(account, block, bank)) {
-    const open = items.filter(item => item.rejected === null)
-    await book(open, fact, account, bank)
-    count += open.length
+    const booked = await book(
+      items.filter(item => item.rejected === null),
+      fact,
+      account,
+      bank,
+    )
+    count += booked.count
+    repeated += booked.repeated
   }
-  return { result: 'BOOKED', count }
+  return { result: 'BOOKED', count, repeated }
 }
 
 /** 200: outcomes that are recorded side by side share their commits. */
@@ -158,20 +166,39 @@ async function* pagesOf(
 
 export async function book(
   items: readonly BankItem[],
-  fact: Pick<TransactionFact, 'key' | 'bankReference'>,
+  fact: Pick<TransactionFact, 'key' | 'bankReference' | 'bookedOn'>,
   account: BankAccount,
   bank: Bank,
-): Promise<void> {
+): Promise<{ readonly count: number; readonly repeated: number }> {
+  const open = items.filter(item => !item.booked)
   await Promise.all(
-    items.map(item =>
+    open.map(item =>
       settleItem(item, account, bank, provider => ({
         kind: 'approved',
         provider: { ...provider, ...named(fact) },
       })),
     ),
   )
-  await bank.items.mark(items, { bookedBy: fact.key })
+  await bank.entries.addLines(
+    account,
+    open.map(item => bookedLine(item, fact)),
+  )
+  await bank.items.mark(open, { bookedBy: fact.key })
+  return { count: open.length, repeated: items.length - open.length }
 }
+
+/** What a booked item is to the merchant's books. */
+function bookedLine(item: BankItem, fact: Pick<TransactionFact, 'bookedOn' | 'bankReference'>): BankLine {
+  const types = { DEBIT: 'CAPTURE', TRANSFER: 'REFUND', SURPLUS: 'CORRECTION' } as const
+  const cents = item.type === 'DEBIT' ? item.amount : -item.amount
+  return { ...lineOf(types[item.type], cents, { fact, ...lineNames(item, fact) }), payId: item.payId }
+}
+
+const lineNames = ({ xId }: BankItem, { bankReference }: Pick<TransactionFact, 'bankReference'>) => ({
+  reference: xId,
+  transactionId: bankReference,
+  providerReference: xId,
+})
 
 const named = ({ bankReference }: Pick<TransactionFact, 'bankReference'>) =>
   bankReference === undefined ? {} : { transactionId: bankReference }
@@ -243,15 +270,24 @@ async function returnItem(
 ): Promise<Applied | undefined> {
   const fee = item.type === 'DEBIT' ? feeOf(fact, item.amount) : 0
   if (fee === undefined || item.rejected !== null) return undefined
+  if (item.returned) return { result: 'RETURNED', count: 0, repeated: 1, xId: item.xId }
   if (item.type === 'DEBIT') {
     // The files may come in any order: what was returned had been booked.
     if (!item.booked) await book([item], fact, account, bank)
     await returnDebit({ fact, item, account }, bank)
+    await bank.entries.addLines(account, returnedLines(fact, item, fee))
     const xId = entryXId(account, fact.key)
     await endMandateOf(item, { reason: fact.returned?.reason, on: fact.bookedOn, xId }, account, bank)
   } else if (fact.amount.value !== item.amount) return undefined
   await bank.items.mark([item], { returnedBy: fact.key })
   return { result: 'RETURNED', count: 1, xId: item.xId, fee }
+}
+
+/** Its charges are a line of their own and no part of the return. */
+function returnedLines(fact: TransactionFact, item: BankItem, fee: number): BankLine[] {
+  const names = { fact, ...lineNames(item, fact) }
+  const lines = [lineOf('CHARGEBACK', -item.amount, names), ...(fee > 0 ? [feeLine(fee, names)] : [])]
+  return lines.map(line => ({ ...line, payId: item.payId }))
 }
 
 /** What the bank took on top; undefined: the amounts do not belong together. */

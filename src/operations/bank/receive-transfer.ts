@@ -4,6 +4,7 @@
  */
 import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { creditorReference } from '#connectors/bank/connector.ts'
+import { lineOf } from '#connectors/bank/settlement.ts'
 import { normalizeReference, referencesIn } from '#connectors/bank/transfer-reference.ts'
 import { isIban } from '#domain/iban.ts'
 import type { PayId, XId } from '#domain/ids.ts'
@@ -69,6 +70,8 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
   const surplus = (receivedValue(payment) ?? 0) - payment.amount.value
   if (surplus > 0) await keepSurplus(surplus, payment, received, bank)
   if (surplus >= 0) await approve(payment, received, bank)
+  const names = { fact, transactionId: fact.bankReference, providerReference: fact.key }
+  await bank.entries.addLines(account, [{ ...lineOf('CAPTURE', fact.amount.value, names), payId }])
   return { result: 'RECEIVED', count: 1, xId: awaited?.xId ?? entryXId(account, fact.key) }
 }
 

@@ -45,6 +45,23 @@ export interface EntryStore {
     outcome: { readonly result: EntryResult; readonly xId?: string; readonly fee?: number },
   ): Promise<void>
   unmatched(entry: Pick<StoredEntry, 'merchantId' | 'entryId'>): Promise<void>
+  /** Settlement lines of an entry, each written once. */
+  addLines(account: BankAccountKey, lines: readonly BankLine[]): Promise<void>
+}
+
+/** A settlement line whose payment is known. */
+export interface BankLine {
+  readonly settlementId: string
+  readonly date: string
+  readonly type: string
+  readonly payId: string
+  readonly reference?: string
+  readonly transactionId?: string
+  readonly gross: number
+  readonly fee: number
+  readonly net: number
+  readonly currency: string
+  readonly providerReference: string
 }
 
 export const createEntryStore = ({ readers, writers }: Database): EntryStore => ({
@@ -102,6 +119,9 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
       [merchantId, entryId, result, xId ?? null, fee],
     )
   },
+  async addLines({ merchantId, accountId }, lines) {
+    if (lines.length > 0) await writers.query(addLines, [merchantId, accountId, JSON.stringify(lines)])
+  },
   async unmatched({ merchantId, entryId }) {
     await writers.query(
       `UPDATE bank_entry SET state = 'UNMATCHED' WHERE merchant_id = $1 AND entry_id = $2`,
@@ -124,3 +144,11 @@ const keepEntries = `WITH given AS MATERIALIZED (SELECT DISTINCT ON (e."merchant
       WHERE bank_entry.state = 'UNMATCHED'
     RETURNING 1)
   SELECT (SELECT count(*) FROM jsonb_array_elements($1::jsonb)) - (SELECT count(*) FROM kept) AS known`
+
+const addLines = `INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, provider_reference, type,
+    date, gross, fee, net, currency, x_id, transaction_id, pay_id)
+  SELECT $1, $2, "settlementId", "providerReference", type, date, gross, fee, net, currency, reference, "transactionId",
+    "payId"
+  FROM jsonb_to_recordset($3::jsonb) AS l ("settlementId" text, "providerReference" text, type text, date date,
+    gross bigint, fee bigint, net bigint, currency text, reference uuid, "transactionId" text, "payId" uuid)
+  ON CONFLICT (merchant_id, provider_account_id, settlement_id, type, provider_reference) DO NOTHING`

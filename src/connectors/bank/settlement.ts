@@ -1,0 +1,56 @@
+/** What the bank's entries are as settlement lines: money in, money out, money sent back, and what the bank took for it. */
+import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
+import { readBankFile } from '#connectors/bank/read-bank-file.ts'
+import type { SettlementLine } from '#connectors/notice.ts'
+import { parseXId } from '#domain/ids.ts'
+
+/** One line per transaction. A sum for a whole batch stays one line: `bank import` knows its payments. */
+export async function* readSettlement(file: AsyncIterable<Uint8Array>): AsyncGenerator<SettlementLine> {
+  for await (const facts of readBankFile(file))
+    for (const fact of facts) if (fact.kind === 'transaction') yield* linesOf(fact)
+}
+
+function linesOf(fact: TransactionFact): SettlementLine[] {
+  const { direction, amount, charges, returned, endToEndId, wholeBlock } = fact
+  const reference = parseXId(endToEndId ?? '')
+  const named = { reference, transactionId: wholeBlock?.blockId ?? fact.bankReference }
+  const providerReference = endToEndId ?? wholeBlock?.blockId ?? fact.key
+  if (direction === 'CRDT') return [lineOf('CAPTURE', amount.value, { fact, providerReference, ...named })]
+  if (!returned) {
+    const type = reference === undefined ? 'CORRECTION' : 'REFUND'
+    return [lineOf(type, -amount.value, { fact, providerReference, ...named })]
+  }
+  const back = fact.originalAmount?.value ?? amount.value - charges
+  const fee = Math.max(charges, amount.value - back)
+  return [
+    lineOf('CHARGEBACK', -back, { fact, providerReference, ...named }),
+    ...(fee > 0 ? [feeLine(fee, { fact, providerReference, ...named })] : []),
+  ]
+}
+
+interface LineNames extends Pick<SettlementLine, 'reference' | 'transactionId' | 'providerReference'> {
+  readonly fact: Pick<TransactionFact, 'bookedOn'>
+}
+
+/** `cents`: positive to the merchant, negative from them. */
+export const lineOf = (
+  type: SettlementLine['type'],
+  cents: number,
+  { fact, ...names }: LineNames,
+): SettlementLine => ({
+  settlementId: fact.bookedOn,
+  date: fact.bookedOn,
+  type,
+  gross: cents,
+  fee: 0,
+  net: cents,
+  currency: 'EUR',
+  ...names,
+})
+
+/** Nothing but what the bank took for itself. */
+export const feeLine = (cents: number, names: LineNames): SettlementLine => ({
+  ...lineOf('FEE', 0, names),
+  fee: cents,
+  net: -cents,
+})

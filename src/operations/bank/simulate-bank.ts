@@ -1,0 +1,22 @@
+/** The simulated bank of the test environment: reads every file that was made for it and writes what it says until today. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readInstructions } from '#connectors/bank/read-initiation.ts'
+import { writeSimulatedFiles } from '#connectors/bank/simulated-files.ts'
+import { keepLedger } from '#connectors/bank/simulated-ledger.ts'
+import { bankTimeOf } from '#domain/target-calendar.ts'
+import type { Bank, BankAccount } from '#operations/bank/bank.ts'
+import { readStoredFile } from '#operations/bank/store-file.ts'
+import { merchantNow } from '#operations/engine.ts'
+
+/** The paths of all files of the bank, the oldest first; files that were written before have the same bytes again. */
+export async function simulateBank(account: BankAccount, folder: string, bank: Bank): Promise<string[]> {
+  const instructions = []
+  for (const file of await bank.files.list(account))
+    instructions.push(...(await readInstructions(readStoredFile(file, bank))))
+  const today = bankTimeOf(merchantNow(bank.engine.clock, account.merchant)).day
+  const files = writeSimulatedFiles(keepLedger(instructions, today), account.settings.creditorIban)
+  await mkdir(folder, { recursive: true })
+  for (const { name, text } of files) await writeFile(join(folder, name), text, { mode: 0o600 })
+  return files.map(({ name }) => join(folder, name))
+}

@@ -1,0 +1,159 @@
+/** Files of the bank that are bad, foreign or cut off, and processes that die while files are made or read. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
+import { giveOutNew } from '#operations/bank/give-out.ts'
+import { emptyReport, importAll } from '#operations/bank/import-file.ts'
+import { makeBatch } from '#operations/bank/make-batch.ts'
+import { bankSettings, seedDebits } from '#test/support/bank.ts'
+import { statement } from '#test/support/bank-files.ts'
+import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
+import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+
+let gateway: TestGateway
+let commands: CommandsHere
+let accountId: string
+/** Where the next process dies. */
+let crashAt: BankCrashPoint | undefined
+let bank: Bank
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  commands = commandsHere(gateway.databaseUrl, { TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl) })
+  accountId = (
+    await commands.json(
+      ...[
+        'provider',
+        'add',
+        gateway.merchantId,
+        '--connector',
+        'bank',
+        '--name',
+        'House bank',
+        ...bankSettings,
+      ],
+    )
+  ).accountId
+  bank = {
+    ...gateway.gateway.bank,
+    testCrash: point => {
+      if (point === crashAt) throw new Error(`died at ${point}`)
+    },
+  }
+})
+afterEach(() => {
+  crashAt = undefined
+})
+afterAll(async () => {
+  commands.remove()
+  await gateway.stop()
+})
+
+const seed = (count: number) =>
+  seedDebits(gateway.gateway.engine, {
+    databaseUrl: gateway.databaseUrl,
+    merchantId: gateway.merchantId,
+    accountId,
+    count,
+  })
+const referencesIn = (path: string) =>
+  [...readFileSync(path, 'utf8').matchAll(/<EndToEndId>(\w+)</g)].map(m => m[1] ?? '')
+
+test('bad files get one sentence each and change nothing; a good one among them is taken', async () => {
+  const good = statement([{ reference: 'GOOD', cents: 1, text: 'nobody waits for this' }])
+  const bad: [string, string | Uint8Array, string][] = [
+    ['text.xml', 'MT940', 'is not well-formed XML'],
+    ['version.xml', good.replace('camt.053.001.08', 'camt.053.001.12'), 'is camt.053 in version 12'],
+    [
+      'stranger.xml',
+      statement([], { iban: 'NL91ABNA0417164300' }),
+      'is a statement of the account ending in 4300',
+    ],
+    [
+      'bomb.xml',
+      `<!DOCTYPE a [<!ENTITY b "c">]>${good.slice(good.indexOf('<Document'))}`,
+      'has a document type',
+    ],
+    ['cut.xml', good.slice(0, -80), 'is cut off before its end'],
+    ['latin.xml', Buffer.from(good.replace('nobody', 'nöbödy'), 'latin1'), 'is not encoded in UTF-8'],
+    ['decimals.xml', good.replace('>0.01<', '>0.01000<'), 'has an amount with 5 decimals'],
+    [
+      'space.xml',
+      good.replace('<Stmt>', '<Stmt xmlns="urn:other">'),
+      'has an element Stmt of another name space',
+    ],
+  ]
+  const paths = bad.map(([name, content]) => commands.file(name, content))
+  const before = await queryRows(gateway.databaseUrl, 'SELECT count(*) FROM bank_entry')
+  const missing = join(commands.folder, 'missing.xml')
+  const { code, stdout, stderr } = await commands.run('bank', 'import', ...paths, missing, '--json')
+  expect(code).toBe(1)
+  for (const [name, , sentence] of bad)
+    expect(stderr.split('\n').find(line => line.includes(name))).toContain(`${name} ${sentence}`)
+  expect(stderr).toContain('missing.xml does not exist')
+  expect(JSON.parse(stdout)).toEqual({ booked: 0, rejected: 0, returned: 0, repeated: 0, unmatched: [] })
+  expect(await queryRows(gateway.databaseUrl, 'SELECT count(*) FROM bank_entry')).toEqual(before)
+  const mixed = await commands.run(
+    'bank',
+    'import',
+    paths[0] ?? '',
+    commands.file('good.xml', good),
+    '--json',
+  )
+  expect(mixed.code).toBe(1)
+  expect(JSON.parse(mixed.stdout)).toMatchObject({ unmatched: [{ reference: 'GOOD' }] })
+})
+
+describe('a crash', () => {
+  const batch = async (folder: string) => {
+    const account = await bank.account(accountId)
+    await makeBatch(account, undefined, bank)
+    return giveOutNew(account, join(commands.folder, folder), bank)
+  }
+
+  test.each(['batchStored', 'fileWritten'] as const)(
+    'at %s neither loses a debit nor writes it twice',
+    async point => {
+      await seed(3)
+      crashAt = point
+      await expect(batch(point)).rejects.toThrow('died')
+      crashAt = undefined
+      await seed(2)
+      const files = await batch(point)
+      expect(files.map(({ payments }) => payments)).toEqual([3, 2])
+      const references = files.flatMap(({ path }) => referencesIn(path))
+      expect(new Set(references).size).toBe(5)
+    },
+  )
+
+  test.each(['fileTaken', 'entryApplied'] as const)(
+    'at %s is made up for by the next import',
+    async point => {
+      await seed(3)
+      const [file] = await batch(`import-${point}`)
+      const references = referencesIn(file?.path ?? '')
+      const text = statement(
+        references.map((endToEndId, at) => ({ reference: `${point}-${at}`, cents: 1001 + at, endToEndId })),
+      )
+      const path = commands.file(`${point}.xml`, text)
+      crashAt = point
+      await expect(importAll([path], emptyReport(), bank)).rejects.toThrow('died')
+      crashAt = undefined
+      await importAll([path], emptyReport(), bank)
+      const states = await queryRows<{ state: string }>(
+        gateway.databaseUrl,
+        `SELECT o.state FROM operation o JOIN bank_item i USING (merchant_id, x_id)
+       WHERE i.x_id = ANY ('{${references.join(',')}}'::uuid[])`,
+      )
+      expect(states.map(({ state }) => state)).toEqual(['OK', 'OK', 'OK'])
+      const report = emptyReport()
+      await importAll([path], report, bank)
+      expect(report).toMatchObject({ booked: 0, repeated: 3, unmatched: [] })
+    },
+  )
+
+  test('leaves books that hold', async () => {
+    expect(await commands.json('doctor')).toMatchObject({ healthy: true })
+  })
+})

@@ -1,0 +1,140 @@
+/** A month in a minute: debits, the simulated bank, and what becomes of payments by the test clock. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { validateXML } from 'xmllint-wasm'
+import { isoFile, isoFilesAbsent } from '#connectors/bank/iso-files.test-support.ts'
+import { bankSettings, testIbans } from '#test/support/bank.ts'
+import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
+import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+
+let gateway: TestGateway
+let commands: CommandsHere
+let accountId: string
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  commands = commandsHere(gateway.databaseUrl, { TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl) })
+  accountId = (
+    await commands.json(
+      ...[
+        'provider',
+        'add',
+        gateway.merchantId,
+        '--connector',
+        'bank',
+        '--name',
+        'House bank',
+        ...bankSettings,
+      ],
+      ...['--set', 'approveAfterDays=5', '--set', 'preNotificationDays=2'],
+    )
+  ).accountId
+})
+afterAll(async () => {
+  commands.remove()
+  await gateway.stop()
+})
+
+const debit = async (transId: string, iban: string) =>
+  (
+    await gateway.call('POST', '/payments', {
+      transId,
+      amount: { value: 2500, currency: 'EUR' },
+      paymentMethods: {
+        integrationType: 'DIRECT',
+        type: 'DIRECTDEBIT',
+        directDebit: {
+          account: { number: iban, accountHolderName: 'Ann Müller' },
+          mandateId: `M-${transId}`,
+          dateOfSignature: '01.11.2026',
+        },
+      },
+    })
+  ).body.payId
+const record = async (payId: string) => (await gateway.call('GET', `/payments/getByPayId/${payId}`)).body
+const advance = (duration: string) => gateway.call('POST', '/test/clock', { advance: duration })
+const simulate = async () => {
+  const { files } = await commands.json(
+    'bank',
+    'simulate',
+    '--account',
+    accountId,
+    '--out',
+    join(commands.folder, 'bank'),
+  )
+  return files as string[]
+}
+
+test('a month of debits', async () => {
+  const [good, rejected, returned] = [
+    await debit('good', testIbans.good),
+    await debit('rejected', testIbans.rejected),
+    await debit('returned', testIbans.returned),
+  ]
+  const { files } = await commands.json(
+    'bank',
+    'batch',
+    '--account',
+    accountId,
+    '--out',
+    join(commands.folder, 'out'),
+  )
+  expect(files).toMatchObject([{ payments: 3, sum: 7500 }])
+  const [dueDate] = readFileSync(files[0].path, 'utf8').match(/(?<=<ReqdColltnDt>)[^<]+/) ?? []
+
+  const reports = await simulate()
+  expect(reports).toHaveLength(1)
+  expect(await commands.json('bank', 'import', ...reports)).toMatchObject({ rejected: 1, booked: 0 })
+  expect(await record(rejected)).toMatchObject({ status: 'AUTHORIZED' })
+  expect(await record(good)).toMatchObject({ status: 'CAPTURE_REQUEST' })
+
+  await advance('P6D')
+  const booked = await simulate()
+  expect(await commands.json('bank', 'import', ...booked)).toMatchObject({ booked: 2, unmatched: [] })
+  expect(await record(good)).toMatchObject({
+    status: 'OK',
+    amount: { capturedValue: 2500, returnedValue: 0 },
+  })
+
+  await advance('P20D')
+  const all = await simulate()
+  const last = await commands.json('bank', 'import', ...all.toReversed())
+  expect(last).toMatchObject({ booked: 0, rejected: 0, unmatched: [] })
+  expect(await record(returned)).toMatchObject({
+    status: 'OK',
+    amount: { capturedValue: 2500, returnedValue: 2500 },
+  })
+  expect(await commands.json('bank', 'import', ...all)).toMatchObject({
+    booked: 0,
+    rejected: 0,
+    returned: 0,
+    unmatched: [],
+  })
+
+  const events = await gateway.call('GET', `/events?payId=${good}`)
+  const announced = events.body.data?.find((event: { type: string }) => event.type === 'debit.announced')
+  expect(announced?.body).toMatchObject({
+    type: 'debit.announced',
+    mandateId: 'M-good',
+    creditorId: 'DE98ZZZ09999999999',
+    dueDate,
+    operation: { type: 'CAPTURE', status: 'PENDING', amount: { value: 2500, currency: 'EUR' } },
+  })
+
+  if (!isoFilesAbsent)
+    for (const path of all.filter(name => name.includes('camt'))) {
+      const type = /camt\.05[34]/.exec(path)?.[0]
+      const schema = [isoFile(`${type}.001.08.xsd`).toString()]
+      const xml = [{ fileName: 'file.xml', contents: readFileSync(path, 'utf8') }]
+      expect(await validateXML({ xml, schema })).toMatchObject({ valid: true, errors: [] })
+    }
+})
+
+test('without a word of the bank a debit counts as paid after approveAfterDays', async () => {
+  const payId = await debit('silent', testIbans.good)
+  await commands.json('bank', 'batch', '--account', accountId, '--out', join(commands.folder, 'out2'))
+  await advance('P1D')
+  expect(await record(payId)).toMatchObject({ status: 'CAPTURE_REQUEST' })
+  await advance('P20D')
+  expect(await record(payId)).toMatchObject({ status: 'OK' })
+})
