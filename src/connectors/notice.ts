@@ -73,7 +73,13 @@ export type NoticeFact =
       readonly detail: string
       readonly transactionId: string
     }
-  | { readonly kind: 'dispute'; readonly subject: NoticeSubject; readonly dispute: DisputeFacts }
+  | {
+      readonly kind: 'dispute'
+      readonly subject: NoticeSubject
+      readonly dispute: DisputeFacts
+      /** As of a return: set by providers that report a debit which came back as a dispute. */
+      readonly returnDetail?: string
+    }
   | { readonly kind: 'report'; readonly url: string; readonly name: string }
   /** Understood and of no consequence for us. */
   | { readonly kind: 'ignored'; readonly name: string }

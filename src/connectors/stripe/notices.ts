@@ -261,14 +261,16 @@ function dispute(object: Wire, event: Wire): NoticeFact | undefined {
     ...(chargeId === undefined ? {} : { transactionId: chargeId }),
     ...(paymentId === undefined ? {} : { paymentTransactionId: paymentId }),
   }
-  if (!isDebitReturn(object)) return { kind: 'dispute', subject, dispute: facts }
+  const detail = detailOfReturn(textAt(object, 'reason') ?? '')
+  // Not every dispute shows its method; the engine knows whether the payment was a debit.
+  if (!isDebitReturn(object)) return { kind: 'dispute', subject, dispute: facts, returnDetail: detail }
   // The money of a debit is gone with the first event; the later ones add nothing.
   if (textAt(event, 'type') !== 'charge.dispute.created') return undefined
   return {
     kind: 'return',
     subject,
     amount: facts.amount,
-    detail: detailOfReturn(textAt(object, 'reason') ?? ''),
+    detail,
     transactionId: facts.providerDisputeId,
   }
 }

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
+import { openPage } from '#test/support/customer-page.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
 import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts'
@@ -42,6 +43,15 @@ const read = async (payId: string, { gateway } = shop) =>
   (await gateway.call('GET', `/payments/getByPayId/${payId}`)).body
 const open = async (url: string) => fetch(url, { redirect: 'manual' })
 const go = async (url: string): Promise<string> => (await open(url)).headers.get('location') ?? ''
+
+/** Chooses the method on our own page, and returns where the page sends the customer. */
+async function chooseCard(url: string): Promise<string> {
+  const own = await openPage(url)
+  expect(own.html).not.toContain('name="securityCode"')
+  const body = new URLSearchParams({ ...own.hidden, type: 'CARD' })
+  const answer = await fetch(own.url, { method: 'POST', body })
+  return /href="(http[^"]*\/c\/pay\/[^"]+)"/.exec(await answer.text())?.[1] ?? ''
+}
 
 interface Visit {
   readonly payId: string
@@ -172,6 +182,22 @@ describe('Stripe’s page', () => {
   })
 })
 
+describe('our own page without card numbers', () => {
+  test('sends the customer of a card on to Stripe, for each try to another page', async () => {
+    const card = { paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } }
+    const { body } = await shop.gateway.call('POST', '/payments', order('CARD', card))
+    const first = await chooseCard(body._links.redirect.href)
+    await go(await go(`${first}?choice=no`))
+    expect((await read(body.payId)).status).toBe('AUTHORIZE_REQUEST')
+    const second = await chooseCard(body._links.redirect.href)
+    expect(second).not.toBe(first)
+    await go(await go(`${second}?choice=yes`))
+    expect(await read(body.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+    await deliver('reversed')
+    await expectSameBooks(body.payId)
+  })
+})
+
 describe('a challenge', () => {
   test.each([
     ['yes', 'OK', '00000000'],
@@ -266,6 +292,70 @@ describe('what Stripe tells by itself', () => {
   })
 })
 
+describe('a dispute', () => {
+  const dispute = async (status?: string) => {
+    const { body } = await direct.gateway.call('POST', '/payments', cardPayment())
+    const { paymentMethods } = await read(body.payId, direct)
+    await deliver('in order', direct)
+    const opened = direct.double.books.dispute(
+      paymentMethods.card.providerTransactionId,
+      'fraudulent',
+      status,
+    )
+    await deliver('twice', direct)
+    const { body: list } = await direct.gateway.call('GET', `/disputes?payId=${body.payId}`)
+    return {
+      payId: body.payId as string,
+      providerDisputeId: opened.id,
+      list: list.disputes ?? list.data ?? list,
+    }
+  }
+
+  test('is opened, answered with evidence and won', async () => {
+    const { payId, providerDisputeId, list } = await dispute()
+    expect(list).toHaveLength(1)
+    expect(list[0]).toMatchObject({
+      providerDisputeId,
+      stage: 'CHARGEBACK',
+      status: 'OPEN',
+      reasonGroup: 'FRAUD',
+      reasonCode: '10.4',
+    })
+    expect((await read(payId, direct)).amount.disputedValue).toBe(1000)
+    const files = [
+      { name: 'proof.pdf', type: 'application/pdf', content: Buffer.from('%PDF-1.7').toString('base64') },
+    ]
+    const sent = await direct.gateway.call('POST', `/disputes/${list[0].disputeId}/evidence`, {
+      text: 'Delivered.',
+      files,
+    })
+    expect(sent.status).toBe(200)
+    expect(direct.double.calls.slice(-2).map(({ path }) => path)).toEqual([
+      '/v1/files',
+      `/v1/disputes/${providerDisputeId}`,
+    ])
+    direct.double.books.moveDispute(providerDisputeId, 'won')
+    await deliver('reversed', direct)
+    expect((await direct.gateway.call('GET', `/disputes/${list[0].disputeId}`)).body.status).toBe('WON')
+    expect((await read(payId, direct)).amount.disputedValue).toBe(0)
+  })
+
+  test('is accepted, and the money is lost', async () => {
+    const { payId, list } = await dispute()
+    expect((await direct.gateway.call('POST', `/disputes/${list[0].disputeId}/accept`, {})).status).toBe(200)
+    await deliver('in order', direct)
+    expect(['ACCEPTED', 'LOST']).toContain(
+      (await direct.gateway.call('GET', `/disputes/${list[0].disputeId}`)).body.status,
+    )
+    expect((await read(payId, direct)).amount.disputedValue).toBe(1000)
+    const refund = await direct.gateway.call('POST', `/payments/${payId}/refunds`, {
+      transId: 'r',
+      amount: { value: 1, currency: 'EUR' },
+    })
+    expect([refund.status, refund.body.responseCode]).toEqual([422, '20200017'])
+  })
+})
+
 describe('a debit', () => {
   const account = { accountHolderName: 'Ada Lovelace', number: 'DE89370400440532013000' }
   const debit = () =>
@@ -290,6 +380,31 @@ describe('a debit', () => {
     const record = await read(body.payId)
     expect(record.amount.returnedValue).toBe(1000)
     expect(record.operations.at(-1)).toMatchObject({ type: 'RETURN', amount: { value: 1000 } })
+  })
+
+  test('is returned although the dispute does not say that it was a debit', async () => {
+    const { body } = await shop.gateway.call('POST', '/payments', debit())
+    const intent = [...shop.double.books.intents.values()].at(-1)
+    if (!intent) throw new Error('no intent')
+    shop.double.books.succeed(intent)
+    await deliver()
+    const dispute = {
+      id: 'du_plain',
+      amount: 1000,
+      currency: 'eur',
+      charge: 'ch_x',
+      payment_intent: intent.id,
+      reason: 'general',
+      status: 'lost',
+    }
+    const payload = JSON.stringify({
+      id: 'evt_plain',
+      type: 'charge.dispute.created',
+      data: { object: dispute },
+    })
+    await shop.double.send(shop.noticeUrl, payload)
+    await shop.gateway.gateway.notices.runDue()
+    expect((await read(body.payId)).amount).toMatchObject({ returnedValue: 1000, disputedValue: 0 })
   })
 
   test('fails days later', async () => {
