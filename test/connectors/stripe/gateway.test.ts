@@ -1,9 +1,11 @@
 /** Payments through a real gateway to the double of Stripe: lost answers, crashes, and both books to the cent. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
+import { commandsHere } from '#test/support/command-here.ts'
 import { type CrashName, createCrash } from '#test/support/crash.ts'
-import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { cardPayment, masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
+import { planPayment } from '#test/support/plans.ts'
 import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts'
 import type { Fault } from '#test/support/stripe/double.ts'
 
@@ -111,6 +113,55 @@ describe('a card number', () => {
     expect((await shop.gateway.call('GET', `/payments/getByTransId/${payment.transId}`)).status).toBe(404)
     expect(shop.double.calls).toHaveLength(calls)
   })
+})
+
+describe('a card on file', () => {
+  test('is set up with the customer, and charged later with the reference of the scheme', async () => {
+    const { body } = await create(planPayment())
+    const { paymentPlanId, paymentMethods } = await read(body.payId)
+    expect(shop.double.calls.at(-1)?.fields).toMatchObject({ setup_future_usage: 'off_session' })
+    const charge = await shop.gateway.call('POST', `/payment-plans/${paymentPlanId}/charge`, {
+      transId: 'charge-1',
+    })
+    expect([charge.status, charge.body.status]).toEqual([200, 'OK'])
+    const { fields } = shop.double.calls.findLast(({ path }) => path.endsWith('/payment_intents')) ?? {
+      fields: {},
+    }
+    expect(fields).toMatchObject({
+      off_session: 'true',
+      payment_method_options: {
+        card: { mit_exemption: { network_transaction_id: paymentMethods.card.schemeReferenceId } },
+      },
+    })
+    await expectSameBooks(charge.body.payId)
+  })
+})
+
+test('settlement lines fit the captures and refunds, and the books are reconciled', async () => {
+  const commands = commandsHere(shop.gateway.databaseUrl, {
+    TOLLGATE_MASTER_KEY: masterKeyOf(shop.gateway.databaseUrl),
+  })
+  const { body: automatic } = await create()
+  await shop.gateway.call('POST', `/payments/${automatic.payId}/refunds`, {
+    transId: 'r',
+    amount: euros(300),
+  })
+  const { body: byHand } = await create(manual)
+  await shop.gateway.call('POST', `/payments/${byHand.payId}/captures`, { transId: 'c', amount: euros(1000) })
+  const list = { object: 'list', data: shop.double.balanceTransactions() }
+  const file = commands.file('balance.json', JSON.stringify(list))
+  const imported = await commands.json('settlements', 'import', shop.accountId, file)
+  expect(JSON.stringify(imported)).toContain(String(list.data.length))
+  const { body } = await shop.gateway.call('GET', '/settlements?limit=100')
+  const lines: { payId?: string; type: string; gross: number }[] = body.data ?? body.settlements
+  const ofPayment = (payId: string) =>
+    lines.filter(line => line.payId === payId).map(({ type, gross }) => [type, gross])
+  expect(ofPayment(automatic.payId).sort()).toEqual([
+    ['CAPTURE', 1000],
+    ['REFUND', -300],
+  ])
+  expect(ofPayment(byHand.payId)).toEqual([['CAPTURE', 1000]])
+  commands.remove()
 })
 
 describe('a lost answer', () => {
