@@ -10,7 +10,11 @@ import { createMetrics } from '#http/telemetry/metrics.ts'
 import { openAudit } from '#operations/audit/open-audit.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import { createTestClock } from '#operations/clock.ts'
+
+import { createRetentionWorker } from '#operations/customers/erase-payments.ts'
+
 import { applyDisputeNotice } from '#operations/disputes/dispute-book.ts'
+
 import type { Clock, Engine } from '#operations/engine.ts'
 import { createEndpointBook } from '#operations/events/endpoint-book.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
@@ -142,6 +146,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)
     const quotes = createQuoteStore(database)
+    const retention = createRetentionWorker({ erasure: engine.erasure, clock, findMerchant })
     const testClock = createTestClock({
       clock,
       store: createClockStore(database),
@@ -149,7 +154,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       runDue: async merchantId =>
         (await timerWorker.runDue(merchantId)) + (await deliveryWorker.runDue(merchantId)),
       finishRounds: timerWorker.finishRounds,
-      reapKeys: merchantId => keyReader.reap(merchantId),
+      reap: async merchantId => (await keyReader.reap(merchantId)) + (await retention.run(merchantId)),
       onChange: onMerchantChange,
     })
     const server = await createServer({
@@ -202,7 +207,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         loops = startLoops({
           keys,
           ...{ logger, metrics, clock, onEvents, presence, engine },
-          ...{ timerWorker, settleWorker, deliveryStore, keyReader, quotes, notices, audit: opened },
+          ...{
+            timerWorker,
+            settleWorker,
+            deliveryStore,
+            keyReader,
+            quotes,
+            notices,
+            audit: opened,
+            retention,
+          },
         })
         return origin
       },

@@ -89,6 +89,21 @@ const mayImport: Record<string, readonly string[]> = {
   pages: ['domain', 'schemas', 'methods', 'lifecycle', 'connectors', 'operations', 'http'],
   config: ['domain'],
   'config.ts': ['domain', 'schemas', 'vault', 'config'],
+  console: [
+    'domain',
+    'schemas',
+    'methods',
+    'lifecycle',
+    'connectors',
+    'storage',
+    'vault',
+    'operations',
+    'providers',
+    'webhooks',
+    'http',
+    'endpoints',
+    'pages',
+  ],
   wiring: [
     'domain',
     'schemas',
@@ -104,6 +119,7 @@ const mayImport: Record<string, readonly string[]> = {
     'endpoints',
     'pages',
     'workers',
+    'console',
   ],
   'gateway.ts': [
     'domain',
@@ -135,6 +151,7 @@ const mayImport: Record<string, readonly string[]> = {
     'config',
     'config.ts',
     'gateway.ts',
+    'console',
   ],
   'main.ts': ['commands', 'config.ts', 'gateway.ts'],
 }

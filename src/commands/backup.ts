@@ -1,16 +1,18 @@
 /** `backup`, `restore` and `move-to`: all data out of a running gateway's database, and into an empty one. */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import type { Command } from 'commander'
-import { commandActor } from '#commands/audit-trail.ts'
+import { auditCommand, commandActor } from '#commands/audit-trail.ts'
 import { rememberRestoredDemo } from '#commands/demo-merchant.ts'
-import { CommandFault } from '#commands/faults.ts'
+import { CommandFault, describeReason } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
+import type { Act } from '#operations/audit/audit.ts'
 import { openMerchants } from '#operations/merchants/open-merchants.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
 import { BackupError, loadDatabase } from '#storage/backup/load.ts'
@@ -27,7 +29,11 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
     .requiredOption('--out <file>', 'where to write it')
     .option('--json', 'print one line of JSON')
     .action(async ({ out, json }: { out: string; json?: true }) => {
-      const rows = await withDatabase(readConfig(), database => writeBackup(database.url, out))
+      const rows = await withDatabase(readConfig(), async database => {
+        const written = await writeBackup(database.url, out)
+        await auditCopy(database.url, { act: 'backup', object: basename(out), after: { rows: written } })
+        return written
+      })
       console.log(json ? JSON.stringify({ file: out, rows }) : `${rows} rows written to ${out}`)
     })
 
@@ -51,6 +57,12 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
       else console.log(`${rows} rows copied; start the gateway with DATABASE_URL set and the same master key`)
     })
 }
+
+/** The data may be of a release that knew no audit trail: the copy is made all the same. */
+const auditCopy = (url: string, act: Act): Promise<void> =>
+  auditCommand(url, act).catch(error =>
+    say(`warning: this was not written into the audit trail (${describeReason(error)})`),
+  )
 
 async function withDatabase<T>(
   config: Config,
@@ -106,6 +118,7 @@ async function restore(config: Config, database: OpenDatabase, file: string): Pr
   })
   try {
     if (environment === 'test') await rememberRestoredDemo(dataDirectory, merchants)
+    await auditCopy(database.url, { act: 'restore', object: basename(file), after: { rows } })
   } finally {
     await close()
   }
@@ -131,5 +144,7 @@ async function moveTo(database: OpenDatabase, target: string): Promise<number> {
   if (!/^postgres(ql)?:\/\//.test(target))
     throw new CommandFault('the target must be an address such as postgres://user:password@host/database')
   const { rows } = await loadDatabase(target, dumpDatabase(database.url), say)
+  // In the copy: it is the one that goes on.
+  await auditCopy(target, { act: 'move-to', object: 'database', after: { rows } })
   return rows
 }

@@ -1,9 +1,12 @@
 /** `bank`: files for the bank and files of the bank, without any provider in between. */
+import { basename } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { isDate } from '#domain/dates.ts'
+import type { Act } from '#operations/audit/audit.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import type { GivenFile } from '#operations/bank/give-out.ts'
 import type { ImportReport } from '#operations/bank/import-file.ts'
@@ -51,13 +54,17 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     .addOption(folderOption())
     .addOption(jsonOption())
     .action(async ({ account: accountId, date, out, json }: BatchWords) => {
-      const files = await withBank(readConfig(), async opened => {
-        const { makeBatch } = await import('#operations/bank/make-batch.ts')
-        const { giveOutNew } = await import('#operations/bank/give-out.ts')
-        const account = await opened.account(accountId)
-        await makeBatch(account, date, opened)
-        return giveOutNew(account, out, opened)
-      })
+      const files = await withBank(
+        readConfig(),
+        async opened => {
+          const { makeBatch } = await import('#operations/bank/make-batch.ts')
+          const { giveOutNew } = await import('#operations/bank/give-out.ts')
+          const account = await opened.account(accountId)
+          await makeBatch(account, date, opened)
+          return giveOutNew(account, out, opened)
+        },
+        describeFiles('bank.batch', accountId),
+      )
       printFiles(files, json === true, 'Nothing waits for the bank.')
     })
   bank
@@ -68,13 +75,32 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     .addOption(folderOption())
     .addOption(jsonOption())
     .action(async ({ account: accountId, batch: batchId, out, json }: BatchWords) => {
-      const files = await withBank(readConfig(), async opened => {
-        const { giveOutAgain } = await import('#operations/bank/give-out.ts')
-        return giveOutAgain(await opened.account(accountId), { batchId, folder: out }, opened)
-      })
+      const files = await withBank(
+        readConfig(),
+        async opened => {
+          const { giveOutAgain } = await import('#operations/bank/give-out.ts')
+          return giveOutAgain(await opened.account(accountId), { batchId, folder: out }, opened)
+        },
+        describeFiles('bank.files', accountId),
+      )
       printFiles(files, json === true, 'No file was made for this account so far.')
     })
 }
+
+/** Files for the bank hold account numbers: whoever writes them out has opened these. */
+const describeFiles =
+  (act: string, accountId: string) =>
+  (files: readonly GivenFile[]): Act => ({
+    act,
+    object: accountId,
+    after: files.map(({ batchId, type, payments, sum, sha256 }) => ({
+      batchId,
+      type,
+      payments,
+      sum,
+      sha256,
+    })),
+  })
 
 function addSimulateCommand(bank: Command, readConfig: () => Config): void {
   bank
@@ -121,11 +147,19 @@ function printFiles(files: readonly GivenFile[], json: boolean, none: string): v
 const euros = (cents: number): string => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`
 
 async function importFiles(files: readonly string[], json: boolean, config: Config): Promise<void> {
-  const { report, bad } = await withBank(config, async opened => {
-    const { emptyReport, importAll } = await import('#operations/bank/import-file.ts')
-    const merged = emptyReport()
-    return { report: merged, bad: await importAll(files, merged, opened) }
-  })
+  const { report, bad } = await withBank(
+    config,
+    async opened => {
+      const { emptyReport, importAll } = await import('#operations/bank/import-file.ts')
+      const merged = emptyReport()
+      return { report: merged, bad: await importAll(files, merged, opened) }
+    },
+    ({ report: { booked, rejected, returned, repeated, unmatched } }) => ({
+      act: 'bank.import',
+      object: files.map(file => basename(file)).join(', '),
+      after: { booked, rejected, returned, repeated, unmatched: unmatched.length },
+    }),
+  )
   printReport(report, json)
   if (bad.length > 0) throw new CommandFault(bad.join('\ntollgate: '))
 }
@@ -147,7 +181,11 @@ function printReport(report: ImportReport, json: boolean): void {
 }
 
 /** Opens everything that a running gateway has, except the port. */
-export async function withBank<T>(config: Config, work: (bank: Bank) => Promise<T>): Promise<T> {
+export async function withBank<T>(
+  config: Config,
+  work: (bank: Bank) => Promise<T>,
+  act?: (done: T) => Act,
+): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
@@ -164,7 +202,9 @@ export async function withBank<T>(config: Config, work: (bank: Bank) => Promise<
       logDestination: { write: line => console.error(line.trimEnd()) },
     })
     try {
-      return await work(gateway.bank)
+      const done = await work(gateway.bank)
+      if (act) await auditCommand(database.url, act(done))
+      return done
     } catch (error) {
       if (error instanceof BankFault) throw new CommandFault(error.message, { cause: error })
       throw error

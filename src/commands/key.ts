@@ -24,7 +24,7 @@ const overlapHoursMax = 720
 const networksMax = 100
 
 export function addKeyCommands(program: Command, readConfig: () => Config): void {
-  const key = program.command('key').summary("make, list, revoke and rotate merchants' API keys")
+  const key = program.command('key').summary("make, list, revoke or change a merchant's API keys")
   key.description(
     "Makes, lists, revokes and rotates merchants' API keys. A running server follows within seconds.",
   )

@@ -16,7 +16,9 @@ import { addKeysCommands } from '#commands/keys.ts'
 import { addMerchantCommands } from '#commands/merchant.ts'
 import { addNoticeCommands } from '#commands/notices.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { addOperatorCommands } from '#commands/operator.ts'
 import { addProviderCommands } from '#commands/provider.ts'
+import { addRetentionCommands } from '#commands/retention.ts'
 import { addRouteCommands } from '#commands/route.ts'
 import { serve } from '#commands/serve.ts'
 import { addSettlementCommands } from '#commands/settlements.ts'
@@ -71,6 +73,7 @@ function buildProgram(readConfig: () => Config): Command {
   addKeysCommands(program, readConfig)
   addVerifyPageCommand(program, readConfig)
   addAuditCommands(program, readConfig)
+  addRetentionCommands(program, readConfig)
   addVaultCommands(program, readConfig)
   addImportCommands(program, readConfig)
   addWebhookCommands(program, readConfig)
@@ -79,6 +82,7 @@ function buildProgram(readConfig: () => Config): Command {
   addProviderCommands(program, readConfig)
   addRouteCommands(program, readConfig)
   addNoticeCommands(program, readConfig)
+  addOperatorCommands(program, readConfig)
   addSettlementCommands(program, readConfig)
   addBackupCommands(program, readConfig)
   return program

@@ -18,8 +18,8 @@ export interface TestClockDeps {
   readonly runDue: (merchantId: MerchantId) => Promise<number>
   /** Waits for what was taken up before and is not over yet. */
   readonly finishRounds: () => Promise<void>
-  /** Forgets a batch of keys whose time is over, and says how many they were. */
-  readonly reapKeys: (merchantId: MerchantId) => Promise<number>
+  /** Forgets a batch of keys and personal data whose time is over, and says how many they were. */
+  readonly reap: (merchantId: MerchantId) => Promise<number>
   readonly onChange: (merchantId: string) => void
 }
 
@@ -42,8 +42,8 @@ export function createTestClock(deps: TestClockDeps): TestClock {
         // What the worker in the background was faster with may set further timers when it is done.
         await deps.finishRounds()
       } while (await hasDue())
-      // A batch at a time: after this call no key is left whose time is over.
-      while ((await deps.reapKeys(merchantId)) > 0);
+      // A batch at a time: after this call nothing is left whose time is over.
+      while ((await deps.reap(merchantId)) > 0);
       const moved = await deps.findMerchant(merchantId)
       return new Date(deps.clock.nowMs() + (moved?.clockOffsetMs ?? 0))
     },

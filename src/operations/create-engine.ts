@@ -11,6 +11,7 @@ import { createGroupCommit } from '#storage/commit/group-commit.ts'
 import { createCustomerDeletion } from '#storage/customers/customer-deletion.ts'
 import { createCustomerPages } from '#storage/customers/customer-pages.ts'
 import { createCustomerReader } from '#storage/customers/customers.ts'
+import { createErasure } from '#storage/customers/erasure.ts'
 import { createStoredMethods } from '#storage/customers/stored-methods.ts'
 import type { Database } from '#storage/database.ts'
 import { createDisputeStore } from '#storage/disputes/disputes.ts'
@@ -72,6 +73,7 @@ export function createEngine(parts: EngineParts): Engine {
     intents: createIntentReader(database),
     queue: createPaymentQueue({ commit, payments, waitMs: clock.waitMs }),
     vault,
+    erasure: createErasure(database),
     velocity: createVelocity({
       store: createVelocityStore(database),
       environment,

@@ -10,6 +10,7 @@ import type { PaymentQueue } from '#operations/payments/payment-queue.ts'
 import type { Velocity } from '#operations/payments/velocity.ts'
 import type { DebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
+import type { Erasure } from '#storage/customers/erasure.ts'
 import type { StoredMethods } from '#storage/customers/stored-methods.ts'
 import type { DisputeStore } from '#storage/disputes/disputes.ts'
 import type { PaymentFinder } from '#storage/payments/finding.ts'
@@ -43,6 +44,7 @@ export interface Engine {
   readonly debits: DebitReader
   readonly providers: ProviderDirectory
   readonly velocity: Velocity
+  readonly erasure: Erasure
   readonly clock: Clock
   readonly newId: () => string
   /** The page on which the customer of this payment goes on. */

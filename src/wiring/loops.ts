@@ -1,5 +1,6 @@
 /** What runs again and again in the background of one environment, and how often. */
 import type { OpenAudit } from '#operations/audit/open-audit.ts'
+import type { RetentionWorker } from '#operations/customers/erase-payments.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { DeliveryStore } from '#storage/events/deliveries.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
@@ -44,6 +45,7 @@ export interface BackgroundWork
   readonly keyReader: KeyReader
   readonly quotes: { reap(): Promise<unknown> }
   readonly audit: Pick<OpenAudit, 'access' | 'store'>
+  readonly retention: RetentionWorker
   readonly notices: NoticeWork
   readonly keys: Pick<DerivedKeys, 'refresh'>
 }
@@ -65,6 +67,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('root secret', () => work.keys.refresh(), rootPauseMs),
     start('velocity', () => engine.velocity.refresh(), accessPauseMs),
     start('reap velocity', () => engine.velocity.reap(), reapPauseMs),
+    start('retention', () => work.retention.run(), reapPauseMs),
     start('key uses', () => work.audit.access.flush(), accessPauseMs),
     start('audit head', logAuditHead, auditPauseMs),
     start('timers', () => timerWorker.runAllDue(), duePauseMs),

@@ -53,6 +53,10 @@ export interface GatewayOptions {
   readonly worker?: number
   /** The metrics of all processes behind the port; those of this one unless given. */
   readonly collectMetrics?: () => Promise<string>
+  /** The console on the same port; off where it is not wanted. On unless given. */
+  readonly console?: 'on' | 'off'
+  /** A port of its own for it; the gateway's unless given. */
+  readonly consolePort?: number | undefined
   /** For tests and embedders: other connectors than the registered ones, and what is done with their notices. */
   readonly definitions?: readonly ConnectorDefinition[]
   readonly applyNotice?: ApplyNotice

@@ -29,6 +29,7 @@ import { createSettlementStore } from '#storage/providers/settlements.ts'
 import { signInventory } from '#vault/inventory-signature.ts'
 import type { PageTokens } from '#vault/page-token.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
+import { createConsole } from '#wiring/console.ts'
 import { findMerchantIn, type Parts } from '#wiring/parts.ts'
 export async function createServer(
   parts: Parts & {
@@ -91,7 +92,17 @@ export async function createServer(
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
     buildOpenApi({ ...about, endpoints: keepServed(served), webhooks, baseUrl: `${origin()}/api/v2` })
-  server = await createHttpServer({
+  const consoleRoutes =
+    options.console === 'off'
+      ? []
+      : createConsole({
+          ...{ database, keys, options, merchants, changes, testTools, origin },
+          callInside: (caller, request) => {
+            if (!server) throw new Error('the console was asked before the server was made')
+            return server.callInside(caller, request)
+          },
+        })
+  const shared = {
     endpoints: served,
     services,
     credentials,
@@ -110,23 +121,34 @@ export async function createServer(
     readinessDetails: () => ({ webhookFailures: metrics.webhookFailures() }),
     retryAfterOf,
     collectMetrics: options.collectMetrics,
-    pages: referencePages(describe),
-    rawRoutes: [...(parts.rawRoutes ?? []), createReportRoute(watchPages(parts))],
-    pageRoutes: createPageRoutes({
-      engine,
-      lookUps: services.lookUps,
-      environment,
-      findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
-      pageTokens: parts.pageTokens,
-      secure: options.tls !== undefined || options.trustedProxies !== undefined,
-      origin,
-      securityContact: options.securityContact,
-      signInventory: text => signInventory(keys.pageInventory, text),
-    }),
     tls: options.tls,
     trustedProxies: options.trustedProxies,
     nowMs,
+  }
+  const { consolePort } = options
+  const pageRoutes = createPageRoutes({
+    engine,
+    lookUps: services.lookUps,
+    environment,
+    findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
+    pageTokens: parts.pageTokens,
+    secure: options.tls !== undefined || options.trustedProxies !== undefined,
+    origin,
+    securityContact: options.securityContact,
+    signInventory: text => signInventory(keys.pageInventory, text),
   })
+  server = await createHttpServer({
+    ...shared,
+    pages: referencePages(describe),
+    rawRoutes: [...parts.rawRoutes, createReportRoute(watchPages(parts))],
+    pageRoutes: [...(consolePort === undefined ? consoleRoutes : []), ...pageRoutes],
+  })
+  if (consolePort !== undefined) {
+    const separate = await createHttpServer({ ...shared, endpoints: [], pageRoutes: consoleRoutes })
+    const { host } = options.listen ?? { host: '127.0.0.1' }
+    server.addHook('onListen', async () => void (await separate.listen({ host, port: consolePort })))
+    server.addHook('onClose', async () => separate.close())
+  }
   return server
 }
 

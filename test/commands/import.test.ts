@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tollgate } from '#test/support/command-line.ts'
-import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 
 let gateway: TestGateway
 let folder: string
@@ -23,6 +23,7 @@ function run(kind: 'bins' | 'rates', content: string | Buffer, ...more: string[]
   return tollgate([kind, 'import', file, ...more], {
     DATABASE_URL: gateway.databaseUrl,
     TOLLGATE_DATA: folder,
+    TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
   })
 }
 

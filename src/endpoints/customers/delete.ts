@@ -5,8 +5,14 @@ import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { deleteCustomer } from '#operations/customers/customers.ts'
 import { deletion } from '#schemas/customer.ts'
+import { choice, closed, optional } from '#schemas/fields.ts'
 
-export const deleteCustomerEndpoint = endpoint<Services, undefined, typeof customerPath>({
+const eraseQuery = closed(
+  { erase: optional(choice(['payments'], 'Also blanks personal data of the payments of this customer.')) },
+  { title: 'CustomerDeletionQuery', description: 'What is erased besides.' },
+)
+
+export const deleteCustomerEndpoint = endpoint<Services, undefined, typeof customerPath, typeof eraseQuery>({
   ...customerEndpoint,
   verb: 'DELETE',
   scope: 'payments',
@@ -15,8 +21,11 @@ export const deleteCustomerEndpoint = endpoint<Services, undefined, typeof custo
   summary: 'Delete a customer',
   description:
     'The customer and its stored payment methods are gone for good. Card numbers that no other customer keeps are ' +
-    'destroyed, and their pseudo numbers are unknown from then on. Payments keep their masked data.',
+    'destroyed, and their pseudo numbers are unknown from then on. Payments keep their masked data. With ' +
+    '`erase=payments` names, e-mail, telephone, addresses but for the country, IP and device are blanked in the ' +
+    "customer's payments, their events and the answers stored under their idempotency keys.",
   params: customerPath,
+  query: eraseQuery,
   answers: { 200: deletion },
   examples: [
     {
@@ -27,6 +36,9 @@ export const deleteCustomerEndpoint = endpoint<Services, undefined, typeof custo
       answer: { id: itemExample.id, deleted: true },
     },
   ],
-  handle: async ({ params, merchant }, { engine }) =>
-    answer(200, await perform(deleteCustomer(merchant, requireCustomerId(params.id), engine))),
+  handle: async ({ params, query, merchant }, { engine }) => {
+    const erasesPayments = query.erase === 'payments'
+    const customerId = requireCustomerId(params.id)
+    return answer(200, await perform(deleteCustomer(merchant, customerId, engine, { erasesPayments })))
+  },
 })

@@ -27,6 +27,7 @@ import {
 } from '#http/server/client-address.ts'
 import { limitConnections } from '#http/server/connection-limits.ts'
 import { createDrain } from '#http/server/drain.ts'
+import { type CallInside, createCallInside } from '#http/server/inside-call.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
 import type { AccessWatch, Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
@@ -108,6 +109,8 @@ export interface HttpServerOptions<Services> {
 }
 
 export type HttpServer = FastifyInstance & {
+  /** Calls an endpoint from within, as that merchant. */
+  readonly callInside: CallInside
   /**
    * Says that it is leaving (readiness 503, `Connection: close`) and serves on for `serveForMs`, so that a proxy can send
    * its traffic elsewhere. Then it stops taking requests, lets those in flight finish and closes; connections that are
@@ -373,6 +376,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   app.addHook('onListen', async () => rooms.validation.warmUp())
 
   const drain = createDrain(app, options.timers ?? systemTimers)
+  app.decorate('callInside', createCallInside(app, basePath))
   const timers = options.timers ?? systemTimers
   app.decorate('drain', async ({ serveForMs, deadlineMs }: Parameters<HttpServer['drain']>[0]) => {
     leaving = true

@@ -35,7 +35,6 @@ const allowedFields: ReadonlySet<string> = new Set([
   'signal',
   'version',
   'reason',
-  'claimedMerchantId',
   'auditNumber',
   'auditHash',
 ])

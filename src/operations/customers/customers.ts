@@ -2,6 +2,7 @@
 import type { CustomerId, StoredMethodId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { type Customer, isStoredCard, patchCustomer, type StoredMethod } from '#lifecycle/customer.ts'
+import { erasePaymentsOf } from '#operations/customers/erase-payments.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
 import type { OperationAnswer } from '#operations/payments/answer.ts'
@@ -130,8 +131,14 @@ export async function changeCustomer(
   throw new Error(`customer ${customerId} changed ${maximumRounds} times under our hands`)
 }
 
-export async function deleteCustomer(merchant: Merchant, customerId: CustomerId, deps: Deps) {
+export async function deleteCustomer(
+  merchant: Merchant,
+  customerId: CustomerId,
+  deps: Deps & Pick<Engine, 'erasure'>,
+  { erasesPayments = false } = {},
+) {
   const { merchantId } = merchant
+  if (erasesPayments) await erasePaymentsOf(merchant, customerId, deps.erasure)
   const deleted = await deps.customers.deleteCustomer(merchantId, customerId)
   for (const id of deleted?.forgotten ?? []) deps.vault.forget(merchantId, id)
   return deleted && { id: customerId, deleted: true }

@@ -3,6 +3,7 @@ import { type KeyObject, randomBytes } from 'node:crypto'
 import type { EventType } from '#domain/event-types.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
+import type { Audit } from '#operations/audit/audit.ts'
 import { makeWebhookSecret } from '#operations/events/webhook-secret.ts'
 import type { EndpointStore, WebhookEndpoint } from '#storage/events/endpoints.ts'
 
@@ -32,10 +33,11 @@ export interface EndpointDeps {
   readonly store: EndpointStore
   readonly webhookSecretKey: KeyObject
   readonly newId: () => string
+  readonly audit: Audit
 }
 
 export function createEndpointAdministration(deps: EndpointDeps): EndpointAdministration {
-  const { store, webhookSecretKey, newId } = deps
+  const { store, webhookSecretKey, newId, audit } = deps
   const makeSecret = (owner: Pick<WebhookEndpoint, 'merchantId' | 'endpointId'>) => {
     const { shown, sealed } = makeWebhookSecret(webhookSecretKey, owner)
     return { shown, row: { secretId: newId(), sealed } }
@@ -47,17 +49,27 @@ export function createEndpointAdministration(deps: EndpointDeps): EndpointAdmini
       const endpointId = `we_${randomBytes(16).toString('hex')}`
       const secret = makeSecret({ merchantId, endpointId })
       const added = await store.insert({ ...wish, merchantId, endpointId }, secret.row)
-      return added ? { ...wish, endpointId, webhookSecret: secret.shown } : undefined
+      if (!added) return undefined
+      await audit({ act: 'webhook.add', object: endpointId, after: wish })
+      return { ...wish, endpointId, webhookSecret: secret.shown }
     },
     list: merchantId => store.list(merchantId),
-    remove: endpointId => store.remove(endpointId),
+    async remove(endpointId) {
+      const removed = await store.remove(endpointId)
+      if (removed) await audit({ act: 'webhook.remove', object: endpointId })
+      return removed
+    },
     async rotateSecret(endpointId, overlapHours) {
       const owner = (await store.list()).find(endpoint => endpoint.endpointId === endpointId)
       if (!owner) return undefined
       const secret = makeSecret(owner)
-      return (await store.rotateSecret(endpointId, { ...secret.row, overlapHours }))
-        ? secret.shown
-        : undefined
+      if (!(await store.rotateSecret(endpointId, { ...secret.row, overlapHours }))) return undefined
+      await audit({
+        act: 'webhook.rotate-secret',
+        object: endpointId,
+        after: { secretId: secret.row.secretId, overlapHours },
+      })
+      return secret.shown
     },
   }
 }

@@ -149,6 +149,8 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
     )
     return 'applied'
   }
+  const captured = await applyToCapture(noticed, operation, fact, engine)
+  if (captured) return 'applied'
   if (operation.state === 'FAILED' && outcome.kind === 'approved') {
     if (isUndone(operation, outcome.provider)) return 'repeated'
     return acceptLate(
@@ -175,6 +177,21 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
 /** The provider had approved it, and undid it because we asked: hearing of the approval afterwards changes nothing. */
 const isUndone = ({ provider }: Operation, { transactionId }: ProviderFacts): boolean =>
   provider?.fields?.undone === true && provider.transactionId === transactionId
+
+/** The approval is known already, but not yet what became of the capture in the same message. */
+async function applyToCapture(
+  { merchant, payment }: Noticed,
+  { details }: Operation,
+  { capture }: Fact<'outcome'>,
+  engine: Engine,
+): Promise<boolean> {
+  const operation = details.captureXId && findOperation(payment, details.captureXId)
+  if (!operation || !capture || !isUndecided(operation) || !('provider' in capture)) return false
+  const outcome = echoing(capture, payment, operation, undefined)
+  if (outcome.kind === 'unknown') return false
+  await recordOutcome({ merchant, payment, xId: operation.xId, outcome, inquiry: 0 }, engine)
+  return true
+}
 
 /** A notice about the payment's id that speaks of the approval is about the operation that asked for it. */
 function namedByType(

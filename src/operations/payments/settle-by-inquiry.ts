@@ -77,6 +77,8 @@ async function clearUp(
   if (found.authorization.kind !== 'unknown') return found
   // A look-up that is not settled yet may still find it.
   if (ageMs < (lostAnswer.lookUpSettledMs ?? 0)) return found
+  // The provider has the request and said that it takes longer: there is nothing to repeat or to undo.
+  if (operation.provider) return found
   const again = repeatOf(payment, operation, connector)
   if (again && ageMs <= (lostAnswer.repeatWithinMs ?? -1)) {
     const repeated = await ask({ payment, operation, timeoutMs, ask: again }, engine)
@@ -84,7 +86,7 @@ async function clearUp(
       return repeated
   }
   const { undo } = connector
-  if (!lostAnswer.undo || !undo || operation.state === 'PENDING') return found
+  if (!lostAnswer.undo || !undo) return found
   return ask(
     {
       payment,

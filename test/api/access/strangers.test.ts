@@ -1,5 +1,7 @@
 /** What somebody without credentials can make the gateway remember, compute and log. */
+import { createPublicKey, verify } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { AnyJson } from '#test/support/any-json.ts'
 import { basic, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 
 let gateway: TestGateway
@@ -58,4 +60,40 @@ test('200 the log names the address', async () => {
   await expect
     .poll(lastLine)
     .toMatchObject({ status: 200, address: '127.0.0.1', merchantId: gateway.merchantId })
+})
+
+test('200 security.txt names whom to tell, and until when that holds', async () => {
+  const text = await (await fetch(`${gateway.url}/.well-known/security.txt`)).text()
+  expect(text).toMatch(/^Contact: mailto:security@127\.0\.0\.1$/m)
+  const [, expires = ''] = /^Expires: (.+)$/m.exec(text) ?? []
+  expect(Date.parse(expires)).toBeGreaterThan(Date.now())
+})
+
+test('200 the list of what a page loads is signed', async () => {
+  const listed = await fetch(`${gateway.url}/.well-known/payment-page-inventory.json`)
+  const { signature, ...inventory } = (await listed.json()) as AnyJson
+  const key = createPublicKey({
+    key: Buffer.from(signature.publicKey, 'base64'),
+    format: 'der',
+    type: 'spki',
+  })
+  const isSigned = (text: string) =>
+    verify(null, Buffer.from(text), key, Buffer.from(signature.value, 'base64'))
+  expect(isSigned(JSON.stringify(inventory))).toBe(true)
+  expect(isSigned(JSON.stringify({ ...inventory, files: [] }))).toBe(false)
+})
+
+test('204 a report about a page is counted, 413 one above 8 KiB is not', async () => {
+  const report = (body: string) =>
+    fetch(`${gateway.url}/pay/csp-reports`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/csp-report' },
+      body,
+    })
+  const violation = { 'effective-directive': 'script-src-elem', 'blocked-uri': 'https://evil.example/a.js' }
+  expect((await report(JSON.stringify({ 'csp-report': violation }))).status).toBe(204)
+  expect((await report('nonsense')).status).toBe(204)
+  expect((await report(' '.repeat(9_000))).status).toBe(413)
+  const metrics = await (await fetch(`${gateway.url}/metrics`)).text()
+  expect(metrics).toContain('tollgate_csp_reports_total{directive="script-src"} 1')
 })

@@ -110,7 +110,7 @@ test('a debit that was filled in on the page can be returned as well', async () 
   await sendForm(await openPage(page), { ...account, iban: 'DE35370400440532013002' })
   expect((await shop.read(payId)).status).toBe('OK')
   await shop.advance('P2D')
-  expect((await shop.read(payId)).amount.refundedValue).toBe(1000)
+  expect((await shop.read(payId)).amount.returnedValue).toBe(1000)
   expect(await shop.events(payId)).toMatchObject([{ responseCode: '00000000' }, { responseCode: '23000351' }])
 })
 

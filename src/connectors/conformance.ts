@@ -1,0 +1,196 @@
+/**
+ * What every connector must survive, whoever the provider is: each operation with each outcome, lost answers, notices in any
+ * order, a process that dies between two writes. The provider keeps a ledger of its own; in the end both books agree.
+ * Knows no test runner: a test hands in a stage and runs the cases.
+ */
+import { strict as assert } from 'node:assert'
+import type { OperationType } from '#lifecycle/payment.ts'
+
+/**
+ * What the provider does with the next request. `lostBefore`: it never arrives, and nobody can tell. `lostAfter`: it is
+ * carried out and the answer is lost. `otherAmount`: the answer names an amount that was not asked for.
+ */
+export type Behaviour =
+  | 'approve'
+  | 'decline'
+  | 'unreached'
+  | 'lostBefore'
+  | 'lostAfter'
+  | 'throws'
+  | 'hangs'
+  | 'otherAmount'
+
+export const behaviours: readonly Behaviour[] = [
+  'approve',
+  'decline',
+  'unreached',
+  'lostBefore',
+  'lostAfter',
+  'throws',
+  'hangs',
+  'otherAmount',
+]
+
+/** Before the answer to the request is recorded, long after it, two times, or among forged ones. */
+export type NoticeOrder = 'early' | 'late' | 'twice' | 'forged'
+
+export const noticeOrders: readonly NoticeOrder[] = ['early', 'late', 'twice', 'forged']
+
+export type CrashName = 'afterRecord' | 'afterCall' | 'afterSettle'
+
+const crashNames: readonly CrashName[] = ['afterRecord', 'afterCall', 'afterSettle']
+
+/** One movement in the provider's own books. `undone`: it was carried out and then taken back on our demand. */
+export interface LedgerEntry {
+  readonly operation: OperationType
+  readonly reference: string
+  readonly amount: number
+  readonly state: 'approved' | 'declined' | 'undone'
+}
+
+/** A payment as the API shows it. */
+export interface ShownPayment {
+  readonly payId: string
+  readonly status: string
+  readonly amount: {
+    readonly authorizedValue: number
+    readonly capturedValue: number
+    readonly refundedValue: number
+    readonly reversedValue: number
+  }
+  readonly operations: readonly {
+    readonly xId: string
+    readonly type: string
+    readonly status: string
+    readonly amount: { readonly value: number }
+  }[]
+}
+
+export type FollowUpName = 'captures' | 'refunds' | 'reversals' | 'incrementals'
+
+/** A gateway with an account at the provider, and the provider itself. */
+export interface Stage {
+  /** Whether this provider sends notices at all. */
+  readonly sendsNotices: boolean
+  /** What happens to the next request of that kind; early notices are delivered before it is answered. */
+  arm(operation: OperationType, behaviour: Behaviour, order: NoticeOrder): void
+  ledger(): readonly LedgerEntry[]
+  /** Creates a payment of 1000 by card; with a crash point the process dies there and another one goes on. */
+  create(options: { readonly automatic: boolean; readonly diesAt?: CrashName }): Promise<string>
+  follow(
+    payId: string,
+    name: FollowUpName,
+    options: { readonly value: number; readonly diesAt?: CrashName },
+  ): Promise<void>
+  /** Delivers what the provider has to tell, and lets time pass until nothing is open any more. */
+  settle(order: NoticeOrder): Promise<void>
+  read(payId: string): Promise<ShownPayment>
+  /** What the doctor finds wrong; nothing where all is well. */
+  broken(): Promise<readonly string[]>
+}
+
+export interface ConformanceCase {
+  readonly name: string
+  run(stage: Stage): Promise<void>
+}
+
+interface Act {
+  readonly operation: OperationType
+  readonly name?: FollowUpName
+  readonly value: number
+  /** What stands before it. */
+  readonly after: 'nothing' | 'authorized' | 'captured'
+}
+
+const acts: readonly Act[] = [
+  { operation: 'AUTHORIZATION', value: 1000, after: 'nothing' },
+  { operation: 'CAPTURE', name: 'captures', value: 600, after: 'authorized' },
+  { operation: 'REVERSAL', name: 'reversals', value: 1000, after: 'authorized' },
+  { operation: 'INCREMENTAL', name: 'incrementals', value: 200, after: 'authorized' },
+  { operation: 'REFUND', name: 'refunds', value: 400, after: 'captured' },
+]
+
+/** Brings a payment to where the act begins, does it, lets everything settle, and compares the books. */
+async function play(
+  stage: Stage,
+  act: Act,
+  how: { behaviour: Behaviour; order: NoticeOrder; diesAt?: CrashName },
+): Promise<void> {
+  const { behaviour, order, diesAt } = how
+  if (act.after === 'nothing') {
+    stage.arm('AUTHORIZATION', behaviour, order)
+    const payId = await stage.create({ automatic: false, diesAt })
+    await stage.settle(order)
+    return compareBooks(stage, payId)
+  }
+  stage.arm('AUTHORIZATION', 'approve', 'late')
+  const payId = await stage.create({ automatic: act.after === 'captured' })
+  await stage.settle('late')
+  stage.arm(act.operation, behaviour, order)
+  if (act.name) await stage.follow(payId, act.name, { value: act.value, diesAt })
+  await stage.settle(order)
+  await compareBooks(stage, payId)
+}
+
+/** Sums equal, nothing twice, nothing left open. */
+async function compareBooks(stage: Stage, payId: string): Promise<void> {
+  const payment = await stage.read(payId)
+  const references = new Set(payment.operations.map(({ xId }) => xId))
+  const booked = stage
+    .ledger()
+    .filter(({ reference, state }) => references.has(reference) && state === 'approved')
+  const total = (...types: readonly OperationType[]): number =>
+    booked.filter(({ operation }) => types.includes(operation)).reduce((sum, { amount }) => sum + amount, 0)
+  assert.equal(
+    new Set(booked.map(({ reference }) => reference)).size,
+    booked.length,
+    'nothing is booked twice',
+  )
+  const { authorizedValue, capturedValue, refundedValue, reversedValue } = payment.amount
+  assert.deepEqual(
+    { authorizedValue, capturedValue, refundedValue, reversedValue },
+    {
+      authorizedValue: total('AUTHORIZATION', 'CONFIRM', 'INCREMENTAL'),
+      capturedValue: total('CAPTURE'),
+      refundedValue: total('REFUND'),
+      reversedValue: total('REVERSAL'),
+    },
+    'the books of the gateway and of the provider agree',
+  )
+  const open = payment.operations.filter(({ status }) => status === 'PENDING')
+  assert.deepEqual(open, [], 'nothing is left without an answer')
+}
+
+/** Every operation with every behaviour, then with every order of notices, then with every gap that a process can die in. */
+export function conformanceCases({ sendsNotices }: Pick<Stage, 'sendsNotices'>): readonly ConformanceCase[] {
+  const orders = sendsNotices ? noticeOrders : (['late'] as const)
+  return acts.flatMap(act => [
+    ...behaviours.map(behaviour => ({
+      name: `${act.operation}: ${behaviour}`,
+      run: (stage: Stage) => play(stage, act, { behaviour, order: 'late' }),
+    })),
+    ...orders.flatMap(order =>
+      (['approve', 'decline', 'lostAfter'] as const).map(behaviour => ({
+        name: `${act.operation}: ${behaviour}, notices ${order}`,
+        run: (stage: Stage) => play(stage, act, { behaviour, order }),
+      })),
+    ),
+    ...crashNames.flatMap(diesAt =>
+      (['approve', 'decline', 'lostAfter'] as const).map(behaviour => ({
+        name: `${act.operation}: ${behaviour}, dies ${diesAt}`,
+        run: (stage: Stage) => play(stage, act, { behaviour, order: 'late', diesAt }),
+      })),
+    ),
+  ])
+}
+
+/** Runs the suite: `test` is the runner's own, `open` the stage that all cases share. */
+export function describeConnector(
+  provider: { readonly name: string; readonly sendsNotices: boolean },
+  open: () => Stage,
+  test: (name: string, run: () => Promise<void>) => void,
+): void {
+  for (const { name, run } of conformanceCases(provider)) test(`${provider.name}, ${name}`, () => run(open()))
+  test(`${provider.name}: after all of it the doctor finds nothing`, async () =>
+    assert.deepEqual(await open().broken(), []))
+}

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { erasePersonalData } from '#domain/personal-data.ts'
+
+test('what is about the person goes, what the books need stays', () => {
+  const stored = {
+    customerInfo: { merchantCustomerId: 'C-1', firstName: 'Ada', title: 'Dr', email: 'ada@shop.example' },
+    shipping: { type: 'parcel', address: { lastName: 'Lovelace', city: 'London', country: 'GBR' } },
+    order: { description: 'Books', items: [{ name: 'Notes', description: 'On the engine' }] },
+    browserInfo: { ipAddress: '203.0.113.1' },
+    metadata: { firstName: 'kept: it is the merchant’s own' },
+    amount: { value: 100 },
+    state: 'OK',
+  }
+  expect(erasePersonalData(stored)).toEqual({
+    customerInfo: { merchantCustomerId: 'C-1' },
+    shipping: { type: 'parcel', address: { country: 'GBR' } },
+    order: { description: 'Books', items: [{ name: 'Notes', description: 'On the engine' }] },
+    metadata: { firstName: 'kept: it is the merchant’s own' },
+    amount: { value: 100 },
+    state: 'OK',
+  })
+})
+
+test('text, numbers and nothing come back as they are', () => {
+  for (const value of ['text', 1, null, true]) expect(erasePersonalData(value)).toBe(value)
+})

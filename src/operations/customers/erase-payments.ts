@@ -1,0 +1,51 @@
+/** Blanking personal data: of one customer's payments when the merchant asks, and of old payments by themselves. */
+import type { CustomerId, MerchantId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { type Clock, merchantNow } from '#operations/engine.ts'
+import type { Erasure } from '#storage/customers/erasure.ts'
+
+/** Before the customer is deleted, so that a crash in between leaves somebody to ask for again. */
+export async function erasePaymentsOf(
+  { merchantId }: Merchant,
+  customerId: CustomerId,
+  erasure: Erasure,
+): Promise<void> {
+  const payIds = await erasure.findPayments(merchantId, customerId)
+  if (!payIds) return
+  for (const payId of payIds) await erasure.erasePayment(merchantId, payId)
+  await erasure.eraseCustomerAnswers(merchantId, customerId)
+}
+
+export interface RetentionWorker {
+  /** Erases what is overdue at all merchants, or at one. Returns how many payments. */
+  run(merchantId?: MerchantId): Promise<number>
+}
+
+export function createRetentionWorker(deps: {
+  readonly erasure: Erasure
+  readonly clock: Clock
+  readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
+}): RetentionWorker {
+  const { erasure, clock, findMerchant } = deps
+  return {
+    async run(only) {
+      let erased = 0
+      for (const retention of await erasure.listRetentions()) {
+        const { merchantId } = retention
+        if (only !== undefined && only !== merchantId) continue
+        const merchant = await findMerchant(merchantId)
+        if (!merchant) continue
+        const now = merchantNow(clock, merchant)
+        for (;;) {
+          const payIds = await erasure.findOverdue(retention, now)
+          for (const payId of payIds) await erasure.erasePayment(merchantId, payId)
+          const last = payIds.at(-1)
+          if (last === undefined) break
+          await erasure.markErased(merchantId, last)
+          erased += payIds.length
+        }
+      }
+      return erased
+    },
+  }
+}

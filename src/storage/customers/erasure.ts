@@ -1,0 +1,191 @@
+/**
+ * Blanks personal data of payments, their operations and events, the answers stored under their idempotency keys, and the
+ * intents they were made from. Each payment is one transaction; what is done may be done again.
+ */
+import type { PoolClient } from 'pg'
+import type { CustomerId, MerchantId } from '#domain/ids.ts'
+import { erasePersonalData } from '#domain/personal-data.ts'
+import { inTransaction } from '#storage/customers/customer-pages.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface Erasure {
+  /** Payments of a customer and those that name them; undefined when there is no such customer. */
+  findPayments(merchantId: MerchantId, customerId: CustomerId): Promise<readonly string[] | undefined>
+  erasePayment(merchantId: MerchantId, payId: string): Promise<void>
+  /** Answers to changes of the customer itself. */
+  eraseCustomerAnswers(merchantId: MerchantId, customerId: CustomerId): Promise<void>
+  listRetentions(): Promise<readonly Retention[]>
+  /** The next payments whose time is over, the oldest first. */
+  findOverdue(retention: Retention, now: Date): Promise<readonly string[]>
+  markErased(merchantId: MerchantId, payId: string): Promise<void>
+}
+
+export interface Retention {
+  readonly merchantId: MerchantId
+  /** ISO 8601. */
+  readonly personalDataFor: string
+}
+
+/** 200: a batch after which others get their turn. */
+const overdueAtOnce = 200
+
+export function createErasure({ readers, writers }: Database): Erasure {
+  return {
+    async findPayments(merchantId, customerId) {
+      const { rows: customers } = await readers.query<{ merchant_customer_id: string }>(
+        'SELECT merchant_customer_id FROM customer WHERE merchant_id = $1 AND customer_id = $2',
+        [merchantId, customerId],
+      )
+      if (!customers[0]) return undefined
+      // Each part has an index of its own.
+      const { rows } = await readers.query<{ pay_id: string }>(
+        `SELECT p.pay_id FROM payment p
+           WHERE p.merchant_id = $1 AND (p.details #>> '{customerInfo,merchantCustomerId}') = $3
+         UNION SELECT p.pay_id FROM payment p
+           WHERE p.merchant_id = $1 AND (p.details ->> 'chargedCustomerId') = replace($2::text, '-', '')
+         UNION SELECT p.pay_id FROM payment_plan l JOIN payment p ON p.merchant_id = l.merchant_id
+             AND (p.plan_id = l.plan_id OR p.pay_id = l.initial_pay_id)
+           WHERE l.merchant_id = $1 AND l.customer_id = $2::uuid`,
+        [merchantId, customerId, customers[0].merchant_customer_id],
+      )
+      return rows.map(row => row.pay_id)
+    },
+
+    erasePayment: (merchantId, payId) =>
+      inTransaction(writers, client => erasePayment(client, merchantId, payId)),
+
+    async eraseCustomerAnswers(merchantId, customerId) {
+      await inTransaction(writers, client => eraseAnswers(client, merchantId, `/customers/${customerId}`))
+    },
+
+    async listRetentions() {
+      const { rows } = await readers.query<{ merchant_id: MerchantId; personal_data_for: string }>(
+        'SELECT merchant_id, personal_data_for FROM merchant WHERE personal_data_for IS NOT NULL',
+      )
+      return rows.map(row => ({ merchantId: row.merchant_id, personalDataFor: row.personal_data_for }))
+    },
+
+    async findOverdue({ merchantId, personalDataFor }, now) {
+      const { rows } = await readers.query<{ pay_id: string }>(
+        `SELECT p.pay_id FROM merchant m JOIN payment p ON p.merchant_id = m.merchant_id
+           AND (m.erased_up_to IS NULL OR p.pay_id > m.erased_up_to)
+         WHERE m.merchant_id = $1 AND p.created_at < $2::timestamptz - $3::interval
+         ORDER BY p.pay_id LIMIT ${overdueAtOnce}`,
+        [merchantId, now, personalDataFor],
+      )
+      return rows.map(row => row.pay_id)
+    },
+
+    async markErased(merchantId, payId) {
+      await writers.query(
+        `UPDATE merchant SET erased_up_to = greatest(erased_up_to, $2::uuid) WHERE merchant_id = $1`,
+        [merchantId, payId],
+      )
+    },
+  }
+}
+
+const rewrite = (json: string | null): string | null =>
+  json === null ? null : JSON.stringify(erasePersonalData(JSON.parse(json)))
+
+async function erasePayment(client: PoolClient, merchantId: string, payId: string): Promise<void> {
+  const key = [merchantId, payId]
+  const { rows } = await client.query<Record<'details' | 'instrument' | 'account', string | null>>(
+    `SELECT details::text, instrument::text, account::text FROM payment WHERE merchant_id = $1 AND pay_id = $2
+     FOR NO KEY UPDATE`,
+    key,
+  )
+  if (!rows[0]) return
+  const { details, instrument, account } = rows[0]
+  // A new version, so that whoever works on what was read before reads it again.
+  await client.query(
+    `UPDATE payment SET details = $3, instrument = $4, account = $5, version = version + 1
+     WHERE merchant_id = $1 AND pay_id = $2`,
+    [...key, rewrite(details), rewrite(instrument), rewrite(account)],
+  )
+  await eraseOperations(client, key)
+  const { rows: events } = await client.query<{ sequence: number; body: string }>(
+    'SELECT sequence, body::text FROM event WHERE merchant_id = $1 AND pay_id = $2',
+    key,
+  )
+  for (const { sequence, body } of events)
+    await client.query(
+      'UPDATE event SET body = $4 WHERE merchant_id = $1 AND pay_id = $2 AND sequence = $3',
+      [...key, sequence, rewrite(body)],
+    )
+  await eraseIntents(client, key)
+  await eraseAnswers(client, merchantId, `/payments/${payId.replaceAll('-', '')}`)
+}
+
+interface OperationRow {
+  readonly sequence: number
+  readonly details: string
+  readonly prepared: string
+  readonly provider: string | null
+  readonly key: { readonly verb: string; readonly path: string; readonly key: string } | null
+}
+
+async function eraseOperations(client: PoolClient, key: readonly string[]): Promise<void> {
+  const { rows } = await client.query<OperationRow>(
+    `SELECT sequence, details::text, prepared::text, provider::text, key FROM operation
+     WHERE merchant_id = $1 AND pay_id = $2`,
+    [...key],
+  )
+  for (const { sequence, details, prepared, provider, key: joined } of rows) {
+    await client.query(
+      `UPDATE operation SET details = $4, prepared = $5, provider = $6
+       WHERE merchant_id = $1 AND pay_id = $2 AND sequence = $3`,
+      [...key, sequence, rewrite(details), rewrite(prepared), rewrite(provider)],
+    )
+    if (joined) await eraseAnswer(client, { merchant_id: key[0] ?? '', ...joined })
+  }
+}
+
+async function eraseIntents(client: PoolClient, key: readonly string[]): Promise<void> {
+  const { rows } = await client.query<{ intent_id: string; request: string }>(
+    'SELECT intent_id, request::text FROM payment_intent WHERE merchant_id = $1 AND pay_id = $2',
+    [...key],
+  )
+  for (const { intent_id: intentId, request } of rows) {
+    await client.query('UPDATE payment_intent SET request = $3 WHERE merchant_id = $1 AND intent_id = $2', [
+      key[0],
+      intentId,
+      rewrite(request),
+    ])
+    await eraseAnswers(client, key[0] ?? '', `/payment-intents/${intentId}`)
+  }
+}
+
+/** The keys of requests to this address and to those below it: a slash comes right before 0 among characters. */
+async function eraseAnswers(client: PoolClient, merchantId: string, path: string): Promise<void> {
+  for (const verb of ['PATCH', 'POST']) {
+    const { rows } = await client.query<KeyName>(
+      `SELECT merchant_id, verb, path, key FROM idempotency_key
+       WHERE merchant_id = $1 AND verb = $2 AND (path = $3 OR path COLLATE "C" >= $3 || '/' AND path COLLATE "C" < $3 || '0')`,
+      [merchantId, verb, path],
+    )
+    for (const row of rows) await eraseAnswer(client, row)
+  }
+}
+
+interface KeyName {
+  readonly merchant_id: string
+  readonly verb: string
+  readonly path: string
+  readonly key: string
+}
+
+async function eraseAnswer(client: PoolClient, name: KeyName): Promise<void> {
+  const key = [name.merchant_id, name.verb, name.path, name.key]
+  const { rows } = await client.query<{ answer_body: string | null }>(
+    `SELECT answer_body FROM idempotency_key WHERE merchant_id = $1 AND verb = $2 AND path = $3 AND key = $4
+     FOR NO KEY UPDATE`,
+    key,
+  )
+  const body = rows[0]?.answer_body
+  if (body)
+    await client.query(
+      `UPDATE idempotency_key SET answer_body = $5 WHERE merchant_id = $1 AND verb = $2 AND path = $3 AND key = $4`,
+      [...key, rewrite(body)],
+    )
+}

@@ -1,0 +1,20 @@
+/**
+ * The suite that every connector passes, run with the simulator and with a double that is unlike it on purpose. That both
+ * pass with no line about either in the engine is the proof that a connector touches its own folder only.
+ */
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { describeConnector } from '#connectors/conformance.ts'
+import { lateStage, type OpenStage, simulatorStage } from '#test/support/conformance-stage.ts'
+
+describe.each([
+  ['simulator', false, simulatorStage],
+  ['notices only', true, lateStage],
+] as const)('%s', (name, sendsNotices, open) => {
+  let stage: OpenStage
+  beforeAll(async () => {
+    stage = await open()
+  })
+  afterAll(() => stage.close())
+
+  describeConnector({ name, sendsNotices }, () => stage, test)
+})

@@ -1,0 +1,187 @@
+/** What providers tell after the fact: taken back, done in their dashboard, sent back by a bank, paid too late. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { NoticeFact } from '#connectors/contract.ts'
+import { examine } from '#storage/doctor/doctor.ts'
+import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
+import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+import { createLateProvider, type LateProvider } from '#test/support/late-provider.ts'
+import { addProviderAccount } from '#test/support/provider-account.ts'
+
+const word = 'a word that only the provider knows'
+const clock = createTestClock()
+let provider: LateProvider
+let gateway: TestGateway
+let accountId: string
+let notices = 0
+
+beforeAll(async () => {
+  provider = createLateProvider()
+  gateway = await startTestGateway({ clock, definitions: [provider.definition], requestsPerSecond: 10_000 })
+  accountId = await addProviderAccount(gateway, provider.definition, { secrets: { word } })
+})
+afterAll(async () => {
+  expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  await gateway.stop()
+})
+beforeEach(() => gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'return' }))
+
+const euros = (value: number) => ({ value, currency: 'EUR' })
+const read = async (payId: string) => (await gateway.call('GET', `/payments/getByPayId/${payId}`)).body
+const eventsOf = (payId: string) =>
+  queryRows<{ type: string }>(
+    gateway.databaseUrl,
+    `SELECT body->>'type' AS type FROM event WHERE pay_id = '${payId}' ORDER BY sequence`,
+  )
+
+async function deliver(): Promise<void> {
+  for (const body of provider.tell(word)) {
+    await fetch(`${gateway.url}/providers/${accountId}/notices`, { method: 'POST', body })
+  }
+  await queryRows(gateway.databaseUrl, 'UPDATE notice_item SET due_at = now() WHERE due_at IS NOT NULL')
+  await gateway.gateway.notices.runDue()
+}
+
+async function tell(fact: NoticeFact): Promise<void> {
+  notices += 1
+  provider.say({ key: `told-${notices}`, fact })
+  await deliver()
+}
+
+async function captured(): Promise<{ payId: string; capture: string; authorization: string }> {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  await deliver()
+  const record = await read(body.payId)
+  expect(record.status).toBe('OK')
+  const [authorization, capture] = record.operations as { xId: string }[]
+  return { payId: body.payId, capture: capture?.xId ?? '', authorization: authorization?.xId ?? '' }
+}
+
+const named = (xId: string) => ({ reference: xId as never })
+
+test('a capture that is taken back leaves an authorisation that can be captured again', async () => {
+  const { payId, capture } = await captured()
+  const fact: NoticeFact = {
+    kind: 'takenBack',
+    operation: 'CAPTURE',
+    subject: named(capture),
+    detail: '0305',
+  }
+  await tell(fact)
+  expect(await read(payId)).toMatchObject({
+    status: 'AUTHORIZED',
+    amount: { capturedValue: 0 },
+    operations: [{ status: 'OK' }, { type: 'CAPTURE', status: 'FAILED' }],
+  })
+  // Told again, nothing changes.
+  await tell(fact)
+  const again = await gateway.call('POST', `/payments/${payId}/captures`, {
+    transId: 'c',
+    amount: euros(1000),
+  })
+  expect(again.status).toBe(200)
+  await deliver()
+  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  expect((await eventsOf(payId)).map(({ type }) => type)).toContain('capture.failed')
+})
+
+test('a refund that is taken back counts no longer', async () => {
+  const { payId } = await captured()
+  const { body } = await gateway.call('POST', `/payments/${payId}/refunds`, {
+    transId: 'r',
+    amount: euros(400),
+  })
+  await deliver()
+  expect((await read(payId)).amount.refundedValue).toBe(400)
+  await tell({ kind: 'takenBack', operation: 'REFUND', subject: named(body.xId), detail: '0305' })
+  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
+})
+
+test('a refund made in the dashboard is recorded once, as the provider’s', async () => {
+  const { payId, authorization } = await captured()
+  const fact: NoticeFact = {
+    kind: 'outcome',
+    operation: 'REFUND',
+    subject: { transactionId: `dash-${payId}`, paymentTransactionId: `late_${authorization}` },
+    amount: euros(250),
+    outcome: {
+      kind: 'approved',
+      provider: {
+        echo: { reference: authorization as never, amount: euros(250) },
+        transactionId: `dash-${payId}`,
+      },
+    },
+  }
+  await tell(fact)
+  await tell(fact)
+  const record = await read(payId)
+  expect(record.amount.refundedValue).toBe(250)
+  expect(record.operations).toMatchObject([{}, {}, { type: 'REFUND', origin: 'PROVIDER', status: 'OK' }])
+  expect(record.operations).toHaveLength(3)
+})
+
+test('money that a bank sends back is a return, once', async () => {
+  const { payId, capture } = await captured()
+  const fact: NoticeFact = {
+    kind: 'return',
+    subject: named(capture),
+    amount: euros(1000),
+    detail: '0351',
+    transactionId: `ret-${payId}`,
+  }
+  await tell(fact)
+  await tell(fact)
+  const record = await read(payId)
+  expect(record).toMatchObject({ status: 'OK', amount: { returnedValue: 1000, refundedValue: 0 } })
+  expect(record.operations).toHaveLength(3)
+})
+
+/** A page that is paid although its provider could not be told to end it. */
+async function paidLate(): Promise<string> {
+  const { paymentMethods: _, ...body } = cardPayment({
+    urls: { return: 'https://shop.example/back', cancel: 'https://shop.example/cancel' },
+  })
+  const paymentMethods = { integrationType: 'HOSTED', type: 'IDEAL' }
+  const answer = await gateway.call('POST', '/payments', { ...body, paymentMethods })
+  const { payId, xId } = answer.body
+  clock.move(dayMs + secondMs)
+  await gateway.gateway.timerWorker.runDue()
+  expect((await read(payId)).status).toBe('FAILED')
+  provider.payAnyway(xId)
+  await deliver()
+  await deliver()
+  return payId
+}
+
+test('an approval after the end is given back by itself, and the payment ends REVERSED', async () => {
+  const payId = await paidLate()
+  expect(await read(payId)).toMatchObject({
+    status: 'REVERSED',
+    amount: { capturedValue: 1000, refundedValue: 1000 },
+  })
+  expect((await eventsOf(payId)).map(({ type }) => type)).toEqual([
+    'payment.failed',
+    'payment.paid_late',
+    'refund.succeeded',
+  ])
+})
+
+test('or kept, where the merchant wants that', async () => {
+  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
+  const payId = await paidLate()
+  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000, refundedValue: 0 } })
+})
+
+test('what names nothing of ours changes nothing and stays in the inbox', async () => {
+  await tell({
+    kind: 'takenBack',
+    operation: 'CAPTURE',
+    subject: { transactionId: 'nobody' },
+    detail: '0305',
+  })
+  const rows = await queryRows<{ state: string }>(
+    gateway.databaseUrl,
+    `SELECT state FROM notice_item WHERE item_key = 'told-${notices}'`,
+  )
+  expect(rows).toEqual([{ state: 'UNMATCHED' }])
+})

@@ -1,0 +1,256 @@
+/**
+ * A provider that is unlike the simulator on purpose: it answers every request with "later", tells the result in a signed
+ * notice, cannot be asked, and undoes on demand. Its page is reached by a form. The worked example of docs/connectors.md.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Behaviour, LedgerEntry } from '#connectors/conformance.ts'
+import type {
+  AuthorizationOutcome,
+  AuthorizationRequest,
+  Capabilities,
+  Connector,
+  ConnectorDefinition,
+  ConnectorFacts,
+  FollowUpRequest,
+  Inquiry,
+  Notice,
+  NoticeItem,
+  OperationRequest,
+  Outcome,
+  ProviderFacts,
+  RawNotice,
+} from '#connectors/contract.ts'
+import { exponentOf } from '#domain/currencies.ts'
+import type { OperationType } from '#lifecycle/payment.ts'
+
+const capabilities: Capabilities = {
+  rawCards: true,
+  capture: 'several',
+  partialCaptureReleasesRest: false,
+  partialReversal: true,
+  reversal: true,
+  refund: true,
+  partialRefund: true,
+  increment: true,
+  credit: false,
+  storedCredentials: true,
+}
+
+const facts: ConnectorFacts = {
+  name: 'late',
+  liveHosts: ['api.late.example'],
+  settings: {},
+  secrets: { word: { required: true, description: 'what notices are signed with' } },
+  serves: () => true,
+  label: type => (type === 'PROVIDERP' ? 'Latepay' : undefined),
+  exponent: exponentOf,
+  // A notice normally comes within a minute; what nobody has told by then is undone.
+  lostAnswer: { noticeWithinMs: 60_000, undo: true },
+  // Short, so that a test which lets it hang does not wait.
+  timeoutMs: 50,
+  pendingMs: () => 3 * 24 * 60 * 60 * 1000,
+}
+
+/** The provider's side: its books, what it is about to tell, and what it does with the next request. */
+export interface LateProvider {
+  readonly definition: ConnectorDefinition
+  readonly ledger: readonly LedgerEntry[]
+  arm(operation: OperationType, behaviour: Behaviour): void
+  /** Takes what is to be told out of the outbox, signed. */
+  tell(word: string): string[]
+  /** The customer pays or declines on the provider's page. */
+  act(reference: string, decision: 'approve' | 'decline'): void
+  /** A customer who paid in the moment in which the page was ended. */
+  payAnyway(reference: string): void
+  /** Something that somebody does in the provider's dashboard, or that the provider tells by itself. */
+  say(item: NoticeItem): void
+  readonly requests: readonly OperationRequest[]
+  /** Runs before a request is answered: a notice may be faster than the answer. */
+  beforeAnswer: () => Promise<void>
+}
+
+interface Page {
+  readonly request: AuthorizationRequest
+  state: 'open' | 'ended' | 'paid'
+}
+
+export function createLateProvider(): LateProvider {
+  const ledger: { -readonly [Key in keyof LedgerEntry]: LedgerEntry[Key] }[] = []
+  const armed = new Map<OperationType, Behaviour[]>()
+  const pages = new Map<string, Page>()
+  const requests: OperationRequest[] = []
+  let outbox: NoticeItem[] = []
+
+  const factsOf = ({ reference, amount }: Pick<Inquiry, 'reference' | 'amount'>): ProviderFacts => ({
+    echo: { reference, amount },
+    transactionId: `late_${reference}`,
+  })
+
+  /** Books the request and puts the notice about it into the outbox. */
+  function carryOut(
+    request: OperationRequest & { captureReference?: Inquiry['reference'] },
+    approves: boolean,
+  ): void {
+    const { operation, reference, amount, captureReference } = request
+    if (ledger.some(entry => entry.reference === reference)) return
+    const state = approves ? 'approved' : 'declined'
+    ledger.push({ operation, reference, amount: amount.value, state })
+    const captures =
+      approves && (operation === 'AUTHORIZATION' || operation === 'CONFIRM') ? captureReference : undefined
+    if (captures) ledger.push({ operation: 'CAPTURE', reference: captures, amount: amount.value, state })
+    const provider = factsOf(request)
+    const outcome: Outcome = approves
+      ? { kind: 'approved', provider }
+      : { kind: 'declined', detail: '0305', provider }
+    const capture = captures && {
+      kind: 'approved' as const,
+      provider: factsOf({ reference: captures, amount }),
+    }
+    outbox.push({
+      key: `notice-${reference}`,
+      fact: {
+        kind: 'outcome',
+        operation,
+        subject: { reference },
+        amount,
+        outcome,
+        ...(capture ? { capture } : {}),
+      },
+    })
+  }
+
+  async function receive(request: OperationRequest, signal: AbortSignal): Promise<Outcome> {
+    const answer = await decide(request, signal)
+    await provider.beforeAnswer()
+    return answer
+  }
+
+  async function decide(request: OperationRequest, signal: AbortSignal): Promise<Outcome> {
+    requests.push(request)
+    const behaviour = armed.get(request.operation)?.shift() ?? 'approve'
+    const later: Outcome = { kind: 'pending', provider: factsOf(request) }
+    switch (behaviour) {
+      case 'unreached':
+        // Every one of the three sends fails.
+        if (request.send < 3) armed.get(request.operation)?.unshift(behaviour)
+        return { kind: 'unreached' }
+      case 'lostBefore':
+        return { kind: 'unknown' }
+      case 'lostAfter':
+        carryOut(request, true)
+        return { kind: 'unknown' }
+      case 'throws':
+        carryOut(request, true)
+        throw new Error('the line broke')
+      case 'hangs':
+        carryOut(request, true)
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      case 'otherAmount': {
+        carryOut(request, true)
+        const echo = {
+          ...later.provider.echo,
+          amount: { ...request.amount, value: request.amount.value + 1 },
+        }
+        return { ...later, provider: { ...later.provider, echo } }
+      }
+      default:
+        carryOut(request, behaviour === 'approve')
+        return later
+    }
+  }
+
+  async function authorize(
+    request: AuthorizationRequest,
+    signal: AbortSignal,
+  ): Promise<AuthorizationOutcome> {
+    if (request.card || !request.customerPresent) return { authorization: await receive(request, signal) }
+    requests.push(request)
+    pages.set(request.reference, { request, state: 'open' })
+    const fields = { reference: request.reference, back: request.payment.returnUrl ?? '' }
+    return {
+      authorization: {
+        kind: 'action',
+        action: { type: 'redirect', url: 'https://pay.late.example/checkout', verb: 'POST', fields },
+        provider: factsOf(request),
+      },
+    }
+  }
+
+  /** "Make sure that it did not happen." */
+  async function undo(inquiry: Inquiry): Promise<Outcome> {
+    for (const entry of ledger) {
+      const isIt = entry.reference === inquiry.reference && entry.state === 'approved'
+      if (isIt) entry.state = 'undone'
+    }
+    outbox = outbox.filter(({ key }) => key !== `notice-${inquiry.reference}`)
+    return { kind: 'declined', detail: '0391', provider: factsOf(inquiry) }
+  }
+
+  async function cancelAction(inquiry: Inquiry): Promise<Outcome> {
+    const page = pages.get(inquiry.reference)
+    if (page?.state === 'paid') return { kind: 'approved', provider: factsOf(inquiry) }
+    if (page) page.state = 'ended'
+    return { kind: 'declined', detail: '0391', provider: factsOf(inquiry) }
+  }
+
+  const followUp = (request: FollowUpRequest, signal: AbortSignal) => receive(request, signal)
+
+  const connectorFor = (word: string): Connector => ({
+    facts,
+    supports: () => capabilities,
+    authorize,
+    capture: followUp,
+    reverse: followUp,
+    refund: followUp,
+    increment: followUp,
+    undo,
+    cancelAction,
+    readNotice: raw => readNotice(raw, word),
+    check: async () => [{ name: 'credentials', ok: true, detail: 'the provider knows us' }],
+  })
+
+  const provider: LateProvider = {
+    definition: { facts, open: account => connectorFor(account.secrets.word?.reveal() ?? '') },
+    ledger,
+    requests,
+    arm: (operation, behaviour) => void armed.set(operation, [...(armed.get(operation) ?? []), behaviour]),
+    tell(word) {
+      const told = outbox.map(item => sign(word, [item]))
+      outbox = []
+      return told
+    },
+    act(reference, decision) {
+      const page = pages.get(reference)
+      if (page?.state !== 'open') throw new Error(`the page of ${reference} is ${page?.state ?? 'unknown'}`)
+      page.state = decision === 'approve' ? 'paid' : 'ended'
+      carryOut(page.request, decision === 'approve')
+    },
+    payAnyway(reference) {
+      const page = pages.get(reference)
+      if (page) carryOut(page.request, true)
+    },
+    say: item => void outbox.push(item),
+    beforeAnswer: async () => undefined,
+  }
+  return provider
+}
+
+const macOf = (word: string, items: string): string => createHmac('sha256', word).update(items).digest('hex')
+
+export function sign(word: string, items: readonly NoticeItem[]): string {
+  const text = JSON.stringify(items)
+  return JSON.stringify({ items: text, mac: macOf(word, text) })
+}
+
+function readNotice({ body }: RawNotice, word: string): Notice {
+  const { items, mac } = JSON.parse(Buffer.from(body).toString()) as { items: string; mac: string }
+  const expected = Buffer.from(macOf(word, items))
+  const given = Buffer.from(mac)
+  if (given.length !== expected.length || !timingSafeEqual(given, expected))
+    return { verdict: 'forged', reason: 'the signature is wrong' }
+  return {
+    verdict: 'genuine',
+    items: JSON.parse(items) as NoticeItem[],
+    answer: { status: 200, body: '[ok]', type: 'text/plain' },
+  }
+}

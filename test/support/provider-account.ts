@@ -1,0 +1,39 @@
+/** Adds a provider account to the merchant of a test gateway, as the command line does. */
+import { randomBytes } from 'node:crypto'
+import type { ConnectorDefinition } from '#connectors/contract.ts'
+import { createProviderAdministration } from '#providers/administration.ts'
+import { openDatabase } from '#storage/database.ts'
+import { createProviderAccountStore } from '#storage/providers/accounts.ts'
+import { createVaultStore } from '#storage/vault/vault-store.ts'
+import { masterKeyOf, type TestGateway } from '#test/support/gateway.ts'
+import { createKeyRing } from '#vault/key-ring.ts'
+import { toMasterKey } from '#vault/master-key.ts'
+import { createRecordVault } from '#vault/sealed-records.ts'
+
+interface NewAccount {
+  readonly settings?: Readonly<Record<string, string>>
+  readonly secrets?: Readonly<Record<string, string>>
+  readonly merchantId?: string
+}
+
+export async function addProviderAccount(
+  gateway: TestGateway,
+  definition: ConnectorDefinition,
+  { settings = {}, secrets = {}, merchantId = gateway.merchantId }: NewAccount = {},
+): Promise<string> {
+  const database = openDatabase(gateway.databaseUrl, () => undefined)
+  const masterKey = toMasterKey(masterKeyOf(gateway.databaseUrl), 'the test key')
+  try {
+    const { accountId } = await createProviderAdministration({
+      environment: 'test',
+      definitions: [definition],
+      store: createProviderAccountStore(database),
+      vault: createRecordVault(createKeyRing(masterKey, createVaultStore(database))),
+      newId: () => randomBytes(16).toString('hex'),
+      origin: () => gateway.url,
+    }).add(merchantId, { connector: definition.facts.name, name: 'Double', settings, secrets })
+    return accountId
+  } finally {
+    await database.close()
+  }
+}
