@@ -1,8 +1,10 @@
-/** Payments through a real gateway to the double of Stripe: lost answers, crashes, and both books to the cent. */
+/**
+ * Payments through a real gateway to the double of Stripe, and both books to the cent. Lost answers of other operations and
+ * crashes are the subject of the conformance suite.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
 import { commandsHere } from '#test/support/command-here.ts'
-import { type CrashName, createCrash } from '#test/support/crash.ts'
 import { cardPayment, masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
 import { planPayment } from '#test/support/plans.ts'
@@ -10,14 +12,12 @@ import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts
 import type { Fault } from '#test/support/stripe/double.ts'
 
 const clock = createTestClock()
-const crash = createCrash()
 const minuteMs = 60 * secondMs
 let shop: StripeShop
 let heir: TestGateway
 beforeAll(async () => {
   shop = await openStripeShop({
     clock,
-    testCrash: crash.testCrash,
     settings: { rawCards: 'true' },
     requestsPerSecond: 10_000,
   })
@@ -188,75 +188,4 @@ describe('a lost answer', () => {
       await expectSameBooks(body.payId)
     },
   )
-
-  test.each<[string, RegExp, Fault]>([
-    ['captures', /capture$/, 'lost before'],
-    ['captures', /capture$/, 'lost after'],
-    ['captures', /capture$/, 'truncated'],
-    ['reversals', /cancel$/, 'lost before'],
-    ['reversals', /cancel$/, 'lost after'],
-    ['incrementals', /increment_authorization$/, 'lost after'],
-  ])('of %s: both books agree', async (path, pattern, fault) => {
-    const { body } = await create(manual)
-    shop.double.arm('POST', pattern, fault)
-    const value = path === 'reversals' ? 1000 : 400
-    await shop.gateway.call('POST', `/payments/${body.payId}/${path}`, {
-      transId: path,
-      amount: euros(value),
-    })
-    await settle()
-    await expectSameBooks(body.payId)
-    const record = await read(body.payId)
-    const done = fault !== 'lost before'
-    const expected =
-      { captures: 'capturedValue', reversals: 'reversedValue', incrementals: 'authorizedValue' }[path] ?? ''
-    const sum = path === 'incrementals' ? 1400 : value
-    expect(record.amount[expected]).toBe(done ? sum : 0)
-  })
-
-  test.each<Fault>(['lost before', 'lost after', 'error page after'])(
-    'of a refund (%s): both books agree',
-    async fault => {
-      const { body } = await create()
-      shop.double.arm('POST', /refunds$/, fault)
-      await shop.gateway.call('POST', `/payments/${body.payId}/refunds`, { transId: 'r', amount: euros(400) })
-      await settle()
-      await expectSameBooks(body.payId)
-    },
-  )
-})
-
-describe('a process that dies', () => {
-  const operations = ['create AUTOMATIC', 'create MANUAL', 'captures', 'refunds', 'reversals'] as const
-  const cases = operations.flatMap(operation =>
-    (['afterRecord', 'afterCall', 'afterSettle'] as const).map((point): [string, CrashName] => [
-      operation,
-      point,
-    ]),
-  )
-
-  test.each(cases)('in %s %s leaves the same books, and nothing is done twice', async (operation, point) => {
-    const [verb, path] = ['POST', '/payments'] as const
-    const type =
-      operation === 'create MANUAL' || operation === 'captures' || operation === 'reversals'
-        ? 'MANUAL'
-        : 'AUTOMATIC'
-    const body = cardPayment({ captureMethod: { type } })
-    if (operation.startsWith('create')) await crash.die(point, shop.gateway, { verb, path, body })
-    else {
-      const created = await shop.gateway.call(verb, path, body)
-      const value = operation === 'reversals' ? 1000 : 400
-      const request = { transId: operation, amount: euros(value) }
-      await crash.die(point, shop.gateway, {
-        verb,
-        path: `${path}/${created.body.payId}/${operation}`,
-        body: request,
-      })
-    }
-    await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
-    await settle()
-    const { body: record } = await shop.gateway.call('GET', `/payments/getByTransId/${body.transId}`)
-    expect(record.status).not.toBe('PENDING')
-    await expectSameBooks(record.payId)
-  })
 })
