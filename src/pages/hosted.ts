@@ -140,7 +140,7 @@ function stageOfOpen(payment: Payment, now: Date): Stage {
 function stageOfFailed(payment: Payment): Stage {
   const { responseCode } = lastOperation(payment)
   if (responseCode.endsWith('0402')) return 'expired'
-  if (responseCode.endsWith('0703')) return 'cancelled'
+  if (/070[34]$/.test(responseCode)) return 'cancelled'
   return countDeclines(payment) >= maximumTries ? 'tooManyTries' : 'failed'
 }
 

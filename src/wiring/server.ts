@@ -21,6 +21,7 @@ import { rememberMerchants } from '#operations/merchants/remembered-merchants.ts
 import { createReportRoute } from '#pages/csp-reports.ts'
 import { createPageRoutes } from '#pages/routes.ts'
 import { formats } from '#schemas/formats.ts'
+import { createAuditStore } from '#storage/audit/audit.ts'
 import { createEndpointStore } from '#storage/events/endpoints.ts'
 import { createEventStore } from '#storage/events/events.ts'
 import type { MerchantStore } from '#storage/merchants.ts'
@@ -73,6 +74,7 @@ export async function createServer(
     onEvents: parts.onEvents,
   }
   const services: Services = {
+    audit: createAuditStore(database),
     environment,
     engine,
     issueToken,
