@@ -14,7 +14,10 @@ import { addProviderAccount } from '#test/support/provider-account.ts'
 interface Provider {
   readonly definition: ConnectorDefinition
   readonly ledger: readonly LedgerEntry[]
+  readonly settings?: Readonly<Record<string, string>>
   readonly secrets?: Readonly<Record<string, string>>
+  /** Breaks the signature of a notice. */
+  forge?(body: string): string
   arm(operation: OperationType, behaviour: Behaviour): void
   /** Bodies of notices that are due; none of a provider that sends none. */
   tell?(): string[]
@@ -36,7 +39,10 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
   const options = { clock, definitions: [provider.definition] }
   const dying = await startTestGateway({ ...options, testCrash: crash.testCrash, requestsPerSecond: 10_000 })
   const heir = await startTestGateway({ ...options, beside: dying })
-  const accountId = await addProviderAccount(dying, provider.definition, { secrets: provider.secrets })
+  const accountId = await addProviderAccount(dying, provider.definition, {
+    settings: provider.settings,
+    secrets: provider.secrets,
+  })
 
   async function post(body: string): Promise<number> {
     const url = `${heir.url}/providers/${accountId}/notices`
@@ -49,7 +55,7 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
     if (bodies.length === 0) return 0
     for (const body of bodies) {
       if (order === 'forged') {
-        const status = await post(body.replace(/"mac":"./, '"mac":"x'))
+        const status = await post(provider.forge?.(body) ?? body.replace(/"mac":"./, '"mac":"x'))
         if (status !== 401) throw new Error(`a forged notice was answered ${status}`)
       }
       await post(body)
