@@ -37,6 +37,8 @@ export const connectionFault = '40000405'
 export type Refusal =
   | 'METHOD_LACKS_OPERATION'
   | 'NOT_AUTHORIZED'
+  | 'OUTCOME_OUTSTANDING'
+  | 'NOT_OPEN'
   | 'ALREADY_CAPTURED'
   | 'ABOVE_OPEN_AMOUNT'
   | 'ABOVE_REFUNDABLE_AMOUNT'
@@ -49,7 +51,6 @@ export type Refusal =
   | 'NOT_UPDATABLE'
   | 'NO_CONNECTOR'
   | 'SEQUENCE'
-  | 'NOT_OPEN'
   | 'DISPUTED'
   | 'VELOCITY'
   | 'TRANS_ID_TAKEN'
@@ -78,6 +79,7 @@ export const refusalCodes: Readonly<Record<Refusal, string>> = {
   NOT_UPDATABLE: '20200011',
   NO_CONNECTOR: '20200012',
   SEQUENCE: '20200013',
+  OUTCOME_OUTSTANDING: '20200014',
   NOT_OPEN: '20200015',
   VELOCITY: '20200016',
   DISPUTED: '20200017',
@@ -113,7 +115,8 @@ const fixed: readonly ResponseCode[] = [
   row('20200011', 'The payment can no longer be updated.', 'stop'),
   row('20200012', 'No connector is configured for this payment method.', 'other method'),
   row('20200013', 'The sequence number was used before or lies above the total.', 'correct the request'),
-  row('20200015', 'It is not open any more.', 'stop'),
+  row('20200014', 'The outcome is not known yet: wait.', 'wait'),
+  row('20200015', 'It is no longer open.', 'stop'),
   row('20200016', 'Too many declines or too much paid out in a short time; nobody was asked.', 'wait'),
   row('20200017', 'The amount is above what is neither refunded nor disputed.', 'correct the request'),
   row('27000001', 'The payment plan is not active.', 'stop'),
@@ -195,13 +198,16 @@ export const simulatedCode = (speaker: Speaker, nnnn: string): string => `2${mod
 
 export const timedOutCode = (speaker: Speaker): string => `2${moduleOf(speaker)}0402`
 
+/** The merchant has ended what its customer had not finished. */
+export const withdrawnCode = (speaker: Speaker): string => `2${moduleOf(speaker)}0704`
+
 export const cancelledCode = (speaker: Speaker): string => `2${moduleOf(speaker)}0703`
 
 /** Never arrived, however often it was sent: for the merchant the same as an issuer that cannot be reached. */
 export const unreachedCode = (speaker: Speaker): string => declineCode(speaker, '91')
 
 /** A provider's no. One that never heard of it, and a customer who turned back or stayed away, said none. */
-export const isDecline = (code: string): boolean => !/0391$|0402$|0703$/.test(code)
+export const isDecline = (code: string): boolean => !/0391$|0402$|0703$|0704$/.test(code)
 
 const byCode: ReadonlyMap<string, ResponseCode> = new Map(fixed.map(entry => [entry.code, entry]))
 const knownModules: ReadonlySet<string> = new Set(Object.values(modules))
@@ -216,6 +222,7 @@ function describePattern(code: string): ResponseCode | undefined {
   if (!knownModules.has(module)) return undefined
   if (detail === '0402') return row(code, 'Timed out or expired.', 'retry')
   if (detail === '0703') return row(code, 'Cancelled by the customer.', 'stop')
+  if (detail === '0704') return row(code, 'Cancelled by the merchant.', 'stop')
   const provider = detail.startsWith('03') ? providerCodes[detail.slice(2)] : undefined
   if (provider === undefined) return row(code, 'Declined.', 'stop')
   // Who pays without a card cannot try another one.
@@ -253,6 +260,7 @@ export function listResponseCodes(): readonly ResponseCode[] {
     ...listProviderCodes().map(nn => declineCode(speaker, nn)),
     timedOutCode(speaker),
     cancelledCode(speaker),
+    withdrawnCode(speaker),
   ])
   return [...fixed, ...patterned.map(describe)]
 }

@@ -39,6 +39,17 @@ export function isWebAddress(text: string): boolean {
   return isPlainHost(new URL(text).hostname)
 }
 
+/** What a browser would run, read or show by itself, instead of handing it to an app. */
+const runningSchemes = /^(?:javascript|data|file|vbscript|about|blob):/i
+
+/** An address of the web, or one that an app answers to by its own scheme. */
+export function isAppAddress(text: string): boolean {
+  if (/^https?:/i.test(text)) return isWebAddress(text)
+  if (!/^[a-z][a-z0-9+.-]*:[^\s\\\p{Cc}]+$/iu.test(text) || runningSchemes.test(text) || !text.isWellFormed())
+    return false
+  return URL.canParse(text)
+}
+
 /**
  * What a host may be made of once the URL standard has read it: names of any script are in their ASCII form by then. The
  * standard also lets `;`, `'` and `,` through, with which a host could end one rule of a page's policy and begin another.

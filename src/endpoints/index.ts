@@ -18,13 +18,16 @@ import { replayEventEndpoint } from '#endpoints/events/replay.ts'
 import { listOperationsEndpoint } from '#endpoints/operations/list.ts'
 import { confirmIntentEndpoint } from '#endpoints/payment-intents/confirm.ts'
 import { createIntentEndpoint } from '#endpoints/payment-intents/create.ts'
+import { cancelIntentEndpoint, getIntentEndpoint } from '#endpoints/payment-intents/get.ts'
 import { listMethodsEndpoint } from '#endpoints/payment-methods/list.ts'
 import { cancelPlanEndpoint } from '#endpoints/payment-plans/cancel.ts'
+import { patchPlanEndpoint, pausePlanEndpoint, resumePlanEndpoint } from '#endpoints/payment-plans/change.ts'
 import { chargePlanEndpoint } from '#endpoints/payment-plans/charge.ts'
 import { getPlanEndpoint } from '#endpoints/payment-plans/get.ts'
 import { listPlansEndpoint } from '#endpoints/payment-plans/list.ts'
 import { listPlanPaymentsEndpoint } from '#endpoints/payment-plans/list-payments.ts'
 import { unscheduledPaymentEndpoint } from '#endpoints/payment-plans/unscheduled.ts'
+import { cancelPaymentEndpoint } from '#endpoints/payments/cancel.ts'
 import { captureEndpoint } from '#endpoints/payments/capture.ts'
 import { confirmEndpoint } from '#endpoints/payments/confirm.ts'
 import { createPaymentEndpoint } from '#endpoints/payments/create.ts'
@@ -33,6 +36,7 @@ import { getByPayIdEndpoint } from '#endpoints/payments/get-by-pay-id.ts'
 import { getByTransIdEndpoint } from '#endpoints/payments/get-by-trans-id.ts'
 import { incrementalEndpoint } from '#endpoints/payments/increment.ts'
 import { linkEndpoint } from '#endpoints/payments/link.ts'
+import { getLinkEndpoint, listLinksEndpoint, updateLinkEndpoint } from '#endpoints/payments/links.ts'
 import { listPaymentsEndpoint } from '#endpoints/payments/list.ts'
 import { refundEndpoint } from '#endpoints/payments/refund.ts'
 import { reversalEndpoint } from '#endpoints/payments/reverse.ts'
@@ -64,6 +68,10 @@ export const endpoints: readonly Endpoint<Services>[] = [
   captureEndpoint, //        POST   /payments/{id}/captures
   refundEndpoint, //         POST   /payments/{id}/refunds
   updateEndpoint, //         PATCH  /payments/{id}
+  cancelPaymentEndpoint, //  POST   /payments/{id}/cancellations
+  listLinksEndpoint, //      GET    /payments/links
+  getLinkEndpoint, //        GET    /payments/links/{id}
+  updateLinkEndpoint, //     PATCH  /payments/links/{id}
   linkEndpoint, //           POST   /payments/links
   listPaymentsEndpoint, //   GET    /payments
   listOperationsEndpoint, // GET    /operations
@@ -72,6 +80,8 @@ export const endpoints: readonly Endpoint<Services>[] = [
 
   listMethodsEndpoint, //    GET    /payment-methods
   createIntentEndpoint, //   POST   /payment-intents
+  getIntentEndpoint, //      GET    /payment-intents/{id}
+  cancelIntentEndpoint, //   POST   /payment-intents/{id}/cancel
   confirmIntentEndpoint, //  POST   /payment-intents/{id}/confirm
   listCustomersEndpoint, //  GET    /customers
   getCustomerEndpoint, //    GET    /customers/{id}
@@ -84,6 +94,9 @@ export const endpoints: readonly Endpoint<Services>[] = [
   listPlansEndpoint, //      GET    /payment-plans
   getPlanEndpoint, //        GET    /payment-plans/{paymentPlanId}
   chargePlanEndpoint, //     POST   /payment-plans/{paymentPlanId}/charge
+  patchPlanEndpoint, //      PATCH  /payment-plans/{paymentPlanId}
+  pausePlanEndpoint, //      POST   /payment-plans/{paymentPlanId}/pause
+  resumePlanEndpoint, //     POST   /payment-plans/{paymentPlanId}/resume
   cancelPlanEndpoint, //     POST   /payment-plans/{paymentPlanId}/cancel
   listPlanPaymentsEndpoint, // GET  /payment-plans/{paymentPlanId}/payments
   unscheduledPaymentEndpoint, // POST /payment-plans/unscheduled-mit

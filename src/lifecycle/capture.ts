@@ -7,6 +7,7 @@ import {
   committed,
   isLapsed,
   lacksAuthorization,
+  lacksOutcome,
   type Operation,
   openAmount,
   type Payment,
@@ -28,6 +29,7 @@ export const maximumCaptures = 50
 export function decideCapture(payment: Payment, command: CaptureCommand, now: Date): Decision {
   const { method, status, sums } = payment
   if (!method.operations.includes('capture')) return refuse('METHOD_LACKS_OPERATION')
+  if (lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
   if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')

@@ -1,7 +1,7 @@
 /** What time alone does to a payment: an authorisation lapses, a customer does not come back. Nobody is asked. */
 import type { XId } from '#domain/ids.ts'
 import { add } from '#domain/money.ts'
-import { cancelledCode, timedOutCode } from '#domain/response-codes.ts'
+import { cancelledCode, timedOutCode, withdrawnCode } from '#domain/response-codes.ts'
 import {
   awaitsCustomer,
   isLapsed,
@@ -43,6 +43,10 @@ export const expireRequest = (payment: Payment, ending: Ending): Payment | undef
 /** The customer turned back. Undefined: the step was taken meanwhile. */
 export const cancelRequest = (payment: Payment, ending: Ending): Payment | undefined =>
   endRequest(payment, cancelledCode(payment.method.family), ending)
+
+/** The merchant ends what waits for its customer or its confirm. Undefined: nothing waits any more. */
+export const withdrawRequest = (payment: Payment, ending: Ending): Payment | undefined =>
+  endRequest(payment, withdrawnCode(payment.method.family), ending)
 
 /**
  * What waits for the customer fails with the ending's code. After tries that failed nothing waits: the ending is then an

@@ -2,7 +2,13 @@
 import { add, maximumAmount } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
-import { isLapsed, lacksAuthorization, type Payment, withOperation } from '#lifecycle/payment.ts'
+import {
+  isLapsed,
+  lacksAuthorization,
+  lacksOutcome,
+  type Payment,
+  withOperation,
+} from '#lifecycle/payment.ts'
 
 export interface IncrementalCommand extends FollowUpCommand {
   /** Additional days of a stay or rental: the authorisation lives that much longer. */
@@ -12,6 +18,7 @@ export interface IncrementalCommand extends FollowUpCommand {
 export function decideIncremental(payment: Payment, command: IncrementalCommand, now: Date): Decision {
   const { method, status, sums } = payment
   if (!method.operations.includes('increment')) return refuse('METHOD_LACKS_OPERATION')
+  if (lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
   if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')

@@ -13,6 +13,8 @@ export interface Intent {
   readonly request: CreateIntent
   readonly expiresAt: Date
   readonly createdAt: Date
+  /** When the merchant ended it. */
+  readonly cancelledAt?: Date
   /** How often a provider has said no, over all payments made from it. */
   readonly declines: number
   /** How often a stored card or account of somebody else was named. */
@@ -31,12 +33,25 @@ export const intentEnd = (now: Date): Date => new Date(now.getTime() + lifetimeM
  * payment beside it could take the money twice.
  */
 export function decideIntentConfirm(intent: Intent, now: Date): Decision {
-  const { payment, expiresAt, declines, refusedTries = 0 } = intent
+  const { payment, expiresAt, declines, refusedTries = 0, cancelledAt } = intent
+  if (cancelledAt !== undefined) return refuse('CONFIRM_NOT_EXPECTED')
   if (payment && payment.status !== 'FAILED') return refuse('CONFIRM_NOT_EXPECTED')
   if (expiresAt.getTime() <= now.getTime()) return refuse('EXPIRED')
   // Whoever tries out stolen cards does so in an app as well as on a page.
   if (declines + refusedTries >= maximumTries) return refuse('CONFIRM_NOT_EXPECTED')
   return accept
+}
+
+export type IntentState = 'OPEN' | 'PROCESSING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED' | 'EXPIRED'
+
+/** A payment that waits for its customer or its provider is being processed; one that failed leaves the intent open. */
+export function intentState(intent: Intent, now: Date): IntentState {
+  const { payment, expiresAt, declines, refusedTries = 0, cancelledAt } = intent
+  if (cancelledAt !== undefined) return 'CANCELLED'
+  if (payment && payment.status !== 'FAILED')
+    return payment.status === 'AUTHORIZE_REQUEST' || payment.status === 'PENDING' ? 'PROCESSING' : 'SUCCEEDED'
+  if (expiresAt.getTime() <= now.getTime()) return 'EXPIRED'
+  return declines + refusedTries >= maximumTries ? 'FAILED' : 'OPEN'
 }
 
 /** How the customer wants to pay now. */

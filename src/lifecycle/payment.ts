@@ -250,6 +250,15 @@ export const isUndecided = (operation: Operation): boolean =>
 export const lacksAuthorization = ({ kind, status }: Payment): boolean =>
   kind === 'CREDIT' || status === 'AUTHORIZE_REQUEST' || status === 'PENDING' || status === 'FAILED'
 
+/** Its own authorisation has no answer yet, so nobody can say what may be done with it. */
+export const lacksOutcome = ({ kind, status, operations }: Payment): boolean =>
+  kind === 'PAYMENT' &&
+  status === 'PENDING' &&
+  operations.some(
+    operation =>
+      (operation.type === 'AUTHORIZATION' || operation.type === 'CONFIRM') && isUnanswered(operation),
+  )
+
 /** The operation that approved the payment: its confirm if it had one, else its authorisation. */
 export function approvingOperation(payment: Payment): Operation {
   const approving = payment.operations.findLast(({ type }) => type === 'AUTHORIZATION' || type === 'CONFIRM')

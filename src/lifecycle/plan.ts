@@ -8,8 +8,8 @@ import type { Money } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import type { Payment, PaymentStatus } from '#lifecycle/payment.ts'
 
-/** COMPLETED: its last day is over. SUSPENDED: it can no longer be charged, and was not ended by the merchant. */
-export type PlanStatus = 'PENDING' | 'ACTIVE' | 'SUSPENDED' | 'CANCELLED' | 'COMPLETED'
+/** PAUSED: the merchant wants nothing charged for now. COMPLETED: its last day is over. SUSPENDED: it can no longer be charged, and was not ended by the merchant. */
+export type PlanStatus = 'PENDING' | 'ACTIVE' | 'PAUSED' | 'SUSPENDED' | 'CANCELLED' | 'COMPLETED'
 
 export type PlanType = 'RECURRING' | 'UNSCHEDULED'
 

@@ -2,11 +2,19 @@
 import { add } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
-import { isLapsed, lacksAuthorization, openAmount, type Payment, withOperation } from '#lifecycle/payment.ts'
+import {
+  isLapsed,
+  lacksAuthorization,
+  lacksOutcome,
+  openAmount,
+  type Payment,
+  withOperation,
+} from '#lifecycle/payment.ts'
 
 export function decideReversal(payment: Payment, command: FollowUpCommand, now: Date): Decision {
   const { method, status, sums } = payment
   if (!method.operations.includes('reverse')) return refuse('METHOD_LACKS_OPERATION')
+  if (lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
   if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')

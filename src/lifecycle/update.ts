@@ -1,6 +1,6 @@
 /** Which parts of a payment the merchant may still change, and the payment with them changed. */
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
-import type { Payment } from '#lifecycle/payment.ts'
+import { lacksOutcome, type Payment } from '#lifecycle/payment.ts'
 
 export interface UpdateCommand {
   readonly transId?: string
@@ -12,6 +12,7 @@ export interface UpdateCommand {
 
 /** What the customer or the provider has been told stays as it was told; the merchant's own notes may always change. */
 export function decideUpdate(payment: Payment, command: UpdateCommand): Decision {
+  if (command.amount !== undefined && lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
   const begun = payment.status !== 'AUTHORIZE_REQUEST'
   if (begun && (command.transId !== undefined || command.amount !== undefined)) return refuse('NOT_UPDATABLE')
   if (command.amount !== undefined && isPromised(payment)) return refuse('NOT_UPDATABLE')

@@ -9,7 +9,7 @@ import { isDate, isDottedDate, isExpiryDate, isInstant, latestDay } from '#domai
 import { isDuration } from '#domain/duration.ts'
 import { isIban } from '#domain/iban.ts'
 import { isPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
-import { isEmail, isLanguageTag, isPrintable, isWebAddress } from '#domain/text.ts'
+import { isAppAddress, isEmail, isLanguageTag, isPrintable, isWebAddress } from '#domain/text.ts'
 
 export interface Format {
   readonly check: (text: string) => boolean
@@ -32,6 +32,11 @@ export const formats: Readonly<Record<string, Format>> = {
     check: isWebAddress,
     allowed:
       'an absolute http or https address without credentials, whose host has letters, digits, dots and hyphens',
+  },
+  'app-uri': {
+    check: isAppAddress,
+    allowed:
+      'an absolute https or http address without credentials in it, or one with the scheme of an app such as myapp://done',
   },
   email: { check: isEmail, allowed: 'an email address such as ada@example.com' },
   currency: { check: isActiveCurrency, allowed: 'an active ISO 4217 code such as EUR' },

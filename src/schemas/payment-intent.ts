@@ -14,14 +14,16 @@ import {
   paymentDetails,
   refuse,
 } from '#schemas/create-payment.ts'
-import { closed, closedBut, optional, when } from '#schemas/fields.ts'
-import { paymentIntentId, transId } from '#schemas/identifiers.ts'
+import { choice, closed, closedBut, formatted, optional, when } from '#schemas/fields.ts'
+import { payId, paymentIntentId, refNr, transId } from '#schemas/identifiers.ts'
+import { metadata } from '#schemas/metadata.ts'
 import { failedResult, operationResult } from '#schemas/result.ts'
+import { appUrls } from '#schemas/urls.ts'
 
 const { credentialOnFile: _, referencePayId: __, ...intentDetails } = paymentDetails
 
 export const createIntent = closed(
-  { transId: optional(transId), amount: optional(amount), ...intentDetails },
+  { transId: optional(transId), amount: optional(amount), ...intentDetails, urls: optional(appUrls) },
   {
     title: 'CreatePaymentIntent',
     description: 'What the app is to pay. All may be left out; without an amount it cannot be confirmed.',
@@ -81,4 +83,22 @@ export const intentResult = closed(
 export const failedIntent = closed(
   { ...failedResult.properties, paymentIntentId: optional(paymentIntentId) },
   { title: 'FailedPaymentIntent', description: 'A confirmation that was refused or declined.' },
+)
+
+export const intentRecord = closed(
+  {
+    id: paymentIntentId,
+    status: choice(
+      ['OPEN', 'PROCESSING', 'SUCCEEDED', 'FAILED', 'CANCELLED', 'EXPIRED'],
+      'Whether the intent can be paid, is being paid, or why it cannot be any more.',
+    ),
+    amount: optional(amount),
+    transId: optional(transId),
+    refNr: optional(refNr),
+    payId: optional(payId),
+    expirationTime: formatted('date-time', 'Until when it can be paid.'),
+    creationDate: formatted('date-time', 'When it was created.'),
+    metadata: optional(metadata),
+  },
+  { title: 'PaymentIntent', description: 'A payment intent; metadata is for the merchant alone.' },
 )

@@ -31,7 +31,7 @@ import { metadata } from '#schemas/metadata.ts'
 import { order } from '#schemas/order.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
 
-const statuses = ['PENDING', 'ACTIVE', 'SUSPENDED', 'CANCELLED', 'COMPLETED'] as const
+const statuses = ['PENDING', 'ACTIVE', 'PAUSED', 'SUSPENDED', 'CANCELLED', 'COMPLETED'] as const
 const types = ['RECURRING', 'UNSCHEDULED'] as const
 
 const paymentStatus = choice(
@@ -54,7 +54,7 @@ export const planRecord = closed(
     type: choice(types, 'With a schedule or without.'),
     status: choice(
       statuses,
-      'PENDING until the initial payment is approved; SUSPENDED when it can no longer be charged; COMPLETED after expiryDate.',
+      'PENDING until the initial payment is approved; PAUSED by the merchant; SUSPENDED when it can no longer be charged; COMPLETED after expiryDate.',
     ),
     amount: operationAmount,
     recurring: optional(credentialOnFile.properties.recurring),
@@ -208,3 +208,28 @@ export const unscheduledRequest = closed(
   },
 )
 export type UnscheduledRequest = Static<typeof unscheduledRequest>
+
+export const patchRequest = closed(
+  {
+    amount: optional(plainAmount),
+    paymentMethodId: optional(ownId('Another stored card of the same customer.')),
+    recurring: optional(
+      closed(
+        { expiryDate: formatted('date', 'The last day of the plan.') },
+        { title: 'PlanTermsPatch', description: 'What may change of the terms.' },
+      ),
+    ),
+    metadata: optional(metadata),
+  },
+  {
+    title: 'PlanPatchRequest',
+    description:
+      'What is to be changed; at least one of them. `amount` is that of later charges of a FIXED plan.',
+    minProperties: 1,
+  },
+)
+
+export const resumeRequest = closed(
+  { chargeNow: optional(flag('Charge at once instead of on the next due day.')) },
+  { title: 'PlanResumeRequest', description: 'How the plan goes on.' },
+)

@@ -18,6 +18,7 @@ import {
 } from '#schemas/identifiers.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
 import { linkFields, pageFields } from '#schemas/session.ts'
+import { appUrls } from '#schemas/urls.ts'
 
 const recordMethods = closedBut(
   { type: methodType, integrationType: optional(integrationType), ...recordObjects },
@@ -93,6 +94,7 @@ export const paymentRecord = closed(
     ...paymentDetails,
     ...pageFields,
     ...linkFields,
+    urls: optional(appUrls),
     customerInfo: optional(customerInfoAnswer),
     operations: Type.Array(operationRecord, { maxItems: operationsMax, description: 'The oldest first.' }),
     paymentPlanId: optional(text(64, 'The plan this payment belongs to.')),

@@ -1,7 +1,7 @@
 /** Requests for a page on which the customer chooses the method: a checkout session, or a link to send around. */
 import Type, { type Static } from 'typebox'
 import { eventToken, threeDsPolicy } from '#methods/fields/card.ts'
-import { createAmount } from '#schemas/amount.ts'
+import { createAmount, operationAmount } from '#schemas/amount.ts'
 import { demand, paymentDetails, paysSomething } from '#schemas/create-payment.ts'
 import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
 import { methodType, payId, refNr, transId } from '#schemas/identifiers.ts'
@@ -85,14 +85,53 @@ export const session = closed(
   { title: 'Session', description: 'A checkout page and the payment behind it.' },
 )
 
+export const linkStates = ['ACTIVE', 'COMPLETED', 'EXPIRED', 'CANCELLED'] as const
+
+const linkStatus = choice(linkStates, 'Whether the link can be paid, and if not, why.')
+
 export const link = closed(
   {
     id: text(64, 'Id of the link.'),
     payId,
     transId,
-    status: choice(['ACTIVE', 'COMPLETED', 'EXPIRED'], 'Whether the link can be paid.'),
+    status: linkStatus,
     expirationTime,
+    amount: optional(operationAmount),
+    ...linkFields,
+    creationDate: optional(formatted('date-time', 'When the link was made.')),
     _links: links,
   },
   { title: 'PaymentLink', description: 'A payment link.' },
 )
+
+export const linkQuery = closed(
+  {
+    status: optional(text(64, 'One state, or several separated by commas.')),
+    limit: optional(
+      text(3, 'How many on a page, 1 to 100; 20 unless given.', { pattern: '^(?:[1-9][0-9]?|100)$' }),
+    ),
+    cursor: optional(text(512, 'nextCursor of the page before, with the same filters.')),
+  },
+  { title: 'LinkQuery', description: 'Which links.' },
+)
+
+export const linkList = closed(
+  {
+    data: Type.Array(link, { maxItems: 100, description: 'The newest first.' }),
+    nextCursor: optional(text(512, 'Where the next page begins; absent on the last one.')),
+  },
+  { title: 'LinkList', description: 'One page of links.' },
+)
+
+export const updateLink = closed(
+  {
+    expirationTime: optional(formatted('date-time', 'When the link is over.')),
+    description: linkFields.description,
+  },
+  {
+    title: 'UpdateLink',
+    description: 'What is to be changed; at least one of both.',
+    minProperties: 1,
+  },
+)
+export type UpdateLink = Static<typeof updateLink>

@@ -1,6 +1,6 @@
 /** Where the customer goes back to, and where we report to. */
 import type { Static } from 'typebox'
-import { closed, optional, url } from '#schemas/fields.ts'
+import { closed, formatted, optional, url } from '#schemas/fields.ts'
 
 export const urls = closed(
   {
@@ -11,3 +11,17 @@ export const urls = closed(
   { title: 'Urls', description: "Addresses of the merchant's shop." },
 )
 export type Urls = Static<typeof urls>
+
+const appUrl = (description: string) => formatted('app-uri', description, { maxLength: 2048 })
+
+/** An app brings its customer back by a scheme of its own. */
+export const appUrls = closed(
+  {
+    return: optional(
+      appUrl('Where the customer goes after paying: a web address, or one of your app (myapp://done).'),
+    ),
+    cancel: optional(appUrl('Where the customer goes after giving up.')),
+    webhook: optional(url('Where we report the result.')),
+  },
+  { title: 'AppUrls', description: "Addresses of the merchant's shop or app." },
+)

@@ -55,8 +55,8 @@ export async function adyenStage(): Promise<OpenStage> {
       if (behaviour === 'decline' && isDeclined(operation)) ledger.declining.add(operation)
       for (const fault of faults[behaviour] ?? []) double.fail(path, fault)
     },
-    tell: () => ledger.owed.splice(0).map(item => JSON.stringify(double.sign([item]))),
-    forge: body => body.replace(/"hmacSignature":"./, '"hmacSignature":"!'),
+    tell: () => ledger.owed.splice(0).map(item => ({ body: JSON.stringify(double.sign([item])) })),
+    forge: ({ body }) => ({ body: body.replace(/"hmacSignature":"./, '"hmacSignature":"!') }),
     onEarly: run => {
       double.beforeAnswer = run ?? (async () => undefined)
     },

@@ -172,7 +172,10 @@ function composeIntent(
           ...command.details,
           paymentIntentId: intent.intentId,
           expirationTime,
-          intentTerms: { expiresAt: intent.expiresAt.toISOString(), declines: intent.declines },
+          intentTerms: {
+            expiresAt: intent.expiresAt.toISOString(),
+            declines: intent.declines + (intent.refusedTries ?? 0),
+          },
         },
       },
       card,

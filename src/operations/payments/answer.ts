@@ -4,6 +4,7 @@ import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
 import { shownSums } from '#lifecycle/event.ts'
 import { intentOf } from '#lifecycle/intent.ts'
+import type { LinkState } from '#lifecycle/link.ts'
 import {
   approvingOperation,
   findOperation,
@@ -55,14 +56,23 @@ export const answerSession = (payment: Payment, page: string): OperationAnswer =
   })
 
 export const answerLink = (payment: Payment, page: string): OperationAnswer =>
-  toAnswer(200, {
-    id: payment.details.linkId,
+  toAnswer(200, toLink(payment, { page, state: 'ACTIVE' }))
+
+export function toLink(payment: Payment, { page, state }: { page: string; state: LinkState }) {
+  const { linkId, description, linkType } = payment.details as Record<string, string | undefined>
+  return {
+    id: linkId,
     payId: payment.payId,
     transId: payment.transId,
-    status: 'ACTIVE',
+    status: state,
     expirationTime: payment.expiresAt?.toISOString(),
+    amount: payment.amount,
+    description,
+    linkType,
+    creationDate: payment.createdAt.toISOString(),
     _links: linkTo(page),
-  })
+  }
+}
 
 interface Shown {
   readonly operation: Operation

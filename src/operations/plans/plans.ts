@@ -12,7 +12,7 @@ import { commitWithPlanEvent } from '#operations/plans/plan-event.ts'
 import { pageSize } from '#schemas/customer.ts'
 import type { Page, PlanConditions, PlanEntry, PlanPayment, PlanReader } from '#storage/plans/plans.ts'
 
-const toRecord = (plan: PlanEntry) => ({
+export const toRecord = (plan: PlanEntry) => ({
   paymentPlanId: plan.planId,
   merchantId: plan.merchantId,
   gatewayCustomerId: plan.customerId,
@@ -116,7 +116,7 @@ export async function cancelPlan(
     if (!plan) return undefined
     const cancellable = isCancellable(plan)
     if (!cancellable) {
-      return storeAnswer(cancellable === undefined ? ended(merchant) : toAnswer(plan), request, engine)
+      return storeAnswer(cancellable === undefined ? refusePlan(merchant) : toAnswer(plan), request, engine)
     }
     const now = merchantNow(engine.clock, merchant)
     const cancelled = { ...plan, ...cancel(plan, request, now) }
@@ -141,9 +141,12 @@ const toAnswer = (plan: PlanEntry): OperationAnswer => ({
   json: JSON.stringify(toRecord(plan)),
 })
 
-/** A plan that has come to its end cannot be ended. */
-function ended({ merchantId }: Merchant): OperationAnswer {
-  const { code, description } = describe(refusalCodes.PLAN_NOT_ACTIVE)
+/** A plan that does not allow what was asked. */
+export function refusePlan(
+  { merchantId }: Merchant,
+  refusal: 'PLAN_NOT_ACTIVE' | 'OUTSIDE_PLAN_PERIOD' = 'PLAN_NOT_ACTIVE',
+): OperationAnswer {
+  const { code, description } = describe(refusalCodes[refusal])
   const body = { merchantId, status: 'FAILED', responseCode: code, responseDescription: description }
   return { status: 422, json: JSON.stringify(body) }
 }

@@ -134,6 +134,14 @@ export interface IntentClaim {
   readonly declines: number
 }
 
+/** Ends an intent, if its last payment is still the one that was seen: whoever confirms it comes before or after. */
+export interface IntentEnd {
+  readonly merchantId: MerchantId
+  readonly intentId: IntentId
+  readonly expectedPayId?: PayId
+  readonly now: Date
+}
+
 export interface Change {
   readonly card?: CardRow
   readonly account?: AccountRow
@@ -160,6 +168,7 @@ export interface Change {
   readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
   readonly insertIntent?: Intent
   readonly claimIntent?: IntentClaim
+  readonly endIntent?: IntentEnd
   /** A dispute of the payment that is updated, new or changed. */
   readonly dispute?: Dispute
   readonly insertPlan?: PlanBirth
@@ -175,6 +184,8 @@ export interface Change {
   readonly movePlan?: PlanProgress
   /** Written only while the stored version is still the expected one. */
   readonly updatePlan?: PlanUpdate
+  /** The same for a plan that goes on: other terms, a pause, its end. */
+  readonly changePlan?: PlanUpdate
 }
 
 export interface PaymentUpdate {

@@ -29,7 +29,7 @@ import {
   fromTimerKey,
 } from '#storage/commit/rows.ts'
 import { commitStatement, type Part, partNames } from '#storage/commit/statement.ts'
-import { fromIntent, fromIntentClaim } from '#storage/payments/intents.ts'
+import { fromIntent, fromIntentClaim, fromIntentEnd } from '#storage/payments/intents.ts'
 
 export interface GroupCommit {
   /** Resolves when the commit is durable, or nothing of the change was written. */
@@ -173,6 +173,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     timerDrop: [],
     intent: [],
     intentClaim: [],
+    intentEnd: [],
     plan: [],
     planStart: [],
     planCharge: [],
@@ -181,6 +182,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     planProgress: [],
     planUpdate: [],
     planHold: [],
+    planChange: [],
     dispute: [],
   }
   for (const [c, change] of changes.entries()) {
@@ -214,6 +216,7 @@ function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
     for (const timer of change.dropTimers ?? []) rows.timerDrop.push(fromTimerKey(timer, c))
     if (change.insertIntent) rows.intent.push(fromIntent(change.insertIntent, c))
     if (change.claimIntent) rows.intentClaim.push(fromIntentClaim(change.claimIntent, c))
+    if (change.endIntent) rows.intentEnd.push(fromIntentEnd(change.endIntent, c))
     pushPlan(rows, change, c)
     if (change.dispute) rows.dispute.push(fromDispute(change.dispute, c))
   }

@@ -119,6 +119,21 @@ const fromUpdate = ({ plan, expectedVersion }: PlanUpdate, c: number) => ({
   expected_version: expectedVersion,
 })
 
+const fromChange = ({ plan, expectedVersion }: PlanUpdate, c: number) => ({
+  ...keyOf(plan, c),
+  status: plan.status,
+  amount: plan.amount.value,
+  recurring: plan.recurring,
+  metadata: plan.metadata,
+  card_id: plan.cardId,
+  scheme_reference_id: plan.schemeReferenceId,
+  next_payment_date: plan.nextPaymentDate,
+  tries: plan.tries,
+  updated_at: plan.updatedAt,
+  version: plan.version,
+  expected_version: expectedVersion,
+})
+
 interface PlanRows {
   readonly plan: unknown[]
   readonly planStart: unknown[]
@@ -128,6 +143,7 @@ interface PlanRows {
   readonly planProgress: unknown[]
   readonly planUpdate: unknown[]
   readonly planHold: unknown[]
+  readonly planChange: unknown[]
 }
 
 export function pushPlan(rows: PlanRows, change: Change, c: number): void {
@@ -141,5 +157,6 @@ export function pushPlan(rows: PlanRows, change: Change, c: number): void {
     const { expectedVersion } = change.holdPlan
     rows.planHold.push({ ...keyOf(change.holdPlan, c), expected_version: expectedVersion })
   }
+  if (change.changePlan) rows.planChange.push(fromChange(change.changePlan, c))
   if (change.updatePlan) rows.planUpdate.push(fromUpdate(change.updatePlan, c))
 }

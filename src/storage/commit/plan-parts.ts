@@ -106,6 +106,24 @@ export const planParts = {
     // Written by its guard.
     write: undefined,
   },
+  planChange: {
+    columns: [
+      ...key,
+      ['status', 'text'],
+      ['amount', 'bigint'],
+      ['recurring', 'json'],
+      ['metadata', 'json'],
+      ['card_id', 'uuid'],
+      ['scheme_reference_id', 'text'],
+      ['next_payment_date', 'date'],
+      ['tries', 'smallint'],
+      ['updated_at', 'timestamptz'],
+      ['version', 'integer'],
+      ['expected_version', 'integer'],
+    ],
+    // Written by its guard.
+    write: undefined,
+  },
 } satisfies Record<string, { columns: Columns; write: (() => string) | undefined }>
 
 /** Who may not write, as rows of `c` and `why`. */
@@ -134,6 +152,17 @@ const guards = {
     updated: 'plan_held',
     why: 'plan_changed',
     cte: `plan_held AS (UPDATE payment_plan t SET version = t.version FROM plan_hold_in i
+      WHERE ${samePlan} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
+  },
+  // A plan that goes on, with other terms or another status.
+  planChange: {
+    input: 'plan_change_in',
+    updated: 'plan_changed',
+    why: 'plan_changed',
+    cte: `plan_changed AS (UPDATE payment_plan t SET status = i.status, amount = i.amount, recurring = i.recurring,
+        metadata = i.metadata, card_id = i.card_id, scheme_reference_id = i.scheme_reference_id,
+        next_payment_date = i.next_payment_date, tries = i.tries, updated_at = i.updated_at, version = i.version
+      FROM plan_change_in i
       WHERE ${samePlan} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
   },
   // An end: the card is let go of, so that nothing keeps its number for the plan's sake.

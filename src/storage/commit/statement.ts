@@ -30,6 +30,7 @@ import {
 } from '#storage/commit/customer-parts.ts'
 import { disputeParts } from '#storage/commit/dispute-parts.ts'
 import { endpointsName, endpointsRow, eventParts } from '#storage/commit/event-parts.ts'
+import { intentGuards, intentParts } from '#storage/commit/intent-parts.ts'
 import { markParts } from '#storage/commit/marks.ts'
 import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
 import { referenceColumns, writeReferences } from '#storage/commit/provider-references.ts'
@@ -162,10 +163,7 @@ const parts = {
     ],
     write: insertInto('payment_intent', 'intent'),
   },
-  intentClaim: {
-    columns: [...intentKey, ['pay_id', 'uuid'], ['expected_pay_id', 'uuid'], ['declines', 'smallint']],
-    write: undefined,
-  },
+  ...intentParts,
   ...planParts,
   ...disputeParts,
 } satisfies Record<string, PartOfBatch>
@@ -320,7 +318,7 @@ function guards(present: readonly Part[]): string[] {
   const updates = (['settled', 'revised', 'chosen'] as const)
     .filter(part => present.includes(part))
     .map(updatePayment)
-  if (present.includes('intentClaim')) updates.push(claimIntent())
+  updates.push(...intentGuards(present))
   if (present.includes('quote')) updates.push(takeQuote())
   if (present.includes('customerUpdate')) updates.push(customerUpdateGuard)
   updates.push(...planGuards(present))
@@ -362,17 +360,6 @@ function updatePayment(part: keyof typeof updatedColumns): GuardingUpdate {
       WHERE ${match(paymentKey)} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken)
       RETURNING i.c)`
   return { cte, input, updated, why: 'version_changed' }
-}
-
-/** Of several claims in one batch one wins: an update takes one of the rows that match. */
-function claimIntent(): GuardingUpdate {
-  const input = inputName('intentClaim')
-  const updated = 'intent_claimed'
-  const cte = `${updated} AS (UPDATE payment_intent t SET pay_id = i.pay_id, declines = i.declines FROM ${input} i
-      WHERE ${match(intentKey)} AND t.pay_id IS NOT DISTINCT FROM i.expected_pay_id
-        AND i.c NOT IN (SELECT c FROM taken)
-      RETURNING i.c)`
-  return { cte, input, updated, why: 'intent_taken' }
 }
 
 const refusedBy = (updates: readonly GuardingUpdate[]): string =>

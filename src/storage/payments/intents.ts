@@ -3,7 +3,7 @@ import { type IntentId, type MerchantId, type PayId, parseIntentId } from '#doma
 import { isDecline } from '#domain/response-codes.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import type { PaymentStatus } from '#lifecycle/payment.ts'
-import type { IntentClaim } from '#storage/commit/change.ts'
+import type { IntentClaim, IntentEnd } from '#storage/commit/change.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface IntentReader {
@@ -18,6 +18,7 @@ interface IntentRow {
   readonly request: Intent['request']
   readonly expires_at: Date
   readonly created_at: Date
+  readonly cancelled_at: Date | null
   readonly pay_id: PayId | null
   readonly status: PaymentStatus | null
   readonly declines: number
@@ -29,7 +30,7 @@ export function createIntentReader({ readers, writers }: Database): IntentReader
   async function find(merchantId: MerchantId, intentId: IntentId): Promise<Intent | undefined> {
     const { rows } = await readers.query<IntentRow>({
       name: 'intent_by_id',
-      text: `SELECT i.request, i.expires_at, i.created_at, i.declines, i.refused_tries, p.pay_id, p.status,
+      text: `SELECT i.request, i.expires_at, i.created_at, i.cancelled_at, i.declines, i.refused_tries, p.pay_id, p.status,
                ARRAY(SELECT o.response_code FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
                  AND o.type IN ('AUTHORIZATION', 'CONFIRM') AND o.state = 'FAILED') AS failures
              FROM payment_intent i
@@ -59,6 +60,7 @@ const toIntent = (row: IntentRow): Omit<Intent, 'merchantId' | 'intentId'> => ({
   request: row.request,
   expiresAt: row.expires_at,
   createdAt: row.created_at,
+  ...(row.cancelled_at === null ? {} : { cancelledAt: row.cancelled_at }),
   refusedTries: row.refused_tries,
   declines: row.declines + row.failures.filter(isDecline).length,
   payment: row.pay_id && row.status ? { payId: row.pay_id, status: row.status } : undefined,
@@ -81,4 +83,12 @@ export const fromIntentClaim = (claim: IntentClaim, c: number) => ({
   pay_id: claim.payId,
   expected_pay_id: claim.expectedPayId,
   declines: claim.declines,
+})
+
+export const fromIntentEnd = (end: IntentEnd, c: number) => ({
+  c,
+  merchant_id: end.merchantId,
+  intent_id: end.intentId,
+  expected_pay_id: end.expectedPayId,
+  cancelled_at: end.now,
 })

@@ -125,7 +125,7 @@ describe('guards, the first that fails is the answer', () => {
     expect(await capture(failed, 1)).toMatchObject(refused('20200001'))
     acquirer.failNext('AUTHORIZATION', 'lost_answer')
     const pending = await authorize()
-    expect(await capture(pending, 1)).toMatchObject(refused('20200001'))
+    expect(await capture(pending, 1)).toMatchObject(refused('20200014'))
     clock.move(10 * secondMs)
     await gateway.gateway.timerWorker.runDue()
     expect((await capture(pending, 1)).status).toBe(200)

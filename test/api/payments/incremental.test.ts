@@ -143,7 +143,7 @@ describe('guards, the first that fails is the answer', () => {
     const failed = await shop.authorize('CARD', { card: { number: '4000000000000002' } })
     expect(await raise(failed, 1, wrong)).toMatchObject(refused('20200001'))
     const unheard = await shop.authorize('CARD', { card: { number: '4000000000000101' } })
-    expect(await raise(unheard, 1, wrong)).toMatchObject(refused('20200001'))
+    expect(await raise(unheard, 1, wrong)).toMatchObject(refused('20200014'))
   })
 
   test('20200007 lapsed', async () => {

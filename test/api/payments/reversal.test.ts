@@ -142,7 +142,7 @@ describe('guards, the first that fails is the answer', () => {
     const failed = await shop.authorize('CARD', { card: { number: '4000000000000002' } })
     expect(await wronglyReverse(failed)).toMatchObject(refused('20200001'))
     const unheard = await shop.authorize('CARD', { card: { number: '4000000000000101' } })
-    expect(await wronglyReverse(unheard)).toMatchObject(refused('20200001'))
+    expect(await wronglyReverse(unheard)).toMatchObject(refused('20200014'))
   })
 
   test('20200007 lapsed, also in part', async () => {

@@ -1,0 +1,71 @@
+/** Changing, pausing and resuming a payment plan. What was missed meanwhile is not made up. */
+import { dayOf } from '#domain/calendar.ts'
+import type { Money } from '#domain/money.ts'
+import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
+import { isOver, nextPaymentAfter, type Plan } from '#lifecycle/plan.ts'
+
+export interface PlanPatch {
+  readonly amount?: Money
+  readonly expiryDate?: string
+  readonly metadata?: Readonly<Record<string, unknown>>
+  /** The card that is charged from now on, and what its scheme calls the agreement. */
+  readonly card?: { readonly cardId: string; readonly schemeReferenceId?: string }
+}
+
+/** A plan that has begun and not ended. */
+const isAlive = ({ status }: Plan): boolean =>
+  status === 'ACTIVE' || status === 'PAUSED' || status === 'SUSPENDED'
+
+export const decidePatch = (plan: Plan): Decision => (isAlive(plan) ? accept : refuse('PLAN_NOT_ACTIVE'))
+
+export function patchPlan(plan: Plan, patch: PlanPatch, now: Date): Plan {
+  const { amount, expiryDate, metadata, card } = patch
+  const recurring = expiryDate === undefined ? plan.recurring : { ...plan.recurring, expiryDate }
+  const changed: Plan = {
+    ...plan,
+    amount: amount ?? plan.amount,
+    recurring,
+    metadata: metadata ? { ...plan.metadata, ...metadata } : plan.metadata,
+    ...(card ? { cardId: card.cardId, schemeReferenceId: card.schemeReferenceId } : {}),
+    updatedAt: now,
+    version: plan.version + 1,
+  }
+  return expiryDate === undefined ? changed : { ...changed, nextPaymentDate: dueWithin(changed, now) }
+}
+
+/** The next due day as it was, if the plan still reaches it; else the first one that it reaches again. */
+function dueWithin(plan: Plan, now: Date): string | undefined {
+  const { nextPaymentDate, recurring } = plan
+  if (nextPaymentDate === undefined) return nextPaymentAfter(plan, dayOf(now))
+  return recurring?.expiryDate !== undefined && nextPaymentDate > recurring.expiryDate
+    ? undefined
+    : nextPaymentDate
+}
+
+/** A plan that is paused already stays so. */
+export const decidePause = ({ status }: Plan): Decision =>
+  status === 'ACTIVE' || status === 'PAUSED' ? accept : refuse('PLAN_NOT_ACTIVE')
+
+export const pausePlan = (plan: Plan, now: Date): Plan => ({
+  ...plan,
+  status: 'PAUSED',
+  updatedAt: now,
+  version: plan.version + 1,
+})
+
+export function decideResume(plan: Plan, now: Date): Decision {
+  if (plan.status !== 'PAUSED' && plan.status !== 'SUSPENDED') return refuse('PLAN_NOT_ACTIVE')
+  return isOver(plan, dayOf(now)) ? refuse('OUTSIDE_PLAN_PERIOD') : accept
+}
+
+export function resumePlan(plan: Plan, { chargeNow, now }: { chargeNow: boolean; now: Date }): Plan {
+  const today = dayOf(now)
+  return {
+    ...plan,
+    status: 'ACTIVE',
+    nextPaymentDate: chargeNow ? today : nextPaymentAfter(plan, today),
+    tries: 0,
+    updatedAt: now,
+    version: plan.version + 1,
+  }
+}

@@ -1,0 +1,85 @@
+/** Payment links: listed, read and changed as what they are, payments with a page. */
+import type { Merchant } from '#domain/merchant.ts'
+import { type LinkState, linkState } from '#lifecycle/link.ts'
+import type { Payment } from '#lifecycle/payment.ts'
+import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { listPayments, type PaymentListRequest } from '#operations/finding/list-payments.ts'
+import { keyRow, type OperationKey } from '#operations/key.ts'
+import { answerRefusal, type OperationAnswer, toLink } from '#operations/payments/answer.ts'
+import { expiryTimer } from '#operations/timer.ts'
+
+type Links = Pick<Engine, 'finder' | 'clock' | 'pageAddress'>
+
+function show(payment: Payment, merchant: Merchant, engine: Pick<Engine, 'clock' | 'pageAddress'>) {
+  const state = linkState(payment, merchantNow(engine.clock, merchant))
+  return toLink(payment, { page: engine.pageAddress(payment), state })
+}
+
+/** A page may hold fewer than asked for where a state is asked for; nextCursor alone tells whether there are more. */
+export async function listLinks(
+  request: Omit<PaymentListRequest, 'filter'> & { readonly states?: readonly LinkState[] },
+  engine: Links,
+) {
+  const { merchant, limit, states } = request
+  const found: ReturnType<typeof show>[] = []
+  let cursor = request.cursor
+  do {
+    const rest = { ...request, cursor, limit: limit - found.length, filter: { link: true as const } }
+    const page = await listPayments(rest, engine)
+    const links = page.payments.map(payment => show(payment, merchant, engine))
+    found.push(...links.filter(({ status }) => states?.includes(status) ?? true))
+    cursor = page.nextCursor
+  } while (cursor !== undefined && found.length < limit)
+  return { data: found, nextCursor: cursor }
+}
+
+const findLink = async ({ merchantId }: Merchant, id: string, { finder }: Pick<Engine, 'finder'>) =>
+  (await finder.find({ merchantId, filter: { link: id }, limit: 1 }))[0]
+
+/** Undefined, here and below: the merchant has no such link. */
+export async function getLink(merchant: Merchant, id: string, engine: Links) {
+  const payment = await findLink(merchant, id, engine)
+  return payment && show(payment, merchant, engine)
+}
+
+export interface LinkUpdate {
+  readonly merchant: Merchant
+  readonly id: string
+  readonly expiresAt?: Date
+  readonly description?: string
+  readonly key?: OperationKey
+}
+
+export async function updateLink(
+  { merchant, id, expiresAt, description, key }: LinkUpdate,
+  engine: Engine,
+): Promise<OperationAnswer | undefined> {
+  const found = await findLink(merchant, id, engine)
+  if (!found) return undefined
+  const { merchantId, payId } = found
+  return engine.queue.update({ merchantId, payId }, payment => {
+    const now = merchantNow(engine.clock, merchant)
+    const { transId, refNr } = payment
+    if (linkState(payment, now) !== 'ACTIVE') {
+      const xId = newXId(engine)
+      const answer = answerRefusal('NOT_UPDATABLE', { payId, merchantId, transId, refNr, xId })
+      const row = keyRow(key, { merchant, payId, answer, now })
+      return { ...(row ? { alongside: { key: row } } : {}), result: answer }
+    }
+    const next: Payment = {
+      ...payment,
+      expiresAt: expiresAt ?? payment.expiresAt,
+      details: {
+        ...payment.details,
+        ...(description === undefined ? {} : { description }),
+        ...(expiresAt === undefined ? {} : { expirationTime: expiresAt.toISOString() }),
+      },
+      updatedAt: now,
+      version: payment.version + 1,
+    }
+    const answer = { status: 200, json: JSON.stringify(show(next, merchant, engine)) }
+    const row = keyRow(key, { merchant, payId, answer, now })
+    const setTimers = expiryTimer(next, merchant)
+    return { next, alongside: { setTimers, ...(row ? { key: row } : {}) }, result: answer }
+  })
+}

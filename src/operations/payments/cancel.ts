@@ -1,0 +1,88 @@
+/** Ending a payment that waits for its customer or its confirm: one commit, nobody is asked, and the event is sent. */
+import type { PayId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { decideCancellation } from '#lifecycle/cancellation.ts'
+import { endingSubject } from '#lifecycle/event.ts'
+import { withdrawRequest } from '#lifecycle/expiry.ts'
+import { lastOperation, type Payment } from '#lifecycle/payment.ts'
+import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import { keyRow, type OperationKey } from '#operations/key.ts'
+import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
+import { endAction } from '#operations/payments/end-action.ts'
+import type { Step } from '#operations/payments/payment-queue.ts'
+
+export interface CancelPayment {
+  readonly merchant: Merchant
+  readonly payId: PayId
+  readonly reason?: string
+  readonly metadata?: Readonly<Record<string, unknown>>
+  readonly key?: OperationKey
+}
+
+/** Undefined: the merchant has no such payment. */
+export async function cancelPayment(
+  request: CancelPayment,
+  engine: Engine,
+): Promise<OperationAnswer | undefined> {
+  const { merchant, payId } = request
+  const { merchantId } = merchant
+  const found = await engine.payments.byPayId(merchantId, payId)
+  if (!found) return undefined
+  // A page of a provider that could still be paid is ended there first.
+  const atProvider = decideCancellation(found).accepted
+    ? await endAction({ merchant, payment: found }, engine)
+    : 'ended'
+  const xId = newXId(engine)
+  return engine.queue.update({ merchantId, payId }, payment => {
+    if (atProvider !== 'ended') return refused(payment, 'OUTCOME_OUTSTANDING', request, engine)
+    const now = merchantNow(engine.clock, merchant)
+    const decision = decideCancellation(payment)
+    const ended = decision.accepted ? withdrawRequest(payment, { now, xId }) : undefined
+    if (!ended) return refused(payment, decision.accepted ? 'NOT_OPEN' : decision.refusal, request, engine)
+    return end(withReason(ended, request), { request, now }, engine)
+  })
+}
+
+function end(
+  ended: Payment,
+  { request, now }: { request: CancelPayment; now: Date },
+  engine: Engine,
+): Step<OperationAnswer> {
+  const { merchant, payId, key } = request
+  // What was asked for was done: 200, although the payment has failed.
+  const answer = { ...answerOperation(ended, lastOperation(ended).xId), status: 200 }
+  const told = emitEvent(ended, { subject: endingSubject(ended, now), owed: true, now }, engine)
+  const row = keyRow(key, { merchant, payId, answer, now })
+  return {
+    next: told.payment,
+    alongside: { ...told.alongside, ...(row ? { key: row } : {}) },
+    result: answer,
+  }
+}
+
+/** The reason and the notes stand with the operation that ended the payment. */
+function withReason(ended: Payment, { reason, metadata }: CancelPayment): Payment {
+  const last = lastOperation(ended)
+  const details = {
+    ...last.details,
+    ...(reason === undefined ? {} : { cancellationReason: reason }),
+    ...(metadata === undefined ? {} : { metadata: { ...last.details.metadata, ...metadata } }),
+  }
+  const operations = ended.operations.map(operation =>
+    operation === last ? { ...operation, details } : operation,
+  )
+  return { ...ended, operations }
+}
+
+function refused(
+  payment: Payment,
+  refusal: Parameters<typeof answerRefusal>[0],
+  { merchant, metadata, key }: CancelPayment,
+  engine: Engine,
+): Step<OperationAnswer> {
+  const { payId, merchantId, transId, refNr } = payment
+  const answer = answerRefusal(refusal, { payId, merchantId, transId, refNr, metadata, xId: newXId(engine) })
+  const row = keyRow(key, { merchant, payId, answer, now: merchantNow(engine.clock, merchant) })
+  return { ...(row ? { alongside: { key: row } } : {}), result: answer }
+}

@@ -1,0 +1,173 @@
+/** Changing, pausing and resuming plans: one commit each, guarded by the plan's version; a charge may follow a resume. */
+import { dayOf } from '#domain/calendar.ts'
+import type { PlanId, StoredMethodId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Decision } from '#lifecycle/decision.ts'
+import { fixedAmount, type Plan } from '#lifecycle/plan.ts'
+import {
+  decidePatch,
+  decidePause,
+  decideResume,
+  type PlanPatch,
+  patchPlan,
+  pausePlan,
+  resumePlan,
+} from '#lifecycle/plan-change.ts'
+import { nextMoment } from '#lifecycle/plan-turn.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import { keyRow, type OperationKey, storeAnswer } from '#operations/key.ts'
+import type { OperationAnswer } from '#operations/payments/answer.ts'
+import { MethodMisfit } from '#operations/payments/follow-up.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import { runPlan } from '#operations/plans/charge-due-plan.ts'
+import { chargePlan } from '#operations/plans/charge-plan.ts'
+import { planTimer } from '#operations/plans/plan-book.ts'
+import { refusePlan, toRecord } from '#operations/plans/plans.ts'
+import { timerAt } from '#operations/timer.ts'
+import { checkMetadata } from '#schemas/metadata.ts'
+import type { Change } from '#storage/commit/change.ts'
+import type { PlanEntry } from '#storage/plans/plans.ts'
+
+export interface PlanRequest {
+  readonly merchant: Merchant
+  readonly planId: PlanId
+  readonly key?: OperationKey
+}
+
+interface PlanStep {
+  readonly decide: (plan: Plan, now: Date) => Decision
+  readonly change: (plan: PlanEntry, now: Date) => Plan | Promise<Plan>
+}
+
+/** 50: with many processes at one plan each round lets at least one of them through. */
+const maximumRounds = 50
+
+/** Undefined: the merchant has no such plan. */
+async function changePlan(
+  request: PlanRequest,
+  { decide, change }: PlanStep,
+  engine: Engine,
+): Promise<{ readonly answer: OperationAnswer; readonly plan?: Plan } | undefined> {
+  const { merchant, planId, key } = request
+  for (let round = 0; round < maximumRounds; round += 1) {
+    const plan = await engine.plans.find(merchant.merchantId, planId)
+    if (!plan) return undefined
+    const now = merchantNow(engine.clock, merchant)
+    const decision = decide(plan, now)
+    if (!decision.accepted) {
+      const isOver = decision.refusal === 'OUTSIDE_PLAN_PERIOD'
+      const refused = refusePlan(merchant, isOver ? 'OUTSIDE_PLAN_PERIOD' : 'PLAN_NOT_ACTIVE')
+      return { answer: await storeAnswer(refused, request, engine) }
+    }
+    const changed = { ...plan, ...(await change(plan, now)) }
+    const answer = { status: 200, json: JSON.stringify(toRecord(changed)) }
+    const committed = await engine.commit({
+      changePlan: { plan: changed, expectedVersion: plan.version },
+      ...timersOf(changed, merchant),
+      key: keyRow(key, { merchant, answer, now }),
+    })
+    if (committed.committed) return { answer, plan: changed }
+    if (committed.conflict !== 'plan_changed') throw new CommitRefused(committed.conflict)
+  }
+  throw new Error(`plan ${planId} changed ${maximumRounds} times under our hands`)
+}
+
+/** A plan that is alive wakes for its next charge or its end; any other sleeps. A charge under way sets the timer itself. */
+function timersOf(plan: Plan, merchant: Merchant): Pick<Change, 'setTimers' | 'dropTimers'> {
+  const timer = planTimer(plan, plan.initialPayId)
+  const wakeAt = plan.status === 'ACTIVE' ? nextMoment(plan) : undefined
+  return wakeAt ? { setTimers: [timerAt(timer, wakeAt, merchant)] } : { dropTimers: [timer] }
+}
+
+export interface PatchRequest extends PlanRequest {
+  readonly patch: Omit<PlanPatch, 'card'>
+  readonly paymentMethodId?: StoredMethodId
+}
+
+export async function updatePlan(
+  request: PatchRequest,
+  engine: Engine,
+): Promise<OperationAnswer | undefined> {
+  const done = await changePlan(
+    request,
+    {
+      decide: decidePatch,
+      async change(plan, now) {
+        const card = await findCard(plan, request, engine)
+        checkPatch(plan, request.patch, now)
+        const patched = patchPlan(plan, { ...request.patch, card }, now)
+        const wrong = request.patch.metadata && checkMetadata(patched.metadata)
+        if (wrong) throw new MethodMisfit({ field: 'metadata', error: wrong })
+        return card ? { ...patched, methodId: request.paymentMethodId } : patched
+      },
+    },
+    engine,
+  )
+  return done?.answer
+}
+
+function checkPatch(plan: Plan, { amount, expiryDate }: PatchRequest['patch'], now: Date): void {
+  if (amount && !fixedAmount(plan))
+    throw new MethodMisfit({
+      field: 'amount',
+      error: 'only a plan with a fixed amount (useCase FIXED) has one to change',
+    })
+  if (amount && amount.currency !== plan.amount.currency) {
+    const error = `is ${amount.currency}; the plan is charged in ${plan.amount.currency}`
+    throw new MethodMisfit({ field: 'amount.currency', error })
+  }
+  if (expiryDate !== undefined && expiryDate < dayOf(now)) {
+    const error = `is ${expiryDate}; it must not lie before today, ${dayOf(now)}`
+    throw new MethodMisfit({ field: 'recurring.expiryDate', error })
+  }
+}
+
+/** Another card of the same customer; a plan that was agreed with an account or a wallet cannot be moved to one. */
+async function findCard(
+  plan: Plan,
+  { paymentMethodId }: PatchRequest,
+  engine: Engine,
+): Promise<PlanPatch['card'] | undefined> {
+  if (paymentMethodId === undefined) return undefined
+  const { merchantId, customerId } = plan
+  const stored = customerId && (await engine.storedMethods.find(merchantId, customerId, paymentMethodId))
+  const chargeable = await engine.plans.findChargeable(merchantId, plan.planId)
+  if (!stored || chargeable?.account) {
+    const error = `is ${paymentMethodId}; it must be a stored card of the plan's customer`
+    throw new MethodMisfit({ field: 'paymentMethodId', error })
+  }
+  const { cardId } = stored
+  const schemeReferenceId = await engine.plans.findSchemeReference(merchantId, customerId, cardId)
+  return { cardId, schemeReferenceId }
+}
+
+export async function pause(request: PlanRequest, engine: Engine): Promise<OperationAnswer | undefined> {
+  const step = { decide: decidePause, change: (plan: PlanEntry, now: Date) => pausePlan(plan, now) }
+  return (await changePlan(request, step, engine))?.answer
+}
+
+export async function resume(
+  request: PlanRequest & { readonly chargeNow: boolean },
+  engine: Engine,
+): Promise<OperationAnswer | undefined> {
+  const { chargeNow, merchant } = request
+  const step = {
+    decide: decideResume,
+    change: (plan: PlanEntry, now: Date) => resumePlan(plan, { chargeNow, now }),
+  }
+  const done = await changePlan(request, step, engine)
+  if (done?.plan && chargeNow) await charge(done.plan, merchant, engine)
+  return done?.answer
+}
+
+/** What the gateway charges by itself is due now; what the merchant charges is charged in its place, once. */
+async function charge(plan: Plan, merchant: Merchant, engine: Engine): Promise<void> {
+  const at = merchantNow(engine.clock, merchant)
+  if (plan.recurring?.autoCharge) {
+    const timer = { ...planTimer(plan, plan.initialPayId), attempt: 0 }
+    return runPlan({ timer, merchant, at }, engine)
+  }
+  const transId = `${plan.planId}-${engine.newId().slice(-20)}`
+  const amount = plan.amount.value > 0 ? plan.amount : undefined
+  await chargePlan({ merchant, planId: plan.planId, transId, amount, details: {} }, engine)
+}

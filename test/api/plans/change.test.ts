@@ -1,0 +1,128 @@
+/** Plans that go on otherwise: another price, card or end, a pause, and a way out of SUSPENDED. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { findBrokenRules } from '#test/support/invariants.ts'
+import { beginPlan, chargePlan, listPayments, moveTo, readPlan } from '#test/support/plans.ts'
+import { openShop, refused, type Shop } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let shop: Shop
+beforeAll(async () => {
+  gateway = await startTestGateway()
+})
+beforeEach(async () => {
+  shop = await openShop(gateway)
+  await moveTo(shop, '2027-01-15T12:00:00Z')
+})
+afterAll(async () => {
+  expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})
+  await gateway.stop()
+})
+
+const start = async (recurring: object = {}): Promise<string> => {
+  const terms = { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge: true, ...recurring }
+  return (await beginPlan(shop, { recurring: terms })).body.paymentPlanId
+}
+const patch = (planId: string, body: object) => shop.call('PATCH', `/payment-plans/${planId}`, body)
+const act = (planId: string, act: 'pause' | 'resume' | 'cancel', body?: object) =>
+  shop.call('POST', `/payment-plans/${planId}/${act}`, body)
+const amountsOf = async (planId: string) =>
+  (await listPayments(shop, planId)).map(({ amount }) => amount.value)
+
+test('200 another amount holds for later charges', async () => {
+  const planId = await start()
+  const { status, body } = await patch(planId, {
+    amount: { value: 1500, currency: 'EUR' },
+    metadata: { why: 'more' },
+  })
+  expect([status, body.amount, body.metadata]).toEqual([
+    200,
+    { value: 1500, currency: 'EUR' },
+    { why: 'more' },
+  ])
+  await moveTo(shop, '2027-02-15T00:00:00Z')
+  expect(await amountsOf(planId)).toEqual([1500, 1000])
+})
+
+test('200 PAUSED is not charged; resumed, the next due day counts and nothing is made up', async () => {
+  const planId = await start()
+  expect(await act(planId, 'pause')).toMatchObject({ status: 200, body: { status: 'PAUSED' } })
+  await moveTo(shop, '2027-04-20T00:00:00Z')
+  expect(await amountsOf(planId)).toEqual([1000])
+  expect(await chargePlan(shop, planId)).toMatchObject(refused('27000001'))
+  expect(await act(planId, 'resume')).toMatchObject({
+    status: 200,
+    body: { status: 'ACTIVE', nextPaymentDate: '2027-05-15' },
+  })
+  await moveTo(shop, '2027-05-15T00:00:00Z')
+  expect(await amountsOf(planId)).toEqual([1000, 1000])
+})
+
+test.each([true, false])('200 chargeNow charges at once (charged by the gateway: %s)', async autoCharge => {
+  const planId = await start({ autoCharge })
+  await act(planId, 'pause')
+  await moveTo(shop, '2027-03-01T00:00:00Z')
+  expect((await act(planId, 'resume', { chargeNow: true })).body.status).toBe('ACTIVE')
+  expect(await amountsOf(planId)).toEqual([1000, 1000])
+  expect((await readPlan(shop, planId)).status).toBe('ACTIVE')
+})
+
+test('200 SUSPENDED is no dead end: another card of the customer, then resume', async () => {
+  const planId = await start()
+  await shop.fail({ operation: 'AUTHORIZATION', fault: 'decline', code: '05' })
+  await moveTo(shop, '2027-02-15T00:00:00Z')
+  const plan = await readPlan(shop, planId)
+  expect(plan.status).toBe('SUSPENDED')
+  await shop.create('CARD', {
+    customerInfo: { merchantCustomerId: plan.merchantCustomerId, email: 'ada@example.com' },
+    card: { number: '5555555555554444', expiryDate: '209912' },
+    credentialOnFile: { type: 'UNSCHEDULED', initialPayment: true, unscheduled: { subType: 'CIT' } },
+  })
+  const stored = (await shop.call('GET', `/customers/${plan.gatewayCustomerId}/paymentMethods`)).body
+  const list: { id: string; last4Digits: string }[] = stored.data ?? stored
+  const other = list.find(({ last4Digits }) => last4Digits === '4444')
+  const changed = await patch(planId, { paymentMethodId: other?.id })
+  expect(changed).toMatchObject({ status: 200, body: { paymentMethodId: other?.id } })
+  await act(planId, 'resume', { chargeNow: true })
+  const [last] = await listPayments(shop, planId)
+  expect(await shop.read(last?.payId)).toMatchObject({
+    status: 'OK',
+    paymentMethods: { card: { last4Digits: '4444' } },
+  })
+})
+
+test('200 an earlier last day ends the plan then', async () => {
+  const planId = await start()
+  expect((await patch(planId, { recurring: { expiryDate: '2027-02-01' } })).body.recurring.expiryDate).toBe(
+    '2027-02-01',
+  )
+  await moveTo(shop, '2027-03-01T00:00:00Z')
+  expect([(await readPlan(shop, planId)).status, await amountsOf(planId)]).toEqual(['COMPLETED', [1000]])
+  expect(await act(planId, 'resume')).toMatchObject(refused('27000001'))
+})
+
+test('422 27000001 a plan that has ended', async () => {
+  const planId = await start()
+  await act(planId, 'cancel')
+  const amount = { value: 1, currency: 'EUR' }
+  for (const answer of [patch(planId, { amount }), act(planId, 'pause'), act(planId, 'resume')])
+    expect(await answer).toMatchObject(refused('27000001'))
+})
+
+test.each([
+  [{}, 'body'],
+  [{ colour: 1 }, 'colour'],
+  [{ amount: { value: 1, currency: 'USD' } }, 'amount.currency'],
+  [{ recurring: { expiryDate: '2200-01-01' } }, 'recurring.expiryDate'],
+  [{ recurring: { expiryDate: '2026-01-01' } }, 'recurring.expiryDate'],
+  [{ paymentMethodId: '0'.repeat(32) }, 'paymentMethodId'],
+])('400 %j names %s', async (body, field) => {
+  const answer = await patch(await start(), body)
+  expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(field)])
+})
+
+test('404 another merchant’s plan', async () => {
+  const planId = await start()
+  const other = await openShop(gateway)
+  expect((await other.call('POST', `/payment-plans/${planId}/pause`)).status).toBe(404)
+})
