@@ -37,6 +37,8 @@ function readFaults(env: Record<string, string>): readonly string[] {
 
 test('nothing set is the test environment on loopback', () => {
   expect(read({})).toEqual({
+    console: 'on',
+    consolePort: undefined,
     workers: 1,
     drainSeconds: 5,
     environment: 'test',

@@ -3,7 +3,6 @@
  * in sentences, and never repeats a value that may hold a secret.
  */
 import { readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { judgeKeyFiles, type ReadMode, readFileMode } from '#config/key-files.ts'
@@ -15,6 +14,7 @@ import {
   readSecurityContact,
   readTrustedProxies,
 } from '#config/network.ts'
+import { readConsolePort, readDrain, readWorkers } from '#config/processes.ts'
 import { editDistance } from '#domain/edit-distance.ts'
 import { Secret } from '#domain/secret.ts'
 import { isWebAddress } from '#domain/text.ts'
@@ -46,6 +46,9 @@ export interface Config {
   readonly dccMarkup?: string
   /** 0 unless set; always 0 in live. */
   readonly simulatorLatencyMs: number
+  /** Where the console is: on the gateway's own port, on another one, or nowhere. */
+  readonly console: 'on' | 'off'
+  readonly consolePort?: number
   /** How many processes serve behind the port. */
   readonly workers: number
   /** How long requests are still served after SIGTERM. */
@@ -121,6 +124,16 @@ export const variables: readonly Variable[] = [
   },
   { name: 'TOLLGATE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent', default: 'info' },
   {
+    name: 'TOLLGATE_CONSOLE',
+    meaning: 'off switches the console of operators off',
+    default: 'on',
+  },
+  {
+    name: 'TOLLGATE_CONSOLE_PORT',
+    meaning: 'serves the console on a port of its own instead of the one of the API',
+    default: 'the same port',
+  },
+  {
     name: 'TOLLGATE_WORKERS',
     meaning: 'processes that serve behind the one port, 1 to 64, or auto for one per core',
     default: '1',
@@ -188,6 +201,8 @@ export function readConfig(
     logLevel: choose('TOLLGATE_LOG_LEVEL', logLevels, 'info'),
     dccMarkup: readMarkup(reader),
     simulatorLatencyMs: readLatency(reader, environment),
+    console: choose('TOLLGATE_CONSOLE', ['on', 'off'], 'on'),
+    consolePort: readConsolePort(reader),
     workers: readWorkers(reader),
     drainSeconds: readDrain(reader),
     npmScript: text('npm_lifecycle_event') && text('npm_lifecycle_script'),
@@ -348,29 +363,6 @@ function readLatency({ text, fault }: Reader, environment: string): number {
     fault('TOLLGATE_SIMULATOR_LATENCY_MS is set, but the live environment has no simulator: leave it out')
   }
   return latencyMs
-}
-
-/** 64: a machine with more cores than that deserves more than one gateway. */
-const workersMax = 64
-
-function readWorkers({ text, fault }: Reader): number {
-  const value = text('TOLLGATE_WORKERS') ?? '1'
-  if (value === 'auto') return Math.min(availableParallelism(), workersMax)
-  const workers = /^\d{1,2}$/.test(value) ? Number(value) : 0
-  if (workers >= 1 && workers <= workersMax) return workers
-  fault(`TOLLGATE_WORKERS is "${value}", but must be a whole number from 1 to ${workersMax}, or auto`)
-  return 1
-}
-
-/** 300 s: the longest that common orchestrators wait before they use force. */
-const drainMaxSeconds = 300
-
-function readDrain({ text, fault }: Reader): number {
-  const value = text('TOLLGATE_DRAIN_SECONDS') ?? '5'
-  const seconds = /^\d{1,3}$/.test(value) ? Number(value) : Number.POSITIVE_INFINITY
-  if (seconds <= drainMaxSeconds) return seconds
-  fault(`TOLLGATE_DRAIN_SECONDS is "${value}", but must be a whole number from 0 to ${drainMaxSeconds}`)
-  return 0
 }
 
 function findUnknown(env: Environment): readonly string[] {

@@ -17,6 +17,7 @@ import { addKeysCommands } from '#commands/keys.ts'
 import { addMerchantCommands } from '#commands/merchant.ts'
 import { addNoticeCommands } from '#commands/notices.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { addOperatorCommands } from '#commands/operator.ts'
 import { addProviderCommands } from '#commands/provider.ts'
 import { addRetentionCommands } from '#commands/retention.ts'
 import { addRouteCommands } from '#commands/route.ts'
@@ -83,6 +84,7 @@ function buildProgram(readConfig: () => Config): Command {
   addProviderCommands(program, readConfig)
   addRouteCommands(program, readConfig)
   addNoticeCommands(program, readConfig)
+  addOperatorCommands(program, readConfig)
   addSettlementCommands(program, readConfig)
   addBackupCommands(program, readConfig)
   return program

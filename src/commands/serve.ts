@@ -157,6 +157,8 @@ function toGatewayOptions(config: Config, database: OpenDatabase) {
     logLevel,
     dccMarkup,
     simulatorLatencyMs,
+    console: config.console,
+    consolePort: config.consolePort,
   }
 }
 

@@ -128,6 +128,8 @@ export interface Connector {
   readonly facts: ConnectorFacts
   /** Undefined: this account does not serve the method. */
   supports(method: Method): Capabilities | undefined
+  /** Who collects under a mandate, as the customer must read it before they agree to one on our page. */
+  readonly creditor?: { readonly name: string; readonly creditorId: string }
   /** Pure. A field of the request that this provider needs or cannot take; refused with 400 before anything is written. */
   findMisfit?(request: Unsent<AuthorizationRequest>): FieldMisfit | undefined
   /** Pure. Whether the customer of this card will certainly be challenged, so that a way back must be known beforehand. */

@@ -115,7 +115,7 @@ function optionsOf(
   const { entered = {} } = state
   return offered
     .filter(offer => formOf(offer.method) !== 'card' || offer === firstCard)
-    .map(({ method, form, label }) => ({
+    .map(({ method, form, label, account }) => ({
       type: method.type,
       label: label ?? labelMethod(method, frame.language.texts),
       family: method.family === 'none' ? 'card' : method.family,
@@ -127,6 +127,8 @@ function optionsOf(
         form === 'account'
           ? {
               mandateReference: mandateOf(hosted).mandateId,
+              creditorName: account.connector.creditor?.name,
+              creditorId: account.connector.creditor?.creditorId,
               entered: {
                 accountHolder: entered.accountHolder,
                 iban: entered.iban,

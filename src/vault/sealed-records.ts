@@ -13,6 +13,7 @@ export type RecordKind =
   | 'bank file'
   | 'bank entry'
   | 'bank surplus'
+  | 'operator totp'
 
 export interface SealedRecord {
   readonly keyVersion: number

@@ -4,6 +4,7 @@ import type { ConnectorDefinition } from '#connectors/contract.ts'
 import type { ProviderDirectory } from '#connectors/directory.ts'
 import type { FaultBook } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
+import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import type { TrustedProxies } from '#http/server/client-address.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 import type { Metrics } from '#http/telemetry/metrics.ts'
@@ -53,6 +54,10 @@ export interface GatewayOptions {
   readonly worker?: number
   /** The metrics of all processes behind the port; those of this one unless given. */
   readonly collectMetrics?: () => Promise<string>
+  /** The console on the same port; off where it is not wanted. On unless given. */
+  readonly console?: 'on' | 'off'
+  /** A port of its own for it; the gateway's unless given. */
+  readonly consolePort?: number | undefined
   /** For tests and embedders: other connectors than the registered ones, and what is done with their notices. */
   readonly definitions?: readonly ConnectorDefinition[]
   readonly applyNotice?: ApplyNotice
@@ -74,6 +79,8 @@ export interface Parts {
   /** Told when a commit held events. */
   readonly onEvents: () => void
   readonly presence: Presence
+  /** What other processes counted against the same limits. */
+  readonly counts: CountExchange
 }
 
 export const findMerchantIn = (store: MerchantStore) => async (merchantId: MerchantId) =>

@@ -21,6 +21,7 @@ import { rememberMerchants } from '#operations/merchants/remembered-merchants.ts
 import { createReportRoute } from '#pages/csp-reports.ts'
 import { createPageRoutes } from '#pages/routes.ts'
 import { formats } from '#schemas/formats.ts'
+import { createAuditStore } from '#storage/audit/audit.ts'
 import { createEndpointStore } from '#storage/events/endpoints.ts'
 import { createEventStore } from '#storage/events/events.ts'
 import type { MerchantStore } from '#storage/merchants.ts'
@@ -29,6 +30,7 @@ import { createSettlementStore } from '#storage/providers/settlements.ts'
 import { signInventory } from '#vault/inventory-signature.ts'
 import type { PageTokens } from '#vault/page-token.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
+import { createConsole } from '#wiring/console.ts'
 import { findMerchantIn, type Parts } from '#wiring/parts.ts'
 export async function createServer(
   parts: Parts & {
@@ -62,7 +64,7 @@ export async function createServer(
     credentials,
     pepper: keys.apiKey,
     accessTokens,
-    failedTokenRequests: createFailedLogins({ nowMs }),
+    failedTokenRequests: createFailedLogins({ nowMs, shared: parts.counts.scope('tokens') }),
     watch: parts.access,
     findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
   })
@@ -72,6 +74,7 @@ export async function createServer(
     onEvents: parts.onEvents,
   }
   const services: Services = {
+    audit: createAuditStore(database),
     environment,
     engine,
     issueToken,
@@ -91,7 +94,17 @@ export async function createServer(
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
     buildOpenApi({ ...about, endpoints: keepServed(served), webhooks, baseUrl: `${origin()}/api/v2` })
-  server = await createHttpServer({
+  const consoleRoutes =
+    options.console === 'off'
+      ? []
+      : createConsole({
+          ...{ database, keys, options, merchants, changes, testTools, origin, counts: parts.counts },
+          callInside: (caller, request) => {
+            if (!server) throw new Error('the console was asked before the server was made')
+            return server.callInside(caller, request)
+          },
+        })
+  const shared = {
     endpoints: served,
     services,
     credentials,
@@ -109,24 +122,37 @@ export async function createServer(
     },
     readinessDetails: () => ({ webhookFailures: metrics.webhookFailures() }),
     retryAfterOf,
+    counts: parts.counts,
     collectMetrics: options.collectMetrics,
-    pages: referencePages(describe),
-    rawRoutes: [...(parts.rawRoutes ?? []), createReportRoute(watchPages(parts))],
-    pageRoutes: createPageRoutes({
-      engine,
-      lookUps: services.lookUps,
-      environment,
-      findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
-      pageTokens: parts.pageTokens,
-      secure: options.tls !== undefined || options.trustedProxies !== undefined,
-      origin,
-      securityContact: options.securityContact,
-      signInventory: text => signInventory(keys.pageInventory, text),
-    }),
     tls: options.tls,
     trustedProxies: options.trustedProxies,
     nowMs,
+  }
+  const { consolePort } = options
+  const pageRoutes = createPageRoutes({
+    engine,
+    lookUps: services.lookUps,
+    environment,
+    findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
+    pageTokens: parts.pageTokens,
+    counts: parts.counts,
+    secure: options.tls !== undefined || options.trustedProxies !== undefined,
+    origin,
+    securityContact: options.securityContact,
+    signInventory: text => signInventory(keys.pageInventory, text),
   })
+  server = await createHttpServer({
+    ...shared,
+    pages: referencePages(describe),
+    rawRoutes: [...parts.rawRoutes, createReportRoute(watchPages(parts))],
+    pageRoutes: [...(consolePort === undefined ? consoleRoutes : []), ...pageRoutes],
+  })
+  if (consolePort !== undefined) {
+    const separate = await createHttpServer({ ...shared, endpoints: [], pageRoutes: consoleRoutes })
+    const { host } = options.listen ?? { host: '127.0.0.1' }
+    server.addHook('onListen', async () => void (await separate.listen({ host, port: consolePort })))
+    server.addHook('onClose', async () => separate.close())
+  }
   return server
 }
 

@@ -15,13 +15,15 @@ export interface PageRequest {
   readonly params: Readonly<Record<string, string>>
   /** Fields of the form; empty for GET. Undefined where the body is no readable form. */
   readonly form: Readonly<Record<string, string>> | undefined
-  /** Of the address; of a name that comes twice the first value. */
-  readonly query?: Readonly<Record<string, string>>
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>
   /** Where the request came from. */
   readonly address: string
   readonly verb: string
+  /** Of a parameter that is given twice the first value counts. */
+  readonly query: Readonly<Record<string, string>>
+  /** The path and query as they came. */
+  readonly url: string
 }
 
 export interface PageAnswer {
@@ -125,6 +127,7 @@ function readRequest(request: FastifyRequest): PageRequest {
     query: readQuery(request.query),
     headers: request.headers as Record<string, string | undefined>,
     address: request.clientAddress,
+    url: request.raw.url ?? '/',
     verb: request.method,
   }
 }

@@ -21,6 +21,7 @@ import { type Idempotency, readKey } from '#http/body/idempotency.ts'
 import { findFlaw, readJson } from '#http/body/json-text.ts'
 import type { Check, Validation } from '#http/body/validation.ts'
 import type { Answer, Call, Endpoint } from '#http/endpoint.ts'
+import { insideCaller } from '#http/server/inside-call.ts'
 import { InvalidField, NotFound, type RetryAfterOf } from '#http/server/ports.ts'
 import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
@@ -79,7 +80,9 @@ export function createAdmission<Services>(prepared: Prepared, rooms: Rooms<Servi
       sendRefusal(reply, { dialect: endpoint.dialect, refusal: refuseUnavailable(1) }, rooms.sender)
       return
     }
-    if (endpoint.access === 'open') {
+    const inside = insideCaller.getStore()
+    if (inside) request.caller = inside
+    if (endpoint.access === 'open' || inside) {
       done()
       return
     }

@@ -15,6 +15,7 @@ import type { AccessTokens } from '#http/authentication/access-token.ts'
 import { createAuthentication } from '#http/authentication/authentication.ts'
 import { readClaimedMerchant } from '#http/authentication/claimed-merchant.ts'
 import { createFailedLogins, createRateLimit } from '#http/authentication/rate-limit.ts'
+import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import { createIdempotency } from '#http/body/idempotency.ts'
 import type { Formats } from '#http/body/schema-words.ts'
 import { createValidation } from '#http/body/validation.ts'
@@ -27,6 +28,7 @@ import {
 } from '#http/server/client-address.ts'
 import { limitConnections } from '#http/server/connection-limits.ts'
 import { createDrain } from '#http/server/drain.ts'
+import { type CallInside, createCallInside } from '#http/server/inside-call.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
 import type { AccessWatch, Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
@@ -93,6 +95,8 @@ export interface HttpServerOptions<Services> {
   /** Shown with the readiness: what an operator should look at. */
   readonly readinessDetails?: () => Readonly<Record<string, unknown>>
   readonly retryAfterOf: RetryAfterOf
+  /** What other processes counted against the same limits; alone unless given. */
+  readonly counts?: CountExchange
   /** The metrics of all processes behind the port; those of this one unless given. */
   readonly collectMetrics?: () => Promise<string>
   readonly pages?: Readonly<Record<string, () => Page>>
@@ -108,6 +112,8 @@ export interface HttpServerOptions<Services> {
 }
 
 export type HttpServer = FastifyInstance & {
+  /** Calls an endpoint from within, as that merchant. */
+  readonly callInside: CallInside
   /**
    * Says that it is leaving (readiness 503, `Connection: close`) and serves on for `serveForMs`, so that a proxy can send
    * its traffic elsewhere. Then it stops taking requests, lets those in flight finish and closes; connections that are
@@ -303,11 +309,11 @@ interface EndpointOptions<Services> {
 
 function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sender): Rooms<Services> {
   const { credentials, pepper, accessTokens, watch, keyStore, fingerprintKey, nowMs } = options
-  const failedLogins = createFailedLogins({ nowMs })
+  const failedLogins = createFailedLogins({ nowMs, shared: options.counts?.scope('logins') })
   return {
     services: options.services,
     authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, watch, nowMs }),
-    rateLimit: createRateLimit({ nowMs }),
+    rateLimit: createRateLimit({ nowMs, shared: options.counts?.scope('requests') }),
     idempotency: createIdempotency({
       keyStore,
       fingerprintKey,
@@ -373,6 +379,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   app.addHook('onListen', async () => rooms.validation.warmUp())
 
   const drain = createDrain(app, options.timers ?? systemTimers)
+  app.decorate('callInside', createCallInside(app, basePath))
   const timers = options.timers ?? systemTimers
   app.decorate('drain', async ({ serveForMs, deadlineMs }: Parameters<HttpServer['drain']>[0]) => {
     leaving = true

@@ -1,0 +1,195 @@
+/** `operator`: the people of the console, and the links with which they set up how to sign in. */
+import type { Command } from 'commander'
+import { auditCommand } from '#commands/audit-trail.ts'
+import { CommandFault, UsageFault } from '#commands/faults.ts'
+import { openDatabase } from '#commands/open-database.ts'
+import type { Config } from '#config.ts'
+import { withPeople } from '#console/open-people.ts'
+import type { People } from '#console/people.ts'
+import { isRefundLimit, type Role, roles } from '#domain/console-roles.ts'
+import type { Operator, OperatorChange, PeopleStore } from '#storage/console/people.ts'
+
+interface Words {
+  readonly email: string
+  readonly role?: string
+  readonly merchants?: string
+  readonly refundLimit?: string
+  readonly json?: true
+}
+
+export function addOperatorCommands(program: Command, readConfig: () => Config): void {
+  const operator = program.command('operator').summary('people who use the console')
+  operator.description('Adds, lists and changes the people who use the console.')
+
+  operator
+    .command('add')
+    .description(
+      'Adds a person and prints the link with which they set up how to sign in. It works once, for 24 hours.',
+    )
+    .requiredOption('--email <email>', 'their e-mail address')
+    .requiredOption('--role <role>', roles.toReversed().join(', '))
+    .option('--merchants <ids>', 'the merchants they may see, with commas; all unless given')
+    .option('--json', 'print one line of JSON')
+    .action(async ({ email, role, merchants, json }: Words) => {
+      const person = { email: checkEmail(email), role: checkRole(role), merchants: readList(merchants) }
+      const config = readConfig()
+      const path = await withStore(config, async (people, _, audit) => {
+        const made = await people.add(person)
+        if (made) await audit('operator.add', email, { role, merchants: person.merchants })
+        return made
+      })
+      if (path === undefined)
+        throw new CommandFault(`${email} is an operator already; operator link gives a new link`)
+      printLink(config, { email, role: person.role, path }, json)
+    })
+
+  operator
+    .command('link')
+    .description(
+      'Prints a new link for a person who lost the old one, or everything else. Also for the last owner.',
+    )
+    .requiredOption('--email <email>', 'their e-mail address')
+    .option('--json', 'print one line of JSON')
+    .action(async ({ email, json }: Words) => {
+      const config = readConfig()
+      const made = await withStore(config, async (people, store, audit) => {
+        const person = await findPerson(store, email)
+        await audit('operator.link', email)
+        return { path: await people.makeLink(person.operatorId), role: person.role }
+      })
+      printLink(config, { email, ...made }, json)
+    })
+
+  operator
+    .command('list')
+    .description('Lists the people of the console.')
+    .option('--json', 'print an array of JSON')
+    .action(async ({ json }: Words) => {
+      const people = (await withStore(readConfig(), (_, store) => store.list())).map(toShown)
+      if (json) console.log(JSON.stringify(people))
+      else
+        for (const { email, role, merchants } of people)
+          console.log([email, role, merchants ?? 'all merchants'].join('\t'))
+    })
+
+  operator
+    .command('set')
+    .description("Changes a person's role, merchants or refund limit.")
+    .requiredOption('--email <email>', 'their e-mail address')
+    .option('--role <role>', roles.toReversed().join(', '))
+    .option('--merchants <ids>', 'the merchants they may see, with commas; all for all')
+    .option(
+      '--refund-limit <limits>',
+      'the most that support may refund at once, such as 20000EUR; none for no limit',
+    )
+    .option('--json', 'print one line of JSON')
+    .action(async ({ email, json, ...words }: Words) => {
+      const change = toChange(words)
+      const person = await withStore(readConfig(), async (_, store, audit) => {
+        const { operatorId } = await findPerson(store, email)
+        await store.set(operatorId, change)
+        await audit('operator.set', email, change)
+        return findPerson(store, email)
+      })
+      console.log(json ? JSON.stringify(toShown(person)) : `${person.email}: ${person.role}`)
+    })
+
+  operator
+    .command('remove')
+    .description('Removes a person and ends their sessions.')
+    .requiredOption('--email <email>', 'their e-mail address')
+    .action(async ({ email }: Words) => {
+      await withStore(readConfig(), async (_, store, audit) => {
+        const { operatorId } = await findPerson(store, email)
+        await store.remove(operatorId)
+        await audit('operator.remove', email)
+      })
+      console.log(`${email} is removed`)
+    })
+}
+
+function toChange({ role, merchants, refundLimit }: Omit<Words, 'email' | 'json'>): OperatorChange {
+  const limits = readList(refundLimit)
+  const wrong = refundLimit === 'none' ? undefined : limits?.find(limit => !isRefundLimit(limit))
+  if (wrong !== undefined)
+    throw new UsageFault(`--refund-limit ${wrong}: must be smallest units and currency, such as 20000EUR`)
+  return {
+    ...(role === undefined ? {} : { role: checkRole(role) }),
+    ...(merchants === undefined ? {} : { merchants: merchants === 'all' ? null : readList(merchants) }),
+    ...(refundLimit === undefined ? {} : { refundLimits: refundLimit === 'none' ? null : limits }),
+  }
+}
+
+type AuditAct = (act: string, object: string, after?: unknown) => Promise<void>
+
+async function withStore<T>(
+  config: Config,
+  work: (people: People, store: PeopleStore, audit: AuditAct) => Promise<T>,
+): Promise<T> {
+  for (const warning of config.warnings) console.error(`warning: ${warning}`)
+  const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
+  try {
+    const audit: AuditAct = (act, object, after) =>
+      auditCommand(database.url, { act, object, ...(after ? { after } : {}) })
+    const { url: databaseUrl, masterKey } = database
+    return await withPeople({ databaseUrl, masterKey }, (people, store) => work(people, store, audit))
+  } finally {
+    await database.close()
+  }
+}
+
+async function findPerson(store: PeopleStore, email: string): Promise<Operator> {
+  const person = await store.findByEmail(email)
+  if (!person) throw new CommandFault(`${email} is not an operator; operator list shows them`)
+  return person
+}
+
+const toShown = ({
+  operatorId,
+  email,
+  role,
+  merchants,
+  refundLimits,
+  passkeys,
+  passwordHash,
+  createdAt,
+}: Operator) => ({
+  operatorId,
+  email,
+  role,
+  ...(merchants ? { merchants } : {}),
+  ...(refundLimits ? { refundLimits } : {}),
+  signsInWith: [...(passwordHash ? ['password'] : []), ...(passkeys > 0 ? ['passkey'] : [])],
+  createdAt,
+})
+
+function checkEmail(email: string): string {
+  if (/^[^@\s]+@[^@\s]+$/.test(email) && email.length <= 254) return email
+  throw new UsageFault(`--email ${email}: must be an e-mail address`)
+}
+
+function checkRole(role: string | undefined): Role {
+  const found = roles.find(known => known === role)
+  if (found) return found
+  throw new UsageFault(`--role ${role}: must be one of ${roles.toReversed().join(', ')}`)
+}
+
+const readList = (text: string | undefined): readonly string[] | undefined =>
+  text
+    ?.split(',')
+    .map(word => word.trim())
+    .filter(word => word !== '')
+
+/** Passkeys refuse bare IP addresses, so loopback goes by its name. */
+export const consoleOrigin = ({ publicUrl, tls, port, consolePort = port }: Config): string =>
+  publicUrl ?? `${tls ? 'https' : 'http'}://localhost:${consolePort}`
+
+function printLink(
+  config: Config,
+  { email, role, path }: { readonly email: string; readonly role: string; readonly path: string },
+  json: true | undefined,
+): void {
+  const link = `${consoleOrigin(config)}${path}`
+  console.log(json ? JSON.stringify({ email, role, link }) : link)
+  if (!json) console.error('Send this link to the person; it works once, for 24 hours.')
+}

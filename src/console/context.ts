@@ -1,0 +1,91 @@
+/** What every page of the console is handed: who asks, which merchant is meant, and the ways to read and act. */
+
+import type { Passkeys } from '#console/passkeys.ts'
+import type { People } from '#console/people.ts'
+import type { Role } from '#domain/console-roles.ts'
+import { type ConsoleAct, mayAct } from '#domain/console-roles.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { TestTools } from '#endpoints/services.ts'
+import type { CallInside, InsideAnswer, InsideRequest } from '#http/server/inside-call.ts'
+import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
+import type { Audit } from '#operations/audit/audit.ts'
+import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
+import type { ProviderAdministration } from '#providers/administration.ts'
+import type { AuditStore } from '#storage/audit/audit.ts'
+import type { FigureStore } from '#storage/console/figures.ts'
+import type { Operator, PeopleStore } from '#storage/console/people.ts'
+
+export interface ConsoleDeps {
+  readonly environment: 'test' | 'live'
+  readonly people: People
+  readonly peopleStore: PeopleStore
+  readonly passkeys: Passkeys
+  readonly figures: FigureStore
+  readonly auditStore: AuditStore
+  readonly listMerchants: () => Promise<readonly Merchant[]>
+  readonly callInside: CallInside
+  /** As that person, so that the audit trail names them. */
+  readonly merchantsAs: (audit: Audit) => MerchantAdministration
+  readonly providersAs: (audit: Audit) => ProviderAdministration
+  readonly testTools: TestTools
+  /** Counts a failed sign-in; true when there were too many. */
+  readonly isGuessing: (email: string, address: string) => boolean
+  /** The origin people see. */
+  readonly origin: () => string
+  readonly newId: () => string
+  readonly nowMs: () => number
+}
+
+/** A page request of somebody who is signed in. */
+export interface Visit {
+  readonly request: PageRequest
+  readonly operator: Operator
+  readonly sessionId: string
+  /** Goes into every form and comes back with it. */
+  readonly csrf: string
+  /** Those the person may see. */
+  readonly merchants: readonly Merchant[]
+  readonly deps: ConsoleDeps
+  readonly audit: Audit
+}
+
+/** The same, about one merchant that the person may see. */
+export interface MerchantVisit extends Visit {
+  readonly merchant: Merchant
+  /** Calls an endpoint as the merchant. */
+  readonly api: (request: InsideRequest) => Promise<InsideAnswer>
+}
+
+export const may = ({ operator }: { readonly operator: { readonly role: Role } }, act: ConsoleAct): boolean =>
+  mayAct(operator.role, act)
+
+export interface ConsolePage {
+  readonly verb: 'GET' | 'POST'
+  /** Below /console; below /console/m/{merchant} where it is about one merchant. */
+  readonly path: string
+  readonly act: ConsoleAct
+  readonly testOnly?: true
+}
+
+export interface GlobalPage extends ConsolePage {
+  readonly show: (visit: Visit) => Promise<PageAnswer>
+}
+
+export interface MerchantPage extends ConsolePage {
+  readonly show: (visit: MerchantVisit) => Promise<PageAnswer>
+}
+
+/** The parsed body of an answer, or undefined when the endpoint refused. */
+export function readAnswer({ status, text }: InsideAnswer): Json | undefined {
+  return status < 300 ? (JSON.parse(text || '{}') as Json) : undefined
+}
+
+/** What an endpoint said when it refused, in one sentence. */
+export function readRefusal({ text }: InsideAnswer): string {
+  const body = JSON.parse(text || '{}') as Json
+  const errors = Array.isArray(body.errors) ? (body.errors as Json[]) : []
+  const first = errors[0]?.error ?? errors[0]?.message
+  return String(first ?? body.responseDescription ?? body.detail ?? body.title ?? 'This was refused.')
+}
+
+export type Json = { readonly [member: string]: unknown }

@@ -1,0 +1,133 @@
+/**
+ * Passkeys (WebAuthn). The challenge of a ceremony travels signed and dated inside the form, so that no process has to
+ * remember it and any of them can finish the ceremony.
+ */
+import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server'
+import type { Operator, PeopleStore } from '#storage/console/people.ts'
+
+export interface Site {
+  /** The host name without its port. */
+  readonly host: string
+  readonly origin: string
+}
+
+export interface PasskeyDeps {
+  readonly store: PeopleStore
+  /** Signs challenges. */
+  readonly key: KeyObject
+  readonly nowMs: () => number
+}
+
+/** 5 minutes: as long as a person may take with the dialogue of the browser. */
+const challengeMs = 5 * 60 * 1000
+
+export interface Ceremony {
+  readonly options: unknown
+  /** Comes back with the answer. */
+  readonly challenge: string
+}
+
+export interface Passkeys {
+  beginRegistration(operator: Operator, site: Site): Promise<Ceremony>
+  finishRegistration(operator: Operator, answer: Answered, site: Site): Promise<boolean>
+  beginSignIn(site: Site): Promise<Ceremony>
+  /** The id of the person; undefined: refused. */
+  finishSignIn(answer: Answered, site: Site): Promise<string | undefined>
+}
+
+export interface Answered {
+  readonly challenge: string
+  /** The credential as JSON text. */
+  readonly credential: string
+}
+
+export function createPasskeys({ store, key, nowMs }: PasskeyDeps): Passkeys {
+  const sign = (text: string): string => createHmac('sha256', key).update(text).digest('base64url')
+
+  function makeChallenge(): { readonly value: string; readonly token: string } {
+    const value = randomBytes(32).toString('base64url')
+    const body = `${value}.${nowMs() + challengeMs}`
+    return { value, token: `${body}.${sign(body)}` }
+  }
+
+  /** Undefined: forged or over. */
+  function readChallenge(token: string): string | undefined {
+    const [value = '', until = '', signature = ''] = token.split('.')
+    const expected = Buffer.from(sign(`${value}.${until}`))
+    const given = Buffer.from(signature)
+    const isOurs = given.length === expected.length && timingSafeEqual(given, expected)
+    return isOurs && Number(until) > nowMs() ? value : undefined
+  }
+
+  return {
+    async beginRegistration(operator, { host }) {
+      const challenge = makeChallenge()
+      const options = await generateRegistrationOptions({
+        rpName: 'Tollgate',
+        rpID: host,
+        userID: Buffer.from(operator.operatorId, 'hex'),
+        userName: operator.email,
+        challenge: Buffer.from(challenge.value, 'base64url'),
+        attestationType: 'none',
+        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      })
+      return { options, challenge: challenge.token }
+    },
+    async finishRegistration(operator, { challenge, credential }, { host, origin }) {
+      const expectedChallenge = readChallenge(challenge)
+      if (expectedChallenge === undefined) return false
+      const { verified, registrationInfo } = await verifyRegistrationResponse({
+        response: JSON.parse(credential),
+        expectedChallenge,
+        expectedOrigin: origin,
+        expectedRPID: host,
+        requireUserVerification: true,
+      }).catch(() => ({ verified: false as const, registrationInfo: undefined }))
+      if (!verified || !registrationInfo) return false
+      const { id, publicKey, counter } = registrationInfo.credential
+      await store.insertPasskey({
+        credentialId: id,
+        operatorId: operator.operatorId,
+        publicKey: Buffer.from(publicKey),
+        counter,
+      })
+      return true
+    },
+    async beginSignIn({ host }) {
+      const challenge = makeChallenge()
+      const options = await generateAuthenticationOptions({
+        rpID: host,
+        challenge: Buffer.from(challenge.value, 'base64url'),
+        userVerification: 'required',
+      })
+      return { options, challenge: challenge.token }
+    },
+    async finishSignIn({ challenge, credential }, { host, origin }) {
+      const expectedChallenge = readChallenge(challenge)
+      const response = JSON.parse(credential)
+      const passkey = await store.findPasskey(String(response?.id ?? ''))
+      if (expectedChallenge === undefined || !passkey) return undefined
+      const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+        response,
+        expectedChallenge,
+        expectedOrigin: origin,
+        expectedRPID: host,
+        requireUserVerification: true,
+        credential: {
+          id: passkey.credentialId,
+          publicKey: new Uint8Array(passkey.publicKey),
+          counter: passkey.counter,
+        },
+      }).catch(() => ({ verified: false as const, authenticationInfo: undefined }))
+      if (!verified || !authenticationInfo) return undefined
+      await store.setCounter(passkey.credentialId, authenticationInfo.newCounter)
+      return passkey.operatorId
+    },
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * People of the console: adding them, the link with which they set up how to sign in, signing in with a password and a
+ * one-time code, and their sessions. Passkeys are in passkeys.ts. Decides nothing about money.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { hashPassword, isPassword, passwordLengthMax, passwordLengthMin } from '#console/password.ts'
+import { findTotpStep, totpSecretBytes } from '#console/totp.ts'
+import type { Role } from '#domain/console-roles.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import type { Operator, PeopleStore, SealedTotp, SessionLimits } from '#storage/console/people.ts'
+import type { RecordVault } from '#vault/sealed-records.ts'
+
+export interface PeopleDeps {
+  readonly store: PeopleStore
+  readonly vault: RecordVault
+  readonly newId: () => string
+  /** Real time: neither codes nor sessions follow a test clock. */
+  readonly nowMs: () => number
+}
+
+/** The contract: 15 minutes idle, 12 hours in all. */
+export const sessionLimits: SessionLimits = { idleSeconds: 15 * 60, totalSeconds: 12 * 60 * 60 }
+
+/** The contract: a link works once, for 24 hours. */
+const linkMs = 24 * 60 * 60 * 1000
+
+/** 32 bytes: far beyond guessing. */
+const tokenBytes = 32
+
+/** The data key of what belongs to the installation and to no merchant. */
+const installation = '_installation' as MerchantId
+
+export interface People {
+  /** The path of a new link; undefined: somebody has this address already. */
+  add(person: { email: string; role: Role; merchants?: readonly string[] }): Promise<string | undefined>
+  /** A new link for a person who lost the old one, or everything else: it replaces nothing until it is used. */
+  makeLink(operatorId: string): Promise<string>
+  openLink(token: string): Promise<OpenedLink | undefined>
+  /** The link was used for a passkey. */
+  closeLink(token: string): Promise<void>
+  setUpWithPassword(token: string, entry: { password: string; code: string }): Promise<SetUpResult>
+  signIn(entry: { email: string; password: string; code: string }): Promise<Operator | undefined>
+  startSession(operatorId: string, from: { address: string; browser: string }): Promise<string>
+  openSession(token: string): Promise<{ readonly operator: Operator; readonly sessionId: string } | undefined>
+}
+
+export interface OpenedLink {
+  readonly operator: Operator
+  readonly totpSecret: Buffer
+}
+
+export type SetUpResult =
+  | { readonly done: true; readonly operator: Operator }
+  | { readonly done: false; readonly field: 'password' | 'code' | 'link'; readonly message: string }
+
+export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+export function createPeople(deps: PeopleDeps): People {
+  const { store, vault, newId, nowMs } = deps
+
+  async function makeLink(operatorId: string): Promise<string> {
+    const token = randomBytes(tokenBytes).toString('base64url')
+    const expiresAt = new Date(nowMs() + linkMs)
+    await store.insertLink({ tokenHash: hashToken(token), operatorId, expiresAt })
+    return `/console/setup/${token}`
+  }
+
+  const openTotp = (operatorId: string, { keyVersion, sealed }: SealedTotp): Promise<Buffer> =>
+    vault.open('operator totp', installation, { recordId: operatorId, keyVersion, sealed })
+
+  async function openLink(token: string): Promise<OpenedLink | undefined> {
+    const tokenHash = hashToken(token)
+    const link = await store.findLink(tokenHash)
+    const operator = link && (await store.find(link.operatorId))
+    if (!link || !operator) return undefined
+    if (link.totp) return { operator, totpSecret: await openTotp(operator.operatorId, link.totp) }
+    const secret = randomBytes(totpSecretBytes)
+    await store.keepTotp(
+      tokenHash,
+      await vault.seal('operator totp', installation, operator.operatorId, secret),
+    )
+    // A second tab may have been faster: what is stored counts.
+    const kept = (await store.findLink(tokenHash))?.totp
+    return kept && { operator, totpSecret: await openTotp(operator.operatorId, kept) }
+  }
+
+  return {
+    makeLink,
+    openLink,
+    async closeLink(token) {
+      await store.useLink(hashToken(token))
+    },
+    async add({ email, role, merchants }) {
+      const operatorId = newId()
+      return (await store.insert({ operatorId, email, role, merchants })) ? makeLink(operatorId) : undefined
+    },
+    async setUpWithPassword(token, { password, code }) {
+      const opened = await openLink(token)
+      if (!opened) return { done: false, field: 'link', message: 'This link was used or is over.' }
+      const { operator, totpSecret } = opened
+      if (password.length < passwordLengthMin || password.length > passwordLengthMax) {
+        const message = `The password must have ${passwordLengthMin} characters at least.`
+        return { done: false, field: 'password', message }
+      }
+      const step = findTotpStep(totpSecret, code, nowMs())
+      if (step === undefined)
+        return { done: false, field: 'code', message: 'This code is not the right one.' }
+      if (!(await store.useLink(hashToken(token))))
+        return { done: false, field: 'link', message: 'This link was used or is over.' }
+      const totp = await vault.seal('operator totp', installation, operator.operatorId, totpSecret)
+      await store.setPassword(operator.operatorId, await hashPassword(password), totp)
+      await store.takeTotpStep(operator.operatorId, step)
+      // Whoever was signed in with what is replaced now is signed out.
+      await store.endSessions(operator.operatorId)
+      return { done: true, operator }
+    },
+    async signIn({ email, password, code }) {
+      const operator = await store.findByEmail(email)
+      const isRight = await isPassword(password, operator?.passwordHash)
+      if (!operator?.totp || !isRight) return undefined
+      const step = findTotpStep(await openTotp(operator.operatorId, operator.totp), code, nowMs())
+      // Each code works once, also for somebody who looked over a shoulder.
+      return step !== undefined && (await store.takeTotpStep(operator.operatorId, step))
+        ? operator
+        : undefined
+    },
+    async startSession(operatorId, { address, browser }) {
+      const token = randomBytes(tokenBytes).toString('base64url')
+      const session = { sessionHash: hashToken(token), sessionId: newId(), operatorId }
+      await store.insertSession({ ...session, address: address.slice(0, 64), browser: browser.slice(0, 256) })
+      return token
+    },
+    openSession: token => store.openSession(hashToken(token), sessionLimits),
+  }
+}

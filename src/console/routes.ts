@@ -1,0 +1,176 @@
+/**
+ * All routes of the console, in one table: what is reached without signing in, what is about the installation, and what
+ * is about one merchant. Here, and only here, the session, the role, the merchant and the form's origin are checked.
+ */
+import { loadConsoleAssets } from '#console/assets.ts'
+import type { ConsoleDeps, ConsolePage, GlobalPage, MerchantPage, Visit } from '#console/context.ts'
+import { may } from '#console/context.ts'
+import { consoleHeaders, renderInside, renderOutside, seeOther } from '#console/layout.ts'
+import {
+  csrfOf,
+  forgetCookie,
+  readCookie,
+  setUp,
+  setUpPasskey,
+  showSetUp,
+  showSignIn,
+  signIn,
+  signInWithPasskey,
+} from '#console/outside.ts'
+import { administrationPages, merchantListPages } from '#console/sections/administration.ts'
+import { detailPages } from '#console/sections/details.ts'
+import { listPages } from '#console/sections/lists.ts'
+import { homePages, overviewPages } from '#console/sections/overview.ts'
+import { paymentPages } from '#console/sections/payment.ts'
+import { peoplePages } from '#console/sections/people.ts'
+import { testPages } from '#console/sections/test-tools.ts'
+import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
+import { auditAs } from '#operations/audit/audit.ts'
+import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
+import { html } from '#pages/html.ts'
+
+export const globalPages: readonly GlobalPage[] = [...homePages, ...merchantListPages, ...peoplePages]
+
+export const merchantPages: readonly MerchantPage[] = [
+  ...overviewPages,
+  ...listPages,
+  ...paymentPages,
+  ...detailPages,
+  ...administrationPages,
+  ...testPages,
+]
+
+export function createConsoleRoutes(deps: ConsoleDeps): readonly PageRoute[] {
+  const isServed = ({ testOnly }: ConsolePage): boolean => deps.environment === 'test' || !testOnly
+  const route = (verb: 'GET' | 'POST', path: string, handle: PageRoute['handle']): PageRoute => ({
+    verb,
+    path: `/console${path}`,
+    handle: async request => (isForeign(request) ? refuseForeign() : handle(request)),
+    fail: (_, fault) => fail(fault),
+  })
+  return [
+    route('GET', '/sign-in', request => showSignIn(request, deps, { next: request.query.next })),
+    route('POST', '/sign-in', request => signIn(request, deps)),
+    route('POST', '/passkey-sign-in', request => signInWithPasskey(request, deps)),
+    route('GET', '/setup/{token}', request => showSetUp(request, deps)),
+    route('POST', '/setup/{token}', request => setUp(request, deps)),
+    route('POST', '/setup/{token}/passkey', request => setUpPasskey(request, deps)),
+    route('POST', '/sign-out', request => signOut(request, deps)),
+    route('GET', '/assets/{file}', async request => sendAsset(request)),
+    ...globalPages
+      .filter(isServed)
+      .map(page =>
+        route(page.verb, page.path, request =>
+          withVisit(request, deps, visit => guard(visit, page, () => page.show(visit))),
+        ),
+      ),
+    ...merchantPages
+      .filter(isServed)
+      .map(page =>
+        route(page.verb, `/m/{merchant}${page.path}`, request =>
+          withVisit(request, deps, visit => showMerchantPage(visit, page)),
+        ),
+      ),
+    route('GET', '/*', async request => withVisit(request, deps, async visit => notFound(visit))),
+  ]
+}
+
+/** Opens the session; without one the way leads to the sign-in and back, and what was typed is kept. */
+async function withVisit(
+  request: PageRequest,
+  deps: ConsoleDeps,
+  show: (visit: Visit) => Promise<PageAnswer>,
+): Promise<PageAnswer> {
+  const token = readCookie(request)
+  const session = token === undefined ? undefined : await deps.people.openSession(token)
+  if (!token || !session) return askToSignIn(request, deps)
+  const { operator, sessionId } = session
+  const csrf = csrfOf(token)
+  if (request.verb === 'POST' && request.form?.csrf !== csrf) return refuseForeign()
+  const all = await deps.listMerchants()
+  const { merchants: scope } = operator
+  const merchants = scope === undefined ? all : all.filter(({ merchantId }) => scope.includes(merchantId))
+  const audit = auditAs({ actor: operator.email, from: request.address }, deps.auditStore)
+  return show({ request, operator, sessionId, csrf, merchants, deps, audit })
+}
+
+function askToSignIn(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswer> | PageAnswer {
+  const next = request.verb === 'GET' ? request.url : (request.url.split('?')[0] ?? '')
+  if (request.verb === 'GET') return seeOther(`/console/sign-in?next=${encodeURIComponent(next)}`)
+  const problem = 'Your session has ended. Sign in to go on; what you typed is kept.'
+  return showSignIn(request, deps, { next, kept: request.form ?? {}, problem, status: 401 })
+}
+
+async function guard(visit: Visit, page: ConsolePage, show: () => Promise<PageAnswer>): Promise<PageAnswer> {
+  if (may(visit, page.act)) return show()
+  const main = html`<p>Your role (${visit.operator.role}) does not allow this.</p>`
+  return renderInside(loadConsoleAssets(), visit, { title: 'Not allowed', main, status: 403 })
+}
+
+function showMerchantPage(visit: Visit, page: MerchantPage): Promise<PageAnswer> {
+  const merchant = visit.merchants.find(({ merchantId }) => merchantId === visit.request.params.merchant)
+  // One that exists and one that the person may not see are the same to them.
+  if (!merchant) return Promise.resolve(notFound(visit))
+  const caller = { merchant, intentId: undefined, key: undefined }
+  const api = (request: Parameters<ConsoleDeps['callInside']>[1]) => visit.deps.callInside(caller, request)
+  return guard(visit, page, () => page.show({ ...visit, merchant, api }))
+}
+
+function notFound(visit: Visit): PageAnswer {
+  const main = html`<p>Nothing is here, or nothing that you may see.</p>`
+  return renderInside(loadConsoleAssets(), visit, { title: 'Not found', main, status: 404 })
+}
+
+async function signOut(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswer> {
+  return withVisit(request, deps, async ({ operator, sessionId, audit }) => {
+    await deps.peopleStore.endSession(operator.operatorId, sessionId)
+    await audit({ act: 'console.sign-out', object: 'console' })
+    return seeOther('/console/sign-in', forgetCookie)
+  })
+}
+
+/** Browsers say from which site a form comes; one of another site, and a body that is no form, have no effect. */
+function isForeign({ verb, form, headers }: PageRequest): boolean {
+  if (verb !== 'POST') return false
+  const site = headers['sec-fetch-site']
+  return form === undefined || (site !== undefined && site !== 'same-origin' && site !== 'none')
+}
+
+function refuseForeign(): PageAnswer {
+  const main = html`<p>This form did not come from this console. Nothing was done.</p><p><a href="/console">Go to the console</a></p>`
+  return renderOutside(loadConsoleAssets(), { title: 'Not accepted', main, status: 403 })
+}
+
+function fail(fault: unknown): PageAnswer {
+  const isPassing = isDatabaseLost(fault)
+  const main = html`<p>${isPassing ? 'The database cannot be reached at the moment.' : 'Something broke on our side; the log says what.'}</p>`
+  const page = renderOutside(loadConsoleAssets(), {
+    title: 'Not available',
+    main,
+    status: isPassing ? 503 : 500,
+  })
+  return isPassing
+    ? { ...page, headers: { ...page.headers, 'retry-after': String(retryAfterSeconds) } }
+    : page
+}
+
+/** A year: another content has another address. */
+const assetCache = 'public, max-age=31536000, immutable'
+
+function sendAsset({ params, headers }: PageRequest): PageAnswer {
+  const { style, script } = loadConsoleAssets()
+  const asset = [style, script].find(({ url }) => url === `/console/assets/${params.file}`)
+  if (!asset)
+    return { status: 404, contentType: 'text/plain', body: 'Nothing is here.', headers: consoleHeaders }
+  const isPacked = (headers['accept-encoding'] ?? '').includes('gzip')
+  return {
+    status: 200,
+    contentType: asset.contentType,
+    body: isPacked ? asset.gzip : asset.body,
+    headers: {
+      'cache-control': assetCache,
+      vary: 'accept-encoding',
+      ...(isPacked ? { 'content-encoding': 'gzip' } : {}),
+    },
+  }
+}

@@ -1,0 +1,155 @@
+/** The small pieces that the console's pages are made of: tables, amounts, times, states, forms. */
+import type { Json } from '#console/context.ts'
+import { type Html, html, type Part } from '#pages/html.ts'
+import { formatMoney } from '#pages/money-text.ts'
+
+export interface Column {
+  readonly title: string
+  readonly show: (row: Json) => Part
+  readonly numeric?: true
+}
+
+export const pick = (row: Json, path: string): unknown =>
+  path.split('.').reduce<unknown>((value, name) => (value as Json | undefined)?.[name], row)
+
+export const text =
+  (path: string) =>
+  (row: Json): Part => {
+    const value = pick(row, path)
+    return value === undefined || value === null ? '' : String(value)
+  }
+
+export const money =
+  (path: string) =>
+  (row: Json): Part =>
+    showMoney(pick(row, path) as Money | undefined)
+
+interface Money {
+  readonly value: number
+  readonly currency: string
+}
+
+export const showMoney = (amount: Money | undefined): Part =>
+  amount === undefined || amount.currency === undefined
+    ? ''
+    : html`<span class="money">${formatMoney(amount, 'en')}</span>`
+
+export const time =
+  (path: string) =>
+  (row: Json): Part =>
+    showTime(pick(row, path))
+
+export function showTime(value: unknown): Part {
+  if (value === undefined || value === null) return ''
+  const iso = value instanceof Date ? value.toISOString() : String(value)
+  return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')}</time>`
+}
+
+const tones: Readonly<Record<string, string>> = {
+  OK: 'good',
+  DELIVERED: 'good',
+  ACTIVE: 'good',
+  WON: 'good',
+  COMPLETED: 'good',
+  AUTHORIZED: 'good',
+  FAILED: 'bad',
+  LOST: 'bad',
+  SUSPENDED: 'bad',
+  EXPIRED: 'bad',
+  PENDING: 'warn',
+  OPEN: 'warn',
+  AUTHORIZE_REQUEST: 'warn',
+  CAPTURE_REQUEST: 'warn',
+}
+
+export const state =
+  (path: string) =>
+  (row: Json): Part =>
+    showState(pick(row, path))
+
+export const showState = (value: unknown): Part =>
+  value === undefined
+    ? ''
+    : html`<span class="badge ${tones[String(value)] ?? 'quiet'}">${String(value)}</span>`
+
+export function renderTable(rows: readonly Json[], columns: readonly Column[], empty: Part): Html {
+  if (rows.length === 0) return html`<p class="empty">${empty}</p>`
+  const cells = (row: Json) =>
+    columns.map(
+      ({ show, numeric, title }) =>
+        html`<td${numeric ? html` class="number"` : ''} data-title="${title}">${show(row)}</td>`,
+    )
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Table"><table><thead><tr>${columns.map(
+    ({ title, numeric }) => html`<th scope="col"${numeric ? html` class="number"` : ''}>${title}</th>`,
+  )}</tr></thead><tbody>${rows.map(row => html`<tr>${cells(row)}</tr>`)}</tbody></table></div>`
+}
+
+export interface Field {
+  readonly name: string
+  readonly label: string
+  readonly type?: 'text' | 'date' | 'datetime-local' | 'number' | 'password' | 'email' | 'search'
+  readonly value?: string | undefined
+  readonly choices?: readonly string[]
+  readonly hint?: string
+  readonly required?: true
+  readonly autocomplete?: string
+}
+
+export function renderField({
+  name,
+  label,
+  type = 'text',
+  value = '',
+  choices,
+  hint,
+  required,
+  autocomplete,
+}: Field): Html {
+  const described = hint && html` aria-describedby="hint-${name}"`
+  const control = choices
+    ? html`<select id="f-${name}" name="${name}"${described}>${choices.map(
+        choice =>
+          html`<option value="${choice}"${choice === value ? html` selected` : ''}>${choice === '' ? 'any' : choice}</option>`,
+      )}</select>`
+    : html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${required ? html` required` : ''}${
+        autocomplete && html` autocomplete="${autocomplete}"`
+      }${described}>`
+  return html`<div class="field"><label for="f-${name}">${label}</label>${control}${
+    hint && html`<small id="hint-${name}">${hint}</small>`
+  }</div>`
+}
+
+export interface Form {
+  readonly action: string
+  readonly csrf: string
+  readonly fields?: readonly Field[]
+  readonly hidden?: Readonly<Record<string, string>>
+  readonly button: string
+  readonly tone?: 'plain' | 'danger'
+}
+
+export const renderForm = ({ action, csrf, fields = [], hidden = {}, button, tone }: Form): Html =>
+  html`<form method="post" action="${action}" class="act"><input type="hidden" name="csrf" value="${csrf}">${Object.entries(
+    hidden,
+  ).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )}${fields.map(renderField)}<button${tone ? html` class="${tone}"` : ''}>${button}</button></form>`
+
+/** Filters as a form that ends in the address, so that a list can be sent to a colleague. */
+export function renderFilters(fields: readonly Field[], query: Readonly<Record<string, string>>): Html {
+  const isUsed = fields.some(({ name }) => query[name])
+  return html`<details class="filters"${isUsed ? html` open` : ''}><summary>Filters</summary><form>${fields.map(
+    field => renderField({ ...field, value: query[field.name] ?? '' }),
+  )}<button>Show</button> <a href="?">Clear</a></form></details>`
+}
+
+export const renderPairs = (pairs: readonly (readonly [title: string, value: Part])[]): Html =>
+  html`<dl class="pairs">${pairs
+    .filter(([, value]) => value !== '' && value !== undefined)
+    .map(([title, value]) => html`<div><dt>${title}</dt><dd>${value}</dd></div>`)}</dl>`
+
+/** The request that a form stands for, to be pasted into a terminal. */
+export const renderCurl = (verb: string, url: string, body?: unknown): Html =>
+  html`<details class="curl"><summary>Send as curl</summary><pre><code data-copy>curl -u "$TOLLGATE_MERCHANT:$TOLLGATE_KEY" -X ${verb} ${
+    body === undefined ? '' : html`-H 'Content-Type: application/json' -d '${JSON.stringify(body)}' `
+  }"${url}"</code></pre></details>`

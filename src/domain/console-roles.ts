@@ -1,0 +1,46 @@
+/** Who may do what in the console. One table; every page and every act asks it, and the server asks it again. */
+
+/** From the least to the most. */
+export const roles = ['viewer', 'support', 'admin', 'owner'] as const
+export type Role = (typeof roles)[number]
+
+/** Each act and the least role that may do it. */
+const leastRole = {
+  read: 'viewer',
+  capture: 'support',
+  refund: 'support',
+  reverse: 'support',
+  cancel: 'support',
+  replay: 'support',
+  testTools: 'support',
+  disputes: 'support',
+  links: 'admin',
+  plans: 'admin',
+  keys: 'admin',
+  webhooks: 'admin',
+  providers: 'admin',
+  routes: 'admin',
+  retention: 'admin',
+  merchants: 'admin',
+  operators: 'owner',
+  audit: 'owner',
+} as const satisfies Record<string, Role>
+
+export type ConsoleAct = keyof typeof leastRole
+export const consoleActs = Object.keys(leastRole) as readonly ConsoleAct[]
+
+export const mayAct = (role: Role, act: ConsoleAct): boolean =>
+  roles.indexOf(role) >= roles.indexOf(leastRole[act])
+
+/** Undefined refund limits: none. One for other currencies than the payment's allows nothing in this one. */
+export function isWithinRefundLimit(
+  limits: readonly string[] | undefined,
+  amount: { readonly value: number; readonly currency: string },
+): boolean {
+  if (limits === undefined) return true
+  const limit = limits.find(text => text.endsWith(amount.currency))
+  return limit !== undefined && amount.value <= Number(limit.slice(0, -3))
+}
+
+/** `20000EUR`: smallest units and currency. */
+export const isRefundLimit = (text: string): boolean => /^\d{1,12}[A-Z]{3}$/.test(text)

@@ -1,0 +1,293 @@
+/** The people of the console, their links, passkeys and sessions. Tokens are stored as hashes only. */
+import type { Pool } from 'pg'
+import type { Role } from '#domain/console-roles.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface Operator {
+  /** 32 hex digits. */
+  readonly operatorId: string
+  readonly email: string
+  readonly role: Role
+  /** Undefined: all merchants. */
+  readonly merchants?: readonly string[]
+  /** `20000EUR`, one per currency; undefined: no limit. */
+  readonly refundLimits?: readonly string[]
+  readonly passwordHash?: string
+  readonly totp?: SealedTotp
+  readonly passkeys: number
+  readonly createdAt: Date
+}
+
+export interface SealedTotp {
+  readonly keyVersion: number
+  readonly sealed: Buffer
+}
+
+export interface SetUpLink {
+  readonly operatorId: string
+  readonly totp?: SealedTotp
+}
+
+export interface Passkey {
+  readonly credentialId: string
+  readonly operatorId: string
+  readonly publicKey: Buffer
+  readonly counter: number
+}
+
+export interface StoredSession {
+  readonly sessionId: string
+  readonly createdAt: Date
+  readonly seenAt: Date
+  readonly address: string
+  readonly browser: string
+}
+
+export interface PeopleStore {
+  insert(operator: Pick<Operator, 'operatorId' | 'email' | 'role' | 'merchants'>): Promise<boolean>
+  list(): Promise<readonly Operator[]>
+  findByEmail(email: string): Promise<Operator | undefined>
+  find(operatorId: string): Promise<Operator | undefined>
+  set(operatorId: string, change: OperatorChange): Promise<boolean>
+  remove(operatorId: string): Promise<boolean>
+  insertLink(link: { tokenHash: string; operatorId: string; expiresAt: Date }): Promise<void>
+  /** Undefined: never made, used, or over. */
+  findLink(tokenHash: string): Promise<SetUpLink | undefined>
+  keepTotp(tokenHash: string, totp: SealedTotp): Promise<void>
+  /** False: somebody else was faster. */
+  useLink(tokenHash: string): Promise<boolean>
+  setPassword(operatorId: string, passwordHash: string, totp: SealedTotp): Promise<void>
+  /** False: a code of this step, or of a later one, was used already. */
+  takeTotpStep(operatorId: string, step: number): Promise<boolean>
+  insertPasskey(passkey: Passkey): Promise<void>
+  findPasskey(credentialId: string): Promise<Passkey | undefined>
+  setCounter(credentialId: string, counter: number): Promise<void>
+  insertSession(session: NewSession): Promise<void>
+  /** The signed-in person, if the session is alive; marks it as seen. */
+  openSession(sessionHash: string, limits: SessionLimits): Promise<OpenSession | undefined>
+  listSessions(operatorId: string, limits: SessionLimits): Promise<readonly StoredSession[]>
+  endSession(operatorId: string, sessionId: string): Promise<boolean>
+  endSessions(operatorId: string): Promise<void>
+}
+
+export interface OperatorChange {
+  readonly role?: Role
+  /** null: all. */
+  readonly merchants?: readonly string[] | null
+  readonly refundLimits?: readonly string[] | null
+}
+
+export interface NewSession {
+  readonly sessionHash: string
+  readonly sessionId: string
+  readonly operatorId: string
+  readonly address: string
+  readonly browser: string
+}
+
+export interface SessionLimits {
+  readonly idleSeconds: number
+  readonly totalSeconds: number
+}
+
+export interface OpenSession {
+  readonly sessionId: string
+  readonly operator: Operator
+}
+
+interface OperatorRow {
+  operator_id: string
+  email: string
+  role: Role
+  merchants: string[] | null
+  refund_limits: string[] | null
+  password_hash: string | null
+  totp_key: number | null
+  totp_sealed: Buffer | null
+  passkeys: number
+  created_at: Date
+}
+
+const columns = `o.operator_id, o.email, o.role, o.merchants, o.refund_limits, o.password_hash, o.totp_key, o.totp_sealed,
+  (SELECT count(*)::integer FROM operator_passkey k WHERE k.operator_id = o.operator_id) AS passkeys, o.created_at`
+
+const toOperator = (row: OperatorRow): Operator => ({
+  operatorId: row.operator_id,
+  email: row.email,
+  role: row.role,
+  merchants: row.merchants ?? undefined,
+  refundLimits: row.refund_limits ?? undefined,
+  passwordHash: row.password_hash ?? undefined,
+  totp: toTotp(row),
+  passkeys: row.passkeys,
+  createdAt: row.created_at,
+})
+
+const toTotp = (row: { totp_key: number | null; totp_sealed: Buffer | null }): SealedTotp | undefined =>
+  row.totp_key === null || row.totp_sealed === null
+    ? undefined
+    : { keyVersion: row.totp_key, sealed: row.totp_sealed }
+
+/** A session is alive while it was used lately and not opened too long ago. Real time: no test clock moves it. */
+const isAlive = `s.seen_at > now() - $2 * interval '1 second' AND s.created_at > now() - $3 * interval '1 second'`
+
+export function createPeopleStore({ writers }: Pick<Database, 'writers'>): PeopleStore {
+  return {
+    ...createOperators(writers),
+    ...createLinks(writers),
+    ...createPasskeys(writers),
+    ...createSessions(writers),
+  }
+}
+
+function createOperators(pool: Pool) {
+  const first = async (where: string, value: string): Promise<Operator | undefined> => {
+    const { rows } = await pool.query<OperatorRow>(`SELECT ${columns} FROM operator o WHERE ${where}`, [
+      value,
+    ])
+    return rows[0] && toOperator(rows[0])
+  }
+  return {
+    async insert({ operatorId, email, role, merchants }: Parameters<PeopleStore['insert']>[0]) {
+      const { rowCount } = await pool.query(
+        `INSERT INTO operator (operator_id, email, role, merchants) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+        [operatorId, email, role, merchants],
+      )
+      return rowCount === 1
+    },
+    async list() {
+      const { rows } = await pool.query<OperatorRow>(
+        `SELECT ${columns} FROM operator o ORDER BY lower(o.email)`,
+      )
+      return rows.map(toOperator)
+    },
+    findByEmail: (email: string) => first('lower(o.email) = lower($1)', email),
+    find: (operatorId: string) => first('o.operator_id = $1', operatorId),
+    async set(operatorId: string, { role, merchants, refundLimits }: OperatorChange) {
+      const { rowCount } = await pool.query(
+        `UPDATE operator SET role = coalesce($2, role),
+           merchants = CASE WHEN $3 THEN $4::text[] ELSE merchants END,
+           refund_limits = CASE WHEN $5 THEN $6::text[] ELSE refund_limits END WHERE operator_id = $1`,
+        [operatorId, role, merchants !== undefined, merchants, refundLimits !== undefined, refundLimits],
+      )
+      return rowCount === 1
+    },
+    async remove(operatorId: string) {
+      const { rowCount } = await pool.query('DELETE FROM operator WHERE operator_id = $1', [operatorId])
+      return rowCount === 1
+    },
+    async setPassword(operatorId: string, passwordHash: string, { keyVersion, sealed }: SealedTotp) {
+      await pool.query(
+        'UPDATE operator SET password_hash = $2, totp_key = $3, totp_sealed = $4 WHERE operator_id = $1',
+        [operatorId, passwordHash, keyVersion, sealed],
+      )
+    },
+    async takeTotpStep(operatorId: string, step: number) {
+      const { rowCount } = await pool.query(
+        'UPDATE operator SET totp_step = $2 WHERE operator_id = $1 AND totp_step < $2',
+        [operatorId, step],
+      )
+      return rowCount === 1
+    },
+  }
+}
+
+function createLinks(pool: Pool) {
+  return {
+    async insertLink({ tokenHash, operatorId, expiresAt }: Parameters<PeopleStore['insertLink']>[0]) {
+      await pool.query(
+        'INSERT INTO operator_link (token_hash, operator_id, expires_at) VALUES ($1, $2, $3)',
+        [tokenHash, operatorId, expiresAt],
+      )
+    },
+    async findLink(tokenHash: string) {
+      const { rows } = await pool.query<{
+        operator_id: string
+        totp_key: number | null
+        totp_sealed: Buffer | null
+      }>(
+        `SELECT operator_id, totp_key, totp_sealed FROM operator_link
+         WHERE token_hash = $1 AND used_at IS NULL AND expires_at > now()`,
+        [tokenHash],
+      )
+      return rows[0] && { operatorId: rows[0].operator_id, totp: toTotp(rows[0]) }
+    },
+    async keepTotp(tokenHash: string, { keyVersion, sealed }: SealedTotp) {
+      await pool.query(
+        `UPDATE operator_link SET totp_key = $2, totp_sealed = $3 WHERE token_hash = $1 AND totp_sealed IS NULL`,
+        [tokenHash, keyVersion, sealed],
+      )
+    },
+    async useLink(tokenHash: string) {
+      const { rowCount } = await pool.query(
+        'UPDATE operator_link SET used_at = now() WHERE token_hash = $1 AND used_at IS NULL AND expires_at > now()',
+        [tokenHash],
+      )
+      return rowCount === 1
+    },
+  }
+}
+
+function createPasskeys(pool: Pool) {
+  return {
+    async insertPasskey({ credentialId, operatorId, publicKey, counter }: Passkey) {
+      await pool.query(
+        'INSERT INTO operator_passkey (credential_id, operator_id, public_key, counter) VALUES ($1, $2, $3, $4)',
+        [credentialId, operatorId, publicKey, counter],
+      )
+    },
+    async findPasskey(credentialId: string) {
+      const { rows } = await pool.query<Passkey>(
+        `SELECT credential_id AS "credentialId", operator_id AS "operatorId", public_key AS "publicKey", counter
+         FROM operator_passkey WHERE credential_id = $1`,
+        [credentialId],
+      )
+      return rows[0]
+    },
+    async setCounter(credentialId: string, counter: number) {
+      await pool.query('UPDATE operator_passkey SET counter = $2 WHERE credential_id = $1', [
+        credentialId,
+        counter,
+      ])
+    },
+  }
+}
+
+function createSessions(pool: Pool) {
+  return {
+    async insertSession({ sessionHash, sessionId, operatorId, address, browser }: NewSession) {
+      await pool.query(
+        `INSERT INTO operator_session (session_hash, session_id, operator_id, address, browser)
+         VALUES ($1, $2, $3, $4, $5)`,
+        [sessionHash, sessionId, operatorId, address, browser],
+      )
+    },
+    async openSession(sessionHash: string, { idleSeconds, totalSeconds }: SessionLimits) {
+      const { rows } = await pool.query<OperatorRow & { session_id: string }>(
+        `WITH seen AS (UPDATE operator_session s SET seen_at = now() WHERE s.session_hash = $1 AND ${isAlive}
+           RETURNING s.session_id, s.operator_id)
+         SELECT seen.session_id, ${columns} FROM seen JOIN operator o ON o.operator_id = seen.operator_id`,
+        [sessionHash, idleSeconds, totalSeconds],
+      )
+      return rows[0] && { sessionId: rows[0].session_id, operator: toOperator(rows[0]) }
+    },
+    async listSessions(operatorId: string, { idleSeconds, totalSeconds }: SessionLimits) {
+      const { rows } = await pool.query<StoredSession>(
+        `SELECT s.session_id AS "sessionId", s.created_at AS "createdAt", s.seen_at AS "seenAt", s.address, s.browser
+         FROM operator_session s WHERE s.operator_id = $1 AND ${isAlive} ORDER BY s.seen_at DESC`,
+        [operatorId, idleSeconds, totalSeconds],
+      )
+      return rows
+    },
+    async endSession(operatorId: string, sessionId: string) {
+      const { rowCount } = await pool.query(
+        'DELETE FROM operator_session WHERE operator_id = $1 AND session_id = $2',
+        [operatorId, sessionId],
+      )
+      return rowCount === 1
+    },
+    async endSessions(operatorId: string) {
+      await pool.query('DELETE FROM operator_session WHERE operator_id = $1', [operatorId])
+    },
+  }
+}

@@ -1,0 +1,76 @@
+/** Wires the console: people, passkeys, figures, and the ways in which it reads and acts. */
+import { createHmac, createSecretKey } from 'node:crypto'
+import { definitions as registered } from '#connectors/registry.ts'
+import type { ConsoleDeps } from '#console/context.ts'
+import { createPasskeys } from '#console/passkeys.ts'
+import { createPeople } from '#console/people.ts'
+import { createConsoleRoutes } from '#console/routes.ts'
+import type { TestTools } from '#endpoints/services.ts'
+import { createFailedLogins } from '#http/authentication/rate-limit.ts'
+import type { CallInside } from '#http/server/inside-call.ts'
+import type { PageRoute } from '#http/server/page-routes.ts'
+import { createAdministration, newId } from '#operations/merchants/open-merchants.ts'
+import { createProviderAdministration } from '#providers/administration.ts'
+import { createApiKeyStore } from '#storage/api-keys.ts'
+import { createAuditStore } from '#storage/audit/audit.ts'
+import { createFigureStore } from '#storage/console/figures.ts'
+import { createPeopleStore } from '#storage/console/people.ts'
+import { createEndpointStore } from '#storage/events/endpoints.ts'
+import type { MerchantStore } from '#storage/merchants.ts'
+import { createProviderAccountStore } from '#storage/providers/accounts.ts'
+import { createVaultStore } from '#storage/vault/vault-store.ts'
+import { createKeyRing } from '#vault/key-ring.ts'
+import { createRecordVault } from '#vault/sealed-records.ts'
+import type { Parts } from '#wiring/parts.ts'
+
+interface ConsoleParts extends Pick<Parts, 'database' | 'keys' | 'options' | 'counts'> {
+  readonly merchants: MerchantStore
+  readonly changes: Set<(merchantId: string) => void>
+  readonly testTools: TestTools
+  readonly callInside: CallInside
+  readonly origin: () => string
+}
+
+export function createConsole(parts: ConsoleParts): readonly PageRoute[] {
+  const { database, keys, options, merchants, changes, testTools, callInside, origin } = parts
+  const { environment } = options
+  // People, codes and sessions live in real time, whatever a test clock says.
+  const nowMs = Date.now
+  const vault = createRecordVault(createKeyRing(options.masterKey, createVaultStore(database)))
+  const peopleStore = createPeopleStore(database)
+  const auditStore = createAuditStore(database)
+  const failedLogins = createFailedLogins({ nowMs, shared: parts.counts.scope('console') })
+  const deps: ConsoleDeps = {
+    environment,
+    people: createPeople({ store: peopleStore, vault, newId, nowMs }),
+    peopleStore,
+    passkeys: createPasskeys({ store: peopleStore, key: challengeKey(keys), nowMs }),
+    figures: createFigureStore(database),
+    auditStore,
+    listMerchants: () => merchants.list(),
+    callInside,
+    merchantsAs: audit =>
+      createAdministration({
+        ...{ environment, keys, merchants, changes, audit },
+        apiKeys: createApiKeyStore(database),
+        endpoints: createEndpointStore(database),
+      }),
+    providersAs: () =>
+      createProviderAdministration({
+        ...{ environment, vault, newId, origin },
+        definitions: options.definitions ?? registered,
+        store: createProviderAccountStore(database),
+      }),
+    testTools,
+    isGuessing: (email, address) =>
+      failedLogins.count(`console ${email.toLowerCase()}`, address) !== undefined,
+    origin,
+    newId,
+    nowMs,
+  }
+  return createConsoleRoutes(deps)
+}
+
+/** Signs the challenges of passkeys; follows from a key that all processes have. */
+const challengeKey = ({ apiKey }: Parts['keys']) =>
+  createSecretKey(createHmac('sha256', apiKey).update('tollgate console challenge').digest())
