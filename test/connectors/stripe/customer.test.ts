@@ -198,6 +198,20 @@ describe('our own page without card numbers', () => {
   })
 })
 
+test('cancelling a payment first ends Stripe’s page; one that was paid goes on as paid', async () => {
+  const left = await visit()
+  const cancel = (payId: string) => shop.gateway.call('POST', `/payments/${payId}/cancellations`, {})
+  expect((await cancel(left.payId)).status).toBe(200)
+  expect(shop.double.books.findSession(left.sessionId).status).toBe('expired')
+  const paid = await visit()
+  await go(`${paid.page}?choice=yes`)
+  const refused = await cancel(paid.payId)
+  expect([refused.status, refused.body.responseCode]).toEqual([422, '20200014'])
+  expect(await read(paid.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  await deliver()
+  await expectSameBooks(paid.payId)
+})
+
 describe('a challenge', () => {
   test.each([
     ['yes', 'OK', '00000000'],
