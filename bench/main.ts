@@ -5,6 +5,7 @@
 import { arch, cpus, platform, totalmem } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { measureBank } from '#bench/bank.ts'
 import type { BareJob } from '#bench/bare-loop.ts'
 import { readCaptureTransactions, readPaymentTransactions } from '#bench/bare-rows.ts'
 import { type BareRuns, bareConnections, createBareRuns } from '#bench/bare-runs.ts'
@@ -49,6 +50,7 @@ const partNames = [
   'webhooks',
   'pages',
   'hostile',
+  'bank',
   'start',
 ] as const
 type Part = (typeof partNames)[number]
@@ -57,7 +59,7 @@ const help = `npm run bench -- [options]
   --seconds N    length of each measurement (5)
   --rounds N     how often each is repeated, in turns (3)
   --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, refunds, race,
-                 reads, customers, bins (look-ups and account updater), plans, webhooks, pages (the checkout), hostile (strangers), start;
+                 reads, customers, bins (look-ups and account updater), plans, webhooks, pages (the checkout), hostile (strangers), bank (a batch of debits), start;
                  may be given several times (all)
   --profile DIR  have the gateway write a profile of its processor time there (slows it down)`
 
@@ -186,6 +188,7 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
     if (parts.has('bins')) lines.push(...(await measureBins({ ...bench, say })))
     if (parts.has('pages')) lines.push(...(await measurePages({ ...bench, say })))
     if (parts.has('hostile')) lines.push(...(await measureHostile({ port: gateway.port, say })))
+    if (parts.has('bank')) lines.push(...(await measureBank({ stage: bench.stage, say })))
     if (parts.has('c')) lines.push(...describeMemory(idle, readMemory(gateway.pid)))
     say(
       `books of the gateway: ${await bench.through.audit()}; all that was acknowledged is there, all sums hold`,
