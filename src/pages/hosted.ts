@@ -1,6 +1,8 @@
 /** A payment as its customer's pages see it: found by the address of the page, and which page it is on right now. */
+
 import { simulatedPage } from '#connectors/simulator/simulator.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import { countDeclines, maximumTries } from '#lifecycle/attempt.ts'
 import { namedCustomer, type StoredCard } from '#lifecycle/customer.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
@@ -28,6 +30,8 @@ export interface PageDeps {
     read(pageToken: string): PageSubject | undefined
   }
   readonly secure: boolean
+  /** What other processes counted against the same limits; alone unless given. */
+  readonly counts?: CountExchange
   /** The origin that others see. */
   readonly origin: () => string
   /** Whom to tell about a hole in the gateway. */

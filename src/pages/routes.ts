@@ -36,8 +36,8 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
   const pageContext = createDesk(deps)
   const most = pageContext.isTest ? testDeclinesMax : declinesMax
   const { nowMs } = deps.engine.clock
-  const limits = createLimits({ most, nowMs })
-  const offers = createLimits({ most: offersMax, nowMs })
+  const limits = createLimits({ most, nowMs, shared: deps.counts?.scope('declines') })
+  const offers = createLimits({ most: offersMax, nowMs, shared: deps.counts?.scope('offers') })
   const page = (verb: PageRoute['verb'], path: string, handle: PageRoute['handle']): PageRoute => ({
     verb,
     path,

@@ -3,7 +3,7 @@
  * file is stored or nothing of it. A file that is imported twice has one effect.
  */
 import { createReadStream } from 'node:fs'
-import type { SettlementLine } from '#connectors/contract-next.ts'
+import type { SettlementLine } from '#connectors/contract.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import type { AccountDirectory } from '#providers/directory.ts'

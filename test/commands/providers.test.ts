@@ -1,7 +1,7 @@
 /** `provider` and `route` as operators use them: what is printed, what is refused by name, what is stored. */
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
-import { tollgate } from '#test/support/command-line.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
@@ -212,15 +212,32 @@ test('an account with open payments cannot be removed', async () => {
   expect(await commands.run('provider', 'remove', accountId)).toMatchObject({ code: 0 })
 })
 
-test('live refuses the simulator and other hosts than the provider’s', async () => {
-  const env = {
-    TOLLGATE_ENV: 'live',
-    TOLLGATE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
-    DATABASE_URL: database.url,
+test('live refuses the simulator, other hosts than the provider’s, and what live needs but was not given', async () => {
+  const folder = commands.folder
+  const live = commandsHere(database.url, {
+    TOLLGATE_ENVIRONMENT: 'live',
+    TOLLGATE_MASTER_KEY_FILE: join(folder, 'master.key'),
     TOLLGATE_TRUSTED_PROXY: 'true',
     TOLLGATE_PUBLIC_URL: 'https://pay.example',
-  }
-  const words = ['provider', 'add', merchantId, '--connector', 'simulator', '--name', 'x']
-  const refused = await tollgate(words, env)
-  expect(refused).toMatchObject({ code: 1, stdout: '' })
+  })
+  const file = live.file('secret', '44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056')
+  const adyen = ['--connector', 'adyen', '--set', 'merchantAccount=Shop']
+  const secrets = ['--secret', `apiKey=@${file}`, '--secret', `hmacKey=@${file}`]
+  const add = (...words: string[]) => live.run('provider', 'add', merchantId, '--name', 'x', ...words)
+  expect(await add('--connector', 'simulator')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('refused in the live environment'),
+  })
+  expect(await add(...adyen, '--set', 'baseUrl=https://evil.example', ...secrets)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the setting baseUrl exists in the test environment only'),
+  })
+  expect(await add(...adyen, ...secrets)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the setting liveUrlPrefix is missing'),
+  })
+  expect(await add(...adyen, '--set', 'liveUrlPrefix=1797a841fbb37ca7-Shop', ...secrets)).toMatchObject({
+    code: 0,
+  })
+  live.remove()
 })

@@ -176,7 +176,7 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
 
 /** The provider had approved it, and undid it because we asked: hearing of the approval afterwards changes nothing. */
 const isUndone = ({ provider }: Operation, { transactionId }: ProviderFacts): boolean =>
-  provider?.fields?.undone === true && provider.transactionId === transactionId
+  transactionId !== undefined && provider?.fields?.undone === transactionId
 
 /** The approval is known already, but not yet what became of the capture in the same message. */
 async function applyToCapture(
