@@ -15,10 +15,18 @@ interface Provider {
   readonly definition: ConnectorDefinition
   readonly ledger: readonly LedgerEntry[]
   readonly secrets?: Readonly<Record<string, string>>
+  readonly settings?: Readonly<Record<string, string>>
   arm(operation: OperationType, behaviour: Behaviour): void
-  /** Bodies of notices that are due; none of a provider that sends none. */
-  tell?(): string[]
+  /** Notices that are due; none of a provider that sends none. */
+  tell?(): readonly ToldNotice[]
+  /** The same notice with a signature that is not the provider's. */
+  forge?(notice: ToldNotice): ToldNotice
   onEarly?(run: (() => Promise<void>) | undefined): void
+}
+
+export interface ToldNotice {
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface OpenStage extends Stage {
@@ -36,24 +44,27 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
   const options = { clock, definitions: [provider.definition] }
   const dying = await startTestGateway({ ...options, testCrash: crash.testCrash, requestsPerSecond: 10_000 })
   const heir = await startTestGateway({ ...options, beside: dying })
-  const accountId = await addProviderAccount(dying, provider.definition, { secrets: provider.secrets })
+  const accountId = await addProviderAccount(dying, provider.definition, {
+    secrets: provider.secrets,
+    settings: provider.settings,
+  })
 
-  async function post(body: string): Promise<number> {
+  async function post({ body, headers }: ToldNotice): Promise<number> {
     const url = `${heir.url}/providers/${accountId}/notices`
-    return (await fetch(url, { method: 'POST', body })).status
+    return (await fetch(url, { method: 'POST', body, headers: { ...headers } })).status
   }
 
   /** Returns how many there were. */
   async function deliver(order: NoticeOrder): Promise<number> {
-    const bodies = provider.tell?.() ?? []
-    if (bodies.length === 0) return 0
-    for (const body of bodies) {
-      if (order === 'forged') {
-        const status = await post(body.replace(/"mac":"./, '"mac":"x'))
+    const notices = provider.tell?.() ?? []
+    if (notices.length === 0) return 0
+    for (const notice of notices) {
+      if (order === 'forged' && provider.forge) {
+        const status = await post(provider.forge(notice))
         if (status !== 401) throw new Error(`a forged notice was answered ${status}`)
       }
-      await post(body)
-      if (order === 'twice') await post(body)
+      await post(notice)
+      if (order === 'twice') await post(notice)
     }
     // What came before its payment is tried again.
     await queryRows(
@@ -61,7 +72,7 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
       `UPDATE notice_item SET due_at = now(), leased_until = NULL WHERE due_at IS NOT NULL`,
     )
     await heir.gateway.notices.runDue()
-    return bodies.length
+    return notices.length
   }
 
   async function send(request: TestRequest, diesAt: Parameters<typeof crash.die>[0] | undefined) {
@@ -118,7 +129,8 @@ export function lateStage(): Promise<OpenStage> {
     ledger: provider.ledger,
     secrets: { word },
     arm: provider.arm,
-    tell: () => provider.tell(word),
+    tell: () => provider.tell(word).map(body => ({ body })),
+    forge: ({ body }) => ({ body: body.replace(/"mac":"./, '"mac":"x') }),
     onEarly: run => {
       provider.beforeAnswer = run ?? (async () => undefined)
     },
