@@ -27,8 +27,7 @@ const go = async (url: string): Promise<string> => (await open(url)).headers.get
 async function pass(milliseconds: number): Promise<void> {
   clock.move(milliseconds)
   await shop.settle()
-  while ((await shop.gateway.gateway.timerWorker.runDue()) > 0) await shop.settle()
-  await shop.settle()
+  await shop.work(clock.nowMs())
 }
 
 async function visit(type: string, change: AnyJson = {}) {
@@ -119,7 +118,7 @@ describe('an approval that nobody heard of', () => {
     )
     expect(body.status).toBe('PENDING')
     clock.move(20 * 60_000)
-    while ((await shop.gateway.gateway.timerWorker.runDue()) > 0);
+    await shop.work(clock.nowMs(), true)
     const items = shop.double.ledger.owed.splice(0)
     expect(items.map(({ eventCode }: AnyJson) => eventCode)).toEqual(['AUTHORISATION', 'TECHNICAL_CANCEL'])
     return { payId: body.payId, items }
