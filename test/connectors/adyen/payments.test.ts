@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.stop())
 afterEach(async () => {
-  shop.double.noticeBeforeAnswer = false
+  shop.double.beforeAnswer = async () => undefined
   await shop.settle()
   const { ours, theirs } = await shop.books()
   expect(ours).toEqual(theirs)
@@ -138,7 +138,7 @@ describe('a card', () => {
 
 describe('notices', () => {
   test('that overtake the answer are applied once', async () => {
-    shop.double.noticeBeforeAnswer = true
+    shop.double.beforeAnswer = () => shop.double.notify()
     const payId = await authorized()
     await follow(payId, 'captures', 1000)
     await shop.apply()
