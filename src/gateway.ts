@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { createFaultBook } from '#connectors/simulator/faults.ts'
+import { createCountExchange } from '#http/authentication/shared-counts.ts'
 import { createLogger } from '#http/telemetry/log.ts'
 import { createMetrics } from '#http/telemetry/metrics.ts'
 import { openAudit } from '#operations/audit/open-audit.ts'
@@ -36,6 +37,7 @@ import { createMerchantStore } from '#storage/merchants.ts'
 import { createKeyReader } from '#storage/payments/keys.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
+import { createLimitUseStore } from '#storage/processes/limit-uses.ts'
 import { openPresence } from '#storage/processes/presence.ts'
 import { openDerivedKeys } from '#vault/key-ring.ts'
 import { createPageTokens } from '#vault/page-token.ts'
@@ -91,6 +93,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const onMerchantChange = (merchantId: string): void => {
     for (const listener of changes) listener(merchantId)
   }
+  const counts = createCountExchange()
   const presence = await openPresence(options.databaseUrl, {
     onError: err => logger.error({ err }, 'the heartbeat of this process was not written'),
     onMerchantChange,
@@ -161,6 +164,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       faults,
       onEvents,
       presence,
+      counts,
       keyReader,
       testTools: { clock: testClock, faults, keys: keyReader },
       database,
@@ -206,7 +210,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         onEvents()
         loops = startLoops({
           keys,
-          ...{ logger, metrics, clock, onEvents, presence, engine },
+          ...{ logger, metrics, clock, onEvents, presence, engine, counts },
+          limitUses: createLimitUseStore(database),
           ...{
             timerWorker,
             settleWorker,

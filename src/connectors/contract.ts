@@ -128,6 +128,8 @@ export interface Connector {
   readonly facts: ConnectorFacts
   /** Undefined: this account does not serve the method. */
   supports(method: Method): Capabilities | undefined
+  /** Who collects under a mandate, as the customer must read it before they agree to one on our page. */
+  readonly creditor?: { readonly name: string; readonly creditorId: string }
   /** Pure. A field of the request that this provider needs or cannot take; refused with 400 before anything is written. */
   findMisfit?(request: Unsent<AuthorizationRequest>): FieldMisfit | undefined
   /** Pure. Whether the customer of this card will certainly be challenged, so that a way back must be known beforehand. */
@@ -203,6 +205,8 @@ export interface PaymentContext {
   readonly refNr?: string
   /** What the merchant asked for in all, and the sums so far. */
   readonly amount: Money
+  /** What the amount is made of: taxes, shipping, discounts. */
+  readonly amountDetails?: Readonly<Record<string, unknown>>
   readonly authorizedValue: number
   readonly capturedValue: number
   readonly reversedValue?: number

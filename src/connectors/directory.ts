@@ -2,7 +2,7 @@
  * Which provider accounts a merchant has, as the engine asks for it. The engine chooses an account once, before it writes
  * the payment, stores its id on the payment, and opens the same account for everything that follows.
  */
-import type { Connector } from '#connectors/contract-next.ts'
+import type { Connector } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { Method } from '#methods/rows.ts'

@@ -9,6 +9,7 @@ import { UnknownPseudoAccount, UnknownPseudoNumber } from '#operations/payments/
 import { ReturnAddressMissing } from '#operations/payments/create-payment.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import type { AuditStore } from '#storage/audit/audit.ts'
 import type { EndpointStore } from '#storage/events/endpoints.ts'
 import type { EventStore } from '#storage/events/events.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
@@ -16,6 +17,8 @@ import type { SettlementStore } from '#storage/providers/settlements.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 
 export interface Services {
+  /** For openings of card numbers that are not for paying. */
+  readonly audit: Pick<AuditStore, 'append'>
   readonly environment: 'test' | 'live'
   readonly engine: Engine
   readonly issueToken: IssueToken

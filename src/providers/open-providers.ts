@@ -67,7 +67,11 @@ export async function openProviders(
   }
   try {
     // Proves that the master key is the right one before anything is sealed with it.
-    await openDerivedKeys(masterKey, createInstallation(database))
+    const installation = createInstallation(database)
+    await openDerivedKeys(masterKey, installation)
+    const owner = await installation.read('environment')
+    if (owner !== undefined && owner !== environment)
+      throw new AccountFault(`this database belongs to the ${owner} environment, not to ${environment}`)
     const store = createProviderAccountStore(database)
     const vault = createRecordVault(createKeyRing(masterKey, createVaultStore(database)))
     const origin = () => options.origin
@@ -77,12 +81,13 @@ export async function openProviders(
       audit,
     )
     const settlements = createSettlementStore(database)
+    const notices = createNoticeStore(database)
     const tools = toolsOf(http, environment)
     const directory = createDirectory({ environment, definitions, store, vault, tools, nowMs: Date.now })
     return {
       providers: {
         ...administration,
-        listNotices: createNoticeStore(database).list,
+        listNotices: notices.list,
         async importSettlement(wanted) {
           const payments = createPaymentReader(database)
           const references = createReferenceReader(database)
@@ -104,7 +109,12 @@ export async function openProviders(
           const account = await directory.find(accountId)
           if (!account)
             throw new AccountFault(`the account ${accountId} names a connector that is not installed`)
-          return account.connector.check(AbortSignal.timeout(checkMs))
+          const findings = await account.connector.check(AbortSignal.timeout(checkMs))
+          const [last] = await notices.list({ accountId, limit: 1 })
+          const detail = last
+            ? `the last one came at ${last.receivedAt.toISOString()}`
+            : 'none has reached our notice address yet'
+          return [...findings, { name: 'received notices', ok: true, detail }]
         },
         async checkPayments(accountId) {
           if (environment === 'live')

@@ -29,7 +29,7 @@ import { createKeyRing } from '#vault/key-ring.ts'
 import { createRecordVault } from '#vault/sealed-records.ts'
 import type { Parts } from '#wiring/parts.ts'
 
-interface ConsoleParts extends Pick<Parts, 'database' | 'keys' | 'options'> {
+interface ConsoleParts extends Pick<Parts, 'database' | 'keys' | 'options' | 'counts'> {
   readonly merchants: MerchantStore
   readonly changes: Set<(merchantId: string) => void>
   readonly testTools: TestTools
@@ -45,7 +45,7 @@ export function createConsole(parts: ConsoleParts): readonly PageRoute[] {
   const vault = createRecordVault(createKeyRing(options.masterKey, createVaultStore(database)))
   const peopleStore = createPeopleStore(database)
   const auditStore = createAuditStore(database)
-  const failedLogins = createFailedLogins({ nowMs })
+  const failedLogins = createFailedLogins({ nowMs, shared: parts.counts.scope('console') })
   const deps: ConsoleDeps = {
     environment,
     people: createPeople({ store: peopleStore, vault, newId, nowMs }),

@@ -40,7 +40,7 @@ export function createDeliveries(
 type EnginePart = 'providers' | 'pageAddress' | 'returnAddress'
 
 export function openEngine(
-  parts: Omit<Parts, 'faults'> & Pick<Engine, EnginePart> & { endpointBook: EndpointBook },
+  parts: Omit<Parts, 'faults' | 'counts'> & Pick<Engine, EnginePart> & { endpointBook: EndpointBook },
 ): Engine {
   const { database, metrics, logger, clock, options, keys, onEvents } = parts
   const { providers, pageAddress, returnAddress } = parts

@@ -1,9 +1,11 @@
 /** What runs again and again in the background of one environment, and how often. */
+import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import type { OpenAudit } from '#operations/audit/open-audit.ts'
 import type { RetentionWorker } from '#operations/customers/erase-payments.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { DeliveryStore } from '#storage/events/deliveries.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
+import type { LimitUseStore } from '#storage/processes/limit-uses.ts'
 import type { Presence } from '#storage/processes/presence.ts'
 import type { DerivedKeys } from '#vault/key-ring.ts'
 import type { Parts } from '#wiring/parts.ts'
@@ -23,6 +25,9 @@ const takeOverPauseMs = 2_000
 
 /** 2 s: a new root secret ends the access tokens of the old one within the 5 s that a credential is remembered, and these. */
 const rootPauseMs = 2_000
+
+/** 400 ms: with the way through the database, every process knows what the others counted within a second. */
+const countsPauseMs = 400
 
 /** 10 min: keys live for 30 days; a few minutes more harm nobody. */
 const reapPauseMs = 600_000
@@ -47,6 +52,8 @@ export interface BackgroundWork
   readonly audit: Pick<OpenAudit, 'access' | 'store'>
   readonly retention: RetentionWorker
   readonly notices: NoticeWork
+  readonly counts: CountExchange
+  readonly limitUses: LimitUseStore
   readonly keys: Pick<DerivedKeys, 'refresh'>
 }
 
@@ -56,6 +63,11 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     startLoop(run, pauseMs, err =>
       logger.error({ err, component: name }, 'background work failed; it goes on'),
     )
+  // Another process may have added an endpoint, or replayed an event to it, without any commit here.
+  const lookAround = async () => {
+    await engine.endpoints.load()
+    onEvents()
+  }
   const measureLag = async () =>
     metrics.setWebhookLag(await work.deliveryStore.readLagSeconds(new Date(clock.nowMs())))
   const logAuditHead = async () => {
@@ -72,11 +84,13 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('audit head', logAuditHead, auditPauseMs),
     start('timers', () => timerWorker.runAllDue(), duePauseMs),
     start('settle', () => settleWorker.recoverAbandoned(), abandonedPauseMs),
-    start('take over', () => takeOver(presence, settleWorker), takeOverPauseMs),
+    start('take over', () => takeOver(presence, settleWorker, work.deliveryStore), takeOverPauseMs),
+    start('shared limits', () => exchangeCounts(work), countsPauseMs),
+    start('reap limit uses', () => work.limitUses.reap(), lagPauseMs),
     start('reap keys', () => work.keyReader.reap(), reapPauseMs),
     start('delete unused numbers', () => engine.customers.deleteUnused(), reapPauseMs),
     start('reap quotes', () => work.quotes.reap(), reapPauseMs),
-    start('deliver', async () => onEvents(), duePauseMs),
+    start('deliver', lookAround, duePauseMs),
     start('webhook lag', measureLag, lagPauseMs),
     start('apply notices', async () => work.notices.wake(), duePauseMs),
     start('expire notices', () => work.notices.expire(), reapPauseMs),
@@ -85,7 +99,21 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
 }
 
 /** What a process that fell silent had under way is settled by whoever notices first; a second look changes nothing. */
-async function takeOver(presence: Presence, settleWorker: SettleWorker): Promise<void> {
+async function takeOver(
+  presence: Presence,
+  settleWorker: SettleWorker,
+  deliveries: Pick<DeliveryStore, 'releaseOf'>,
+): Promise<void> {
   const dead = await presence.findDead()
-  if (dead.length > 0 && (await settleWorker.takeOver(dead))) await presence.forget(dead)
+  if (dead.length === 0) return
+  await deliveries.releaseOf(dead)
+  if (await settleWorker.takeOver(dead)) await presence.forget(dead)
+}
+
+/** A process that is alone has nobody to tell; what it noted is dropped. */
+async function exchangeCounts({ counts, limitUses, presence }: BackgroundWork): Promise<void> {
+  const uses = counts.take()
+  if (presence.isAlone()) return
+  if (uses.length > 0) await limitUses.tell(presence.process, uses)
+  counts.give(await limitUses.hear(presence.process))
 }

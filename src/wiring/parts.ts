@@ -4,6 +4,7 @@ import type { ConnectorDefinition } from '#connectors/contract.ts'
 import type { ProviderDirectory } from '#connectors/directory.ts'
 import type { FaultBook } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
+import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import type { TrustedProxies } from '#http/server/client-address.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 import type { Metrics } from '#http/telemetry/metrics.ts'
@@ -78,6 +79,8 @@ export interface Parts {
   /** Told when a commit held events. */
   readonly onEvents: () => void
   readonly presence: Presence
+  /** What other processes counted against the same limits. */
+  readonly counts: CountExchange
 }
 
 export const findMerchantIn = (store: MerchantStore) => async (merchantId: MerchantId) =>

@@ -21,6 +21,7 @@ import { rememberMerchants } from '#operations/merchants/remembered-merchants.ts
 import { createReportRoute } from '#pages/csp-reports.ts'
 import { createPageRoutes } from '#pages/routes.ts'
 import { formats } from '#schemas/formats.ts'
+import { createAuditStore } from '#storage/audit/audit.ts'
 import { createEndpointStore } from '#storage/events/endpoints.ts'
 import { createEventStore } from '#storage/events/events.ts'
 import type { MerchantStore } from '#storage/merchants.ts'
@@ -63,7 +64,7 @@ export async function createServer(
     credentials,
     pepper: keys.apiKey,
     accessTokens,
-    failedTokenRequests: createFailedLogins({ nowMs }),
+    failedTokenRequests: createFailedLogins({ nowMs, shared: parts.counts.scope('tokens') }),
     watch: parts.access,
     findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
   })
@@ -73,6 +74,7 @@ export async function createServer(
     onEvents: parts.onEvents,
   }
   const services: Services = {
+    audit: createAuditStore(database),
     environment,
     engine,
     issueToken,
@@ -96,7 +98,7 @@ export async function createServer(
     options.console === 'off'
       ? []
       : createConsole({
-          ...{ database, keys, options, merchants, changes, testTools, origin },
+          ...{ database, keys, options, merchants, changes, testTools, origin, counts: parts.counts },
           callInside: (caller, request) => {
             if (!server) throw new Error('the console was asked before the server was made')
             return server.callInside(caller, request)
@@ -120,6 +122,7 @@ export async function createServer(
     },
     readinessDetails: () => ({ webhookFailures: metrics.webhookFailures() }),
     retryAfterOf,
+    counts: parts.counts,
     collectMetrics: options.collectMetrics,
     tls: options.tls,
     trustedProxies: options.trustedProxies,
@@ -132,6 +135,7 @@ export async function createServer(
     environment,
     findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
     pageTokens: parts.pageTokens,
+    counts: parts.counts,
     secure: options.tls !== undefined || options.trustedProxies !== undefined,
     origin,
     securityContact: options.securityContact,

@@ -140,3 +140,75 @@ describe('a debit', () => {
     expect(await record(body.payId)).toMatchObject({ status: 'AUTHORIZED' })
   })
 })
+
+test('303 on our page the customer agrees to a mandate of ours and is debited with the next batch', async () => {
+  const begun = await gateway.call('POST', '/payments', {
+    transId: 'page-1',
+    amount: { value: 700, currency: 'EUR' },
+    language: 'de',
+    urls: { return: 'https://shop.example/back', cancel: 'https://shop.example/cancel' },
+    paymentMethods: { integrationType: 'HOSTED', type: 'DIRECTDEBIT' },
+  })
+  const href = begun.body._links.redirect.href
+  const html = await (await fetch(href)).text()
+  expect(html).toContain(creditorId)
+  expect(html).toContain('Müller &amp; Söhne GmbH')
+  expect(html).toContain(begun.body.payId)
+  const attempt = /name="attempt" value="([^"]*)"/.exec(html)?.[1] ?? ''
+  const entries = {
+    type: 'DIRECTDEBIT',
+    accountHolder: 'Ada King',
+    iban: testIbans.good,
+    consent: 'yes',
+    attempt,
+  }
+  const sent = await fetch(href, { method: 'POST', body: new URLSearchParams(entries), redirect: 'manual' })
+  expect(sent.status).toBe(303)
+  expect(await record(begun.body.payId)).toMatchObject({
+    status: 'CAPTURE_REQUEST',
+    paymentMethods: { directDebit: { mandateId: begun.body.payId } },
+  })
+  const [file] = await batch()
+  expect(readFileSync(file.path, 'utf8')).toContain(`<MndtId>${begun.body.payId}</MndtId>`)
+})
+
+test('a payout and a capture with a mandate of its own go with the next batch', async () => {
+  await batch()
+  const payout = await gateway.call('POST', '/payments/refunds', {
+    transId: 'payout-1',
+    amount: { value: 123, currency: 'EUR' },
+    paymentMethods: {
+      directDebit: { account: { number: testIbans.good, accountHolderName: 'Ann Müller' } },
+    },
+  })
+  expect(payout.body).toMatchObject({ status: 'PENDING' })
+  const manual = await debit({ captureMethod: { type: 'MANUAL' } })
+  expect(manual.body).toMatchObject({ status: 'AUTHORIZED' })
+  const captured = await gateway.call('POST', `/payments/${manual.body.payId}/captures`, {
+    transId: `debit-${++number}-c`,
+    amount: { value: 400, currency: 'EUR' },
+    paymentMethods: { directDebit: { mandateId: 'OWN-1', dateOfSignature: '02.11.2026' } },
+  })
+  expect(captured.body).toMatchObject({ status: 'PENDING' })
+  const files = await batch()
+  expect(files).toMatchObject([
+    { type: 'pain.008.001.08', payments: 1, sum: 400 },
+    { type: 'pain.001.001.09', payments: 1, sum: 123 },
+  ])
+  const text = readFileSync(files[0].path, 'utf8')
+  expect(text).toContain('<MndtId>OWN-1</MndtId><DtOfSgntr>2026-11-02</DtOfSgntr>')
+})
+
+test('after a return for a closed account nothing more is collected under the mandate', async () => {
+  const fields = { mandateId: 'CLOSED-1' }
+  await batch()
+  await debit({}, fields)
+  const [file] = await batch()
+  const endToEndId = /<EndToEndId>(\w+)</.exec(readFileSync(file.path, 'utf8'))?.[1] ?? ''
+  const closed = { reference: 'CLOSED', cents: 1000, direction: 'DBIT', endToEndId, reason: 'AC04' } as const
+  expect(await importText(statement([closed]))).toMatchObject({ returned: 1 })
+  const next = await debit({}, fields)
+  expect(await batch()).toEqual([])
+  expect(await record(next.body.payId)).toMatchObject({ status: 'AUTHORIZED', amount: { capturedValue: 0 } })
+  expect(await commands.json('doctor')).toMatchObject({ healthy: true })
+})

@@ -141,6 +141,12 @@ test('audit export writes all rows, and verify finds a changed, a missing and a 
     code: 1,
     faults: [`the end is cut off: row ${last} missing`],
   })
+  expect(
+    await tamper(
+      `UPDATE audit_head SET number = 1, hash = (SELECT hash FROM audit WHERE number = 1)`,
+      `UPDATE audit_head SET number = ${last}, hash = (SELECT hash FROM audit WHERE number = ${last})`,
+    ),
+  ).toEqual({ code: 1, faults: [`${last - 1} beyond the end that was kept apart, which is 1`] })
   expect(await run('audit', 'verify')).toMatchObject({ code: 0, stdout: expect.stringContaining('Whole:') })
 })
 

@@ -1,7 +1,7 @@
 /** `provider` and `route` as operators use them: what is printed, what is refused by name, what is stored. */
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
-import { tollgate } from '#test/support/command-line.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
@@ -212,15 +212,90 @@ test('an account with open payments cannot be removed', async () => {
   expect(await commands.run('provider', 'remove', accountId)).toMatchObject({ code: 0 })
 })
 
-test('live refuses the simulator and other hosts than the provider’s', async () => {
-  const env = {
-    TOLLGATE_ENV: 'live',
-    TOLLGATE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
-    DATABASE_URL: database.url,
+test('live refuses the simulator, other hosts than the provider’s, and what live needs but was not given', async () => {
+  const folder = commands.folder
+  const live = commandsHere(database.url, {
+    TOLLGATE_ENVIRONMENT: 'live',
+    TOLLGATE_MASTER_KEY_FILE: join(folder, 'master.key'),
     TOLLGATE_TRUSTED_PROXY: 'true',
     TOLLGATE_PUBLIC_URL: 'https://pay.example',
-  }
-  const words = ['provider', 'add', merchantId, '--connector', 'simulator', '--name', 'x']
-  const refused = await tollgate(words, env)
-  expect(refused).toMatchObject({ code: 1, stdout: '' })
+  })
+  const file = live.file('secret', '44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056')
+  const adyen = ['--connector', 'adyen', '--set', 'merchantAccount=Shop']
+  const secrets = ['--secret', `apiKey=@${file}`, '--secret', `hmacKey=@${file}`]
+  const add = (...words: string[]) => live.run('provider', 'add', merchantId, '--name', 'x', ...words)
+  expect(await add('--connector', 'simulator')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('refused in the live environment'),
+  })
+  expect(await add(...adyen, '--set', 'baseUrl=https://evil.example', ...secrets)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the setting baseUrl exists in the test environment only'),
+  })
+  expect(await add(...adyen, ...secrets)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the setting liveUrlPrefix is missing'),
+  })
+  expect(await add(...adyen, '--set', 'liveUrlPrefix=1797a841fbb37ca7-Shop', ...secrets)).toMatchObject({
+    code: 0,
+  })
+  live.remove()
+})
+
+test('a settlement file is imported and compared with our books', async () => {
+  const headings =
+    'Company Account,Merchant Account,Psp Reference,Merchant Reference,Payment Method,Creation Date,TimeZone,Type,' +
+    'Modification Reference,Gross Currency,Gross Debit (GC),Gross Credit (GC),Exchange Rate,Net Currency,' +
+    'Net Debit (NC),Net Credit (NC),Commission (NC),Markup (NC),Scheme Fees (NC),Interchange (NC),' +
+    'Payment Method Variant,Modification Merchant Reference,Batch Number'
+  const row = (type: string, cells: string) =>
+    `Shop,Shop,PSP1,${'0'.repeat(32)},visa,2026-06-03 11:26:49,CET,${type},MOD1,${cells},visaclassic,,4`
+  const rows = [
+    headings,
+    row('Settled', 'EUR,,5.00,1,EUR,,4.88,,0.04,0.01,0.07'),
+    row('Fee', ',,,,EUR,12.30,,,,,'),
+  ]
+  const file = commands.file('settlement.csv', `${rows.join('\n')}\n`)
+  const secret = commands.file('hmac', '44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056')
+  const { accountId } = await commands.json(
+    ...[
+      'provider',
+      'add',
+      merchantId,
+      '--connector',
+      'adyen',
+      '--name',
+      'A',
+      '--set',
+      'merchantAccount=Shop',
+    ],
+    ...['--secret', `apiKey=@${secret}`, '--secret', `hmacKey=@${secret}`],
+  )
+  const imported = { accountId, lines: 2, added: 2, repeated: 0, unmatched: 1 }
+  expect(await commands.json('settlements', 'import', accountId, file)).toEqual(imported)
+  const again = { ...imported, added: 0, repeated: 2 }
+  expect(await commands.json('settlements', 'import', accountId, file)).toEqual(again)
+  const range = ['--account', accountId, '--from', '2026-06-01', '--to', '2026-07-01']
+  const compared = await commands.json('reconcile', ...range)
+  expect(compared).toMatchObject({ oursWithoutTheirs: [], amountsDiffer: [] })
+  expect(compared.theirsWithoutOurs).toMatchObject([
+    {
+      account: accountId,
+      settlementId: '4',
+      type: 'CAPTURE',
+      gross: 500,
+      fee: 12,
+      net: 488,
+      date: '2026-06-03',
+    },
+  ])
+  expect((await commands.run('reconcile', ...range)).stdout).toContain('theirs without ours: 1')
+  const empty = ['--account', accountId, '--from', '2026-07-01', '--to', '2026-08-01']
+  expect((await commands.json('reconcile', ...empty)).theirsWithoutOurs).toEqual([])
+  const wrong = commands.file('wrong.csv', 'not,a,report\n')
+  expect(await commands.run('settlements', 'import', accountId, wrong)).toMatchObject({ code: 1, stdout: '' })
+  expect(await commands.run('settlements', 'import', accountId, '/nowhere')).toMatchObject({ code: 1 })
+  expect(await commands.run('reconcile', ...range.slice(0, 2), '--from', 'x', '--to', 'y')).toMatchObject({
+    code: 2,
+  })
 })

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { type Change, openShop, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
@@ -33,17 +32,7 @@ const openWith = async (...names: string[]): Promise<{ shop: Shop; accounts: str
 
 const pay = async (shop: Shop, change: Change = {}): Promise<AnyJson> => {
   const { status, body } = await shop.create('CARD', change)
-  return status === 200 ? withAccount(body) : body
-}
-
-/** The result, and the account that the payment is stored with. */
-async function withAccount(body: AnyJson): Promise<AnyJson> {
-  const [stored] = await queryRows<{ account: string | null; connector: string | null }>(
-    gateway.databaseUrl,
-    'SELECT provider_account AS account, connector FROM payment WHERE pay_id = $1',
-    [body.payId],
-  )
-  return stored?.account ? { ...body, provider: stored } : body
+  return status === 200 ? shop.read(body.payId) : body
 }
 
 test('without accounts the simulator takes everything, and the record names no account', async () => {
@@ -102,7 +91,7 @@ test('a disabled account takes no new payments and finishes the old ones', async
     .poll(async () => (await shop.create('CARD')).status, { timeout: 5_000, interval: 100 })
     .toBe(422)
   expect((await shop.act(payId, 'captures', 1000)).status).toBe(200)
-  expect((await withAccount({ payId })).provider.account).toBe(a)
+  expect((await shop.read(payId)).provider.account).toBe(a)
   expect(await commands.run('provider', 'remove', a)).toMatchObject({ code: 0 })
 })
 
@@ -114,7 +103,7 @@ test('what was begun stays with its account, whatever the rules say later', asyn
     .poll(async () => (await pay(shop)).provider?.account, { timeout: 5_000, interval: 100 })
     .toBe(accounts[1])
   expect((await shop.act(payId, 'captures', 1000)).status).toBe(200)
-  expect((await withAccount({ payId })).provider.account).toBe(accounts[0])
+  expect((await shop.read(payId)).provider.account).toBe(accounts[0])
 })
 
 test('an account of another merchant takes nothing', async () => {

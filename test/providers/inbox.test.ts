@@ -1,20 +1,13 @@
 /** Notices of providers over HTTP: forged, repeated, huge, early and late ones, and a process that dies in between. */
-import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { NoticeItem } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
-import { createProviderAdministration } from '#providers/administration.ts'
 import type { Applied, ApplyNotice } from '#providers/apply-notices.ts'
-import { openDatabase } from '#storage/database.ts'
-import { createProviderAccountStore } from '#storage/providers/accounts.ts'
-import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
+import { openAccountBench } from '#test/support/provider-accounts.ts'
 import { tell, tellingProvider } from '#test/support/telling-provider.ts'
-import { createKeyRing } from '#vault/key-ring.ts'
-import { toMasterKey } from '#vault/master-key.ts'
-import { createRecordVault } from '#vault/sealed-records.ts'
 
 const secret = 'a word that only the provider knows'
 
@@ -52,20 +45,17 @@ beforeEach(() => {
   crashAt = undefined
 })
 
-async function addAccount({ databaseUrl, merchantId }: TestGateway) {
-  const database = openDatabase(databaseUrl, () => undefined)
-  const masterKey = toMasterKey(masterKeyOf(databaseUrl), 'the test key')
+async function addAccount({ merchantId }: TestGateway) {
+  const bench = openAccountBench(gateway, [tellingProvider])
   try {
-    return await createProviderAdministration({
-      environment: 'test',
-      definitions: [tellingProvider],
-      store: createProviderAccountStore(database),
-      vault: createRecordVault(createKeyRing(masterKey, createVaultStore(database))),
-      newId: () => randomBytes(16).toString('hex'),
-      origin: () => gateway.url,
-    }).add(merchantId, { connector: 'telling', name: 'T', settings: {}, secrets: { word: secret } })
+    return await bench.add(merchantId, {
+      connector: 'telling',
+      name: 'T',
+      settings: {},
+      secrets: { word: secret },
+    })
   } finally {
-    await database.close()
+    await bench.close()
   }
 }
 

@@ -128,3 +128,14 @@ test('a connection without our session settings is noticed: a pooler in transact
   expect(isRefusedByPooler(new Error('unsupported startup parameter in options: enable_seqscan'))).toBe(true)
   await Promise.all([pooled.close(), direct.close()])
 })
+
+test('failed logins are counted by all processes together', async () => {
+  const other = await startTestGateway({ connectors: acquirer.connectors, beside: gateway })
+  const wrong = `Basic ${Buffer.from('mer_guessed:not-a-key').toString('base64')}`
+  const guess = async (at: TestGateway) =>
+    (await at.call('GET', '/events', undefined, { authorization: wrong })).status
+  for (let tried = 0; tried < 10; tried += 1) expect(await guess(gateway)).toBe(401)
+  // The other process has seen none of them, and hears of them within a second or two.
+  await vi.waitFor(async () => expect(await guess(other)).toBe(429), 10_000)
+  await other.stop()
+})

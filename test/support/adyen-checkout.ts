@@ -65,7 +65,10 @@ export class AdyenCheckout {
       isAutomatic: body.additionalData?.manualCapture !== 'true',
       returnUrl: body.returnUrl,
     })
-    const decline = refused[paymentMethod.holderName ?? ''] ?? refused[paymentMethod.number ?? '']
+    const isArmed = this.ledger.declining.delete('AUTHORIZATION')
+    const decline = isArmed
+      ? (['2', 'Refused'] as const)
+      : (refused[paymentMethod.holderName ?? ''] ?? refused[paymentMethod.number ?? ''])
     if (decline) this.ledger.refuse(payment, decline[1])
     else if (this.needsCustomer(body)) return { status: 200, body: this.toAction(payment) }
     else if (paymentMethod.type === 'sepadirectdebit')

@@ -11,9 +11,16 @@ import type { AnyJson } from '#test/support/any-json.ts'
 /**
  * `lostBefore`: the connection ends before anything is done. `lostAfter`: it ends after. `html500`: done, but answered with
  * a page of a proxy. `truncated`: half an answer. `wrongEcho`: the answer names another reference. `silent`: done, and no
- * answer until the caller gives up.
+ * answer until the caller gives up. `turnedAway`: not even looked at.
  */
-export type AdyenFault = 'lostBefore' | 'lostAfter' | 'html500' | 'truncated' | 'wrongEcho' | 'silent'
+export type AdyenFault =
+  | 'lostBefore'
+  | 'lostAfter'
+  | 'html500'
+  | 'truncated'
+  | 'wrongEcho'
+  | 'silent'
+  | 'turnedAway'
 
 export interface AdyenDoubleOptions {
   readonly merchantAccount?: string
@@ -37,8 +44,8 @@ export class AdyenDouble {
   readonly requests: AdyenRequest[] = []
   /** Where notices go; empty: nowhere. */
   noticeUrl = ''
-  /** What is owed is sent before the answer is given. */
-  noticeBeforeAnswer = false
+  /** Called when a request has been carried out, before its answer is given: notices may overtake it. */
+  beforeAnswer: () => Promise<unknown> = async () => undefined
   /** Called when a request has been carried out and its answer is withheld. */
   onSilence: () => void = () => {}
   readonly #stored = new Map<string, Answer>()
@@ -127,11 +134,15 @@ export class AdyenDouble {
       request.socket.destroy()
       return
     }
+    if (kind === 'turnedAway') {
+      to.writeHead(429).end()
+      return
+    }
     const isKnown = request.headers['x-api-key'] === this.apiKey
     const answer = isKnown
       ? this.#once(key, () => this.checkout.route(verb, path, body))
       : refuse(401, '000', 'HTTP Status Response - Unauthorized')
-    if (this.noticeBeforeAnswer) await this.notify()
+    await this.beforeAnswer()
     if (kind === 'silent') this.onSilence()
     else give(answer, kind, to)
   }

@@ -30,6 +30,14 @@ export interface NewPayment {
   readonly sessionId?: string
 }
 
+/** One movement in Adyen's books, in the words of the conformance suite. */
+export interface LedgerMovement {
+  readonly operation: 'AUTHORIZATION' | 'CAPTURE' | 'REFUND' | 'REVERSAL' | 'INCREMENTAL'
+  readonly reference: string
+  readonly amount: number
+  state: 'approved' | 'declined' | 'undone'
+}
+
 /** What a modification did, or why it could not. */
 type Effect = string | undefined
 
@@ -37,6 +45,9 @@ export class AdyenLedger {
   readonly payments = new Map<string, LedgerPayment>()
   /** Items of notices that nobody has sent yet, oldest first. */
   readonly owed: AnyJson[] = []
+  readonly movements: LedgerMovement[] = []
+  /** Operations of which the next one is declined, whatever the books say. */
+  readonly declining = new Set<LedgerMovement['operation']>()
   #count = 0
 
   readonly merchantAccount: string
@@ -79,45 +90,50 @@ export class AdyenLedger {
     payment.state = 'authorised'
     payment.authorised = payment.asked
     if (payment.isAutomatic) payment.captured = payment.asked
+    this.#move('AUTHORIZATION', payment.reference, payment.asked, undefined)
     this.#owe(payment, { eventCode: 'AUTHORISATION', success: 'true' })
   }
 
   refuse(payment: LedgerPayment, reason: string): void {
     if (payment.state !== 'open') return
     payment.state = 'refused'
+    this.#move('AUTHORIZATION', payment.reference, payment.asked, 'declined')
     this.#owe(payment, { eventCode: 'AUTHORISATION', success: 'false', reason })
   }
 
   capture(payment: LedgerPayment, value: number, reference: string): string {
     const open = payment.authorised - payment.captured - payment.released
-    const effect =
-      payment.state === 'authorised' && value <= open ? undefined : 'Insufficient balance on payment'
+    const isOpen = payment.state === 'authorised' && value <= open
+    const effect = this.#judge('CAPTURE', isOpen, 'Insufficient balance on payment')
     if (effect === undefined) {
       payment.captured += value
       if (!this.multipleCaptures) payment.released += open - value
     }
+    this.#move('CAPTURE', reference, value, effect)
     return this.#modify(payment, 'CAPTURE', { value, reference, effect })
   }
 
   refund(payment: LedgerPayment, value: number, reference: string): string {
-    const effect =
-      value <= payment.captured - payment.refunded ? undefined : 'Insufficient balance on payment'
+    const isOpen = value <= payment.captured - payment.refunded
+    const effect = this.#judge('REFUND', isOpen, 'Insufficient balance on payment')
     if (effect === undefined) payment.refunded += value
+    this.#move('REFUND', reference, value, effect)
     return this.#modify(payment, 'REFUND', { value, reference, effect })
   }
 
   cancel(payment: LedgerPayment, reference: string): string {
-    return this.#modify(payment, 'CANCELLATION', {
-      value: payment.asked,
-      reference,
-      effect: this.#release(payment),
-    })
+    const effect = this.#judge('REVERSAL', true, 'Refused') ?? this.#release(payment)
+    this.#move('REVERSAL', reference, payment.authorised - payment.captured, effect)
+    return this.#modify(payment, 'CANCELLATION', { value: payment.asked, reference, effect })
   }
 
   adjust(payment: LedgerPayment, total: number, reference: string): string {
     const isOpen = payment.state === 'authorised' && payment.captured === 0
-    const effect = isOpen ? undefined : 'Transaction cannot be adjusted'
+    const difference = total - payment.authorised
+    const operation = difference > 0 ? 'INCREMENTAL' : 'REVERSAL'
+    const effect = this.#judge(operation, isOpen, 'Transaction cannot be adjusted')
     if (effect === undefined) payment.authorised = total
+    this.#move(operation, reference, Math.abs(difference), effect)
     return this.#modify(payment, 'AUTHORISATION_ADJUSTMENT', { value: total, reference, effect })
   }
 
@@ -136,6 +152,8 @@ export class AdyenLedger {
     else {
       if (payment.state === 'open') payment.state = 'cancelled'
       const effect = this.#release(payment)
+      const authorised = this.movements.find(movement => movement.reference === reference)
+      if (authorised && effect === undefined) authorised.state = 'undone'
       const isDone = effect === undefined || payment.state === 'refused' || payment.state === 'cancelled'
       this.#owe(payment, {
         ...base,
@@ -145,6 +163,15 @@ export class AdyenLedger {
       })
     }
     return pspReference
+  }
+
+  #judge(operation: LedgerMovement['operation'], isPossible: boolean, reason: string): Effect {
+    return this.declining.delete(operation) || !isPossible ? reason : undefined
+  }
+
+  #move(operation: LedgerMovement['operation'], reference: string, amount: number, effect: Effect): void {
+    const state = effect === undefined ? 'approved' : 'declined'
+    this.movements.push({ operation, reference, amount, state })
   }
 
   #release(payment: LedgerPayment): Effect {

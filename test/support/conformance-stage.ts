@@ -15,10 +15,18 @@ interface Provider {
   readonly definition: ConnectorDefinition
   readonly ledger: readonly LedgerEntry[]
   readonly secrets?: Readonly<Record<string, string>>
+  readonly settings?: Readonly<Record<string, string>>
   arm(operation: OperationType, behaviour: Behaviour): void
-  /** Bodies of notices that are due; none of a provider that sends none. */
-  tell?(): string[]
+  /** Notices that are due; none of a provider that sends none. */
+  tell?(): readonly ToldNotice[]
+  /** The same notice with a signature that is not the provider's. */
+  forge?(notice: ToldNotice): ToldNotice
   onEarly?(run: (() => Promise<void>) | undefined): void
+}
+
+export interface ToldNotice {
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface OpenStage extends Stage {
@@ -36,24 +44,27 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
   const options = { clock, definitions: [provider.definition] }
   const dying = await startTestGateway({ ...options, testCrash: crash.testCrash, requestsPerSecond: 10_000 })
   const heir = await startTestGateway({ ...options, beside: dying })
-  const accountId = await addProviderAccount(dying, provider.definition, { secrets: provider.secrets })
+  const accountId = await addProviderAccount(dying, provider.definition, {
+    secrets: provider.secrets,
+    settings: provider.settings,
+  })
 
-  async function post(body: string): Promise<number> {
+  async function post({ body, headers }: ToldNotice): Promise<number> {
     const url = `${heir.url}/providers/${accountId}/notices`
-    return (await fetch(url, { method: 'POST', body })).status
+    return (await fetch(url, { method: 'POST', body, headers: { ...headers } })).status
   }
 
   /** Returns how many there were. */
   async function deliver(order: NoticeOrder): Promise<number> {
-    const bodies = provider.tell?.() ?? []
-    if (bodies.length === 0) return 0
-    for (const body of bodies) {
-      if (order === 'forged') {
-        const status = await post(body.replace(/"mac":"./, '"mac":"x'))
+    const notices = provider.tell?.() ?? []
+    if (notices.length === 0) return 0
+    for (const notice of notices) {
+      if (order === 'forged' && provider.forge) {
+        const status = await post(provider.forge(notice))
         if (status !== 401) throw new Error(`a forged notice was answered ${status}`)
       }
-      await post(body)
-      if (order === 'twice') await post(body)
+      await post(notice)
+      if (order === 'twice') await post(notice)
     }
     // What came before its payment is tried again.
     await queryRows(
@@ -61,13 +72,17 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
       `UPDATE notice_item SET due_at = now(), leased_until = NULL WHERE due_at IS NOT NULL`,
     )
     await heir.gateway.notices.runDue()
-    return bodies.length
+    return notices.length
   }
 
   async function send(request: TestRequest, diesAt: Parameters<typeof crash.die>[0] | undefined) {
     if (diesAt) await crash.die(diesAt, dying, request)
     else await dying.send(request)
   }
+
+  const isOpen = async (): Promise<boolean> =>
+    (await queryRows(heir.databaseUrl, "SELECT 1 FROM operation WHERE state IN ('SENT', 'PENDING') LIMIT 1"))
+      .length > 0
 
   return {
     sendsNotices: provider.tell !== undefined,
@@ -92,8 +107,9 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
         let happened = await deliver(order)
         clock.move(step)
         for (let due = 1; due > 0; happened += due) due = await heir.gateway.timerWorker.runDue()
-        // Nothing was told and nothing was asked: everything has its answer.
-        if (happened === 0) return
+        // The workers in the background may have been faster with a timer.
+        for (const { gateway } of [dying, heir]) await gateway.timerWorker.finishRounds()
+        if (happened === 0 && !(await isOpen())) return
       }
     },
     read: async payId => (await dying.call('GET', `/payments/getByPayId/${payId}`)).body as ShownPayment,
@@ -118,7 +134,8 @@ export function lateStage(): Promise<OpenStage> {
     ledger: provider.ledger,
     secrets: { word },
     arm: provider.arm,
-    tell: () => provider.tell(word),
+    tell: () => provider.tell(word).map(body => ({ body })),
+    forge: ({ body }) => ({ body: body.replace(/"mac":"./, '"mac":"x') }),
     onEarly: run => {
       provider.beforeAnswer = run ?? (async () => undefined)
     },

@@ -36,7 +36,7 @@ const capabilities: Capabilities = {
   storedCredentials: true,
 }
 
-const facts: ConnectorFacts = {
+const usualFacts: ConnectorFacts = {
   name: 'late',
   liveHosts: ['api.late.example'],
   settings: {},
@@ -74,7 +74,18 @@ interface Page {
   state: 'open' | 'ended' | 'paid'
 }
 
-export function createLateProvider(): LateProvider {
+export interface LateOptions {
+  /** Several of them in one gateway need names of their own. */
+  readonly name?: string
+  readonly can?: Partial<Capabilities>
+  readonly facts?: Partial<ConnectorFacts>
+  /** When its pages end, in real time. */
+  readonly pageEndsAt?: () => Date
+}
+
+export function createLateProvider(options: LateOptions = {}): LateProvider {
+  const facts = { ...usualFacts, ...options.facts, name: options.name ?? usualFacts.name }
+  const can = { ...capabilities, ...options.can }
   const ledger: { -readonly [Key in keyof LedgerEntry]: LedgerEntry[Key] }[] = []
   const armed = new Map<OperationType, Behaviour[]>()
   const pages = new Map<string, Page>()
@@ -172,6 +183,7 @@ export function createLateProvider(): LateProvider {
         kind: 'action',
         action: { type: 'redirect', url: 'https://pay.late.example/checkout', verb: 'POST', fields },
         provider: factsOf(request),
+        expiresAt: options.pageEndsAt?.(),
       },
     }
   }
@@ -197,7 +209,7 @@ export function createLateProvider(): LateProvider {
 
   const connectorFor = (word: string): Connector => ({
     facts,
-    supports: () => capabilities,
+    supports: () => can,
     authorize,
     capture: followUp,
     reverse: followUp,

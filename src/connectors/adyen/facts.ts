@@ -54,8 +54,8 @@ export const adyenFacts: ConnectorFacts = {
   label: labelOf,
   exponent: adyenExponent,
   lostAnswer: {
-    // Notices come within seconds as a rule; a quarter of an hour covers Adyen's first retries.
-    noticeWithinMs: 15 * minuteMs,
+    // Notices come within seconds as a rule; this covers Adyen's first retries, and is over when the engine asks after 15.
+    noticeWithinMs: 14 * minuteMs,
     // Adyen promises seven days for a key; the last one is kept in reserve.
     repeatWithinMs: 6 * dayMs,
     undo: true,

@@ -61,7 +61,7 @@ function readAuthorisation(item: Loose, amount: Money): NoticeFact | undefined {
 
 function readTechnicalCancel(item: Loose, amount: Money): NoticeFact | undefined {
   const paid = textAt(item, 'originalReference')
-  const provider = { ...facts(item, amount), transactionId: paid, fields: { undone: true } }
+  const provider = { ...facts(item, amount), fields: { undone: paid } }
   const undone: Outcome = { kind: 'declined', detail: timedOut, provider }
   // Not found: the request that we wanted to undo never arrived. Any other failure leaves the question open.
   if (!isSuccess(item) && !/not found/i.test(textAt(item, 'reason') ?? '')) return undefined

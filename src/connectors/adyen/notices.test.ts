@@ -229,7 +229,7 @@ describe('facts', () => {
     const change = { eventCode: 'TECHNICAL_CANCEL', pspReference: 'MOD1', originalReference: 'PSP1' }
     expect(factOf(change)).toMatchObject({
       subject: { reference: xIdOf(1), transactionId: 'PSP1' },
-      outcome: { provider: { transactionId: 'PSP1', fields: { undone: true } } },
+      outcome: { provider: { transactionId: 'MOD1', fields: { undone: 'PSP1' } } },
     })
   })
 

@@ -36,6 +36,7 @@ function openBank(settings: BankSettings): Connector {
   return {
     facts: bankFacts,
     supports: method => capabilitiesOf(method.type),
+    creditor: { name: settings.creditorName, creditorId: settings.creditorId },
     authorize: async request =>
       isIncoming(request.payment.method.type)
         ? { authorization: instruct(request, settings, request.at) }

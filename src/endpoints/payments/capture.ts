@@ -60,8 +60,12 @@ export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof 
 
 function toCommand({ captureMethod, ...body }: CaptureRequest): CaptureCommand {
   const rest = readRest(body.paymentMethods)
+  const followUp = toFollowUp(body)
+  // A mandate of the capture's own is no account data: the next file to the bank names it.
+  const directDebit = body.paymentMethods?.directDebit
   return {
-    ...toFollowUp(body),
+    ...followUp,
+    ...(directDebit ? { details: { ...followUp.details, directDebit } } : {}),
     manual: captureMethod?.manual,
     closes: rest === 'closed' || undefined,
     releasesRest: rest === 'reversed' || undefined,

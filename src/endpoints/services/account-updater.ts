@@ -55,7 +55,7 @@ export const accountUpdaterEndpoint = endpoint<Services, typeof accountUpdate>({
       },
     },
   ],
-  async handle({ body, merchant, key, traceId }, { engine, lookUps }) {
+  async handle({ body, merchant, key, traceId, address }, { engine, lookUps, audit }) {
     const accounts = await engine.providers.enabled(merchant.merchantId)
     const account = accounts.find(({ connector }) => connector.updateCards) ?? accounts[0]
     const connector = account?.connector
@@ -64,6 +64,18 @@ export const accountUpdaterEndpoint = endpoint<Services, typeof accountUpdate>({
       const code = refusalCodes[connector ? 'METHOD_LACKS_OPERATION' : 'NO_CONNECTOR']
       return perform(storeAnswer(refusedAnswer(code, traceId), { merchant, key }, engine))
     }
+    const opened = body.cards.filter(({ number = '0' }) => number.startsWith('0')).length
+    // Numbers that we keep are opened here, and not for paying.
+    if (opened > 0)
+      await audit.append([
+        {
+          actor: merchant.merchantId,
+          from: address,
+          act: 'cards.opened',
+          object: merchant.merchantId,
+          after: { purpose: 'account updater', cards: opened },
+        },
+      ])
     const run = { merchant, cards: body.cards.map(toAsked), ask }
     const slices = updateCards(run, { ...engine, ...lookUps })
     const pieces = write(body.transId, slices)

@@ -1,12 +1,18 @@
 /**
  * How much one caller may ask: a bucket of requests per merchant, and a count of failed logins per pair of client and
- * address. Both live in this process; several processes behind one address each allow the full limit.
+ * address. What other processes counted is heard within a second (shared-counts.ts).
  */
-import { hash } from 'node:crypto'
 import type { Merchant } from '#domain/merchant.ts'
 import { Refusal } from '#http/answers/refusal.ts'
 import { BoundedMap } from '#http/authentication/bounded-map.ts'
+import { noOthers, type SharedCounts, toCountKey } from '#http/authentication/shared-counts.ts'
 import { networkOf } from '#http/server/client-address.ts'
+
+export interface Counting {
+  readonly nowMs: () => number
+  /** Alone unless given. */
+  readonly shared?: SharedCounts | undefined
+}
 
 /** 10,000 merchants at once in one process, far more than it could serve; a forgotten bucket starts full again. */
 const bucketsMax = 10_000
@@ -35,8 +41,13 @@ export interface RateLimit {
   take(merchant: Pick<Merchant, 'merchantId' | 'requestsPerSecond'>): Quota
 }
 
-export function createRateLimit({ nowMs }: { nowMs: () => number }): RateLimit {
+export function createRateLimit({ nowMs, shared = noOthers }: Counting): RateLimit {
   const buckets = new BoundedMap<string, Bucket>(bucketsMax)
+  shared.onOthers((merchantId, used) => {
+    const bucket = buckets.get(merchantId)
+    // Never below an empty bucket of a whole second: what others did then does not close the merchant for longer.
+    if (bucket) bucket.level = Math.max(-bucket.rate, bucket.level - used)
+  })
   return {
     take(merchant) {
       const now = nowMs()
@@ -51,9 +62,16 @@ export function createRateLimit({ nowMs }: { nowMs: () => number }): RateLimit {
       bucket.level = Math.min(bucket.rate, bucket.level + (elapsedMs * bucket.rate) / 1000)
       bucket.filledAtMs = now
       const allowed = bucket.level >= 1
-      if (allowed) bucket.level -= 1
+      if (allowed) {
+        bucket.level -= 1
+        shared.note(merchant.merchantId)
+      }
       // The bucket holds one second's worth, so it is full again after a second at most.
-      return { allowed, policy: bucket.policy, state: `"merchant";r=${Math.floor(bucket.level)};t=1` }
+      return {
+        allowed,
+        policy: bucket.policy,
+        state: `"merchant";r=${Math.max(0, Math.floor(bucket.level))};t=1`,
+      }
     },
   }
 }
@@ -68,12 +86,18 @@ export interface FailedLogins {
   count(client: string, address: string): Refusal | undefined
 }
 
-export function createFailedLogins({ nowMs }: { nowMs: () => number }): FailedLogins {
+export function createFailedLogins({ nowMs, shared = noOthers }: Counting): FailedLogins {
   const pairs = new BoundedMap<string, { count: number; endsAtMs: number }>(pairsMax)
+  shared.onOthers((pair, used) => {
+    const window = pairs.get(pair)
+    if (window && window.endsAtMs > nowMs()) window.count += used
+    else pairs.set(pair, { count: used, endsAtMs: nowMs() + failureWindowMs })
+  })
   return {
     count(client, address) {
       // Hashed, so that whatever a stranger sends as its name takes the same few bytes.
-      const pair = hash('sha256', `${networkOf(address)}\n${client}`, 'base64')
+      const pair = toCountKey(`${networkOf(address)}\n${client}`)
+      shared.note(pair)
       const now = nowMs()
       const window = pairs.get(pair)
       if (window === undefined || window.endsAtMs <= now) {

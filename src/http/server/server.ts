@@ -15,6 +15,7 @@ import type { AccessTokens } from '#http/authentication/access-token.ts'
 import { createAuthentication } from '#http/authentication/authentication.ts'
 import { readClaimedMerchant } from '#http/authentication/claimed-merchant.ts'
 import { createFailedLogins, createRateLimit } from '#http/authentication/rate-limit.ts'
+import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import { createIdempotency } from '#http/body/idempotency.ts'
 import type { Formats } from '#http/body/schema-words.ts'
 import { createValidation } from '#http/body/validation.ts'
@@ -94,6 +95,8 @@ export interface HttpServerOptions<Services> {
   /** Shown with the readiness: what an operator should look at. */
   readonly readinessDetails?: () => Readonly<Record<string, unknown>>
   readonly retryAfterOf: RetryAfterOf
+  /** What other processes counted against the same limits; alone unless given. */
+  readonly counts?: CountExchange
   /** The metrics of all processes behind the port; those of this one unless given. */
   readonly collectMetrics?: () => Promise<string>
   readonly pages?: Readonly<Record<string, () => Page>>
@@ -306,11 +309,11 @@ interface EndpointOptions<Services> {
 
 function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sender): Rooms<Services> {
   const { credentials, pepper, accessTokens, watch, keyStore, fingerprintKey, nowMs } = options
-  const failedLogins = createFailedLogins({ nowMs })
+  const failedLogins = createFailedLogins({ nowMs, shared: options.counts?.scope('logins') })
   return {
     services: options.services,
     authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, watch, nowMs }),
-    rateLimit: createRateLimit({ nowMs }),
+    rateLimit: createRateLimit({ nowMs, shared: options.counts?.scope('requests') }),
     idempotency: createIdempotency({
       keyStore,
       fingerprintKey,

@@ -4,6 +4,7 @@
  */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
+import { thisProcess } from '#storage/commit/columns.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface Delivery {
@@ -65,6 +66,8 @@ export interface DeliveryStore {
   release(deliveries: readonly Delivery[]): Promise<void>
   /** For the only gateway on the database: whatever is leased was leased by a dead one. */
   releaseAll(): Promise<void>
+  /** Gives back what these dead processes had claimed. */
+  releaseOf(processes: readonly number[]): Promise<void>
   /** How long the oldest event waits that has never been tried; 0 when there is none. */
   readLagSeconds(now: Date): Promise<number>
 }
@@ -166,7 +169,8 @@ const claimStatement = (queue: Queue): string => {
   ), mine AS MATERIALIZED (
     SELECT ${key.map(name => `t.${name}`).join(', ')} FROM ready r JOIN ${table} t USING (${names})
     WHERE t.due_at <= $1 AND ${isFree('t')} FOR UPDATE OF t SKIP LOCKED)
-  UPDATE ${table} t SET leased_until = $1::timestamptz + $2 * interval '1 millisecond' FROM mine r, ${joins}
+  UPDATE ${table} t SET leased_until = $1::timestamptz + $2 * interval '1 millisecond', leased_by = ${thisProcess}
+    FROM mine r, ${joins}
   WHERE ${key.map(name => `t.${name} = r.${name}`).join(' AND ')} AND ${joined}
   RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.sequence, t.due_at AS "dueAt", t.tries, t.round,
     m.clock_offset_ms AS "clockOffsetMs", ${returning}`
@@ -217,6 +221,13 @@ const releaseAllStatement = ({ table }: Queue): string =>
    UPDATE ${table} SET leased_until = NULL
    WHERE due_at IS NOT NULL AND leased_until IS NOT NULL AND (SELECT count(*) FROM locked) > 0`
 
+/** What the dead had claimed may be sent by the others at once. */
+const releaseOfStatement = ({ table }: Queue): string =>
+  `WITH locked AS MATERIALIZED (SELECT t.merchant_id FROM ${table} t
+      WHERE t.due_at IS NOT NULL AND t.leased_until IS NOT NULL AND t.leased_by = ANY($1) ${lockOrder})
+   UPDATE ${table} SET leased_until = NULL, leased_by = NULL
+   WHERE due_at IS NOT NULL AND leased_by = ANY($1) AND (SELECT count(*) FROM locked) > 0`
+
 export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
   async function claimFrom(queue: Queue, { now, leaseMs, limit, lanes, laneFree, merchantId }: Claim) {
     const known = lanes.map(lane => ({
@@ -255,6 +266,10 @@ export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
 
     async releaseAll() {
       for (const queue of [events, deliveries]) await deliverers.query(releaseAllStatement(queue))
+    },
+
+    async releaseOf(processes) {
+      for (const queue of [events, deliveries]) await deliverers.query(releaseOfStatement(queue), [processes])
     },
 
     async readLagSeconds(now) {

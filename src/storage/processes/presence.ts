@@ -14,6 +14,8 @@ export interface Presence {
    * go on as if nothing had happened.
    */
   isAlive(): boolean
+  /** Whether no other process gives a heartbeat, as of the last beat. */
+  isAlone(): boolean
   /** Processes that ended or fell silent and whose work has not been taken over yet. */
   findDead(): Promise<readonly number[]>
   /** What the dead had left is settled; nobody needs to look again. */
@@ -48,6 +50,8 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   let client: pg.Client | undefined
   let closed = false
   let beatAt = performance.now()
+  // Until the first beat there may be others.
+  let others = 1
 
   async function connect(): Promise<pg.Client> {
     const fresh = new pg.Client({
@@ -88,10 +92,13 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
 
   async function beat(): Promise<void> {
     const begunAt = performance.now()
-    const found = await ask(
-      'UPDATE gateway_process SET seen_at = now() WHERE process = $1 RETURNING process',
-      [process],
+    const found = await ask<{ others: number }>(
+      `UPDATE gateway_process SET seen_at = now() WHERE process = $1
+       RETURNING (SELECT count(*)::integer FROM gateway_process o
+         WHERE o.process <> $1 AND o.seen_at > now() - $2 * interval '1 millisecond') AS others`,
+      [process, deadAfterMs],
     )
+    others = found[0]?.others ?? others
     // Declared dead and forgotten by the others: the number is gone, and so is what was done under it.
     if (found.length === 0)
       await ask('INSERT INTO gateway_process (process) OVERRIDING SYSTEM VALUE VALUES ($1)', [process])
@@ -108,6 +115,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
 
   return {
     process,
+    isAlone: () => others === 0,
     isAlive: () => performance.now() - beatAt < aliveForMs,
     async findDead() {
       const rows = await ask<{ process: number }>(

@@ -51,6 +51,8 @@ export interface NoticeStore {
   insert(notice: NewNotice): Promise<number>
   /** Items that are due, under a lease, in the order in which they came. */
   claim(limit: number, leaseMs: number): Promise<readonly ClaimedItem[]>
+  /** False: the lease has ended, and somebody else may have the item by now. */
+  renew(item: ItemKey, leaseMs: number): Promise<boolean>
   /** Undefined once its 90 days are over. */
   findSealed(
     item: Pick<ClaimedItem, 'merchantId' | 'noticeId'>,
@@ -118,6 +120,14 @@ export function createNoticeStore({ readers, writers }: Pick<Database, 'readers'
         [limit, leaseMs],
       )
       return rows
+    },
+    async renew(item, leaseMs) {
+      const { rowCount } = await writers.query(
+        `UPDATE notice_item SET leased_until = now() + $4 * interval '1 millisecond'
+         WHERE ${thisItem} AND leased_until > now()`,
+        [...keyOf(item), leaseMs],
+      )
+      return rowCount === 1
     },
     async findSealed({ merchantId, noticeId }) {
       const { rows } = await readers.query<{ keyVersion: number; sealed: Buffer }>(

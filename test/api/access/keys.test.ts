@@ -273,3 +273,24 @@ describe('what is kept of a use', () => {
     ])
   })
 })
+
+test('the account updater opens numbers that we keep: that is audited, and a number that the request brings is not', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  const record = await gateway.call('GET', `/payments/getByPayId/${body.payId}`)
+  const { pseudoCardNumber } = record.body.paymentMethods.card
+  const cards = [{ number: pseudoCardNumber }, { number: '5555555555554444' }]
+  expect(await gateway.call('POST', '/services/accountUpdater', { transId: 'u-1', cards })).toMatchObject({
+    status: 200,
+  })
+  const rows = await queryRows(
+    gateway.databaseUrl,
+    "SELECT actor, came_from, after FROM audit WHERE act = 'cards.opened'",
+  )
+  expect(rows).toEqual([
+    {
+      actor: gateway.merchantId,
+      came_from: '127.0.0.1',
+      after: { purpose: 'account updater', cards: 1 },
+    },
+  ])
+})

@@ -39,23 +39,21 @@ test('a right key is checked by one question', async () => {
   const accountId = await addedAs('sk_test_double')
   const { findings, ok } = await commands.json('provider', 'check', accountId)
   expect(ok).toBe(true)
-  expect(findings.map(({ name }: { name: string }) => name)).toEqual([
-    'credentials',
-    'mode',
-    'version',
-    'notices',
-  ])
+  expect(findings.map(({ name }: { name: string }) => name)).toEqual(
+    expect.arrayContaining(['credentials', 'mode', 'version', 'notices']),
+  )
 })
 
 test('a wrong key is named', async () => {
   const accountId = await addedAs('sk_test_wrong')
   const { code, stdout } = await commands.run('provider', 'check', accountId, '--json')
   expect(code).toBe(1)
-  expect(JSON.parse(stdout)).toMatchObject({
+  expect(JSON.parse(stdout)).toEqual({
+    accountId,
     ok: false,
-    findings: [
+    findings: expect.arrayContaining([
       { name: 'credentials', ok: false, detail: expect.stringContaining('does not know the secret key') },
-    ],
+    ]),
   })
 })
 
@@ -80,7 +78,7 @@ test('a missing secret is refused by name', async () => {
 test('the script of payments runs by card number, or opens and ends a page', async () => {
   const byNumber = await addedAs('sk_test_double', '--set', 'rawCards=true')
   const { ok, findings } = await commands.json('provider', 'check', byNumber, '--payments')
-  expect([ok, findings.slice(4).map(({ name }: { name: string }) => name)]).toEqual([
+  expect([ok, findings.slice(-6).map(({ name }: { name: string }) => name)]).toEqual([
     true,
     ['decline', 'authorise', 'look-up by our reference', 'capture', 'refund', 'reversal'],
   ])
@@ -93,7 +91,7 @@ test('the script of payments runs by card number, or opens and ends a page', asy
   )
   const onPage = await addedAs('sk_test_double')
   const page = await commands.json('provider', 'check', onPage, '--payments')
-  expect(page.findings.slice(4)).toMatchObject([
+  expect(page.findings.slice(-2)).toMatchObject([
     { name: 'page', ok: true },
     { name: 'end of the page', ok: true },
   ])

@@ -20,7 +20,10 @@ beforeAll(async () => {
   direct = await openStripeShop({ clock, settings: { rawCards: 'true' }, requestsPerSecond: 10_000 })
 })
 afterAll(async () => {
+  clock.move(60 * secondMs)
   for (const { gateway } of [shop, direct]) {
+    // An inquiry about a page that was ended finds nothing to ask, and that is the end of it.
+    await gateway.gateway.timerWorker.runDue()
     // What is taken back is told of a second time.
     const { 'an operation is told of once': _, ...broken } = await findBrokenRules(gateway.databaseUrl)
     expect(broken).toEqual({})
@@ -196,6 +199,47 @@ describe('our own page without card numbers', () => {
     await deliver('reversed')
     await expectSameBooks(body.payId)
   })
+})
+
+test('a plan that was begun on Stripe’s page is charged by Stripe’s token, without the customer', async () => {
+  const { body } = await shop.gateway.call('POST', '/payments', {
+    ...order('CARD', { paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } }),
+    credentialOnFile: {
+      type: 'RECURRING',
+      initialPayment: true,
+      recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
+    },
+    customerInfo: { merchantCustomerId: 'on Stripe’s page', email: 'ada@example.com' },
+  })
+  const page = await chooseCard(body._links.redirect.href)
+  await go(await go(`${page}?choice=yes`))
+  const charge = await shop.gateway.call('POST', `/payment-plans/${body.paymentPlanId}/charge`, {
+    transId: 'charge-page',
+  })
+  expect([charge.status, charge.body.status]).toEqual([200, 'OK'])
+  const { fields } = shop.double.calls.findLast(({ path }) => path.endsWith('/payment_intents')) ?? {
+    fields: {},
+  }
+  expect(fields).toMatchObject({
+    off_session: 'true',
+    customer: expect.stringMatching(/^cus_/),
+    payment_method: expect.stringMatching(/^pm_/),
+  })
+  await expectSameBooks(charge.body.payId)
+})
+
+test('cancelling a payment first ends Stripe’s page; one that was paid goes on as paid', async () => {
+  const left = await visit()
+  const cancel = (payId: string) => shop.gateway.call('POST', `/payments/${payId}/cancellations`, {})
+  expect((await cancel(left.payId)).status).toBe(200)
+  expect(shop.double.books.findSession(left.sessionId).status).toBe('expired')
+  const paid = await visit()
+  await go(`${paid.page}?choice=yes`)
+  const refused = await cancel(paid.payId)
+  expect([refused.status, refused.body.responseCode]).toEqual([422, '20200014'])
+  expect(await read(paid.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  await deliver()
+  await expectSameBooks(paid.payId)
 })
 
 describe('a challenge', () => {

@@ -1,21 +1,23 @@
-/** Payments through a real gateway to the double of Stripe: lost answers, crashes, and both books to the cent. */
+/**
+ * Payments through a real gateway to the double of Stripe, and both books to the cent. Lost answers of other operations and
+ * crashes are the subject of the conformance suite.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
-import { type CrashName, createCrash } from '#test/support/crash.ts'
-import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { commandsHere } from '#test/support/command-here.ts'
+import { cardPayment, masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
+import { planPayment } from '#test/support/plans.ts'
 import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts'
 import type { Fault } from '#test/support/stripe/double.ts'
 
 const clock = createTestClock()
-const crash = createCrash()
 const minuteMs = 60 * secondMs
 let shop: StripeShop
 let heir: TestGateway
 beforeAll(async () => {
   shop = await openStripeShop({
     clock,
-    testCrash: crash.testCrash,
     settings: { rawCards: 'true' },
     requestsPerSecond: 10_000,
   })
@@ -113,6 +115,55 @@ describe('a card number', () => {
   })
 })
 
+describe('a card on file', () => {
+  test('is set up with the customer, and charged later with the reference of the scheme', async () => {
+    const { body } = await create(planPayment())
+    const { paymentPlanId, paymentMethods } = await read(body.payId)
+    expect(shop.double.calls.at(-1)?.fields).toMatchObject({ setup_future_usage: 'off_session' })
+    const charge = await shop.gateway.call('POST', `/payment-plans/${paymentPlanId}/charge`, {
+      transId: 'charge-1',
+    })
+    expect([charge.status, charge.body.status]).toEqual([200, 'OK'])
+    const { fields } = shop.double.calls.findLast(({ path }) => path.endsWith('/payment_intents')) ?? {
+      fields: {},
+    }
+    expect(fields).toMatchObject({
+      off_session: 'true',
+      payment_method_options: {
+        card: { mit_exemption: { network_transaction_id: paymentMethods.card.schemeReferenceId } },
+      },
+    })
+    await expectSameBooks(charge.body.payId)
+  })
+})
+
+test('settlement lines fit the captures and refunds, and the books are reconciled', async () => {
+  const commands = commandsHere(shop.gateway.databaseUrl, {
+    TOLLGATE_MASTER_KEY: masterKeyOf(shop.gateway.databaseUrl),
+  })
+  const { body: automatic } = await create()
+  await shop.gateway.call('POST', `/payments/${automatic.payId}/refunds`, {
+    transId: 'r',
+    amount: euros(300),
+  })
+  const { body: byHand } = await create(manual)
+  await shop.gateway.call('POST', `/payments/${byHand.payId}/captures`, { transId: 'c', amount: euros(1000) })
+  const list = { object: 'list', data: shop.double.balanceTransactions() }
+  const file = commands.file('balance.json', JSON.stringify(list))
+  const imported = await commands.json('settlements', 'import', shop.accountId, file)
+  expect(JSON.stringify(imported)).toContain(String(list.data.length))
+  const { body } = await shop.gateway.call('GET', '/settlements?limit=100')
+  const lines: { payId?: string; type: string; gross: number }[] = body.data ?? body.settlements
+  const ofPayment = (payId: string) =>
+    lines.filter(line => line.payId === payId).map(({ type, gross }) => [type, gross])
+  expect(ofPayment(automatic.payId).sort()).toEqual([
+    ['CAPTURE', 1000],
+    ['REFUND', -300],
+  ])
+  expect(ofPayment(byHand.payId)).toEqual([['CAPTURE', 1000]])
+  commands.remove()
+})
+
 describe('a lost answer', () => {
   test.each<[Fault, string, string]>([
     ['lost before', 'FAILED', '21000391'],
@@ -137,75 +188,4 @@ describe('a lost answer', () => {
       await expectSameBooks(body.payId)
     },
   )
-
-  test.each<[string, RegExp, Fault]>([
-    ['captures', /capture$/, 'lost before'],
-    ['captures', /capture$/, 'lost after'],
-    ['captures', /capture$/, 'truncated'],
-    ['reversals', /cancel$/, 'lost before'],
-    ['reversals', /cancel$/, 'lost after'],
-    ['incrementals', /increment_authorization$/, 'lost after'],
-  ])('of %s: both books agree', async (path, pattern, fault) => {
-    const { body } = await create(manual)
-    shop.double.arm('POST', pattern, fault)
-    const value = path === 'reversals' ? 1000 : 400
-    await shop.gateway.call('POST', `/payments/${body.payId}/${path}`, {
-      transId: path,
-      amount: euros(value),
-    })
-    await settle()
-    await expectSameBooks(body.payId)
-    const record = await read(body.payId)
-    const done = fault !== 'lost before'
-    const expected =
-      { captures: 'capturedValue', reversals: 'reversedValue', incrementals: 'authorizedValue' }[path] ?? ''
-    const sum = path === 'incrementals' ? 1400 : value
-    expect(record.amount[expected]).toBe(done ? sum : 0)
-  })
-
-  test.each<Fault>(['lost before', 'lost after', 'error page after'])(
-    'of a refund (%s): both books agree',
-    async fault => {
-      const { body } = await create()
-      shop.double.arm('POST', /refunds$/, fault)
-      await shop.gateway.call('POST', `/payments/${body.payId}/refunds`, { transId: 'r', amount: euros(400) })
-      await settle()
-      await expectSameBooks(body.payId)
-    },
-  )
-})
-
-describe('a process that dies', () => {
-  const operations = ['create AUTOMATIC', 'create MANUAL', 'captures', 'refunds', 'reversals'] as const
-  const cases = operations.flatMap(operation =>
-    (['afterRecord', 'afterCall', 'afterSettle'] as const).map((point): [string, CrashName] => [
-      operation,
-      point,
-    ]),
-  )
-
-  test.each(cases)('in %s %s leaves the same books, and nothing is done twice', async (operation, point) => {
-    const [verb, path] = ['POST', '/payments'] as const
-    const type =
-      operation === 'create MANUAL' || operation === 'captures' || operation === 'reversals'
-        ? 'MANUAL'
-        : 'AUTOMATIC'
-    const body = cardPayment({ captureMethod: { type } })
-    if (operation.startsWith('create')) await crash.die(point, shop.gateway, { verb, path, body })
-    else {
-      const created = await shop.gateway.call(verb, path, body)
-      const value = operation === 'reversals' ? 1000 : 400
-      const request = { transId: operation, amount: euros(value) }
-      await crash.die(point, shop.gateway, {
-        verb,
-        path: `${path}/${created.body.payId}/${operation}`,
-        body: request,
-      })
-    }
-    await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
-    await settle()
-    const { body: record } = await shop.gateway.call('GET', `/payments/getByTransId/${body.transId}`)
-    expect(record.status).not.toBe('PENDING')
-    await expectSameBooks(record.payId)
-  })
 })

@@ -1,20 +1,8 @@
 /** A gateway whose merchant has an account at the double of Stripe. */
-import { randomBytes } from 'node:crypto'
-import { definitions } from '#connectors/registry.ts'
-import { createProviderAdministration } from '#providers/administration.ts'
-import { openDatabase } from '#storage/database.ts'
-import { createProviderAccountStore } from '#storage/providers/accounts.ts'
-import { createVaultStore } from '#storage/vault/vault-store.ts'
-import {
-  masterKeyOf,
-  startTestGateway,
-  type TestGateway,
-  type TestGatewayOptions,
-} from '#test/support/gateway.ts'
+import { stripe } from '#connectors/stripe/connector.ts'
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '#test/support/gateway.ts'
+import { addProviderAccount } from '#test/support/provider-account.ts'
 import { StripeDouble } from '#test/support/stripe/double.ts'
-import { createKeyRing } from '#vault/key-ring.ts'
-import { toMasterKey } from '#vault/master-key.ts'
-import { createRecordVault } from '#vault/sealed-records.ts'
 
 export interface StripeShop {
   readonly gateway: TestGateway
@@ -31,22 +19,8 @@ export async function openStripeShop(
 ): Promise<StripeShop> {
   const double = await StripeDouble.start(keys)
   const gateway = await startTestGateway(options)
-  const database = openDatabase(gateway.databaseUrl, () => undefined)
-  const masterKey = toMasterKey(masterKeyOf(gateway.databaseUrl), 'the test key')
-  const { accountId } = await createProviderAdministration({
-    environment: 'test',
-    definitions,
-    store: createProviderAccountStore(database),
-    vault: createRecordVault(createKeyRing(masterKey, createVaultStore(database))),
-    newId: () => randomBytes(16).toString('hex'),
-    origin: () => gateway.url,
-  }).add(gateway.merchantId, {
-    connector: 'stripe',
-    name: 'Double',
-    settings: { baseUrl: double.origin, ...options.settings },
-    secrets: keys,
-  })
-  await database.close()
+  const settings = { baseUrl: double.origin, ...options.settings }
+  const accountId = await addProviderAccount(gateway, stripe, { settings, secrets: keys })
   return {
     gateway,
     double,

@@ -69,6 +69,14 @@ export interface Dispute {
   evidence: Fields
 }
 
+/** One movement of money, with the reference under which it was asked for. */
+export interface Movement {
+  readonly operation: 'AUTHORIZATION' | 'CAPTURE' | 'REVERSAL' | 'INCREMENTAL' | 'REFUND'
+  readonly reference: string
+  readonly amount: number
+  readonly state: 'approved'
+}
+
 /** What has happened, for the notices: the event's type, its object, and what the object was before. */
 export type Tell = (
   type: string,
@@ -110,6 +118,9 @@ export class StripeBooks {
   readonly sessions = new Map<string, Session>()
   readonly refunds = new Map<string, Refund>()
   readonly disputes = new Map<string, Dispute>()
+  readonly movements: Movement[] = []
+  /** The key of the request that is being answered. */
+  caller: string | undefined
   readonly #tell: Tell
   readonly #now: () => number
   readonly origin: () => string
@@ -124,6 +135,10 @@ export class StripeBooks {
   newId(prefix: string): string {
     this.#count++
     return `${prefix}_double${String(this.#count).padStart(6, '0')}`
+  }
+
+  #book(operation: Movement['operation'], amount: number, reference = this.caller): void {
+    this.movements.push({ operation, reference: reference ?? 'somebody else', amount, state: 'approved' })
   }
 
   // ── Intents ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -178,6 +193,7 @@ export class StripeBooks {
   approve(intent: Intent): void {
     intent.error = undefined
     intent.charge = this.newId(intent.type === 'card' ? 'ch' : 'py')
+    this.#book('AUTHORIZATION', intent.amount, intent.metadata.tollgate)
     if (intent.type === 'sepa_debit') {
       intent.status = 'processing'
       this.#tell('payment_intent.processing', this.showIntent(intent))
@@ -191,6 +207,7 @@ export class StripeBooks {
   succeed(intent: Intent): void {
     intent.status = 'succeeded'
     intent.received = intent.amount
+    this.#book('CAPTURE', intent.amount, intent.metadata.tollgate_capture)
     this.#tell('payment_intent.succeeded', this.showIntent(intent))
   }
 
@@ -231,6 +248,7 @@ export class StripeBooks {
     if (more && !intent.multicapture) throw invalid('Multicapture is not available for this PaymentIntent.')
     const before = intent.received
     intent.received += amount
+    this.#book('CAPTURE', amount)
     intent.capturable = more ? intent.capturable - amount : 0
     if (intent.capturable === 0) intent.status = 'succeeded'
     this.#tell('charge.captured', this.showCharge(intent), { amount_captured: before })
@@ -242,6 +260,7 @@ export class StripeBooks {
     const intent = this.findIntent(id)
     if (intent.status === 'succeeded' || intent.status === 'canceled')
       throw this.#unexpected(intent, 'canceled')
+    if (intent.capturable > 0) this.#book('REVERSAL', intent.capturable)
     intent.status = 'canceled'
     intent.capturable = 0
     intent.cancellation = text(fields, 'cancellation_reason')
@@ -257,6 +276,7 @@ export class StripeBooks {
     const before = intent.amount
     intent.capturable += amount - before
     intent.amount = amount
+    this.#book('INCREMENTAL', amount - before)
     this.#tell('payment_intent.amount_capturable_updated', this.showIntent(intent), { amount: before })
     return intent
   }
@@ -352,6 +372,7 @@ export class StripeBooks {
       metadata: textsOf(at(fields, 'metadata')),
     }
     this.refunds.set(refund.id, refund)
+    this.#book('REFUND', amount, refund.metadata.tollgate)
     this.#tell('refund.created', this.showRefund(refund))
     return refund
   }

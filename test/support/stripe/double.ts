@@ -16,6 +16,8 @@ export type Fault =
   | 'slow'
   | 'truncated'
   | 'wrong echo'
+  | 'declined'
+  | 'too many requests'
 
 interface ArmedFault {
   readonly verb: string
@@ -55,7 +57,8 @@ export class StripeDouble {
   readonly #armed: ArmedFault[] = []
   readonly #held: (() => void)[] = []
   #onHeld: (() => void) | undefined
-  #caller: string | undefined
+  /** Run after a POST was carried out and before it is answered. */
+  beforeAnswer: (() => Promise<void>) | undefined
   #stale = new Set<string>()
   readonly #library = new Stripe('sk_test_double')
   readonly #server = createServer((request, response) => void this.#serve(request, response))
@@ -107,7 +110,7 @@ export class StripeDouble {
   #record(type: string, object: Answer, before: Answer | undefined): void {
     const id = this.books.newId('evt')
     const data = { object, ...(before ? { previous_attributes: before } : {}) }
-    const request = { id: this.books.newId('req'), idempotency_key: this.#caller ?? null }
+    const request = { id: this.books.newId('req'), idempotency_key: this.books.caller ?? null }
     const created = Math.floor(Date.now() / 1000)
     const payload = JSON.stringify({ id, object: 'event', type, created, livemode: false, request, data })
     this.events.push({ id, payload })
@@ -160,7 +163,9 @@ export class StripeDouble {
     const [{ fault } = { fault: undefined }] = index === -1 ? [] : this.#armed.splice(index, 1)
     if (fault === 'lost before') return void request.socket.destroy()
     if (fault === 'error page') return errorPage(response)
-    const answer = this.#answer(verb, url, body, request)
+    const refusal = fault === undefined ? undefined : refusals[fault]
+    const answer = refusal ?? this.#answer(verb, url, body, request)
+    if (verb === 'POST') await this.beforeAnswer?.()
     if (fault === 'lost after') return void request.socket.destroy()
     if (fault === 'error page after') return errorPage(response)
     if (fault === 'slow') {
@@ -202,9 +207,9 @@ export class StripeDouble {
       }
       return kept.text === fingerprint ? kept : show(400, { error: conflict })
     }
-    this.#caller = key
+    this.books.caller = key
     const answer = this.#attempt(verb, url.pathname, fields)
-    this.#caller = undefined
+    this.books.caller = undefined
     const whole = { ...answer, text: fingerprint }
     if (verb === 'POST' && key !== undefined) this.#keys.set(key, whole)
     return whole
@@ -395,12 +400,19 @@ export class StripeDouble {
   }
 }
 
+const refusals: Partial<Record<Fault, Kept>> = {
+  declined: show(402, { error: { type: 'card_error', code: 'card_declined', decline_code: 'do_not_honor' } }),
+  'too many requests': show(429, { error: { type: 'invalid_request_error', code: 'rate_limit' } }),
+}
+
 const header = (request: IncomingMessage, name: string): string | undefined => {
   const value = request.headers[name]
   return typeof value === 'string' ? value : undefined
 }
 
-const show = (status: number, body: Answer): Kept => ({ text: '', status, body: JSON.stringify(body) })
+function show(status: number, body: Answer): Kept {
+  return { text: '', status, body: JSON.stringify(body) }
+}
 
 function errorPage(response: ServerResponse): void {
   response.writeHead(500, { 'content-type': 'text/html' })

@@ -1,0 +1,45 @@
+/** What each process counted against a limit, exchanged between processes by way of one small table. */
+import type { Database } from '#storage/database.ts'
+
+export interface LimitUse {
+  readonly name: string
+  readonly used: number
+}
+
+export interface LimitUseStore {
+  tell(process: number, uses: readonly LimitUse[]): Promise<void>
+  /** What others have told lately and this reader has not heard yet. */
+  hear(process: number): Promise<readonly LimitUse[]>
+  reap(): Promise<void>
+}
+
+/** 5 s: a commit that took its time is still heard; whatever was heard before is known by its number. */
+const heardSeconds = 5
+
+export function createLimitUseStore({ deliverers }: Pick<Database, 'deliverers'>): LimitUseStore {
+  let heard = new Set<number>()
+  return {
+    async tell(process, uses) {
+      await deliverers.query({
+        name: 'tell_limit_uses',
+        text: `INSERT INTO limit_use (process, name, used)
+          SELECT $1, name, used FROM json_to_recordset($2::json) AS r(name text, used integer)`,
+        values: [process, JSON.stringify(uses)],
+      })
+    },
+    async hear(process) {
+      const { rows } = await deliverers.query<LimitUse & { number: number }>({
+        name: 'hear_limit_uses',
+        text: `SELECT number, name, used FROM limit_use
+          WHERE at > now() - $2 * interval '1 second' AND process <> $1 ORDER BY number`,
+        values: [process, heardSeconds],
+      })
+      const news = rows.filter(({ number }) => !heard.has(number))
+      heard = new Set(rows.map(({ number }) => number))
+      return news
+    },
+    async reap() {
+      await deliverers.query("DELETE FROM limit_use WHERE at < now() - interval '1 minute'")
+    },
+  }
+}

@@ -1,0 +1,155 @@
+/** Customers on Adyen's pages: back, never back, twice, too late; and approvals that were undone before anybody heard of them. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
+import type { AnyJson } from '#test/support/any-json.ts'
+import { createTestClock, type TestClock } from '#test/support/clock.ts'
+import { cardPayment } from '#test/support/gateway.ts'
+
+let shop: AdyenGateway
+let clock: TestClock
+beforeAll(async () => {
+  clock = createTestClock(Date.now())
+  shop = await startAdyenGateway({ gateway: { clock } })
+})
+afterAll(() => shop.stop())
+afterEach(async () => {
+  await pass(0)
+  const { ours, theirs } = await shop.books()
+  expect(ours).toEqual(theirs)
+})
+
+const urls = { return: 'https://shop.example/return', cancel: 'https://shop.example/cancel' }
+
+const open = (url: string) => fetch(url, { redirect: 'manual' })
+const go = async (url: string): Promise<string> => (await open(url)).headers.get('location') ?? ''
+
+/** Time passes, and everything that waits for it is done. */
+async function pass(milliseconds: number): Promise<void> {
+  clock.move(milliseconds)
+  await shop.settle()
+  await shop.work(clock.nowMs())
+}
+
+async function visit(type: string, change: AnyJson = {}) {
+  const request = { ...cardPayment(), urls, paymentMethods: { integrationType: 'DIRECT', type }, ...change }
+  const { body } = await shop.gateway.call('POST', '/payments', request)
+  expect(body.status).toBe('AUTHORIZE_REQUEST')
+  const own: string = body._links.redirect.href
+  return { payId: body.payId as string, own, page: await go(own) }
+}
+
+const statusOf = async (payId: string): Promise<string> => (await shop.record(payId)).status
+
+describe('Adyen’s page', () => {
+  test.each([
+    ['IDEAL', {}],
+    ['BLIK', { amount: { value: 1000, currency: 'PLN' } }],
+  ])(
+    '%s: paid, back and on to the shop; reload and coming back twice change nothing',
+    async (type, change) => {
+      const { payId, own, page } = await visit(type, change)
+      expect(await go(own)).toBe(page)
+      const back = await go(`${page}/approve`)
+      expect(await go(back)).toBe(`${urls.return}?PayId=${payId}`)
+      expect(await go(back)).toBe(`${urls.return}?PayId=${payId}`)
+      expect(await statusOf(payId)).toBe('OK')
+    },
+  )
+
+  test.each([
+    ['refuse', '23000305'],
+    ['cancel', '23000703'],
+  ])('%s ends a DIRECT payment with %s', async (verdict, responseCode) => {
+    const { payId, page } = await visit('IDEAL')
+    await go(await go(`${page}/${verdict}`))
+    expect(await shop.record(payId)).toMatchObject({ status: 'FAILED', responseCode })
+  })
+
+  test('paid, and the customer never comes back: the notice finishes it', async () => {
+    const { payId, page } = await visit('IDEAL')
+    await go(`${page}/approve`)
+    await shop.settle()
+    expect(await statusOf(payId)).toBe('OK')
+  })
+
+  test('paid by notice, then back: nothing changes', async () => {
+    const { payId, page } = await visit('BLIK', { amount: { value: 1000, currency: 'PLN' } })
+    const back = await go(`${page}/approve`)
+    await shop.settle()
+    expect(await statusOf(payId)).toBe('OK')
+    expect(await go(back)).toBe(`${urls.return}?PayId=${payId}`)
+    expect(await statusOf(payId)).toBe('OK')
+  })
+
+  test('back with empty hands is PENDING until the notice', async () => {
+    const { payId, page } = await visit('IDEAL')
+    const back = new URL(await go(`${page}/approve`))
+    back.search = ''
+    await go(back.href)
+    expect(await statusOf(payId)).toBe('PENDING')
+    await shop.settle()
+    expect(await statusOf(payId)).toBe('OK')
+  })
+
+  test('cancelled by the merchant: the page is ended at Adyen first', async () => {
+    const { payId, page } = await visit('BLIK', { amount: { value: 1000, currency: 'PLN' } })
+    const { status, body } = await shop.gateway.call('POST', `/payments/${payId}/cancellations`, {})
+    expect([status, body.status, body.responseCode]).toEqual([200, 'FAILED', '23000704'])
+    expect(shop.double.requests.at(-1)?.path).toBe('/v72/cancels')
+    // Adyen cannot close its page; what is paid on it all the same goes back.
+    await go(`${page}/approve`)
+    await pass(0)
+    await pass(0)
+    expect((await shop.record(payId)).amount).toMatchObject({ capturedValue: 1000, refundedValue: 1000 })
+  })
+
+  test('paid after the payment has expired: the money goes back by itself', async () => {
+    const { payId, page } = await visit('BLIK', {
+      amount: { value: 1000, currency: 'PLN' },
+      expirationTime: new Date(clock.nowMs() + 3_600_000).toISOString(),
+    })
+    await pass(2 * 3_600_000)
+    expect(await statusOf(payId)).toBe('FAILED')
+    await go(`${page}/approve`)
+    await pass(0)
+    await pass(0)
+    const record = await shop.record(payId)
+    expect(record.status).toBe('REVERSED')
+    expect(record.amount).toMatchObject({ capturedValue: 1000, refundedValue: 1000 })
+  })
+})
+
+describe('an approval that nobody heard of', () => {
+  /** The answer is lost and the notices stay away until Adyen has undone the payment at our request. */
+  async function undone(): Promise<{ payId: string; items: AnyJson[] }> {
+    shop.double.fail(/payments$/, 'lostAfter')
+    const { body } = await shop.gateway.call(
+      'POST',
+      '/payments',
+      cardPayment({ captureMethod: { type: 'MANUAL' } }),
+    )
+    expect(body.status).toBe('PENDING')
+    clock.move(20 * 60_000)
+    await shop.work(clock.nowMs(), true)
+    const items = shop.double.ledger.owed.splice(0)
+    expect(items.map(({ eventCode }: AnyJson) => eventCode)).toEqual(['AUTHORISATION', 'TECHNICAL_CANCEL'])
+    return { payId: body.payId, items }
+  }
+
+  test.each([
+    ['its approval, then its end', [0, 1], 'REVERSED'],
+    ['its end, then its approval', [1, 0], 'FAILED'],
+    ['its end twice', [1, 1], 'FAILED'],
+    ['its approval only', [0], 'AUTHORIZED'],
+  ] as const)('%s', async (_, order, status) => {
+    const { payId, items } = await undone()
+    for (const index of order) {
+      await shop.double.notify([items[index]])
+      await shop.apply()
+    }
+    expect(await statusOf(payId)).toBe(status)
+    // Adyen repeats until it is heard.
+    await shop.double.notify(items)
+    await shop.apply()
+  })
+})

@@ -1,0 +1,213 @@
+/** Which account takes a payment, what it can do with it, and what is refused before anything is written. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { AuthorizationRequest } from '#connectors/contract.ts'
+import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
+import { createLateProvider, type LateProvider } from '#test/support/late-provider.ts'
+import { addProviderAccount } from '#test/support/provider-account.ts'
+
+const word = 'a word that only the provider knows'
+const secrets = { word }
+let gateway: TestGateway
+let first: LateProvider
+let second: LateProvider
+let narrow: LateProvider
+
+beforeAll(async () => {
+  first = createLateProvider()
+  second = createLateProvider({ name: 'second' })
+  narrow = createLateProvider({
+    name: 'narrow',
+    can: {
+      rawCards: false,
+      partialReversal: false,
+      increment: false,
+      partialCaptureReleasesRest: true,
+      capture: 'one',
+    },
+    facts: {
+      exponent: currency => (currency === 'XAF' ? undefined : currency === 'EUR' ? 1 : 2),
+      minimum: () => 50,
+    },
+  })
+  const definitions = [first, second, narrow].map(({ definition }) => definition)
+  gateway = await startTestGateway({ definitions, requestsPerSecond: 10_000 })
+})
+afterAll(async () => {
+  expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})
+  await gateway.stop()
+})
+
+const euros = (value: number) => ({ value, currency: 'EUR' })
+
+/** A merchant of its own with accounts at these providers, in this order. */
+async function openShop(...providers: LateProvider[]) {
+  const { merchantId, apiKey } = await gateway.gateway.merchants.create('Shop')
+  const accounts: string[] = []
+  for (const { definition } of providers)
+    accounts.push(await addProviderAccount(gateway, definition, { secrets, merchantId }))
+  const authorization = `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
+  const call = (verb: string, path: string, body?: unknown) =>
+    gateway.call(verb, path, body, { authorization })
+  const read = async (payId: string) => (await call('GET', `/payments/getByPayId/${payId}`)).body
+  const deliver = async () => {
+    for (const [index, provider] of providers.entries())
+      for (const body of provider.tell(word))
+        await fetch(`${gateway.url}/providers/${accounts[index]}/notices`, { method: 'POST', body })
+    await queryRows(gateway.databaseUrl, 'UPDATE notice_item SET due_at = now() WHERE due_at IS NOT NULL')
+    await gateway.gateway.notices.runDue()
+  }
+  return { accounts, call, read, deliver, merchantId }
+}
+
+test('200 an account that was certainly not reached gives way to the next, as an operation of its own', async () => {
+  const shop = await openShop(first, second)
+  first.arm('AUTHORIZATION', 'unreached')
+  const { status, body } = await shop.call('POST', '/payments', cardPayment())
+  expect([status, body.status]).toEqual([200, 'PENDING'])
+  await shop.deliver()
+  const record = await shop.read(body.payId)
+  expect(record).toMatchObject({
+    status: 'OK',
+    provider: { account: shop.accounts[1], connector: 'second' },
+    operations: [
+      { type: 'AUTHORIZATION', status: 'FAILED', provider: { account: shop.accounts[0] } },
+      { type: 'AUTHORIZATION', status: 'OK' },
+      { type: 'CAPTURE', status: 'OK' },
+    ],
+  })
+  // Everything that follows goes to the account that took it.
+  const refund = await shop.call('POST', `/payments/${body.payId}/refunds`, {
+    transId: 'r',
+    amount: euros(10),
+  })
+  expect(refund.status).toBe(200)
+  expect(second.requests.at(-1)).toMatchObject({ operation: 'REFUND' })
+})
+
+test('200 an unknown outcome stays where it is: nobody else is asked', async () => {
+  const shop = await openShop(first, second)
+  const before = second.requests.length
+  first.arm('AUTHORIZATION', 'lostBefore')
+  const { body } = await shop.call('POST', '/payments', cardPayment())
+  expect(body.status).toBe('PENDING')
+  expect(second.requests).toHaveLength(before)
+})
+
+test('422 a card number where the account takes none, and nothing is written', async () => {
+  const shop = await openShop(narrow)
+  const { status, body } = await shop.call('POST', '/payments', cardPayment())
+  expect([status, body.responseCode]).toEqual([422, '20200009'])
+  const rows = await queryRows(
+    gateway.databaseUrl,
+    `SELECT 1 FROM payment WHERE merchant_id = '${shop.merchantId}'`,
+  )
+  expect(rows).toEqual([])
+})
+
+test('422 a method or currency that no account serves', async () => {
+  const shop = await openShop(narrow)
+  const body = cardPayment({ amount: { value: 1000, currency: 'XAF' } })
+  const answer = await shop.call('POST', '/payments', body)
+  expect([answer.status, answer.body.responseCode]).toEqual([422, '20200012'])
+})
+
+const redirect = { integrationType: 'HOSTED', type: 'IDEAL' }
+const urls = { return: 'https://shop.example/back', cancel: 'https://shop.example/cancel' }
+const hosted = (change: object = {}) => {
+  const { paymentMethods: _, ...body } = cardPayment({ urls })
+  return { ...body, paymentMethods: redirect, ...change }
+}
+
+// The provider of this account counts euros in tenths, and wants 50 cents at least.
+test.each([
+  [1001, 'multiples of 10'],
+  [40, '50 EUR at least'],
+])('400 %i cannot be expressed: %s', async (value, sentence) => {
+  const shop = await openShop(narrow)
+  const { status, text } = await shop.call('POST', '/payments', hosted({ amount: euros(value) }))
+  expect(status).toBe(400)
+  expect(text).toContain('amount.value')
+  expect(text).toContain(sentence)
+})
+
+test('a card on our page goes on to the page of a provider that takes no numbers', async () => {
+  const shop = await openShop(narrow)
+  const body = hosted({ paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } })
+  const { body: created } = await shop.call('POST', '/payments', body)
+  const page = await fetch(created._links.redirect.href)
+  const html = await page.text()
+  expect(html).not.toContain('name="number"')
+  const attempt = /name="attempt" value="(\d+)"/.exec(html)?.[1] ?? ''
+  const sent = await fetch(created._links.redirect.href, {
+    method: 'POST',
+    body: new URLSearchParams({ attempt, type: 'CARD' }),
+    redirect: 'manual',
+  })
+  expect(await sent.text()).toContain('action="https://pay.late.example/checkout"')
+  expect(narrow.requests.at(-1)).not.toHaveProperty('card.number')
+})
+
+test('the guards and the list offer what the row and the account can do', async () => {
+  const shop = await openShop(narrow)
+  const list = await shop.call('GET', '/payment-methods?family=card')
+  const card = list.body.data.find(({ type }: { type: string }) => type === 'CARD')
+  expect(card.operations).not.toContain('increment')
+  expect(card.operations).not.toContain('multi_capture')
+  expect(card.integrationTypes).toEqual(['HOSTED'])
+})
+
+test('everything that the merchant says about a payment reaches the provider, and the security code with it', async () => {
+  const shop = await openShop(first)
+  const said = {
+    refNr: 'invoice-1',
+    language: 'de',
+    order: { merchantReference: 'o-1' },
+    billingAddress: { streetName: 'Main Street', city: 'Berlin', postalCode: '10115', country: 'DEU' },
+    shipping: { address: { city: 'Hamburg', country: 'DEU' } },
+    customerInfo: { merchantCustomerId: 'c-1', email: 'ada@example.com' },
+    browserInfo: { ipAddress: '203.0.113.7' },
+    statementDescriptor: 'SHOP',
+    channel: 'ECOM',
+  }
+  const threeDsData = {
+    acsProtocolVersion: '2.2.0',
+    transStatus: 'Y',
+    eci: '05',
+    dsTransId: '0198a3f2-bcde-7f12-89ab-cdef01234567',
+    authenticationValue: 'AAABBEg0VhI0VniQEjRWAAAAAAA=',
+  }
+  const body = cardPayment({ ...said, captureMethod: { type: 'MANUAL' }, card: { threeDsData } })
+  const { status, body: created, text } = await shop.call('POST', '/payments', body)
+  expect([status, text]).toEqual([200, expect.any(String)])
+  const request = first.requests.at(-1) as AuthorizationRequest
+  expect(request.payment).toMatchObject({
+    transId: body.transId,
+    refNr: said.refNr,
+    language: said.language,
+    order: said.order,
+    billing: said.billingAddress,
+    shipping: said.shipping,
+    customer: said.customerInfo,
+    browser: said.browserInfo,
+    descriptor: said.statementDescriptor,
+    channel: said.channel,
+    captureMethod: 'MANUAL',
+  })
+  expect(request.card?.securityCode?.reveal()).toBe('123')
+  expect(request.threeDs?.authenticationValue?.reveal()).toBe(threeDsData.authenticationValue)
+  expect(request.payment.returnUrl).toMatch(/\/pay\/return\//)
+  await shop.deliver()
+  await shop.call('POST', `/payments/${created.payId}/captures`, {
+    transId: 'c',
+    amount: euros(100),
+    order: { merchantReference: 'o-2' },
+    statementDescriptor: 'PARCEL',
+  })
+  expect(first.requests.at(-1)).toMatchObject({
+    operation: 'CAPTURE',
+    newTotal: 100,
+    final: false,
+    payment: { order: { merchantReference: 'o-2' }, descriptor: 'PARCEL', authorizedValue: 1000 },
+  })
+})

@@ -1,0 +1,215 @@
+/** Settlement lines: imported, listed, and compared with our books by reconcile, doctor and the metric. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ConnectorDefinition, SettlementLine } from '#connectors/contract.ts'
+import { createSimulator, simulatorFacts } from '#connectors/simulator/simulator.ts'
+import type { XId } from '#domain/ids.ts'
+import { importSettlement } from '#providers/settlements.ts'
+import { examine } from '#storage/doctor/doctor.ts'
+import { createPaymentReader } from '#storage/payments/payments.ts'
+import { createReferenceReader } from '#storage/providers/references.ts'
+import { createSettlementStore } from '#storage/providers/settlements.ts'
+import type { AnyJson } from '#test/support/any-json.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+import { type AccountBench, openAccountBench } from '#test/support/provider-accounts.ts'
+import { openShop, type Shop } from '#test/support/shop.ts'
+
+/** Pays like the simulator, and reads settlement files that hold one line as JSON per line. */
+const facts = { ...simulatorFacts, name: 'settling' }
+const settling: ConnectorDefinition = {
+  facts,
+  open: () => ({
+    ...createSimulator(),
+    facts,
+    async *readSettlement(file) {
+      for (const line of (await text(file as never)).split('\n')) if (line !== '') yield JSON.parse(line)
+    },
+  }),
+}
+
+let gateway: TestGateway
+let bench: AccountBench
+let folder: string
+let shop: Shop
+let accountId: string
+let sale: AnyJson
+beforeAll(async () => {
+  gateway = await startTestGateway({ definitions: [settling] })
+  bench = openAccountBench(gateway, [settling])
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-settlement-'))
+  shop = await openShop(gateway)
+  const account = { connector: 'settling', name: 'S', settings: {}, secrets: {} }
+  accountId = (await bench.add(shop.merchantId, account)).accountId
+  const payId = await shop.sell('CARD')
+  await shop.act(payId, 'refunds', 300)
+  sale = await shop.read(payId)
+})
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await bench.close()
+  await gateway.stop()
+})
+
+const today = new Date().toISOString().slice(0, 10)
+const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+
+const operation = (type: string): AnyJson => sale.operations.find((one: AnyJson) => one.type === type)
+
+const line = (change: Partial<SettlementLine>): SettlementLine => ({
+  settlementId: 'S1',
+  date: today,
+  type: 'CAPTURE',
+  gross: 1000,
+  fee: 20,
+  net: 980,
+  currency: 'EUR',
+  providerReference: 'R1',
+  ...change,
+})
+
+function importLines(lines: readonly unknown[], account = accountId) {
+  const file = join(folder, 'settlement.jsonl')
+  writeFileSync(file, lines.map(one => (typeof one === 'string' ? one : JSON.stringify(one))).join('\n'))
+  const { database, directory } = bench
+  return importSettlement(
+    { accountId: account, file },
+    {
+      directory,
+      payments: createPaymentReader(database),
+      references: createReferenceReader(database),
+      store: createSettlementStore(database),
+    },
+  )
+}
+
+const reconcile = (from = day(-1), to = day(1)) =>
+  createSettlementStore(bench.database).reconcile({
+    merchantId: shop.merchantId as never,
+    accountId,
+    from,
+    to,
+  })
+
+const forget = () => queryRows(gateway.databaseUrl, 'DELETE FROM settlement_line')
+
+test('without lines, everything of ours is missing at the provider', async () => {
+  const { oursWithoutTheirs, theirsWithoutOurs, amountsDiffer } = await reconcile()
+  expect(oursWithoutTheirs.map(({ type, amount }) => [type, amount]).sort()).toEqual([
+    ['CAPTURE', 1000],
+    ['REFUND', -300],
+  ])
+  expect([theirsWithoutOurs, amountsDiffer]).toEqual([[], []])
+})
+
+test('lines find their payment by our reference or by the provider’s id, and then nothing is left', async () => {
+  const lines = [
+    line({ reference: operation('CAPTURE').xId as XId }),
+    line({
+      type: 'REFUND',
+      gross: -300,
+      fee: 0,
+      net: -300,
+      providerReference: 'R2',
+      transactionId: operation('REFUND').providerTransactionId,
+    }),
+    line({ type: 'FEE', gross: 0, fee: 50, net: -50, providerReference: 'R3' }),
+  ]
+  expect(await importLines(lines)).toEqual({ accountId, lines: 3, added: 3, repeated: 0, unmatched: 0 })
+  expect(await importLines(lines)).toMatchObject({ added: 0, repeated: 3 })
+  expect(await reconcile()).toEqual({ oursWithoutTheirs: [], theirsWithoutOurs: [], amountsDiffer: [] })
+  const { status, body } = await shop.call('GET', '/settlements')
+  expect(status).toBe(200)
+  expect(body.data).toContainEqual({
+    settlementId: 'S1',
+    account: accountId,
+    date: today,
+    type: 'CAPTURE',
+    payId: sale.payId,
+    xId: operation('CAPTURE').xId,
+    gross: 1000,
+    fee: 20,
+    net: 980,
+    currency: 'EUR',
+    providerReference: 'R1',
+  })
+  expect(body.data).toHaveLength(3)
+  await forget()
+})
+
+test('a line that fits nothing of ours, one with another amount, and one of ours without a line', async () => {
+  await importLines([
+    line({ reference: operation('CAPTURE').xId as XId, gross: 999 }),
+    line({ providerReference: 'R9', transactionId: 'never-heard-of', date: day(10) }),
+  ])
+  const found = await reconcile(day(-1), day(11))
+  expect(found.oursWithoutTheirs).toMatchObject([{ type: 'REFUND', xId: operation('REFUND').xId }])
+  expect(found.theirsWithoutOurs).toMatchObject([{ providerReference: 'R9' }])
+  expect(found.amountsDiffer).toMatchObject([
+    { ours: { amount: 1000, xId: operation('CAPTURE').xId }, theirs: { gross: 999 } },
+  ])
+  const unwell = (await examine(gateway.databaseUrl)).filter(one => one.found > 0).map(({ name }) => name)
+  expect(unwell).toEqual(['settlement-has-ours', 'settlement-is-ours', 'settlement-amounts'])
+  await gateway.gateway.notices.measureDifferences()
+  const metrics = await (await fetch(`${gateway.url}/metrics`)).text()
+  for (const list of ['ours_without_theirs', 'theirs_without_ours', 'amounts_differ'])
+    expect(metrics).toContain(`tollgate_reconciliation_differences{list="${list}"} 1`)
+  await forget()
+  await gateway.gateway.notices.measureDifferences()
+})
+
+test('several lines about one operation are added up', async () => {
+  const xId = operation('CAPTURE').xId as XId
+  await importLines([
+    line({ reference: xId, gross: 600, net: 580 }),
+    line({ reference: xId, gross: 400, fee: 0, net: 400, providerReference: 'R2' }),
+  ])
+  expect((await reconcile()).amountsDiffer).toEqual([])
+  await forget()
+})
+
+test('lines that share a reference are all kept, once', async () => {
+  const lines = [
+    line({ type: 'CHARGEBACK', gross: -1000, fee: 0, net: -1000 }),
+    line({ type: 'CHARGEBACK', gross: 1000, fee: 0, net: 1000 }),
+  ]
+  expect(await importLines(lines)).toMatchObject({ lines: 2, added: 2 })
+  expect(await importLines(lines)).toMatchObject({ lines: 2, added: 0, repeated: 2 })
+  await forget()
+})
+
+test.each([
+  ['is no settlement file', ['nonsense'], 'cannot be read as a settlement file'],
+  ['has a broken line after good ones', [line({}), '{"gross":'], 'cannot be read as a settlement file'],
+  ['holds fractions', [line({ gross: 1.5 })], 'line 1 of the file'],
+  ['has no date', [line({ date: 'today' })], 'line 1 of the file'],
+])('a file that %s is refused as a whole', async (_, lines, sentence) => {
+  await expect(importLines(lines)).rejects.toThrow(sentence)
+  expect((await shop.call('GET', '/settlements')).body).toEqual({ data: [] })
+})
+
+test('an unknown account, and a provider without settlement files', async () => {
+  await expect(importLines([], 'acc_000000000000000000000000')).rejects.toThrow('there is no account')
+})
+
+test('pages, filters, and nothing of others', async () => {
+  await importLines(
+    [1, 2, 3].map(n => line({ providerReference: `P${n}`, date: day(-n), type: n === 3 ? 'FEE' : 'PAYOUT' })),
+  )
+  const references = async (query: string, by: Shop = shop) =>
+    (await by.call('GET', `/settlements${query}`)).body.data?.map((one: AnyJson) => one.providerReference)
+  expect(await references('')).toEqual(['P1', 'P2', 'P3'])
+  expect(await references('?type=FEE')).toEqual(['P3'])
+  expect(await references(`?from=${day(-2)}&to=${today}`)).toEqual(['P1', 'P2'])
+  expect(await references(`?account=${accountId}&settlementId=S1`)).toHaveLength(3)
+  const { body } = await shop.call('GET', '/settlements?limit=2')
+  expect(body.data).toHaveLength(2)
+  expect(await references(`?limit=2&cursor=${encodeURIComponent(body.nextCursor)}`)).toEqual(['P3'])
+  for (const wrong of ['?type=NOT', '?limit=0', '?from=yesterday', '?cursor=x', '?other=1'])
+    expect([wrong, (await shop.call('GET', `/settlements${wrong}`)).status]).toEqual([wrong, 400])
+  expect(await references('', await openShop(gateway))).toEqual([])
+  await forget()
+})
