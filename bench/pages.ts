@@ -167,7 +167,15 @@ async function countRenders(
   })
   const offered = await offerMethods(payment, merchant, { providers: simulatedBy(createSimulator()) })
   const hosted = { pageToken: 'x'.repeat(160), merchant, payment, now: new Date(), remembered: [], offered }
-  const request = { params: {}, form: {}, headers: { 'accept-language': 'en' }, address: '', verb: 'GET', query: {}, url: '/' }
+  const request = {
+    params: {},
+    form: {},
+    headers: { 'accept-language': 'en' },
+    address: '',
+    verb: 'GET',
+    query: {},
+    url: '/',
+  }
   const before = process.cpuUsage()
   const begun = performance.now()
   let done = 0

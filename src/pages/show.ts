@@ -6,6 +6,7 @@ import { dayOf } from '#domain/calendar.ts'
 import type { Money } from '#domain/money.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
 import { namedCustomer } from '#lifecycle/customer.ts'
+import { openAction } from '#lifecycle/customer-step.ts'
 import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
 import { beginsPlan, credentialTerms, nextPaymentAfter } from '#lifecycle/plan.ts'
 import { formOf } from '#methods/offer.ts'
@@ -190,7 +191,10 @@ export function showInstructions(
   testAction: string | undefined,
 ): string {
   const { texts } = frame.language
-  const { account, paymentReference } = (openTry(payment)?.provider?.fields ?? {}) as {
+  const waiting = openTry(payment)
+  const action = waiting && openAction(waiting)
+  const told = action?.type === 'instructions' ? action.instructions : undefined
+  const { account, paymentReference } = (waiting?.provider?.fields ?? {}) as {
     account?: Record<string, string>
     paymentReference?: string
   }
@@ -199,16 +203,18 @@ export function showInstructions(
   return renderInstructions(frame, {
     amount: payment.amount,
     methodLabel: labelMethod(payment.method, texts),
-    kind: payment.method.flow === 'transfer' ? 'transfer' : 'voucher',
+    kind: told?.qrCode !== undefined ? 'qr' : payment.method.flow === 'transfer' ? 'transfer' : 'voucher',
     entries: [
       ...entry('recipient', account?.accountHolderName),
       ...entry('iban', account?.number),
       ...entry('bic', account?.code),
       ...entry('bank', account?.bankName),
+      ...entry('entity', told?.entity),
       ...entry('reference', paymentReference),
+      ...entry('paymentCode', told?.barcode),
     ],
     deadline: payment.expiresAt?.toISOString(),
-    qrText: toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
+    qrText: told?.qrCode ?? toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
     returnUrl: returnUrl(payment),
     testStep:
       testAction === undefined

@@ -132,7 +132,8 @@ describe('tables', () => {
   test('dependencies.md describes every direct dependency, and nothing else', () => {
     const { dependencies, optionalDependencies, devDependencies } = manifest
     const direct = { ...dependencies, ...optionalDependencies, ...devDependencies }
-    const packages: Record<string, { license?: string; hasInstallScript?: boolean }> = lock.packages
+    const packages: Record<string, { license?: string; hasInstallScript?: boolean; link?: boolean }> =
+      lock.packages
     const expected = Object.keys(direct).map(name => {
       const entry = packages[`node_modules/${name}`]
       return { name, script: entry?.hasInstallScript ? 'yes' : 'none', licence: entry?.license }
@@ -151,7 +152,28 @@ describe('tables', () => {
   })
 
   test('the lock file names no place to download from', () => {
-    expect(Object.values(lock.packages).filter(entry => 'resolved' in entry)).toEqual([])
+    const resolved = Object.values(lock.packages).flatMap(entry =>
+      'resolved' in entry ? [entry.resolved] : [],
+    )
+    expect(resolved).toEqual(manifest.workspaces)
+  })
+
+  test('the lock file holds no Node range that would warn people on Node 20', () => {
+    const packages = Object.entries(lock.packages).filter(([folder]) => folder.startsWith('node_modules/'))
+    expect(packages.filter(([, entry]) => 'engines' in entry).map(([folder]) => folder)).toEqual([])
+  })
+
+  test('browsers are development packages, which --omit=dev leaves out', () => {
+    const { devDependencies } = manifest
+    const browsers = Object.entries(lock.packages).filter(([folder]) =>
+      /chromium|playwright|puppeteer/.test(folder),
+    )
+    expect(browsers.filter(([, entry]) => !('dev' in entry && entry.dev)).map(([folder]) => folder)).toEqual(
+      [],
+    )
+    expect(Object.keys(devDependencies)).toEqual(
+      expect.arrayContaining(['@sparticuz/chromium', 'playwright-core']),
+    )
   })
 
   test('the glossary is in order and has each word once', () => {
@@ -195,7 +217,7 @@ describe.each(documents)('$path', document => {
 
   test('it names no folder of somebody’s machine and no place to download from', () => {
     const foreign =
-      /(?<![\w.])\/(home|root|Users|work|tmp|var|opt)\b|[a-z]:\\|registry\.|npmjs|\.pkg\.github/i
+      /(?<![\w.])\/(home|root|Users|work|tmp|var|opt)\b|[a-z]:\\|registry\.(?!ts\b)|npmjs|\.pkg\.github/i
     expect(document.text.split('\n').filter(line => foreign.test(line))).toEqual([])
   })
 })
