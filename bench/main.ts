@@ -5,6 +5,7 @@
 import { arch, cpus, platform, totalmem } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { measureBank } from '#bench/bank.ts'
 import type { BareJob } from '#bench/bare-loop.ts'
 import { readCaptureTransactions, readPaymentTransactions } from '#bench/bare-rows.ts'
 import { type BareRuns, bareConnections, createBareRuns } from '#bench/bare-runs.ts'
@@ -49,6 +50,7 @@ const partNames = [
   'webhooks',
   'pages',
   'hostile',
+  'bank',
   'start',
 ] as const
 type Part = (typeof partNames)[number]
@@ -57,7 +59,7 @@ const help = `npm run bench -- [options]
   --seconds N    length of each measurement (5)
   --rounds N     how often each is repeated, in turns (3)
   --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, refunds, race,
-                 reads, customers, bins (look-ups and account updater), plans, webhooks, pages (the checkout), hostile (strangers), start;
+                 reads, customers, bins (look-ups and account updater), plans, webhooks, pages (the checkout), hostile (strangers), bank (a batch of debits), start;
                  may be given several times (all)
   --profile DIR  have the gateway write a profile of its processor time there (slows it down)`
 
@@ -191,6 +193,8 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
       `books of the gateway: ${await bench.through.audit()}; all that was acknowledged is there, all sums hold`,
     )
     say(`books of the bare clients: ${await bench.bare.audit()}; the same`)
+    // Last: its debits are written straight into the tables, and wait for a bank when all else is counted.
+    if (parts.has('bank')) lines.push(...(await measureBank({ stage: bench.stage, say })))
     return lines
   } finally {
     await gateway.stop()

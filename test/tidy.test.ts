@@ -1,7 +1,8 @@
 /** The rules of the house, run as a test: who may import whom, what stays pure, where SQL and connections live. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { methodTypes } from '#methods/catalogue.ts'
+import { listRooms } from '#test/support/docs.ts'
 
 interface SourceFile {
   /** Relative to src, for example lifecycle/capture.ts. */
@@ -197,6 +198,15 @@ test('every room is known to this test', () => {
   expect([...new Set(files.map(file => file.room))].filter(room => !(room in mayImport))).toEqual([])
 })
 
+test('every room has a README that says what belongs there, what does not, and what to read first', () => {
+  const wrong = listRooms().filter(room => {
+    const path = new URL(`${room}/README.md`, root)
+    const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
+    return !['Belongs here:', 'Does not belong here:', 'Read first:'].every(part => text.includes(part))
+  })
+  expect(wrong).toEqual([])
+})
+
 test('imports name their room', () => {
   const wrong = files.flatMap(file =>
     importsOf(file)
@@ -290,6 +300,13 @@ test('files are named after what they do', () => {
   expect(
     files.filter(({ path }) => forbidden.test(path) || !/^[a-z0-9/.-]+$/.test(path)).map(f => f.path),
   ).toEqual([])
+})
+
+test('no leftovers of a merge or an editor lie beside the source', () => {
+  const leftovers = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(path =>
+    /\.(orig|rej|bak|swp)$|~$/.test(path),
+  )
+  expect(leftovers).toEqual([])
 })
 
 test('files open with what they are, and stay small', () => {

@@ -10,6 +10,7 @@ import { reportFault } from '#commands/cluster.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { addEndpointCommands } from '#commands/endpoints.ts'
 import { CommandFault, describeFault, toExitCode } from '#commands/faults.ts'
+import { addFindingCommands } from '#commands/finding.ts'
 import { addImportCommands } from '#commands/import.ts'
 import { addKeyCommands } from '#commands/key.ts'
 import { addKeysCommands } from '#commands/keys.ts'
@@ -78,6 +79,7 @@ function buildProgram(readConfig: () => Config): Command {
   addImportCommands(program, readConfig)
   addWebhookCommands(program, readConfig)
   addEndpointCommands(program, readConfig)
+  addFindingCommands(program, readConfig)
   addBankCommands(program, readConfig)
   addProviderCommands(program, readConfig)
   addRouteCommands(program, readConfig)

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { addCredentialOptions, type CredentialOptions, signIn } from '#commands/credentials.ts'
 import { keepDemoSecret } from '#commands/demo-merchant.ts'
 import { CommandFault } from '#commands/faults.ts'
+import { replayById } from '#commands/finding.ts'
 import { watchLifetime } from '#commands/lifetime.ts'
 import { withMerchants } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
@@ -89,7 +90,7 @@ async function waitOr(ended: Promise<unknown>, milliseconds: number): Promise<vo
 }
 
 interface ReplayOptions extends CredentialOptions {
-  readonly since: string
+  readonly since?: string
   readonly status?: string
 }
 
@@ -99,14 +100,20 @@ function addReplay(program: Command, readConfig: () => Config): void {
   const command = events
     .command('replay')
     .description('Sends all events since a time again, the oldest first, under their old ids.')
-    .requiredOption('--since <time>', 'how long ago (PT2H, P1D) or a date (2026-11-15T08:00:00Z)', parseSince)
+    .argument('[id]', 'one event, of whichever merchant; without it --since')
+    .option('--since <time>', 'how long ago (PT2H, P1D) or a date (2026-11-15T08:00:00Z)', parseSince)
     .addOption(new Option('--status <status>', 'only those').choices(['PENDING', 'DELIVERED', 'FAILED']))
-  addCredentialOptions(command).action((options: ReplayOptions) =>
-    explainFaults(replay(options, readConfig())),
-  )
+  addCredentialOptions(command).action((id: string | undefined, { since, ...options }: ReplayOptions) => {
+    if (id !== undefined) return replayById(id, readConfig())
+    if (since === undefined) throw new CommandFault('name an event, or a time with --since')
+    return explainFaults(replay({ since, ...options }, readConfig()))
+  })
 }
 
-async function replay({ since, status, ...options }: ReplayOptions, config: Config): Promise<void> {
+async function replay(
+  { since, status, ...options }: ReplayOptions & { readonly since: string },
+  config: Config,
+): Promise<void> {
   const { client } = await signIn(options, config)
   const sinceMs = toInstant(since, await readNow(client))
   const count = await replaySince({ sinceMs, status }, { client, say: line => console.error(line) })

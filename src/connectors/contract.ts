@@ -205,6 +205,8 @@ export interface PaymentContext {
   readonly refNr?: string
   /** What the merchant asked for in all, and the sums so far. */
   readonly amount: Money
+  /** What the amount is made of: taxes, shipping, discounts. */
+  readonly amountDetails?: Readonly<Record<string, unknown>>
   readonly authorizedValue: number
   readonly capturedValue: number
   readonly reversedValue?: number

@@ -35,6 +35,8 @@ export interface CreateCommand {
   readonly merchantInitiated?: boolean
   /** The scheme's reference of the agreement that such a payment rests on. */
   readonly schemeReferenceId?: string
+  /** The provider account that keeps what is charged, and its token for it. */
+  readonly atProvider?: { readonly account: string; readonly token: string }
   readonly expiresAt?: Date
   /** What the method's own object says besides card data, by the names of the contract. */
   readonly methodFields?: Readonly<Record<string, unknown>>

@@ -1,6 +1,5 @@
 /** A payment as its customer's pages see it: found by the address of the page, and which page it is on right now. */
-
-import { simulatedPage } from '#connectors/simulator/simulator.ts'
+import { simulatedPage, simulatorFacts } from '#connectors/simulator/simulator.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import { countDeclines, maximumTries } from '#lifecycle/attempt.ts'
@@ -208,3 +207,7 @@ export function providerAction({ payment }: Pick<Hosted, 'payment'>): Redirect |
     return undefined
   return action
 }
+
+/** The simulator's customers decide on a page of ours; what those of a provider did is the provider's to tell. */
+export const isSimulated = ({ payment: { provider } }: Pick<Hosted, 'payment'>): boolean =>
+  provider === undefined || provider.connector === simulatorFacts.name

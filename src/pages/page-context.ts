@@ -12,6 +12,7 @@ import { type Assets, loadAssets } from '#pages/assets.ts'
 import {
   type Hosted,
   isSession,
+  isSimulated,
   openHosted,
   type PageDeps,
   providerAction,
@@ -71,7 +72,9 @@ export function createDesk(deps: PageDeps): PageContext {
   const assets = loadAssets()
   const isTest = deps.environment === 'test'
   const tls = deps.secure
-  const testAction = (hosted: Hosted) => (isTest ? stepAddress(hosted, deps) : undefined)
+  /** Only instructions of the simulator are carried out on a page of ours. */
+  const testAction = (hosted: Hosted) =>
+    isTest && isSimulated(hosted) ? stepAddress(hosted, deps) : undefined
 
   const frame: PageContext['frame'] = ({ headers }, hosted) =>
     frameOf(hosted, { assets, isTest, acceptLanguage: headers['accept-language'] })

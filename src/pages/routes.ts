@@ -9,7 +9,14 @@ import { openTry } from '#lifecycle/payment.ts'
 import { type CustomerAction, takeCustomerStep } from '#operations/payments/customer-action.ts'
 import { type Assets, assetCacheControl, assetFolder, describeInventory } from '#pages/assets.ts'
 import { offersMax } from '#pages/currency.ts'
-import { type Hosted, openHosted, type PageDeps, providerAction, stageOf } from '#pages/hosted.ts'
+import {
+  type Hosted,
+  isSimulated,
+  openHosted,
+  type PageDeps,
+  providerAction,
+  stageOf,
+} from '#pages/hosted.ts'
 import { createLimits } from '#pages/limits.ts'
 import {
   baseOf,
@@ -153,7 +160,7 @@ async function act(
   const { merchant, payment, step: page } = hosted
   const shown = page && { ...page, amount: readShown(request.form?.shown) }
   // What the customer did on a provider's own page is the provider's to tell.
-  const isOurs = action === 'cancel' || providerAction(hosted) === undefined
+  const isOurs = action === 'cancel' || isSimulated(hosted)
   if (isOurs && action !== undefined && actions.includes(action)) {
     const step = { merchant, payId: payment.payId, action: action as CustomerAction, shown }
     await takeCustomerStep(step, deps.engine)

@@ -2,10 +2,13 @@
 
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { testCards } from '#connectors/simulator/test-numbers.ts'
+import { dayOf } from '#domain/calendar.ts'
 import type { Money } from '#domain/money.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
 import { namedCustomer } from '#lifecycle/customer.ts'
+import { openAction } from '#lifecycle/customer-step.ts'
 import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
+import { beginsPlan, credentialTerms, nextPaymentAfter } from '#lifecycle/plan.ts'
 import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
@@ -23,6 +26,7 @@ import { type DeadEndKind, renderDeadEnd, statusOfDeadEnd } from '#pages/views/d
 import type { FormNotice } from '#pages/views/field.ts'
 import type { InstalmentSchedule } from '#pages/views/instalment-schedule.ts'
 import { type InstructionName, renderInstructions } from '#pages/views/instructions.ts'
+import type { PlanTerms } from '#pages/views/plan-terms.ts'
 import { type ResultKind, renderResult } from '#pages/views/result.ts'
 import { renderChallenge, renderProviderPage } from '#pages/views/test-pages.ts'
 import type { Order } from '#schemas/order.ts'
@@ -82,11 +86,23 @@ export function showForm(hosted: Hosted, frame: PageFrame, { base, state = {}, p
     hidden: [{ name: 'attempt', value: String(payment.version) }],
     cancelAction: `${base}/cancel`,
     isOnlySaving: payment.amount.value === 0,
+    plan: planTerms(hosted),
     title: state.title,
     // An earlier decline is old news to whoever is asked for something else.
     message: state.errors || state.offer ? state.message : (state.message ?? declined),
     errors: state.errors,
   })
+}
+
+/** The plan that the customer agrees to by this payment. */
+function planTerms({ payment, now }: Hosted): PlanTerms | undefined {
+  const { amount, details, createdAt } = payment
+  const recurring = beginsPlan(details) ? credentialTerms(details)?.recurring : undefined
+  if (!recurring) return undefined
+  const today = dayOf(now)
+  // A card that is only verified today is charged on the first due day.
+  const firstCharge = amount.value > 0 ? today : (nextPaymentAfter({ recurring, createdAt }, today) ?? today)
+  return { amount, frequency: recurring.frequency, firstCharge, lastCharge: recurring.expiryDate }
 }
 
 /** One card form on a page: the general method takes every card, so the single brands beside it would only repeat it. */
@@ -175,7 +191,10 @@ export function showInstructions(
   testAction: string | undefined,
 ): string {
   const { texts } = frame.language
-  const { account, paymentReference } = (openTry(payment)?.provider?.fields ?? {}) as {
+  const waiting = openTry(payment)
+  const action = waiting && openAction(waiting)
+  const told = action?.type === 'instructions' ? action.instructions : undefined
+  const { account, paymentReference } = (waiting?.provider?.fields ?? {}) as {
     account?: Record<string, string>
     paymentReference?: string
   }
@@ -184,16 +203,18 @@ export function showInstructions(
   return renderInstructions(frame, {
     amount: payment.amount,
     methodLabel: labelMethod(payment.method, texts),
-    kind: payment.method.flow === 'transfer' ? 'transfer' : 'voucher',
+    kind: told?.qrCode !== undefined ? 'qr' : payment.method.flow === 'transfer' ? 'transfer' : 'voucher',
     entries: [
       ...entry('recipient', account?.accountHolderName),
       ...entry('iban', account?.number),
       ...entry('bic', account?.code),
       ...entry('bank', account?.bankName),
+      ...entry('entity', told?.entity),
       ...entry('reference', paymentReference),
+      ...entry('paymentCode', told?.barcode),
     ],
     deadline: payment.expiresAt?.toISOString(),
-    qrText: toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
+    qrText: told?.qrCode ?? toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
     returnUrl: returnUrl(payment),
     testStep:
       testAction === undefined

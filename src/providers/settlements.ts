@@ -45,14 +45,29 @@ export async function importSettlement(
     throw new AccountFault(`the connector ${account.connectorName} reads no settlement files`)
   const { merchantId } = account.record
   const lines: StoredLine[] = []
+  const name = createNames()
   for await (const line of readLines(file, readSettlement.bind(account.connector))) {
     if (lines.length >= linesMax) throw new AccountFault(`${file} has more than ${linesMax} lines`)
     checkLine(line, lines.length + 1)
-    lines.push(await matchLine(line, { merchantId, accountId }, deps))
+    lines.push(await matchLine(name(line), { merchantId, accountId }, deps))
   }
   const added = lines.length === 0 ? 0 : await deps.store.insert(merchantId, lines)
   const unmatched = lines.filter(({ type, xId }) => isOperation(type) && xId === undefined).length
   return { accountId, lines: lines.length, added, repeated: lines.length - added, unmatched }
+}
+
+/**
+ * A provider may use one reference for several lines of a settlement: a chargeback and its reversal, say. The second gets
+ * the same name in every import, so that none is lost and none is stored twice.
+ */
+function createNames(): (line: SettlementLine) => SettlementLine {
+  const seen = new Map<string, number>()
+  return line => {
+    const key = JSON.stringify([line.settlementId, line.type, line.providerReference])
+    const nth = (seen.get(key) ?? 0) + 1
+    seen.set(key, nth)
+    return nth === 1 ? line : { ...line, providerReference: `${line.providerReference}#${nth}` }
+  }
 }
 
 async function* readLines(

@@ -82,7 +82,10 @@ export function openDatabase(
       idleTimeoutMillis: 60_000,
     })
     breaker.guard(created)
-    // Without a listener the process would die when the server ends an idle connection.
+    // A connection that is out of the pool has nobody who listens; whoever uses it hears of its end by the statement. One
+    // that breaks without a listener would end the process.
+    created.on('connect', client => client.on('error', () => {}))
+    // The same for idle ones.
     created.on('error', error => {
       // A connection that breaks while all are being closed is no news.
       if (!closing) onError(error)

@@ -63,6 +63,11 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     startLoop(run, pauseMs, err =>
       logger.error({ err, component: name }, 'background work failed; it goes on'),
     )
+  // Another process may have added an endpoint, or replayed an event to it, without any commit here.
+  const lookAround = async () => {
+    await engine.endpoints.load()
+    onEvents()
+  }
   const measureLag = async () =>
     metrics.setWebhookLag(await work.deliveryStore.readLagSeconds(new Date(clock.nowMs())))
   const logAuditHead = async () => {
@@ -85,7 +90,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('reap keys', () => work.keyReader.reap(), reapPauseMs),
     start('delete unused numbers', () => engine.customers.deleteUnused(), reapPauseMs),
     start('reap quotes', () => work.quotes.reap(), reapPauseMs),
-    start('deliver', async () => onEvents(), duePauseMs),
+    start('deliver', lookAround, duePauseMs),
     start('webhook lag', measureLag, lagPauseMs),
     start('apply notices', async () => work.notices.wake(), duePauseMs),
     start('expire notices', () => work.notices.expire(), reapPauseMs),

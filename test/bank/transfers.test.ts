@@ -141,4 +141,8 @@ test('a refund goes to the account that paid, with the next batch', async () => 
   const endToEndId = /<EndToEndId>(\w+)</.exec(readFileSync(files[0].path, 'utf8'))?.[1]
   expect(await arrive({ cents: 300, direction: 'DBIT', endToEndId })).toMatchObject({ booked: 1 })
   expect(await record(made.payId)).toMatchObject({ amount: { refundedValue: 300 } })
+  await arrive({ cents: 300, endToEndId, reason: 'AC04' })
+  const after = await record(made.payId)
+  expect(after).toMatchObject({ amount: { refundedValue: 0 } })
+  expect(after.operations.at(-1)).toMatchObject({ type: 'REFUND', status: 'FAILED' })
 })

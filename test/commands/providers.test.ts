@@ -241,3 +241,61 @@ test('live refuses the simulator, other hosts than the provider’s, and what li
   })
   live.remove()
 })
+
+test('a settlement file is imported and compared with our books', async () => {
+  const headings =
+    'Company Account,Merchant Account,Psp Reference,Merchant Reference,Payment Method,Creation Date,TimeZone,Type,' +
+    'Modification Reference,Gross Currency,Gross Debit (GC),Gross Credit (GC),Exchange Rate,Net Currency,' +
+    'Net Debit (NC),Net Credit (NC),Commission (NC),Markup (NC),Scheme Fees (NC),Interchange (NC),' +
+    'Payment Method Variant,Modification Merchant Reference,Batch Number'
+  const row = (type: string, cells: string) =>
+    `Shop,Shop,PSP1,${'0'.repeat(32)},visa,2026-06-03 11:26:49,CET,${type},MOD1,${cells},visaclassic,,4`
+  const rows = [
+    headings,
+    row('Settled', 'EUR,,5.00,1,EUR,,4.88,,0.04,0.01,0.07'),
+    row('Fee', ',,,,EUR,12.30,,,,,'),
+  ]
+  const file = commands.file('settlement.csv', `${rows.join('\n')}\n`)
+  const secret = commands.file('hmac', '44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056')
+  const { accountId } = await commands.json(
+    ...[
+      'provider',
+      'add',
+      merchantId,
+      '--connector',
+      'adyen',
+      '--name',
+      'A',
+      '--set',
+      'merchantAccount=Shop',
+    ],
+    ...['--secret', `apiKey=@${secret}`, '--secret', `hmacKey=@${secret}`],
+  )
+  const imported = { accountId, lines: 2, added: 2, repeated: 0, unmatched: 1 }
+  expect(await commands.json('settlements', 'import', accountId, file)).toEqual(imported)
+  const again = { ...imported, added: 0, repeated: 2 }
+  expect(await commands.json('settlements', 'import', accountId, file)).toEqual(again)
+  const range = ['--account', accountId, '--from', '2026-06-01', '--to', '2026-07-01']
+  const compared = await commands.json('reconcile', ...range)
+  expect(compared).toMatchObject({ oursWithoutTheirs: [], amountsDiffer: [] })
+  expect(compared.theirsWithoutOurs).toMatchObject([
+    {
+      account: accountId,
+      settlementId: '4',
+      type: 'CAPTURE',
+      gross: 500,
+      fee: 12,
+      net: 488,
+      date: '2026-06-03',
+    },
+  ])
+  expect((await commands.run('reconcile', ...range)).stdout).toContain('theirs without ours: 1')
+  const empty = ['--account', accountId, '--from', '2026-07-01', '--to', '2026-08-01']
+  expect((await commands.json('reconcile', ...empty)).theirsWithoutOurs).toEqual([])
+  const wrong = commands.file('wrong.csv', 'not,a,report\n')
+  expect(await commands.run('settlements', 'import', accountId, wrong)).toMatchObject({ code: 1, stdout: '' })
+  expect(await commands.run('settlements', 'import', accountId, '/nowhere')).toMatchObject({ code: 1 })
+  expect(await commands.run('reconcile', ...range.slice(0, 2), '--from', 'x', '--to', 'y')).toMatchObject({
+    code: 2,
+  })
+})

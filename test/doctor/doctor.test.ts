@@ -5,7 +5,7 @@ import { type CheckResult, examine } from '#storage/doctor/doctor.ts'
 import { checks } from '#storage/doctor/payment-checks.ts'
 import { makeDataFolder, tollgate } from '#test/support/command-line.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
-import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { cardPayment, masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
 let database: TestDatabase
@@ -191,6 +191,7 @@ describe('finds what was broken, and nothing else', () => {
       set('captured = 700', 'refunded'),
       ['refund-ceiling', 'refund-per-capture'],
       drop('payment_refunds_within_captures'),
+      drop('payment_returns_within_captures'),
       setOperation('amount = 700', 'refunded', 'CAPTURE'),
     ],
     [swapRefunds, ['refund-per-capture']],
@@ -321,7 +322,11 @@ describe('the command', () => {
   const folder = makeDataFolder()
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
   const doctor = (url: string, ...words: string[]) =>
-    tollgate(['doctor', ...words], { TOLLGATE_DATA: folder, DATABASE_URL: url })
+    tollgate(['doctor', ...words], {
+      TOLLGATE_DATA: folder,
+      DATABASE_URL: url,
+      TOLLGATE_MASTER_KEY: masterKeyOf(database.url),
+    })
 
   test('ends with 0 and a word for every check when all is well', async () => {
     const { code, stdout } = await doctor(database.url)

@@ -1,5 +1,6 @@
 /** Which account takes a payment, what it can do with it, and what is refused before anything is written. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { AuthorizationRequest } from '#connectors/contract.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { createLateProvider, type LateProvider } from '#test/support/late-provider.ts'
@@ -154,4 +155,59 @@ test('the guards and the list offer what the row and the account can do', async 
   expect(card.operations).not.toContain('increment')
   expect(card.operations).not.toContain('multi_capture')
   expect(card.integrationTypes).toEqual(['HOSTED'])
+})
+
+test('everything that the merchant says about a payment reaches the provider, and the security code with it', async () => {
+  const shop = await openShop(first)
+  const said = {
+    refNr: 'invoice-1',
+    language: 'de',
+    order: { merchantReference: 'o-1' },
+    billingAddress: { streetName: 'Main Street', city: 'Berlin', postalCode: '10115', country: 'DEU' },
+    shipping: { address: { city: 'Hamburg', country: 'DEU' } },
+    customerInfo: { merchantCustomerId: 'c-1', email: 'ada@example.com' },
+    browserInfo: { ipAddress: '203.0.113.7' },
+    statementDescriptor: 'SHOP',
+    channel: 'ECOM',
+  }
+  const threeDsData = {
+    acsProtocolVersion: '2.2.0',
+    transStatus: 'Y',
+    eci: '05',
+    dsTransId: '0198a3f2-bcde-7f12-89ab-cdef01234567',
+    authenticationValue: 'AAABBEg0VhI0VniQEjRWAAAAAAA=',
+  }
+  const body = cardPayment({ ...said, captureMethod: { type: 'MANUAL' }, card: { threeDsData } })
+  const { status, body: created, text } = await shop.call('POST', '/payments', body)
+  expect([status, text]).toEqual([200, expect.any(String)])
+  const request = first.requests.at(-1) as AuthorizationRequest
+  expect(request.payment).toMatchObject({
+    transId: body.transId,
+    refNr: said.refNr,
+    language: said.language,
+    order: said.order,
+    billing: said.billingAddress,
+    shipping: said.shipping,
+    customer: said.customerInfo,
+    browser: said.browserInfo,
+    descriptor: said.statementDescriptor,
+    channel: said.channel,
+    captureMethod: 'MANUAL',
+  })
+  expect(request.card?.securityCode?.reveal()).toBe('123')
+  expect(request.threeDs?.authenticationValue?.reveal()).toBe(threeDsData.authenticationValue)
+  expect(request.payment.returnUrl).toMatch(/\/pay\/return\//)
+  await shop.deliver()
+  await shop.call('POST', `/payments/${created.payId}/captures`, {
+    transId: 'c',
+    amount: euros(100),
+    order: { merchantReference: 'o-2' },
+    statementDescriptor: 'PARCEL',
+  })
+  expect(first.requests.at(-1)).toMatchObject({
+    operation: 'CAPTURE',
+    newTotal: 100,
+    final: false,
+    payment: { order: { merchantReference: 'o-2' }, descriptor: 'PARCEL', authorizedValue: 1000 },
+  })
 })

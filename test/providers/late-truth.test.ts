@@ -172,6 +172,25 @@ test('or kept, where the merchant wants that', async () => {
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000, refundedValue: 0 } })
 })
 
+test('an approval of a part only is undone and counts as declined', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  provider.tell(word)
+  const { xId, payId } = body
+  const outcome = {
+    kind: 'approved' as const,
+    provider: { echo: { reference: xId, amount: euros(600) }, transactionId: `late_${xId}` },
+  }
+  await tell({
+    kind: 'outcome',
+    operation: 'AUTHORIZATION',
+    subject: named(xId),
+    amount: euros(600),
+    outcome,
+  })
+  expect(await read(payId)).toMatchObject({ status: 'FAILED', responseCode: '21000305' })
+  expect(provider.ledger.find(({ reference }) => reference === xId)).toMatchObject({ state: 'undone' })
+})
+
 test('what names nothing of ours changes nothing and stays in the inbox', async () => {
   await tell({
     kind: 'takenBack',

@@ -171,6 +171,16 @@ test('several lines about one operation are added up', async () => {
   await forget()
 })
 
+test('lines that share a reference are all kept, once', async () => {
+  const lines = [
+    line({ type: 'CHARGEBACK', gross: -1000, fee: 0, net: -1000 }),
+    line({ type: 'CHARGEBACK', gross: 1000, fee: 0, net: 1000 }),
+  ]
+  expect(await importLines(lines)).toMatchObject({ lines: 2, added: 2 })
+  expect(await importLines(lines)).toMatchObject({ lines: 2, added: 0, repeated: 2 })
+  await forget()
+})
+
 test.each([
   ['is no settlement file', ['nonsense'], 'cannot be read as a settlement file'],
   ['has a broken line after good ones', [line({}), '{"gross":'], 'cannot be read as a settlement file'],

@@ -19,6 +19,8 @@ export interface AdyenGateway {
   settle(): Promise<void>
   /** Applies what has arrived. */
   apply(): Promise<void>
+  /** Does everything that is due at this time, by whomever: the gateway's own loops run too. With `quiet` Adyen tells nothing. */
+  work(nowMs: number, quiet?: boolean): Promise<void>
   record(payId: string): Promise<AnyJson>
   /** Both books, payment by payment: what we wrote and what Adyen wrote. They must be equal. */
   books(): Promise<{ readonly ours: readonly Book[]; readonly theirs: readonly Book[] }>
@@ -54,15 +56,22 @@ export async function startAdyenGateway(options: AdyenGatewayOptions = {}): Prom
   const apply = async (): Promise<void> => {
     await gateway.gateway.notices.runDue()
   }
+  const settle = async (): Promise<void> => {
+    await double.notify()
+    await apply()
+  }
   return {
     gateway,
     double,
     commands,
     accountId,
     apply,
-    async settle() {
-      await double.notify()
-      await apply()
+    settle,
+    async work(nowMs, quiet = false) {
+      do {
+        await gateway.gateway.timerWorker.runDue()
+        if (!quiet) await settle()
+      } while ((await countDue(databaseUrl, nowMs)) > 0)
     },
     record: async payId => (await gateway.call('GET', `/payments/getByPayId/${payId}`)).body,
     books: () => readBooks(databaseUrl, double),
@@ -72,6 +81,11 @@ export async function startAdyenGateway(options: AdyenGatewayOptions = {}): Prom
       await double.close()
     },
   }
+}
+
+async function countDue(databaseUrl: string, nowMs: number): Promise<number> {
+  const due = `SELECT 1 FROM timer WHERE run_at <= '${new Date(nowMs).toISOString()}'`
+  return (await queryRows(databaseUrl, due)).length
 }
 
 /** What matters about a payment: what is held on the card, what was taken, and what was given back. */

@@ -80,6 +80,10 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
     else await dying.send(request)
   }
 
+  const isOpen = async (): Promise<boolean> =>
+    (await queryRows(heir.databaseUrl, "SELECT 1 FROM operation WHERE state IN ('SENT', 'PENDING') LIMIT 1"))
+      .length > 0
+
   return {
     sendsNotices: provider.tell !== undefined,
     ledger: () => provider.ledger,
@@ -103,8 +107,9 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
         let happened = await deliver(order)
         clock.move(step)
         for (let due = 1; due > 0; happened += due) due = await heir.gateway.timerWorker.runDue()
-        // Nothing was told and nothing was asked: everything has its answer.
-        if (happened === 0) return
+        // The workers in the background may have been faster with a timer.
+        for (const { gateway } of [dying, heir]) await gateway.timerWorker.finishRounds()
+        if (happened === 0 && !(await isOpen())) return
       }
     },
     read: async payId => (await dying.call('GET', `/payments/getByPayId/${payId}`)).body as ShownPayment,

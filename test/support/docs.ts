@@ -2,7 +2,7 @@
  * Reads the documents as data: fences, tables, links, paths, and the curl lines of the README as requests. It knows the
  * few words of shell and curl that the README uses and throws on any other, so that nothing passes by not being read.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const projectRoot: string = join(import.meta.dirname, '../..')
@@ -21,8 +21,19 @@ export const readDocument = (path: string): Document => ({
 export function readDocuments(): Document[] {
   const found = readdirSync(join(projectRoot, 'docs'), { recursive: true, encoding: 'utf8' })
   const names = found.filter(name => name.endsWith('.md')).map(name => join('docs', name))
-  return ['README.md', ...names.sort()].map(readDocument)
+  const ofRooms = listRooms().map(room => `src/${room}/README.md`)
+  const top = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+  return [...top, ...names.sort(), ...ofRooms].filter(isThere).map(readDocument)
 }
+
+/** The folders directly under src/. */
+export const listRooms = (): string[] =>
+  readdirSync(join(projectRoot, 'src'), { withFileTypes: true })
+    .filter(entry => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort()
+
+const isThere = (path: string): boolean => existsSync(join(projectRoot, path))
 
 export interface Fence {
   /** The words after the backticks, such as `sh run` or `json 200`. */

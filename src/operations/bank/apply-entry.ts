@@ -10,7 +10,7 @@ import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import type { ImportReport } from '#operations/bank/import-file.ts'
 import { receiveTransfer, type TransferBook } from '#operations/bank/receive-transfer.ts'
-import { entryXId, returnDebit } from '#operations/bank/return-debit.ts'
+import { entryXId, returnDebit, takeBackTransfer } from '#operations/bank/return-debit.ts'
 import { suspendPlanOf } from '#operations/bank/suspend-plan.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import type { BankLine, EntryResult, StoredEntry } from '#storage/bank/entries.ts'
@@ -278,7 +278,11 @@ async function returnItem(
     await bank.entries.addLines(account, returnedLines(fact, item, fee))
     const xId = entryXId(account, fact.key)
     await endMandateOf(item, { reason: fact.returned?.reason, on: fact.bookedOn, xId }, account, bank)
-  } else if (fact.amount.value !== item.amount) return undefined
+  } else {
+    if (fact.amount.value !== item.amount) return undefined
+    if (!item.booked) await book([item], fact, account, bank)
+    if (item.type === 'TRANSFER') await takeBackTransfer({ fact, item, account }, bank)
+  }
   await bank.items.mark([item], { returnedBy: fact.key })
   return { result: 'RETURNED', count: 1, xId: item.xId, fee }
 }

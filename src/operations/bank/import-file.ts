@@ -10,7 +10,7 @@ import { readBankFile } from '#connectors/bank/read-bank-file.ts'
 import { BankFileError } from '#connectors/bank/xml-records.ts'
 import { applyEntry, createTransferBook, type Unmatched } from '#operations/bank/apply-entry.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
-import type { NewEntry } from '#storage/bank/entries.ts'
+import type { NewEntry, StoredEntry } from '#storage/bank/entries.ts'
 
 export interface ImportReport {
   /** Transactions of ours that the bank has booked. */
@@ -158,11 +158,13 @@ function toEntry(fact: BankFact, owners: readonly BankAccount[], bank: Bank): Pr
   )
 }
 
+const rejectionPrefix = 'RJCT'
+
 function factsOf(
   fact: TransactionFact | RejectionFact,
 ): Pick<NewEntry, 'key' | 'amount' | 'currency' | 'bookedOn'> {
   if (fact.kind === 'rejection') {
-    const key = ['RJCT', fact.messageId, fact.blockId ?? '', fact.endToEndId ?? ''].join('|')
+    const key = [rejectionPrefix, fact.messageId, fact.blockId ?? '', fact.endToEndId ?? ''].join('|')
     return { key: key.slice(0, 250), amount: 0, currency: 'EUR' }
   }
   const { key, amount, bookedOn, direction } = fact
@@ -174,16 +176,32 @@ function factsOf(
   }
 }
 
-/** 200: applied side by side, so that they share commits. */
-const applyPage = 200
+/** 32: outcomes that are recorded side by side share their commits. */
+const applyPage = 32
 
 async function applyWaiting(account: BankAccount, report: ImportReport, bank: Bank): Promise<void> {
   const transfers = createTransferBook(account, bank)
+  const apply = async (entry: StoredEntry): Promise<ImportReport> => {
+    const own = emptyReport()
+    await applyEntry({ entry, account, transfers, report: own }, bank)
+    return own
+  }
   for (let after: string | undefined; ; ) {
     const page = await bank.entries.next(account, after, applyPage)
     after = page.at(-1)?.entryId
     if (after === undefined) return
-    // Single payments before whole blocks and messages: they know the reason better.
-    for (const entry of page) await applyEntry({ entry, account, transfers, report }, bank)
+    // Rejections one after the other: single payments stand before whole messages, and know the reason better.
+    const inOrder = page.some(({ key }) => key.startsWith(rejectionPrefix))
+    const reports = inOrder ? [] : await Promise.all(page.map(apply))
+    if (inOrder) for (const entry of page) reports.push(await apply(entry))
+    for (const own of reports) addUp(report, own)
   }
+}
+
+function addUp(report: ImportReport, own: ImportReport): void {
+  report.booked += own.booked
+  report.rejected += own.rejected
+  report.returned += own.returned
+  report.repeated += own.repeated
+  report.unmatched.push(...own.unmatched)
 }

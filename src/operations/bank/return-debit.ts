@@ -5,6 +5,7 @@ import { detailOf } from '#connectors/bank/return-reasons.ts'
 import type { XId } from '#domain/ids.ts'
 import { returnCapture } from '#lifecycle/debit-return.ts'
 import { resultSubject } from '#lifecycle/event.ts'
+import { takeBack } from '#lifecycle/late-truth.ts'
 import { findOperation } from '#lifecycle/payment.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { merchantNow } from '#operations/engine.ts'
@@ -27,6 +28,23 @@ export async function returnDebit(
     const echo = { reference: xId, amount: { value: item.amount, currency: stored.amount.currency } }
     const provider = { echo, ...(reason === undefined ? {} : { responseCode: reason }) }
     const next = returnCapture(stored, { capture, xId, detail: detailOf(reason), provider, now })
+    if (!next) return { result: false }
+    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    return { next: told.payment, alongside: told.alongside, result: true }
+  })
+}
+
+/** A transfer of ours came back: the refund or payout that it was has failed after all. */
+export async function takeBackTransfer(
+  returned: { readonly fact: TransactionFact; readonly item: BankItem; readonly account: BankAccount },
+  { engine }: Bank,
+): Promise<void> {
+  const { fact, item, account } = returned
+  const { merchantId, payId, xId } = item
+  const detail = detailOf(fact.returned?.reason)
+  await engine.queue.update({ merchantId, payId }, stored => {
+    const now = merchantNow(engine.clock, account.merchant)
+    const next = takeBack(stored, { xId, detail, now })
     if (!next) return { result: false }
     const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return { next: told.payment, alongside: told.alongside, result: true }

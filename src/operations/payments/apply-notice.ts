@@ -18,8 +18,10 @@ import {
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { acceptLate } from '#operations/payments/paid-late.ts'
+import { toInquiry } from '#operations/payments/payment-context.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import { recordReturn } from '#operations/payments/record-return.ts'
+import { undoPart } from '#operations/payments/undo-part.ts'
 
 /** `repeated`: known already. `unmatched`: nothing of ours fits it, or not yet. `ignored`: of no consequence for us. */
 export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored'
@@ -141,6 +143,7 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
   const { merchant, payment } = noticed
   const outcome = echoing(fact.outcome, payment, operation, fact.amount?.value)
   if (isUndecided(operation)) {
+    if (isPartOf(fact, payment, operation)) return applyPart(noticed, operation, engine)
     if (outcome.kind === 'unknown' || outcome.kind === 'unreached') return 'repeated'
     const capture = captureOf(payment, operation, fact)
     await recordOutcome(
@@ -177,6 +180,25 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
 /** The provider had approved it, and undid it because we asked: hearing of the approval afterwards changes nothing. */
 const isUndone = ({ provider }: Operation, { transactionId }: ProviderFacts): boolean =>
   transactionId !== undefined && provider?.fields?.undone === transactionId
+
+function isPartOf({ outcome, amount }: Fact<'outcome'>, payment: Payment, operation: Operation): boolean {
+  if (outcome.kind !== 'approved') return false
+  const told = amount ?? outcome.provider.echo.amount
+  return told.currency === payment.amount.currency && told.value < operation.amount
+}
+
+/** An approval of a part only is undone and counts as declined. */
+async function applyPart(
+  { merchant, payment, account }: Noticed,
+  operation: Operation,
+  engine: Engine,
+): Promise<Applied> {
+  const opened = await engine.providers.open(account.merchantId, account.accountId)
+  const outcome = opened && (await undoPart(toInquiry(payment, operation), opened.connector, engine))
+  if (outcome?.kind !== 'declined') return 'unmatched'
+  await recordOutcome({ merchant, payment, xId: operation.xId, outcome, inquiry: 0 }, engine)
+  return 'applied'
+}
 
 /** The approval is known already, but not yet what became of the capture in the same message. */
 async function applyToCapture(

@@ -3,11 +3,14 @@ import type { AuthorizationOutcome } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { Payment } from '#lifecycle/payment.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+import { findOperation, type Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { OperationAnswer } from '#operations/payments/answer.ts'
 import { believe, type CallContext, callProvider, type Question } from '#operations/payments/call-provider.ts'
+import { toInquiry } from '#operations/payments/payment-context.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import { isPart, undoPart } from '#operations/payments/undo-part.ts'
 
 export interface Authorization {
   readonly merchant: Merchant
@@ -35,7 +38,9 @@ export async function authorize(authorization: Authorization, engine: Engine): P
     },
     context,
   )
-  const outcome = believeBoth(heard, captureReference, context)
+  const outcome = isPart(heard.authorization, question)
+    ? { authorization: await undoOwnPart(authorization, engine) }
+    : believeBoth(heard, captureReference, context)
   engine.onOutcome(question.operation, outcome.authorization.kind)
   if (outcome.capture) engine.onOutcome('CAPTURE', outcome.capture.kind)
   await engine.testCrash('afterCall')
@@ -45,6 +50,11 @@ export async function authorize(authorization: Authorization, engine: Engine): P
   const answer = await recordOutcome({ merchant, payment, xId, outcome, unattended, at }, engine)
   await engine.testCrash('afterSettle')
   return answer
+}
+
+async function undoOwnPart({ payment, account, question }: Authorization, engine: Engine): Promise<Outcome> {
+  const operation = findOperation(payment, question.reference)
+  return operation ? undoPart(toInquiry(payment, operation), account.connector, engine) : { kind: 'unknown' }
 }
 
 /** A capture that was asked for and not answered is unknown, never forgotten. */

@@ -21,6 +21,8 @@ export interface Choosing {
   /** A card number is to be sent. */
   readonly sendsCard?: boolean
   readonly isCredit?: boolean
+  /** The account that keeps what is charged: no other one could. */
+  readonly keptBy?: string
 }
 
 export type Choice =
@@ -34,7 +36,7 @@ export async function chooseAccount(
 ): Promise<Choice> {
   const { merchant, method, amount, brand, details } = choosing
   const found =
-    method === undecided
+    method === undecided || choosing.keptBy !== undefined
       ? await providers.enabled(merchant.merchantId)
       : await providers.candidates(merchant.merchantId, {
           method,
@@ -42,6 +44,12 @@ export async function chooseAccount(
           amount,
           country: countryOf(details),
         })
+  return choose(found, choosing)
+}
+
+function choose(all: readonly OpenedAccount[], choosing: Choosing): Choice {
+  const { method, keptBy } = choosing
+  const found = keptBy === undefined ? all : all.filter(({ accountId }) => accountId === keptBy)
   const [first] = found
   if (!first) return { refusal: 'NO_CONNECTOR' }
   if (method === undecided || isSimulatorOfToday(first)) {

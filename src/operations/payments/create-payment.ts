@@ -222,6 +222,7 @@ const toChoosing = (
   details: command.details,
   captureType: kind === 'CREDIT' ? undefined : command.captureMethod.type,
   sendsCard: card !== undefined,
+  keptBy: command.atProvider?.account,
   isCredit: kind === 'CREDIT',
 })
 
@@ -273,7 +274,7 @@ function begin(
     account: account && request.account && { ...request.account, number: account.number },
     wallet: request.wallet,
     conversion: quoteResult?.conversion,
-    credentialOnFile: credentialUse(command),
+    credentialOnFile: credentialUse({ ...command, providerToken: command.atProvider?.token }),
     captureReference: captureXId,
     customerPresent: isPresent(request),
   }

@@ -42,9 +42,8 @@ export const contextFields = {
     referencePayId: 'a link between two payments of ours',
     allowedPaymentMethod: 'what our page offers',
     description: 'what our page says about a link',
-    type: 'what a link is for',
+    linkType: 'what a link is for',
     template: 'how our page looks',
-    reason: 'the notes of the merchant on a reversal',
     duration: 'how long the authorisation lives with us',
   },
 } as const
@@ -65,6 +64,8 @@ interface Details {
   readonly language?: string
   readonly channel?: string
   readonly methodFields?: Fields
+  /** What the amount is made of: taxes, shipping, discounts. */
+  readonly amount?: Fields
 }
 
 /** What the operation itself says on top of what the payment said. */
@@ -85,6 +86,7 @@ export function toContext(payment: Payment, { method, details, returnUrl }: Aski
     transId: payment.transId,
     refNr: payment.refNr,
     amount: payment.amount,
+    amountDetails: said.amount,
     authorizedValue: payment.sums.authorized,
     capturedValue: payment.sums.captured,
     reversedValue: payment.sums.reversed,

@@ -98,7 +98,7 @@ async function prepareCharge(
 
 /** The command of any charge of a plan. */
 export function toChargeCommand(
-  { plan, method: type, captureMethod }: ChargeablePlan,
+  { plan, method: type, captureMethod, atProvider }: ChargeablePlan,
   request: Omit<ChargeRequest, 'key'> & { readonly amount: Money; readonly unscheduled?: boolean },
 ): CreateCommand {
   const { merchant, amount, unscheduled, details } = request
@@ -112,6 +112,7 @@ export function toChargeCommand(
     method,
     captureMethod: request.captureMethod ?? captureMethod,
     schemeReferenceId: plan.schemeReferenceId,
+    atProvider,
     details: {
       ...details,
       ...(plan.customerId === undefined ? {} : { chargedCustomerId: plan.customerId }),

@@ -89,6 +89,14 @@ export const en = {
 
   // Sending.
   payAmount: 'Pay {amount}',
+  planTitle: 'Your subscription',
+  planInterval: 'Charged every',
+  planFirst: 'First charge',
+  planLast: 'Last charge',
+  planOpenEnd: 'Until you cancel',
+  planHowToEnd: 'To end it, contact {merchant}.',
+  planConsent: 'By continuing you agree that {merchant} may charge this amount at this interval.',
+  planButton: 'Subscribe and pay {amount}',
   saveCardButton: 'Save card',
   continueButton: 'Continue',
   continueWith: 'Continue with {method}',

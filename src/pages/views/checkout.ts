@@ -13,6 +13,7 @@ import { type DirectDebitForm, renderDirectDebitForm } from '#pages/views/direct
 import { type FieldErrors, type FormNotice, renderNotice } from '#pages/views/field.ts'
 import { type InstalmentSchedule, renderInstalmentSchedule } from '#pages/views/instalment-schedule.ts'
 import { type OrderSummary, renderOrderSummary } from '#pages/views/order-summary.ts'
+import { type PlanTerms, renderPlan } from '#pages/views/plan-terms.ts'
 
 /** How a method goes on once it is chosen; decides the hint. The words of methods/method.ts. */
 type Flow = 'direct' | 'multi_step' | 'redirect' | 'qr' | 'voucher' | 'transfer'
@@ -44,6 +45,8 @@ export interface CheckoutModel extends FormNotice {
   readonly cancelAction?: string | undefined
   /** The card is only checked and kept: nothing is paid. */
   readonly isOnlySaving?: boolean | undefined
+  /** The plan that begins with this payment; none where absent. */
+  readonly plan?: PlanTerms | undefined
 }
 
 /** Above eight methods the list is cut: the first few stay in sight, the others are grouped and searchable. */
@@ -101,7 +104,9 @@ function renderForm(frame: PageFrame, model: CheckoutModel): Html {
       ? fill(texts.continueWith, { method: only.label })
       : model.isOnlySaving === true
         ? texts.saveCardButton
-        : fill(texts.payAmount, { amount: formatMoney(model.order.amount, locale) })
+        : fill(model.plan ? texts.planButton : texts.payAmount, {
+            amount: formatMoney(model.order.amount, locale),
+          })
   // While a currency is being chosen, no amount is certain yet.
   const button = model.methods.some(({ card }) => card?.offer) ? texts.continueButton : usual
   return html`<h1>${isSingle ? only.label : texts.chooseMethod}</h1>
@@ -109,6 +114,7 @@ ${renderNotice(texts, model)}
 <form method="post" action="${model.action}" class="pay" novalidate autocomplete="on" data-pay data-sending="${texts.sending}" data-lost="${texts.connectionLost}" data-broken="${texts.errorText}">
 ${hiddenFields(model.hidden)}
 ${isSingle ? renderSingle(frame, only, model.errors ?? {}) : renderList(frame, model)}
+${model.plan ? renderPlan(frame, model.plan) : ''}
 <button class="primary" type="submit" data-usual="${usual}" data-choosing="${texts.continueButton}">${icon('lock')}<span>${button}</span></button>
 <p class="progress" role="status" data-progress></p>
 </form>`

@@ -74,7 +74,9 @@ export function createWorkFinder(database: Database): WorkFinder {
       given = true
     }
     // A connection that is out of the pool has nobody who listens: unheard, its end would be the end of the process.
-    client.once('error', error => {
+    // It may tell of its end twice, by the socket and by the protocol: the second time changes nothing.
+    client.on('error', error => {
+      if (lost) return
       lost = error
       // Given back by close(): the pool listens again.
       if (closed && presence !== client) return

@@ -26,6 +26,8 @@ export interface ChargeablePlan {
   /** Absent where the plan is charged without a card, or where its number is gone. */
   readonly card?: { readonly cardId: string; readonly expiryDate?: string; readonly cardHolderName?: string }
   readonly account?: AccountInstrument
+  /** Where a provider keeps what is charged, and its token for it. */
+  readonly atProvider?: { readonly account: string; readonly token: string }
 }
 
 export interface PlanPayment {
@@ -167,6 +169,8 @@ interface ChargeableRow extends PlanRow {
   stored_expiry_date: string | null
   stored_holder_name: string | null
   account: AccountInstrument | null
+  provider_account: string | null
+  provider_token: string | null
 }
 
 /** The date on the stored card is the newest; else the one the customer gave with this very card. */
@@ -188,8 +192,17 @@ function toChargeable(row: ChargeableRow): ChargeablePlan {
             cardHolderName: row.stored_holder_name ?? row.instrument?.cardHolderName,
           },
     account: row.account ?? undefined,
+    atProvider:
+      row.provider_account === null || row.provider_token === null
+        ? undefined
+        : { account: row.provider_account, token: row.provider_token },
   }
 }
+
+/** Of a plan that was begun on a provider's page: what is charged lies there. */
+const providerToken = `CASE WHEN p.provider_account IS NOT NULL AND pl.card_id IS NULL THEN
+  (SELECT o.provider->>'providerToken' FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
+   AND o.provider->>'providerToken' IS NOT NULL LIMIT 1) END`
 
 interface PaymentItemRow {
   pay_id: string | null
@@ -222,7 +235,7 @@ export function createPlanReader({ readers }: Database): PlanReader {
         text: `SELECT ${columns}, p.method, p.capture_method, p.delayed_hours, p.instrument, p.account,
                  p.details->'urls'->>'webhook' AS webhook, p.card_id AS instrument_card_id,
                  v.expiry_date AS vault_expiry_date, m.expiry_date AS stored_expiry_date,
-                 m.card_holder_name AS stored_holder_name
+                 m.card_holder_name AS stored_holder_name, p.provider_account, ${providerToken} AS provider_token
                FROM ${wantedRows} CROSS JOIN LATERAL (SELECT * FROM payment_plan pl
                  WHERE pl.merchant_id = w.merchant_id AND pl.plan_id = w.id OFFSET 0) pl
                ${withInitial} ${withMethod}

@@ -27,8 +27,7 @@ const go = async (url: string): Promise<string> => (await open(url)).headers.get
 async function pass(milliseconds: number): Promise<void> {
   clock.move(milliseconds)
   await shop.settle()
-  while ((await shop.gateway.gateway.timerWorker.runDue()) > 0) await shop.settle()
-  await shop.settle()
+  await shop.work(clock.nowMs())
 }
 
 async function visit(type: string, change: AnyJson = {}) {
@@ -92,6 +91,18 @@ describe('Adyen’s page', () => {
     expect(await statusOf(payId)).toBe('OK')
   })
 
+  test('cancelled by the merchant: the page is ended at Adyen first', async () => {
+    const { payId, page } = await visit('BLIK', { amount: { value: 1000, currency: 'PLN' } })
+    const { status, body } = await shop.gateway.call('POST', `/payments/${payId}/cancellations`, {})
+    expect([status, body.status, body.responseCode]).toEqual([200, 'FAILED', '23000704'])
+    expect(shop.double.requests.at(-1)?.path).toBe('/v72/cancels')
+    // Adyen cannot close its page; what is paid on it all the same goes back.
+    await go(`${page}/approve`)
+    await pass(0)
+    await pass(0)
+    expect((await shop.record(payId)).amount).toMatchObject({ capturedValue: 1000, refundedValue: 1000 })
+  })
+
   test('paid after the payment has expired: the money goes back by itself', async () => {
     const { payId, page } = await visit('BLIK', {
       amount: { value: 1000, currency: 'PLN' },
@@ -119,7 +130,7 @@ describe('an approval that nobody heard of', () => {
     )
     expect(body.status).toBe('PENDING')
     clock.move(20 * 60_000)
-    while ((await shop.gateway.gateway.timerWorker.runDue()) > 0);
+    await shop.work(clock.nowMs(), true)
     const items = shop.double.ledger.owed.splice(0)
     expect(items.map(({ eventCode }: AnyJson) => eventCode)).toEqual(['AUTHORISATION', 'TECHNICAL_CANCEL'])
     return { payId: body.payId, items }

@@ -281,8 +281,7 @@ describe('lost answers', () => {
   /** Time passes, and everything that waits for it is done. */
   async function pass(milliseconds: number): Promise<void> {
     clock.move(milliseconds)
-    while ((await shop.gateway.gateway.timerWorker.runDue()) > 0) await shop.settle()
-    await shop.settle()
+    await shop.work(clock.nowMs())
   }
 
   test.each(kinds)(

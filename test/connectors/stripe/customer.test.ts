@@ -201,6 +201,33 @@ describe('our own page without card numbers', () => {
   })
 })
 
+test('a plan that was begun on Stripe’s page is charged by Stripe’s token, without the customer', async () => {
+  const { body } = await shop.gateway.call('POST', '/payments', {
+    ...order('CARD', { paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } }),
+    credentialOnFile: {
+      type: 'RECURRING',
+      initialPayment: true,
+      recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
+    },
+    customerInfo: { merchantCustomerId: 'on Stripe’s page', email: 'ada@example.com' },
+  })
+  const page = await chooseCard(body._links.redirect.href)
+  await go(await go(`${page}?choice=yes`))
+  const charge = await shop.gateway.call('POST', `/payment-plans/${body.paymentPlanId}/charge`, {
+    transId: 'charge-page',
+  })
+  expect([charge.status, charge.body.status]).toEqual([200, 'OK'])
+  const { fields } = shop.double.calls.findLast(({ path }) => path.endsWith('/payment_intents')) ?? {
+    fields: {},
+  }
+  expect(fields).toMatchObject({
+    off_session: 'true',
+    customer: expect.stringMatching(/^cus_/),
+    payment_method: expect.stringMatching(/^pm_/),
+  })
+  await expectSameBooks(charge.body.payId)
+})
+
 test('cancelling a payment first ends Stripe’s page; one that was paid goes on as paid', async () => {
   const left = await visit()
   const cancel = (payId: string) => shop.gateway.call('POST', `/payments/${payId}/cancellations`, {})

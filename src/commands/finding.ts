@@ -1,0 +1,226 @@
+/** `payments find|show`, `operations export`, `events list|show|replay <id>`: an operator's look at the rows, of all merchants. */
+import { once } from 'node:events'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { CommandFault } from '#commands/faults.ts'
+import { openDatabase as openStored } from '#commands/open-database.ts'
+import type { Config } from '#config.ts'
+import { toDecimalText } from '#domain/currencies.ts'
+import { parseInstant } from '#domain/dates.ts'
+import { addDuration } from '#domain/duration.ts'
+import { parsePayId } from '#domain/ids.ts'
+import type { StoredEvent } from '#storage/events/events.ts'
+
+const say = (line: string): void => console.log(line)
+
+export function addFindingCommands(program: Command, readConfig: () => Config): void {
+  addPayments(program, readConfig)
+  addOperations(program, readConfig)
+  addEvents(program, readConfig)
+}
+
+type Desk = Awaited<ReturnType<typeof openDesk>>
+type Payment = Awaited<ReturnType<Desk['findPayments']>>[number]['payment']
+
+/** Loaded only when needed, so that help and refusals come at once. */
+async function openDesk(url: string) {
+  const { openDatabase } = await import('#storage/database.ts')
+  const { openFindingDesk } = await import('#operations/finding/desk.ts')
+  const database = openDatabase(url, () => undefined)
+  return { ...openFindingDesk(database), close: () => database.close() }
+}
+
+async function withDesk<T>(config: Config, work: (desk: Desk) => Promise<T>): Promise<T> {
+  for (const warning of config.warnings) console.error(`warning: ${warning}`)
+  const stored = await openStored(config, { purpose: 'command', onProgress: line => console.error(line) })
+  try {
+    const desk = await openDesk(stored.url)
+    try {
+      return await work(desk)
+    } finally {
+      await desk.close()
+    }
+  } finally {
+    await stored.close()
+  }
+}
+
+interface FindOptions {
+  readonly merchant?: string
+  readonly email?: string
+  readonly last4?: string
+  readonly amount?: number
+  readonly from?: Date
+  readonly to?: Date
+  readonly transId?: string
+  readonly json?: true
+}
+
+const jsonOption = () => new Option('--json', 'print JSON')
+
+function addPayments(program: Command, readConfig: () => Config): void {
+  const payments = program.command('payments').summary('find payments and tell their story')
+  payments.description('Looks for payments of all merchants; changes nothing.')
+  payments
+    .command('find')
+    .description('Lists payments, the newest first, 100 at most of each merchant. All conditions must hold.')
+    .option('--merchant <id>', 'only of this merchant')
+    .option('--email <address>', "of the customer's email address")
+    .option('--last4 <digits>', 'of a card or IBAN that ends like this')
+    .option('--amount <value>', 'of this amount, in the smallest unit', parseAmount)
+    .option('--from <time>', 'created at this time or later (a date, or how long ago: PT2H)', parseTime)
+    .option('--to <time>', 'created before this time', parseTime)
+    .option('--trans-id <id>', "of this transId of the merchant's")
+    .addOption(jsonOption())
+    .action(async ({ merchant, amount, transId, json, ...rest }: FindOptions) => {
+      const filter = {
+        ...{ email: rest.email, from: rest.from, to: rest.to, transId },
+        last4Digits: rest.last4?.toUpperCase(),
+        amountFrom: amount,
+        amountTo: amount,
+      }
+      const found = await withDesk(readConfig(), desk => desk.findPayments(filter, merchant))
+      if (json) return say(JSON.stringify(found.map(({ record }) => record)))
+      for (const { payment } of found) say(describePayment(payment))
+      if (found.length === 0) console.error('No payment was found.')
+    })
+  payments
+    .command('show')
+    .argument('<payId>', 'the payment')
+    .description('Tells the story of one payment: its operations, events and attempts, in the order of time.')
+    .addOption(jsonOption())
+    .action(async (text: string, { json }: { json?: true }) => {
+      const payId = parsePayId(text)
+      const shown = payId && (await withDesk(readConfig(), desk => desk.showPayment(payId)))
+      if (!shown) throw new CommandFault(`there is no payment "${text}"`)
+      if (json) return say(JSON.stringify({ ...shown.record, events: shown.events }))
+      say(describePayment(shown.payment))
+      for (const line of timelineOf(shown.payment, shown.events)) say(line)
+    })
+}
+
+const describePayment = ({
+  payId,
+  merchantId,
+  transId,
+  status,
+  amount,
+  method,
+  createdAt,
+}: Payment): string =>
+  `${createdAt.toISOString()}  ${payId}  ${merchantId}  ${status}  ${toDecimalText(amount.value, amount.currency)} ` +
+  `${amount.currency}  ${method.type}  ${transId}`
+
+function timelineOf(payment: Payment, events: readonly StoredEvent[]): readonly string[] {
+  const { currency } = payment.amount
+  const operations = payment.operations.map(({ createdAt, type, state, amount, responseCode, xId }) => ({
+    at: createdAt,
+    line: `operation ${type} ${state} ${toDecimalText(amount, currency)} ${currency} ${responseCode} ${xId}`,
+  }))
+  const told = events.flatMap(({ createdAt, id, type, status, attempts }) => [
+    { at: createdAt, line: `event ${type ?? ''} ${status} ${id}` },
+    ...attempts.map(attempt => ({
+      at: attempt.at,
+      line: `attempt ${attempt.endpointId ?? ''} ${attempt.status ?? 'no answer'} in ${attempt.durationMs} ms (event ${id})`,
+    })),
+  ])
+  return [...operations, ...told]
+    .sort((a, b) => a.at.getTime() - b.at.getTime())
+    .map(({ at, line }) => `  ${at.toISOString()}  ${line}`)
+}
+
+interface ExportOptions {
+  readonly merchant: string
+  readonly from: Date
+  readonly to: Date
+}
+
+function addOperations(program: Command, readConfig: () => Config): void {
+  const operations = program.command('operations').summary('export the book of movements')
+  operations.description('The book of movements: operations that have become final.')
+  operations
+    .command('export')
+    .description('Writes the operations of a merchant as CSV to standard output, the oldest first.')
+    .requiredOption('--merchant <id>', 'whose')
+    .requiredOption('--from <time>', 'final at this time or later', parseTime)
+    .requiredOption('--to <time>', 'final before this time', parseTime)
+    .action(async ({ merchant, from, to }: ExportOptions) => {
+      await withDesk(readConfig(), async desk => {
+        for await (const piece of await desk.exportOperations({ merchant, from, to }))
+          if (!process.stdout.write(piece)) await once(process.stdout, 'drain')
+      })
+    })
+}
+
+interface EventOptions {
+  readonly merchant?: string
+  readonly failed?: true
+  readonly since?: Date
+  readonly json?: true
+}
+
+function addEvents(program: Command, readConfig: () => Config): void {
+  const events = program.commands.find(command => command.name() === 'events') ?? program.command('events')
+  events
+    .command('list')
+    .description('Lists events of all merchants, the newest first.')
+    .option('--merchant <id>', 'only of this merchant')
+    .option('--failed', 'only those that failed for good')
+    .option('--since <time>', 'written at this time or later (a date, or how long ago: PT2H)', parseTime)
+    .addOption(jsonOption())
+    .action(async ({ merchant, failed, since, json }: EventOptions) => {
+      const found = await withDesk(readConfig(), desk =>
+        desk.listEvents({ merchant, since, status: failed ? 'FAILED' : undefined }),
+      )
+      if (json) return say(JSON.stringify(found))
+      for (const event of found) say(describeEvent(event))
+      if (found.length === 0) console.error('There is no such event.')
+    })
+  events
+    .command('show')
+    .argument('<id>', 'the event')
+    .description('Shows one event: what was told, and every attempt.')
+    .addOption(jsonOption())
+    .action(async (id: string, { json }: { json?: true }) => {
+      const event = await withDesk(readConfig(), desk => desk.findEvent(id))
+      if (!event) throw new CommandFault(`there is no event "${id}"`)
+      if (json) return say(JSON.stringify(event))
+      say(describeEvent(event))
+      say(JSON.stringify(event.body, undefined, 2))
+      for (const { at, status, endpointId, answer } of event.attempts)
+        say(`  ${at.toISOString()}  ${endpointId ?? ''} ${status ?? 'no answer'} ${answer}`)
+    })
+}
+
+const describeEvent = ({
+  id,
+  createdAt,
+  type,
+  status,
+  payId,
+  merchantId,
+}: StoredEvent & { merchantId: string }) =>
+  `${createdAt.toISOString()}  ${id}  ${type ?? ''}  ${status}  ${merchantId}  payment ${payId}`
+
+/** For `events replay <id>`: sent again by the running server within a second. */
+export async function replayById(id: string, config: Config): Promise<void> {
+  const found = await withDesk(config, desk => desk.replay(id))
+  if (!found) throw new CommandFault(`there is no event "${id}"`)
+  say(`${id} is sent again.`)
+}
+
+function parseAmount(text: string): number {
+  if (/^[0-9]{1,12}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number of the smallest unit, such as 4999.')
+}
+
+function parseTime(text: string): Date {
+  const now = Date.now()
+  const later = addDuration(now, text)
+  const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
+  const instant = later === undefined ? parseInstant(day) : now - (later - now)
+  if (instant === undefined)
+    throw new InvalidArgumentError(
+      'It must be an ISO 8601 duration such as PT2H, a date, or a date with time.',
+    )
+  return new Date(instant)
+}

@@ -1,0 +1,43 @@
+/** Every field of every request either reaches the provider or stands on the list of those that are ours alone. */
+import { expect, test } from 'vitest'
+import { contextFields } from '#operations/payments/payment-context.ts'
+import { captureRequest } from '#schemas/capture.ts'
+import { confirmRequest } from '#schemas/confirm.ts'
+import { createPayment } from '#schemas/create-payment.ts'
+import { creditRequest } from '#schemas/credit.ts'
+import { incrementalRequest } from '#schemas/incremental.ts'
+import { createIntent } from '#schemas/payment-intent.ts'
+import { refundRequest } from '#schemas/refund.ts'
+import { reversalRequest } from '#schemas/reversal.ts'
+import { createLink, createSession } from '#schemas/session.ts'
+
+const known = new Set([...Object.keys(contextFields.passed), ...Object.keys(contextFields.own)])
+
+const requests: readonly (readonly [string, object])[] = [
+  ['payment', createPayment],
+  ['session', createSession],
+  ['link', createLink],
+  ['intent', createIntent],
+  ['confirm', confirmRequest],
+  ['capture', captureRequest],
+  ['refund', refundRequest],
+  ['reversal', reversalRequest],
+  ['incremental', incrementalRequest],
+  ['credit', creditRequest],
+]
+const fieldsOf = (schema: object): string[] =>
+  Object.keys((schema as { properties: Record<string, unknown> }).properties)
+
+test.each(requests)('a %s has no field whose way is not known', (_, schema) => {
+  expect(fieldsOf(schema).filter(name => !known.has(name))).toEqual([])
+})
+
+test('no list names a field that no request has', () => {
+  const sent = new Set(requests.flatMap(([, schema]) => fieldsOf(schema)))
+  expect([...known].filter(name => !sent.has(name))).toEqual([])
+})
+
+test('no field stands on both lists', () => {
+  const both = Object.keys(contextFields.own).filter(name => Object.hasOwn(contextFields.passed, name))
+  expect(both).toEqual([])
+})

@@ -1,0 +1,36 @@
+/** What a customer agrees to who begins a plan: how much, how often, from when until when, and how it ends. */
+import type { Frequency } from '#domain/calendar.ts'
+import type { Money } from '#domain/money.ts'
+import { type Html, html } from '#pages/html.ts'
+import { type PageFrame, withMerchant } from '#pages/layout.ts'
+import { formatDay, formatMoney } from '#pages/money-text.ts'
+
+export interface PlanTerms {
+  readonly amount: Money
+  readonly frequency?: Frequency | undefined
+  /** Days, as the calendar writes them. */
+  readonly firstCharge: string
+  readonly lastCharge?: string | undefined
+}
+
+const units: Readonly<Record<Frequency, string>> = {
+  DAILY: 'day',
+  WEEKLY: 'week',
+  MONTHLY: 'month',
+  YEARLY: 'year',
+}
+
+/** The language itself knows how to say one month. */
+const interval = (frequency: Frequency, locale: string): string =>
+  new Intl.NumberFormat(locale, { style: 'unit', unit: units[frequency], unitDisplay: 'long' }).format(1)
+
+export function renderPlan(frame: PageFrame, plan: PlanTerms): Html {
+  const { texts, locale } = frame.language
+  const { amount, frequency, firstCharge, lastCharge } = plan
+  const row = (label: string, value: string): Html => html`<dt>${label}</dt><dd>${value}</dd>`
+  return html`<section class="plan" data-plan aria-label="${texts.planTitle}">
+<h2>${texts.planTitle}</h2>
+<dl>${row(texts.amount, formatMoney(amount, locale))}${frequency ? row(texts.planInterval, interval(frequency, locale)) : ''}${row(texts.planFirst, formatDay(firstCharge, locale))}${row(texts.planLast, lastCharge === undefined ? texts.planOpenEnd : formatDay(lastCharge, locale))}</dl>
+<p>${withMerchant(frame, texts.planConsent)} ${withMerchant(frame, texts.planHowToEnd)}</p>
+</section>`
+}

@@ -1,0 +1,98 @@
+/** payments find|show, operations export, events list|show|replay and webhook add|list|remove, as processes. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { tollgate } from '#test/support/command-line.ts'
+import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { type Receiver, startReceiver } from '#test/support/receiver.ts'
+import { openShop, type Shop } from '#test/support/shop.ts'
+
+let gateway: TestGateway
+let receiver: Receiver
+let shop: Shop
+let payId: string
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  receiver = await startReceiver()
+  shop = await openShop(gateway)
+  payId = (await shop.create('CARD', { transId: 'found', card: { number: '4000000000000101' } })).body.payId
+  await shop.advance('PT11S')
+})
+afterAll(async () => {
+  await receiver.close()
+  await gateway.stop()
+})
+
+const env = () => ({
+  DATABASE_URL: gateway.databaseUrl,
+  TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
+})
+
+async function run(...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await tollgate(words, env())
+  expect(code, stderr).toBe(0)
+  return stdout
+}
+
+test('payments find and show tell a payment and its story', async () => {
+  const found = JSON.parse(await run('payments', 'find', '--trans-id', 'found', '--json'))
+  expect(found).toMatchObject([{ payId, merchantId: shop.merchantId, transId: 'found' }])
+  expect(JSON.parse(await run('payments', 'find', '--amount', '1001', '--json'))).toEqual([])
+  const story = await run('payments', 'show', payId)
+  expect(story).toMatch(/operation AUTHORIZATION OK 10\.00 EUR 00000000/)
+  expect(story).toMatch(/event payment\.captured FAILED/)
+  expect(story).toMatch(/attempt {2}no answer/)
+})
+
+test('operations export writes CSV', async () => {
+  const csv = await run(
+    'operations',
+    'export',
+    '--merchant',
+    shop.merchantId,
+    '--from',
+    'P1D',
+    '--to',
+    '2199-01-01',
+  )
+  expect(csv.split('\r\n')).toEqual([
+    expect.stringMatching(/^xId,payId/),
+    expect.stringContaining(`,${payId},found,`),
+    expect.stringContaining(`,${payId},found,`),
+    '',
+  ])
+})
+
+test('events list, show and replay; webhook add and remove', async () => {
+  const [event] = JSON.parse(await run('events', 'list', '--merchant', shop.merchantId, '--failed', '--json'))
+  expect(event).toMatchObject({ payId, type: 'payment.captured', status: 'FAILED' })
+  expect(JSON.parse(await run('events', 'show', event.id, '--json'))).toMatchObject({ id: event.id })
+  const added = JSON.parse(
+    await run(
+      'webhook',
+      'add',
+      shop.merchantId,
+      '--url',
+      receiver.url,
+      '--types',
+      'payment.captured',
+      '--json',
+    ),
+  )
+  expect(added).toMatchObject({
+    webhookSecret: expect.stringMatching(/^whsec_/),
+    types: ['payment.captured'],
+  })
+  await run('events', 'replay', event.id)
+  await receiver.reached(1)
+  expect(receiver.heard[0]?.headers['webhook-id']).toBe(event.id)
+  expect(JSON.parse(await run('webhook', 'list', shop.merchantId, '--json'))).toMatchObject([
+    { endpointId: added.endpointId },
+  ])
+  await run('webhook', 'remove', added.endpointId)
+  expect(JSON.parse(await run('webhook', 'list', '--json'))).toEqual([])
+})
+
+test('2 for a type of event that nobody knows', async () => {
+  const words = ['webhook', 'add', shop.merchantId, '--url', receiver.url, '--types', 'payment.exploded']
+  const { code, stderr } = await tollgate(words, env())
+  expect([code, stderr]).toEqual([2, expect.stringContaining('payment.exploded')])
+})
