@@ -19,6 +19,7 @@ import {
   listFences,
   listLinks,
   listPaths,
+  listRooms,
   projectRoot,
   readDocument,
   readDocuments,
@@ -89,7 +90,7 @@ describe('the examples of the README', () => {
   }
 })
 
-describe('what the README promises', () => {
+describe('what the README and the pages beside it promise', () => {
   test('the two commands stand alone in their fences, and their scripts exist', () => {
     const fences = listFences(readme).map(({ content }) => content)
     expect(fences).toContain('npm ci && npm start')
@@ -99,13 +100,16 @@ describe('what the README promises', () => {
     )
   })
 
-  test('its endpoints are those of the table', () => {
-    const shown = readTables(readme, 'verb').map(([verb, path]) => `${verb} ${path}`)
+  test('endpoints.md lists the endpoints of the table', () => {
+    const shown = readTables(readDocument('docs/endpoints.md'), 'verb').map(
+      ([verb, path]) => `${verb} ${path}`,
+    )
     expect(shown.sort()).toEqual(endpoints.map(({ verb, path }) => `${verb} ${path}`).sort())
   })
 
-  test('its test cards are those of the simulator, with what create says', () => {
-    const shown = readTables(readme, 'number').map(([number, create = '']) => ({ number, says: create }))
+  test('test-cards.md lists the cards of the simulator, with what create says', () => {
+    const rows = readTables(readDocument('docs/test-cards.md'), 'number')
+    const shown = rows.map(([number, create = '']) => ({ number, says: create }))
     expect(shown.map(({ number }) => number)).toEqual(testCards.map(({ number }) => number))
     const wrong = shown.filter(({ says }, index) => {
       const { decline, fault } = testCards[index]?.scenario ?? {}
@@ -185,6 +189,24 @@ describe('tables', () => {
   })
 })
 
+describe('architecture.md', () => {
+  const architecture = readDocument('docs/architecture.md')
+
+  test('its picture shows every room of src/ once, and no other', () => {
+    const picture = listFences(architecture).find(({ info }) => info === 'text house')
+    const shown = [...(picture?.content ?? '').matchAll(/\b([a-z]+)\//g)].map(match => match[1])
+    expect(shown.sort()).toEqual(listRooms())
+  })
+
+  test('an amount walks from the request to the database in at most seven files that name it', () => {
+    const [, walk = ''] = architecture.text.split('## The walk of an amount')
+    const files = listPaths({ path: architecture.path, text: walk.slice(0, walk.indexOf('\n## ')) })
+    expect(files.length).toBeGreaterThan(0)
+    expect(files.length).toBeLessThanOrEqual(7)
+    expect(files.filter(path => !/\bamount\b/.test(readDocument(path).text))).toEqual([])
+  })
+})
+
 test('decisions have a number each and are listed with their titles', () => {
   const decisions = documents.filter(({ path }) => /^docs\/decisions\/\d/.test(path))
   const titles = decisions.map(({ text }) => text.slice(2, text.indexOf('\n')))
@@ -196,6 +218,12 @@ test('decisions have a number each and are listed with their titles', () => {
     decisions.map(({ path }, index) => `[${titles[index]?.slice(5)}](${path.slice(15)})`),
   )
   expect(titles.map(title => title.slice(0, 4))).toEqual(numbers)
+})
+
+test('decisions say their status and since when', () => {
+  const decisions = documents.filter(({ path }) => /^docs\/decisions\/\d/.test(path))
+  const status = /^# .+\n\nStatus: (accepted|replaced by \d{4}) · \d{4}-\d{2}-\d{2}\n\n/
+  expect(decisions.filter(({ text }) => !status.test(text)).map(({ path }) => path)).toEqual([])
 })
 
 const listedDecisions = ({ text }: Document): string[] => text.match(/\[.+\]\(\d{4}-.+\.md\)/g) ?? []

@@ -38,8 +38,7 @@ export interface PaymentPlace {
 }
 
 export interface PaymentQuestion {
-  /** All merchants unless given: for operators only. */
-  readonly merchantId?: MerchantId
+  readonly merchantId: MerchantId
   readonly filter: PaymentFilter
   readonly after?: PaymentPlace
   readonly limit: number
@@ -72,13 +71,11 @@ const order = 'ORDER BY p.created_at DESC, p.pay_id DESC'
 
 function select(question: PaymentQuestion, parameter: Parameter): string {
   const { filter, merchantId } = question
-  const conditions = [...placeConditions(question, parameter), ...conditionsOf(filter, parameter)]
-  const where = [
-    merchantId === undefined ? 'true' : `p.merchant_id = ${parameter(merchantId)}`,
-    ...conditions,
-  ]
+  const merchant = parameter(merchantId)
+  const conditions = [...placeConditions(question, parameter), ...conditionsOf(filter, parameter, merchant)]
+  const where = [`p.merchant_id = ${merchant}`, ...conditions]
   const limit = parameter(question.limit)
-  const marked = merchantId === undefined ? undefined : markedBy(filter)
+  const marked = markedBy(filter)
   if (!marked)
     return `SELECT p.merchant_id, p.pay_id FROM payment p WHERE ${where.join(' AND ')} ${order} LIMIT ${limit}`
   const found = `SELECT f.merchant_id, f.pay_id, f.created_at FROM unnest(${parameter(marked.values)}::text[]) v(value)
@@ -130,21 +127,23 @@ const chargedCustomer = `(p.details ->> 'chargedCustomerId')`
 const lastDigits = `coalesce(p.instrument ->> 'last4Digits', p.account ->> 'last4Digits')`
 const link = `(p.details ->> 'linkId')`
 
-const byTransId = (value: string): string => `p.pay_id IN (
-  SELECT t.pay_id FROM payment t WHERE t.merchant_id = p.merchant_id AND t.trans_id = ${value} AND t.live
-  UNION ALL SELECT t.pay_id FROM payment t WHERE t.merchant_id = p.merchant_id AND t.trans_id = ${value} AND NOT t.live)`
+/** Two rows at most, found before any payment is looked at. */
+const byTransId = (value: string, merchant: string): string => `p.pay_id IN (
+  SELECT t.pay_id FROM payment t WHERE t.merchant_id = ${merchant} AND t.trans_id = ${value} AND t.live
+  UNION ALL SELECT t.pay_id FROM payment t WHERE t.merchant_id = ${merchant} AND t.trans_id = ${value} AND NOT t.live)`
 
 /** A payment's customer is known when it is approved; who it names is known from its birth, and that has an index. */
 const byCustomer = (
   value: string,
+  merchant: string,
 ): string => `p.customer_id = ${value} AND (${chargedCustomer} = replace(${value}::text, '-', '')
   OR ${merchantCustomer} = (SELECT c.merchant_customer_id FROM customer c
-    WHERE c.merchant_id = p.merchant_id AND c.customer_id = ${value}))`
+    WHERE c.merchant_id = ${merchant} AND c.customer_id = ${value}))`
 
 const lastCode = `(SELECT o.response_code FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
   ORDER BY o.sequence DESC LIMIT 1)`
 
-type Condition = (value: string) => string
+type Condition = (value: string, merchant: string) => string
 
 const conditionByField: { readonly [Field in keyof PaymentFilter]?: Condition } = {
   statuses: value => `p.status = ANY (${value}::text[])`,
@@ -156,13 +155,13 @@ const conditionByField: { readonly [Field in keyof PaymentFilter]?: Condition } 
   responseCode: value => `${lastCode} = ${value}`,
   email: value => `${email} IS NOT NULL AND lower${email} = lower(${value})`,
   merchantCustomerId: value => `${merchantCustomer} IS NOT NULL AND ${merchantCustomer} = ${value}`,
-  customerId: value => byCustomer(`${value}::uuid`),
+  customerId: (value, merchant) => byCustomer(`${value}::uuid`, merchant),
   planId: value => `p.plan_id = ${value}::uuid`,
   last4Digits: value => `${lastDigits} IS NOT NULL AND ${lastDigits} = ${value}`,
   link: value => `${link} IS NOT NULL AND (${value}::text = '' OR ${link} = ${value})`,
 }
 
-function conditionsOf(filter: PaymentFilter, parameter: Parameter): string[] {
+function conditionsOf(filter: PaymentFilter, parameter: Parameter, merchant: string): string[] {
   const { amountFrom, amountTo } = filter
   // One amount is a place in the index, where a range would be a walk.
   const isExact = amountFrom !== undefined && amountFrom === amountTo
@@ -170,9 +169,11 @@ function conditionsOf(filter: PaymentFilter, parameter: Parameter): string[] {
   const given = isExact ? { ...rest, amountFrom: undefined, amountTo: undefined } : rest
   const conditions = (Object.entries(given) as [keyof PaymentFilter, unknown][]).flatMap(([field, value]) => {
     const condition = conditionByField[field]
-    return condition && value !== undefined ? [condition(parameter(value === true ? '' : value))] : []
+    return condition && value !== undefined
+      ? [condition(parameter(value === true ? '' : value), merchant)]
+      : []
   })
   if (isExact) conditions.push(`p.amount = ${parameter(amountFrom)}`)
-  if (transId !== undefined) conditions.push(byTransId(parameter(transId)))
+  if (transId !== undefined) conditions.push(byTransId(parameter(transId), merchant))
   return conditions
 }
