@@ -4,10 +4,7 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { webhooks } from '#endpoints/events/webhook-examples.ts'
-import { endpoints } from '#endpoints/index.ts'
-import { about } from '#http/reference/about.ts'
-import { buildOpenApi } from '#http/reference/openapi.ts'
+import { buildDocument, renderClientTypes } from './client-types.ts'
 import { renderMethodPage } from './method-page.ts'
 import { renderResponseCodePage } from './response-code-page.ts'
 
@@ -25,7 +22,11 @@ const baseUrl = 'http://127.0.0.1:8080/api/v2'
 export const generatedFiles: readonly GeneratedFile[] = [
   {
     file: 'docs/openapi.json',
-    render: () => `${JSON.stringify(buildOpenApi({ ...about, endpoints, webhooks, baseUrl }), null, 2)}\n`,
+    render: () => `${JSON.stringify(buildDocument(baseUrl), null, 2)}\n`,
+  },
+  {
+    file: 'clients/typescript/src/generated.ts',
+    render: () => renderClientTypes(buildDocument(baseUrl)),
   },
   { file: 'docs/methods.md', render: renderMethodPage },
   { file: 'docs/response-codes.md', render: renderResponseCodePage },

@@ -1,0 +1,215 @@
+/** One request to the gateway: signs in, repeats what is safe to repeat under one Idempotency-Key, and reads the answer. */
+import { randomUUID } from 'node:crypto'
+import { AuthenticationError, ConnectionError, RateLimitError, TollgateError, toError } from './errors.ts'
+
+export interface TollgateOptions {
+  /** As the gateway prints it at its start, such as `https://pay.example.com/api/v2`. */
+  readonly baseUrl: string
+  readonly merchantId: string
+  readonly apiKey: string
+  /** How often a request is repeated after a lost answer, 409, 429 or 5xx; 2 unless given. */
+  readonly retries?: number
+  /** How long one attempt may take; 70 s unless given: the gateway waits up to 60 s for a provider. */
+  readonly timeoutMs?: number
+  /** The longest pause between two attempts that a `Retry-After` may ask for; 30 s unless given. */
+  readonly maxPauseMs?: number
+  /** For tests: replaces Node's own. */
+  readonly fetch?: typeof globalThis.fetch
+  /** For tests: replaces waiting between two attempts. */
+  readonly pause?: (milliseconds: number) => Promise<void>
+}
+
+export interface CallOptions {
+  /** One is made unless given; it stays the same over all retries. */
+  readonly idempotencyKey?: string
+  readonly signal?: AbortSignal
+}
+
+export interface Request {
+  readonly verb: string
+  /** With its query. */
+  readonly path: string
+  readonly body?: unknown
+  readonly key?: string
+  readonly signal?: AbortSignal
+}
+
+/** How a request ended; `unsure` when an attempt may have taken effect although its answer is missing. */
+export type Ending<T> = { readonly answer: T } | { readonly error: TollgateError; readonly unsure: boolean }
+
+export interface Transport {
+  send<T>(request: Request): Promise<Ending<T>>
+}
+
+export const makeKey = (): string => randomUUID()
+
+/** Attempts that end so may be repeated: nothing was decided yet, or the key keeps it from being decided twice. */
+const repeatable = new Set([409, 429, 500, 502, 503, 504])
+
+export function createTransport(options: TollgateOptions): Transport {
+  const base = readBaseUrl(options.baseUrl)
+  const { retries = 2, timeoutMs = 70_000, maxPauseMs = 30_000, fetch: ask = globalThis.fetch } = options
+  const pause = options.pause ?? (ms => new Promise<void>(resolve => setTimeout(resolve, ms)))
+  const signIn = createSignIn(options, (form, signal) =>
+    ask(`${base}/authorization/oauth/token`, { method: 'POST', body: form, signal }),
+  )
+
+  async function attempt({ verb, path, body, key, signal }: Request): Promise<Attempt> {
+    const bound = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])])
+    // Until there is a token nothing was sent, whatever goes wrong.
+    let sent = false
+    try {
+      const authorization = `Bearer ${await signIn.token(bound)}`
+      sent = true
+      const response = await ask(base + path, {
+        method: verb,
+        headers: {
+          authorization,
+          accept: 'application/json',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(key === undefined ? {} : { 'idempotency-key': key }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: bound,
+      })
+      const answer = readJson(await response.text())
+      if (response.ok) return { answer }
+      const retryAfterSeconds = readRetryAfter(response.headers.get('retry-after'))
+      const error = toError(response.status, answer, { idempotencyKey: key, retryAfterSeconds })
+      return { error, sent, retryAfterSeconds }
+    } catch (cause) {
+      signal?.throwIfAborted()
+      return { error: cause instanceof TollgateError ? cause : toConnectionError(cause, { key, sent }), sent }
+    }
+  }
+
+  async function send<T>(request: Request): Promise<Ending<T>> {
+    let unsure = false
+    let renewed = false
+    for (let tried = 0; ; tried += 1) {
+      const ended = await attempt(request)
+      if ('answer' in ended) return { answer: ended.answer as T }
+      const { error, sent, retryAfterSeconds } = ended
+      if (error instanceof AuthenticationError && !renewed && signIn.forget()) {
+        renewed = true
+        tried -= 1
+        continue
+      }
+      unsure ||= sent && mayHaveHappened(error)
+      const waitMs =
+        retryAfterSeconds === undefined
+          ? 250 * 2 ** tried * (0.75 + Math.random() / 2)
+          : retryAfterSeconds * 1_000
+      const again = error.status === undefined || repeatable.has(error.status)
+      if (!again || tried >= retries || waitMs > maxPauseMs) return { error, unsure: unsure && again }
+      await pause(waitMs)
+    }
+  }
+
+  return { send }
+}
+
+type Attempt =
+  | { readonly answer: unknown }
+  | { readonly error: TollgateError; readonly sent: boolean; readonly retryAfterSeconds?: number }
+
+/** A limit refuses before anything is done; every other ending that may be repeated leaves the outcome open. */
+function mayHaveHappened(error: TollgateError): boolean {
+  if (error instanceof RateLimitError) return false
+  if (error instanceof ConnectionError) return error.arrived
+  return error.status !== undefined && repeatable.has(error.status)
+}
+
+/** Keeps an access token until a minute before it ends; several calls that need one at once share one request. */
+function createSignIn(
+  { merchantId, apiKey }: TollgateOptions,
+  post: (form: URLSearchParams, signal: AbortSignal) => Promise<Response>,
+) {
+  let held: { readonly token: string; readonly until: number } | undefined
+  let under: Promise<string> | undefined
+
+  async function fetchToken(signal: AbortSignal): Promise<string> {
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: merchantId,
+      client_secret: apiKey,
+    })
+    const response = await post(form, signal)
+    const body = readJson(await response.text())
+    if (!response.ok) {
+      const retryAfterSeconds = readRetryAfter(response.headers.get('retry-after'))
+      // The form is refused with 400 where a header would be refused with 401.
+      const status =
+        (body as { error?: unknown } | undefined)?.error === 'invalid_client' ? 401 : response.status
+      throw toError(status, body, { retryAfterSeconds })
+    }
+    const { access_token: token, expires_in: seconds } = body as { access_token: string; expires_in: number }
+    held = { token, until: Date.now() + (seconds - 60) * 1_000 }
+    return token
+  }
+
+  return {
+    async token(signal: AbortSignal): Promise<string> {
+      if (held && Date.now() < held.until) return held.token
+      under ??= fetchToken(signal).finally(() => {
+        under = undefined
+      })
+      return under
+    },
+    /** Whether there was a token to forget: a 401 without one is about the credentials themselves. */
+    forget(): boolean {
+      const had = held !== undefined
+      held = undefined
+      return had
+    },
+  }
+}
+
+function readBaseUrl(text: string): string {
+  const url = new URL(text)
+  const local = ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname)
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && local))
+    throw new TypeError(
+      `baseUrl is "${url.origin}", but must be https: cards and keys are sent to it (http only on this machine)`,
+    )
+  return url.href.replace(/\/$/, '')
+}
+
+function readJson(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function readRetryAfter(value: string | null): number | undefined {
+  if (value === null) return undefined
+  if (/^\d+$/.test(value)) return Number(value)
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1_000))
+}
+
+/** Node's codes for a connection that was never made. */
+const neverArrived = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+function toConnectionError(
+  cause: unknown,
+  { key, sent }: { readonly key: string | undefined; readonly sent: boolean },
+): ConnectionError {
+  const inner = cause instanceof Error && cause.cause !== undefined ? cause.cause : cause
+  const code = typeof inner === 'object' && inner !== null && 'code' in inner ? String(inner.code) : ''
+  const arrived = sent && !neverArrived.has(code)
+  const reason = code || (cause instanceof Error ? cause.name : 'unknown reason')
+  return new ConnectionError(
+    arrived ? `The gateway's answer was lost (${reason}).` : `The gateway could not be reached (${reason}).`,
+    { cause, arrived, idempotencyKey: key },
+  )
+}

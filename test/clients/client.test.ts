@@ -1,0 +1,249 @@
+/** The TypeScript client against a real gateway: its examples, its retries, its webhooks, and what must not compile. */
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sumCaptured } from '#client/examples/list.ts'
+import { pay, payDeclined } from '#client/examples/pay.ts'
+import { createReceiver } from '#client/examples/webhook.ts'
+import {
+  AuthenticationError,
+  adviceFor,
+  ConnectionError,
+  type CreatePayment,
+  InvalidRequestError,
+  isUnknown,
+  NotFoundError,
+  RateLimitError,
+  Tollgate,
+  type TollgateOptions,
+  verifyWebhook,
+  WebhookVerificationError,
+} from '#client/src/index.ts'
+import { listResponseCodes } from '#domain/response-codes.ts'
+import { projectRoot } from '#test/support/docs.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { signMessage } from '#webhooks/sign.ts'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startTestGateway()
+})
+afterAll(() => gateway.stop())
+
+const connect = (change: Partial<TollgateOptions> = {}): Tollgate =>
+  new Tollgate({
+    baseUrl: `${gateway.url}/api/v2`,
+    merchantId: gateway.merchantId,
+    apiKey: gateway.apiKey,
+    pause: async () => undefined,
+    ...change,
+  })
+
+const order = (transId: string): CreatePayment => ({
+  transId,
+  amount: { value: 1000, currency: 'EUR' },
+  paymentMethods: {
+    integrationType: 'DIRECT',
+    type: 'CARD',
+    card: { number: '4111111111111111', expiryDate: '203012', securityCode: '123' },
+  },
+})
+
+/** A fetch that passes everything on, but does to requests that change something what the test says. */
+function meddle(step: (count: number, real: () => Promise<Response>) => Promise<Response>) {
+  const keys: string[] = []
+  let tokens = 0
+  const meddled: typeof fetch = (url, init) => {
+    const real = () => fetch(url, init)
+    if (String(url).endsWith('/oauth/token')) {
+      tokens += 1
+      return real()
+    }
+    keys.push(new Headers(init?.headers).get('idempotency-key') ?? '')
+    return step(keys.length, real)
+  }
+  return { fetch: meddled, keys, tokens: () => tokens }
+}
+
+describe('the examples', () => {
+  test('reserve, capture, refund and look', async () => {
+    expect(await pay(connect(), 'client-1')).toBe('captured 1000, refunded 400')
+  })
+
+  test('a decline is an error with advice', async () => {
+    expect(await payDeclined(connect(), 'client-2')).toBe('21000305: other card')
+  })
+
+  test('a list is walked to its end, page by page', async () => {
+    const other = await gateway.gateway.merchants.create('Another shop')
+    const shop = connect({ merchantId: other.merchantId, apiKey: other.apiKey })
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await shop.payments.create(order(name))
+    expect(await sumCaptured(shop)).toBe(5000)
+  })
+
+  test('a webhook is verified and told apart by its type', async () => {
+    const { merchantId, apiKey, webhookSecret } =
+      await gateway.gateway.merchants.create('A shop that listens')
+    const heard = Promise.withResolvers<string>()
+    const server = createServer(createReceiver(webhookSecret, (_, sentence) => heard.resolve(sentence)))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const webhook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const shop = connect({ merchantId, apiKey })
+    const created = await shop.payments.create({ ...order('told'), urls: { webhook } })
+    await shop.test.sendEvent(created.payId ?? '', { type: 'dispute.opened' })
+    expect(await heard.promise).toBe('told: disputed')
+    server.close()
+  })
+})
+
+describe('retries', () => {
+  test('a lost answer is asked for again under the same key, and the payment is made once', async () => {
+    const { fetch: meddled, keys } = meddle(async (count, real) => {
+      const answer = await real()
+      if (count === 1) throw new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } })
+      return answer
+    })
+    const created = await connect({ fetch: meddled }).payments.create(order('lost-once'))
+    expect(created.status).toBe('OK')
+    expect(keys).toEqual([keys[0], keys[0]])
+    const { body } = await gateway.call('GET', '/payments?transId=lost-once')
+    expect(body.data).toHaveLength(1)
+  })
+
+  test('when every answer is lost the outcome is PENDING with the key, and the key gets the answer later', async () => {
+    const { fetch: meddled, keys } = meddle(async (_, real) => {
+      await real()
+      throw new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } })
+    })
+    const lost = await connect({ fetch: meddled }).payments.create(order('lost'))
+    expect(keys).toHaveLength(3)
+    expect(lost).toMatchObject({ status: 'PENDING', responseCode: '60000200', transId: 'lost' })
+    if (!isUnknown(lost)) throw new Error('an answer came after all')
+    const again = await connect().payments.create(order('lost'), { idempotencyKey: lost.idempotencyKey })
+    expect(again.status).toBe('OK')
+  })
+
+  test('a server error at every attempt of a capture is PENDING and names the payment', async () => {
+    const created = await connect().payments.create({ ...order('broken'), captureMethod: { type: 'MANUAL' } })
+    const { fetch: meddled } = meddle(async () => new Response('{}', { status: 502 }))
+    const amount = { value: 1000, currency: 'EUR' }
+    const outcome = await connect({ fetch: meddled }).payments.capture(created.payId ?? '', {
+      transId: 'broken',
+      amount,
+    })
+    expect(outcome).toMatchObject({ status: 'PENDING', payId: created.payId })
+  })
+
+  test('a gateway that cannot be reached is an error: nothing was sent', async () => {
+    const away = connect({ baseUrl: 'http://127.0.0.1:1/api/v2' })
+    const error = await away.payments.create(order('away')).catch((caught: unknown) => caught)
+    expect(error).toBeInstanceOf(ConnectionError)
+    expect(error).toMatchObject({ arrived: false })
+  })
+
+  test('Retry-After is honoured up to the longest pause', async () => {
+    const limited = (seconds: number) =>
+      new Response('{}', { status: 429, headers: { 'retry-after': String(seconds) } })
+    const pauses: number[] = []
+    const pause = async (ms: number) => void pauses.push(ms)
+    const once7 = meddle(async (count, real) => (count === 1 ? limited(7) : real()))
+    expect((await connect({ fetch: once7.fetch, pause }).payments.create(order('limited'))).status).toBe('OK')
+    expect(pauses).toEqual([7000])
+    const { fetch: long } = meddle(async () => limited(3600))
+    const error = await connect({ fetch: long, pause })
+      .payments.create(order('limited-2'))
+      .catch(caught => caught)
+    expect(error).toBeInstanceOf(RateLimitError)
+    expect(error).toMatchObject({ retryAfterSeconds: 3600 })
+    expect(pauses).toEqual([7000])
+  })
+
+  test('a refused access token is fetched anew, once', async () => {
+    const seen = meddle(async (count, real) => (count === 1 ? new Response('{}', { status: 401 }) : real()))
+    await connect({ fetch: seen.fetch }).payments.create(order('renewed'))
+    expect(seen.tokens()).toBe(2)
+  })
+})
+
+describe('errors', () => {
+  test('wrong credentials', async () => {
+    const stranger = connect({ apiKey: `${gateway.apiKey.slice(0, -1)}x` })
+    await expect(stranger.payments.get('0'.repeat(32))).rejects.toBeInstanceOf(AuthenticationError)
+  })
+
+  test('an unknown payment', async () => {
+    await expect(connect().payments.get('0'.repeat(32))).rejects.toBeInstanceOf(NotFoundError)
+  })
+
+  test('faults of the request by field', async () => {
+    const wrong = { ...order('x'), amount: { value: -1, currency: 'EUR' } }
+    const error = await connect()
+      .payments.create(wrong)
+      .catch(caught => caught)
+    expect(error).toBeInstanceOf(InvalidRequestError)
+    expect(Object.keys(error.fields)).toEqual(['amount.value'])
+  })
+
+  test('an address that would send cards in clear is refused', () => {
+    expect(() => connect({ baseUrl: 'http://pay.example.com/api/v2' })).toThrow('must be https')
+  })
+
+  test('every response code has the advice of the gateway', () => {
+    const wrong = listResponseCodes().filter(({ code, advice }) => adviceFor(code) !== advice)
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('verifyWebhook', () => {
+  const key = Buffer.alloc(32, 7)
+  const secret = `whsec_${key.toString('base64')}`
+  const now = new Date('2026-11-15T12:00:00Z')
+  const body = '{"type":"refund.succeeded"}'
+  const timestamp = now.getTime() / 1000
+  const headers = {
+    'Webhook-Id': 'one',
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': `v1,AAAA ${signMessage({ id: 'one', timestamp, body }, [key])}`,
+  }
+
+  test('accepts what was signed, also with one of two secrets', () => {
+    const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
+    const { id, event } = verifyWebhook({ body, headers, secret: [other, secret], now })
+    expect([id, event.type]).toEqual(['one', 'refund.succeeded'])
+  })
+
+  test.each([
+    ['another body', { body: `${body} ` }],
+    ['another secret', { secret: `whsec_${Buffer.alloc(32, 9).toString('base64')}` }],
+    ['six minutes later', { now: new Date(now.getTime() + 360_000) }],
+    ['no headers', { headers: {} }],
+  ])('refuses %s', (_, change) => {
+    expect(() => verifyWebhook({ body, headers, secret, now, ...change })).toThrow(WebhookVerificationError)
+  })
+})
+
+test('every line of the misuse list fails to compile, and nothing else does', async () => {
+  const compiler = join(projectRoot, 'node_modules/typescript/bin/tsc')
+  const folder = join(projectRoot, 'clients/typescript/misuse')
+  const said = await new Promise<string>(resolve => {
+    execFile(process.execPath, [compiler, '--project', folder, '--pretty', 'false'], (_, stdout) =>
+      resolve(stdout),
+    )
+  })
+  const complained = [...said.matchAll(/misuse\.ts\((\d+),/g)].map(match => Number(match[1]))
+  expect([...said.matchAll(/^(.+?)\(\d+,/gm)].filter(match => !match[1]?.endsWith('misuse.ts'))).toEqual([])
+  const lines = (await readFile(join(folder, 'misuse.ts'), 'utf8')).split('\n')
+  const blocks = lines.flatMap((line, index) => {
+    if (!line.startsWith('// must fail')) return []
+    const end = lines.indexOf('', index)
+    return [{ line, from: index + 1, to: end === -1 ? lines.length : end }]
+  })
+  expect(blocks.length).toBeGreaterThan(10)
+  const compiled = blocks.filter(({ from, to }) => !complained.some(number => number > from && number <= to))
+  expect(compiled.map(({ line }) => line)).toEqual([])
+})
