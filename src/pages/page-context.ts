@@ -68,7 +68,7 @@ export interface PageContext {
   planOf(hosted: Hosted, method: Method): InstalmentPlan | undefined
 }
 
-export function createDesk(deps: PageDeps): PageContext {
+export function createPageContext(deps: PageDeps): PageContext {
   const assets = loadAssets()
   const isTest = deps.environment === 'test'
   const tls = deps.secure
