@@ -105,7 +105,7 @@ function makeAsset({ name, parts, contentType, purpose }: Source, folder: string
 
 const loaded = new Map<string, Assets>()
 
-/** Read and packed once for a process: packing as small as can be takes its time. */
+/** Read and compressed once per process, because the best compression is slow. */
 export function loadAssets(folder: string = assetFolder): Assets {
   const known = loaded.get(folder)
   if (known) return known

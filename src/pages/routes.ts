@@ -27,7 +27,7 @@ import {
 import { createLimits } from '#pages/limits.ts'
 import {
   baseOf,
-  createDesk,
+  createPageContext,
   isOpenForm,
   type PageContext,
   pagePath,
@@ -47,7 +47,7 @@ const testDeclinesMax = 300
 type Handle = (request: PageRequest, hosted: Hosted) => Promise<PageAnswer>
 
 export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
-  const pageContext = createDesk(deps)
+  const pageContext = createPageContext(deps)
   const most = pageContext.isTest ? testDeclinesMax : declinesMax
   const { nowMs } = deps.engine.clock
   const limits = createLimits({ most, nowMs, shared: deps.counts?.scope('declines') })

@@ -220,6 +220,12 @@ test('decisions have a number each and are listed with their titles', () => {
   expect(titles.map(title => title.slice(0, 4))).toEqual(numbers)
 })
 
+test('decisions say their status and since when', () => {
+  const decisions = documents.filter(({ path }) => /^docs\/decisions\/\d/.test(path))
+  const status = /^# .+\n\nStatus: (accepted|replaced by \d{4}) · \d{4}-\d{2}-\d{2}\n\n/
+  expect(decisions.filter(({ text }) => !status.test(text)).map(({ path }) => path)).toEqual([])
+})
+
 const listedDecisions = ({ text }: Document): string[] => text.match(/\[.+\]\(\d{4}-.+\.md\)/g) ?? []
 
 describe.each(documents)('$path', document => {

@@ -59,7 +59,7 @@ async function showOperators(visit: Visit, told?: Part): Promise<PageAnswer> {
 }
 
 const tellLink = (visit: Visit, path: string): Part =>
-  html`<p class="note good" role="status">Send this link; it works once, for 24 hours: <code data-copy>${visit.deps.origin()}${path}</code></p>`
+  html`<p class="note good" role="status">Send this link; it works once, for 24 hours: <code data-copy>${visit.deps.consoleOrigin()}${path}</code></p>`
 
 const refuse = async (visit: Visit, message: string): Promise<PageAnswer> => ({
   ...(await showOperators(visit, html`<p class="note bad" role="alert">${message}</p>`)),
