@@ -16,7 +16,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
 import { offerMethods } from '#operations/payments/offer.ts'
-import { createDesk } from '#pages/page-context.ts'
+import { createPageContext } from '#pages/page-context.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 
@@ -154,7 +154,7 @@ async function countRenders(
   await database.close()
   if (!payment) throw new Error('the session is gone')
   const merchant = { merchantId, name: 'Bench', disabled: false, clockOffsetMs: 0 } as Merchant
-  const pageContext = createDesk({
+  const pageContext = createPageContext({
     // Rendering asks nobody but the provider for its plan.
     engine: { providers: simulatedBy(createSimulator()) } as Engine,
     lookUps: {} as LookUps,

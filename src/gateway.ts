@@ -45,7 +45,7 @@ import { createBank } from '#wiring/bank.ts'
 import { createDeliveries, openEngine } from '#wiring/engine.ts'
 import { startLoops } from '#wiring/loops.ts'
 import { findMerchantIn, type GatewayOptions } from '#wiring/parts.ts'
-import { type NoticeWork, openProviderDesk, startNotices } from '#wiring/providers.ts'
+import { type NoticeWork, startNotices, startProviders } from '#wiring/providers.ts'
 import { createServer } from '#wiring/server.ts'
 import type { DeliveryWorker } from '#workers/deliver.ts'
 import type { Loop } from '#workers/loop.ts'
@@ -123,10 +123,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const onEvents = (): void => deliveryWorker.wake()
     // Only known once the port is open; nothing that needs it can happen before.
     let origin = options.publicUrl ?? ''
-    const desk = openProviderDesk({ database, metrics, logger, options, faults })
+    const runningProviders = startProviders({ database, metrics, logger, options, faults })
     const engine = openEngine({
       database,
-      providers: options.providers ?? desk.directory,
+      providers: options.providers ?? runningProviders.directory,
       keys,
       metrics,
       logger,
@@ -144,7 +144,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const applyNotice =
       options.applyNotice ??
       createApplyNotice({ engine, findMerchant, applyDispute: applyDisputeNotice(engine) })
-    const notices = startNotices(desk, applyNotice, { metrics, database })
+    const notices = startNotices(runningProviders, applyNotice, { metrics, database })
     const settleWorker = createSettleWorker({ engine, work, findMerchant })
     const timerWorker = createTimerWorker({ engine, finder: work, findMerchant })
     const keyReader = createKeyReader(database)
@@ -179,7 +179,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       pageTokens,
       access,
       rawRoutes: [notices.route],
-      records: desk.vault,
+      records: runningProviders.vault,
     })
     let loops: readonly Loop[] = []
 

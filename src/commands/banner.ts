@@ -6,7 +6,9 @@ export interface BannerFacts {
   readonly origin: string
   readonly place: string
   /** Absent in live. */
-  readonly demo?: DemoMerchant
+  readonly demo?: DemoMerchant | undefined
+  /** The address of the console, or a link that sets up its first owner; absent when it is switched off. */
+  readonly console?: string | undefined
   readonly year: number
 }
 
@@ -14,7 +16,7 @@ export interface BannerFacts {
 const command = 'npm run --silent tollgate --'
 
 export function renderBanner(facts: BannerFacts): string {
-  const { environment, origin, place, demo } = facts
+  const { environment, origin, place, demo, console } = facts
   const baseUrl = `${origin}/api/v2`
   const nature = environment === 'test' ? 'simulated providers, no real money' : 'real money'
   const lines = [
@@ -24,6 +26,7 @@ export function renderBanner(facts: BannerFacts): string {
     `base URL: ${baseUrl}`,
     ...(demo ? listCredentials(demo) : []),
     `API reference: ${origin}/docs`,
+    ...(console === undefined ? [] : [`console: ${console}`]),
     `data: ${place}`,
     '',
     ...(demo ? listFirstSteps(baseUrl, demo, facts) : listLiveSteps()),
@@ -82,5 +85,6 @@ function listFirstSteps(baseUrl: string, demo: DemoMerchant, { origin, year }: B
 const listLiveSteps = (): string[] => [
   'Then:',
   `  make a merchant:       ${command} merchant create --name "My shop"`,
+  `  open the console:      ${command} operator add --email you@example.com --role owner`,
   '',
 ]

@@ -18,26 +18,26 @@ export function addFindingCommands(program: Command, readConfig: () => Config): 
   addEvents(program, readConfig)
 }
 
-type Desk = Awaited<ReturnType<typeof openDesk>>
-type Payment = Awaited<ReturnType<Desk['findPayments']>>[number]['payment']
+type Finder = Awaited<ReturnType<typeof openFinder>>
+type Payment = Awaited<ReturnType<Finder['findPayments']>>[number]['payment']
 
 /** Loaded only when needed, so that help and refusals come at once. */
-async function openDesk(url: string) {
+async function openFinder(url: string) {
   const { openDatabase } = await import('#storage/database.ts')
-  const { openFindingDesk } = await import('#operations/finding/desk.ts')
+  const { createFinder } = await import('#operations/finding/finder.ts')
   const database = openDatabase(url, () => undefined)
-  return { ...openFindingDesk(database), close: () => database.close() }
+  return { ...createFinder(database), close: () => database.close() }
 }
 
-async function withDesk<T>(config: Config, work: (desk: Desk) => Promise<T>): Promise<T> {
+async function withFinder<T>(config: Config, work: (finder: Finder) => Promise<T>): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const stored = await openStored(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
-    const desk = await openDesk(stored.url)
+    const finder = await openFinder(stored.url)
     try {
-      return await work(desk)
+      return await work(finder)
     } finally {
-      await desk.close()
+      await finder.close()
     }
   } finally {
     await stored.close()
@@ -78,7 +78,7 @@ function addPayments(program: Command, readConfig: () => Config): void {
         amountFrom: amount,
         amountTo: amount,
       }
-      const found = await withDesk(readConfig(), desk => desk.findPayments(filter, merchant))
+      const found = await withFinder(readConfig(), finder => finder.findPayments(filter, merchant))
       if (json) return say(JSON.stringify(found.map(({ record }) => record)))
       for (const { payment } of found) say(describePayment(payment))
       if (found.length === 0) console.error('No payment was found.')
@@ -90,7 +90,7 @@ function addPayments(program: Command, readConfig: () => Config): void {
     .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
       const payId = parsePayId(text)
-      const shown = payId && (await withDesk(readConfig(), desk => desk.showPayment(payId)))
+      const shown = payId && (await withFinder(readConfig(), finder => finder.showPayment(payId)))
       if (!shown) throw new CommandFault(`there is no payment "${text}"`)
       if (json) return say(JSON.stringify({ ...shown.record, events: shown.events }))
       say(describePayment(shown.payment))
@@ -144,8 +144,8 @@ function addOperations(program: Command, readConfig: () => Config): void {
     .requiredOption('--from <time>', 'final at this time or later', parseTime)
     .requiredOption('--to <time>', 'final before this time', parseTime)
     .action(async ({ merchant, from, to }: ExportOptions) => {
-      await withDesk(readConfig(), async desk => {
-        for await (const piece of await desk.exportOperations({ merchant, from, to }))
+      await withFinder(readConfig(), async finder => {
+        for await (const piece of await finder.exportOperations({ merchant, from, to }))
           if (!process.stdout.write(piece)) await once(process.stdout, 'drain')
       })
     })
@@ -168,8 +168,8 @@ function addEvents(program: Command, readConfig: () => Config): void {
     .option('--since <time>', 'written at this time or later (a date, or how long ago: PT2H)', parseTime)
     .addOption(jsonOption())
     .action(async ({ merchant, failed, since, json }: EventOptions) => {
-      const found = await withDesk(readConfig(), desk =>
-        desk.listEvents({ merchant, since, status: failed ? 'FAILED' : undefined }),
+      const found = await withFinder(readConfig(), finder =>
+        finder.listEvents({ merchant, since, status: failed ? 'FAILED' : undefined }),
       )
       if (json) return say(JSON.stringify(found))
       for (const event of found) say(describeEvent(event))
@@ -181,7 +181,7 @@ function addEvents(program: Command, readConfig: () => Config): void {
     .description('Shows one event: what was told, and every attempt.')
     .addOption(jsonOption())
     .action(async (id: string, { json }: { json?: true }) => {
-      const event = await withDesk(readConfig(), desk => desk.findEvent(id))
+      const event = await withFinder(readConfig(), finder => finder.findEvent(id))
       if (!event) throw new CommandFault(`there is no event "${id}"`)
       if (json) return say(JSON.stringify(event))
       say(describeEvent(event))
@@ -203,7 +203,7 @@ const describeEvent = ({
 
 /** For `events replay <id>`: sent again by the running server within a second. */
 export async function replayById(id: string, config: Config): Promise<void> {
-  const found = await withDesk(config, desk => desk.replay(id))
+  const found = await withFinder(config, finder => finder.replay(id))
   if (!found) throw new CommandFault(`there is no event "${id}"`)
   say(`${id} is sent again.`)
 }

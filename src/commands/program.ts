@@ -21,6 +21,7 @@ import { addOperatorCommands } from '#commands/operator.ts'
 import { addProviderCommands } from '#commands/provider.ts'
 import { addRetentionCommands } from '#commands/retention.ts'
 import { addRouteCommands } from '#commands/route.ts'
+import { addScriptTagCommand } from '#commands/script-tag.ts'
 import { serve } from '#commands/serve.ts'
 import { addSettlementCommands } from '#commands/settlements.ts'
 import { addVaultCommands } from '#commands/vault.ts'
@@ -73,6 +74,7 @@ function buildProgram(readConfig: () => Config): Command {
   addKeyCommands(program, readConfig)
   addKeysCommands(program, readConfig)
   addVerifyPageCommand(program, readConfig)
+  addScriptTagCommand(program, readConfig)
   addAuditCommands(program, readConfig)
   addRetentionCommands(program, readConfig)
   addVaultCommands(program, readConfig)

@@ -5,6 +5,7 @@
 import cluster from 'node:cluster'
 import { renderBanner } from '#commands/banner.ts'
 import { reportReady, startWorkers, takeWorkerRole } from '#commands/cluster.ts'
+import { findConsole } from '#commands/console-link.ts'
 import { forbidCoreDumps } from '#commands/core-dumps.ts'
 import { type DemoMerchant, readOrCreateDemoMerchant } from '#commands/demo-merchant.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
@@ -101,18 +102,25 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   const origin = await listen(config, gateway)
   releaseStartMemory()
   if (role) reportReady({ origin, weakDurability: gateway.weakDurability })
-  else greet(config, { origin, place: database.place, demo })
+  else await greet(config, { origin, database, place: database.place, demo })
 }
 
 const warnOfWeakness = (weak: readonly string[]): void => {
   if (weak.length > 0) say(`warning: the database may lose payments in a crash (${weak.join(', ')})`)
 }
 
-function greet(
-  { environment }: Config,
-  facts: { readonly origin: string; readonly place: string; readonly demo?: DemoMerchant | undefined },
-): void {
-  process.stdout.write(renderBanner({ environment, ...facts, year: new Date().getUTCFullYear() }))
+interface Started {
+  readonly origin: string
+  readonly database: OpenDatabase
+  readonly place: string
+  readonly demo?: DemoMerchant | undefined
+}
+
+async function greet(config: Config, { origin, database, place, demo }: Started): Promise<void> {
+  const { environment } = config
+  const console = await findConsole(config, database, origin)
+  const year = new Date().getUTCFullYear()
+  process.stdout.write(renderBanner({ environment, origin, place, demo, console, year }))
 }
 
 interface Primary {
@@ -137,7 +145,7 @@ async function startPrimary({ config, database, lifetime, open }: Primary): Prom
   open.push(group)
   const { origin, weakDurability } = await group.ready
   warnOfWeakness(weakDurability)
-  greet(config, { origin, place: `${database.place} (${workers} workers)`, demo })
+  await greet(config, { origin, database, place: `${database.place} (${workers} workers)`, demo })
 }
 
 function toGatewayOptions(config: Config, database: OpenDatabase) {

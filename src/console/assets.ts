@@ -1,4 +1,4 @@
-/** The style and the script of the console, read once; their addresses hold their hash, as those of the payment pages do. */
+/** The style, the script and the icon of the console, read once; their addresses hold their hash, as those of the payment pages do. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
@@ -14,6 +14,7 @@ export interface ConsoleAsset {
 export interface ConsoleAssets {
   readonly style: ConsoleAsset
   readonly script: ConsoleAsset
+  readonly icon: ConsoleAsset
 }
 
 /** The payment pages' own colours and fonts come first: one set of design tokens for both. */
@@ -24,6 +25,7 @@ const sources = {
     type: 'text/css',
   },
   script: { parts: ['browser/console.js'], name: 'console.js', type: 'text/javascript' },
+  icon: { parts: ['../pages/browser/icon.svg'], name: 'icon.svg', type: 'image/svg+xml' },
 } as const
 
 function make({ parts, name, type }: (typeof sources)[keyof typeof sources]): ConsoleAsset {
@@ -43,6 +45,6 @@ function make({ parts, name, type }: (typeof sources)[keyof typeof sources]): Co
 let loaded: ConsoleAssets | undefined
 
 export function loadConsoleAssets(): ConsoleAssets {
-  loaded ??= { style: make(sources.style), script: make(sources.script) }
+  loaded ??= { style: make(sources.style), script: make(sources.script), icon: make(sources.icon) }
   return loaded
 }

@@ -4,6 +4,7 @@ import type { Passkeys } from '#console/passkeys.ts'
 import type { People } from '#console/people.ts'
 import type { Role } from '#domain/console-roles.ts'
 import { type ConsoleAct, mayAct } from '#domain/console-roles.ts'
+import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { TestTools } from '#endpoints/services.ts'
 import type { CallInside, InsideAnswer, InsideRequest } from '#http/server/inside-call.ts'
@@ -14,6 +15,9 @@ import type { ProviderAdministration } from '#providers/administration.ts'
 import type { AuditStore } from '#storage/audit/audit.ts'
 import type { FigureStore } from '#storage/console/figures.ts'
 import type { Operator, PeopleStore } from '#storage/console/people.ts'
+import type { PaymentSearch } from '#storage/console/search.ts'
+import type { StoryStore } from '#storage/console/story.ts'
+import type { SettlementStore } from '#storage/providers/settlements.ts'
 
 export interface ConsoleDeps {
   readonly environment: 'test' | 'live'
@@ -21,6 +25,11 @@ export interface ConsoleDeps {
   readonly peopleStore: PeopleStore
   readonly passkeys: Passkeys
   readonly figures: FigureStore
+  readonly search: PaymentSearch
+  readonly story: StoryStore
+  readonly settlements: Pick<SettlementStore, 'reconcile'>
+  /** Opens a secret that signs the merchant's webhooks. */
+  readonly openWebhookSecret: (merchantId: MerchantId, sealed: Buffer) => Uint8Array
   readonly auditStore: AuditStore
   readonly listMerchants: () => Promise<readonly Merchant[]>
   readonly callInside: CallInside
@@ -30,8 +39,10 @@ export interface ConsoleDeps {
   readonly testTools: TestTools
   /** Counts a failed sign-in; true when there were too many. */
   readonly isGuessing: (email: string, address: string) => boolean
-  /** The origin people see. */
+  /** Of the gateway: where its API and its pages are. */
   readonly origin: () => string
+  /** Where people open the console. */
+  readonly consoleOrigin: () => string
   readonly newId: () => string
   readonly nowMs: () => number
 }

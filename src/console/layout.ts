@@ -34,8 +34,10 @@ export const merchantPlaces: readonly Place[] = [
   { path: '/settlements', title: 'Settlement', act: 'read' },
   { path: '/events', title: 'Events', act: 'read' },
   { path: '/endpoints', title: 'Webhook endpoints', act: 'webhooks' },
-  { path: '/providers', title: 'Providers', act: 'providers' },
+  { path: '/providers', title: 'Providers and routes', act: 'providers' },
   { path: '/keys', title: 'API keys', act: 'keys' },
+  { path: '/settings', title: 'Settings', act: 'retention' },
+  { path: '/inbox', title: 'Webhook inbox', act: 'testTools', testOnly: true },
   { path: '/test', title: 'Test tools', act: 'testTools', testOnly: true },
 ]
 
@@ -64,6 +66,7 @@ const head = (assets: ConsoleAssets, title: string): Html => html`<!doctype html
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
+<link rel="icon" href="${assets.icon.url}" type="image/svg+xml">
 <link rel="stylesheet" href="${assets.style.url}" integrity="${assets.style.integrity}">
 <script type="module" src="${assets.script.url}" integrity="${assets.script.integrity}"></script>
 </head>`
@@ -126,6 +129,7 @@ export const notices: Readonly<Record<string, string>> = {
   removed: 'Removed.',
   paid: 'A test payment was made.',
   moved: 'The clock was moved.',
+  sent: 'The event was written and is being sent.',
   pending: 'The provider has not answered yet; this page shows the result when there is one.',
 }
 

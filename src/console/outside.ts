@@ -150,7 +150,7 @@ export async function showSetUp(
   const ceremony = await deps.passkeys.beginRegistration(operator, siteOf(request, deps))
   const main = html`<p>${operator.email}, ${operator.role}</p>${problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`}
 <form method="post" action="/console/setup/${token}/passkey" data-passkey="create" data-options="${JSON.stringify(ceremony.options)}" hidden><input type="hidden" name="challenge" value="${ceremony.challenge}"><input type="hidden" name="credential"><button>Use a passkey</button></form>
-<h2>Password with codes</h2><form method="post" action="/console/setup/${token}">${renderField({ name: 'password', label: 'Password', type: 'password', hint: '12 characters at least', required: true, autocomplete: 'new-password' })}
+<h2>Password with codes</h2><form method="post" action="/console/setup/${token}"><input class="unseen" type="text" name="username" value="${operator.email}" autocomplete="username" aria-label="E-mail" readonly tabindex="-1">${renderField({ name: 'password', label: 'Password', type: 'password', hint: '12 characters at least', required: true, autocomplete: 'new-password' })}
 <p>Scan this with your authenticator app, or type the secret:</p><div class="qr">${raw(renderSVG(totpAddress(totpSecret, operator.email)))}</div><p><code data-copy id="totp-secret">${toBase32(totpSecret)}</code></p>${renderField({ name: 'code', label: 'The code that it shows', required: true, autocomplete: 'one-time-code' })}<button>Set up</button></form>`
   return renderOutside(loadConsoleAssets(), {
     title: 'Welcome',

@@ -19,10 +19,16 @@ import {
 } from '#console/outside.ts'
 import { administrationPages, merchantListPages } from '#console/sections/administration.ts'
 import { detailPages } from '#console/sections/details.ts'
+import { endpointPages } from '#console/sections/endpoints.ts'
+import { inboxPages } from '#console/sections/inbox.ts'
+import { linkPages } from '#console/sections/links.ts'
 import { listPages } from '#console/sections/lists.ts'
 import { homePages, overviewPages } from '#console/sections/overview.ts'
 import { paymentPages } from '#console/sections/payment.ts'
 import { peoplePages } from '#console/sections/people.ts'
+import { providerPages } from '#console/sections/providers.ts'
+import { reconciliationPages } from '#console/sections/reconciliation.ts'
+import { settingsPages } from '#console/sections/settings.ts'
 import { testPages } from '#console/sections/test-tools.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import { auditAs } from '#operations/audit/audit.ts'
@@ -35,8 +41,14 @@ export const merchantPages: readonly MerchantPage[] = [
   ...overviewPages,
   ...listPages,
   ...paymentPages,
+  ...linkPages,
   ...detailPages,
+  ...reconciliationPages,
+  ...endpointPages,
+  ...providerPages,
+  ...settingsPages,
   ...administrationPages,
+  ...inboxPages,
   ...testPages,
 ]
 
@@ -158,8 +170,8 @@ function fail(fault: unknown): PageAnswer {
 const assetCache = 'public, max-age=31536000, immutable'
 
 function sendAsset({ params, headers }: PageRequest): PageAnswer {
-  const { style, script } = loadConsoleAssets()
-  const asset = [style, script].find(({ url }) => url === `/console/assets/${params.file}`)
+  const { style, script, icon } = loadConsoleAssets()
+  const asset = [style, script, icon].find(({ url }) => url === `/console/assets/${params.file}`)
   if (!asset)
     return { status: 404, contentType: 'text/plain', body: 'Nothing is here.', headers: consoleHeaders }
   const isPacked = (headers['accept-encoding'] ?? '').includes('gzip')

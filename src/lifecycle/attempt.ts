@@ -1,6 +1,6 @@
 /**
- * Tries of a customer on a page of ours: which payments take one more, and what the payment looks like with it. A try is an
- * authorisation; it fills the one that waits for its customer, or follows those that failed.
+ * A try is one authorisation that a customer makes on a hosted page. These rules say which payments allow another try and
+ * what the payment looks like with it: the try fills the authorisation that waits for the customer, or follows failed ones.
  */
 import type { XId } from '#domain/ids.ts'
 import { providerResultOutstanding, unreachedCode } from '#domain/response-codes.ts'
@@ -23,7 +23,7 @@ import type { Method } from '#methods/rows.ts'
 /** 10: enough for any honest mistake, and too few to find out which of many stolen cards work. */
 export const maximumTries = 10
 
-/** Tries that the provider declined. One that never reached it is our own outage and counts for nothing. */
+/** Counts tries that the provider declined. A try that never reached the provider is our outage and does not count. */
 export const countDeclines = ({ operations, method }: Payment): number =>
   operations.filter(
     ({ type, state, responseCode }) =>
@@ -36,7 +36,7 @@ export const mayTryAgain = (payment: Payment, now: Date): boolean =>
   isInTime(payment, now) &&
   countDeclines(payment) < maximumTries
 
-/** The end of the customer's time may have come without its timer having run yet. */
+/** The deadline may have passed although its timer has not run yet. */
 export const isInTime = ({ expiresAt }: Payment, now: Date): boolean =>
   expiresAt === undefined || expiresAt.getTime() > now.getTime()
 
@@ -47,7 +47,7 @@ export const acceptsTry = (payment: Payment, now: Date): boolean =>
   payment.integrationType === 'HOSTED' &&
   isInTime(payment, now)
 
-/** A page that has ended is made anew, unless a card was sent with it: a card is sent once. */
+/** An expired provider page is replaced by a new one, unless a card was sent with it: a card is never sent twice. */
 export const mayRenew = (payment: Payment, now: Date): boolean =>
   awaitsCustomer(payment) && !payment.instrument && !payment.account && isInTime(payment, now)
 
@@ -61,9 +61,9 @@ export interface Try {
   readonly xId: XId
   readonly captureXId: XId
   readonly prepared: Prepared
-  /** The account that is asked. */
+  /** The provider account that is called. */
   readonly provider?: PaymentProvider
-  /** False: the merchant confirms before anybody is asked. */
+  /** False: the merchant must confirm before the provider is called. */
   readonly asks: boolean
   readonly now: Date
 }
@@ -100,11 +100,11 @@ export function recordTry(payment: Payment, begun: Try): Payment {
   }
 }
 
-/** The customer's last word about keeping its card counts: it may have changed its mind between two tries. */
+/** The customer may change their mind about saving the card between two tries; the last answer counts. */
 const withConsent = ({ details }: Payment, { keepsCard }: Try): Payment['details'] =>
   keepsCard === undefined || keepsCard === details.keepCard ? details : { ...details, keepCard: keepsCard }
 
-/** What was asked for where the method has it; AUTOMATIC is what nobody asked for in particular. */
+/** The capture method of the request if the payment method supports it, otherwise the method's default. */
 function captureBy(method: Method, payment: Payment): Payment['captureMethod'] {
   const asked = askedCapture(payment)
   return method.capture.includes(asked.type) ? asked : { type: defaultCapture(method) }
@@ -115,13 +115,13 @@ export const capturesWith = (payment: Payment, method: Method): boolean =>
   captureBy(method, payment).type === 'AUTOMATIC'
 
 /**
- * How the merchant wanted the payment captured. A method that was tried before may have known another way only; the
- * reference for a capture with the authorisation, drawn at the payment's birth, tells that AUTOMATIC was asked for.
+ * The capture method that the merchant asked for. A failed try may have stored another one, because its method supported no
+ * other. The capture reference is created with the payment only for AUTOMATIC, so its presence tells what was asked for.
  */
 export const askedCapture = ({ operations, captureMethod }: Payment): Payment['captureMethod'] =>
   operations[0]?.details.captureXId === undefined ? captureMethod : { type: 'AUTOMATIC' }
 
-/** The methods that the customer may try next, those of the merchant's choice unless it has none. */
+/** The methods that the customer may try next: those the merchant chose, or all that fit if the merchant chose none. */
 export const offerFor = (payment: Payment, chosen?: readonly string[]): readonly Method[] =>
   offeredMethods({ ...payment, captureMethod: askedCapture(payment) }, chosen)
 

@@ -3,8 +3,8 @@ import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { awaitsCustomer, type Payment } from '#lifecycle/payment.ts'
 
 /**
- * Open is what waits for its customer or for the merchant's confirm. A try that is at the provider at this moment, or
- * whose answer was lost, may have been approved: it is not cut off.
+ * Only a payment that waits for its customer or for the merchant's confirm can be cancelled. A try that is at the provider,
+ * or whose answer was lost, may have been approved, so it must be settled first.
  */
 export function decideCancellation(payment: Payment): Decision {
   const isSent = payment.operations.some(({ state }) => state === 'SENT')

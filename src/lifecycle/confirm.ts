@@ -7,7 +7,7 @@ import type { CaptureType } from '#methods/rows.ts'
 
 export interface ConfirmCommand extends FollowUpCommand {
   readonly captureMethod?: { readonly type: CaptureType; readonly delayedHours?: number }
-  /** What the create answer gave, where the method has such a thing. */
+  /** The client token from the answer to the create request, for methods that use one. */
   readonly clientToken?: string
 }
 
@@ -23,7 +23,7 @@ export function decideConfirm(payment: Payment, command: ConfirmCommand, now: Da
   return accept
 }
 
-/** A provider that gave a client token wants it back, the same one and not too old. */
+/** The confirm must carry the client token that the provider issued, before it expires. */
 function isCurrent(payment: Payment, { clientToken }: ConfirmCommand, now: Date): boolean {
   const { clientTokenMinutes } = payment.method
   if (clientTokenMinutes === undefined) return true
@@ -31,7 +31,7 @@ function isCurrent(payment: Payment, { clientToken }: ConfirmCommand, now: Date)
   return payment.operations[0]?.details.clientToken === clientToken && ageMs <= clientTokenMinutes * minuteMs
 }
 
-/** PENDING while the provider decides: a second confirm finds nothing to confirm. */
+/** The payment is PENDING while the provider decides, so a second confirm is refused. */
 export function recordConfirm(
   payment: Payment,
   command: ConfirmCommand,
@@ -43,7 +43,7 @@ export function recordConfirm(
   return withOperation({ ...payment, status: 'PENDING', captureMethod, details }, operation, recording.now)
 }
 
-/** What the confirmation says about the order and where it goes is the merchant's last word on it. */
+/** Order and addresses in the confirm replace those of the create request. */
 const lastWords = ['order', 'billingAddress', 'shipping'] as const
 
 function withLastWord(details: Payment['details'], given: Payment['details']): Payment['details'] {

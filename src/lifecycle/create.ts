@@ -1,4 +1,4 @@
-/** The birth of a payment: what it looks like before anybody has been asked. */
+/** Creates the payment record as it is stored before any provider is called. */
 import type { MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import {
@@ -29,13 +29,13 @@ export interface CreateCommand {
   readonly captureMethod: { readonly type: CaptureType; readonly delayedHours?: number }
   readonly metadata?: Readonly<Record<string, unknown>>
   readonly simulationMode?: string
-  /** The merchant takes the second step itself, by a confirm: asked for by the request, whatever the method. */
+  /** The request asks for a two-step payment: the merchant sends a confirm, whatever the method's usual flow. */
   readonly confirmsLater?: boolean
-  /** The customer is not there and has agreed before: the provider is asked at once, whatever the method's usual way. */
+  /** A merchant-initiated payment: no customer is present, so the provider is called at once, whatever the method's flow. */
   readonly merchantInitiated?: boolean
-  /** The scheme's reference of the agreement that such a payment rests on. */
+  /** The scheme's reference to the customer's agreement (network transaction id). */
   readonly schemeReferenceId?: string
-  /** The provider account that keeps what is charged, and its token for it. */
+  /** The provider account that stores the card or account, and its token for it. */
   readonly atProvider?: { readonly account: string; readonly token: string }
   readonly expiresAt?: Date
   /** What the method's own object says besides card data, by the names of the contract. */
@@ -48,14 +48,14 @@ export interface NewPayment {
   readonly kind: PaymentKind
   readonly payId: PayId
   readonly xId: XId
-  /** Given when the method captures with the authorisation. */
+  /** The capture's reference, when the method captures with the authorisation. */
   readonly captureXId?: XId
   readonly instrument?: Instrument
   readonly account?: AccountInstrument
   readonly prepared: Prepared
   readonly provider?: PaymentProvider
   readonly key?: KeyReference
-  /** For methods whose confirm must bring it back. */
+  /** For methods whose confirm must carry it. */
   readonly clientToken?: string
   readonly planId?: PlanId
   readonly now: Date
@@ -64,8 +64,8 @@ export interface NewPayment {
 const dayMs = 24 * 60 * 60 * 1000
 
 /**
- * How long a customer may take. A day for whoever sits at a screen; three for the way to a shop with a voucher; seven for a
- * transfer, which banks carry out on working days only.
+ * How long a customer has to act: one day on a page, three days to pay a voucher in a shop, seven days for a bank transfer,
+ * because banks book transfers on working days only.
  */
 const patienceMs: Readonly<Record<Flow, number>> = {
   direct: dayMs,
@@ -76,13 +76,13 @@ const patienceMs: Readonly<Record<Flow, number>> = {
   transfer: 7 * dayMs,
 }
 
-/** When a request that waits for its customer is over, unless the merchant said so itself. */
+/** When a payment that waits for its customer expires, unless the request set a deadline. */
 export const customerDeadline = ({ flow }: Method, now: Date): Date =>
   new Date(now.getTime() + patienceMs[flow])
 
 /**
- * Who moves first. `provider`: it is asked at once, and may answer that the customer has to act. `customer`: fills in a form
- * on a page of ours. `confirm`: the merchant, in a second request.
+ * Who acts first. `provider`: it is called at once, and may answer that the customer must act. `customer`: they fill in a
+ * form on a hosted page. `confirm`: the merchant sends a second request.
  */
 export function firstStep({
   integrationType,
@@ -95,15 +95,15 @@ export function firstStep({
   | 'confirm' {
   if (merchantInitiated) return 'provider'
   if (integrationType === 'HOSTED') return flow === 'direct' ? 'customer' : 'provider'
-  // Where the customer is sent away, they approve first, also where the merchant confirms in the end.
+  // With a redirect the customer approves first, even if the merchant confirms afterwards.
   return flow === 'multi_step' || (confirmsLater && flow === 'direct') ? 'confirm' : 'provider'
 }
 
-/** What a payment says while it waits for its customer. */
+/** The response code of a payment that waits for its customer. */
 export const stepCode = ({ step }: Prepared): string =>
   step === 'challenge' ? challengeOutstanding : customerActionOutstanding
 
-/** Asked at once, a payment is PENDING from its first record on: until the answer, money may be on the move. */
+/** A payment whose provider is called at once is stored as PENDING, because money may move before the answer is known. */
 export function openPayment(birth: NewPayment): Payment {
   const { command, kind, payId, xId, captureXId, instrument, account, prepared, key, clientToken, now } =
     birth

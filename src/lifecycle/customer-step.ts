@@ -10,7 +10,7 @@ import type {
 } from '#lifecycle/outcome.ts'
 import { type CustomerStep, type Operation, openTry, type Payment, sentAt } from '#lifecycle/payment.ts'
 
-/** The provider was asked and goes on once the customer has acted. */
+/** Stores the provider's answer that the customer must act before it decides. */
 export function awaitAction(
   payment: Payment,
   operation: Operation,
@@ -52,7 +52,7 @@ function deadlineOf(payment: Payment, operation: Operation, action: CustomerActi
   return told ?? customerDeadline(method, sentAt(operation))
 }
 
-/** What the customer goes by is shown by the names of the contract. */
+/** The provider's facts with the customer's action as it is stored; instructions appear under the contract's field names. */
 function withAction({ action, provider, expiresAt }: CustomerActionOutcome): ProviderFacts {
   if (action.type === 'redirect') {
     return { ...provider, action: { ...action, expiresAt: expiresAt?.toISOString() } }
@@ -72,14 +72,14 @@ function withAction({ action, provider, expiresAt }: CustomerActionOutcome): Pro
   }
 }
 
-/** The provider was asked again and still waits for the same: nothing has changed. */
+/** Whether a repeated answer of the provider asks for the same step, so that nothing changes. */
 function isSameAction({ state, provider }: Operation, { action }: CustomerActionOutcome): boolean {
   const known = state === 'AUTHORIZE_REQUEST' ? provider?.action : undefined
   if (known?.type !== action.type) return false
   return action.type === 'instructions' || (known.type === 'redirect' && known.url === action.url)
 }
 
-/** A try that the customer has left, and that its provider will not carry out: the next one may follow. */
+/** Fails a try that the customer abandoned and the provider has cancelled, so that another try may follow. */
 export function abandonTry(payment: Payment, xId: XId, now: Date): Payment | undefined {
   const waiting = openTry(payment)
   if (waiting?.xId !== xId) return undefined

@@ -1,6 +1,6 @@
 /**
- * Customers and what they may pay with again, as the rules see them: who is one, what an approved payment makes of
- * one, and what a merchant may change about one. Nothing here waits or stores.
+ * Rules about customers and their stored payment methods: which payments create a customer, what an approved payment
+ * stores, and what a merchant may change. Pure.
  */
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import { lacksAuthorization, type Payment } from '#lifecycle/payment.ts'
@@ -27,7 +27,7 @@ export interface Customer extends CustomerData {
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly lastUsedAt: Date
-  /** Raised by every change of the merchant's. */
+  /** Incremented by every change that the merchant makes. */
   readonly version: number
 }
 
@@ -68,7 +68,7 @@ interface NamedCustomer extends CustomerData {
   readonly merchantCustomerId?: string
 }
 
-/** The merchant's id of who pays; undefined where the request names nobody. */
+/** The merchant's own id of the customer; undefined if the request names none. */
 export function namedCustomer({ kind, details }: Payment): string | undefined {
   const { customerInfo } = details as { customerInfo?: NamedCustomer }
   const named = customerInfo?.merchantCustomerId
@@ -76,20 +76,20 @@ export function namedCustomer({ kind, details }: Payment): string | undefined {
 }
 
 /**
- * Whose card or account on file a payment without its customer is made with; undefined where that is nobody's. Kept with
- * the payment, so that whoever settles it knows.
+ * The customer whose stored card or account a merchant-initiated payment charges; undefined if it belongs to no customer.
+ * It is stored with the payment, because the payment may be settled later by another process.
  */
 export const chargedCustomer = ({ details }: Payment): CustomerId | undefined =>
   details.chargedCustomerId as CustomerId | undefined
 
-/** The payment has just succeeded, whichever way it took. */
+/** Whether the payment has just been approved. */
 export const isApproval = (before: Payment, after: Payment): boolean =>
   lacksAuthorization(before) && !lacksAuthorization(after)
 
-/** A customer on a page of ours says whether its card is kept; elsewhere the merchant did, by naming the customer. */
+/** On a hosted page customers decide whether their card is saved; elsewhere the merchant did, by naming the customer. */
 export const keepsCard = ({ details }: Payment): boolean => details.keepCard !== false
 
-/** Who pays, as the payment that makes them known tells it. */
+/** The customer record that an approved payment creates. */
 export function customerDataOf({ details }: Payment): CustomerData | undefined {
   const { customerInfo, billingAddress } = details as {
     customerInfo?: NamedCustomer
@@ -103,7 +103,7 @@ export function customerDataOf({ details }: Payment): CustomerData | undefined {
   return { firstName, lastName, email, phone, billingAddress: isKnown ? address : undefined }
 }
 
-/** What is given replaces, null clears, what is left out stays. Inside an address the same holds for each line. */
+/** A given value replaces, null clears, an absent field stays. The same holds for each field of an address. */
 export function patchCustomer(customer: Customer, patch: CustomerPatch, now: Date): Customer {
   const { firstName, lastName, email, phone, billingAddress } = patch
   return {

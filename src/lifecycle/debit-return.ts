@@ -1,6 +1,6 @@
 /**
- * A bank sends back what was captured: money goes without the merchant's doing, so no guard can refuse it. What is left of
- * the capture is then returned, an operation of its own whose response code tells why; the payment keeps its status.
+ * A returned direct debit: the customer's bank takes captured money back, so no rule can refuse it. What is left of the
+ * capture is booked as a return, an operation of its own whose response code gives the reason. The payment keeps its status.
  */
 import type { XId } from '#domain/ids.ts'
 import { add } from '#domain/money.ts'
@@ -20,7 +20,7 @@ export interface Returned {
   readonly now: Date
 }
 
-/** Undefined: nothing of that capture is left; the merchant has given it back already, or may have. */
+/** Undefined: nothing of that capture is left, because it has been refunded or a refund is under way. */
 export function returnCapture(payment: Payment, returned: Returned): Payment | undefined {
   const { xId, detail, provider, now } = returned
   const capture = findOperation(payment, returned.capture)

@@ -1,6 +1,6 @@
 /**
- * Disputes: captured money that a cardholder has asked back through the bank. A provider tells how one stands, in any
- * order and more than once; here is decided what of that is news, what it does to the payment's sums and who is told.
+ * Disputes: captured money that a cardholder has asked back through their bank. Providers report a dispute's state in any
+ * order and more than once; these rules decide what is new, how it changes the payment's sums and which events are sent.
  */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { add, type Money, subtract } from '#domain/money.ts'
@@ -47,7 +47,7 @@ export interface Dispute extends DisputeFacts {
   readonly payId: PayId
   /** The capture that is disputed. */
   readonly xId: XId
-  /** What the connector wants to have back when it is asked about the dispute. */
+  /** Data of the connector that it needs again in later calls about the dispute. */
   readonly kept: Readonly<Record<string, string | number | boolean>>
   readonly events: readonly DisputeEvent[]
   readonly createdAt: Date
@@ -60,13 +60,13 @@ export type DisputeNews = 'dispute.opened' | 'dispute.won' | 'dispute.lost'
 export interface DisputeChange {
   readonly payment: Payment
   readonly dispute: Dispute
-  /** What the merchant is told of, in order. */
+  /** The events to send to the merchant, in order. */
   readonly news: readonly DisputeNews[]
 }
 
 const stages: readonly DisputeStage[] = ['INQUIRY', 'CHARGEBACK', 'PRE_ARBITRATION', 'ARBITRATION']
 
-/** How far a dispute has come within its stage. The last three are ends. */
+/** The order of states within one stage of a dispute. The last three are final. */
 const progress: Readonly<Record<DisputeStatus, number>> = {
   OPEN: 0,
   UNDER_REVIEW: 1,
@@ -78,7 +78,7 @@ const progress: Readonly<Record<DisputeStatus, number>> = {
 
 export const isFinal = (status: DisputeStatus): boolean => progress[status] >= progress.EXPIRED
 
-/** Notices come in any order: one that tells an earlier state than the known one is no news. */
+/** Notices arrive in any order: one with an earlier state than the stored one is ignored. */
 function isNews(known: DisputeFacts, told: DisputeFacts): boolean {
   const [before, after] = [stages.indexOf(known.stage), stages.indexOf(told.stage)]
   if (before !== after) return after > before
@@ -95,7 +95,7 @@ export interface DisputeIds {
   readonly now: Date
 }
 
-/** A dispute that was not known. */
+/** Opens a dispute that was not stored yet. */
 export function openDispute(payment: Payment, facts: DisputeFacts, ids: DisputeIds): DisputeChange {
   const { disputeId, capture, now } = ids
   const { merchantId, payId } = payment
@@ -117,7 +117,7 @@ export function openDispute(payment: Payment, facts: DisputeFacts, ids: DisputeI
   }
 }
 
-/** Undefined: that is known already, or was overtaken by something later. */
+/** Undefined: the notice repeats the stored state or an earlier one. */
 export function updateDispute(
   payment: Payment,
   known: Dispute,
@@ -143,7 +143,7 @@ export function updateDispute(
   })
 }
 
-/** The merchant does not contest it. The provider takes the money for good later, and that is when it is lost. */
+/** The merchant accepts the dispute. It becomes LOST when the provider reports that the money is gone for good. */
 export const acceptDispute = (payment: Payment, known: Dispute, now: Date): DisputeChange =>
   move(payment, known, { facts: { ...known, status: 'ACCEPTED' }, type: 'ACCEPTED', news: [], now })
 
@@ -157,7 +157,7 @@ export function submitEvidence(
   return move(payment, { ...known, kept }, { facts, type: 'EVIDENCE_SENT', news: [], now })
 }
 
-/** Why the merchant cannot answer the dispute any more; undefined: it can. */
+/** Why the merchant can no longer respond to the dispute; undefined if they can. */
 export function refuseAnswer(dispute: Dispute, now: Date): 'NOT_OPEN' | 'EXPIRED' | undefined {
   if (dispute.status !== 'OPEN') return 'NOT_OPEN'
   const due = dispute.evidenceDueBy

@@ -18,15 +18,15 @@ export interface PaymentEvent {
 /** What an event is about. */
 export interface EventSubject {
   readonly type: EventType
-  /** The operation that the event's top level speaks of, as it did before events had types. */
+  /** The operation that the event's top-level fields describe. */
   readonly xId: XId
-  /** Absent where no operation led to it. The amount may differ from the operation's: a lapse carries what lapsed. */
+  /** Absent if no operation caused the event. The amount may differ from the operation's: a lapse carries the lapsed amount. */
   readonly operation?: Operation
   /** Members that only this type has, such as disputeId or dueDate. */
   readonly members?: Readonly<Record<string, unknown>>
 }
 
-/** Takes the next number of the payment's sequence; both are written in the commit that justifies the event. */
+/** Takes the next number of the payment's sequence. Event and sequence are written in the commit of the change they report. */
 export function raiseEvent(
   payment: Payment,
   { type, xId, operation, members }: EventSubject,
@@ -44,7 +44,7 @@ export function raiseEvent(
     responseDescription: describe(responseCode).description,
     amount: { ...payment.amount, ...shownSums(payment) },
     operation: operation && describeOperation(payment, operation),
-    // A customer who never chose a method has none to tell of.
+    // No method is shown if the customer never chose one.
     paymentMethods: payment.method === undecided ? [] : [{ type: payment.method.type }],
     metadata: payment.details.metadata,
     paymentPlanId: payment.planId,
@@ -86,7 +86,7 @@ export function resultSubject(payment: Payment, xId: XId, now: Date): EventSubje
     case 'CONFIRM':
       return approvalSubject(payment, operation, now)
     case 'INCREMENTAL':
-      // The list has no type of its own for a raise: the sums tell what is authorised now.
+      // There is no event type for an incremental authorisation: the sums show what is authorised now.
       return { type: 'payment.authorized', xId, operation }
     case 'CAPTURE':
       return { type: failed ? 'capture.failed' : captureType(payment, operation), xId, operation }
@@ -106,11 +106,11 @@ export function resultSubject(payment: Payment, xId: XId, now: Date): EventSubje
   }
 }
 
-/** A payment that ended because its customer or merchant ended it, or because nobody came. */
+/** The event about a payment that was cancelled or timed out. */
 export const endingSubject = (payment: Payment, now: Date): EventSubject =>
   resultSubject(payment, lastOperation(payment).xId, now)
 
-/** `xId` is the reference under which lapses have always been told. */
+/** `xId` is the reference that events about lapses carry. */
 export function lapseSubject(before: Payment, after: Payment, xId: XId): EventSubject {
   const approved = after.operations.findLast(
     ({ type, state }) => type === 'AUTHORIZATION' && state !== 'FAILED',
@@ -134,13 +134,13 @@ function approvalSubject(payment: Payment, operation: Operation, now: Date): Eve
   return { type: isCharge ? 'plan.charged' : approved, xId, operation: capture ?? operation }
 }
 
-/** A capture that was part of the authorisation's message may be known later than the approval. */
+/** The result of a capture in the authorisation's message may arrive later than the approval. */
 const captureType = (payment: Payment, capture: Operation): EventType =>
   payment.operations.some(({ details }) => details.captureXId === capture.xId)
     ? 'payment.captured'
     : 'capture.succeeded'
 
-/** What a payment made from an intent must know of it to tell whether another try may follow. Kept with the payment. */
+/** Facts of the intent, stored with its payment, that decide whether another try may follow. */
 export interface IntentTerms {
   readonly expiresAt: string
   /** Of the payments made from the intent before. */
@@ -157,8 +157,8 @@ function isIntentOpen(payment: Payment, now: Date): boolean {
 }
 
 /**
- * The app that confirmed an intent has the answer, and the shop's server has not: it is told of every result, also one
- * that was answered at once. What the server asks for later, a capture say, it hears from its own answer.
+ * An intent is confirmed by the app, so the shop's server has not seen the answer: an event is sent about every result, even
+ * one that was answered at once. Later requests, such as captures, come from the server, which gets their answers itself.
  */
 export const isAlwaysTold = (payment: Payment, { type }: Operation): boolean =>
   intentOf(payment) !== undefined && (type === 'AUTHORIZATION' || type === 'CONFIRM')

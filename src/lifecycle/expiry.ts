@@ -1,4 +1,4 @@
-/** What time alone does to a payment: an authorisation lapses, a customer does not come back. Nobody is asked. */
+/** What happens when time runs out: an authorisation lapses, or a customer does not act in time. No provider is called. */
 import type { XId } from '#domain/ids.ts'
 import { add } from '#domain/money.ts'
 import { cancelledCode, timedOutCode, withdrawnCode } from '#domain/response-codes.ts'
@@ -11,7 +11,7 @@ import {
   type Payment,
 } from '#lifecycle/payment.ts'
 
-/** The open amount is released; with nothing captured the payment is over. Undefined: there was nothing to lapse. */
+/** Releases the open amount; if nothing was captured, the payment ends. Undefined: there was nothing to lapse. */
 export function lapse(payment: Payment, now: Date): Payment | undefined {
   const open = openAmount(payment)
   const authorized =
@@ -34,23 +34,23 @@ export interface Ending {
   readonly xId: XId
 }
 
-/** The customer's time is over. Undefined: the step was taken meanwhile. */
+/** Ends a payment whose customer did not act in time. Undefined: they have acted meanwhile. */
 export const expireRequest = (payment: Payment, ending: Ending): Payment | undefined =>
   payment.expiresAt && payment.expiresAt.getTime() <= ending.now.getTime()
     ? endRequest(payment, timedOutCode(payment.method.family), ending)
     : undefined
 
-/** The customer turned back. Undefined: the step was taken meanwhile. */
+/** Ends a payment that the customer cancelled. Undefined: the step was completed meanwhile. */
 export const cancelRequest = (payment: Payment, ending: Ending): Payment | undefined =>
   endRequest(payment, cancelledCode(payment.method.family), ending)
 
-/** The merchant ends what waits for its customer or its confirm. Undefined: nothing waits any more. */
+/** Ends a payment that the merchant cancelled while it waited for the customer or the confirm. Undefined: it no longer waits. */
 export const withdrawRequest = (payment: Payment, ending: Ending): Payment | undefined =>
   endRequest(payment, withdrawnCode(payment.method.family), ending)
 
 /**
- * What waits for the customer fails with the ending's code. After tries that failed nothing waits: the ending is then an
- * operation of its own, so that the payment's last word is how it ended and not why the last card was declined.
+ * The authorisation that waits for the customer fails with the given code. After a failed try none is waiting, so an
+ * operation is added: the payment then shows how it ended, not why the last card was declined.
  */
 function endRequest(payment: Payment, responseCode: string, { now, xId }: Ending): Payment | undefined {
   if (payment.status !== 'AUTHORIZE_REQUEST' && !awaitsCustomer(payment)) return undefined

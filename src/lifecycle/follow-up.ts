@@ -1,4 +1,4 @@
-/** What all operations on an existing payment have in common: what the merchant asks, and what is recorded of it. */
+/** What all operations on an existing payment share: the command, and the operation record made from it. */
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type {
@@ -17,7 +17,7 @@ export interface FollowUpCommand {
   readonly simulationMode?: string
   /** The method objects of the request, as sent: only the payment's own one is taken. */
   readonly objects?: Readonly<Record<string, unknown>>
-  /** Request fields worth keeping, free of card data. */
+  /** Request fields that are stored. They never hold card data. */
   readonly details: Readonly<Record<string, unknown>>
 }
 

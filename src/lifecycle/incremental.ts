@@ -1,4 +1,4 @@
-/** When an authorisation may be raised. The ceiling rises with the approval, never before. */
+/** When an authorisation may be raised. The ceiling for captures rises only when the provider approves. */
 import { add, maximumAmount } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
@@ -24,7 +24,7 @@ export function decideIncremental(payment: Payment, command: IncrementalCommand,
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')
   if (add(sums.captured, sums.capturing) > 0) return refuse('ALREADY_CAPTURED')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
-  // Beyond the largest amount of the contract no sum of ours may go.
+  // The sum must not exceed the largest amount that the contract allows.
   if (add(possiblyAuthorized(payment), command.amount.value) > maximumAmount)
     return refuse('ABOVE_OPEN_AMOUNT')
   return accept

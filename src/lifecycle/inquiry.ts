@@ -4,10 +4,10 @@ const secondMs = 1_000
 const minuteMs = 60 * secondMs
 const hourMs = 60 * minuteMs
 
-/** Counted from the operation: soon at first, because most lost answers are there seconds later. */
+/** Delays after the operation. The first ones are short, because most lost answers are available seconds later. */
 const firstInquiriesMs = [10 * secondMs, 30 * secondMs, minuteMs, 5 * minuteMs, 15 * minuteMs]
 
-/** After a day it is asked every six hours: debits and vouchers take days, and nobody waits at a till for them. */
+/** After a day the provider is asked every six hours: debits and vouchers take days, and nobody waits for them. */
 const hourlyForMs = 24 * hourMs
 const laterPauseMs = 6 * hourMs
 

@@ -1,4 +1,4 @@
-/** A payment intent as the rules see it: what a shop has prepared for its app, and whether that may still be confirmed. */
+/** Rules about payment intents: what a shop has prepared for its app, and whether it may still be confirmed. */
 import type { IntentId, MerchantId, PayId } from '#domain/ids.ts'
 import { maximumTries } from '#lifecycle/attempt.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
@@ -15,9 +15,9 @@ export interface Intent {
   readonly createdAt: Date
   /** When the merchant ended it. */
   readonly cancelledAt?: Date
-  /** How often a provider has said no, over all payments made from it. */
+  /** Declines over all payments made from the intent. */
   readonly declines: number
-  /** How often a stored card or account of somebody else was named. */
+  /** How often a confirmation named a stored card or account of another customer. */
   readonly refusedTries?: number
   /** The last payment made from it, as it stands. */
   readonly payment?: { readonly payId: PayId; readonly status: PaymentStatus }
@@ -29,15 +29,15 @@ const lifetimeMs = 24 * 60 * 60 * 1000
 export const intentEnd = (now: Date): Date => new Date(now.getTime() + lifetimeMs)
 
 /**
- * A payment that failed leaves the intent open. Any other holds it, above all one whose outcome is not known: a second
- * payment beside it could take the money twice.
+ * A failed payment leaves the intent open. Any other payment blocks it, above all one with an unknown outcome: a second
+ * payment could take the money twice.
  */
 export function decideIntentConfirm(intent: Intent, now: Date): Decision {
   const { payment, expiresAt, declines, refusedTries = 0, cancelledAt } = intent
   if (cancelledAt !== undefined) return refuse('CONFIRM_NOT_EXPECTED')
   if (payment && payment.status !== 'FAILED') return refuse('CONFIRM_NOT_EXPECTED')
   if (expiresAt.getTime() <= now.getTime()) return refuse('EXPIRED')
-  // Whoever tries out stolen cards does so in an app as well as on a page.
+  // Stolen cards are tested through apps as well as on pages, so the same limit applies.
   if (declines + refusedTries >= maximumTries) return refuse('CONFIRM_NOT_EXPECTED')
   return accept
 }
@@ -61,9 +61,9 @@ export interface NextWay {
 }
 
 /**
- * The payment that holds the intent, ended in favour of another way to pay; undefined where it must stand. It may end
- * while it waits on a page of ours and no provider has been asked, or all that were have said no: then nobody but us could
- * still have it paid. The same page once more is no other way.
+ * Ends the payment that blocks the intent, so that the customer can pay in another way; undefined if it must stay. It may
+ * end while it waits on a hosted page and every provider that was called has declined: then nothing can still approve it.
+ * Asking for the same page again is not another way to pay.
  */
 export function giveWay(payment: Payment, next: NextWay, ending: Ending): Payment | undefined {
   const isOurs = payment.integrationType === 'HOSTED' && payment.status === 'AUTHORIZE_REQUEST'

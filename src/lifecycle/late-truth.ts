@@ -1,6 +1,6 @@
 /**
- * What a provider tells after the fact: it takes back what it had approved, it reports what was done in its own dashboard,
- * or it approves what we had given up. No guard can refuse any of it; the sums follow what happened.
+ * Reports of a provider after the fact: it undoes an approval, it reports an operation made in its own dashboard, or it
+ * approves a payment that had ended here. No rule can refuse these; the sums follow what happened.
  */
 import type { XId } from '#domain/ids.ts'
 import { add, subtract } from '#domain/money.ts'
@@ -25,7 +25,7 @@ export interface TakenBack {
   readonly now: Date
 }
 
-/** Undefined: that operation does not stand, or what it took has been given back already. */
+/** Undefined: the operation was not approved, or its money has already been given back. */
 export function takeBack(payment: Payment, { xId, detail, provider, now }: TakenBack): Payment | undefined {
   const operation = findOperation(payment, xId)
   if (operation?.state !== 'OK') return undefined
@@ -61,7 +61,7 @@ const effects: Readonly<Partial<Record<OperationType, Undo>>> = {
     if (captured > 0) return released
     const holds = !payment.authorizationExpiresAt || payment.authorizationExpiresAt.getTime() > now.getTime()
     if (holds && openAmount(released) > 0) return { ...released, status: 'AUTHORIZED' }
-    // The authorisation is over: what came back to it lapses at once.
+    // The authorisation has ended, so the amount that returns to it lapses at once.
     const reversed = add(released.sums.reversed, openAmount(released))
     return { ...released, sums: { ...released.sums, reversed }, status: 'REVERSED' }
   },
@@ -74,13 +74,13 @@ const effects: Readonly<Partial<Record<OperationType, Undo>>> = {
 export interface Elsewhere {
   readonly type: OperationType
   readonly xId: XId
-  /** All that is open, or all that is left of the capture, unless given. */
+  /** Defaults to the open amount, or to what is left of the capture. */
   readonly amount?: number
   readonly provider: ProviderFacts
   readonly now: Date
 }
 
-/** A capture, reversal or refund that somebody made at the provider. Undefined: it does not fit this payment. */
+/** Books a capture, reversal or refund made in the provider's dashboard. Undefined: it does not fit this payment. */
 export function recordElsewhere(payment: Payment, elsewhere: Elsewhere): Payment | undefined {
   const { type, xId, provider, now } = elsewhere
   const capture = type === 'REFUND' ? refundedCapture(payment, elsewhere.amount) : undefined
@@ -144,8 +144,8 @@ export interface LateApproval {
 }
 
 /**
- * An approval of what had ended: the payment is paid after all. Undefined: the authorisation did not fail, or the payment
- * goes on by another one.
+ * The provider approves an authorisation that had ended here: the payment is paid after all. Undefined: the authorisation
+ * did not fail, or the payment continues with another one.
  */
 export function approveLate(
   payment: Payment,
@@ -162,7 +162,7 @@ export function approveLate(
     : approved
 }
 
-/** What of a payment that was paid too late is still to be given back; undefined: nothing, or somebody is at it. */
+/** What must still be given back of a payment that was paid too late; undefined: nothing, or it is under way. */
 export function lateRest(
   payment: Payment,
 ): { readonly refunds: boolean; readonly value: number } | undefined {

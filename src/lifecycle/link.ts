@@ -1,4 +1,4 @@
-/** A payment link as the rules see it: the state that follows from its payment. */
+/** The state of a payment link, which follows from its payment. */
 import { isInTime } from '#lifecycle/attempt.ts'
 import { lastOperation, type Payment } from '#lifecycle/payment.ts'
 

@@ -1,4 +1,4 @@
-/** What a provider can have said about an operation, in the six words the whole house uses. */
+/** The six outcomes that a call to a provider can have. */
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 
@@ -12,13 +12,13 @@ export type Outcome =
   | {
       readonly kind: 'pending'
       readonly provider: ProviderFacts
-      /** It has a day of its own, on which the money moves: the payment shows that its capture is requested. */
+      /** The money moves on a known later day: the payment shows that its capture is requested. */
       readonly scheduled?: boolean
     }
   | { readonly kind: 'unreached' }
   | { readonly kind: 'unknown' }
 
-/** The sixth word: the provider goes on once the customer has done something. Only an authorisation is answered so. */
+/** The sixth outcome: the provider continues once the customer has acted. Only authorisations have it. */
 export interface CustomerActionOutcome {
   readonly kind: 'action'
   readonly action: CustomerAction
@@ -54,9 +54,9 @@ export interface Instructions {
   readonly deadline?: Date
 }
 
-/** What a provider tells about one operation. Stored as it is, shown where the contract says so. */
+/** What a provider reports about one operation. Stored unchanged, shown where the contract says so. */
 export interface ProviderFacts {
-  /** The provider's echo of what it was asked, compared with what we asked before anything is believed. */
+  /** Reference and amount as the provider repeats them; an answer that differs from the request is not trusted. */
   readonly echo: { readonly reference: XId; readonly amount: Money }
   readonly transactionId?: string
   readonly responseCode?: string

@@ -1,7 +1,7 @@
 /**
- * The payment and its operations as the rules see them: plain, read-only records. Nothing here waits, stores or sends.
- * Sums come in pairs: a settled one (captured) and one that is sent but unanswered (capturing). Ceilings count both,
- * because a request without an answer may have moved money; spending counts only what is settled.
+ * The payment and its operations as plain, read-only records. Sums come in pairs: a settled one (captured) and one that
+ * was sent but has no answer yet (capturing). Ceilings count both, because a request without an answer may have moved
+ * money; what may be refunded counts only the settled sum.
  */
 import type { CustomerId, MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import { add, type Money, percentOf } from '#domain/money.ts'
@@ -28,7 +28,7 @@ export type OperationType =
   | 'CREDIT'
   | 'RETURN'
 
-/** SENT is ours alone: recorded before the call and not answered yet. The wire shows it as PENDING. */
+/** SENT is internal: recorded before the call, no answer yet. The API shows it as PENDING. */
 export type OperationState =
   | 'SENT'
   | 'AUTHORIZE_REQUEST'
@@ -58,7 +58,7 @@ export interface Prepared {
   readonly [fact: string]: string | number | boolean | undefined
 }
 
-/** Which stored key gets this operation's answer, should the process die before giving it. */
+/** The idempotency key that gets this operation's answer if the process dies before answering. */
 export interface KeyReference {
   readonly verb: string
   readonly path: string
@@ -77,7 +77,7 @@ export interface Operation {
   readonly responseCode: string
   readonly prepared: Prepared
   readonly provider?: ProviderFacts
-  /** Request fields worth keeping (metadata, capture sequence, order, …), free of card data. */
+  /** Request fields that are stored (metadata, capture sequence, order, …). They never hold card data. */
   readonly details: OperationDetails
   readonly key?: KeyReference
   readonly createdAt: Date
@@ -90,7 +90,7 @@ export interface OperationDetails {
   readonly captureXId?: XId
   readonly manual?: { readonly currentSequence?: number; readonly total?: number; readonly final?: boolean }
   readonly simulationMode?: string
-  /** What a confirm must bring back. */
+  /** The client token that the confirm must carry. */
   readonly clientToken?: string
   /** After the customer's step the merchant confirms. */
   readonly confirmsLater?: boolean
@@ -107,9 +107,9 @@ export interface Sums {
   readonly reversed: number
   readonly refunding: number
   readonly refunded: number
-  /** What cardholders have asked back through their banks and the merchant has not won. Nothing precedes it. */
+  /** Disputed and not won. A dispute is reported when it exists, so there is no pending sum beside it. */
   readonly disputed: number
-  /** What the customer's bank took back. Nothing precedes it, so there is no pair. */
+  /** Returned by the customer's bank. Reported when it has happened, so there is no pending sum beside it. */
   readonly returned: number
 }
 
@@ -137,18 +137,18 @@ export interface Payment {
   readonly method: Method
   readonly integrationType: IntegrationType
   readonly status: PaymentStatus
-  /** What was asked for; what was approved is sums.authorized. */
+  /** The requested amount; the approved amount is sums.authorized. */
   readonly amount: Money
   readonly sums: Sums
   readonly captureMethod: { readonly type: CaptureType; readonly delayedHours?: number }
   /** No further capture, whatever is open: the final one was made. */
   readonly closedForCapture: boolean
   readonly authorizationExpiresAt?: Date
-  /** Until when the customer, or the merchant's confirm, may finish what was begun. */
+  /** The deadline for the customer's step or the merchant's confirm. */
   readonly expiresAt?: Date
-  /** Whose move it is while nothing is approved: the customer's, or the merchant's by a confirm. */
+  /** Who must act before the payment can be approved: the customer, or the merchant by a confirm. */
   readonly awaits?: 'CUSTOMER' | 'CONFIRM'
-  /** Who processes it. Undefined: nobody was asked yet, or the simulator of a merchant without accounts. */
+  /** The provider account. Undefined: no provider was called yet, or the merchant has no accounts and the simulator serves it. */
   readonly provider?: PaymentProvider
   /** Masked card data and the vault's key to the rest. */
   readonly instrument?: Instrument
@@ -164,7 +164,7 @@ export interface Payment {
   readonly operations: readonly Operation[]
   readonly createdAt: Date
   readonly updatedAt: Date
-  /** Raised by every write; a write that expects another one is refused. */
+  /** Incremented by every write; a write that expects another version is refused. */
   readonly version: number
 }
 
@@ -181,7 +181,7 @@ export interface Instrument {
   readonly brand: string
   readonly expiryDate?: string
   readonly cardHolderName?: string
-  /** Known of payments that were read back, not of those just made. */
+  /** Set on payments read from the database, not on those just created. */
   readonly pseudoCardNumber?: string
   /** An offer to pay in the cardholder's currency, and what became of it. */
   readonly dcc?: CardholderOffer
@@ -205,11 +205,11 @@ export interface AccountInstrument {
   readonly bankName?: string
   readonly mandateId?: string
   readonly dateOfSignature?: string
-  /** As of cards: known of payments that were read back. */
+  /** As for cards: set on payments read from the database. */
   readonly pseudoAccountNumber?: string
 }
 
-/** A live payment holds its transId; a failed or reversed one gives it back. */
+/** A live payment reserves its transId; a failed or reversed one frees it. */
 export const isLive = (payment: Payment): boolean =>
   payment.status !== 'FAILED' && payment.status !== 'REVERSED'
 
@@ -234,23 +234,23 @@ export function findOperation(payment: Payment, xId: XId): Operation | undefined
   return payment.operations.find(operation => operation.xId === xId)
 }
 
-/** From when on an answer is outstanding: a customer's step may lie between the record and the sending. */
+/** Since when an answer is outstanding. A customer's step may lie between recording the operation and sending it. */
 export const sentAt = ({ prepared, createdAt }: Operation): Date =>
   prepared.sentAtMs === undefined ? createdAt : new Date(prepared.sentAtMs)
 
 export const isUnanswered = (operation: Operation): boolean =>
   operation.state === 'SENT' || operation.state === 'PENDING'
 
-/** What an outcome may still decide: unanswered, or waiting for the customer at the provider. */
+/** Whether an outcome can still decide the operation: it has no answer, or waits for the customer at the provider. */
 export const isUndecided = (operation: Operation): boolean =>
   isUnanswered(operation) ||
   (operation.state === 'AUTHORIZE_REQUEST' && operation.prepared.step !== undefined)
 
-/** Nothing was ever approved here, or not yet: there is no authorisation to build on. A credit has none at all. */
+/** The payment has no approved authorisation, so no operation can follow. A credit never has one. */
 export const lacksAuthorization = ({ kind, status }: Payment): boolean =>
   kind === 'CREDIT' || status === 'AUTHORIZE_REQUEST' || status === 'PENDING' || status === 'FAILED'
 
-/** Its own authorisation has no answer yet, so nobody can say what may be done with it. */
+/** The authorisation has no answer yet, so it is not known what is allowed. */
 export const lacksOutcome = ({ kind, status, operations }: Payment): boolean =>
   kind === 'PAYMENT' &&
   status === 'PENDING' &&
@@ -266,7 +266,7 @@ export function approvingOperation(payment: Payment): Operation {
   return approving
 }
 
-/** Whether the next move is the customer's; one who left a page open may still come back to it. */
+/** Whether the customer must act next. They may still come back to a page that they left open. */
 export const awaitsCustomer = ({ status, awaits }: Payment): boolean =>
   awaits === 'CUSTOMER' && (status === 'AUTHORIZE_REQUEST' || status === 'PENDING')
 

@@ -1,4 +1,4 @@
-/** Changing, pausing and resuming a payment plan. What was missed meanwhile is not made up. */
+/** Changing, pausing and resuming a payment plan. Due days that passed during a pause are not charged later. */
 import { dayOf } from '#domain/calendar.ts'
 import type { Money } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'

@@ -1,6 +1,6 @@
 /**
- * One turn of a plan: the payment of one due day, with its repetitions after a decline. When a turn begins, and what its
- * outcome makes of the plan. A turn whose outcome is not known holds all that would come after it.
+ * One turn of a plan: the payment of one due day, with its retries after a decline. These rules say when a turn begins and
+ * how its outcome changes the plan. A turn with an unknown outcome blocks the next one.
  */
 import { addDays, dayOf, startOfDay } from '#domain/calendar.ts'
 import type { PayId } from '#domain/ids.ts'
@@ -13,7 +13,7 @@ const tryDays = [0, 1, 3, 7] as const
 /** Insufficient funds, limits, an issuer that cannot be reached: what may be different in a few days. */
 const softDeclines = /^2[0-9]{3}03(?:51|61|65|91|96)$/
 
-/** What a payment must know of its plan to move it on when its outcome is known. Kept with the payment. */
+/** Facts of the plan, stored with the payment, that are needed to advance the plan once the outcome is known. */
 export interface PlanTurn {
   readonly initialPayId: PayId
   /** The due day after this one; absent where there is none. */
@@ -48,7 +48,7 @@ export type PlanMove =
   | { readonly kind: 'rest' }
 
 export function decideMove(plan: Plan, now: Date): PlanMove {
-  // Whoever settles the charge that is under way says when it goes on.
+  // A charge is under way; settling it sets the next time.
   if (plan.status !== 'ACTIVE' || plan.chargingPayId !== undefined) return { kind: 'rest' }
   if (isOver(plan, dayOf(now))) return { kind: 'complete' }
   const until = nextMoment(plan)
@@ -66,8 +66,8 @@ const automaticTurn = (plan: Plan, dueDate: string): AutomaticTurn => ({
 })
 
 /**
- * The merchant charges by itself: whatever is due by now counts as paid, and what it pays ahead counts for the next day that
- * is due. Where the gateway charges, the merchant's own charges come on top.
+ * For plans that the merchant charges: a charge settles everything that is due by now, and an early charge settles the next
+ * due day. For plans that the gateway charges, the merchant's own charges are additional.
  */
 export function manualTurn(plan: Plan, day: string): PlanTurn | undefined {
   const { recurring, nextPaymentDate } = plan
@@ -84,7 +84,7 @@ export interface TurnResult {
   readonly wakeAt?: Date
 }
 
-/** What the settled payment of an automatic turn makes of its plan. */
+/** The plan after the payment of an automatic turn has been settled. */
 export function settleTurn(payment: Payment, turn: AutomaticTurn, now: Date): TurnResult {
   const { dueDate, tries } = turn.automatic
   if (payment.status !== 'FAILED') return wake(turn, { nextPaymentDate: turn.next, tries: 0 }, now)

@@ -1,6 +1,6 @@
 /**
- * Payment plans as the rules see them: leave to charge a customer again. Who begins one, when the next payment is due, and
- * what may be charged. Nothing here waits or stores.
+ * Payment plans: permission to charge a customer again. Which payments begin a plan, when the next payment is due, and what
+ * may be charged. Pure.
  */
 import { dayOf, type Frequency, nextDueDay } from '#domain/calendar.ts'
 import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId } from '#domain/ids.ts'
@@ -90,7 +90,7 @@ export function nextPaymentAfter(terms: Terms, day: string): string | undefined 
 export const isOver = ({ recurring }: Pick<Plan, 'recurring'>, day: string): boolean =>
   recurring?.expiryDate !== undefined && day > recurring.expiryDate
 
-/** An amount that every payment must have; a first payment of nothing, made to verify a card, sets none. */
+/** The amount that every payment must have. A zero-amount first payment, made to verify the card, sets none. */
 export const fixedAmount = ({ recurring, amount }: Pick<Plan, 'recurring' | 'amount'>): Money | undefined =>
   recurring?.useCase === 'FIXED' && amount.value > 0 ? amount : undefined
 
@@ -106,11 +106,11 @@ export function decidePlanCharge(plan: Plan, amount: Money, day: string): Decisi
   return differs ? refuse('PLAN_AMOUNT_DIFFERS') : accept
 }
 
-/** A payment that no schedule foresees: any plan that is alive allows it. */
+/** An unscheduled payment: any active plan allows it until its last day. */
 export const decideUnscheduled = (plan: Plan, day: string): Decision =>
   plan.status === 'ACTIVE' && !isOver(plan, day) ? accept : refuse('PLAN_NOT_ACTIVE')
 
-/** Whether a cancellation changes anything. Undefined: the plan has ended by itself and cannot be cancelled any more. */
+/** Whether a cancellation changes anything. Undefined: the plan has completed and can no longer be cancelled. */
 export const isCancellable = ({ status }: Plan): boolean | undefined =>
   status === 'COMPLETED' ? undefined : status !== 'CANCELLED'
 

@@ -1,6 +1,6 @@
 /**
- * Money that a customer has sent by themselves. What has arrived is kept with the authorisation that waits for it, once per
- * entry of the bank; what is missing is still waited for. Pure.
+ * Bank transfers that customers make. Each booked entry is stored once with the authorisation that waits for the money; the
+ * payment keeps waiting while a part is missing. Pure.
  */
 import type { XId } from '#domain/ids.ts'
 import { add } from '#domain/money.ts'
@@ -17,7 +17,7 @@ import {
 import { settle } from '#lifecycle/settle.ts'
 
 export interface Receipt {
-  /** What makes it the same receipt when it is told again. */
+  /** Identifies the receipt, so that a repeated report is recognised. */
   readonly key: string
   readonly value: number
   /** Who paid, where the bank says so: refunds go there. */
@@ -70,7 +70,7 @@ export function addReceipt(payment: Payment, { key, value, payer, now }: Receipt
   }
 }
 
-/** What has arrived is taken: a payment that is captured by hand gets its capture as well. */
+/** The money has arrived, so it is captured too, even if the payment asked for MANUAL capture. */
 export function captureReceived(
   payment: Payment,
   { xId, provider, now }: { readonly xId: XId; readonly provider: ProviderFacts; readonly now: Date },

@@ -18,9 +18,9 @@ export function decideRefund(payment: Payment, command: RefundCommand): Decision
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
   const capture = findRefundedCapture(payment, command)
   if (!capture) return refuse('ABOVE_REFUNDABLE_AMOUNT')
-  // A refund without an answer may have been paid out: it counts until it certainly was not.
+  // A refund without an answer may have been paid out, so it counts until it is known to have failed.
   const gone = add(add(sums.refunded, sums.refunding), sums.returned)
-  // What a cardholder has asked back may leave by the dispute: refunding it as well would pay it twice.
+  // Disputed money may be taken back by the dispute; refunding it as well would pay the customer twice.
   if (sums.disputed > 0 && add(add(gone, sums.disputed), command.amount.value) > sums.captured)
     return refuse('DISPUTED')
   if (add(gone, command.amount.value) > sums.captured) {
@@ -41,7 +41,7 @@ export function reserveRefund(payment: Payment, command: RefundCommand, recordin
   return withOperation({ ...payment, sums: { ...payment.sums, refunding } }, operation, recording.now)
 }
 
-/** The capture that is named, or the last one. Only money that certainly came can go back. */
+/** The named capture, or the last one. Only a capture that is known to have succeeded can be refunded. */
 export function findRefundedCapture(
   payment: Payment,
   { captureTransactionId }: RefundCommand,

@@ -18,7 +18,7 @@ export function decideReversal(payment: Payment, command: FollowUpCommand, now: 
   if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')
-  // Money that was taken, or may have been, is given back by a refund.
+  // Money that was captured, or may have been, can only be refunded.
   if (add(sums.captured, sums.capturing) > 0) return refuse('ALREADY_CAPTURED')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
   if (command.amount.value > openAmount(payment)) return refuse('ABOVE_OPEN_AMOUNT')
@@ -27,7 +27,7 @@ export function decideReversal(payment: Payment, command: FollowUpCommand, now: 
   return accept
 }
 
-/** From now on that much can neither be captured nor reversed again. */
+/** Reserves the amount: it can neither be captured nor reversed again. */
 export function reserveReversal(payment: Payment, command: FollowUpCommand, recording: Recording): Payment {
   const reversing = add(payment.sums.reversing, command.amount.value)
   const operation = toOperation('REVERSAL', command, recording)

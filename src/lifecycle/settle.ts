@@ -1,6 +1,6 @@
 /**
- * What an outcome makes of a payment. Total over operation and outcome: every pair has its line, and a line may only
- * do what is certain. An unknown outcome changes nothing but the wait; a failed follow-up never changes the payment.
+ * Applies an outcome to a payment. Every pair of operation and outcome has its line, and a line may only do what is certain.
+ * An unknown outcome only prolongs the wait; a failed follow-up never changes the payment's status.
  */
 import { strict as assert } from 'node:assert'
 import type { XId } from '#domain/ids.ts'
@@ -36,7 +36,7 @@ export function settle(
   const operation = findOperation(payment, xId)
   assert(operation, `operation ${xId} is not of payment ${payment.payId}`)
   if (!isUndecided(operation)) return payment
-  // The provider still waits for the customer, or nobody knows: then it goes on waiting.
+  // The provider still waits for the customer, or the outcome is unknown: the operation keeps waiting.
   if (outcome.kind === 'unknown' && !isUnanswered(operation)) return payment
   if (outcome.kind === 'action') return awaitAction(payment, operation, outcome, now)
   const answered = answerOperation(payment, operation, outcome, now)
@@ -61,7 +61,7 @@ const showRequested = (payment: Payment, { type }: Operation): Payment =>
 interface Effects {
   /** The money moved. */
   readonly approve: (payment: Payment, operation: Operation, now: Date) => Payment
-  /** It certainly did not: what was reserved is free again. */
+  /** The money certainly did not move: the reserved amount is released. */
   readonly fail: (payment: Payment, operation: Operation, now: Date) => Payment
 }
 
@@ -117,7 +117,7 @@ const effects: Record<OperationType, Effects> = {
   RETURN: { approve: payment => payment, fail: payment => payment },
 }
 
-/** On a page of ours the customer may try again; anywhere else a decline is the end. */
+/** On a hosted page the customer may try again; anywhere else a decline ends the payment. */
 function failTry(payment: Payment, _: Operation, now: Date): Payment {
   return mayTryAgain(payment, now)
     ? { ...payment, status: 'AUTHORIZE_REQUEST', awaits: 'CUSTOMER' }
@@ -175,7 +175,7 @@ function answerFirstStep(payment: Payment, confirm: Operation): Payment {
 
 function raiseAuthorization(payment: Payment, { amount, details }: Operation): Payment {
   const { authorizationExpiresAt, sums } = payment
-  // Reversed while the raise was under way: the payment is over, so what was added is released with the rest.
+  // The payment was reversed while the increment was under way, so the added amount is released too.
   if (payment.status === 'REVERSED') {
     return withSums(payment, {
       authorized: add(sums.authorized, amount),

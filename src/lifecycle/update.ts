@@ -10,7 +10,7 @@ export interface UpdateCommand {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** What the customer or the provider has been told stays as it was told; the merchant's own notes may always change. */
+/** transId and amount can change only until a provider decides; the merchant's other fields can always change. */
 export function decideUpdate(payment: Payment, command: UpdateCommand): Decision {
   if (command.amount !== undefined && lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
   const begun = payment.status !== 'AUTHORIZE_REQUEST'
@@ -19,7 +19,7 @@ export function decideUpdate(payment: Payment, command: UpdateCommand): Decision
   return accept
 }
 
-/** The cardholder has agreed to an amount in its own currency, and the try that was to be paid by it still waits. */
+/** The cardholder has accepted an amount in their own currency, and that try is still waiting. */
 const isPromised = ({ instrument, operations }: Payment): boolean =>
   instrument?.dcc?.accepted === true &&
   operations.some(({ type, state }) => type === 'AUTHORIZATION' && state === 'AUTHORIZE_REQUEST')

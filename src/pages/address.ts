@@ -4,11 +4,11 @@ import { isPlainHost } from '#domain/text.ts'
 
 const forbidden = /^(javascript|data|blob|file|about|vbscript|view-source):$/
 
-/** As a source of a content security policy: the origin, or the scheme of an app. Undefined for what must not be one. */
+/** The source for a content security policy: the origin, or the scheme of an app. Undefined for addresses that are not allowed. */
 export function toSource(address: string): string | undefined {
   if (!URL.canParse(address)) return undefined
   const { protocol, origin, hostname } = new URL(address)
-  // Addresses were checked when they came; what is stored from before is checked here.
+  // Addresses are checked when they arrive; this covers payments stored before that check existed.
   if (protocol === 'https:' || protocol === 'http:') return isPlainHost(hostname) ? origin : undefined
   return /^[a-z][a-z0-9+.-]*:$/.test(protocol) && !forbidden.test(protocol) ? protocol : undefined
 }

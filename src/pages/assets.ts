@@ -23,6 +23,8 @@ export interface Assets {
   readonly style: Asset
   readonly script: Asset
   readonly icon: Asset
+  /** Loaded by shops, not by our pages; the same file also has an address without its hash. */
+  readonly embed: Asset
   /** By path. */
   readonly byUrl: ReadonlyMap<string, Asset>
 }
@@ -30,12 +32,15 @@ export interface Assets {
 /** Where the assets lie; the route must serve everything in `byUrl`. */
 export const assetFolder = '/pay/assets'
 
+/** Where the script for shops lies. */
+export const embedFolder = '/js'
+
 /** A year, the longest that caches are asked to keep anything: another content has another address. */
 export const assetCacheControl = 'public, max-age=31536000, immutable'
 
 /** In this order: what comes later may refine what came before. */
 const styles = ['base', 'frame', 'choices', 'fields', 'buttons', 'sheets', 'media']
-const scripts = ['entries.js', 'page.js']
+const scripts = ['entries.js', 'frame.js', 'page.js']
 
 const sources = [
   {
@@ -56,6 +61,12 @@ const sources = [
     parts: ['icon.svg'],
     contentType: 'image/svg+xml',
     purpose: 'The sign in the browser tab.',
+  },
+  {
+    name: 'tollgate.js',
+    parts: ['tollgate.js'],
+    contentType: 'text/javascript; charset=utf-8',
+    purpose: "For the shop's own page: shows the checkout in a frame.",
   },
 ] as const
 
@@ -94,7 +105,7 @@ function makeAsset({ name, parts, contentType, purpose }: Source, folder: string
 
 const loaded = new Map<string, Assets>()
 
-/** Read and packed once for a process: packing as small as can be takes its time. */
+/** Read and compressed once per process, because the best compression is slow. */
 export function loadAssets(folder: string = assetFolder): Assets {
   const known = loaded.get(folder)
   if (known) return known
@@ -104,12 +115,14 @@ export function loadAssets(folder: string = assetFolder): Assets {
 }
 
 function readAssets(folder: string): Assets {
-  const [style, script, icon] = [
+  const [style, script, icon, embed] = [
     makeAsset(sources[0], folder),
     makeAsset(sources[1], folder),
     makeAsset(sources[2], folder),
+    makeAsset(sources[3], embedFolder),
   ]
-  return { style, script, icon, byUrl: new Map([style, script, icon].map(asset => [asset.url, asset])) }
+  const byUrl = new Map([style, script, icon, embed].map(asset => [asset.url, asset]))
+  return { style, script, icon, embed, byUrl }
 }
 
 export interface InventoryEntry {

@@ -19,7 +19,7 @@ const directives: readonly string[] = [
   'default-src',
 ]
 
-/** 8 KiB: a report has about one. */
+/** 8 KiB: a usual report has about 1 KiB. */
 const reportBytesMax = 8_192
 /** 10 a minute: enough to see what is going on, too few to fill a disk with. */
 const loggedMax = 10

@@ -1,5 +1,5 @@
 /**
- * The choice of a currency on a page: when the customer is asked, and what its answer was. The number is typed again or
+ * The choice of a currency on a page: when customers are asked, and what they answered. The number is typed again or
  * stays in the browser; between the question and the answer nothing of the card is kept but the offer's first digits.
  */
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
@@ -13,7 +13,7 @@ import type { FormFields } from '#pages/read-form.ts'
 import type { FormState } from '#pages/show.ts'
 import { type CurrencyAnswer, currencyChoices } from '#pages/views/currency-choice.ts'
 
-/** 20 offers to one payment in a while: nobody changes the card that often. From then on there are none. */
+/** 20 offers per payment and time window: no honest customer changes cards that often. After that none are made. */
 export const offersMax = 20
 
 /** What a form says about the offer that its page showed: undefined where it showed none. */
@@ -57,7 +57,7 @@ export async function askForCurrency(
   const quote = await offerConversion(offering, deps)
   if (!quote) return undefined
   if (quote.quoteId !== shown?.quoteId) offers.count(keys)
-  // Only the offer that was answered may come with its answer.
+  // The earlier answer is shown again only with the offer it was given for.
   const answer = quote.quoteId === shown?.quoteId ? shown.answer : undefined
   return pageContext.refuse(request, hosted, { ...state, offer: { ...quote, answer } })
 }

@@ -9,11 +9,11 @@ import type { Texts } from '#pages/texts/en.ts'
 export interface FilledIn {
   readonly card?: CardData
   readonly account?: AccountData
-  /** Given where the customer was asked, or where it is part of what the merchant asked for. */
+  /** Set if the customer was asked, or if saving the card is part of the merchant's request. */
   readonly keepsCard?: boolean
 }
 
-/** A page that shows no such card any more: it was deleted meanwhile, or the field was made up. */
+/** The stored card that the form names was deleted meanwhile, or the field was forged. */
 export const notRemembered = Symbol('not remembered')
 
 export interface ReadingContext {
@@ -36,7 +36,7 @@ export function readEntries(
   }
 }
 
-/** The vault knows the number by its pseudo number; the security code was never kept and is not asked for again. */
+/** The vault finds the card by its pseudo number. The security code is never stored and not asked for again. */
 function readRemembered(id: string, { hosted }: ReadingContext): Reading<FilledIn> | typeof notRemembered {
   const stored = hosted.remembered.find(({ methodId }) => methodId === id)
   if (!stored) return notRemembered

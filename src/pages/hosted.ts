@@ -1,4 +1,4 @@
-/** A payment as its customer's pages see it: found by the address of the page, and which page it is on right now. */
+/** Finds the payment that a page's address names, and decides which page the customer sees now. */
 import { simulatedPage, simulatorFacts } from '#connectors/simulator/simulator.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
@@ -29,11 +29,11 @@ export interface PageDeps {
     read(pageToken: string): PageSubject | undefined
   }
   readonly secure: boolean
-  /** What other processes counted against the same limits; alone unless given. */
+  /** Counts of other processes against the same limits; without it the process counts alone. */
   readonly counts?: CountExchange
   /** The origin that others see. */
   readonly origin: () => string
-  /** Whom to tell about a hole in the gateway. */
+  /** The contact for reports of security problems. */
   readonly securityContact?: string | undefined
   /** Signs the list of files that a page loads. */
   readonly signInventory: (text: string) => InventorySignature
@@ -48,18 +48,18 @@ export interface InventorySignature {
 
 export interface Hosted {
   readonly pageToken: string
-  /** Set on the page of a provider or issuer: the try and the method it is about. */
+  /** Set on a provider's or issuer's page: its try and method. */
   readonly step?: PageSubject['step']
   readonly merchant: Merchant
   readonly payment: Payment
   readonly now: Date
-  /** The cards that this customer kept, the one used last first. */
+  /** The customer's saved cards, the most recently used first. */
   readonly remembered: readonly StoredCard[]
-  /** How the customer may pay; empty once there is nothing to pay any more. */
+  /** The methods offered; empty once there is nothing left to pay. */
   readonly offered: readonly OfferedMethod[]
 }
 
-/** Undefined for an address that we never gave out. */
+/** Undefined for an address that the gateway did not issue. */
 export async function openHosted(
   pageToken: string,
   { engine, findMerchant, pageTokens }: PageDeps,
@@ -76,18 +76,18 @@ export async function openHosted(
   return { pageToken, merchant, payment, step: subject.step, now, remembered, offered }
 }
 
-/** 30 days: the contract. By then every customer who wanted to see the result has seen it. */
+/** 30 days, as the contract says. */
 const shownAfterEndMs = 30 * 24 * 60 * 60 * 1000
 
-/** The address of a finished payment ends, because mail boxes and histories in which it lies do not. */
+/** The address of a finished payment expires, because it stays in mailboxes and browser histories. */
 const hasEnded = ({ status, updatedAt }: Payment, now: Date): boolean =>
   status !== 'AUTHORIZE_REQUEST' &&
   status !== 'PENDING' &&
   now.getTime() - updatedAt.getTime() > shownAfterEndMs
 
 /**
- * The merchant knows who sits before a page that it opened for somebody who signed in. A link is another matter: it may
- * have been forwarded, and whoever opens it must not pay with the cards of whom it was meant for.
+ * A merchant opens a session for a customer who is signed in, so their saved cards may be offered. A link may have been
+ * forwarded: whoever opens it must not be offered the cards of the customer it was sent to.
  */
 async function listRemembered(
   payment: Payment,
@@ -155,19 +155,19 @@ interface Urls {
 export const urlsOf = ({ details }: Payment): Urls => (details.urls ?? {}) as Urls
 
 /**
- * The shop's own address with the payment's id appended; only ever from the stored payment. As text, so that everything else
- * stays as the shop wrote it: it may have signed it.
+ * The shop's address from the stored payment, with the payment's id appended. It is handled as text, so that the rest stays
+ * exactly as the shop wrote it: the shop may have signed it.
  */
 function withPayId(address: string | undefined, { payId }: Payment): string | undefined {
   if (address === undefined) return undefined
-  // Other letters than those of a header must be encoded first.
+  // Characters that a header cannot hold must be encoded first.
   const plain = /^[\x21-\x7e]*$/.test(address) ? address : new URL(address).href
   const [, before = '', fragment = ''] = /^([^#]*)(.*)$/s.exec(plain) ?? []
   const joint = !before.includes('?') ? '?' : /[?&]$/.test(before) ? '' : '&'
   return `${before}${joint}PayId=${payId}${fragment}`
 }
 
-/** Where the shop wants its customer back: after an end without payment at the place for those who turned back. */
+/** Where the customer returns to: `urls.cancel`, if given, after a failed payment, otherwise `urls.return`. */
 export function returnUrl(payment: Payment): string | undefined {
   const { return: back, cancel } = urlsOf(payment)
   return withPayId(payment.status === 'FAILED' ? (cancel ?? back) : back, payment)
@@ -175,7 +175,7 @@ export function returnUrl(payment: Payment): string | undefined {
 
 export const isSession = ({ details }: Payment): boolean => details.session === true
 
-/** Keeping the card is what the merchant asked for: there is nothing for the customer to tick. */
+/** The merchant's request requires saving the card, so the page shows no tick box. */
 export function isKeptAnyway({ amount, details }: Payment): boolean {
   const agreed = details.credentialOnFile as { initialPayment?: boolean } | undefined
   return amount.value === 0 || details.linkType === 'TOKENIZE' || agreed?.initialPayment === true
@@ -187,7 +187,7 @@ export interface Mandate {
   readonly dateOfSignature: string
 }
 
-/** The merchant's own mandate where it gave one; else the payment's id, which is as unique, signed today. */
+/** The mandate of the request; otherwise the payment's id serves as mandate reference, signed today. */
 export function mandateOf({ payment, now }: Pick<Hosted, 'payment' | 'now'>): Mandate {
   const given = (payment.details.methodFields ?? {}) as Partial<Mandate>
   const [year, month, day] = now.toISOString().slice(0, 10).split('-')
@@ -208,6 +208,6 @@ export function providerAction({ payment }: Pick<Hosted, 'payment'>): Redirect |
   return action
 }
 
-/** The simulator's customers decide on a page of ours; what those of a provider did is the provider's to tell. */
+/** The simulator's step is taken on a hosted page; for a real provider only the provider can report what the customer did. */
 export const isSimulated = ({ payment: { provider } }: Pick<Hosted, 'payment'>): boolean =>
   provider === undefined || provider.connector === simulatorFacts.name

@@ -18,7 +18,7 @@ const available: Readonly<Record<string, Texts>> = textsByTag
 export const languageTags: readonly string[] = Object.keys(available)
 
 const rightToLeft: ReadonlySet<string> = new Set(['ar', 'fa', 'he', 'ur'])
-/** Browsers still send old codes, and one name for both written forms of Norwegian. */
+/** Old codes that browsers still send. Both written forms of Norwegian get the Bokmål texts. */
 const renamed: Readonly<Record<string, string>> = { no: 'nb', nn: 'nb', iw: 'he', in: 'id' }
 
 const fallback = 'en'
@@ -27,7 +27,7 @@ const fallback = 'en'
 const tagLengthMax = 35
 /** 20: browsers send fewer; the rest of a longer list is not read. */
 const wishesMax = 20
-/** 1,000: enough for every tag that browsers send; whoever sends made-up ones only empties the memory. */
+/** 1,000: enough for every tag that browsers send. Made-up tags only make the cache start again. */
 const rememberedMax = 1_000
 /** 10: a tag has one parameter, its weight. */
 const partsMax = 10
@@ -60,7 +60,7 @@ function lookUp(tag: string): Language | undefined {
   return makeLanguage(written, `${written}${region}`) ?? makeLanguage(base, `${base}${region}`)
 }
 
-/** Undefined where we do not speak the language. */
+/** Undefined for a language without texts. */
 export function findLanguage(tag: string): Language | undefined {
   if (tag.length > tagLengthMax) return undefined
   if (byTag.has(tag)) return byTag.get(tag)
@@ -70,13 +70,13 @@ export function findLanguage(tag: string): Language | undefined {
   return found
 }
 
-/** The wishes of an Accept-Language header, the dearest first; what has no weight counts fully, 0 means never. */
+/** The languages of an Accept-Language header, the preferred first; no weight means 1, and 0 means never. */
 function listWishes(header: string): readonly string[] {
   const wishes = header
     .split(',', wishesMax)
     .map(entry => {
       // Cut at the semicolons first and trimmed part by part: white space in a pattern beside them would be tried at
-      // every length, and whoever sends a header full of it would hold up everybody.
+      // every length, and a header full of it would block the process.
       const [tag = '', ...parameters] = entry.split(';', partsMax).map(part => part.trim())
       const weight = parameters.find(parameter => /^q=/i.test(parameter))?.slice(2)
       return { tag, weight: weight === undefined ? 1 : Number(weight) }

@@ -8,12 +8,12 @@ import { icon, iconSheet } from '#pages/icons.ts'
 import type { Language } from '#pages/language.ts'
 import { safeLogoUrl, styleTheme, type Theme } from '#pages/theme.ts'
 
-/** What every page is told. */
+/** What every page needs to know. */
 export interface PageFrame {
   readonly language: Language
   readonly assets: Assets
   readonly isTest: boolean
-  /** Absent where the address tells no merchant. */
+  /** Absent if the address names no merchant. */
   readonly merchantName?: string | undefined
   readonly theme?: Theme | undefined
 }
@@ -59,14 +59,14 @@ ${style !== undefined && raw(`<style>${style.css}</style>`)}
 </head>`
 }
 
-/** The merchant's logo, or its name set like one. */
+/** The merchant's logo, or their name in its place. */
 export function renderBrand({ merchantName, theme = {} }: PageFrame): Html {
   if (merchantName === undefined) return html``
   const logo = safeLogoUrl(theme)
   if (logo !== undefined) {
     return html`<p class="brand"><img src="${logo}" alt="${merchantName}" height="36" referrerpolicy="no-referrer"></p>`
   }
-  // The first letter as the reader counts letters, not half of one.
+  // The first grapheme, because a letter may consist of several code units.
   const initial = [...merchantName.trim()][0] ?? ''
   return html`<p class="brand"><span class="initial" aria-hidden="true">${initial}</span><bdi>${merchantName}</bdi></p>`
 }
@@ -92,7 +92,7 @@ ${body}
 </html>`.text
 }
 
-/** `{merchant}` where the merchant is known; otherwise the sentence without a name would be wrong, so there is none. */
+/** The sentence with the merchant's name; it is left out if the merchant is unknown. */
 export const withMerchant = ({ merchantName }: PageFrame, text: string): string =>
   merchantName === undefined && text.includes('{merchant}')
     ? ''

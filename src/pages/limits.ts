@@ -1,25 +1,25 @@
 /**
- * Counts what must not happen too often in a while. Against whoever tries out stolen cards on a page: declines are counted
- * by address and by card, and too many close the pages for that one; tries that never reached a provider are our own
- * outages and count for nothing. What other processes counted is heard within a second.
+ * Counts events per time window, against people who test stolen cards on a page. Declines are counted by address and by
+ * card; too many of them close the pages for that address or card. Tries that never reached a provider are our own outages
+ * and do not count. Counts of other processes arrive within a second.
  */
 import { noOthers, type SharedCounts, toCountKey } from '#http/authentication/shared-counts.ts'
 
 export interface Limits {
-  /** Whether none of these has had too many. */
+  /** Whether all of these keys are below the limit. */
   allows(keys: readonly string[]): boolean
   count(keys: readonly string[]): void
 }
 
 /** 10 minutes: a person who mistyped has long given up or found the mistake by then. */
 const windowMs = 600_000
-/** 100,000 keys of about 100 bytes: 10 MB at worst; then the memory starts anew, which only forgives. */
+/** 100,000 keys of about 100 bytes: 10 MB at most. When full, all counts start again, which only errs in the customer's favour. */
 const rememberedMax = 100_000
 
 export interface LimitOptions {
   readonly most: number
   readonly nowMs: () => number
-  /** Alone unless given. */
+  /** Without it the process counts alone. */
   readonly shared?: SharedCounts | undefined
 }
 

@@ -36,13 +36,13 @@ import { describeOffer } from '#pages/views/currency-choice.ts'
 import type { DeadEndKind } from '#pages/views/dead-end.ts'
 import { renderSendOn } from '#pages/views/send-on.ts'
 
-/** Where pages lie at the origin. */
+/** The path of payment pages. */
 export const pagePath = '/pay/'
 export const stepPath = '/pay/step/'
-/** Where a provider sends the customer back to. */
+/** The path to which a provider returns the customer. */
 export const returnPath = '/pay/return/'
 
-/** 410: it was here, and it is over. */
+/** 410: the page existed and has expired. */
 const goneStatus = 410
 
 export interface PageContext {
@@ -53,33 +53,33 @@ export interface PageContext {
   json(value: unknown): PageAnswer
   seeOther(location: string): PageAnswer
   deadEnd(request: PageRequest, kind: DeadEndKind, hosted?: Hosted): PageAnswer
-  /** What broke, in words: something on our side, or a database that will be back. `path` is the route's. */
+  /** The page about a fault: an error of ours, or a database that is temporarily unavailable. `path` is the route's. */
   fail(request: PageRequest, fault: unknown, path: string): PageAnswer
-  /** The page as it stands. A form is shown again with what may be shown again of it. */
+  /** The page for the payment's current state. A form keeps the entries that may be shown again. */
   show(request: PageRequest, hosted: Hosted, state?: FormState): PageAnswer
-  /** On to the next step, back to the shop, or to our own result. */
+  /** Redirects to the next step, back to the shop, or to the result page. */
   redirectToNextStep(request: PageRequest, hosted: Hosted): PageAnswer
-  /** The form with what is wrong about it; on to where the payment stands when there is no form any more. */
+  /** The form with its errors; a redirect to the current step if the payment no longer has a form. */
   refuse(request: PageRequest, hosted: Hosted, state: FormState): PageAnswer
   reopen(hosted: Hosted): Promise<Hosted>
-  /** On to the provider's own page; undefined where the customer has no such step to take. */
+  /** Sends the customer to the provider's page; undefined if there is no such step. */
   sendOn(request: PageRequest, hosted: Hosted): PageAnswer | undefined
-  /** How the payment would be paid in parts by this method, as its provider says. */
+  /** The instalments that the provider offers with this method. */
   planOf(hosted: Hosted, method: Method): InstalmentPlan | undefined
 }
 
-export function createDesk(deps: PageDeps): PageContext {
+export function createPageContext(deps: PageDeps): PageContext {
   const assets = loadAssets()
   const isTest = deps.environment === 'test'
   const tls = deps.secure
-  /** Only instructions of the simulator are carried out on a page of ours. */
+  /** Only the simulator's instructions can be carried out on a hosted page. */
   const testAction = (hosted: Hosted) =>
     isTest && isSimulated(hosted) ? stepAddress(hosted, deps) : undefined
 
   const frame: PageContext['frame'] = ({ headers }, hosted) =>
     frameOf(hosted, { assets, isTest, acceptLanguage: headers['accept-language'] })
 
-  /** Forms may end at the shop's own addresses, which come from the stored payment, and nowhere else. */
+  /** Forms may redirect only to the shop's addresses from the stored payment. */
   const answer: PageContext['answer'] = (status, html, hosted) => ({
     status,
     body: html,
@@ -136,7 +136,7 @@ export function createDesk(deps: PageDeps): PageContext {
       case 'form':
         return form(request, hosted, state)
       case 'step':
-        // Who comes back from a provider's page to a choice may choose anew; without a choice there is only the way on.
+        // A customer who returns from a provider's page may choose another method; with a single method they are sent on.
         if (isOpenForm(hosted)) return form(request, hosted, state)
         return sendOn(request, hosted) ?? seeOther(stepAddress(hosted, deps))
       case 'instructions':
@@ -154,7 +154,7 @@ export function createDesk(deps: PageDeps): PageContext {
     }
   }
 
-  /** To the provider's page: at once, or by a page of ours where a form has to be sent or was just sent. */
+  /** To the provider's page: by redirect, or through a page of ours if a form must be posted or was just submitted. */
   const sendOn: PageContext['sendOn'] = (request, hosted) => {
     const action = providerAction(hosted)
     if (!action) return undefined
@@ -168,7 +168,7 @@ export function createDesk(deps: PageDeps): PageContext {
 
   const redirectToNextStep: PageContext['redirectToNextStep'] = (request, hosted) => {
     const isSentOn = stageOf(hosted) === 'step' && hosted.payment.status !== 'PENDING'
-    // Browsers hold the policy of the page against every address that its form leads to: a page of ours lies in between.
+    // Browsers apply the page's form-action policy to every redirect of its form, so a page of ours lies in between.
     const between = isSentOn && !wantsJson(request) ? sendOn(request, hosted) : undefined
     if (between) return between
     const redirect = onward(hosted, deps)
@@ -205,7 +205,7 @@ export function createDesk(deps: PageDeps): PageContext {
 
 export const baseOf = ({ pageToken }: Hosted): string => `${pagePath}${pageToken}`
 
-/** The page of a provider or issuer for exactly this try: should the customer choose anew, it is over. */
+/** The address of the provider's or issuer's step for this try. It ends when the customer begins another try. */
 function stepAddress({ payment }: Hosted, { pageTokens }: PageDeps): string {
   const { merchantId, payId, method } = payment
   const { xId } = openTry(payment) ?? lastOperation(payment)
@@ -215,9 +215,9 @@ function stepAddress({ payment }: Hosted, { pageTokens }: PageDeps): string {
 function onward(hosted: Hosted, deps: PageDeps): string {
   const { payment } = hosted
   const stage = stageOf(hosted)
-  // Who may not try any more is told so before going back.
+  // A customer without tries left sees the result before they return to the shop.
   if (stage === 'form' || stage === 'instructions' || stage === 'tooManyTries') return baseOf(hosted)
-  // Whoever left the provider's page open has left it: the shop hears the result when there is one.
+  // A customer who left the provider's page open returns to the shop, which gets the result by an event.
   if (stage === 'step' && payment.status !== 'PENDING') return stepAddress(hosted, deps)
   return returnUrl(payment) ?? `${baseOf(hosted)}/result`
 }
@@ -225,7 +225,7 @@ function onward(hosted: Hosted, deps: PageDeps): string {
 /** 422: understood, but nothing was paid. */
 const statusOf = (state: FormState | undefined): number => (state?.errors || state?.message ? 422 : 200)
 
-/** Whether a form of this page may be sent now: also by a customer who came back from a provider's page to choose anew. */
+/** Whether the form may be submitted now, also by a customer who came back from a provider's page to choose another method. */
 export function isOpenForm(hosted: Hosted): boolean {
   const { payment } = hosted
   if (payment.integrationType !== 'HOSTED' || payment.status !== 'AUTHORIZE_REQUEST') return false

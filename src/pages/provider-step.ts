@@ -1,4 +1,4 @@
-/** Sending a customer to the page of a provider, taking them back from there, and making a page that has ended anew. */
+/** Sends customers to a provider's page, handles their return, and replaces a provider page that has expired. */
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
 import { openTry } from '#lifecycle/payment.ts'
@@ -7,7 +7,7 @@ import { takeCustomerStep } from '#operations/payments/customer-action.ts'
 import { type Hosted, openHosted, type PageDeps, providerAction, returnUrl } from '#pages/hosted.ts'
 import { baseOf, type PageContext } from '#pages/page-context.ts'
 
-/** A page that has ended is replaced at the customer's next visit; the provider judges by real time. */
+/** An expired provider page is replaced at the customer's next visit. Providers use real time, not the test clock. */
 export async function withFreshAction(hosted: Hosted, context: PageContext, deps: PageDeps): Promise<Hosted> {
   const waiting = openTry(hosted.payment)
   const ends = waiting && openAction(waiting)?.expiresAt
@@ -19,8 +19,8 @@ export async function withFreshAction(hosted: Hosted, context: PageContext, deps
 }
 
 /**
- * The customer is back. The operation is completed with what the browser brings, once: whoever comes twice, or later than
- * the notice, is only sent on. A provider that has another page for the customer sends them there.
+ * The customer returns from the provider. The operation is completed once with the browser's parameters; a second return, or
+ * one after the notice, only redirects. If the provider has another page for the customer, they are sent there.
  */
 export async function takeBack(
   request: PageRequest,
@@ -38,7 +38,7 @@ export async function takeBack(
   const own = { ...hosted, step: undefined, pageToken: deps.pageTokens.issue({ merchantId, payId }) }
   const after = await context.reopen(own)
   const next = providerAction(after)
-  // The same page again would be a circle: the shop hears the result when there is one.
+  // Sending the customer to the same page again would loop; the shop gets the result by an event.
   if (next && next.url === before?.url)
     return context.seeOther(returnUrl(after.payment) ?? `${baseOf(after)}/result`)
   return context.redirectToNextStep(request, after)

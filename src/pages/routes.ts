@@ -7,7 +7,14 @@ import { accepts } from '#http/server/accept-encoding.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import { openTry } from '#lifecycle/payment.ts'
 import { type CustomerAction, takeCustomerStep } from '#operations/payments/customer-action.ts'
-import { type Assets, assetCacheControl, assetFolder, describeInventory } from '#pages/assets.ts'
+import {
+  type Asset,
+  type Assets,
+  assetCacheControl,
+  assetFolder,
+  describeInventory,
+  embedFolder,
+} from '#pages/assets.ts'
 import { offersMax } from '#pages/currency.ts'
 import {
   type Hosted,
@@ -20,7 +27,7 @@ import {
 import { createLimits } from '#pages/limits.ts'
 import {
   baseOf,
-  createDesk,
+  createPageContext,
   isOpenForm,
   type PageContext,
   pagePath,
@@ -40,7 +47,7 @@ const testDeclinesMax = 300
 type Handle = (request: PageRequest, hosted: Hosted) => Promise<PageAnswer>
 
 export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
-  const pageContext = createDesk(deps)
+  const pageContext = createPageContext(deps)
   const most = pageContext.isTest ? testDeclinesMax : declinesMax
   const { nowMs } = deps.engine.clock
   const limits = createLimits({ most, nowMs, shared: deps.counts?.scope('declines') })
@@ -93,6 +100,7 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
       step((request, hosted) => act(request, hosted, request.form?.action, { pageContext, deps })),
     ),
     page('GET', `${assetFolder}/{file}`, async request => sendAsset(request, pageContext)),
+    page('GET', `${embedFolder}/{file}`, async request => sendEmbed(request, pageContext)),
     // Addresses that were cut or mangled on their way also deserve a page.
     page('GET', `${pagePath}*`, async request => pageContext.deadEnd(request, 'unknown')),
     page('GET', '/.well-known/payment-page-inventory.json', async () =>
@@ -195,7 +203,29 @@ const codings = [
 
 function sendAsset(request: PageRequest, pageContext: PageContext): PageAnswer {
   const asset = pageContext.assets.byUrl.get(`${assetFolder}/${request.params.file}`)
-  if (!asset) return pageContext.deadEnd(request, 'unknown')
+  return asset ? sendFile(request, asset) : pageContext.deadEnd(request, 'unknown')
+}
+
+/** Five minutes at the address without a hash, so that a shop that names no hash gets a new version soon. */
+const embedCacheControl = 'public, max-age=300'
+
+/** Every site may load it: browsers check its hash only when it may be read across origins. */
+function sendEmbed(request: PageRequest, { assets, deadEnd }: PageContext): PageAnswer {
+  const { file } = request.params
+  const isNamed = file === assets.embed.name
+  const asset = isNamed ? assets.embed : assets.byUrl.get(`${embedFolder}/${file}`)
+  if (!asset) return deadEnd(request, 'unknown')
+  const sent = sendFile(request, asset)
+  const headers = {
+    ...sent.headers,
+    'access-control-allow-origin': '*',
+    'cross-origin-resource-policy': 'cross-origin',
+    ...(isNamed ? { 'cache-control': embedCacheControl } : {}),
+  }
+  return { ...sent, headers }
+}
+
+function sendFile(request: PageRequest, asset: Asset): PageAnswer {
   const coding = codings.find(([name]) => accepts(request.headers['accept-encoding'], name))
   return {
     status: 200,

@@ -1,4 +1,4 @@
-/** From a payment to the page its customer sees: the models of the views, made from what is stored and nothing else. */
+/** Builds the view models of a payment's pages from the stored payment alone. */
 
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { testCards } from '#connectors/simulator/test-numbers.ts'
@@ -59,7 +59,7 @@ export interface Rendered {
 
 /** What was entered before, as far as it may be shown again, and what was wrong with it. */
 export interface FormState extends FormNotice {
-  /** The choice of a currency. Null: the one that was shown holds no more. */
+  /** The choice of a currency. Null: the offer that was shown is no longer valid. */
   readonly offer?: CurrencyOffer | null
   readonly chosen?: string
   readonly entered?: Readonly<Record<string, string>>
@@ -88,7 +88,7 @@ export function showForm(hosted: Hosted, frame: PageFrame, { base, state = {}, p
     isOnlySaving: payment.amount.value === 0,
     plan: planTerms(hosted),
     title: state.title,
-    // An earlier decline is old news to whoever is asked for something else.
+    // Do not repeat an earlier decline while the customer is asked for something else.
     message: state.errors || state.offer ? state.message : (state.message ?? declined),
     errors: state.errors,
   })
@@ -162,15 +162,15 @@ function cardForm(hosted: Hosted, frame: PageFrame, { entered = {}, offer }: For
   }
 }
 
-/** A named customer's card is kept unless it says otherwise; what it said last is shown again. */
+/** A known customer's card is saved unless they object; their last answer is shown again. */
 const isToBeSaved = ({ details }: Payment, entered: Readonly<Record<string, string>>): boolean =>
   entered.type === undefined ? details.keepCard !== false : entered.saveCard === 'yes'
 
-/** 202912 as people write it: what a customer entered before a bank's page is still there when it comes back. */
+/** 202912 as people write it, so that the entry is still there when the customer returns from the bank's page. */
 const toEntry = (expiryDate: string | undefined): string | undefined =>
   expiryDate && `${expiryDate.slice(4)}/${expiryDate.slice(2, 4)}`
 
-/** The challenge among the first, because that is what people look for. */
+/** Test cards to show, with the 3-D Secure challenge among the first, because developers look for it. */
 const offeredTestCards = [
   ...testCards.slice(0, 3),
   ...authenticationCards.slice(0, 2),
@@ -226,7 +226,7 @@ export function showInstructions(
   })
 }
 
-/** What the customer pays: in its own currency where it chose that. */
+/** The amount that the customer pays: in their own currency if they chose that. */
 const amountOf = ({ instrument, amount }: Payment): Money =>
   convertAgain(instrument?.dcc, amount)?.cardholderAmount ?? amount
 
@@ -239,7 +239,7 @@ export function showStep(
   frame: PageFrame,
   { action, instalments }: { readonly action: string; readonly instalments?: InstalmentSchedule | undefined },
 ): string {
-  // What the customer agrees to is what this page shows: should the merchant change it meanwhile, the page is shown anew.
+  // The customer approves the amount that this page shows; if the merchant changes it meanwhile, the page is shown again.
   const step = { amount: amountOf(payment), action, hidden: [{ name: 'shown', value: shownAmount(payment) }] }
   const { instrument } = payment
   return openTry(payment)?.prepared.step === 'challenge' && instrument

@@ -1,4 +1,4 @@
-/** One submitted form: read, tried once, and answered by where the payment stands then. */
+/** Handles one submitted form: reads it, makes at most one try, and answers with the payment's current page. */
 import { networkOf } from '#http/server/client-address.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { countDeclines } from '#lifecycle/attempt.ts'
@@ -63,7 +63,7 @@ export async function submitForm({ request, hosted }: Submission, counter: Count
   if (result === 'stale') return pageContext.refuse(request, after, { ...outdated, chosen: method.type })
   const message = explainDecline(lastOperation(after.payment).responseCode, texts)
   const state = { message, entered, chosen: method.type }
-  // What was chosen before stays with the form, as everything else.
+  // The choice made before is kept, like all other entries.
   const shown = entry.card && readShownOffer(entered)
   const asked = shown && (await askForCurrency({ request, hosted: after, entry, state, shown }, counter))
   return asked ?? pageContext.refuse(request, after, state)
@@ -76,7 +76,7 @@ interface Choice {
 
 /**
  * Asks for the currency first where there is a choice and none was made. An answer to an offer that has ended or was made
- * for another card is asked for anew; who accepted one and gets none instead must see the other amount before it pays.
+ * for another card is asked for again. A customer who accepted an offer that is gone must see the new amount before paying.
  */
 async function tryInCurrency(
   { request, hosted }: Submission,
@@ -95,7 +95,7 @@ async function tryInCurrency(
     )
   if (!reply) {
     const why = shown ? { errors: { dcc: texts.currencyMissing } } : {}
-    // Who sends a page that is out of date is told that first, not asked about an amount it has not seen.
+    // An outdated form is reported first: do not ask about an amount that the customer has not seen.
     const asked = seenVersion(request) === hosted.payment.version ? await ask(why, shown) : undefined
     return asked ?? tryOnce({ request, hosted }, choice, deps)
   }
@@ -133,10 +133,10 @@ async function tryOnce(
   }
 }
 
-/** Not a number: then it is no version of any payment either, and the form is out of date. */
+/** NaN equals no version, so a form without a valid version counts as outdated. */
 const seenVersion = ({ form }: PageRequest): number => Number(form?.attempt)
 
-/** The script says it above the form, where what was typed is kept; without it there is a page of its own. */
+/** With the script the message appears above the form and the entries stay; without it, on a page of its own. */
 function slowDown(
   { request, hosted }: Submission,
   { pageContext, chosen }: { readonly pageContext: PageContext; readonly chosen: string },
@@ -157,7 +157,7 @@ function limitKeys({ address }: PageRequest, { merchant }: Hosted, { card }: Fil
   return [`address ${networkOf(address)}`, ...(masked ? [masked] : [])]
 }
 
-/** For the limits of the merchant, which hold on its pages too. */
+/** For the merchant's limits on declines, which apply to hosted pages too. */
 function toTried(
   { address }: PageRequest,
   { merchant, remembered }: Hosted,

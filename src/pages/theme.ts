@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { toSource } from '#pages/address.ts'
 import { contrast, inkOn, makeReadable, parseColour, type Rgb, textContrast, toHex } from '#pages/colour.ts'
 
-/** Fonts that the customer's device already has: none is loaded, so none can follow the customer. */
+/** Fonts of the customer's device: none is loaded, so no font server can track customers. */
 const fonts = {
   system: "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','Noto Sans',sans-serif",
   humanist: "Seravek,'Gill Sans Nova',Ubuntu,Calibri,'DejaVu Sans',source-sans-pro,sans-serif",

@@ -31,7 +31,7 @@ export interface ProviderParts {
   readonly testCrash?: NoticeCrashPoint
 }
 
-export interface ProviderDesk {
+export interface RunningProviders {
   readonly directory: AccountDirectory
   readonly inbox: Inbox
   readonly vault: RecordVault
@@ -42,7 +42,7 @@ export interface ProviderDesk {
   close(): Promise<void>
 }
 
-export function createProviders(parts: ProviderParts): ProviderDesk {
+export function createProviders(parts: ProviderParts): RunningProviders {
   const { environment, database, nowMs, testCrash, onVerdict } = parts
   const definitions = parts.definitions ?? registered
   const http = openProviderHttp(environment)

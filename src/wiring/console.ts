@@ -1,6 +1,7 @@
 /** Wires the console: people, passkeys, figures, and the ways in which it reads and acts. */
 import { createHmac, createSecretKey } from 'node:crypto'
 import { definitions as registered } from '#connectors/registry.ts'
+import { toConsoleOrigin } from '#console/address.ts'
 import type { ConsoleDeps } from '#console/context.ts'
 import { createPasskeys } from '#console/passkeys.ts'
 import { createPeople } from '#console/people.ts'
@@ -9,15 +10,20 @@ import type { TestTools } from '#endpoints/services.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import type { CallInside } from '#http/server/inside-call.ts'
 import type { PageRoute } from '#http/server/page-routes.ts'
+import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
 import { createAdministration, newId } from '#operations/merchants/open-merchants.ts'
 import { createProviderAdministration } from '#providers/administration.ts'
+import { auditProviders } from '#providers/audited.ts'
 import { createApiKeyStore } from '#storage/api-keys.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import { createFigureStore } from '#storage/console/figures.ts'
 import { createPeopleStore } from '#storage/console/people.ts'
+import { createPaymentSearch } from '#storage/console/search.ts'
+import { createStoryStore } from '#storage/console/story.ts'
 import { createEndpointStore } from '#storage/events/endpoints.ts'
 import type { MerchantStore } from '#storage/merchants.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
+import { createSettlementStore } from '#storage/providers/settlements.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createKeyRing } from '#vault/key-ring.ts'
 import { createRecordVault } from '#vault/sealed-records.ts'
@@ -46,6 +52,10 @@ export function createConsole(parts: ConsoleParts): readonly PageRoute[] {
     peopleStore,
     passkeys: createPasskeys({ store: peopleStore, key: challengeKey(keys), nowMs }),
     figures: createFigureStore(database),
+    search: createPaymentSearch(database),
+    story: createStoryStore(database),
+    settlements: createSettlementStore(database),
+    openWebhookSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, { merchantId }, sealed),
     auditStore,
     listMerchants: () => merchants.list(),
     callInside,
@@ -55,16 +65,21 @@ export function createConsole(parts: ConsoleParts): readonly PageRoute[] {
         apiKeys: createApiKeyStore(database),
         endpoints: createEndpointStore(database),
       }),
-    providersAs: () =>
-      createProviderAdministration({
-        ...{ environment, vault, newId, origin },
-        definitions: options.definitions ?? registered,
-        store: createProviderAccountStore(database),
-      }),
+    providersAs: audit =>
+      auditProviders(
+        createProviderAdministration({
+          ...{ environment, vault, newId, origin },
+          definitions: options.definitions ?? registered,
+          store: createProviderAccountStore(database),
+        }),
+        audit,
+      ),
     testTools,
     isGuessing: (email, address) =>
       failedLogins.count(`console ${email.toLowerCase()}`, address) !== undefined,
     origin,
+    consoleOrigin: () =>
+      toConsoleOrigin(origin(), options.publicUrl === undefined ? options.consolePort : undefined),
     newId,
     nowMs,
   }

@@ -4,19 +4,19 @@ import { createSimulator } from '#connectors/simulator/simulator.ts'
 import { createNoticeRoute } from '#endpoints/provider-notices.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'
 import type { ApplyNotice } from '#providers/apply-notices.ts'
-import { createProviders, type ProviderDesk } from '#providers/create-providers.ts'
+import { createProviders, type RunningProviders } from '#providers/create-providers.ts'
 import { countDifferences } from '#storage/providers/differences.ts'
 import type { Parts } from '#wiring/parts.ts'
 
 type ProviderWiring = Pick<Parts, 'database' | 'metrics' | 'logger' | 'options' | 'faults'>
 
-export function openProviderDesk({
+export function startProviders({
   database,
   metrics,
   logger,
   options,
   faults,
-}: ProviderWiring): ProviderDesk {
+}: ProviderWiring): RunningProviders {
   const { environment, simulatorLatencyMs: latencyMs } = options
   const simulator = { faults, latencyMs }
   return createProviders({
@@ -47,13 +47,13 @@ export interface NoticeWork {
 }
 
 export function startNotices(
-  desk: ProviderDesk,
+  providers: RunningProviders,
   apply: ApplyNotice,
   { metrics, database }: Pick<Parts, 'metrics' | 'database'>,
 ): NoticeWork {
-  const worker = desk.startApplying(apply)
+  const worker = providers.startApplying(apply)
   const route = createNoticeRoute({
-    inbox: desk.inbox,
+    inbox: providers.inbox,
     onVerdict: verdict => metrics.countNotice(verdict),
     wake: worker.wake,
   })
@@ -64,10 +64,10 @@ export function startNotices(
     async measureDifferences() {
       for (const [list, found] of await countDifferences(database)) metrics.setDifferences(list, found)
     },
-    expire: () => desk.expire(),
+    expire: () => providers.expire(),
     async stop() {
       await worker.stop()
-      await desk.close()
+      await providers.close()
     },
   }
 }

@@ -1,9 +1,17 @@
-/** What admins steer: API keys, provider accounts and routes, and the merchants themselves. Every act is audited by name. */
+/** What admins steer: API keys, and the merchants themselves. Every act is audited by name. */
 import { loadConsoleAssets } from '#console/assets.ts'
-import type { GlobalPage, Json, MerchantPage, MerchantVisit, Visit } from '#console/context.ts'
+import type { GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/context.ts'
 import { may } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
-import { type Column, renderForm, renderPairs, renderTable, showTime } from '#console/views/parts.ts'
+import {
+  type Column,
+  renderForm,
+  renderPairs,
+  renderTable,
+  renderTerminal,
+  showTime,
+} from '#console/views/parts.ts'
+import { scopes as allScopes } from '#domain/api-key.ts'
 import { html, type Part } from '#pages/html.ts'
 
 const administration = (visit: Visit) => visit.deps.merchantsAs(visit.audit)
@@ -14,7 +22,7 @@ async function showKeys(visit: MerchantVisit, made?: Part) {
   const columns: readonly Column[] = [
     { title: 'Key', show: row => html`<code>${String(row.keyId)}</code>` },
     { title: 'Name', show: row => String(row.name ?? '(unnamed)') },
-    { title: 'Scopes', show: row => String(row.scopes ?? 'all') },
+    { title: 'Scopes', show: row => ((row.scopes ?? []) as string[]).join(', ') },
     { title: 'Made', show: row => showTime(row.createdAt) },
     { title: 'Last used', show: row => showTime(row.lastUsedAt) },
     { title: 'Ends', show: row => showTime(row.expiresAt) },
@@ -37,12 +45,12 @@ async function showKeys(visit: MerchantVisit, made?: Part) {
       { name: 'name', label: 'Name', required: true },
       {
         name: 'scopes',
-        label: 'Scopes (comma list; empty: all)',
-        hint: 'read, payments, refunds, payouts, test',
+        label: 'Scopes',
+        hint: `With commas: ${allScopes.join(', ')}; empty: all`,
       },
     ],
     button: 'Make a key',
-  })}`
+  })}${renderTerminal(`key create ${visit.merchant.merchantId} --name shop --scopes read,payments`)}`
   return renderInside(loadConsoleAssets(), visit, { title: 'API keys', main, merchant: visit.merchant })
 }
 
@@ -52,19 +60,20 @@ async function makeKey(visit: MerchantVisit) {
     .split(',')
     .map(scope => scope.trim())
     .filter(scope => scope !== '')
-  const known = ['read', 'payments', 'refunds', 'payouts', 'test']
-  const unknown = wanted.find(scope => !known.includes(scope))
+  const chosen = allScopes.filter(scope => wanted.includes(scope))
+  const unknown = wanted.find(scope => !allScopes.some(known => known === scope))
   if (name.trim() === '' || unknown !== undefined) {
     const problem =
       unknown === undefined
         ? 'Give the key a name.'
-        : `${unknown} is not a scope; allowed are ${known.join(', ')}.`
+        : `${unknown} is not a scope; allowed are ${allScopes.join(', ')}.`
     return { ...(await showKeys(visit, html`<p class="note bad" role="alert">${problem}</p>`)), status: 422 }
   }
   const created = await administration(visit).createKey(visit.merchant.merchantId, {
     name: name.trim().slice(0, 128),
-    scopes: wanted.length > 0 ? wanted : undefined,
-  } as never)
+    scopes: chosen.length > 0 ? chosen : allScopes,
+    allowFrom: [],
+  })
   const shown =
     created &&
     html`<p class="note good" role="status">The key is shown this once: <code data-copy>${created.apiKey}</code></p>`
@@ -79,62 +88,6 @@ async function revokeKey(visit: MerchantVisit) {
   return seeOther(`${baseOf(visit)}/keys?done=removed`)
 }
 
-async function showProviders(visit: MerchantVisit) {
-  const providers = visit.deps.providersAs(visit.audit)
-  const { merchantId } = visit.merchant
-  const [accounts, rules] = await Promise.all([
-    providers.list(merchantId),
-    providers.listRules(merchantId as never),
-  ])
-  const columns: readonly Column[] = [
-    { title: 'Account', show: row => html`<code>${String(row.accountId)}</code>` },
-    { title: 'Connector', show: row => String(row.connector) },
-    { title: 'Name', show: row => String(row.name) },
-    { title: 'Notices go to', show: row => html`<code data-copy>${String(row.noticeUrl)}</code>` },
-    { title: 'Serves', show: row => (row.enabled ? 'yes' : 'no new payments') },
-    {
-      title: 'Change',
-      show: row =>
-        renderForm({
-          action: `${baseOf(visit)}/providers/switch`,
-          csrf: visit.csrf,
-          hidden: { accountId: String(row.accountId), enabled: row.enabled ? 'no' : 'yes' },
-          button: row.enabled ? 'Disable' : 'Enable',
-          tone: 'plain',
-        }),
-    },
-  ]
-  const ruleColumns: readonly Column[] = [
-    { title: 'Priority', show: row => Number(row.priority), numeric: true },
-    { title: 'Account', show: row => String(row.accountId) },
-    { title: 'When', show: row => describeRule(row) },
-  ]
-  const main = html`<h2>Accounts</h2>${renderTable(accounts as never, columns, 'No accounts: in test the simulator serves everything.')}<p class="quiet">Accounts are added with <code>provider add</code> on the command line, because their secrets come from files.</p><h2>Routes</h2>${renderTable(rules as never, ruleColumns, 'No rules: the first account that serves the method takes it.')}`
-  return renderInside(loadConsoleAssets(), visit, { title: 'Providers', main, merchant: visit.merchant })
-}
-
-const describeRule = (rule: Json): string =>
-  Object.entries(rule)
-    .filter(
-      ([name, value]) =>
-        value !== undefined &&
-        value !== null &&
-        !['ruleId', 'accountId', 'priority', 'createdAt', 'merchantId'].includes(name),
-    )
-    .map(([name, value]) => `${name}: ${String(value)}`)
-    .join('; ') || 'always'
-
-async function switchProvider(visit: MerchantVisit) {
-  const { accountId = '', enabled } = visit.request.form ?? {}
-  const providers = visit.deps.providersAs(visit.audit)
-  const accounts = await providers.list(visit.merchant.merchantId)
-  if (accounts.some(account => account.accountId === accountId)) {
-    await providers.set(accountId, { enabled: enabled === 'yes' })
-    await visit.audit({ act: enabled === 'yes' ? 'provider.enable' : 'provider.disable', object: accountId })
-  }
-  return seeOther(`${baseOf(visit)}/providers?done=saved`)
-}
-
 async function showMerchants(visit: Visit) {
   const columns: readonly Column[] = [
     {
@@ -146,7 +99,7 @@ async function showMerchants(visit: Visit) {
   ]
   const main = html`${renderTable(visit.merchants as never, columns, 'No merchants that you may see.')}${
     may(visit, 'merchants') && visit.operator.merchants === undefined
-      ? html`<h2>New merchant</h2>${renderForm({ action: '/console/merchants', csrf: visit.csrf, fields: [{ name: 'name', label: 'Name', required: true }], button: 'Make a merchant' })}`
+      ? html`<h2>New merchant</h2>${renderForm({ action: '/console/merchants', csrf: visit.csrf, fields: [{ name: 'name', label: 'Name', required: true }], button: 'Make a merchant' })}${renderTerminal('merchant create --name "My shop"')}`
       : ''
   }`
   return renderInside(loadConsoleAssets(), visit, { title: 'Merchants', main })
@@ -168,8 +121,6 @@ export const administrationPages: readonly MerchantPage[] = [
   { verb: 'GET', path: '/keys', act: 'keys', show: visit => showKeys(visit) },
   { verb: 'POST', path: '/keys', act: 'keys', show: makeKey },
   { verb: 'POST', path: '/keys/revoke', act: 'keys', show: revokeKey },
-  { verb: 'GET', path: '/providers', act: 'providers', show: showProviders },
-  { verb: 'POST', path: '/providers/switch', act: 'providers', show: switchProvider },
 ]
 
 export const merchantListPages: readonly GlobalPage[] = [

@@ -1,4 +1,4 @@
-/** Single objects besides payments: an event with its attempts, a plan, a dispute, a new link; and what can be done with them. */
+/** Single objects besides payments and links: an event with its attempts, a plan, a dispute, a customer; and what can be done with them. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
   type Json,
@@ -9,139 +9,54 @@ import {
   readRefusal,
 } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
+import { type Detail, type DetailAct, details } from '#console/sections/detail-sections.ts'
 import {
-  type Column,
   renderCurl,
   renderForm,
   renderPairs,
-  renderTable,
+  renderProblem,
   showMoney,
   showState,
   showTime,
 } from '#console/views/parts.ts'
-import type { ConsoleAct } from '#domain/console-roles.ts'
 import { html, type Part } from '#pages/html.ts'
-
-interface Detail {
-  /** Of the list it belongs to. */
-  readonly path: string
-  readonly title: string
-  readonly endpoint: (id: string) => string
-  readonly acts: readonly DetailAct[]
-  readonly more?: (object: Json) => Part
-}
-
-interface DetailAct {
-  readonly name: string
-  readonly title: string
-  readonly act: ConsoleAct
-  readonly done: string
-  /** States in which it makes sense; all unless given. */
-  readonly from?: readonly string[]
-  readonly endpoint: (id: string) => string
-  readonly body?: (form: Readonly<Record<string, string>>) => unknown
-  readonly field?: { readonly name: string; readonly label: string }
-}
-
-const attemptColumns: readonly Column[] = [
-  { title: 'At', show: row => showTime(row.at) },
-  { title: 'Answer', show: row => String(row.status ?? 'none') },
-  { title: 'Took', show: row => `${String(row.durationMs)} ms`, numeric: true },
-  { title: 'Text', show: row => html`<code>${String(row.answer ?? '').slice(0, 200)}</code>` },
-]
-
-const details: readonly Detail[] = [
-  {
-    path: '/events',
-    title: 'Event',
-    endpoint: id => `/events/${id}`,
-    acts: [
-      {
-        name: 'replay',
-        title: 'Send again',
-        act: 'replay',
-        done: 'replayed',
-        endpoint: id => `/events/${id}/replay`,
-      },
-    ],
-    more: event =>
-      html`<h2>Attempts</h2>${renderTable((event.attempts ?? []) as Json[], attemptColumns, 'Not tried yet.')}<h2>Body</h2><pre><code data-copy>${JSON.stringify(event.payload ?? event.body ?? event, null, 2)}</code></pre>`,
-  },
-  {
-    path: '/plans',
-    title: 'Plan',
-    endpoint: id => `/payment-plans/${id}`,
-    acts: [
-      {
-        name: 'pause',
-        title: 'Pause',
-        act: 'plans',
-        done: 'saved',
-        from: ['ACTIVE'],
-        endpoint: id => `/payment-plans/${id}/pause`,
-      },
-      {
-        name: 'resume',
-        title: 'Resume',
-        act: 'plans',
-        done: 'saved',
-        from: ['PAUSED', 'SUSPENDED'],
-        endpoint: id => `/payment-plans/${id}/resume`,
-        body: () => ({}),
-      },
-      {
-        name: 'cancel',
-        title: 'Cancel the plan',
-        act: 'plans',
-        done: 'cancelled',
-        from: ['ACTIVE', 'PAUSED', 'SUSPENDED'],
-        endpoint: id => `/payment-plans/${id}/cancel`,
-      },
-    ],
-  },
-  {
-    path: '/disputes',
-    title: 'Dispute',
-    endpoint: id => `/disputes/${id}`,
-    acts: [
-      {
-        name: 'evidence',
-        title: 'Send evidence',
-        act: 'disputes',
-        done: 'saved',
-        from: ['OPEN'],
-        endpoint: id => `/disputes/${id}/evidence`,
-        body: form => ({ text: form.text ?? '' }),
-        field: { name: 'text', label: 'Evidence' },
-      },
-      {
-        name: 'accept',
-        title: 'Accept the loss',
-        act: 'disputes',
-        done: 'saved',
-        from: ['OPEN'],
-        endpoint: id => `/disputes/${id}/accept`,
-      },
-    ],
-  },
-]
 
 const isScalar = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value)
 
 /** Every plain member of the object, amounts and times as people read them. */
-const renderObject = (object: Json): Part =>
+const renderObject = (object: Json, base: string): Part =>
   renderPairs(
     Object.entries(object)
-      .filter(([name, value]) => isScalar(value) || name === 'amount')
-      .map(([name, value]) => [name, showValue(name, value)] as const),
+      .filter(([name, value]) => (isScalar(value) || name === 'amount') && name !== 'merchantId')
+      .map(([name, value]) => [name, showValue(name, value, base)] as const),
   )
 
-function showValue(name: string, value: unknown): Part {
+function showValue(name: string, value: unknown, base: string): Part {
   if (name === 'amount') return showMoney(value as never)
   if (name === 'status') return showState(value)
+  if (/^(payId|initialPayId)$/.test(name))
+    return html`<a href="${base}/payments/${String(value)}">${String(value)}</a>`
+  if (name === 'gatewayCustomerId')
+    return html`<a href="${base}/customers/${String(value)}">${String(value)}</a>`
   if (/(Date|At|By|Time)$/.test(name) && typeof value === 'string' && value.includes('T'))
     return showTime(value)
   return String(value)
+}
+
+const apiOf = ({ deps }: MerchantVisit): string => `${deps.origin()}/api/v2`
+
+/** The form of an act, with a key of its own: sent twice, it acts once. */
+function renderAct(visit: MerchantVisit, act: DetailAct, address: string): Part {
+  const { id = '' } = visit.request.params
+  const typed = act.field && visit.request.form?.[act.field.name]
+  return html`<div class="panel">${renderForm({
+    action: `${address}/${act.name}`,
+    csrf: visit.csrf,
+    hidden: { key: visit.deps.newId() },
+    fields: act.field ? [{ ...act.field, value: typed, required: true }] : [],
+    button: act.asks === undefined ? act.title : `${act.title} …`,
+    tone: 'plain',
+  })}${renderCurl('POST', `${apiOf(visit)}${act.endpoint(id)}`, act.body?.(act.field ? { [act.field.name]: '…' } : {}))}</div>`
 }
 
 async function showDetail(visit: MerchantVisit, detail: Detail, problem?: string) {
@@ -152,97 +67,62 @@ async function showDetail(visit: MerchantVisit, detail: Detail, problem?: string
     const main = html`<p>This merchant has no such object.</p>`
     return renderInside(loadConsoleAssets(), visit, { title: 'Not found', main, merchant, status: 404 })
   }
-  const base = `/console/m/${merchant.merchantId}${detail.path}/${id}`
+  const base = `/console/m/${merchant.merchantId}`
   const acts = detail.acts.filter(
     act => may(visit, act.act) && (!act.from || act.from.includes(String(object.status))),
   )
-  const main = html`${problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`}${renderObject(object)}${acts.map(
-    act =>
-      renderForm({
-        action: `${base}/${act.name}`,
-        csrf: visit.csrf,
-        hidden: { key: visit.deps.newId() },
-        fields: act.field ? [{ ...act.field, required: true }] : [],
-        button: act.title,
-        tone: 'plain',
-      }),
-  )}${detail.more?.(object)}${renderCurl('GET', `${visit.deps.origin()}/api/v2${detail.endpoint(id)}`)}`
+  const main = html`${renderProblem(problem)}${renderObject(object, base)}${acts.map(act =>
+    renderAct(visit, act, `${base}${detail.path}/${id}`),
+  )}${await detail.more?.(object, visit)}${renderCurl('GET', `${apiOf(visit)}${detail.endpoint(id)}`)}`
   const status = problem === undefined ? 200 : 422
   return renderInside(loadConsoleAssets(), visit, { title: `${detail.title} ${id}`, main, merchant, status })
+}
+
+/** What cannot be taken back is asked once more. */
+function askOnceMore(visit: MerchantVisit, detail: Detail, act: DetailAct) {
+  const { id = '' } = visit.request.params
+  const { csrf: _, ...typed } = visit.request.form ?? {}
+  const address = `/console/m/${visit.merchant.merchantId}${detail.path}/${id}`
+  const main = html`<p>${act.asks}</p>${renderForm({
+    action: `${address}/${act.name}`,
+    csrf: visit.csrf,
+    hidden: { ...typed, sure: 'yes' },
+    button: `Yes: ${act.title.toLowerCase()}`,
+    tone: 'danger',
+  })}<p><a href="${address}">No, go back</a></p>`
+  return renderInside(loadConsoleAssets(), visit, { title: act.title, main, merchant: visit.merchant })
 }
 
 async function doDetail(visit: MerchantVisit, detail: Detail, act: DetailAct) {
   const { id = '' } = visit.request.params
   const form = visit.request.form ?? {}
+  if (act.asks !== undefined && form.sure !== 'yes') return askOnceMore(visit, detail, act)
   const answer = await visit.api({
     verb: 'POST',
     path: act.endpoint(encodeURIComponent(id)),
     ...(act.body ? { body: act.body(form) } : {}),
     key: form.key ? `console-${form.key}` : undefined,
   })
+  if (answer.status === 404) return showDetail(visit, detail)
   if (answer.status >= 300) return showDetail(visit, detail, readRefusal(answer))
   await visit.audit({ act: `${detail.title.toLowerCase()}.${act.name}`, object: id })
   return seeOther(`/console/m/${visit.merchant.merchantId}${detail.path}/${id}?done=${act.done}`)
 }
 
-/** A link for a customer, made by the same endpoint as the shop's. */
-async function makeLink(visit: MerchantVisit) {
-  const { merchant, deps } = visit
-  const { amount = '', currency = 'EUR', description = '', key = '' } = visit.request.form ?? {}
-  const body = {
-    transId: `link-${key}`.slice(0, 64),
-    amount: { value: Number(amount), currency },
-    ...(description === '' ? {} : { description }),
-    urls: { return: `${deps.origin()}/`, cancel: `${deps.origin()}/` },
-  }
-  const answer = await visit.api({ verb: 'POST', path: '/payments/links', body, key: `console-${key}` })
-  if (answer.status >= 300) return showLinkForm(visit, readRefusal(answer))
-  await visit.audit({ act: 'link.create', object: merchant.merchantId, after: { transId: body.transId } })
-  return seeOther(`/console/m/${merchant.merchantId}/links?done=saved`)
-}
-
-async function showLinkForm(visit: MerchantVisit, problem?: string) {
-  const { merchant, deps, request } = visit
-  const { amount = '', currency = 'EUR', description = '' } = request.form ?? {}
-  const main = html`${problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`}${renderForm(
-    {
-      action: `/console/m/${merchant.merchantId}/links/new`,
-      csrf: visit.csrf,
-      hidden: { key: deps.newId() },
-      fields: [
-        { name: 'amount', label: 'Amount in the smallest unit', value: amount, required: true },
-        { name: 'currency', label: 'Currency', value: currency, required: true },
-        { name: 'description', label: 'What it is for', value: description },
-      ],
-      button: 'Make a link',
-    },
-  )}`
-  return renderInside(loadConsoleAssets(), visit, {
-    title: 'New link',
-    main,
-    merchant,
-    status: problem === undefined ? 200 : 422,
-  })
-}
-
-export const detailPages: readonly MerchantPage[] = [
-  { verb: 'GET', path: '/links/new', act: 'links', show: visit => showLinkForm(visit) },
-  { verb: 'POST', path: '/links/new', act: 'links', show: makeLink },
-  ...details.flatMap(detail => [
-    {
-      verb: 'GET',
-      path: `${detail.path}/{id}`,
-      act: 'read',
-      show: (visit: MerchantVisit) => showDetail(visit, detail),
-    } as const,
-    ...detail.acts.map(
-      act =>
-        ({
-          verb: 'POST',
-          path: `${detail.path}/{id}/${act.name}`,
-          act: act.act,
-          show: (visit: MerchantVisit) => doDetail(visit, detail, act),
-        }) as const,
-    ),
-  ]),
-]
+export const detailPages: readonly MerchantPage[] = details.flatMap(detail => [
+  {
+    verb: 'GET',
+    path: `${detail.path}/{id}`,
+    act: 'read',
+    show: (visit: MerchantVisit) => showDetail(visit, detail),
+  } as const,
+  ...detail.acts.map(
+    act =>
+      ({
+        verb: 'POST',
+        path: `${detail.path}/{id}/${act.name}`,
+        act: act.act,
+        show: (visit: MerchantVisit) => doDetail(visit, detail, act),
+      }) as const,
+  ),
+])

@@ -3,32 +3,58 @@ import { loadConsoleAssets } from '#console/assets.ts'
 import type { GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/context.ts'
 import { may } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
+import { renderBars, renderShares } from '#console/views/charts.ts'
 import { type Column, renderForm, renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
 import { describe } from '#domain/response-codes.ts'
 import { type Html, html } from '#pages/html.ts'
-import type { DayVolume } from '#storage/console/figures.ts'
+import { formatMoney } from '#pages/money-text.ts'
+import type { ApprovalRate, DayVolume, Waiting } from '#storage/console/figures.ts'
 
+const dayMs = 24 * 60 * 60 * 1000
 /** 30 days: a month at a glance. */
 const shownDays = 30
+/** A week: time enough to gather evidence. */
+const dueDays = 7
 
 async function showOverview(visit: MerchantVisit) {
   const { merchant, deps } = visit
   const { merchantId } = merchant
-  const [volumes, approvals, declines, waiting] = await Promise.all([
-    deps.figures.volumes(merchantId, shownDays),
-    deps.figures.approvals(merchantId, shownDays),
-    deps.figures.declines(merchantId, shownDays),
-    deps.figures.waiting(merchantId),
+  // In test a merchant's clock may run ahead; its payments are dated by it.
+  const nowMs = deps.nowMs() + merchant.clockOffsetMs
+  const today = Math.floor(nowMs / dayMs) * dayMs
+  const since = new Date(today - (shownDays - 1) * dayMs)
+  const [volumes, approvals, declines, health, waiting] = await Promise.all([
+    deps.figures.volumes(merchantId, since),
+    deps.figures.approvals(merchantId, since),
+    deps.figures.declines(merchantId, since),
+    deps.figures.health(merchantId, new Date(nowMs - dayMs)),
+    deps.figures.waiting(merchantId, new Date(nowMs + dueDays * dayMs)),
   ])
   const base = `/console/m/${merchantId}`
+  const days = Array.from({ length: shownDays }, (_, index) =>
+    new Date(since.getTime() + index * dayMs).toISOString().slice(0, 10),
+  )
   const main =
     volumes.length === 0
       ? renderFirstSteps(visit)
-      : html`<div class="figures">${renderTotals(volumes)}<a class="figure" href="${base}/payments?status=PENDING"><strong>${waiting.pending}</strong> pending</a><a class="figure" href="${base}/events?status=FAILED"><strong>${waiting.failedEvents}</strong> failed webhooks</a><a class="figure" href="${base}/disputes?status=OPEN">disputes due</a></div>
-<section><h2>Captured per day</h2>${renderVolume(volumes)}</section>
-<div class="columns"><section><h2>Approval by method</h2>${renderTable(approvals as never, approvalColumns, 'Nothing yet.')}</section>
-<section><h2>Why payments fail</h2>${renderTable(declines as never, declineColumns(base), 'Nothing was declined.')}</section></div>`
+      : html`<div class="figures">${renderTotals(volumes)}${renderWaiting(waiting, base)}</div>
+${renderVolume(volumes, days)}
+<div class="columns even"><section><h2>Approval rate by method</h2>${renderApproval(approvals)}</section>
+<section><h2>Why payments fail</h2>${renderTable(declines as never, declineColumns(base), 'Nothing was declined.', 'Why payments fail')}</section></div>
+<section><h2>Providers, last 24 hours</h2>${renderTable(health as never, healthColumns, 'No payments in the last 24 hours.', 'Providers')}</section>`
   return renderInside(loadConsoleAssets(), visit, { title: 'Overview', main, merchant })
+}
+
+const renderWaiting = ({ pending, failedEvents, disputesDue }: Waiting, base: string): Html =>
+  html`<a class="figure" href="${base}/payments?status=PENDING"><strong>${pending}</strong> pending</a><a class="figure" href="${base}/events?status=FAILED"><strong>${failedEvents}</strong> failed webhooks</a><a class="figure" href="${base}/disputes?status=OPEN"><strong>${disputesDue}</strong> disputes due within ${dueDays} days</a>`
+
+const rateOf = ({ approved, failed }: ApprovalRate): number => approved / Math.max(1, approved + failed)
+
+function renderApproval(approvals: readonly ApprovalRate[]): Html {
+  const tried = approvals.filter(({ approved, failed }) => approved + failed > 0)
+  if (tried.length === 0) return html`<p class="empty">No payment has been decided yet.</p>`
+  const shares = tried.map(rate => ({ label: rate.method, share: rateOf(rate) }))
+  return html`${renderShares(shares, 'Approval rate by method; the table below has the figures')}<details><summary>As a table</summary>${renderTable(tried as never, approvalColumns, '', 'Approval rate by method')}</details>`
 }
 
 const approvalColumns: readonly Column[] = [
@@ -37,8 +63,7 @@ const approvalColumns: readonly Column[] = [
   { title: 'Failed', show: row => Number(row.failed), numeric: true },
   {
     title: 'Rate',
-    show: row =>
-      `${Math.round((100 * Number(row.approved)) / Math.max(1, Number(row.approved) + Number(row.failed)))} %`,
+    show: row => `${Math.round(100 * rateOf(row as never))} %`,
     numeric: true,
   },
 ]
@@ -52,6 +77,20 @@ const declineColumns = (base: string): readonly Column[] => [
   { title: 'Count', show: row => Number(row.count), numeric: true },
 ]
 
+const healthColumns: readonly Column[] = [
+  { title: 'Account', show: row => (row.account === null ? 'simulator' : String(row.account)) },
+  {
+    title: 'Health',
+    show: row =>
+      Number(row.faults) * 10 > Number(row.payments)
+        ? html`<span class="badge bad">many faults</span>`
+        : html`<span class="badge good">serving</span>`,
+  },
+  { title: 'Payments', show: row => Number(row.payments), numeric: true },
+  { title: 'Not answered yet', show: row => Number(row.pending), numeric: true },
+  { title: 'Faults', show: row => Number(row.faults), numeric: true },
+]
+
 function renderTotals(volumes: readonly DayVolume[]): Html {
   const totals = Map.groupBy(volumes, ({ currency }) => currency)
   return html`${[...totals].map(([currency, days]) => {
@@ -60,26 +99,27 @@ function renderTotals(volumes: readonly DayVolume[]): Html {
   })}`
 }
 
-/** One bar a day, for the currency with the most payments; the table holds all of them. */
-function renderVolume(volumes: readonly DayVolume[]): Html {
-  const byCurrency = [...Map.groupBy(volumes, ({ currency }) => currency).values()]
-  const [main = []] = byCurrency.toSorted((a, b) => b.length - a.length)
-  const top = Math.max(1, ...main.map(({ captured }) => captured))
-  const width = 12
-  const bars = main.map(({ captured, day }, index) => {
-    const height = Math.max(1, Math.round((captured / top) * 100))
-    return html`<rect x="${index * (width + 4)}" y="${104 - height}" width="${width}" height="${height}" rx="2"><title>${day}</title></rect>`
+const volumeColumns: readonly Column[] = [
+  { title: 'Day', show: row => String(row.day) },
+  {
+    title: 'Captured',
+    show: row => showMoney({ value: Number(row.captured), currency: String(row.currency) }),
+    numeric: true,
+  },
+  { title: 'Payments', show: row => Number(row.payments), numeric: true },
+]
+
+/** One bar a day, also for days without payments, for the currency with the most payments; the table holds all of them. */
+function renderVolume(volumes: readonly DayVolume[], days: readonly string[]): Html {
+  const byCurrency = [...Map.groupBy(volumes, ({ currency }) => currency)]
+  const count = (rows: readonly DayVolume[]) => rows.reduce((sum, { payments }) => sum + payments, 0)
+  const [[currency, rows] = ['', []]] = byCurrency.toSorted((a, b) => count(b[1]) - count(a[1]))
+  const capturedOn = new Map(rows.map(({ day, captured }) => [day, captured]))
+  const bars = days.map(day => {
+    const value = capturedOn.get(day) ?? 0
+    return { label: day, value, title: `${day}: ${formatMoney({ value, currency }, 'en')}` }
   })
-  const columns: readonly Column[] = [
-    { title: 'Day', show: row => String(row.day) },
-    {
-      title: 'Captured',
-      show: row => showMoney({ value: Number(row.captured), currency: String(row.currency) }),
-      numeric: true,
-    },
-    { title: 'Payments', show: row => Number(row.payments), numeric: true },
-  ]
-  return html`<svg class="chart" viewBox="0 0 ${Math.max(1, main.length) * (width + 4)} 104" role="img" aria-label="Captured per day, the table below has the figures">${bars}</svg><details><summary>As a table</summary>${renderTable(volumes as never, columns, '')}</details>`
+  return html`<section><h2>Captured per day, ${currency}</h2>${renderBars(bars, `Captured per day in ${currency}; the table below has the figures`)}<details><summary>As a table</summary>${renderTable(volumes as never, volumeColumns, '', 'Captured per day')}</details></section>`
 }
 
 /** Nothing was paid yet: in test one click makes the first payment. */
@@ -115,11 +155,14 @@ const foundColumns: readonly Column[] = [
   { title: 'Created', show: row => showTime(row.createdAt) },
 ]
 
+/** 255: the longest text that any of the searched fields holds. */
+const typedMax = 255
+
 async function showSearch(visit: Visit) {
-  const { q = '' } = visit.request.query
+  const typed = (visit.request.query.q ?? '').replaceAll('\0', '').trim().slice(0, typedMax).toWellFormed()
   const merchants = visit.merchants.map(({ merchantId }) => merchantId)
-  const found = q.trim() === '' ? [] : await visit.deps.figures.search(merchants, q.trim().slice(0, 255))
-  const main = html`<p>Found for <q>${q}</q>:</p>${renderTable(found as never, foundColumns, 'Nothing. Search for a payId, transId, e-mail, the last four digits or an amount in the smallest unit.')}`
+  const found = typed === '' ? [] : await visit.deps.search.find(merchants, typed)
+  const main = html`<p>Found for <q>${typed}</q>:</p>${renderTable(found as never, foundColumns, 'Nothing. Search for a payId, transId, refNr, e-mail, the last four digits, or an amount such as 12.34.', 'Found payments')}`
   return renderInside(loadConsoleAssets(), visit, { title: 'Search', main })
 }
 

@@ -9,7 +9,7 @@ import {
   readRefusal,
 } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
-import { rowsOf } from '#console/sections/lists.ts'
+import { renderStory } from '#console/sections/story.ts'
 import {
   pick,
   renderCurl,
@@ -96,53 +96,6 @@ const notFound = (visit: MerchantVisit) =>
     status: 404,
   })
 
-interface Moment {
-  readonly at: string
-  readonly title: Part
-  readonly detail: Part
-}
-
-function tellOperations(payment: Json): readonly Moment[] {
-  const operations = (payment.operations ?? []) as Json[]
-  return operations.map(operation => {
-    const code = String(operation.responseCode ?? '')
-    const { description, advice } = explain(code)
-    return {
-      at: String(operation.creationDate ?? operation.createdAt ?? ''),
-      title: html`${String(operation.type)} ${showState(operation.status)} ${showMoney(operation.amount as never)}`,
-      detail: html`<p>${code} ${description}</p>${advice && html`<p class="quiet">What to do: ${advice}</p>`}<p class="quiet"><code>${String(operation.xId ?? '')}</code></p>`,
-    }
-  })
-}
-
-function explain(code: string): { readonly description: string; readonly advice: string } {
-  const { description, advice } = describe(code) as { description: string; advice?: string }
-  return { description, advice: advice ?? '' }
-}
-
-async function tellEvents(visit: MerchantVisit, payId: string): Promise<readonly Moment[]> {
-  const body = readAnswer(await visit.api({ verb: 'GET', path: `/events?payId=${payId}` }))
-  return rowsOf(body ?? {}).map(event => ({
-    at: String(event.createdAt ?? event.creationDate ?? ''),
-    title: html`Event ${String(pick(event, 'payload.type') ?? pick(event, 'body.type') ?? event.type ?? '')} ${showState(event.status)}`,
-    detail: html`<a href="/console/m/${visit.merchant.merchantId}/events/${String(event.id)}">Attempts and replay</a>`,
-  }))
-}
-
-async function tellActs(visit: MerchantVisit, payId: string): Promise<readonly Moment[]> {
-  const rows = await visit.deps.auditStore.list({ limit: 1_000 })
-  return rows
-    .filter(({ object }) => object === payId)
-    .map(({ at, actor, act }) => ({ at: at.toISOString(), title: html`${act}`, detail: html`by ${actor}` }))
-}
-
-const renderTimeline = (moments: readonly Moment[]): Html =>
-  html`<ol class="timeline">${moments
-    .toSorted((a, b) => a.at.localeCompare(b.at))
-    .map(
-      ({ at, title, detail }) => html`<li>${showTime(at)}<div><h3>${title}</h3>${detail}</div></li>`,
-    )}</ol>`
-
 function renderSums(payment: Json): Html {
   const currency = currencyOf(payment)
   const names = [
@@ -161,17 +114,38 @@ function renderSums(payment: Json): Html {
   )}<tr class="rest"><th scope="row">still open</th><td class="number">${showMoney({ value: Math.max(0, openAmount(payment)), currency })}</td></tr></tbody></table>`
 }
 
+function showMethod(payment: Json): Part {
+  const method = (pick(payment, 'paymentMethods.0') ?? payment.paymentMethods ?? {}) as Json
+  const card = Object.values(method).find(
+    value => typeof value === 'object' && value !== null && 'last4Digits' in value,
+  ) as Json | undefined
+  return [method.type, card?.brand, card?.last4Digits && `•••• ${String(card.last4Digits)}`]
+    .filter(Boolean)
+    .join(' ')
+}
+
+function showCustomer(visit: MerchantVisit, payment: Json): Part {
+  const id = pick(payment, 'customerInfo.gatewayCustomerId')
+  const name = String(
+    pick(payment, 'customerInfo.email') ?? pick(payment, 'customerInfo.merchantCustomerId') ?? '',
+  )
+  return id === undefined
+    ? name
+    : html`<a href="/console/m/${visit.merchant.merchantId}/customers/${String(id)}">${name || String(id)}</a>`
+}
+
+function showProviderId(payment: Json): Part {
+  const ids = ((payment.operations ?? []) as Json[]).map(({ providerTransactionId }) => providerTransactionId)
+  const first = ids.find(id => id !== undefined)
+  return first === undefined ? '' : html`<code data-copy>${String(first)}</code>`
+}
+
 async function showPayment(visit: MerchantVisit) {
   const payment = await findPayment(visit)
   if (!payment) return notFound(visit)
   const payId = String(payment.payId)
   const base = addressOf(visit, payId)
   const buttons = moneyActs.filter(act => may(visit, act.act) && act.open(payment) !== undefined)
-  const moments = [
-    ...tellOperations(payment),
-    ...(await tellEvents(visit, payId)),
-    ...(await tellActs(visit, payId)),
-  ]
   const provider = payment.provider as Json | undefined
   const main = html`<div data-refresh="${payment.status === 'PENDING' ? '5' : ''}">${renderPairs([
     ['Status', showState(payment.status)],
@@ -179,12 +153,18 @@ async function showPayment(visit: MerchantVisit) {
     ['transId', String(payment.transId ?? '')],
     ['refNr', String(payment.refNr ?? '')],
     ['payId', html`<code data-copy>${payId}</code>`],
-    ['Method', String(pick(payment, 'paymentMethods.0.type') ?? pick(payment, 'paymentMethods.type') ?? '')],
+    ['Method', showMethod(payment)],
+    ['Customer', showCustomer(visit, payment)],
     ['Provider', provider ? `${String(provider.connector)} (${String(provider.account)})` : ''],
+    ["Provider's id", showProviderId(payment)],
+    [
+      'Result',
+      html`${String(payment.responseCode ?? '')} ${describe(String(payment.responseCode)).description}`,
+    ],
     ['Created', showTime(payment.creationDate)],
   ])}</div>
 <p class="buttons">${buttons.map(act => html`<a class="button" href="${base}/${act.name}">${act.title}</a> `)}</p>
-<div class="columns"><section><h2>Sums</h2>${renderSums(payment)}</section><section><h2>Story</h2>${renderTimeline(moments)}</section></div>
+<div class="columns"><section><h2>Sums</h2>${renderSums(payment)}</section><section><h2>Story</h2>${await renderStory(visit, payment)}</section></div>
 ${renderCurl('GET', `${visit.deps.origin()}/api/v2/payments/getByPayId/${payId}`)}`
   return renderInside(loadConsoleAssets(), visit, {
     title: `Payment ${String(payment.transId)}`,

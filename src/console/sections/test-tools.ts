@@ -1,4 +1,4 @@
-/** The test environment's levers: the clock, faults, test cards, a payment with one click, and an inbox of webhooks. */
+/** The test environment's levers: the clock, faults, test cards, and a payment with one click. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
   type Json,
@@ -11,31 +11,26 @@ import { renderInside, seeOther } from '#console/layout.ts'
 import { rowsOf } from '#console/sections/lists.ts'
 import {
   type Column,
-  pick,
   renderCurl,
   renderForm,
+  renderProblem,
   renderTable,
-  showState,
   showTime,
 } from '#console/views/parts.ts'
-import { html, type Part } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}`
 
 async function showTools(visit: MerchantVisit, problem?: string) {
-  const [clock, faults, catalogue, events] = await Promise.all(
-    ['/test/clock', '/test/faults', '/test/catalogue', '/events'].map(async path =>
+  const [clock, faults, catalogue] = await Promise.all(
+    ['/test/clock', '/test/faults', '/test/catalogue'].map(async path =>
       readAnswer(await visit.api({ verb: 'GET', path })),
     ),
   )
-  const base = baseOf(visit)
-  const api = `${visit.deps.origin()}/api/v2`
-  const main = html`${problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`}
-<section><h2>First payment</h2>${renderForm({ action: `${base}/test/payment`, csrf: visit.csrf, hidden: { key: visit.deps.newId() }, button: 'Make a test payment' })}</section>
-<section><h2>Clock</h2><p>It is ${showTime(clock?.now)} for this merchant.</p>${renderForm({ action: `${base}/test/clock`, csrf: visit.csrf, fields: [{ name: 'advance', label: 'Move forward by', value: 'P1D', hint: 'ISO 8601: PT2H, P1D, P1M', required: true }], button: 'Move the clock' })}${renderCurl('POST', `${api}/test/clock`, { advance: 'P1D' })}</section>
-<section><h2>Faults</h2>${renderTable(rowsOf(faults ?? {}), faultColumns, 'The simulator behaves.')}${renderForm({ action: `${base}/test/faults`, csrf: visit.csrf, fields: [{ name: 'fault', label: 'Rule as JSON', value: '{"operation": "CAPTURE", "mode": "declined"}', required: true }], button: 'Add a fault' })}${renderForm({ action: `${base}/test/faults/clear`, csrf: visit.csrf, button: 'Forget all faults', tone: 'plain' })}</section>
-<section><h2>Webhook inbox</h2><p class="quiet">Every event with its body, whether or not anybody receives it.</p>${renderTable(rowsOf(events ?? {}), inboxColumns(base), 'No events yet.')}</section>
-<section><h2>Test cards</h2>${renderTable(cardsOf(catalogue), cardColumns, 'None.')}</section>`
+  const main = html`${renderProblem(problem)}
+${renderFirstPayment(visit)}${renderClock(visit, clock)}${renderFaults(visit, rowsOf(faults ?? {}))}
+<section><h2>Webhooks</h2><p><a href="${baseOf(visit)}/inbox">Webhook inbox</a> shows every webhook with its signature, without any receiver.</p></section>
+<section><h2>Test cards</h2>${renderTable(cardsOf(catalogue), cardColumns, 'None.', 'Test cards')}</section>`
   return renderInside(loadConsoleAssets(), visit, {
     title: 'Test tools',
     main,
@@ -44,26 +39,52 @@ async function showTools(visit: MerchantVisit, problem?: string) {
   })
 }
 
-const faultColumns: readonly Column[] = [
-  { title: 'Rule', show: row => html`<code>${JSON.stringify(row)}</code>` },
-]
+const apiOf = ({ deps }: MerchantVisit): string => `${deps.origin()}/api/v2`
 
-const inboxColumns = (base: string): readonly Column[] => [
-  {
-    title: 'Event',
-    show: row =>
-      html`<a href="${base}/events/${String(row.id)}">${String(pick(row, 'payload.type') ?? row.type ?? row.id)}</a>`,
-  },
-  { title: 'Status', show: row => showState(row.status) },
-  { title: 'Created', show: row => showTime(row.createdAt ?? row.creationDate) },
+function renderFirstPayment(visit: MerchantVisit): Html {
+  const key = visit.deps.newId()
+  return html`<section><h2>A payment</h2>${renderForm({ action: `${baseOf(visit)}/test/payment`, csrf: visit.csrf, hidden: { key }, button: 'Make a test payment' })}${renderCurl('POST', `${apiOf(visit)}/payments`, samplePayment(visit, key))}</section>`
+}
+
+function renderClock(visit: MerchantVisit, clock: Json | undefined): Html {
+  const advance = visit.request.form?.advance ?? 'P1D'
+  return html`<section><h2>Clock</h2><p>It is ${showTime(clock?.now)} for this merchant.</p>${renderForm({ action: `${baseOf(visit)}/test/clock`, csrf: visit.csrf, fields: [{ name: 'advance', label: 'Move forward by', value: advance, hint: 'ISO 8601: PT2H, P1D, P1M', required: true }], button: 'Move the clock' })}${renderCurl('POST', `${apiOf(visit)}/test/clock`, { advance })}</section>`
+}
+
+const operations = ['*', 'AUTHORIZATION', 'CONFIRM', 'INCREMENTAL', 'CAPTURE', 'REVERSAL', 'REFUND', 'CREDIT']
+const faultNames = ['decline', 'delay', 'lost_request', 'lost_answer', 'error']
+
+function renderFaults(visit: MerchantVisit, faults: readonly Json[]): Html {
+  const { operation = 'CAPTURE', fault = 'decline', times = '1' } = visit.request.form ?? {}
+  const add = renderForm({
+    action: `${baseOf(visit)}/test/faults`,
+    csrf: visit.csrf,
+    fields: [
+      { name: 'operation', label: 'Operation', choices: operations, value: operation },
+      { name: 'fault', label: 'Fault', choices: faultNames, value: fault },
+      { name: 'times', label: 'How often', type: 'number', value: times, required: true },
+    ],
+    button: 'Add a fault',
+  })
+  const clear = renderForm({
+    action: `${baseOf(visit)}/test/faults/clear`,
+    csrf: visit.csrf,
+    button: 'Forget all faults',
+    tone: 'plain',
+  })
+  return html`<section><h2>Faults</h2>${renderTable(faults, faultColumns, 'The simulator behaves.', 'Faults')}${add}${faults.length > 0 && clear}${renderCurl('POST', `${apiOf(visit)}/test/faults`, { operation, fault, times: Number(times) })}</section>`
+}
+
+const faultColumns: readonly Column[] = [
+  { title: 'Operation', show: row => String(row.operation) },
+  { title: 'Fault', show: row => String(row.fault) },
+  { title: 'Still', show: row => `${String(row.times)} ×`, numeric: true },
 ]
 
 const cardColumns: readonly Column[] = [
   { title: 'Number', show: row => html`<code data-copy>${String(row.number)}</code>` },
-  {
-    title: 'What happens',
-    show: row => String(row.description ?? row.outcome ?? row.meaning ?? row.result ?? ''),
-  },
+  { title: 'Brand', show: row => String(row.brand ?? '') },
+  { title: 'What happens', show: row => String(row.description ?? row.outcome ?? '') },
 ]
 
 /** The catalogue groups cards by what they show; here they are one list. */
@@ -83,7 +104,7 @@ function cardsOf(catalogue: Json | undefined): readonly Json[] {
 async function send(
   visit: MerchantVisit,
   request: Parameters<MerchantVisit['api']>[0],
-  done: { readonly act: string; readonly notice: string; readonly object?: Part },
+  done: { readonly act: string; readonly notice: string },
 ) {
   const answer = await visit.api(request)
   if (answer.status >= 300) return showTools(visit, readRefusal(answer))
@@ -91,20 +112,22 @@ async function send(
   return seeOther(`${baseOf(visit)}/test?done=${done.notice}`)
 }
 
-async function makePayment(visit: MerchantVisit) {
-  const { key = '' } = visit.request.form ?? {}
-  const body = {
-    transId: `console-${key}`.slice(0, 64),
-    amount: { value: 1000, currency: 'EUR' },
-    paymentMethods: {
-      integrationType: 'DIRECT',
-      type: 'CARD',
-      card: {
-        number: '4111111111111111',
-        expiryDate: `${new Date(visit.deps.nowMs()).getUTCFullYear() + 3}12`,
-      },
+const samplePayment = ({ deps }: MerchantVisit, key: string) => ({
+  transId: `console-${key}`.slice(0, 64),
+  amount: { value: 1000, currency: 'EUR' },
+  paymentMethods: {
+    integrationType: 'DIRECT',
+    type: 'CARD',
+    card: {
+      number: '4111111111111111',
+      expiryDate: `${new Date(deps.nowMs()).getUTCFullYear() + 3}12`,
     },
-  }
+  },
+})
+
+async function makePayment(visit: MerchantVisit) {
+  const { key = visit.deps.newId() } = visit.request.form ?? {}
+  const body = samplePayment(visit, key)
   const answer = await visit.api({ verb: 'POST', path: '/payments', body, key: `console-${key}` })
   const payment = readAnswer(answer)
   if (!payment) return showTools(visit, readRefusal(answer))
@@ -120,12 +143,8 @@ const moveClock = (visit: MerchantVisit) =>
   )
 
 async function addFault(visit: MerchantVisit) {
-  let body: unknown
-  try {
-    body = JSON.parse(visit.request.form?.fault ?? '')
-  } catch {
-    return showTools(visit, 'The rule must be JSON.')
-  }
+  const { operation = '', fault = '', times = '' } = visit.request.form ?? {}
+  const body = { operation, fault, times: Number(times) }
   return send(visit, { verb: 'POST', path: '/test/faults', body }, { act: 'test.fault', notice: 'saved' })
 }
 

@@ -72,14 +72,20 @@ export const showState = (value: unknown): Part =>
     ? ''
     : html`<span class="badge ${tones[String(value)] ?? 'quiet'}">${String(value)}</span>`
 
-export function renderTable(rows: readonly Json[], columns: readonly Column[], empty: Part): Html {
+/** The name tells a page's tables apart for those who hear them. */
+export function renderTable(
+  rows: readonly Json[],
+  columns: readonly Column[],
+  empty: Part,
+  name = 'Table',
+): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`
   const cells = (row: Json) =>
     columns.map(
       ({ show, numeric, title }) =>
         html`<td${numeric ? html` class="number"` : ''} data-title="${title}">${show(row)}</td>`,
     )
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Table"><table><thead><tr>${columns.map(
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${name}"><table><thead><tr>${columns.map(
     ({ title, numeric }) => html`<th scope="col"${numeric ? html` class="number"` : ''}>${title}</th>`,
   )}</tr></thead><tbody>${rows.map(row => html`<tr>${cells(row)}</tr>`)}</tbody></table></div>`
 }
@@ -92,6 +98,8 @@ export interface Field {
   readonly choices?: readonly string[]
   readonly hint?: string
   readonly required?: true
+  /** Several lines. */
+  readonly long?: true
   readonly autocomplete?: string
 }
 
@@ -103,20 +111,24 @@ export function renderField({
   choices,
   hint,
   required,
+  long,
   autocomplete,
 }: Field): Html {
   const described = hint && html` aria-describedby="hint-${name}"`
+  const must = required ? html` required` : ''
   const control = choices
     ? html`<select id="f-${name}" name="${name}"${described}>${choices.map(
         choice =>
           html`<option value="${choice}"${choice === value ? html` selected` : ''}>${choice === '' ? 'any' : choice}</option>`,
       )}</select>`
-    : html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${required ? html` required` : ''}${
-        autocomplete && html` autocomplete="${autocomplete}"`
-      }${described}>`
-  return html`<div class="field"><label for="f-${name}">${label}</label>${control}${
+    : long
+      ? html`<textarea id="f-${name}" name="${name}" rows="4" cols="60"${must}${described}>${value}</textarea>`
+      : html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${must}${
+          autocomplete && html` autocomplete="${autocomplete}"`
+        }${described}>`
+  return html`<div class="field"><label for="f-${name}">${label}</label>${
     hint && html`<small id="hint-${name}">${hint}</small>`
-  }</div>`
+  }${control}</div>`
 }
 
 export interface Form {
@@ -135,6 +147,9 @@ export const renderForm = ({ action, csrf, fields = [], hidden = {}, button, ton
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )}${fields.map(renderField)}<button${tone ? html` class="${tone}"` : ''}>${button}</button></form>`
 
+export const renderProblem = (problem: string | undefined): Part =>
+  problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`
+
 /** Filters as a form that ends in the address, so that a list can be sent to a colleague. */
 export function renderFilters(fields: readonly Field[], query: Readonly<Record<string, string>>): Html {
   const isUsed = fields.some(({ name }) => query[name])
@@ -150,6 +165,19 @@ export const renderPairs = (pairs: readonly (readonly [title: string, value: Par
 
 /** The request that a form stands for, to be pasted into a terminal. */
 export const renderCurl = (verb: string, url: string, body?: unknown): Html =>
-  html`<details class="curl"><summary>Send as curl</summary><pre><code data-copy>curl -u "$TOLLGATE_MERCHANT:$TOLLGATE_KEY" -X ${verb} ${
-    body === undefined ? '' : html`-H 'Content-Type: application/json' -d '${JSON.stringify(body)}' `
-  }"${url}"</code></pre></details>`
+  renderCommand(
+    'Send as curl',
+    `curl -u "$TOLLGATE_MERCHANT:$TOLLGATE_KEY" -X ${verb} ${
+      body === undefined ? '' : `-H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))} `
+    }${quote(url)}`,
+  )
+
+/** What the command line calls the same act, where the API has none for it. */
+export const renderTerminal = (words: string): Html =>
+  renderCommand('On the command line', `npm run --silent tollgate -- ${words}`)
+
+const renderCommand = (title: string, command: string): Html =>
+  html`<details class="curl"><summary>${title}</summary><pre tabindex="0"><code data-copy>${command}</code></pre></details>`
+
+/** As one word of a shell, whatever is in it. */
+const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`

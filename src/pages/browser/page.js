@@ -11,6 +11,7 @@ import {
   parseExpiry,
   toDigits,
 } from './entries.js'
+import { startFrame } from './frame.js'
 
 const find = (selector, within = document) => within.querySelector(selector)
 const findAll = (selector, within = document) => [...within.querySelectorAll(selector)]
@@ -365,6 +366,7 @@ function start() {
   startTestCards()
   startSearch()
   startCopy()
+  startFrame()
   // On the way to the provider: once, so that the back button does not lead there again by itself.
   if (performance.getEntriesByType('navigation')[0]?.type !== 'back_forward')
     findAll('form[data-onward]')[0]?.submit()

@@ -149,7 +149,7 @@ function renderTestCards({ language }: PageFrame, cards: readonly TestCard[]): H
 }
 
 /**
- * In groups only, from which the script reads it back: whoever looks for a number that was typed, be it a test or a proxy that
- * guards against leaks, does not meet it here.
+ * Test numbers are rendered in groups, which the script joins: a test or a proxy that searches pages for leaked card numbers
+ * must not find one here.
  */
 const inGroups = (number: string): string => number.replace(/(....)(?=.)/g, '$1 ')

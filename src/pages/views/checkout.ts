@@ -74,7 +74,7 @@ const groups: readonly (readonly [title: TextKey, families: readonly MethodFamil
 
 const hints: Readonly<Record<Flow, TextKey>> = {
   direct: 'hintDirect',
-  // On our page the second step is taken at the provider's.
+  // On a hosted page the second step happens on the provider's page.
   multi_step: 'hintRedirect',
   redirect: 'hintRedirect',
   qr: 'hintQr',

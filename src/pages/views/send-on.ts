@@ -19,7 +19,7 @@ export function renderSendOn(frame: PageFrame, { methodLabel, url, verb, fields 
       : html`<p class="buttons"><a class="primary" href="${url}"><span>${label}</span></a></p>`
   return renderPage(frame, {
     title: label,
-    // Where no script runs, a form can only be sent by hand.
+    // Without a script the customer must submit the form.
     opens: verb === 'GET' ? url : undefined,
     main: html`<h1>${label}</h1>
 <p class="lead">${fill(texts.hintRedirect, { method: methodLabel })}</p>

@@ -33,6 +33,8 @@ export interface AuditHead {
 export interface AuditConditions {
   readonly since?: Date
   readonly act?: string
+  /** What was done to one thing. */
+  readonly object?: string
   /** Only the newest so many. */
   readonly limit?: number
 }
@@ -124,11 +126,12 @@ export function createAuditStore({ readers, writers }: Pick<Database, 'readers' 
   return {
     append: entries => appendRows(writers, entries),
 
-    async list({ since, act, limit }) {
+    async list({ since, act, object, limit }) {
       const { rows } = await readers.query<StoredRow>(
         `SELECT * FROM (SELECT ${columns} FROM audit WHERE ($1::timestamptz IS NULL OR at >= $1)
-           AND ($2::text IS NULL OR act = $2) ORDER BY number DESC LIMIT $3) newest ORDER BY number`,
-        [since, act, limit],
+           AND ($2::text IS NULL OR act = $2) AND ($4::text IS NULL OR object = $4)
+           ORDER BY number DESC LIMIT $3) newest ORDER BY number`,
+        [since, act, limit, object],
       )
       return rows.map(toRow)
     },

@@ -29,7 +29,7 @@ export interface EventWish {
 
 export type ListedEvent = StoredEvent & { readonly merchantId: MerchantId }
 
-export function openFindingDesk(database: Database) {
+export function createFinder(database: Database) {
   const finder = createPaymentFinder(database)
   const payments = createPaymentReader(database)
   const events = createEventStore(database)

@@ -1,0 +1,182 @@
+/**
+ * A shop in one file: basket → checkout (redirect, embedded or link) → return, verified → webhooks → ship = capture → refund,
+ * and a subscription. Three pages, no framework, orders in memory: read it, then write your own.
+ */
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
+import {
+  type PaymentRecord,
+  Tollgate,
+  TollgateError,
+  verifyWebhook,
+} from '../../clients/typescript/src/index.ts'
+
+export interface ShopSettings {
+  /** Of the gateway, such as http://127.0.0.1:8080. */
+  readonly gateway: string
+  readonly merchantId: string
+  readonly apiKey: string
+  readonly webhookSecret: string
+}
+
+const hat = { name: 'One felt hat', amount: { value: 4999, currency: 'EUR' } }
+const price = (value: number): string => `€${(value / 100).toFixed(2)}`
+
+export function createShop(settings: ShopSettings): Server {
+  const tollgate = new Tollgate({
+    baseUrl: `${settings.gateway}/api/v2`,
+    merchantId: settings.merchantId,
+    apiKey: settings.apiKey,
+  })
+  /** Which events were handled already: each may arrive more than once. */
+  const heard = new Map<string, string>()
+
+  /** What the customer is asked to pay. The money is reserved now and taken when the hat is shipped. */
+  function order(origin: string, subscribes: boolean) {
+    return {
+      transId: `hat-${randomUUID()}`,
+      amount: hat.amount,
+      order: { description: hat.name },
+      urls: { return: `${origin}/order`, cancel: `${origin}/`, webhook: `${origin}/webhooks` },
+      ...(subscribes
+        ? {
+            credentialOnFile: {
+              type: 'RECURRING' as const,
+              initialPayment: true,
+              recurring: { frequency: 'MONTHLY' as const, useCase: 'FIXED' as const },
+            },
+            customerInfo: { merchantCustomerId: `customer-${randomUUID()}`, email: 'ada@example.com' },
+            allowedPaymentMethod: ['CARD'],
+          }
+        : { captureMethod: { type: 'MANUAL' as const } }),
+    }
+  }
+
+  async function checkOut(form: URLSearchParams, origin: string): Promise<Answer> {
+    const how = form.get('how')
+    if (how === 'link') {
+      const { urls, ...rest } = order(origin, false)
+      const link = await tollgate.links.create({ ...rest, urls: { webhook: urls.webhook } })
+      const href = link._links?.redirect?.href ?? ''
+      return page('Send this link', `<p><a id="link" href="${escapeText(href)}">${escapeText(href)}</a></p>`)
+    }
+    const session = await tollgate.payments.createSession(order(origin, how === 'subscription'))
+    const href = session._links?.redirect?.href ?? ''
+    if (how !== 'embedded') return { status: 303, headers: { location: href } }
+    return page(
+      'Checkout',
+      `<div id="pay" data-session="${escapeText(href)}"></div>
+<script src="${settings.gateway}/js/tollgate.js"></script>
+<script>tollgate.checkout({ session: document.querySelector('#pay').dataset.session }).mount('#pay')</script>`,
+    )
+  }
+
+  /** What stands in the address proves nothing: the payment is read from the gateway before anything is said. */
+  async function showOrder(payId: string): Promise<Answer> {
+    const payment = await tollgate.payments.get(payId)
+    const { capturedValue = 0, refundedValue = 0 } = payment.amount ?? {}
+    return page(
+      'Your order',
+      `<p id="status">${payment.status}</p>
+<p>Captured <span id="captured">${price(capturedValue)}</span>, refunded <span id="refunded">${price(refundedValue)}</span></p>
+<p>Last event: ${escapeText(heard.get(payId) ?? 'none yet')}</p>
+${buttons(payment)}`,
+    )
+  }
+
+  async function act(form: URLSearchParams): Promise<Answer> {
+    const payId = form.get('payId') ?? ''
+    const { transId = '', paymentPlanId = '' } = await tollgate.payments.get(payId)
+    const request = { transId, amount: hat.amount }
+    if (form.get('act') === 'ship') await tollgate.payments.capture(payId, request)
+    if (form.get('act') === 'refund') await tollgate.payments.refund(payId, request)
+    if (form.get('act') === 'next') {
+      const next = await tollgate.plans.charge(paymentPlanId, { transId: `hat-${randomUUID()}` })
+      return { status: 303, headers: { location: `/order?PayId=${next.payId ?? payId}` } }
+    }
+    return { status: 303, headers: { location: `/order?PayId=${payId}` } }
+  }
+
+  /** Answer at once, work afterwards; an event whose signature does not fit is refused. */
+  function receive(body: string, headers: IncomingMessage['headers']): Answer {
+    const { event } = verifyWebhook({ body, headers, secret: settings.webhookSecret })
+    heard.set(event.payId, event.type)
+    return { status: 204 }
+  }
+
+  async function answer(request: IncomingMessage): Promise<Answer> {
+    const origin = `http://${request.headers.host}`
+    const url = new URL(request.url ?? '/', origin)
+    const body = request.method === 'POST' ? await text(request) : ''
+    switch (`${request.method} ${url.pathname}`) {
+      case 'GET /':
+        return page('Hats', basket)
+      case 'POST /checkout':
+        return checkOut(new URLSearchParams(body), origin)
+      case 'GET /order':
+        return showOrder(url.searchParams.get('PayId') ?? '')
+      case 'POST /order':
+        return act(new URLSearchParams(body))
+      case 'POST /webhooks':
+        return receive(body, request.headers)
+      default:
+        return { ...page('Not here', '<p><a href="/">To the hats</a></p>'), status: 404 }
+    }
+  }
+
+  return createServer((request, response) => {
+    answer(request).then(
+      told => send(response, told),
+      (error: unknown) => {
+        const advice = error instanceof TollgateError ? ` Next: ${error.advice ?? 'ask us'}.` : ''
+        send(response, {
+          ...page('That did not work', `<p>${escapeText(String(error))}${advice}</p>`),
+          status: 400,
+        })
+      },
+    )
+  })
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers?: Record<string, string>
+  readonly body?: string
+}
+
+const basket = `<p>${hat.name}, ${price(hat.amount.value)}</p>
+<form method="post" action="/checkout">
+  <button name="how" value="redirect">Pay on the gateway's page</button>
+  <button name="how" value="embedded">Pay here</button>
+  <button name="how" value="link">Get a payment link</button>
+  <button name="how" value="subscription">A hat every month</button>
+</form>`
+
+function buttons({ payId, status, amount, paymentPlanId }: PaymentRecord): string {
+  const { capturedValue = 0, refundedValue = 0 } = amount ?? {}
+  const acts = [
+    ...(status === 'AUTHORIZED' ? [['ship', 'Ship it (capture)']] : []),
+    ...(capturedValue > refundedValue ? [['refund', 'Take it back (refund)']] : []),
+    ...(paymentPlanId && capturedValue > 0 ? [['next', 'Charge the next month']] : []),
+  ]
+  const shown = acts
+    .map(([value, words]) => `<button name="act" value="${value}">${words}</button>`)
+    .join(' ')
+  return `<form method="post" action="/order"><input type="hidden" name="payId" value="${payId}">${shown}</form>`
+}
+
+const escapeText = (words: string): string =>
+  words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+
+const page = (title: string, body: string): Answer => ({
+  status: 200,
+  headers: { 'content-type': 'text/html; charset=utf-8' },
+  body: `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${title}</title><style>body{font:1rem/1.5 system-ui;max-width:42rem;margin:2rem auto;padding:0 1rem}</style>
+<h1>${title}</h1>${body}</html>`,
+})
+
+function send(response: ServerResponse, { status, headers = {}, body = '' }: Answer): void {
+  response.writeHead(status, headers).end(body)
+}

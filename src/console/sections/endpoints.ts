@@ -1,0 +1,126 @@
+/** A merchant's webhook endpoints: adding and removing them, and a new secret for one. Secrets are shown once. */
+import { loadConsoleAssets } from '#console/assets.ts'
+import type { MerchantPage, MerchantVisit } from '#console/context.ts'
+import { renderInside, seeOther } from '#console/layout.ts'
+import {
+  type Column,
+  renderForm,
+  renderPairs,
+  renderProblem,
+  renderTable,
+  renderTerminal,
+  showTime,
+} from '#console/views/parts.ts'
+import { type EventType, eventTypeNames, isEventType } from '#domain/event-types.ts'
+import { isWebAddress } from '#domain/text.ts'
+import { html, type Part } from '#pages/html.ts'
+import { addressPolicies, refuseUrl } from '#webhooks/policies.ts'
+
+const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}/endpoints`
+const endpointsOf = (visit: MerchantVisit) => visit.deps.merchantsAs(visit.audit).endpoints
+
+/** 24 hours: a day to change the receiver over. */
+const overlapHours = 24
+
+const columnsOf = (visit: MerchantVisit): readonly Column[] => [
+  {
+    title: 'Address',
+    show: row => html`${String(row.url)}<br><code>${String(row.endpointId)}</code>`,
+  },
+  { title: 'Types', show: row => (Array.isArray(row.types) ? row.types.join(', ') : 'all') },
+  { title: 'Body', show: row => String(row.kind) },
+  { title: 'Added', show: row => showTime(row.createdAt) },
+  {
+    title: 'Change',
+    show: row =>
+      html`<div class="acts">${renderForm({ action: `${baseOf(visit)}/rotate`, csrf: visit.csrf, hidden: { endpointId: String(row.endpointId) }, button: 'New secret', tone: 'plain' })}${renderForm({ action: `${baseOf(visit)}/remove`, csrf: visit.csrf, hidden: { endpointId: String(row.endpointId) }, button: 'Remove', tone: 'danger' })}</div>`,
+  },
+]
+
+async function showEndpoints(
+  visit: MerchantVisit,
+  { told, problem }: { told?: Part; problem?: string } = {},
+) {
+  const { merchant, csrf, request } = visit
+  const endpoints = await endpointsOf(visit).list(merchant.merchantId)
+  const { url = '', types = '', kind = 'ENHANCED' } = request.form ?? {}
+  const main = html`${renderProblem(problem)}${told}<h2>Address of the merchant</h2>${renderPairs([
+    ['Address', merchant.webhookUrl ?? 'none'],
+    ['Body', merchant.webhookKind],
+  ])}<p class="quiet">It hears results that no request was answered with, unless a payment names another address.</p>
+<h2>Added endpoints</h2>${renderTable(endpoints as never, columnsOf(visit), 'No endpoint was added. An added endpoint hears of every result.', 'Added endpoints')}
+<h2>New endpoint</h2>${renderForm({
+    action: baseOf(visit),
+    csrf,
+    fields: [
+      { name: 'url', label: 'Address', value: url, required: true },
+      { name: 'types', label: 'Types', hint: 'With commas; empty: all', value: types },
+      { name: 'kind', label: 'Body', choices: ['ENHANCED', 'BASIC'], value: kind },
+    ],
+    button: 'Add',
+  })}<details><summary>All types</summary><p>${eventTypeNames.join(', ')}</p></details>${renderTerminal(
+    `webhook add ${merchant.merchantId} --url https://shop.example/webhooks`,
+  )}`
+  const status = problem === undefined ? 200 : 422
+  return renderInside(loadConsoleAssets(), visit, { title: 'Webhook endpoints', main, merchant, status })
+}
+
+function refuseAddress(url: string, environment: 'test' | 'live'): string | undefined {
+  const refusal = isWebAddress(url)
+    ? refuseUrl(new URL(url), addressPolicies[environment])
+    : 'it must be an http or https address without credentials in it'
+  return refusal && `The address ${url} cannot be used: ${refusal}.`
+}
+
+async function addEndpoint(visit: MerchantVisit) {
+  const { url = '', types = '', kind } = visit.request.form ?? {}
+  const wanted = types
+    .split(',')
+    .map(type => type.trim())
+    .filter(type => type !== '')
+  const unknown = wanted.find(type => !isEventType(type))
+  const problem =
+    refuseAddress(url, visit.deps.environment) ??
+    (unknown === undefined ? undefined : `${unknown} is no type of event; the list is below.`)
+  if (problem !== undefined) return showEndpoints(visit, { problem })
+  const added = await endpointsOf(visit).add({
+    merchantId: visit.merchant.merchantId,
+    url,
+    kind: kind === 'BASIC' ? 'BASIC' : 'ENHANCED',
+    ...(wanted.length > 0 ? { types: wanted as readonly EventType[] } : {}),
+  })
+  return showEndpoints(visit, { told: added && tellSecret(added.webhookSecret) })
+}
+
+const tellSecret = (secret: string): Part =>
+  html`<p class="note good" role="status">The secret is shown this once: <code data-copy>${secret}</code></p>`
+
+/** Only an endpoint of this merchant: the person may not see the others. */
+async function findOwn(visit: MerchantVisit): Promise<string | undefined> {
+  const { endpointId } = visit.request.form ?? {}
+  const own = await endpointsOf(visit).list(visit.merchant.merchantId)
+  return own.find(endpoint => endpoint.endpointId === endpointId)?.endpointId
+}
+
+async function removeEndpoint(visit: MerchantVisit) {
+  const endpointId = await findOwn(visit)
+  if (endpointId === undefined) return showEndpoints(visit, { problem: 'There is no such endpoint.' })
+  await endpointsOf(visit).remove(endpointId)
+  return seeOther(`${baseOf(visit)}?done=removed`)
+}
+
+async function rotateSecret(visit: MerchantVisit) {
+  const endpointId = await findOwn(visit)
+  const secret = endpointId && (await endpointsOf(visit).rotateSecret(endpointId, overlapHours))
+  if (!secret) return showEndpoints(visit, { problem: 'There is no such endpoint.' })
+  return showEndpoints(visit, {
+    told: html`${tellSecret(secret)}<p>The old one stays good for ${overlapHours} hours.</p>`,
+  })
+}
+
+export const endpointPages: readonly MerchantPage[] = [
+  { verb: 'GET', path: '/endpoints', act: 'webhooks', show: visit => showEndpoints(visit) },
+  { verb: 'POST', path: '/endpoints', act: 'webhooks', show: addEndpoint },
+  { verb: 'POST', path: '/endpoints/remove', act: 'webhooks', show: removeEndpoint },
+  { verb: 'POST', path: '/endpoints/rotate', act: 'webhooks', show: rotateSecret },
+]

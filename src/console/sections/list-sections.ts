@@ -1,0 +1,288 @@
+/**
+ * The lists of the console, one row each: which endpoint fills it, its filters and its columns. A new list is one more
+ * row. Everything comes from the API, so that a list and its export show what the API shows.
+ */
+
+import { type Json, type MerchantVisit, may } from '#console/context.ts'
+import { type Column, type Field, money, pick, showMoney, state, text, time } from '#console/views/parts.ts'
+import { html, type Part } from '#pages/html.ts'
+
+export interface ListSection {
+  readonly path: string
+  readonly title: string
+  /** Relative to the API's base. */
+  readonly endpoint: string
+  readonly filters: readonly Field[]
+  readonly columns: (base: string) => readonly Column[]
+  readonly empty: Part
+  /** What the endpoint is asked unless the address says otherwise. */
+  readonly usual?: Readonly<Record<string, string>>
+  /** What the endpoint gives as a file for the same filters. */
+  readonly exports?: 'csv' | 'json'
+  /** Something above the list, such as the way to make a new one. */
+  readonly head?: (visit: MerchantVisit) => Part
+}
+
+const link =
+  (href: (row: Json) => string, label: (row: Json) => Part) =>
+  (row: Json): Part =>
+    html`<a href="${href(row)}">${label(row)}</a>`
+
+const payment = (base: string): Column => ({
+  title: 'Payment',
+  show: link(
+    row => `${base}/payments/${String(pick(row, 'payId'))}`,
+    row => text('transId')(row) || text('payId')(row),
+  ),
+})
+
+const statuses = [
+  '',
+  'AUTHORIZE_REQUEST',
+  'PENDING',
+  'AUTHORIZED',
+  'CAPTURE_REQUEST',
+  'OK',
+  'FAILED',
+  'REVERSED',
+]
+const dates: readonly Field[] = [
+  { name: 'from', label: 'From (date and time, ISO 8601)' },
+  { name: 'to', label: 'To (exclusive)' },
+]
+
+/** 50: what a person looks through before they filter. */
+const rowsPerPage = { limit: '50' }
+/** Lists that count their pages. */
+const firstPage = { page: '1' }
+
+export const listSections: readonly ListSection[] = [
+  {
+    path: '/payments',
+    title: 'Payments',
+    endpoint: '/payments',
+    usual: rowsPerPage,
+    exports: 'json',
+    filters: [
+      { name: 'status', label: 'Status', choices: statuses },
+      { name: 'type', label: 'Method' },
+      { name: 'currency', label: 'Currency' },
+      { name: 'amountFrom', label: 'Amount from (smallest unit)' },
+      { name: 'amountTo', label: 'Amount to (smallest unit)' },
+      { name: 'transId', label: 'transId' },
+      { name: 'refNr', label: 'refNr' },
+      { name: 'email', label: 'E-mail' },
+      { name: 'last4Digits', label: 'Last four digits' },
+      { name: 'responseCode', label: 'Response code' },
+      { name: 'merchantCustomerId', label: 'merchantCustomerId' },
+      { name: 'gatewayCustomerId', label: 'gatewayCustomerId' },
+      { name: 'paymentPlanId', label: 'paymentPlanId' },
+      ...dates,
+    ],
+    columns: base => [
+      payment(base),
+      { title: 'Status', show: state('status') },
+      {
+        title: 'Method',
+        show: row => text('paymentMethods.0.type')(row) || text('paymentMethods.type')(row),
+      },
+      { title: 'Amount', show: money('amount'), numeric: true },
+      { title: 'Customer', show: text('customerInfo.email') },
+      { title: 'Created', show: time('creationDate') },
+    ],
+    empty: 'No payments match. Change the filters, or make a first one under Test tools.',
+  },
+  {
+    path: '/operations',
+    title: 'Operations',
+    endpoint: '/operations',
+    usual: rowsPerPage,
+    filters: [
+      {
+        name: 'type',
+        label: 'Type',
+        choices: ['', 'AUTHORIZATION', 'CAPTURE', 'REFUND', 'REVERSAL', 'RETURN', 'CREDIT'],
+      },
+      { name: 'status', label: 'Status', choices: ['', 'OK', 'FAILED', 'AUTHORIZED'] },
+      { name: 'payId', label: 'payId' },
+      ...dates,
+    ],
+    columns: base => [
+      { title: 'Settled', show: time('settledDate') },
+      { title: 'Type', show: text('type') },
+      { title: 'Status', show: state('status') },
+      payment(base),
+      { title: 'Amount', show: money('amount'), numeric: true },
+      { title: 'Code', show: text('responseCode') },
+    ],
+    empty: 'Nothing has become final in this range.',
+    exports: 'csv',
+  },
+  {
+    path: '/customers',
+    title: 'Customers',
+    endpoint: '/customers',
+    usual: firstPage,
+    filters: [
+      { name: 'email', label: 'E-mail', type: 'email' },
+      { name: 'merchantCustomerId', label: 'merchantCustomerId' },
+    ],
+    columns: base => [
+      {
+        title: 'Customer',
+        show: link(
+          row => `${base}/customers/${String(row.id)}`,
+          row => text('merchantCustomerId')(row) || text('id')(row),
+        ),
+      },
+      { title: 'Name', show: row => `${String(row.firstName ?? '')} ${String(row.lastName ?? '')}`.trim() },
+      { title: 'E-mail', show: text('email') },
+      { title: 'Created', show: time('createdAt') },
+    ],
+    empty: 'A customer appears with the first approved payment that names one.',
+  },
+  {
+    path: '/plans',
+    title: 'Plans',
+    endpoint: '/payment-plans',
+    usual: firstPage,
+    filters: [
+      {
+        name: 'status',
+        label: 'Status',
+        choices: ['', 'PENDING', 'ACTIVE', 'PAUSED', 'SUSPENDED', 'CANCELLED', 'COMPLETED'],
+      },
+      { name: 'type', label: 'Type', choices: ['', 'RECURRING', 'UNSCHEDULED'] },
+      { name: 'gatewayCustomerId', label: 'gatewayCustomerId' },
+      { name: 'createdFrom', label: 'Created from', type: 'date' },
+      { name: 'createdTo', label: 'Created to', type: 'date' },
+    ],
+    columns: base => [
+      {
+        title: 'Plan',
+        show: link(row => `${base}/plans/${String(row.paymentPlanId)}`, text('paymentPlanId')),
+      },
+      { title: 'Status', show: state('status') },
+      { title: 'Type', show: text('type') },
+      { title: 'Amount', show: money('amount'), numeric: true },
+      { title: 'Every', show: text('recurring.frequency') },
+      { title: 'Payments', show: text('numberOfPayments'), numeric: true },
+      { title: 'Next charge', show: text('nextPaymentDate') },
+    ],
+    empty: 'A plan begins with a payment that has credentialOnFile.',
+  },
+  {
+    path: '/links',
+    title: 'Links',
+    endpoint: '/payments/links',
+    usual: rowsPerPage,
+    head: visit =>
+      may(visit, 'links') &&
+      html`<p class="buttons"><a class="button" href="/console/m/${visit.merchant.merchantId}/links/new">New link</a></p>`,
+    filters: [
+      { name: 'status', label: 'Status', choices: ['', 'ACTIVE', 'COMPLETED', 'EXPIRED', 'CANCELLED'] },
+    ],
+    columns: base => [
+      {
+        title: 'Link',
+        show: link(row => `${base}/links/${String(row.id)}`, text('transId')),
+      },
+      { title: 'Status', show: state('status') },
+      { title: 'For', show: text('description') },
+      { title: 'Amount', show: money('amount'), numeric: true },
+      {
+        title: 'Payment',
+        show: link(
+          row => `${base}/payments/${String(row.payId)}`,
+          () => 'show',
+        ),
+      },
+      { title: 'Expires', show: time('expirationTime') },
+    ],
+    empty: 'No links yet. A link is an address that you send to a customer, who pays there.',
+  },
+  {
+    path: '/disputes',
+    title: 'Disputes',
+    endpoint: '/disputes',
+    usual: rowsPerPage,
+    filters: [
+      {
+        name: 'status',
+        label: 'Status',
+        choices: ['', 'OPEN', 'UNDER_REVIEW', 'WON', 'LOST', 'ACCEPTED', 'EXPIRED'],
+      },
+      { name: 'payId', label: 'payId' },
+      ...dates,
+    ],
+    columns: base => [
+      {
+        title: 'Dispute',
+        show: link(row => `${base}/disputes/${String(pick(row, 'disputeId'))}`, text('disputeId')),
+      },
+      { title: 'Status', show: state('status') },
+      { title: 'Stage', show: text('stage') },
+      { title: 'Reason', show: text('reasonGroup') },
+      { title: 'Amount', show: money('amount'), numeric: true },
+      { title: 'Evidence due', show: time('evidenceDueBy') },
+    ],
+    empty: 'No disputes.',
+  },
+  {
+    path: '/settlements',
+    title: 'Settlement',
+    endpoint: '/settlements',
+    head: visit =>
+      html`<p class="buttons"><a class="button plain" href="/console/m/${visit.merchant.merchantId}/reconciliation">Compare with our books</a></p>`,
+    filters: [
+      { name: 'account', label: 'Account' },
+      { name: 'from', label: 'From', type: 'date' },
+      { name: 'to', label: 'To (exclusive)', type: 'date' },
+    ],
+    columns: base => [
+      { title: 'Date', show: text('date') },
+      { title: 'Type', show: text('type') },
+      { title: 'Account', show: text('account') },
+      {
+        title: 'Payment',
+        show: row => row.payId !== undefined && payment(base).show(row),
+      },
+      ...['gross', 'fee', 'net'].map(name => ({
+        title: `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`,
+        show: (row: Json) => showMoney({ value: Number(row[name]), currency: String(row.currency) }),
+        numeric: true as const,
+      })),
+    ],
+    empty: 'Nothing was imported. The command settlements import reads the files of providers.',
+  },
+  {
+    path: '/events',
+    title: 'Events',
+    endpoint: '/events',
+    usual: firstPage,
+    filters: [
+      { name: 'status', label: 'Status', choices: ['', 'PENDING', 'DELIVERED', 'FAILED'] },
+      { name: 'payId', label: 'payId' },
+    ],
+    columns: base => [
+      {
+        title: 'Event',
+        show: link(
+          row => `${base}/events/${String(pick(row, 'id'))}`,
+          row => text('type')(row) || text('id')(row),
+        ),
+      },
+      { title: 'Status', show: state('status') },
+      {
+        title: 'Payment',
+        show: link(
+          row => `${base}/payments/${String(pick(row, 'payId'))}`,
+          row => text('body.transId')(row) || text('payId')(row),
+        ),
+      },
+      { title: 'Attempts', show: row => (row.attempts as Json[]).length, numeric: true },
+      { title: 'Created', show: time('creationDate') },
+    ],
+    empty: 'No events yet. An event tells the shop a result that no request of it was answered with.',
+  },
+]

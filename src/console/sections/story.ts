@@ -1,0 +1,96 @@
+/** The story of a payment in one line of time: operations, notices, disputes, events with their attempts, and people's acts. */
+import { type Json, type MerchantVisit, readAnswer } from '#console/context.ts'
+import { attemptColumns } from '#console/sections/detail-sections.ts'
+import { rowsOf } from '#console/sections/lists.ts'
+import { renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
+import { describe, success } from '#domain/response-codes.ts'
+import { type Html, html, type Part } from '#pages/html.ts'
+
+interface Moment {
+  readonly at: string
+  readonly title: Part
+  readonly detail: Part
+}
+
+const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}`
+
+/** What the code means; what to do only where there is something to do. */
+function explain(code: string): Part {
+  const { description, advice } = describe(code)
+  return html`<p>${code} ${description}</p>${code !== success && html`<p class="quiet">What to do: ${advice}</p>`}`
+}
+
+const tellOperations = (operations: readonly Json[]): readonly Moment[] =>
+  operations.map(operation => ({
+    at: String(operation.creationDate ?? ''),
+    title: html`${String(operation.type)} ${showState(operation.status)} ${showMoney(operation.amount as never)}`,
+    detail: html`${explain(String(operation.responseCode ?? ''))}<p class="quiet">xId <code>${String(operation.xId ?? '')}</code></p>${
+      operation.providerTransactionId !== undefined &&
+      html`<p class="quiet">provider <code>${String(operation.providerTransactionId)}</code></p>`
+    }`,
+  }))
+
+async function tellNotices(visit: MerchantVisit, operations: readonly Json[]): Promise<readonly Moment[]> {
+  const references = operations
+    .flatMap(({ xId, providerTransactionId }) => [xId, providerTransactionId])
+    .filter(reference => typeof reference === 'string')
+  const notices = await visit.deps.story.notices(visit.merchant.merchantId, references)
+  return notices.map(({ receivedAt, kind, state, account, detail }) => ({
+    at: receivedAt.toISOString(),
+    title: html`Notice ${kind} ${showState(state)}`,
+    detail: html`<p>from ${account}</p>${detail !== null && html`<p class="quiet">${detail}</p>`}`,
+  }))
+}
+
+async function tellDisputes(visit: MerchantVisit, payId: string): Promise<readonly Moment[]> {
+  const disputes = rowsOf(
+    readAnswer(await visit.api({ verb: 'GET', path: `/disputes?payId=${payId}` })) ?? {},
+  )
+  return disputes.flatMap(dispute =>
+    ((dispute.events ?? []) as Json[]).map(event => ({
+      at: String(event.at),
+      title: html`Dispute ${String(event.type)} ${showState(event.status)} ${showMoney(dispute.amount as never)}`,
+      detail: html`<a href="${baseOf(visit)}/disputes/${String(dispute.disputeId)}">${String(dispute.stage)}, ${String(dispute.reasonGroup)}</a>`,
+    })),
+  )
+}
+
+async function tellEvents(visit: MerchantVisit, payId: string): Promise<readonly Moment[]> {
+  const events = rowsOf(readAnswer(await visit.api({ verb: 'GET', path: `/events?payId=${payId}` })) ?? {})
+  return events.map(event => {
+    const attempts = (event.attempts ?? []) as Json[]
+    return {
+      at: String(event.creationDate ?? ''),
+      title: html`Event ${String(event.type ?? '')} ${showState(event.status)}`,
+      detail: html`<details><summary>${attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`}</summary>${renderTable(attempts, attemptColumns, 'Not tried yet.', `Attempts of event ${String(event.sequence)}`)}</details><a href="${baseOf(visit)}/events/${String(event.id)}">Body and replay</a>`,
+    }
+  })
+}
+
+/** 100: more than people do to one payment. */
+const actsMax = 100
+
+async function tellActs(visit: MerchantVisit, payId: string): Promise<readonly Moment[]> {
+  const rows = await visit.deps.auditStore.list({ object: payId, limit: actsMax })
+  return rows.map(({ at, actor, act }) => ({
+    at: new Date(at.getTime() + visit.merchant.clockOffsetMs).toISOString(),
+    title: act,
+    detail: html`<p>by ${actor}</p>`,
+  }))
+}
+
+export async function renderStory(visit: MerchantVisit, payment: Json): Promise<Html> {
+  const payId = String(payment.payId)
+  const operations = (payment.operations ?? []) as Json[]
+  const told = await Promise.all([
+    tellOperations(operations),
+    tellNotices(visit, operations),
+    tellDisputes(visit, payId),
+    tellEvents(visit, payId),
+    tellActs(visit, payId),
+  ])
+  const moments = told.flat().toSorted((a, b) => a.at.localeCompare(b.at))
+  return html`<ol class="timeline">${moments.map(
+    ({ at, title, detail }) => html`<li>${showTime(at)}<div><h3>${title}</h3>${detail}</div></li>`,
+  )}</ol>`
+}

@@ -1,0 +1,42 @@
+/** Charts as SVG, drawn on the server. Each says in words what it shows and stands before the table it is drawn from. */
+import { type Html, html } from '#pages/html.ts'
+
+export interface Bar {
+  readonly label: string
+  readonly value: number
+  /** What the pointer shows. */
+  readonly title: string
+}
+
+const chartHeight = 120
+const barWidth = 14
+const barGap = 6
+
+/** One bar for each entry, from left to right; entries of nothing keep their place. */
+export function renderBars(bars: readonly Bar[], name: string): Html {
+  const top = Math.max(1, ...bars.map(({ value }) => value))
+  const width = Math.max(1, bars.length) * (barWidth + barGap)
+  const drawn = bars.map(({ value, title }, index) => {
+    const height = value === 0 ? 1 : Math.max(2, Math.round((value / top) * (chartHeight - 4)))
+    return html`<rect x="${index * (barWidth + barGap) + barGap / 2}" y="${chartHeight - height}" width="${barWidth}" height="${height}" rx="2"${value === 0 ? html` class="none"` : ''}><title>${title}</title></rect>`
+  })
+  return html`<figure class="chart"><svg viewBox="0 0 ${width} ${chartHeight}" preserveAspectRatio="none" role="img" aria-label="${name}">${drawn}</svg><figcaption><span>${bars[0]?.label}</span><span>${bars.at(-1)?.label}</span></figcaption></figure>`
+}
+
+export interface Share {
+  readonly label: string
+  /** From 0 to 1. */
+  readonly share: number
+}
+
+const rowHeight = 26
+const shareWidth = 240
+
+/** One horizontal bar for each share, with its label and its percentage. */
+export function renderShares(shares: readonly Share[], name: string): Html {
+  const rows = shares.map(({ label, share }, index) => {
+    const y = index * rowHeight
+    return html`<text x="0" y="${y + 17}">${label}</text><rect class="none" x="130" y="${y + 6}" width="${shareWidth}" height="12" rx="3"/><rect x="130" y="${y + 6}" width="${Math.round(share * shareWidth)}" height="12" rx="3"/><text x="${130 + shareWidth + 50}" y="${y + 17}" text-anchor="end">${Math.round(share * 100)} %</text>`
+  })
+  return html`<svg class="shares" viewBox="0 0 ${130 + shareWidth + 50} ${Math.max(1, shares.length) * rowHeight}" role="img" aria-label="${name}">${rows}</svg>`
+}

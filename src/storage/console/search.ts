@@ -1,0 +1,80 @@
+/** The search box: payments of some merchants by whatever a person typed. Every guess is served by an index of its own. */
+import type { Database } from '#storage/database.ts'
+
+export interface FoundPayment {
+  readonly merchantId: string
+  readonly payId: string
+  readonly transId: string
+  readonly status: string
+  readonly method: string
+  readonly amount: number
+  readonly currency: string
+  readonly createdAt: Date
+}
+
+export interface PaymentSearch {
+  /** The newest first. */
+  find(merchants: readonly string[], typed: string): Promise<readonly FoundPayment[]>
+}
+
+/** 50: more is for the list with its filters. */
+const foundMax = 50
+
+interface Guess {
+  /** The value to compare with; undefined: what was typed cannot be one. */
+  readonly read: (typed: string) => string | number | undefined
+  readonly where: string
+}
+
+const matching =
+  (form: RegExp) =>
+  (typed: string): string | undefined =>
+    form.test(typed) ? typed : undefined
+
+/** `12.34` is 1234 in the smallest unit of most currencies; a whole number may be either. */
+function readAmount(typed: string): number | undefined {
+  const [, whole = '', part = ''] = /^(\d{1,12})(?:[.,](\d{2}))?$/.exec(typed) ?? []
+  return whole === '' ? undefined : Number(whole + part)
+}
+
+/** The expressions are those of the indexes, word for word. */
+const email = `(p.details #>> '{customerInfo,email}')`
+const lastDigits = `coalesce(p.instrument ->> 'last4Digits', p.account ->> 'last4Digits')`
+
+const guesses: readonly Guess[] = [
+  { read: matching(/^[0-9a-f]{32}$/i), where: 'p.pay_id = $2::uuid' },
+  // Two indexes, each for a part of the payments.
+  { read: typed => typed, where: 'p.trans_id = $2 AND p.live' },
+  { read: typed => typed, where: 'p.trans_id = $2 AND NOT p.live' },
+  { read: typed => typed, where: 'p.ref_nr = $2' },
+  { read: matching(/@/), where: `${email} IS NOT NULL AND lower${email} = lower($2)` },
+  { read: matching(/^\d{4}$/), where: `${lastDigits} IS NOT NULL AND ${lastDigits} = $2` },
+  { read: readAmount, where: 'p.amount = $2::bigint' },
+]
+
+const columns = `p.merchant_id AS "merchantId", p.pay_id AS "payId", p.trans_id AS "transId", p.status, p.method, p.amount,
+  p.currency, p.created_at AS "createdAt"`
+
+export function createPaymentSearch({ readers }: Pick<Database, 'readers'>): PaymentSearch {
+  /** Merchant by merchant, because every index begins with the merchant. */
+  async function tryGuess(merchants: readonly string[], { read, where }: Guess, typed: string) {
+    const value = read(typed)
+    if (value === undefined) return []
+    const { rows } = await readers.query<FoundPayment>(
+      `SELECT f.* FROM unnest($1::text[]) w(merchant_id) CROSS JOIN LATERAL (SELECT ${columns} FROM payment p
+         WHERE p.merchant_id = w.merchant_id AND ${where} ORDER BY p.created_at DESC, p.pay_id DESC LIMIT ${foundMax}) f
+       ORDER BY f."createdAt" DESC LIMIT ${foundMax}`,
+      [merchants, value],
+    )
+    return rows
+  }
+  return {
+    async find(merchants, typed) {
+      const found = await Promise.all(guesses.map(guess => tryGuess(merchants, guess, typed)))
+      const byId = new Map(found.flat().map(payment => [payment.payId, payment]))
+      return [...byId.values()]
+        .toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
+        .slice(0, foundMax)
+    },
+  }
+}

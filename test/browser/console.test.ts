@@ -1,0 +1,217 @@
+/** The console in a real browser: setting up and signing in, by keyboard, without a script, on a phone, in the dark. */
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { totpCode, totpStep } from '#console/totp.ts'
+import { makeLink, readSecret } from '#test/support/console.ts'
+import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import {
+  closePages,
+  expectSound,
+  findBrowser,
+  findViolations,
+  phone,
+  visitAnew,
+} from '#test/support/visitor.ts'
+
+const found = await findBrowser()
+const password = 'correct horse battery staple'
+
+describe.runIf(found)('in a browser', () => {
+  const browser = found as Browser
+  let gateway: TestGateway
+  /** Browsers refuse passkeys on a bare address. */
+  let origin: string
+  let payId: string
+
+  beforeAll(async () => {
+    gateway = await startTestGateway()
+    origin = gateway.url.replace('127.0.0.1', 'localhost')
+    payId = (await gateway.call('POST', '/payments', cardPayment())).body.payId
+    const disputed = cardPayment({ card: { number: '4000000000002685' } })
+    await gateway.call('POST', '/payments', disputed)
+    await gateway.call('POST', '/payments/links', {
+      transId: 'a-link',
+      amount: { value: 1234, currency: 'EUR' },
+      description: 'Consulting',
+    })
+    await gateway.call('POST', `/test/payments/${payId}/events`, { type: 'payment.captured' })
+  })
+  afterEach(() => closePages(browser))
+  afterAll(async () => {
+    await browser.close()
+    await gateway.stop()
+  })
+
+  const inMerchant = (path: string) => `${origin}/console/m/${gateway.merchantId}${path}`
+
+  const readCode = async (page: Page): Promise<string> =>
+    totpCode(readSecret(await page.content()), totpStep(Date.now()))
+
+  /** Somebody with this role, signed in by their link. */
+  async function signedIn(role: 'owner' | 'support', options: BrowserContextOptions = {}) {
+    const { path } = await makeLink(gateway, { role })
+    const seen = await visitAnew(browser, `${origin}${path}`, options)
+    await seen.page.fill('#f-password', password)
+    await seen.page.fill('#f-code', await readCode(seen.page))
+    await seen.page.click('text="Set up"')
+    await seen.page.waitForURL(/\/console\/m\//)
+    return seen
+  }
+
+  /** Goes on with the key of the tabulator, as somebody without a mouse does. */
+  async function tabTo(page: Page, selector: string): Promise<void> {
+    for (let step = 0; step < 60; step += 1) {
+      await page.keyboard.press('Tab')
+      if (await page.evaluate(`document.activeElement?.matches('${selector}')`)) return
+    }
+    throw new Error(`${selector} cannot be reached by keyboard`)
+  }
+
+  test('a password with codes is set up, and a payment refunded, by keyboard alone', async () => {
+    const { path } = await makeLink(gateway, { role: 'support' })
+    const seen = await visitAnew(browser, `${origin}${path}`)
+    const { page } = seen
+    await expectSound(seen, [origin])
+    await tabTo(page, '#f-password')
+    await page.keyboard.type(password)
+    await tabTo(page, '#f-code')
+    await page.keyboard.type(await readCode(page))
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/console\/m\//)
+    await page.goto(inMerchant(`/payments/${payId}`))
+    await tabTo(page, '.button[href$="/refunds"]')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/refunds$/)
+    await tabTo(page, '#f-amount')
+    await page.keyboard.press('ControlOrMeta+a')
+    await page.keyboard.type('100')
+    await page.keyboard.press('Enter')
+    await page.getByText('cannot be undone').waitFor()
+    await tabTo(page, 'button.danger')
+    await page.keyboard.press('Enter')
+    await page.getByText('Refunded.').waitFor()
+    const { body } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
+    expect(body.amount.refundedValue).toBe(100)
+    expect(seen.complaints).toEqual([])
+  })
+
+  test('a passkey is set up and signs in', async () => {
+    const { path, email } = await makeLink(gateway, { role: 'viewer' })
+    const { page, context } = await visitAnew(browser, `${origin}${path}`)
+    const devtools = await context.newCDPSession(page)
+    await devtools.send('WebAuthn.enable')
+    await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    })
+    await page.click('text="Use a passkey"')
+    await page.waitForURL(/\/console\/m\//)
+    await page.click('.person summary')
+    await page.click('text="Sign out"')
+    await page.waitForURL(/\/console\/sign-in/)
+    await page.click('text="Sign in with a passkey"')
+    await page.waitForURL(/\/console\/m\//)
+    expect(await page.locator('.person summary').textContent()).toBe(email)
+  })
+
+  const listed = [
+    '',
+    '/payments',
+    '/operations',
+    '/customers',
+    '/plans',
+    '/links',
+    '/links/new',
+    '/disputes',
+    '/settlements',
+    '/reconciliation',
+    '/events',
+    '/endpoints',
+    '/providers',
+    '/keys',
+    '/settings',
+    '/inbox',
+    '/test',
+  ]
+  const shared = ['/merchants', '/operators', '/audit', '/sessions', '/search?q=1111']
+  /** One of each layout: what colours can break, they break here. */
+  const some = ['', '/links/new', '/providers', '/inbox', '/test']
+  const looks: [string, BrowserContextOptions, readonly string[]][] = [
+    ['light on a desktop', { colorScheme: 'light' }, listed],
+    ['dark on a phone', { colorScheme: 'dark', viewport: phone, hasTouch: true }, some],
+  ]
+
+  test.each(looks)(
+    '%s every page is accessible, quiet, and not wider than the screen',
+    async (_, look, judged) => {
+      const { page, complaints, requested } = await signedIn('owner', look)
+      const wrong: string[] = []
+      const addresses = [
+        ...listed.map(inMerchant),
+        ...shared.map(path => `${origin}/console${path}`),
+        inMerchant(`/payments/${payId}`),
+        inMerchant(`/payments/${payId}/refunds`),
+      ]
+      for (const address of addresses) {
+        const response = await page.goto(address)
+        if (response?.status() !== 200) wrong.push(`${address} ${response?.status()}`)
+        if (judged === listed || judged.some(path => address === inMerchant(path)))
+          wrong.push(...(await findViolations(page)).map(violation => `${address} ${violation}`))
+        const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+        if (Number(overflow) > 0) wrong.push(`${address} is ${overflow} px too wide`)
+      }
+      expect(wrong).toEqual([])
+      expect(complaints).toEqual([])
+      expect(requested.filter(url => new URL(url).origin !== origin)).toEqual([])
+    },
+  )
+
+  test('without a script the first payment is one click, and nothing is missing but passkeys', async () => {
+    const { merchantId } = await gateway.gateway.merchants.create('An empty shop')
+    const { page } = await signedIn('owner', { javaScriptEnabled: false })
+    await page.goto(`${origin}/console/m/${merchantId}`)
+    await page.click('text="Make a test payment"')
+    expect(await page.locator('h1').textContent()).toContain('Payment console-')
+    expect(await page.locator('.timeline').textContent()).toContain('CAPTURE')
+    await page.click('text="Refund"')
+    await page.click('form.act button')
+    await page.click('button.danger')
+    expect(await page.locator('[role=status]').textContent()).toBe('Refunded.')
+  })
+
+  test('the first load is at most 60 kB', async () => {
+    const { page } = await signedIn('owner')
+    const sizes: Promise<number>[] = []
+    page.on('response', response =>
+      sizes.push(
+        response
+          .request()
+          .sizes()
+          .then(({ responseBodySize }) => responseBodySize),
+      ),
+    )
+    await page.goto(inMerchant('/payments'), { waitUntil: 'networkidle' })
+    const cached = ['console.css', 'console.js', 'icon.svg']
+    const loaded = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+    const assets = await Promise.all(
+      (
+        await page
+          .locator('link[href], script[src]')
+          .evaluateAll(nodes =>
+            nodes.map(node => node.getAttribute('href') ?? node.getAttribute('src') ?? ''),
+          )
+      ).map(async address => {
+        const answer = await fetch(origin + address, { headers: { 'accept-encoding': 'gzip' } })
+        return Number(answer.headers.get('content-length'))
+      }),
+    )
+    expect(assets).toHaveLength(cached.length)
+    expect(loaded + assets.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(60_000)
+  })
+})

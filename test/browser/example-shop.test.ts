@@ -1,0 +1,112 @@
+/** The example shop in a browser: paid by redirect, in a frame, by link and as a subscription; shipped and refunded. */
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { FrameLocator, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { closePages, findBrowser, visit } from '#test/support/visitor.ts'
+import { createShop } from '../../examples/shop/shop.ts'
+
+const browser = await findBrowser()
+
+describe.skipIf(browser === undefined)('the example shop', () => {
+  let gateway: TestGateway
+  let shop: Server
+  let origin: string
+
+  beforeAll(async () => {
+    gateway = await startTestGateway()
+    const merchant = await gateway.gateway.merchants.create('Hats')
+    shop = createShop({ gateway: gateway.url, ...merchant })
+    shop.listen(0, '127.0.0.1')
+    await once(shop, 'listening')
+    origin = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`
+    await gateway.gateway.merchants.set(merchant.merchantId, { frameOrigins: [origin] })
+  })
+  afterEach(() => browser && closePages(browser))
+  afterAll(async () => {
+    await browser?.close()
+    shop.close()
+    await gateway.stop()
+  })
+
+  async function choose(button: string): Promise<Page> {
+    if (browser === undefined) throw new Error('no browser')
+    const { page } = await visit(browser, origin)
+    await page.getByRole('button', { name: button }).click()
+    return page
+  }
+
+  async function payByCard(place: Page | FrameLocator): Promise<void> {
+    const card = place.getByRole('radio', { name: 'Card', exact: true })
+    if ((await card.count()) > 0) await card.check()
+    await place.locator('#number').fill('4111111111111111')
+    await place.locator('#expiry').fill('12/30')
+    await place.locator('#securityCode').fill('123')
+    await place.locator('#cardholderName').fill('Ada Lovelace')
+    await place.locator('form[data-pay] button.primary').click()
+  }
+
+  test('by redirect, then shipped and refunded', async () => {
+    const page = await choose("Pay on the gateway's page")
+    await page.waitForURL(`${gateway.url}/pay/**`)
+    await payByCard(page)
+    await page.waitForURL(`${origin}/order?PayId=*`)
+    expect(await page.textContent('#status')).toBe('AUTHORIZED')
+    await page.getByRole('button', { name: 'Ship it (capture)' }).click()
+    await page.getByRole('button', { name: 'Take it back (refund)' }).click()
+    await page.locator('#refunded', { hasText: '€49.99' }).waitFor()
+    expect(await page.textContent('#captured')).toBe('€49.99')
+  })
+
+  test('in a frame that grows, whose end brings the whole page back', async () => {
+    const page = await choose('Pay here')
+    const frame = page.frameLocator('#pay iframe')
+    await frame.locator('form[data-pay]').waitFor()
+    const asTall = () =>
+      page.evaluate("document.querySelector('#pay iframe').style.height.endsWith('px')") as Promise<boolean>
+    await expect.poll(asTall).toBe(true)
+    await payByCard(frame)
+    await page.waitForURL(`${origin}/order?PayId=*`)
+    expect(await page.textContent('#status')).toBe('AUTHORIZED')
+  })
+
+  test('a frame on a site that is not on the list stays empty', async () => {
+    const page = await choose('Pay here')
+    const foreign = page.url().replace('127.0.0.1', 'localhost')
+    await page.goto(foreign.replace('/checkout', '/'))
+    const refused = page.waitForEvent('console', message => message.text().includes('frame-ancestors'))
+    await page.getByRole('button', { name: 'Pay here' }).click()
+    await refused
+    expect(await page.frameLocator('#pay iframe').locator('form[data-pay]').count()).toBe(0)
+  })
+
+  test('by a link', async () => {
+    const page = await choose('Get a payment link')
+    await page.locator('#link').click()
+    await page.waitForURL(`${gateway.url}/pay/**`)
+    await payByCard(page)
+    await page.waitForURL(`${gateway.url}/pay/**/result`)
+  })
+
+  test('as a subscription, charged again', async () => {
+    const page = await choose('A hat every month')
+    await page.waitForURL(`${gateway.url}/pay/**`)
+    await payByCard(page)
+    await page.waitForURL(`${origin}/order?PayId=*`)
+    const first = page.url()
+    await page.getByRole('button', { name: 'Charge the next month' }).click()
+    await page.waitForURL(url => url.href !== first)
+    expect(await page.textContent('#captured')).toBe('€49.99')
+  })
+
+  test('the script for shops is small, may be loaded anywhere, and is kept for ever under its hash', async () => {
+    const named = await fetch(`${gateway.url}/js/tollgate.js`, { headers: { 'accept-encoding': 'br' } })
+    expect(named.status).toBe(200)
+    expect(Number(named.headers.get('content-length'))).toBeLessThan(12_000)
+    expect(named.headers.get('access-control-allow-origin')).toBe('*')
+    expect(named.headers.get('cache-control')).toBe('public, max-age=300')
+    expect((await fetch(`${gateway.url}/js/other.js`)).status).toBe(404)
+  })
+})
