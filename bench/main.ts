@@ -10,6 +10,7 @@ import type { BareJob } from '#bench/bare-loop.ts'
 import { readCaptureTransactions, readPaymentTransactions } from '#bench/bare-rows.ts'
 import { type BareRuns, bareConnections, createBareRuns } from '#bench/bare-runs.ts'
 import { measureBins } from '#bench/bins.ts'
+import { measureConsole } from '#bench/console.ts'
 import { measureCustomers } from '#bench/customers.ts'
 import {
   type Line,
@@ -51,6 +52,7 @@ const partNames = [
   'pages',
   'hostile',
   'bank',
+  'console',
   'start',
 ] as const
 type Part = (typeof partNames)[number]
@@ -59,7 +61,8 @@ const help = `npm run bench -- [options]
   --seconds N    length of each measurement (5)
   --rounds N     how often each is repeated, in turns (3)
   --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, refunds, race,
-                 reads, customers, bins (look-ups and account updater), plans, webhooks, pages (the checkout), hostile (strangers), bank (a batch of debits), start;
+                 reads, customers, bins (look-ups and account updater), plans, webhooks, pages (the checkout), hostile (strangers), bank (a batch of debits),
+                 console (among a million payments), start;
                  may be given several times (all)
   --profile DIR  have the gateway write a profile of its processor time there (slows it down)`
 
@@ -195,6 +198,7 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
     say(`books of the bare clients: ${await bench.bare.audit()}; the same`)
     // Last: its debits are written straight into the tables, and wait for a bank when all else is counted.
     if (parts.has('bank')) lines.push(...(await measureBank({ stage: bench.stage, say })))
+    if (parts.has('console')) lines.push(...(await measureConsole({ stage, gateway, say })))
     return lines
   } finally {
     await gateway.stop()

@@ -296,6 +296,23 @@ test('every file is used by another', () => {
   expect(idle).toEqual([])
 })
 
+test('comments name only files that exist', () => {
+  const names = new Set(
+    ['src', 'test', 'tools', 'bench'].flatMap(folder =>
+      readdirSync(new URL(`../${folder}/`, root), { recursive: true, encoding: 'utf8' }).map(
+        path => path.split('/').at(-1) ?? '',
+      ),
+    ),
+  )
+  const wrong = files.flatMap(file =>
+    [...file.text.matchAll(/\/\*[\s\S]*?\*\/|(?:^|\s)\/\/.*$/gm)]
+      .flatMap(([comment]) => comment.match(/[\w.-]+\.ts\b/g) ?? [])
+      .filter(name => !names.has(name))
+      .map(name => `${file.path} names ${name}`),
+  )
+  expect(wrong).toEqual([])
+})
+
 test('files are named after what they do', () => {
   const forbidden = /(^|[/-])(utils?|helpers?|common|manager|service|misc)([.-]|$)/
   expect(

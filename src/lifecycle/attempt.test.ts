@@ -83,7 +83,7 @@ describe('how it is captured', () => {
     })
   const afterInvoice = automatic({ method: methodOf('INVOICE'), captureMethod: { type: 'MANUAL' } })
 
-  test('as the merchant asked, whatever an earlier try has made of it', () => {
+  test('uses the capture method of the request, whatever an earlier try stored', () => {
     expect(askedCapture(afterInvoice)).toEqual({ type: 'AUTOMATIC' })
     expect(askedCapture(hosted())).toEqual({ type: 'MANUAL' })
     const delayed = { type: 'DELAYED', delayedHours: 5 } as const
@@ -98,7 +98,7 @@ describe('how it is captured', () => {
     expect(capturesWith(hosted(), methodOf(type))).toBe(false)
   })
 
-  test('what is offered next fits what was asked', () => {
+  test('offers only methods that support the requested capture method', () => {
     const session = { session: true, allowedPaymentMethod: ['INVOICE', 'EPS', 'CARD'] }
     const types = offerFor({ ...afterInvoice, details: session }).map(({ type }) => type)
     expect(types).toEqual(['INVOICE', 'EPS', 'CARD'])
@@ -119,7 +119,7 @@ describe('recordTry', () => {
     now: later(1),
   }
 
-  test('fills the authorisation that waits, and is sent', () => {
+  test('fills the waiting authorisation and marks it as sent', () => {
     const tried = recordTry(hosted(), { ...begun, instrument })
     expect(tried).toMatchObject({ status: 'PENDING', instrument, version: 3 })
     expect(tried.awaits).toBeUndefined()
@@ -128,7 +128,7 @@ describe('recordTry', () => {
     ])
   })
 
-  test('follows those that failed, under references of its own', () => {
+  test('adds an authorisation with new references after failed ones', () => {
     const first = { ...failed(1), details: { captureXId: xIdOf(7), metadata: { a: 1 } } }
     const tried = recordTry(hosted({ operations: [first] }), begun)
     expect(tried.operations).toMatchObject([
@@ -137,7 +137,7 @@ describe('recordTry', () => {
     ])
   })
 
-  test('has its own card or account, and nothing of the try before', () => {
+  test('has its own card or account and none of the earlier try', () => {
     const byCard = recordTry(hosted({ account }), { ...begun, instrument })
     expect([byCard.instrument, byCard.account]).toEqual([instrument, undefined])
     const debit = { ...begun, method: methodOf('DIRECTDEBIT'), account }
@@ -145,7 +145,7 @@ describe('recordTry', () => {
     expect([byAccount.instrument, byAccount.account]).toEqual([undefined, account])
   })
 
-  test('waits for the merchant where the merchant confirms before anybody is asked', () => {
+  test('waits for the merchant when a confirm is required before the provider is called', () => {
     const operations = [{ ...waiting, details: { confirmsLater: true } }]
     const tried = recordTry(hosted({ operations }), { ...begun, asks: false })
     expect(tried).toMatchObject({ status: 'AUTHORIZE_REQUEST', awaits: 'CONFIRM' })

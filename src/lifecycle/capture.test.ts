@@ -282,12 +282,12 @@ describe('decideCapture', () => {
 describe('reserveCapture', () => {
   const reserved = reserveCapture(paymentOf(), take(300), { xId: xIdOf(2), prepared: {}, now })
 
-  test('counts as taken from now on', () => {
+  test('counts as captured from the moment it is recorded', () => {
     expect(reserved.sums).toMatchObject({ capturing: 300, captured: 0 })
     expect(decideCapture(reserved, take(701), now)).toEqual({ accepted: false, refusal: 'ABOVE_OPEN_AMOUNT' })
   })
 
-  test('records the operation before anybody is asked, under the next number and version', () => {
+  test('records the operation before the provider is called, with the next sequence and version', () => {
     expect(reserved.operations.at(-1)).toMatchObject({
       xId: xIdOf(2),
       sequence: 2,
@@ -298,7 +298,7 @@ describe('reserveCapture', () => {
     expect(reserved.version).toBe(3)
   })
 
-  test('keeps what the merchant said about it, for when it is settled', () => {
+  test('stores the merchant’s capture options for when it is settled', () => {
     const manual = { currentSequence: 1, total: 2, final: true }
     const command = take(300, { manual, closes: true, releasesRest: true, details: { order: { id: 1 } } })
     const { operations } = reserveCapture(paymentOf(), command, { xId: xIdOf(2), prepared: {}, now })

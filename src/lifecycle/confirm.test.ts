@@ -87,7 +87,7 @@ describe('recordConfirm', () => {
   const recording = { xId: xIdOf(2), prepared: {}, captureXId: xIdOf(3), now: later(1) }
   const recorded = recordConfirm(waiting(), confirm(900), recording)
 
-  test('waits for the provider, so that a second confirm finds nothing to confirm', () => {
+  test('is PENDING while the provider decides, so a second confirm is refused', () => {
     expect(recorded).toMatchObject({ status: 'PENDING', version: 3, updatedAt: later(1) })
     expect(decideConfirm(recorded, confirm(900), later(1))).toMatchObject({ refusal: 'CONFIRM_NOT_EXPECTED' })
   })

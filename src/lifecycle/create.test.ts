@@ -38,12 +38,12 @@ describe('firstStep', () => {
     ['a payment without its customer', create('PROVIDERK', { merchantInitiated: true }), 'provider'],
   ])('%s: the %s', (_, command, mover) => expect(firstStep(command)).toBe(mover))
 
-  test('on a page of ours it is the customer where there is a form to fill in', () => {
+  test('on a hosted page with a form the customer acts first', () => {
     const filled = allMethods.filter(({ type }) => firstStep(create(type, hosted)) === 'customer')
     expect(filled).toEqual(allMethods.filter(({ flow }) => flow === 'direct'))
   })
 
-  test('who is asked at once is everybody but those with two steps', () => {
+  test('the provider is called at once except for methods with two steps', () => {
     const asked = allMethods.filter(({ type }) => firstStep(create(type)) === 'provider')
     expect(asked).toEqual(allMethods.filter(({ flow }) => flow !== 'multi_step'))
   })
@@ -140,7 +140,7 @@ describe('openPayment', () => {
     expect(first?.key).toEqual(joined)
   })
 
-  test('a credit is asked at once, and all of it counts as paid out', () => {
+  test('a credit is sent at once and its whole amount counts as paid out', () => {
     const credit = born(create('CARD'), { kind: 'CREDIT' })
     expect(credit).toMatchObject({ kind: 'CREDIT', status: 'PENDING', sums: { ...noSums, refunding: 1000 } })
     expect(credit.operations).toMatchObject([{ type: 'CREDIT', state: 'SENT', amount: 1000 }])

@@ -35,7 +35,7 @@ const disputeId = `dsp_${'0'.repeat(32)}` as DisputeId
 const open = (change: Partial<DisputeFacts> = {}, payment = paid()) =>
   openDispute(payment, facts(change), { disputeId, capture: capture.xId, now })
 
-test('an opened dispute counts what is disputed, and the merchant is told', () => {
+test('opening a dispute adds to the disputed sum and sends an event', () => {
   const { payment, dispute, news } = open()
   expect(payment.sums).toMatchObject({ captured: 1000, disputed: 600 })
   expect(payment.version).toBe(paid().version + 1)
@@ -52,7 +52,7 @@ test('an opened dispute counts what is disputed, and the merchant is told', () =
   expect(news).toEqual(['dispute.opened'])
 })
 
-test('a dispute that is heard of when it is over is told as opened and ended', () => {
+test('a dispute first reported after its end sends both the opened and the final event', () => {
   expect(open({ status: 'WON' })).toMatchObject({
     news: ['dispute.opened', 'dispute.won'],
     payment: { sums: { disputed: 0 } },
@@ -89,11 +89,11 @@ describe('what a provider tells later', () => {
     expect(told?.dispute.updatedAt).toEqual(later(1))
   })
 
-  test('the same again is no news', () => {
+  test('a repeated notice changes nothing', () => {
     expect(tell({})).toBeUndefined()
   })
 
-  test('what was overtaken is no news', () => {
+  test('a notice with an earlier state changes nothing', () => {
     const won = tell({ status: 'WON' })
     if (!won) throw new Error('not won')
     for (const late of [{}, { status: 'UNDER_REVIEW' }, { stage: 'INQUIRY', status: 'LOST' }] as const)

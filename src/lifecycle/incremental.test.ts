@@ -74,7 +74,7 @@ describe('decideIncremental', () => {
     )
   })
 
-  test('the rows decide which methods can grow', () => {
+  test('the catalogue decides which methods allow increments', () => {
     const growing = allMethods.filter(
       method => decideIncremental(paymentOf({ method }), more(1), now).accepted,
     )

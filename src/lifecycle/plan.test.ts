@@ -77,7 +77,7 @@ describe('a charge', () => {
     }
   })
 
-  test('without a schedule: any plan that is alive', () => {
+  test('without a schedule: any active plan', () => {
     const alive = (change: Partial<Plan>, day = '2027-01-01') =>
       decideUnscheduled(examplePlan(change), day).accepted
     expect(alive({ recurring: period })).toBe(true)

@@ -176,14 +176,14 @@ test.each([
 describe('reserveRefund', () => {
   const reserved = reserveRefund(inTwo, named(250, 'T2'), { xId: xIdOf(4), prepared: {}, now })
 
-  test('counts as given back from now on, against its capture', () => {
+  test('counts as refunded from the moment it is recorded, against its capture', () => {
     expect(reserved.sums).toMatchObject({ refunding: 250, refunded: 0, captured: 1000 })
     expect(decideRefund(reserved, named(350, 'T2')).accepted).toBe(true)
     expect(decideRefund(reserved, named(351, 'T2')).accepted).toBe(false)
     expect(decideRefund(reserved, back(400)).accepted).toBe(true)
   })
 
-  test('records the operation and the capture it gives back before anybody is asked', () => {
+  test('records the operation and the refunded capture before the provider is called', () => {
     const recorded = {
       sequence: 4,
       type: 'REFUND',
@@ -195,7 +195,7 @@ describe('reserveRefund', () => {
     expect(reserved).toMatchObject({ status: 'OK', version: inTwo.version + 1 })
   })
 
-  test('breaks on a capture that is not there, because the rule was not asked', () => {
+  test('throws for a missing capture, because the rule must be checked first', () => {
     expect(() => reserveRefund(paymentOf(), back(1), { xId: xIdOf(4), prepared: {}, now })).toThrow(
       'no capture',
     )

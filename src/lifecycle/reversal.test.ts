@@ -95,13 +95,13 @@ describe('decideReversal', () => {
 describe('reserveReversal', () => {
   const reserved = reserveReversal(paymentOf(), giveBack(300), { xId: xIdOf(2), prepared: {}, now })
 
-  test('counts as given back from now on', () => {
+  test('counts as reversed from the moment it is recorded', () => {
     expect(reserved.sums).toMatchObject({ reversing: 300, reversed: 0 })
     expect(decideReversal(reserved, giveBack(700), now).accepted).toBe(true)
     expect(decideReversal(reserved, giveBack(701), now).accepted).toBe(false)
   })
 
-  test('records the operation before anybody is asked; the status waits for the answer', () => {
+  test('records the operation before the provider is called; the status changes with the answer', () => {
     expect(reserved.operations.at(-1)).toMatchObject({
       sequence: 2,
       type: 'REVERSAL',

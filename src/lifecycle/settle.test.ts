@@ -254,7 +254,7 @@ describe('what a capture leaves', () => {
     ])
   })
 
-  test('what is closed stays closed, whatever comes later', () => {
+  test('a payment closed for capture stays closed, whatever is settled later', () => {
     const payment = { ...capturingWith('CARD', {}), closedForCapture: true }
     for (const kind of kinds)
       expect(settle(payment, xIdOf(2), outcomes[kind], now).closedForCapture).toBe(true)
@@ -330,14 +330,14 @@ test('a failed follow-up never changes the status of a payment that was approved
   }
 })
 
-test('what the provider said stays with the operation; who heard nothing keeps what was known', () => {
+test('the operation stores what the provider reported; an answer without facts keeps the earlier ones', () => {
   const provider = { ...factsFor(authorization), transactionId: 'T9' }
   const heard = settle(opened(), xIdOf(1), { kind: 'pending', provider }, now)
   expect(heard.operations[0]?.provider).toEqual(provider)
   expect(settle(heard, xIdOf(1), { kind: 'unknown' }, now).operations[0]?.provider).toEqual(provider)
 })
 
-test('an operation of another payment, or a capture nobody asked for, is a broken rule', () => {
+test('settling an operation of another payment, or a capture nobody requested, throws', () => {
   expect(() => settle(paymentOf(), xIdOf(7), outcomes.approved, now)).toThrow('is not of payment')
   const settled = settle(opened(), xIdOf(1), outcomes.approved, now)
   expect(() => settleAutomaticCapture(settled, xIdOf(1), outcomes.approved, now)).toThrow(

@@ -29,7 +29,7 @@ describe('decideUpdate', () => {
   })
 })
 
-// Each line: what the cardholder said to its own currency, where the try stands, and the answer to another amount.
+// Each line: what the cardholder said to their own currency, where the try stands, and the answer to another amount.
 test.each([
   [true, 'AUTHORIZE_REQUEST', { accepted: false, refusal: 'NOT_UPDATABLE' }],
   [false, 'AUTHORIZE_REQUEST', { accepted: true }],

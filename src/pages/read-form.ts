@@ -1,6 +1,6 @@
 /**
- * From the fields of a posted form to values, or to the errors the customer is told. Says what an entry looks like, not
- * whether it may pay. Values of card number and security code leave here for the vault and go nowhere else.
+ * Reads the fields of a posted form into values, or into errors for the customer. It checks the form of an entry, not
+ * whether the card or account may pay. Card number and security code are passed on to the vault and nowhere else.
  */
 import { isCardNumber } from '#domain/card-numbers.ts'
 import { isIban } from '#domain/iban.ts'
@@ -63,7 +63,7 @@ export function parseExpiry(text: string): string | undefined {
 
 type Check = (value: string) => string | undefined
 
-/** In characters as people count them; what is far too long is not counted to its end. */
+/** Counts characters as people do; counting stops early for entries that are far too long. */
 const length = (value: string): number => [...value.slice(0, entryMax)].length
 
 /** Runs each field's check on what was entered; only fields with a mistake are in the result. */

@@ -1,6 +1,6 @@
 /**
- * The pages of customers as a table of routes. Whatever a customer sends, the answer is a page that says where the payment
- * stands: back button, reload, a second tab and a form sent twice are all just another look at it.
+ * The routes of the customer's pages. Whatever a customer sends, the answer shows the payment's current state, so the back
+ * button, a reload, a second tab and a form sent twice do no harm.
  */
 import type { Money } from '#domain/money.ts'
 import { accepts } from '#http/server/accept-encoding.ts'
@@ -39,7 +39,7 @@ import { writeSecurityText } from '#pages/security-text.ts'
 import { showResult, showStep } from '#pages/show.ts'
 import { submitForm } from '#pages/submit.ts'
 
-/** 30 declines in ten minutes from one address or with one card: a family may share an address, but not that many. */
+/** 30 declines in ten minutes per address or card: several people may share an address, but do not cause that many. */
 const declinesMax = 30
 /** Ten times as many in the test environment, where every test comes from one address with the same few cards. */
 const testDeclinesMax = 300
@@ -101,7 +101,7 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     ),
     page('GET', `${assetFolder}/{file}`, async request => sendAsset(request, pageContext)),
     page('GET', `${embedFolder}/{file}`, async request => sendEmbed(request, pageContext)),
-    // Addresses that were cut or mangled on their way also deserve a page.
+    // An address that was cut off or changed in transit gets a page too.
     page('GET', `${pagePath}*`, async request => pageContext.deadEnd(request, 'unknown')),
     page('GET', '/.well-known/payment-page-inventory.json', async () =>
       sendInventory(pageContext.assets, deps),
@@ -110,12 +110,12 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
   ]
 }
 
-/** A page of ours. A form of somebody else's making has no effect: the customer sees the page as it stands. */
+/** Handles a hosted page. A form posted from another site has no effect: the customer sees the current page. */
 function withHosted(handle: Handle, pageContext: PageContext, deps: PageDeps): PageRoute['handle'] {
   return async request => {
     const hosted = await openHosted(request.params.pageToken ?? '', deps)
     if (!hosted || hosted.step) return pageContext.deadEnd(request, 'unknown')
-    // Who may not take payments by its API may not take them by its pages either.
+    // A merchant who may not take payments through the API may not take them through pages either.
     if (hosted.merchant.disabled && isOpenForm(hosted))
       return pageContext.deadEnd(request, 'unavailable', hosted)
     if (!isForeign(request)) return handle(request, hosted)
@@ -124,7 +124,7 @@ function withHosted(handle: Handle, pageContext: PageContext, deps: PageDeps): P
   }
 }
 
-/** A page of a provider or issuer, which we play in the test environment only, and only while its step is outstanding. */
+/** A simulated page of a provider or issuer: only in the test environment, and only while its step is outstanding. */
 function withStep(handle: Handle, pageContext: PageContext, deps: PageDeps): PageRoute['handle'] {
   return async request => {
     const hosted = await openHosted(request.params.pageToken ?? '', deps)
@@ -153,12 +153,12 @@ function isForeign({ form, headers, verb }: PageRequest): boolean {
   return !URL.canParse(origin) || new URL(origin).host !== host?.toLowerCase()
 }
 
-/** `none`: the customer itself, by reloading. */
+/** `none`: customers did it themselves, for example by reloading. */
 const ownSites: readonly string[] = ['same-origin', 'none']
 
 const actions: readonly string[] = ['approve', 'decline', 'cancel', 'pending'] satisfies CustomerAction[]
 
-/** The customer decides: on our page it can only turn back, on the other's it has the whole choice. */
+/** The customer's decision: on our page they can only cancel, on the simulated page they can do everything. */
 async function act(
   request: PageRequest,
   hosted: Hosted,
@@ -167,7 +167,7 @@ async function act(
 ): Promise<PageAnswer> {
   const { merchant, payment, step: page } = hosted
   const shown = page && { ...page, amount: readShown(request.form?.shown) }
-  // What the customer did on a provider's own page is the provider's to tell.
+  // Only the provider can report what the customer did on its page.
   const isOurs = action === 'cancel' || isSimulated(hosted)
   if (isOurs && action !== undefined && actions.includes(action)) {
     const step = { merchant, payId: payment.payId, action: action as CustomerAction, shown }
@@ -176,13 +176,13 @@ async function act(
   return pageContext.redirectToNextStep(request, await pageContext.reopen(hosted))
 }
 
-/** The amount that the page showed, as it wrote it; a caller that does not say which has seen none. */
+/** The amount that the page showed, sent back by its form; undefined if the form does not name one. */
 function readShown(text: string | undefined): Money | undefined {
   const [value, currency] = text?.split(' ') ?? []
   return currency === undefined ? undefined : { value: Number(value), currency }
 }
 
-/** How it ended, for customers who have no shop to go back to. */
+/** The result page, for customers whose shop gave no return address. */
 function showEnd(request: PageRequest, hosted: Hosted, pageContext: PageContext): PageAnswer {
   const stage = stageOf(hosted)
   if (stage === 'form' || stage === 'instructions') return pageContext.seeOther(baseOf(hosted))
@@ -239,7 +239,7 @@ function sendFile(request: PageRequest, asset: Asset): PageAnswer {
   }
 }
 
-/** Signed, so that `tollgate verify-page` can tell our own list from one that somebody put in its place. */
+/** Signed, so that `tollgate verify-page` can detect a list that was replaced. */
 function sendInventory(assets: Assets, { signInventory }: PageDeps): PageAnswer {
   const inventory = describeInventory(assets)
   const signature = signInventory(JSON.stringify(inventory))

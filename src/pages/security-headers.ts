@@ -29,7 +29,7 @@ function toExactSource(address: string): string {
   return `${origin}${pathname.replace(/[;,'\s]/g, character => encodeURIComponent(character).replace("'", '%27'))}`
 }
 
-/** A year. Without subdomains: those of the merchant's host are not ours to speak for. */
+/** A year. Subdomains are not included, because they may belong to other systems of the operator. */
 const strictTransport = 'max-age=31536000'
 
 const permissions =

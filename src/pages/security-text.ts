@@ -1,4 +1,4 @@
-/** `/.well-known/security.txt` (RFC 9116): whom to tell about a hole. */
+/** `/.well-known/security.txt` (RFC 9116): the contact for reports of security problems. */
 
 /** 180 days: the standard asks for less than a year, and it is made anew with every request. */
 const validMs = 180 * 24 * 60 * 60 * 1000

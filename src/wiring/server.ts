@@ -118,7 +118,7 @@ export async function createServer(
     metrics,
     readiness: async () => {
       await database.ping()
-      return []
+      return parts.presence.isAlive() ? [] : ['this process was cut off from the database a moment ago']
     },
     readinessDetails: () => ({ webhookFailures: metrics.webhookFailures() }),
     retryAfterOf,

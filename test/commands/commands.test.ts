@@ -66,6 +66,7 @@ test('while no server runs, a merchant is created, listed, changed and keeps its
     theme: null,
     frameOrigins: null,
     dcc: false,
+    paidLate: 'return',
     createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
   }
   expect(await list()).toContainEqual(fresh)

@@ -84,7 +84,7 @@ test('a cold start makes a durable UTF-8 database, a warm start finds its rows a
 
   const warm = await open(directory, { onProgress: line => lines.push(line) })
   expect(await query(warm.url, 'SELECT letter, current_user AS role FROM kept')).toEqual([
-    { letter: 'é', role: 'tollgate' },
+    { letter: 'é', role: 'tollgate_gateway' },
   ])
   expect(lines).toHaveLength(1)
 })

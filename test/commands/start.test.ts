@@ -62,6 +62,8 @@ test('npm start on an empty folder prints a payment to paste, which works and ou
   const banner = await cold.ready()
   expect(banner.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/v2$/)
   expect(cold.stdout()).toContain(`API reference: ${banner.baseUrl.replace('/api/v2', '/docs')}`)
+  const setUp = /^console: (http:\/\/localhost:\d+\/console\/setup\/\S+)$/m.exec(cold.stdout())?.[1] ?? ''
+  expect(await (await fetch(setUp)).text()).toContain('owner@localhost, owner')
   expect(cold.stdout()).toContain(`data: ${folder}`)
   expect(cold.stderr()).toContain(`Starting the database in ${folder}`)
   const first = await payAsPrinted(banner)

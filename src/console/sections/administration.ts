@@ -99,7 +99,7 @@ async function showMerchants(visit: Visit) {
   ]
   const main = html`${renderTable(visit.merchants as never, columns, 'No merchants that you may see.')}${
     may(visit, 'merchants') && visit.operator.merchants === undefined
-      ? html`<h2>New merchant</h2>${renderForm({ action: '/console/merchants', csrf: visit.csrf, fields: [{ name: 'name', label: 'Name', required: true }], button: 'Make a merchant' })}`
+      ? html`<h2>New merchant</h2>${renderForm({ action: '/console/merchants', csrf: visit.csrf, fields: [{ name: 'name', label: 'Name', required: true }], button: 'Make a merchant' })}${renderTerminal('merchant create --name "My shop"')}`
       : ''
   }`
   return renderInside(loadConsoleAssets(), visit, { title: 'Merchants', main })

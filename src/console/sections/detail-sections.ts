@@ -1,7 +1,7 @@
 /** The single objects of the console, one row each: where it is read, what can be done with it, and what else is shown of it. */
 import { type Json, type MerchantVisit, readAnswer } from '#console/context.ts'
 import { rowsOf } from '#console/sections/lists.ts'
-import { type Column, renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
+import { type Column, type Field, renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
 import type { ConsoleAct } from '#domain/console-roles.ts'
 import { html, type Part } from '#pages/html.ts'
 
@@ -23,7 +23,7 @@ export interface DetailAct {
   readonly from?: readonly string[]
   readonly endpoint: (id: string) => string
   readonly body?: (form: Readonly<Record<string, string>>) => unknown
-  readonly field?: { readonly name: string; readonly label: string }
+  readonly field?: Field
   /** What is asked once more before it is done. */
   readonly asks?: string
 }
@@ -146,7 +146,7 @@ export const details: readonly Detail[] = [
         from: ['OPEN'],
         endpoint: id => `/disputes/${id}/evidence`,
         body: form => ({ text: form.text ?? '' }),
-        field: { name: 'text', label: 'Evidence' },
+        field: { name: 'text', label: 'Evidence', long: true },
       },
       {
         name: 'accept',

@@ -4,7 +4,7 @@ import type { GlobalPage, Visit } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import { siteOf } from '#console/outside.ts'
 import { sessionLimits } from '#console/people.ts'
-import { type Column, renderForm, renderTable, showTime } from '#console/views/parts.ts'
+import { type Column, renderForm, renderTable, renderTerminal, showTime } from '#console/views/parts.ts'
 import { isRefundLimit, type Role, roles } from '#domain/console-roles.ts'
 import type { PageAnswer } from '#http/server/page-routes.ts'
 import { html, type Part } from '#pages/html.ts'
@@ -26,7 +26,7 @@ async function showOperators(visit: Visit, told?: Part): Promise<PageAnswer> {
     {
       title: 'Change',
       show: row =>
-        html`${renderForm({ action: '/console/operators/link', csrf: visit.csrf, hidden: { operatorId: String(row.operatorId) }, button: 'New link', tone: 'plain' })}${
+        html`<div class="acts">${renderForm({ action: '/console/operators/link', csrf: visit.csrf, hidden: { operatorId: String(row.operatorId) }, button: 'New link', tone: 'plain' })}${
           row.operatorId !== visit.operator.operatorId &&
           renderForm({
             action: '/console/operators/remove',
@@ -35,7 +35,7 @@ async function showOperators(visit: Visit, told?: Part): Promise<PageAnswer> {
             button: 'Remove',
             tone: 'danger',
           })
-        }`,
+        }</div>`,
     },
   ]
   const main = html`${told}${renderTable(people as never, columns, 'Nobody.')}<h2>Add a person</h2>${renderForm(
@@ -45,16 +45,16 @@ async function showOperators(visit: Visit, told?: Part): Promise<PageAnswer> {
       fields: [
         { name: 'email', label: 'E-mail', type: 'email', required: true },
         { name: 'role', label: 'Role', choices: roles },
-        { name: 'merchants', label: 'Merchants (ids with commas; empty: all)' },
+        { name: 'merchants', label: 'Merchants', hint: 'Ids with commas; empty: all' },
         {
           name: 'refundLimit',
           label: 'Refund limit',
-          hint: 'Smallest unit and currency, such as 20000EUR; empty: none',
+          hint: 'Such as 20000EUR; empty: none',
         },
       ],
       button: 'Add',
     },
-  )}`
+  )}${renderTerminal('operator add --email ada@example.com --role support')}`
   return renderInside(loadConsoleAssets(), visit, { title: 'Operators', main })
 }
 

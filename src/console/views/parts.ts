@@ -98,6 +98,8 @@ export interface Field {
   readonly choices?: readonly string[]
   readonly hint?: string
   readonly required?: true
+  /** Several lines. */
+  readonly long?: true
   readonly autocomplete?: string
 }
 
@@ -109,17 +111,21 @@ export function renderField({
   choices,
   hint,
   required,
+  long,
   autocomplete,
 }: Field): Html {
   const described = hint && html` aria-describedby="hint-${name}"`
+  const must = required ? html` required` : ''
   const control = choices
     ? html`<select id="f-${name}" name="${name}"${described}>${choices.map(
         choice =>
           html`<option value="${choice}"${choice === value ? html` selected` : ''}>${choice === '' ? 'any' : choice}</option>`,
       )}</select>`
-    : html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${required ? html` required` : ''}${
-        autocomplete && html` autocomplete="${autocomplete}"`
-      }${described}>`
+    : long
+      ? html`<textarea id="f-${name}" name="${name}" rows="4" cols="60"${must}${described}>${value}</textarea>`
+      : html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${must}${
+          autocomplete && html` autocomplete="${autocomplete}"`
+        }${described}>`
   return html`<div class="field"><label for="f-${name}">${label}</label>${
     hint && html`<small id="hint-${name}">${hint}</small>`
   }${control}</div>`

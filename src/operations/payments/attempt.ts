@@ -45,7 +45,7 @@ export interface Attempt {
   readonly method: Method
   readonly card?: PaymentCard
   readonly account?: AccountData
-  /** The customer's answer to an offer to pay in its own currency, and the amount that it was made for. */
+  /** The customer's answer to an offer to pay in their own currency, and the amount that it was made for. */
   readonly offer?: OfferReply & { readonly amount: Money }
   /** Whether the card may be kept for the customer's next payment; undefined where nobody was asked. */
   readonly keepsCard?: boolean

@@ -46,7 +46,7 @@ export interface CreatePayment {
   readonly card?: PaymentCard
   readonly account?: AccountData
   readonly wallet?: WalletData
-  /** The cardholder's answer to an offer to pay in its own currency. */
+  /** The cardholder's answer to an offer to pay in their own currency. */
   readonly offer?: OfferReply
   readonly key?: OperationKey
   /** CREDIT pays out to the card or account without a payment behind it. */

@@ -1,4 +1,4 @@
-/** An offer to a cardholder to pay in its own currency: whether there is one, and its terms, kept for ten minutes. */
+/** An offer to a cardholder to pay in their own currency: whether there is one, and its terms, kept for ten minutes. */
 import { toSpan } from '#domain/bin-ranges.ts'
 import { convert, exchangeRate } from '#domain/conversion.ts'
 import type { Merchant } from '#domain/merchant.ts'

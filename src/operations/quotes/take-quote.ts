@@ -1,5 +1,5 @@
 /**
- * The answer of a customer on a page of ours to an offer of its own currency. An offer belongs to the payment that takes
+ * The answer of a customer on a page of ours to an offer in their own currency. An offer belongs to the payment that takes
  * it first, and later tries of that payment may take it again while it lasts: a mistyped code costs nobody the rate.
  */
 import { type PayId, parseXId } from '#domain/ids.ts'

@@ -1,4 +1,4 @@
-/** The columns of the tables that a commit writes, grouped by when they change. How they are written is commit-statement.ts's. */
+/** The columns of the tables that a commit writes, grouped by when they change. statement.ts says how they are written. */
 
 /** Column name and type, in the order of the table. `c` (the change's number in its batch) is added to every part. */
 export type Columns = readonly (readonly [name: string, type: string])[]

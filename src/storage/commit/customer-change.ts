@@ -67,7 +67,7 @@ interface CustomerRows {
   readonly methodUse: unknown[]
 }
 
-/** A new customer is written with its card or account; one that is known is checked, and what was used is dated. */
+/** A new customer is stored with their card or account; for a known one the last use is updated. */
 export function pushCustomer(rows: CustomerRows, write: CustomerWrite, c: number): void {
   const { merchantId, customerId, birth, method, charged, usedAt } = write
   const key = { c, merchant_id: merchantId, customer_id: customerId }

@@ -1,4 +1,4 @@
-/** What must be true of events and their deliveries, whatever crashed before; see doctor-checks.ts. */
+/** What must be true of events and their deliveries, whatever crashed before; see payment-checks.ts. */
 import type { Check } from '#storage/doctor/payment-checks.ts'
 
 const event = `e.merchant_id, e.pay_id, e.x_id`

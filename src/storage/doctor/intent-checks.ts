@@ -1,4 +1,4 @@
-/** What must be true of payment intents and the payments made from them. Read with doctor-checks.ts, which has the rest. */
+/** What must be true of payment intents and the payments made from them. Read with payment-checks.ts, which has the rest. */
 import type { Check } from '#storage/doctor/payment-checks.ts'
 
 /** details is json, so this is read by text; the doctor reads every payment anyway. */

@@ -1,4 +1,4 @@
-/** What must be true of the vault's keys. Read with doctor-checks.ts, which has the rest. */
+/** What must be true of the vault's keys. Read with payment-checks.ts, which has the rest. */
 import type { Check } from '#storage/doctor/payment-checks.ts'
 import { rootSecretName } from '#storage/vault/vault-store.ts'
 

@@ -34,6 +34,9 @@ export interface PresenceOptions {
 /** 2 s: four beats fit into the time after which a process counts as dead. */
 const defaultBeatMs = 2_000
 
+/** 300 ms: after a beat that failed. */
+const retryMs = 300
+
 /** 8 s: a process that was only slow for a moment is not declared dead, and a take-over still ends within 15 s. */
 const deadAfterMs = 8_000
 
@@ -106,10 +109,19 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   }
 
   const stopped = new AbortController()
+  let pauseMs = beatMs
   const beating = (async () => {
     while (!closed) {
-      await delay(beatMs, undefined, { signal: stopped.signal }).catch(() => {})
-      if (!closed) await beat().catch(onError)
+      await delay(pauseMs, undefined, { signal: stopped.signal }).catch(() => {})
+      if (closed) return
+      try {
+        await beat()
+        pauseMs = beatMs
+      } catch (error) {
+        onError(error)
+        // A database that is back is to hear of us at once: until then nothing is sent.
+        pauseMs = Math.min(retryMs, beatMs)
+      }
     }
   })()
 
