@@ -52,20 +52,28 @@ async function fill({ gatewayUrl, merchantId }: Stage): Promise<void> {
        ORDER BY created_at DESC LIMIT 1`,
       [merchantId],
     )
-    const copy = (table: string, from: string, ids: string) =>
-      client.query(
-        `INSERT INTO ${table} SELECT (jsonb_populate_record(NULL::${table}, to_jsonb(t) || jsonb_build_object(${ids}))).*
-         FROM ${from}`,
+    const copy = async (table: string, from: string, given: Readonly<Record<string, string>>) => {
+      const { rows } = await client.query<{ name: string }>(
+        `SELECT attname AS name FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped
+           AND attgenerated = ''`,
+        [table],
       )
-    await copy(
-      'payment',
-      'sample t, copies c',
-      `'pay_id', c.pay_id, 'trans_id', 'console-' || c.n, 'amount', c.n, 'created_at', c.at`,
-    )
+      const names = rows.map(({ name }) => name)
+      const values = names.map(name => given[name] ?? `t.${name}`)
+      await client.query(
+        `INSERT INTO ${table} (${names.join(', ')}) SELECT ${values.join(', ')} FROM ${from}`,
+      )
+    }
+    await copy('payment', 'sample t, copies c', {
+      pay_id: 'c.pay_id',
+      trans_id: `'console-' || c.n`,
+      amount: 't.amount + c.n % 1000',
+      created_at: 'c.at',
+    })
     await copy(
       'operation',
       `operation t JOIN sample s USING (merchant_id, pay_id), copies c WHERE c.n > ${payments - shown}`,
-      `'pay_id', c.pay_id, 'x_id', gen_random_uuid()`,
+      { pay_id: 'c.pay_id', x_id: 'gen_random_uuid()' },
     )
     await client.query('VACUUM ANALYZE payment')
   })

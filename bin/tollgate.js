@@ -22,9 +22,10 @@ async function runHere() {
   process.emitWarning = (warning, ...rest) => {
     const type = typeof rest[0] === 'object' ? rest[0]?.type : rest[0]
     // Early releases of Node 24 call the running of TypeScript experimental. Every other warning passes.
-    if (type === 'ExperimentalWarning' && /type stripping/i.test(String(warning))) return
+    if (type === 'ExperimentalWarning' && /type stripping|stripTypeScriptTypes/i.test(String(warning))) return
     emitWarning.call(process, warning, ...rest)
   }
+  await import('./strip-types.js')
   await import('../src/main.ts')
 }
 

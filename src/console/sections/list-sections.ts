@@ -82,11 +82,11 @@ export const listSections: readonly ListSection[] = [
     columns: base => [
       payment(base),
       { title: 'Status', show: state('status') },
+      { title: 'Amount', show: money('amount'), numeric: true },
       {
         title: 'Method',
         show: row => text('paymentMethods.0.type')(row) || text('paymentMethods.type')(row),
       },
-      { title: 'Amount', show: money('amount'), numeric: true },
       { title: 'Customer', show: text('customerInfo.email') },
       { title: 'Created', show: time('creationDate') },
     ],
