@@ -1,7 +1,9 @@
 /** A payment as both retrievals and the update show it: what was sent, what became of it, and every operation. */
 import Type, { type Static } from 'typebox'
 import { otherRecordObject, recordObjects } from '#methods/fields/objects.ts'
+import { billingAddress, refundBillingAddress } from '#schemas/address.ts'
 import { operationAmount, recordAmount } from '#schemas/amount.ts'
+import { browserInfo, refundBrowserInfo } from '#schemas/browser-info.ts'
 import { paymentDetails } from '#schemas/create-payment.ts'
 import { customerInfoAnswer } from '#schemas/customer-info.ts'
 import { choice, closed, closedBut, formatted, optional, text } from '#schemas/fields.ts'
@@ -92,6 +94,15 @@ export const paymentRecord = closed(
       ),
     ),
     ...paymentDetails,
+    // A credit is a record too, and its request names address and browser in its own way.
+    billingAddress: optional(
+      Type.Union([billingAddress, refundBillingAddress], {
+        description: 'Where the invoice goes, or the credit.',
+      }),
+    ),
+    browserInfo: optional(
+      Type.Union([browserInfo, refundBrowserInfo], { description: "The customer's browser." }),
+    ),
     ...pageFields,
     ...linkFields,
     urls: optional(appUrls),

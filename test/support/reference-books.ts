@@ -136,7 +136,8 @@ function refusal(payment: BookedPayment, kind: Kind, asked: Asked): string | und
   const state = status(payment)
   if (kind === 'REFUND') return refundRefusal(payment, asked)
   if (kind === 'INCREMENTAL' && !payment.facts.raises) return '20200009'
-  if (/^(AUTHORIZE_REQUEST|PENDING|FAILED)$/.test(state)) return '20200001'
+  if (state === 'PENDING') return '20200014'
+  if (/^(AUTHORIZE_REQUEST|FAILED)$/.test(state)) return '20200001'
   const taken = counted(payment, 'CAPTURE')
   if (asked.at >= expiry(payment) && taken < authorizedValue) return '20200007'
   if (state === 'REVERSED') return '20200008'
@@ -160,6 +161,7 @@ export function refundable(payment: BookedPayment, asked: Asked): number {
 }
 
 function refundRefusal(payment: BookedPayment, asked: Asked): string | undefined {
+  if (status(payment) === 'PENDING') return '20200014'
   if (status(payment) !== 'OK') return '20200004'
   const left = sums(payment).capturedValue - counted(payment, 'REFUND')
   return asked.amount > left || asked.amount > refundable(payment, asked) ? '20200004' : undefined

@@ -2772,7 +2772,8 @@ export interface PaymentRecord {
   /** Test environment only: 0000 approves, any other four digits decline. */
   readonly simulationMode?: string
   readonly urls?: AppUrls
-  readonly billingAddress?: BillingAddress
+  /** Where the invoice goes, or the credit. */
+  readonly billingAddress?: (BillingAddress) | (RefundBillingAddress)
   readonly shipping?: Shipping
   /** What the customer's statement of account shows. */
   readonly statementDescriptor?: string
@@ -2781,7 +2782,8 @@ export interface PaymentRecord {
   readonly expirationTime?: string
   readonly fraudData?: FraudData
   readonly paymentFacilitator?: PaymentFacilitator
-  readonly browserInfo?: BrowserInfo
+  /** The customer's browser. */
+  readonly browserInfo?: (BrowserInfo) | (RefundBrowserInfo)
   readonly device?: Device
   /** Where the sale happens; ECOM if absent. */
   readonly channel?: "ECOM" | "MOTO" | "APP" | "PAYBYLINK" | "POS"

@@ -135,7 +135,14 @@ const parts = {
   },
   keyAnswer: {
     columns: [...keyKey, ...keyAnswer],
-    write: updateOf({ table: 'idempotency_key', part: 'keyAnswer', key: keyKey, state: keyAnswer }),
+    // The first answer stands, whatever becomes of the operation after its customer's step.
+    write: updateOf({
+      table: 'idempotency_key',
+      part: 'keyAnswer',
+      key: keyKey,
+      state: keyAnswer,
+      only: 't.answer_status IS NULL',
+    }),
   },
   ...eventParts,
   providerReference: { columns: referenceColumns, write: writeReferences },
@@ -192,13 +199,15 @@ interface Update {
   readonly key: Columns
   readonly state: Columns
   readonly also?: readonly string[]
+  /** Rows for which this does not hold are left alone. */
+  readonly only?: string
 }
 
-function updateOf({ table, part, key, state, also = [] }: Update): (columns: Columns) => string {
+function updateOf({ table, part, key, state, also = [], only }: Update): (columns: Columns) => string {
   return () => {
     const set = [...state.map(([name]) => `${name} = i.${name}`), ...also].join(', ')
     return `UPDATE ${table} t SET ${set} FROM ${inputName(part)} i
-      WHERE ${match(key)} AND i.c NOT IN (SELECT c FROM refused)`
+      WHERE ${match(key)}${only === undefined ? '' : ` AND ${only}`} AND i.c NOT IN (SELECT c FROM refused)`
   }
 }
 

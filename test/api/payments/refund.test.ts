@@ -195,13 +195,18 @@ describe('guards, the first that fails is the answer', () => {
   test.each([
     ['authorised only', () => shop.authorize('CARD')],
     ['declined', () => shop.authorize('CARD', { card: { number: '4000000000000002' } })],
-    ['unknown', () => shop.authorize('CARD', { card: { number: '4000000000000101' } })],
     ['waiting for its delayed capture', () => shop.authorize('CARD', delayed)],
     ['captured perhaps', capturePerhaps],
     ['lapsed', lapse],
   ])('20200004 %s', async (_, prepare) => {
     expect(await wronglyRefund(await prepare())).toMatchObject(refused('20200004'))
   })
+
+  test('20200014 while the outcome of the authorisation is not known', async () => {
+    const payId = await shop.authorize('CARD', { card: { number: '4000000000000101' } })
+    expect(await wronglyRefund(payId)).toMatchObject(refused('20200014'))
+  })
+
   const delayed = { captureMethod: { type: 'DELAYED', delayed: { delayedHours: 1 } } }
   async function capturePerhaps(): Promise<string> {
     const payId = await shop.authorize('CARD')

@@ -186,10 +186,10 @@ test('a note of the merchant’s that was begun before a try and ends after it l
   })
 })
 
-test('422 20200011 the amount of a payment that its customer has left open at the provider', async () => {
+test('422 20200014 the amount of a payment that its customer has left open at the provider', async () => {
   const { payId } = await create('PROVIDERP')
   await shop.customer(payId, 'pending')
-  expect((await patch(payId, amount(9900))).body.responseCode).toBe('20200011')
+  expect((await patch(payId, amount(9900))).body.responseCode).toBe('20200014')
 })
 
 test('an amount that declines only counts when it is what is sent', async () => {
