@@ -112,6 +112,15 @@ const rarities = [
   'reversePayment 200',
   'capturePayment 200',
   'refundPayment 200',
+  'cancelPayment 200',
+  // Ids of links and disputes are known to those who made them only.
+  'updateLink 200',
+  'updateLink 422',
+  'getDispute 200',
+  'acceptDispute 200',
+  'acceptDispute 422',
+  'submitEvidence 200',
+  'submitEvidence 422',
 ]
 
 /** 300 s: a bound for what hangs. It takes about 20 s of one processor, and others may have the machine at that time. */

@@ -33,6 +33,8 @@ interface Connection {
   readonly socket: Socket
   readonly network: string
   running: number
+  /** Whether it has brought a request. */
+  served: boolean
   /** How many sweeps in a row have found it without a request. */
   idleSweeps: number
 }
@@ -45,6 +47,12 @@ const sweepMs = 500
  * process ever so busy, is not taken for an idle one.
  */
 const idleSweepsMin = 2
+
+/**
+ * 8 sweeps, which is 4 s: a connection that has served a request is kept by its client for the next one. Closing it the
+ * moment it falls idle would cut requests that are on their way, so a burst of a shop gets time to settle.
+ */
+const servedSweepsMin = 8
 
 /** To be made before the server listens: it has to see every connection come. */
 export function limitConnections({ server, addresses, limits, timers, onDrop }: Ports): void {
@@ -66,7 +74,7 @@ export function limitConnections({ server, addresses, limits, timers, onDrop }: 
     for (const connection of [...connections].reverse()) {
       if (connection.running > 0) continue
       connection.idleSweeps += 1
-      if (connection.idleSweeps < idleSweepsMin) continue
+      if (connection.idleSweeps < (connection.served ? servedSweepsMin : idleSweepsMin)) continue
       const idle = (idleOf.get(connection.network) ?? 0) + 1
       idleOf.set(connection.network, idle)
       if (idle > limits.idlePerAddress) drop(connection, 'address_idle')
@@ -91,7 +99,7 @@ export function limitConnections({ server, addresses, limits, timers, onDrop }: 
       return
     }
     openOf.set(network, open + 1)
-    const connection: Connection = { socket, network, running: 0, idleSweeps: 0 }
+    const connection: Connection = { socket, network, running: 0, served: false, idleSweeps: 0 }
     const port = `${peer} ${socket.remotePort}`
     connections.add(connection)
     bySocket.set(socket, connection)
@@ -120,6 +128,7 @@ export function limitConnections({ server, addresses, limits, timers, onDrop }: 
     const connection = bySocket.get(request.socket)
     if (connection === undefined) return
     connection.running += 1
+    connection.served = true
     response.once('close', () => {
       connection.running -= 1
       connection.idleSweeps = 0

@@ -130,7 +130,6 @@ describe('problem details', () => {
 
   test.each([
     ['DELETE', '/payments', 'POST'],
-    ['GET', '/payments', 'POST'],
     ['POST', '/payments/getByPayId/x', 'GET'],
     ['PATCH', '/payments/x/captures', 'POST'],
   ])('405 %s %s', async (verb, path, allowed) => {
