@@ -183,8 +183,9 @@ export async function book(
     account,
     open.map(item => bookedLine(item, fact)),
   )
-  await bank.items.mark(open, { bookedBy: fact.key })
-  return { count: open.length, repeated: items.length - open.length }
+  // Another entry of the same files may tell of the same items at this moment: whoever marks one counts it.
+  const count = await bank.items.mark(open, { bookedBy: fact.key })
+  return { count, repeated: items.length - count }
 }
 
 /** What a booked item is to the merchant's books. */
@@ -283,8 +284,8 @@ async function returnItem(
     if (!item.booked) await book([item], fact, account, bank)
     if (item.type === 'TRANSFER') await takeBackTransfer({ fact, item, account }, bank)
   }
-  await bank.items.mark([item], { returnedBy: fact.key })
-  return { result: 'RETURNED', count: 1, xId: item.xId, fee }
+  const count = await bank.items.mark([item], { returnedBy: fact.key })
+  return { result: 'RETURNED', count, repeated: 1 - count, xId: item.xId, fee }
 }
 
 /** Its charges are a line of their own and no part of the return. */
