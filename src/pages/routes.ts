@@ -15,6 +15,7 @@ import {
   describeInventory,
   embedFolder,
 } from '#pages/assets.ts'
+import { fieldsPath, showFields, takeFields, tokensMax } from '#pages/card-fields.ts'
 import { offersMax } from '#pages/currency.ts'
 import {
   type Hosted,
@@ -52,6 +53,7 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
   const { nowMs } = deps.engine.clock
   const limits = createLimits({ most, nowMs, shared: deps.counts?.scope('declines') })
   const offers = createLimits({ most: offersMax, nowMs, shared: deps.counts?.scope('offers') })
+  const tokens = createLimits({ most: tokensMax, nowMs, shared: deps.counts?.scope('tokens') })
   const page = (verb: PageRoute['verb'], path: string, handle: PageRoute['handle']): PageRoute => ({
     verb,
     path,
@@ -98,6 +100,12 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
       'POST',
       `${stepPath}{pageToken}`,
       step((request, hosted) => act(request, hosted, request.form?.action, { pageContext, deps })),
+    ),
+    page('GET', `${fieldsPath}{merchantId}`, request => showFields(request, { pageContext, deps })),
+    page('POST', `${fieldsPath}{merchantId}`, async request =>
+      isForeign(request)
+        ? { ...pageContext.deadEnd(request, 'unknown'), status: 403 }
+        : takeFields(request, { pageContext, deps, tokens }),
     ),
     page('GET', `${assetFolder}/{file}`, async request => sendAsset(request, pageContext)),
     page('GET', `${embedFolder}/{file}`, async request => sendEmbed(request, pageContext)),
