@@ -1,5 +1,5 @@
 /** The card's fields alone, for a frame inside a shop's page. The shop's own button asks for the token. */
-import { html } from '#pages/html.ts'
+import { html } from '#http/html.ts'
 import { type PageFrame, renderBare } from '#pages/layout.ts'
 import { renderCardForm } from '#pages/views/card-form.ts'
 
