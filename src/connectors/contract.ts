@@ -192,6 +192,11 @@ export interface Capabilities {
   readonly credit: boolean
   /** Later payments without the customer. */
   readonly storedCredentials: boolean
+  /**
+   * The customer's approval and the merchant's confirm are two steps at the provider. Without it the customer approves on the
+   * provider's page at once, and only a card that we keep ourselves can wait for a confirm.
+   */
+  readonly confirm?: boolean
 }
 
 // ── Questions ─────────────────────────────────────────────────────────────────────────────────────────────────────
