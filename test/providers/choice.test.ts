@@ -185,6 +185,45 @@ test('a page offers what an account can do: capture by hand, later charges', asy
   expect((await shop.call('POST', '/payments/sessions', pageOf())).status).toBe(200)
 })
 
+test('422 a confirm that the provider does not know: nothing may be captured without it', async () => {
+  const shop = await openShop(first)
+  const body = hosted({
+    paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP', providerP: { confirm: true } },
+  })
+  const wallet = await shop.call('POST', '/payments', body)
+  expect([wallet.status, wallet.body.responseCode]).toEqual([422, '20200009'])
+  // A card that we keep ourselves is sent with the confirm.
+  const card = await shop.call('POST', '/payments', cardPayment({ card: { eventToken: 'ORDER' } }))
+  expect(card.body).toMatchObject({ status: 'AUTHORIZE_REQUEST', responseCode: '60000100' })
+  const confirmed = await shop.call('POST', `/payments/${card.body.payId}/confirms`, {
+    transId: card.body.transId,
+    amount: euros(1000),
+  })
+  expect(confirmed.body.status).toBe('PENDING')
+  await shop.deliver()
+  expect(await shop.read(card.body.payId)).toMatchObject({ status: 'OK' })
+  // One whose number only the provider's page would know cannot wait.
+  const theirs = await openShop(narrow)
+  const page = await theirs.call(
+    'POST',
+    '/payments',
+    hosted({ paymentMethods: { integrationType: 'HOSTED', type: 'CARD', card: { eventToken: 'ORDER' } } }),
+  )
+  expect([page.status, page.body.responseCode]).toEqual([422, '20200009'])
+})
+
+test('200 a method of two steps goes to the page of a provider that has one step only', async () => {
+  const shop = await openShop(first)
+  const paymentMethods = { integrationType: 'DIRECT', type: 'PROVIDERK' }
+  const { status, body } = await shop.call('POST', '/payments', hosted({ paymentMethods }))
+  expect([status, body.status]).toEqual([200, 'AUTHORIZE_REQUEST'])
+  const page = await (await fetch(body._links.redirect.href)).text()
+  expect(page).toContain('action="https://pay.late.example/checkout"')
+  first.act(body.xId, 'approve')
+  await shop.deliver()
+  expect(await shop.read(body.payId)).toMatchObject({ status: 'OK' })
+})
+
 test('customers read the name that the account gives a neutral type, on every page', async () => {
   const shop = await openShop(first)
   const body = hosted({ paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP' } })

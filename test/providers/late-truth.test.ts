@@ -250,6 +250,58 @@ test('an approval of a part only is undone and counts as declined', async () => 
   expect(provider.ledger.find(({ reference }) => reference === xId)).toMatchObject({ state: 'undone' })
 })
 
+test('a pending answer needs a person once the time that the connector declares is over', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  expect(body.status).toBe('PENDING')
+  const needsPerson = async () => {
+    const now = new Date(clock.nowMs())
+    const results = await examine(gateway.databaseUrl, { now })
+    return results.find(({ name }) => name === 'needs-a-person')?.examples.map(({ xId }) => xId)
+  }
+  /** The worker in the background may be faster with a timer, so its rounds count too. */
+  const ask = async (times: number) => {
+    for (let time = 0; time < times; time += 1) {
+      await gateway.gateway.timerWorker.runDue()
+      await gateway.gateway.timerWorker.finishRounds()
+    }
+  }
+  for (const [days, found] of [
+    [2, []],
+    [2, [body.xId]],
+  ] as const) {
+    clock.move(days * dayMs)
+    await ask(40)
+    expect(await needsPerson()).toEqual(found)
+  }
+  await deliver()
+  expect(await read(body.payId)).toMatchObject({ status: 'OK' })
+  expect(await needsPerson()).toEqual([])
+})
+
+test('a try that is paid although the payment went on with another one is undone', async () => {
+  const { paymentMethods: _, ...body } = hostedBody('IDEAL')
+  const { body: session } = await gateway.call('POST', '/payments/sessions', body)
+  const choose = async () => {
+    const html = await (await fetch(session._links.redirect.href)).text()
+    const attempt = /name="attempt" value="(\d+)"/.exec(html)?.[1] ?? ''
+    const form = new URLSearchParams({ attempt, type: 'IDEAL' })
+    await fetch(session._links.redirect.href, { method: 'POST', body: form, redirect: 'manual' })
+    return (await read(session.payId)).xId as string
+  }
+  const left = await choose()
+  const paid = await choose()
+  expect(left).not.toBe(paid)
+  provider.act(paid, 'approve')
+  await deliver()
+  provider.payAnyway(left)
+  await deliver()
+  expect(await read(session.payId)).toMatchObject({
+    status: 'OK',
+    amount: { authorizedValue: 1000, capturedValue: 1000 },
+  })
+  expect(provider.ledger.find(({ reference }) => reference === left)).toMatchObject({ state: 'undone' })
+})
+
 test('what names nothing of ours changes nothing and stays in the inbox', async () => {
   await tell({
     kind: 'takenBack',

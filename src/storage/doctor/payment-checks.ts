@@ -3,6 +3,7 @@
  * break it. Sums and statuses are held against the operations, never against the code that wrote them.
  */
 
+import { inquiryAfterOneDay } from '#lifecycle/inquiry.ts'
 import { bankChecks } from '#storage/doctor/bank-checks.ts'
 import { customerChecks } from '#storage/doctor/customer-checks.ts'
 import { eventChecks } from '#storage/doctor/event-checks.ts'
@@ -59,8 +60,8 @@ const waitsForBank = `(o.state = 'PENDING' AND (EXISTS (SELECT 1 FROM timer t WH
 /**
  * Operations without an answer. A customer may leave a payment open until it expires; and what was sent within the last
  * 10 minutes (three sends, reconnecting, and a wide margin) may be on its way right now. Both clocks are asked: the test
- * clock jumps, and the time of recording says nothing about a step that the customer took later. `asked_on`: a question is
- * due or was due within the hour. Questions end when the provider's declared time for pending answers is over.
+ * clock jumps, and the time of recording says nothing about a step that the customer took later. `asked_on`: the
+ * provider is asked beyond the first day, because its connector declares a longer time for pending answers.
  */
 const unansweredOperations = `SELECT o.merchant_id, o.pay_id, o.x_id,
     format('%s is %s since %s', o.type, o.state, to_char(o.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
@@ -70,7 +71,7 @@ const unansweredOperations = `SELECT o.merchant_id, o.pay_id, o.x_id,
     EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id AND t.pay_id = o.pay_id AND t.x_id = o.x_id
       AND t.kind = 'INQUIRY') AS asked,
     EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id AND t.pay_id = o.pay_id AND t.x_id = o.x_id
-      AND t.kind = 'INQUIRY' AND t.run_at > clock.now - interval '1 hour') AS asked_on
+      AND t.kind = 'INQUIRY' AND t.attempt >= ${inquiryAfterOneDay} AND t.run_at > clock.now - interval '1 hour') AS asked_on
   FROM operation o JOIN payment p USING (merchant_id, pay_id) JOIN merchant m USING (merchant_id) CROSS JOIN clock
   WHERE o.${unanswered} AND NOT (p.awaits IS NOT DISTINCT FROM 'CUSTOMER' AND ${timerOf('EXPIRE')})
     AND NOT ${waitsForBank}
