@@ -2,8 +2,9 @@
  * The shell around every hosted page: language, direction, merchant, theme, the two files it loads. Holds no word of any
  * one page, no inline script and no handler; the only inline style is the theme, named by its hash in the policy.
  */
+
+import { fill, type Html, html, raw } from '#http/html.ts'
 import type { Assets } from '#pages/assets.ts'
-import { fill, type Html, html, raw } from '#pages/html.ts'
 import { icon, iconSheet } from '#pages/icons.ts'
 import type { Language } from '#pages/language.ts'
 import { safeLogoUrl, styleTheme, type Theme } from '#pages/theme.ts'

@@ -98,7 +98,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     if (!choice.account) return refuse(request, choice.refusal, engine)
     const quoteResult = await readOffer(request, card, engine)
     if (quoteResult && !quoteResult.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
-    const begun = begin(request, { card, account, quoteResult }, choice, engine)
+    const begun = await begin(request, { card, account, quoteResult }, choice, engine)
     const { payment } = begun
     if (await exceedsLimit(request, payment, engine)) return refuse(request, 'VELOCITY', engine)
     const answer =
@@ -261,12 +261,12 @@ interface Admitted {
   readonly quoteResult?: Extract<QuoteResult, { usable: true }>
 }
 
-function begin(
+async function begin(
   request: CreatePayment,
   { card, account, quoteResult }: Admitted,
   { account: provider, others }: Extract<Choice, { others: unknown }>,
   engine: Engine,
-): Authorization {
+): Promise<Authorization> {
   const { merchant, kind = 'PAYMENT' } = request
   const command = { ...request.command, lacksConfirm: !hasConfirm(provider, request.command.method) }
   const now = request.at ?? merchantNow(engine.clock, merchant)
@@ -308,7 +308,7 @@ function begin(
     captureReference: captureXId,
     customerPresent: isPresent(request),
   }
-  const prepared = isFormFirst ? {} : prepare(request, unsent, provider)
+  const prepared = isFormFirst ? {} : await prepare(request, unsent, provider)
   const payment = withPrepared(unprepared, prepared)
   const message = { ...unsent, kept: prepared }
   return {
@@ -341,11 +341,11 @@ const isPresent = ({ command, kind }: CreatePayment): boolean =>
   kind !== 'CREDIT' && !command.merchantInitiated && findsBack(command)
 
 /** What is stored with the operation before anybody is asked. Throws where the request cannot be sent like this. */
-function prepare(
+async function prepare(
   { command, kind, wallet }: CreatePayment,
   unsent: Unsent<AuthorizationRequest>,
   { connector, accountId }: OpenedAccount,
-): Prepared {
+): Promise<Prepared> {
   const misfit = accountId === undefined ? undefined : connector.findMisfit?.(unsent)
   if (misfit) throw new MethodMisfit(misfit)
   // A card taken for an order to come is authenticated without its holder, who may not be there.
@@ -353,7 +353,7 @@ function prepare(
     const missing = connector.willChallenge?.(unsent) ? findMissingAddress(command.details.urls) : undefined
     if (missing !== undefined) throw new ReturnAddressMissing(missing)
   }
-  const kept = connector.keep?.({ request: unsent }) ?? {}
+  const kept = (await connector.keep?.({ request: unsent })) ?? {}
   if (accountId === undefined) return kept
   // A wallet's payload and a provider's token are not stored with the payment, so the request cannot be repeated.
   const sentOnce = wallet !== undefined || command.atProvider !== undefined || undefined
