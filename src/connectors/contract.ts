@@ -135,10 +135,10 @@ export interface Connector {
   /** Pure. Whether the customer of this card will certainly be challenged, so that a way back must be known beforehand. */
   willChallenge?(request: Unsent<AuthorizationRequest>): boolean
   /**
-   * Pure. What is to be stored with the operation before it is sent and to come back with every later question about it.
+   * What is to be stored with the operation before it is sent and to come back with every later question about it.
    * Asked before each first commit; a follow-up or the completion of an action also brings what was kept for its approval.
    */
-  keep?(question: KeepQuestion): Kept
+  keep?(question: KeepQuestion): Kept | Promise<Kept>
   /** Asks for the approval. May answer that the customer has to act first. */
   authorize(request: AuthorizationRequest, signal: AbortSignal): Promise<AuthorizationOutcome>
   /** The customer is back from where an action had sent them, or a notice said so. */

@@ -151,7 +151,7 @@ async function begin(payment: Payment, beginning: Beginning, engine: Engine): Pr
     : undefined
   const unsent = { ...toMessage(payment, beginning, { reference, now, provider }, engine), captureReference }
   const prepared: Prepared = {
-    ...provider.connector.keep?.({ request: unsent }),
+    ...(await provider.connector.keep?.({ request: unsent })),
     account: provider.accountId,
     attempt: beginning.xId,
   }

@@ -90,7 +90,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     if (misfit) throw new MethodMisfit(misfit)
     const quoteResult = await readOffer(request, card, engine)
     if (quoteResult && !quoteResult.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
-    const begun = begin(request, { card, account, quoteResult }, choice, engine)
+    const begun = await begin(request, { card, account, quoteResult }, choice, engine)
     const { payment } = begun
     if (await exceedsLimit(request, payment, engine)) return refuse(request, 'VELOCITY', engine)
     const answer =
@@ -232,12 +232,12 @@ interface Admitted {
   readonly quoteResult?: Extract<QuoteResult, { usable: true }>
 }
 
-function begin(
+async function begin(
   request: CreatePayment,
   { card, account, quoteResult }: Admitted,
   { account: provider, others }: Extract<Choice, { others: unknown }>,
   engine: Engine,
-): Authorization {
+): Promise<Authorization> {
   const { command, merchant, kind = 'PAYMENT' } = request
   const now = request.at ?? merchantNow(engine.clock, merchant)
   const xId = newXId(engine)
@@ -278,7 +278,7 @@ function begin(
     captureReference: captureXId,
     customerPresent: isPresent(request),
   }
-  const prepared = isFormFirst ? {} : prepare(request, unsent, provider)
+  const prepared = isFormFirst ? {} : await prepare(request, unsent, provider)
   const payment = withPrepared(unprepared, prepared)
   const message = { ...unsent, kept: prepared }
   return {
@@ -315,11 +315,11 @@ const isPresent = ({ command, kind }: CreatePayment): boolean =>
     findMissingAddress(command.details.urls) === undefined)
 
 /** What is stored with the operation before anybody is asked. Throws where the request cannot be sent like this. */
-function prepare(
+async function prepare(
   { command, kind }: CreatePayment,
   unsent: Unsent<AuthorizationRequest>,
   { connector, accountId }: OpenedAccount,
-): Prepared {
+): Promise<Prepared> {
   const misfit = accountId === undefined ? undefined : connector.findMisfit?.(unsent)
   if (misfit) throw new MethodMisfit(misfit)
   // A card taken for an order to come is authenticated without its holder, who may not be there.
@@ -327,7 +327,7 @@ function prepare(
     const missing = connector.willChallenge?.(unsent) ? findMissingAddress(command.details.urls) : undefined
     if (missing !== undefined) throw new ReturnAddressMissing(missing)
   }
-  const kept = connector.keep?.({ request: unsent }) ?? {}
+  const kept = (await connector.keep?.({ request: unsent })) ?? {}
   return accountId === undefined ? kept : { ...kept, account: accountId }
 }
 
