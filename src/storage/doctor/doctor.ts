@@ -69,13 +69,20 @@ export async function examine(
   try {
     await Promise.all(clients.map(client => client.connect()))
     for (const client of clients) await client.query(settings)
-    const [first] = clients
-    if (!first) throw new Error('no connection')
-    const jobs = await planJobs(first, options)
-    return await work(clients, jobs, options)
+    return await examineWith(clients, options)
   } finally {
     await Promise.all(clients.map(client => client.end()))
   }
+}
+
+/** The same on connections, and in transactions, of the caller's. */
+export async function examineWith(
+  clients: readonly pg.Client[],
+  options: ExaminationOptions = {},
+): Promise<readonly CheckResult[]> {
+  const [first] = clients
+  if (!first) throw new Error('there is no connection to examine with')
+  return work(clients, await planJobs(first, options), options)
 }
 
 function openClient(databaseUrl: string): pg.Client {
