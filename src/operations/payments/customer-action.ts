@@ -174,7 +174,7 @@ async function complete(payment: Payment, sending: Sending, engine: Engine): Pro
     captureReference: captureReference(payment),
   }
   const prepared = {
-    ...(account.connector.keep?.({ request, approval, returned }) ?? approval),
+    ...((await account.connector.keep?.({ request, approval, returned })) ?? approval),
     account: account.accountId,
     sentAtMs: now.getTime(),
     decision: ending,

@@ -159,7 +159,7 @@ async function begin<Command extends FollowUpCommand>(
   if (misfit) throw new MethodMisfit(misfit)
   const question = toQuestion(payment, beginning, now)
   const approval = approvingOperation(payment).prepared
-  const prepared = account.connector.keep?.({ request: question, approval }) ?? {}
+  const prepared = (await account.connector.keep?.({ request: question, approval })) ?? {}
   const reserved = kind.record(offered, command, { xId, prepared, key: keyReference(key), now })
   const next = { ...reserved, method: payment.method }
   const row = keyRow(key, { merchant, payId: payment.payId, xId, now })
