@@ -99,13 +99,14 @@ export function addOperatorCommands(program: Command, readConfig: () => Config):
     .command('remove')
     .description('Removes a person and ends their sessions.')
     .requiredOption('--email <email>', 'their e-mail address')
-    .action(async ({ email }: Words) => {
+    .option('--json', 'print one line of JSON')
+    .action(async ({ email, json }: Words) => {
       await withStore(readConfig(), async (_, store, audit) => {
         const { operatorId } = await findPerson(store, email)
         await store.remove(operatorId)
         await audit('operator.remove', email)
       })
-      console.log(`${email} is removed`)
+      console.log(json ? JSON.stringify({ email, removed: true }) : `${email} is removed`)
     })
 }
 

@@ -22,7 +22,7 @@ import {
   showTime,
 } from '#console/views/parts.ts'
 import { type ConsoleAct, isWithinRefundLimit } from '#domain/console-roles.ts'
-import { describe, success } from '#domain/response-codes.ts'
+import { adviceMeanings, describe, success } from '#domain/response-codes.ts'
 import { type Html, html, type Part } from '#http/html.ts'
 
 interface MoneyAct {
@@ -102,7 +102,7 @@ const notFound = (visit: MerchantVisit) =>
 function renderResult(payment: Json): Html {
   const code = String(payment.responseCode ?? '')
   const { description, advice } = describe(code)
-  return html`<p class="quiet"><code>${code}</code> ${description}${code !== success && ` What to do: ${advice}`}</p>`
+  return html`<p class="quiet"><code>${code}</code> ${description}${code !== success && ` What to do: ${adviceMeanings[advice]}`}</p>`
 }
 
 interface SumLine {
