@@ -1,6 +1,6 @@
 /**
  * Makes the HTTP server of one environment from the endpoint table and what it is handed. It knows no payment words,
- * no database and no configuration; whoever calls it listens and closes.
+ * no database and no configuration; the caller listens and closes.
  */
 import type { KeyObject } from 'node:crypto'
 import Fastify, {
@@ -145,6 +145,12 @@ const tlsSettings = {
   ].join(':'),
 } as const
 
+/** Bodies are judged by our own validation; without this the framework loads two compilers of its own that nobody uses. */
+const refuseSchemas = () => () => {
+  throw new Error('routes have no schemas of the framework')
+}
+const withoutSchemas = { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } }
+
 type FrameworkErrors = NonNullable<FastifyServerOptions['frameworkErrors']>
 
 function createFastify<Services>(
@@ -164,6 +170,7 @@ function createFastify<Services>(
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors,
     routerOptions: { maxParamLength: pathParameterMax },
+    schemaController: withoutSchemas,
   }
   const http = { maxHeaderSize: limits.headerBytes, connectionsCheckingInterval: checkingMs }
   const handshakeTimeout = limits.headersTimeoutMs
@@ -231,7 +238,7 @@ function readBytes(scope: FastifyInstance, mediaType: string): void {
 
 const quietRoutes = ['/health/live', '/health/ready', '/metrics']
 
-/** One line and one count per request. The route is named by its pattern: an address may hold what nobody should log. */
+/** One line and one count per request. The route is named by its pattern: an address may hold data that must not be logged. */
 function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metrics): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { config } = request.routeOptions
