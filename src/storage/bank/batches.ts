@@ -37,7 +37,7 @@ export interface QueuedPayment {
   readonly lastUsedOn: string | null
   readonly mandateEnded: boolean
   readonly recurring: boolean
-  /** The plan's last charge. */
+  /** The plan's last charge: no other day is due before its end. */
   readonly last: boolean
   /** YYYY-MM-DD: what the customer was told. */
   readonly announcedFor: string | null
@@ -242,7 +242,7 @@ const queuedPage = `WITH waiting AS MATERIALIZED (SELECT merchant_id, pay_id, x_
     d."mandateId", d."dateOfSignature", m.creditor_id AS "usedCreditorId", m.creditor_name AS "usedCreditorName",
     m.held_id AS "usedHeldId", m.last_used_on::text AS "lastUsedOn", m.ended_on IS NOT NULL AS "mandateEnded",
     p.plan_id IS NOT NULL OR p.details->'credentialOnFile' IS NOT NULL AS recurring,
-    coalesce(pl.status = 'COMPLETED', false) AS last,
+    coalesce(pl.last, false) AS last,
     o.provider->'fields'->>'dueDate' AS "announcedFor"
   FROM waiting t
   CROSS JOIN LATERAL (SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = t.pay_id OFFSET 0) p
@@ -251,7 +251,9 @@ const queuedPage = `WITH waiting AS MATERIALIZED (SELECT merchant_id, pay_id, x_
     FROM (SELECT CASE WHEN o.details->'directDebit'->>'mandateId' IS NULL THEN p.account
       ELSE o.details->'directDebit' END AS mandate) given OFFSET 0) d
   LEFT JOIN LATERAL (SELECT sealed FROM vault_account WHERE merchant_id = $1 AND account_id = p.account_id OFFSET 0) v ON true
-  LEFT JOIN LATERAL (SELECT status FROM payment_plan WHERE merchant_id = $1 AND plan_id = p.plan_id OFFSET 0) pl ON true
+  LEFT JOIN LATERAL (SELECT status = 'COMPLETED' OR (status = 'ACTIVE' AND next_payment_date IS NULL
+      AND recurring->>'frequency' IS NOT NULL AND recurring->>'expiryDate' IS NOT NULL) AS last
+    FROM payment_plan WHERE merchant_id = $1 AND plan_id = p.plan_id OFFSET 0) pl ON true
   LEFT JOIN LATERAL (SELECT * FROM bank_mandate WHERE merchant_id = $1 AND provider_account_id = $2
     AND mandate_key = upper(d."mandateId") OFFSET 0) m ON true
   ORDER BY t.pay_id, t.x_id`
