@@ -149,7 +149,7 @@ async function begin(payment: Payment, beginning: Beginning, engine: Engine): Pr
   const captureReference = capturesWith(payment, method)
     ? (openTry(payment)?.details.captureXId ?? beginning.captureXId)
     : undefined
-  const unsent = { ...toMessage(payment, beginning, { reference, now, provider }, engine), captureReference }
+  const unsent = { ...toMessage(payment, beginning, { reference, now }, engine), captureReference }
   const prepared: Prepared = {
     ...(await provider.connector.keep?.({ request: unsent })),
     account: provider.accountId,
@@ -186,7 +186,7 @@ async function resume(
   if (!provider) return {}
   const now = sentAt(lastOperation(payment))
   const captureReference = payment.captureMethod.type === 'AUTOMATIC' ? captureXId : undefined
-  const unsent = toMessage(payment, beginning, { reference: xId, now, provider }, engine)
+  const unsent = toMessage(payment, beginning, { reference: xId, now }, engine)
   const message = { ...unsent, captureReference, kept: prepared }
   return toSending({ merchant, payment, account: provider, message }, [], engine)
 }
@@ -199,17 +199,16 @@ function toSending(sending: Sending, others: readonly OpenedAccount[], engine: E
 interface Asking {
   readonly reference: XId
   readonly now: Date
-  readonly provider: OpenedAccount
 }
 
 function toMessage(
   payment: Payment,
   beginning: Beginning,
-  { reference, now, provider }: Asking,
+  { reference, now }: Asking,
   engine: Engine,
 ): Unsent<AuthorizationRequest> {
   const { method, card, account, admitted, kept, quoteResult } = beginning
-  const returnUrl = returnAddressOf({ ...payment, method }, reference, provider.accountId, engine)
+  const returnUrl = returnAddressOf({ ...payment, method }, reference, engine)
   return {
     operation: 'AUTHORIZATION',
     reference,

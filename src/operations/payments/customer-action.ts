@@ -4,12 +4,11 @@
  */
 import type { AuthorizationOutcome, CustomerReturn } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
-import { testInstrument } from '#connectors/simulator/test-customers.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
 import { customerActionOutstanding, providerResultOutstanding } from '#domain/response-codes.ts'
-import { isInTime, offerFor } from '#lifecycle/attempt.ts'
+import { isInTime } from '#lifecycle/attempt.ts'
 import { endingSubject } from '#lifecycle/event.ts'
 import { cancelRequest } from '#lifecycle/expiry.ts'
 import { awaitsCustomer, lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
@@ -18,6 +17,7 @@ import { emitEvent } from '#operations/events/emit-event.ts'
 import { attemptPayment } from '#operations/payments/attempt.ts'
 import { type Authorization, authorize } from '#operations/payments/authorize.ts'
 import { endAction } from '#operations/payments/end-action.ts'
+import { offerMethods } from '#operations/payments/offer.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
@@ -80,9 +80,12 @@ const needsForm = (payment: Payment): boolean =>
 
 async function fillInForm(payment: Payment, step: CustomerStep, engine: Engine): Promise<void> {
   const { merchant, payId, action } = step
-  const [method] = offerFor(payment, merchant.methods)
-  if (!method) return
-  const instrument = testInstrument(method)
+  const [offer] = await offerMethods(payment, merchant, engine)
+  const testData = offer?.account.connector.testData
+  // Nobody knows what a real provider's form would take.
+  if (!offer || (!testData && offer.form !== 'none')) return
+  const { method } = offer
+  const instrument = testData?.instrument(method)
   const seenVersion = payment.version
   await attemptPayment({ merchant, payId, method, ...instrument, seenVersion, testCustomer: action }, engine)
   const after = await engine.payments.byPayId(merchant.merchantId, payId)

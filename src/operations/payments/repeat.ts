@@ -18,7 +18,7 @@ export function repeatOf(
   engine: Pick<Engine, 'returnAddress'>,
 ): Repeat | undefined {
   const { xId, prepared, details } = operation
-  const returnUrl = returnAddressOf(payment, xId, prepared.account, engine)
+  const returnUrl = returnAddressOf(payment, xId, engine)
   const request = {
     operation: operation.type,
     reference: operation.xId,
