@@ -28,6 +28,7 @@ import {
   toSentCard,
 } from '#operations/payments/admit.ts'
 import { type Authorization, authorize } from '#operations/payments/authorize.ts'
+import { beginOnce } from '#operations/payments/begin-once.ts'
 import { chooseAccount, providerOf } from '#operations/payments/choose-account.ts'
 import { leaveTry } from '#operations/payments/end-action.ts'
 import { failOverTo, type Sending, toAuthorization } from '#operations/payments/fail-over.ts'
@@ -131,13 +132,17 @@ type Beginning = Attempt & {
   readonly quoteResult?: Extract<QuoteResult, { usable: true }>
 }
 
-async function begin(payment: Payment, beginning: Beginning, engine: Engine): Promise<Step<Begun>> {
+const begin = (payment: Payment, beginning: Beginning, engine: Engine): Promise<Step<Begun>> =>
+  beginOnce<Begun>(payment, {
+    isIt: ({ prepared }) => prepared.attempt === beginning.xId,
+    record: () => recordOnce(payment, beginning, engine),
+    resume: operation => resume(payment, beginning, operation, engine),
+    settled: () => ({}),
+  })
+
+async function recordOnce(payment: Payment, beginning: Beginning, engine: Engine): Promise<Step<Begun>> {
   const { merchant, method, admitted, kept, card, seenVersion, quoteResult } = beginning
   const now = merchantNow(engine.clock, merchant)
-  // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
-  const recorded = payment.operations.find(({ prepared }) => prepared.attempt === beginning.xId)
-  if (recorded)
-    return { result: recorded.state === 'SENT' ? await resume(payment, beginning, recorded, engine) : {} }
   const accepts = beginning.renews ? mayRenew(payment, now) : acceptsTry(payment, now)
   if (payment.version !== seenVersion || !accepts) return { result: { refused: 'stale' } }
   const asked = toPageChoosing(payment, { merchant, method })

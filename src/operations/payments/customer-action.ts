@@ -16,6 +16,7 @@ import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { attemptPayment } from '#operations/payments/attempt.ts'
 import { type Authorization, authorize } from '#operations/payments/authorize.ts'
+import { beginOnce } from '#operations/payments/begin-once.ts'
 import { endAction } from '#operations/payments/end-action.ts'
 import { offerMethods } from '#operations/payments/offer.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
@@ -92,22 +93,31 @@ async function fillInForm(payment: Payment, step: CustomerStep, engine: Engine):
   if (after && openTry(after)?.prepared.step !== undefined) await takeCustomerStep(step, engine)
 }
 
-async function begin(
+function begin(
   payment: Payment,
   step: CustomerStep & { readonly ending: XId },
   engine: Engine,
 ): Promise<Step<Result>> {
-  const { merchant, action, shown, ending } = step
+  const { merchant, ending } = step
+  const returned = step.returned ?? { query: { action: step.action }, form: {} }
+  return beginOnce<Result>(payment, {
+    isIt: ({ prepared }) => prepared.decision === ending,
+    record: () => record(payment, { ...step, returned }, engine),
+    async resume({ prepared }) {
+      const account = await engine.providers.open(payment.merchantId, prepared.account)
+      return account ? toSending(payment, { merchant, account, returned }) : { found: true }
+    },
+    settled: () => ({ found: true }),
+  })
+}
+
+async function record(
+  payment: Payment,
+  { merchant, action, shown, ending, returned }: CustomerStep & Pick<Sending, 'ending' | 'returned'>,
+  engine: Engine,
+): Promise<Step<Result>> {
   const now = merchantNow(engine.clock, merchant)
   const found: Step<Result> = { result: { found: true } }
-  // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
-  const sent = payment.operations.find(({ prepared }) => prepared.decision === ending)
-  const returned = step.returned ?? { query: { action }, form: {} }
-  if (sent?.state === 'SENT') {
-    const account = await engine.providers.open(payment.merchantId, sent.prepared.account)
-    return account ? { result: toSending(payment, { merchant, account, returned }) } : found
-  }
-  if (sent) return found
   const waiting = openTry(payment)
   // Past its deadline nobody can pay any more, and the timer that says so may not have run yet.
   if (!awaitsCustomer(payment) || !isShown(shown, payment)) return found
