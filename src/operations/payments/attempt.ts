@@ -49,7 +49,7 @@ export interface Attempt {
   readonly account?: AccountData
   /** The customer's answer to an offer to pay in their own currency, and the amount that it was made for. */
   readonly offer?: OfferReply & { readonly amount: Money }
-  /** Whether the card may be kept for the customer's next payment; undefined where nobody was asked. */
+  /** Whether the card may be kept for the customer's next payment; undefined where the customer was not asked. */
   readonly keepsCard?: boolean
   /** The version of the payment that the customer saw: a form of an earlier one has no effect. */
   readonly seenVersion: number
