@@ -14,7 +14,7 @@ import {
   readSecurityContact,
   readTrustedProxies,
 } from '#config/network.ts'
-import { readConsolePort, readDrain, readWorkers } from '#config/processes.ts'
+import { readCells, readCellUrls, readConsolePort, readDrain, readWorkers } from '#config/processes.ts'
 import { editDistance } from '#domain/edit-distance.ts'
 import { Secret } from '#domain/secret.ts'
 import { isWebAddress } from '#domain/text.ts'
@@ -51,6 +51,10 @@ export interface Config {
   readonly consolePort?: number
   /** How many processes serve behind the port. */
   readonly workers: number
+  /** How many cells there must be at least; cell 0 is one of them. */
+  readonly cells: number
+  /** Databases that hold one cell each. */
+  readonly cellUrls: readonly Secret<string>[]
   /** How long requests are still served after SIGTERM. */
   readonly drainSeconds: number
   /** The npm script that runs us, where one does: npm's end then is ours, and hints are written for npm. */
@@ -139,6 +143,21 @@ export const variables: readonly Variable[] = [
     default: '1',
   },
   {
+    name: 'TOLLGATE_CELLS',
+    meaning: 'cells that there must be at least, 1 to 100: schemas with merchants of their own',
+    default: '1',
+  },
+  {
+    name: 'TOLLGATE_CELL_URLS',
+    meaning: 'databases that hold one cell each, as DATABASE_URL, with commas between; their order stays',
+    default: 'none',
+  },
+  {
+    name: 'TOLLGATE_CELL_URLS_FILE',
+    meaning: 'a file that holds TOLLGATE_CELL_URLS',
+    default: 'none',
+  },
+  {
     name: 'TOLLGATE_DRAIN_SECONDS',
     meaning: 'how long requests are still served after SIGTERM, 0 to 300, while readiness says 503',
     default: '5',
@@ -204,6 +223,8 @@ export function readConfig(
     console: choose('TOLLGATE_CONSOLE', ['on', 'off'], 'on'),
     consolePort: readConsolePort(reader),
     workers: readWorkers(reader),
+    cells: readCells(reader),
+    cellUrls: readCellUrls(reader),
     drainSeconds: readDrain(reader),
     npmScript: text('npm_lifecycle_event') && text('npm_lifecycle_script'),
     warnings: Object.freeze([

@@ -62,6 +62,7 @@ const mayImport: Record<string, readonly string[]> = {
     'operations',
     'webhooks',
   ],
+  cells: ['domain', 'storage', 'vault', 'operations'],
   http: ['domain', 'schemas'],
   endpoints: [
     'domain',
@@ -122,6 +123,7 @@ const mayImport: Record<string, readonly string[]> = {
     'pages',
     'workers',
     'console',
+    'cells',
   ],
   'gateway.ts': [
     'domain',
@@ -154,6 +156,7 @@ const mayImport: Record<string, readonly string[]> = {
     'config.ts',
     'gateway.ts',
     'console',
+    'cells',
   ],
   'main.ts': ['commands', 'config.ts', 'gateway.ts'],
 }

@@ -6,6 +6,7 @@ import { addAuditCommands } from '#commands/audit.ts'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { addBackupCommands } from '#commands/backup.ts'
 import { addBankCommands } from '#commands/bank.ts'
+import { addCellCommands, addMoveCommand } from '#commands/cells.ts'
 import { reportFault } from '#commands/cluster.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { addEndpointCommands } from '#commands/endpoints.ts'
@@ -71,6 +72,8 @@ function buildProgram(readConfig: () => Config): Command {
 
   addDoctorCommand(program, readConfig)
   addMerchantCommands(program, readConfig)
+  addMoveCommand(program, readConfig)
+  addCellCommands(program, readConfig)
   addKeyCommands(program, readConfig)
   addKeysCommands(program, readConfig)
   addVerifyPageCommand(program, readConfig)
@@ -113,7 +116,7 @@ async function checkMigrations(settings: Config): Promise<void> {
     asIs: true,
   })
   try {
-    const pending = await listPending(database.url)
+    const pending = (await Promise.all(database.cells.map(({ url }) => listPending(url)))).flat()
     for (const { name, unsafe } of pending) {
       console.log(
         `would run ${name}: ${unsafe.length === 0 ? 'safe while the previous release serves' : 'NOT safe'}`,

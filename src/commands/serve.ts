@@ -3,6 +3,7 @@
  * closed, however far the start came. With several workers this process owns the database and they serve (cluster.ts).
  */
 import cluster from 'node:cluster'
+import { openMerchants } from '#cells/open-merchants.ts'
 import { renderBanner } from '#commands/banner.ts'
 import { reportReady, startWorkers, takeWorkerRole } from '#commands/cluster.ts'
 import { findConsole } from '#commands/console-link.ts'
@@ -18,7 +19,6 @@ import { isLoopback } from '#config/network.ts'
 import type { Config } from '#config.ts'
 import type { Gateway } from '#gateway.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
-import { openMerchants } from '#operations/merchants/open-merchants.ts'
 
 interface Closable {
   close(serveForMs?: number): Promise<void>
@@ -136,7 +136,7 @@ async function startPrimary({ config, database, lifetime, open }: Primary): Prom
   if (lifetime.isEnding()) return
   const { merchants, close } = await openMerchants({
     environment,
-    databaseUrl: database.url,
+    cells: database.cells,
     masterKey: database.masterKey,
   })
   const demo = await openDemo(config, merchants).finally(close)
@@ -155,6 +155,7 @@ function toGatewayOptions(config: Config, database: OpenDatabase) {
   return {
     environment,
     databaseUrl: database.url,
+    cells: database.cells.slice(1),
     masterKey: database.masterKey,
     listen: { host, port },
     tls: tls && { cert: tls.cert, key: tls.key.reveal() },

@@ -33,7 +33,14 @@ import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
 import type { AccessWatch, Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
 import { addRawRoutes, type RawRoute } from '#http/server/raw-routes.ts'
-import { createAdmission, createHandler, prepareEndpoint, type Rooms, toRefusal } from '#http/server/route.ts'
+import {
+  createAdmission,
+  createHandler,
+  prepareEndpoint,
+  type Rooms,
+  toRefusal,
+  type WithServices,
+} from '#http/server/route.ts'
 import { createSender, type Page, type Sender, sendRefusal } from '#http/server/send.ts'
 import { systemTimers, type Timers } from '#http/server/timers.ts'
 import { readTrace } from '#http/server/trace.ts'
@@ -76,6 +83,8 @@ export const defaultLimits: HttpLimits = {
 export interface HttpServerOptions<Services> {
   readonly endpoints: readonly Endpoint<Services>[]
   readonly services: Services
+  /** Where merchants have services of their own; the ones above for everybody unless given. */
+  readonly withServices?: WithServices<Services>
   readonly basePath?: string
   readonly credentials: Credentials
   /** The key of the hashes of API keys. */
@@ -311,7 +320,7 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
   const { credentials, pepper, accessTokens, watch, keyStore, fingerprintKey, nowMs } = options
   const failedLogins = createFailedLogins({ nowMs, shared: options.counts?.scope('logins') })
   return {
-    services: options.services,
+    withServices: options.withServices ?? ((_, work) => work(options.services)),
     authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, watch, nowMs }),
     rateLimit: createRateLimit({ nowMs, shared: options.counts?.scope('requests') }),
     idempotency: createIdempotency({

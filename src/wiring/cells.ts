@@ -1,0 +1,157 @@
+/**
+ * Wires the cells of one process: cell 0 always, the others as far as they can be reached. One that is away is looked for
+ * again while the others serve; until then its merchants are answered 503.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Directory, openDirectory } from '#cells/directory.ts'
+import { chooseEmptiest } from '#cells/open-merchants.ts'
+import { type CellFinder, type CellStores, routeStores } from '#cells/stores.ts'
+import type { CellAddress } from '#storage/cells/address.ts'
+import { createDirectoryStore } from '#storage/cells/directory-store.ts'
+import { MerchantUnavailable } from '#storage/cells/unavailable.ts'
+import { isConnectionLost } from '#storage/database.ts'
+import { type Cell, openCell, type Shared } from '#wiring/cell.ts'
+
+export interface Cells {
+  /** Cell 0: the directory, operators, the audit trail, and merchants of its own. */
+  readonly home: Cell
+  /** Those that can be reached, cell 0 first. */
+  all(): readonly Cell[]
+  /** The names of those that cannot. */
+  away(): readonly string[]
+  /** Works in the cell of a merchant. Throws MerchantUnavailable when that is not possible at this moment. */
+  visit<T>(merchantId: string, work: (cell: Cell) => Promise<T>): Promise<T>
+  /** Merchants, keys and endpoints of all cells. */
+  readonly stores: CellStores
+  /** False: there is cell 0 only, and nobody needs to be found. */
+  readonly several: boolean
+  claim(): Promise<void>
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** 2 s: a database that is back is found soon, and one that is not costs next to nothing. */
+const lookAgainMs = 2_000
+
+export async function openCells(shared: Shared): Promise<Cells> {
+  const { options } = shared
+  const others = options.cells ?? []
+  let directory: Directory | undefined
+  const home = await openCell({
+    ...shared,
+    address: { number: 0, url: options.databaseUrl },
+    gate: others.length === 0 ? undefined : merchantId => directory?.enter(merchantId, 0),
+    onAnnouncement: async () => directory?.refresh(),
+  })
+  if (others.length === 0) return createSingle(home)
+  try {
+    directory = await openDirectory(createDirectoryStore(home.database))
+  } catch (error) {
+    await home.stop()
+    throw error
+  }
+  return openOthers({ shared, home, directory, others })
+}
+
+const createSingle = (home: Cell): Cells => ({
+  home,
+  several: false,
+  all: () => [home],
+  away: () => [],
+  visit: (_, work) => work(home),
+  stores: home,
+  claim: home.claim,
+  start: home.start,
+  stop: home.stop,
+})
+
+interface Group {
+  readonly shared: Shared
+  readonly home: Cell
+  readonly directory: Directory
+  readonly others: readonly CellAddress[]
+}
+
+async function openOthers({ shared, home, directory, others }: Group): Promise<Cells> {
+  const open = new Map<number, Cell>([[0, home]])
+  const stopped = new AbortController()
+  let started = false
+
+  const openOne = async (address: CellAddress): Promise<void> => {
+    const cell = await openCell({
+      ...shared,
+      address,
+      home: home.database,
+      gate: merchantId => directory.enter(merchantId, address.number),
+    })
+    await cell.claim()
+    open.set(address.number, cell)
+    if (started) await cell.start()
+  }
+
+  /** A cell that is away at the start; once open, its pools find it again by themselves. */
+  async function keepLooking(address: CellAddress): Promise<void> {
+    while (!stopped.signal.aborted && !open.has(address.number)) {
+      await delay(lookAgainMs, undefined, { signal: stopped.signal }).catch(() => undefined)
+      if (stopped.signal.aborted) return
+      await openOne(address).catch(err =>
+        shared.logger.warn({ err, component: address.name }, 'the cell cannot be opened yet'),
+      )
+    }
+  }
+
+  const looking: Promise<void>[] = []
+  for (const address of others) {
+    try {
+      await openOne(address)
+    } catch (error) {
+      if (!isConnectionLost(error)) {
+        for (const cell of open.values()) await cell.stop()
+        throw error
+      }
+      shared.logger.error({ err: error, component: address.name }, 'the cell is away; the others serve')
+      looking.push(keepLooking(address))
+    }
+  }
+
+  const all = (): readonly Cell[] => [...open.values()].sort((a, b) => a.number - b.number)
+  const visit: Cells['visit'] = (merchantId, work) =>
+    directory.visit(merchantId, number => {
+      const cell = open.get(number)
+      if (!cell) throw new MerchantUnavailable('the cell of the merchant is away')
+      return work(cell)
+    })
+  const away = (): readonly string[] =>
+    others.filter(({ number }) => !open.has(number)).map(({ name }) => name)
+  const finder: CellFinder = {
+    ...{ visit, all, away, locate: directory.locate },
+    placeNew: merchantId => placeNew(merchantId, home, all()),
+  }
+  return {
+    home,
+    several: true,
+    all,
+    away,
+    visit,
+    stores: routeStores(finder),
+    claim: home.claim,
+    async start() {
+      started = true
+      for (const cell of all()) await cell.start()
+    },
+    async stop() {
+      stopped.abort()
+      await Promise.all(looking)
+      // Cell 0 last: the others write their audit trail there.
+      for (const cell of all().toReversed()) await cell.stop()
+    },
+  }
+}
+
+/** The emptiest of those that can be reached. */
+async function placeNew(merchantId: string, home: Cell, cells: readonly Cell[]): Promise<Cell> {
+  const store = createDirectoryStore(home.database)
+  const emptiest = await chooseEmptiest(store, cells)
+  await store.place(merchantId, emptiest.number)
+  return emptiest
+}
