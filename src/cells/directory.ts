@@ -29,43 +29,20 @@ export async function openDirectory(
   store: DirectoryStore,
   now: () => number = () => performance.now(),
 ): Promise<Directory> {
-  const places = new Map<string, Known>()
+  const memory = createMemory(store, now)
   const visitors = createVisitors()
-  let moment = '-infinity'
-
-  function learn({ merchantId, cell, movingForMs = 0 }: Place): void {
-    places.set(merchantId, { cell, movingUntil: now() + movingForMs })
-  }
-
-  async function load(): Promise<void> {
-    const changed = await store.changedSince(moment)
-    for (const place of changed.places) learn(place)
-    ;({ moment } = changed)
-  }
-
-  /** Merchants are made by other processes and by commands, too: one that is not known is asked for. */
-  async function look(merchantId: string): Promise<Known> {
-    const known = places.get(merchantId)
-    if (known) return known
-    const place = await store.find(merchantId)
-    if (place) learn(place)
-    return places.get(merchantId) ?? { cell: 0, movingUntil: 0 }
-  }
-
-  const isMoving = ({ movingUntil }: Known): boolean => movingUntil > now()
 
   async function locate(merchantId: string): Promise<number> {
-    const known = await look(merchantId)
-    if (isMoving(known)) throw new MerchantUnavailable('the merchant is being moved to another cell')
+    const known = await memory.look(merchantId)
+    if (memory.isMoving(known)) throw new MerchantUnavailable('the merchant is being moved to another cell')
     return known.cell
   }
 
-  await load()
+  await memory.load()
   return {
     async refresh() {
-      await load()
-      const moving = [...places].filter(([, known]) => isMoving(known)).map(([merchantId]) => merchantId)
-      await Promise.all(moving.map(merchantId => visitors.gone(merchantId, patienceMs)))
+      await memory.load()
+      await Promise.all(memory.listMoving().map(merchantId => visitors.gone(merchantId, patienceMs)))
     },
     locate,
     async visit(merchantId, work) {
@@ -78,11 +55,42 @@ export async function openDirectory(
       }
     },
     enter(merchantId, cell) {
-      const known = places.get(merchantId)
+      const known = memory.find(merchantId)
       // One that is not known yet was made a moment ago; whoever made it serves it first.
-      if (known && (known.cell !== cell || isMoving(known))) return undefined
+      if (known && (known.cell !== cell || memory.isMoving(known))) return undefined
       return visitors.enter(merchantId)
     },
+  }
+}
+
+/** The places of all merchants, as far as they were heard of. */
+function createMemory(store: DirectoryStore, now: () => number) {
+  const places = new Map<string, Known>()
+  let moment = '-infinity'
+  const isMoving = ({ movingUntil }: Known): boolean => movingUntil > now()
+  const find = (merchantId: string): Known | undefined => places.get(merchantId)
+
+  function learn({ merchantId, cell, movingForMs = 0 }: Place): void {
+    places.set(merchantId, { cell, movingUntil: now() + movingForMs })
+  }
+
+  return {
+    find,
+    isMoving,
+    async load() {
+      const changed = await store.changedSince(moment)
+      for (const place of changed.places) learn(place)
+      ;({ moment } = changed)
+    },
+    /** Merchants are made by other processes and by commands, too: one that is not known is asked for. */
+    async look(merchantId: string): Promise<Known> {
+      const known = find(merchantId)
+      if (known) return known
+      const place = await store.find(merchantId)
+      if (place) learn(place)
+      return find(merchantId) ?? { cell: 0, movingUntil: 0 }
+    },
+    listMoving: () => [...places].filter(([, known]) => isMoving(known)).map(([merchantId]) => merchantId),
   }
 }
 

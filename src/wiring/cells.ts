@@ -72,12 +72,48 @@ interface Group {
   readonly others: readonly CellAddress[]
 }
 
-async function openOthers({ shared, home, directory, others }: Group): Promise<Cells> {
-  const open = new Map<number, Cell>([[0, home]])
+async function openOthers(group: Group): Promise<Cells> {
+  const { home, directory, others } = group
+  const opener = createOpener(group)
+  for (const address of others) await opener.open(address)
+  const { opened } = opener
+  const all = (): readonly Cell[] => [...opened.values()].sort((a, b) => a.number - b.number)
+  const visit: Cells['visit'] = (merchantId, work) =>
+    directory.visit(merchantId, number => {
+      const cell = opened.get(number)
+      if (!cell) throw new MerchantUnavailable('the cell of the merchant is away')
+      return work(cell)
+    })
+  const away = (): readonly string[] =>
+    others.filter(({ number }) => !opened.has(number)).map(({ name }) => name)
+  const finder: CellFinder = {
+    ...{ visit, all, away, locate: directory.locate },
+    placeNew: merchantId => placeNew(merchantId, home, all()),
+  }
+  return {
+    ...{ home, all, away, visit, several: true, stores: routeStores(finder) },
+    claim: home.claim,
+    async start() {
+      const found = all()
+      opener.startThoseToCome()
+      for (const cell of found) await cell.start()
+    },
+    async stop() {
+      await opener.stop()
+      // Cell 0 last: the others write their audit trail there.
+      for (const cell of all().toReversed()) await cell.stop()
+    },
+  }
+}
+
+/** Opens cells, and goes on looking for those that are away. Once open, a cell's pools find its database by themselves. */
+function createOpener({ shared, home, directory }: Group) {
+  const opened = new Map<number, Cell>([[0, home]])
   const stopped = new AbortController()
+  const looking: Promise<void>[] = []
   let started = false
 
-  const openOne = async (address: CellAddress): Promise<void> => {
+  async function openNow(address: CellAddress): Promise<void> {
     const cell = await openCell({
       ...shared,
       address,
@@ -85,65 +121,40 @@ async function openOthers({ shared, home, directory, others }: Group): Promise<C
       gate: merchantId => directory.enter(merchantId, address.number),
     })
     await cell.claim()
-    open.set(address.number, cell)
+    opened.set(address.number, cell)
     if (started) await cell.start()
   }
 
-  /** A cell that is away at the start; once open, its pools find it again by themselves. */
   async function keepLooking(address: CellAddress): Promise<void> {
-    while (!stopped.signal.aborted && !open.has(address.number)) {
+    while (!stopped.signal.aborted && !opened.has(address.number)) {
       await delay(lookAgainMs, undefined, { signal: stopped.signal }).catch(() => undefined)
       if (stopped.signal.aborted) return
-      await openOne(address).catch(err =>
+      await openNow(address).catch(err =>
         shared.logger.warn({ err, component: address.name }, 'the cell cannot be opened yet'),
       )
     }
   }
 
-  const looking: Promise<void>[] = []
-  for (const address of others) {
-    try {
-      await openOne(address)
-    } catch (error) {
-      if (!isConnectionLost(error)) {
-        for (const cell of open.values()) await cell.stop()
-        throw error
-      }
-      shared.logger.error({ err: error, component: address.name }, 'the cell is away; the others serve')
-      looking.push(keepLooking(address))
-    }
-  }
-
-  const all = (): readonly Cell[] => [...open.values()].sort((a, b) => a.number - b.number)
-  const visit: Cells['visit'] = (merchantId, work) =>
-    directory.visit(merchantId, number => {
-      const cell = open.get(number)
-      if (!cell) throw new MerchantUnavailable('the cell of the merchant is away')
-      return work(cell)
-    })
-  const away = (): readonly string[] =>
-    others.filter(({ number }) => !open.has(number)).map(({ name }) => name)
-  const finder: CellFinder = {
-    ...{ visit, all, away, locate: directory.locate },
-    placeNew: merchantId => placeNew(merchantId, home, all()),
-  }
   return {
-    home,
-    several: true,
-    all,
-    away,
-    visit,
-    stores: routeStores(finder),
-    claim: home.claim,
-    async start() {
+    opened,
+    startThoseToCome: () => {
       started = true
-      for (const cell of all()) await cell.start()
     },
-    async stop() {
+    async open(address: CellAddress): Promise<void> {
+      try {
+        await openNow(address)
+      } catch (error) {
+        if (!isConnectionLost(error)) {
+          for (const cell of opened.values()) await cell.stop()
+          throw error
+        }
+        shared.logger.error({ err: error, component: address.name }, 'the cell is away; the others serve')
+        looking.push(keepLooking(address))
+      }
+    },
+    async stop(): Promise<void> {
       stopped.abort()
       await Promise.all(looking)
-      // Cell 0 last: the others write their audit trail there.
-      for (const cell of all().toReversed()) await cell.stop()
     },
   }
 }

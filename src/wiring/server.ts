@@ -9,6 +9,7 @@ import { about } from '#http/reference/about.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 import { referencePages } from '#http/reference/pages.ts'
 import { keepServed } from '#http/reference/placeholders.ts'
+import type { CallInside } from '#http/server/inside-call.ts'
 import type { AccessWatch, Credentials } from '#http/server/ports.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
 import { storedMethodsOf } from '#operations/customers/stored-methods.ts'
@@ -30,26 +31,11 @@ import { perCell } from '#wiring/per-cell.ts'
 import { routeNotices, routePages } from '#wiring/routes-by-merchant.ts'
 
 export async function createServer(shared: Shared, cells: Cells): Promise<HttpServer> {
-  const { metrics, logger, clock, options, changes } = shared
-  const { home } = cells
+  const { options } = shared
   const { environment, consolePort } = options
-  const { merchants } = cells.stores
-  const nowMs = clock.nowMs
-  const credentials: Credentials = {
-    find: merchants.find,
-    findByKeyId: merchants.findByKeyId,
-    findByKeyHash: merchants.findByKeyHash,
-    onChange: listener => void changes.add(listener),
-  }
-  const accessTokens = createAccessTokens({
-    key: () => home.keys.accessToken,
-    issuer: 'tollgate',
-    audience: `tollgate ${environment}`,
-    nowMs,
-  })
-  const watch = watchAccess(cells)
-  const issueToken = openIssueToken(shared, cells, { credentials, accessTokens, watch })
-  const servicesOf = perCell(cell => openServices(cell, { shared, home, issueToken }))
+  const doors = openDoors(shared, cells)
+  const issueToken = openIssueToken(shared, cells, doors)
+  const servicesOf = perCell(cell => openServices(cell, { shared, home: cells.home, issueToken }))
   // In live the levers of the test environment do not exist: their paths are unknown ones.
   const served = endpoints.filter(({ testOnly }) => environment === 'test' || !testOnly)
   // Only the address is not known before the port is open, so the pages are made when first asked for.
@@ -57,33 +43,22 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
     buildOpenApi({ ...about, endpoints: keepServed(served), webhooks, baseUrl: `${origin()}/api/v2` })
-  const consoleRoutes =
-    options.console === 'off'
-      ? []
-      : createConsole(shared, cells, {
-          origin,
-          callInside: (caller, request) => {
-            if (!server) throw new Error('the console was asked before the server was made')
-            return server.callInside(caller, request)
-          },
-        })
+  const callInside: CallInside = (caller, request) => {
+    if (!server) throw new Error('the console was asked before the server was made')
+    return server.callInside(caller, request)
+  }
+  const consoleRoutes = options.console === 'off' ? [] : createConsole(shared, cells, { origin, callInside })
   const http = {
+    ...toHttpOptions(shared, cells, doors),
     endpoints: served,
-    services: servicesOf(home),
+    services: servicesOf(cells.home),
     withServices: chooseServices(cells, servicesOf),
-    ...{ credentials, accessTokens, watch, formats, logger, metrics, retryAfterOf, nowMs },
-    pepper: home.keys.apiKey,
-    keyStore: findKeysIn(cells),
-    fingerprintKey: home.keys.fingerprint,
-    ...watchHealth(shared, cells),
-    counts: shared.counts,
-    collectMetrics: options.collectMetrics,
-    tls: options.tls,
-    trustedProxies: options.trustedProxies,
   }
   const pageRoutes = routePages(
     cells,
-    perCell(cell => openPages(cell, { shared, services: servicesOf(cell), credentials, origin })),
+    perCell(cell =>
+      openPages(cell, { shared, services: servicesOf(cell), credentials: doors.credentials, origin }),
+    ),
   )
   server = await createHttpServer({
     ...http,
@@ -99,6 +74,40 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   }
   return server
 }
+
+/** Who comes in, and who keeps book of it. */
+interface Doors {
+  readonly credentials: Credentials
+  readonly accessTokens: AccessTokens
+  readonly watch: AccessWatch
+}
+
+function openDoors({ options, clock, changes }: Shared, cells: Cells): Doors {
+  const { find, findByKeyId, findByKeyHash } = cells.stores.merchants
+  return {
+    credentials: { find, findByKeyId, findByKeyHash, onChange: listener => void changes.add(listener) },
+    accessTokens: createAccessTokens({
+      key: () => cells.home.keys.accessToken,
+      issuer: 'tollgate',
+      audience: `tollgate ${options.environment}`,
+      nowMs: clock.nowMs,
+    }),
+    watch: watchAccess(cells),
+  }
+}
+
+const toHttpOptions = (shared: Shared, cells: Cells, doors: Doors) => ({
+  ...doors,
+  ...{ formats, retryAfterOf, logger: shared.logger, metrics: shared.metrics, counts: shared.counts },
+  nowMs: shared.clock.nowMs,
+  pepper: cells.home.keys.apiKey,
+  keyStore: findKeysIn(cells),
+  fingerprintKey: cells.home.keys.fingerprint,
+  ...watchHealth(shared, cells),
+  collectMetrics: shared.options.collectMetrics,
+  tls: shared.options.tls,
+  trustedProxies: shared.options.trustedProxies,
+})
 
 /** With one cell everybody has the same services, and nobody is looked up. */
 const chooseServices = (cells: Cells, servicesOf: (cell: Cell) => Services) =>
@@ -128,12 +137,6 @@ function watchAccess(cells: Cells): AccessWatch {
         .catch(() => undefined),
     onFailedLogin: (client, address) => home.audit.access.onFailedLogin(client, address),
   }
-}
-
-interface Doors {
-  readonly credentials: Credentials
-  readonly accessTokens: AccessTokens
-  readonly watch: AccessWatch
 }
 
 const openIssueToken = ({ clock, counts }: Shared, cells: Cells, doors: Doors): IssueToken =>
