@@ -14,6 +14,7 @@ import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
 import {
   approvingOperation,
   findOperation,
+  isClosedLate,
   isUnanswered,
   isUndecided,
   type Operation,
@@ -196,7 +197,7 @@ function takeCapture(payment: Payment, operation: Operation): Payment {
       capturing: subtract(payment.sums.capturing, amount),
       captured: add(payment.sums.captured, amount),
     }),
-    status: 'OK',
+    status: isClosedLate(payment) ? payment.status : 'OK',
   }
   // Where more than the authorised amount may be captured, reaching it closes the payment all the same.
   const reached =

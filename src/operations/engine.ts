@@ -22,6 +22,7 @@ import type { PlanReader } from '#storage/plans/plans.ts'
 import type { ReferenceReader } from '#storage/providers/references.ts'
 import type { AccountVault } from '#vault/accounts.ts'
 import type { CardVault } from '#vault/cards.ts'
+import type { OneTimeCards } from '#vault/one-time-cards.ts'
 
 export interface Engine {
   readonly commit: (change: Change) => Promise<Committed>
@@ -34,6 +35,8 @@ export interface Engine {
   readonly storedMethods: StoredMethods
   readonly accounts: AccountVault
   readonly quotes: QuoteReader
+  /** Cards that customers typed into fields inside a shop's page. */
+  readonly oneTimeCards: OneTimeCards
   readonly plans: PlanReader
   readonly disputes: DisputeStore
   /** What a provider's notice speaks of. */

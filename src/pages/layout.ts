@@ -76,6 +76,15 @@ const testBanner = ({ language, isTest }: PageFrame): Html | false =>
   isTest &&
   html`<section class="test" aria-label="${language.texts.testBanner}">${icon('flask')}<span>${language.texts.testBanner}</span></section>`
 
+/** Nothing but the main part, for a frame inside a shop's page, which has its own heading and its own button. */
+export const renderBare = (frame: PageFrame, { title, main }: Pick<PageContent, 'title' | 'main'>): string =>
+  html`${head(frame, { title })}
+<body class="bare">
+${iconSheet}
+<main id="main" tabindex="-1">${main}</main>
+</body>
+</html>`.text
+
 export function renderPage(frame: PageFrame, { title, main, aside, opens }: PageContent): string {
   const { texts } = frame.language
   const footer = html`<footer class="foot">${icon('lock')}<span>${texts.securePayment}</span></footer>`

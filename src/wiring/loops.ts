@@ -95,6 +95,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('reap keys', () => work.keyReader.reap(), reapPauseMs),
     start('delete unused numbers', () => engine.customers.deleteUnused(), reapPauseMs),
     start('reap quotes', () => work.quotes.reap(), reapPauseMs),
+    start('reap one-time cards', () => engine.oneTimeCards.reap(), lagPauseMs),
     start('deliver', lookAround, duePauseMs),
     start('webhook lag', measureLag, lagPauseMs),
     start('apply notices', async () => work.notices.wake(), duePauseMs),

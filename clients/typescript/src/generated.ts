@@ -564,9 +564,9 @@ export interface CardRefund {
   readonly providerTransactionId?: string
 }
 
-/** The card to pay with. A pseudo card number brings its own expiry date. */
+/** The card to pay with. A pseudo card number brings its own expiry date, a one-time card all its data. */
 export interface CardRequest {
-  /** Card number or pseudo card number. */
+  /** Card number, pseudo card number, or the token of a one-time card from the gateway's card fields. */
   readonly number?: string
   /** The card's last month, YYYYMM. */
   readonly expiryDate?: string

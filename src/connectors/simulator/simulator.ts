@@ -89,6 +89,7 @@ const everything: Capabilities = {
   increment: true,
   credit: true,
   storedCredentials: true,
+  confirm: true,
 }
 
 export const simulatorDefinition = (options: SimulatorOptions): ConnectorDefinition => ({

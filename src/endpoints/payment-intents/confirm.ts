@@ -6,6 +6,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { isPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
 import { exampleIds, exampleSuccess } from '#endpoints/payments/follow-up.ts'
 import { readWallet } from '#endpoints/payments/instruments.ts'
+import { redeemCard } from '#endpoints/payments/one-time-card.ts'
 import { checkFit, composePayment, requireMethod } from '#endpoints/payments/payment-command.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
@@ -91,11 +92,13 @@ export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSche
     },
   ],
   hiddenFromDevices: ['metadata'],
-  async handle({ body, params, merchant, key, intentId: onDevice }, { engine }) {
+  async handle({ body: sent, params, merchant, key, intentId: onDevice }, { engine }) {
     const intentId = parseIntentId(params.id)
     if (!intentId) throw new NotFound()
-    if (onDevice !== undefined) checkDevice(body)
-    const method = requireMethod('type', body.type, merchant)
+    if (onDevice !== undefined) checkDevice(sent)
+    const method = requireMethod('type', sent.type, merchant)
+    const card = await redeemCard(sent.card, 'card', { merchant, engine })
+    const body = card ? { ...sent, card } : sent
     const now = merchantNow(engine.clock, merchant)
     const compose = (intent: Intent) => composeIntent(intent, { body, method, merchant, now })
     const checkInstrument =

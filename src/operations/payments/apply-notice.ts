@@ -21,7 +21,7 @@ import { acceptLate } from '#operations/payments/paid-late.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import { recordReturn } from '#operations/payments/record-return.ts'
-import { undoPart } from '#operations/payments/undo-part.ts'
+import { undoExtra, undoPart } from '#operations/payments/undo-part.ts'
 
 /** `repeated`: known already. `unmatched`: nothing of ours fits it, or not yet. `ignored`: of no consequence for us. */
 export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored'
@@ -156,6 +156,8 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
   if (captured) return 'applied'
   if (operation.state === 'FAILED' && outcome.kind === 'approved') {
     if (isUndone(operation, outcome.provider)) return 'repeated'
+    if (payment.status !== 'FAILED' && !operation.prepared.paidLate)
+      return applyExtra(noticed, operation, engine)
     return acceptLate(
       { ...noticed, operation, outcome, capture: captureOf(payment, operation, fact) },
       engine,
@@ -198,6 +200,17 @@ async function applyPart(
   if (outcome?.kind !== 'declined') return 'unmatched'
   await recordOutcome({ merchant, payment, xId: operation.xId, outcome, inquiry: 0 }, engine)
   return 'applied'
+}
+
+/** A try that had failed here is paid after all, and the payment goes on with another one: the extra money is undone. */
+async function applyExtra(
+  { payment, account }: Noticed,
+  operation: Operation,
+  engine: Engine,
+): Promise<Applied> {
+  const opened = await engine.providers.open(account.merchantId, account.accountId)
+  const outcome = opened && (await undoExtra(toInquiry(payment, operation), opened.connector, engine))
+  return outcome?.kind === 'declined' ? 'applied' : 'unmatched'
 }
 
 /** The approval is known already, but not yet what became of the capture in the same message. */

@@ -31,6 +31,7 @@ import { type Authorization, authorize } from '#operations/payments/authorize.ts
 import { chooseAccount, providerOf } from '#operations/payments/choose-account.ts'
 import { leaveTry } from '#operations/payments/end-action.ts'
 import { failOverTo, type Sending, toAuthorization } from '#operations/payments/fail-over.ts'
+import { toPageChoosing } from '#operations/payments/offer.ts'
 import { credentialUse, returnAddressOf, toContext } from '#operations/payments/payment-context.ts'
 import { CommitRefused, type Step } from '#operations/payments/payment-queue.ts'
 import type { OfferReply, QuoteResult } from '#operations/quotes/redeem-quote.ts'
@@ -139,10 +140,9 @@ async function begin(payment: Payment, beginning: Beginning, engine: Engine): Pr
     return { result: recorded.state === 'SENT' ? await resume(payment, beginning, recorded, engine) : {} }
   const accepts = beginning.renews ? mayRenew(payment, now) : acceptsTry(payment, now)
   if (payment.version !== seenVersion || !accepts) return { result: { refused: 'stale' } }
-  const choice = await chooseAccount(
-    { ...payment, merchant, method, brand: admitted?.brand, sendsCard: admitted !== undefined },
-    engine,
-  )
+  const asked = toPageChoosing(payment, { merchant, method })
+  const sends = { brand: admitted?.brand, sendsCard: admitted !== undefined }
+  const choice = await chooseAccount({ ...asked, ...sends }, engine)
   if (!choice.account) return { result: { refused: 'stale' } }
   const { account: provider, others } = choice
   const reference = openTry(payment)?.xId ?? beginning.xId

@@ -7,6 +7,8 @@ import type { Refusal } from '#domain/response-codes.ts'
 import { type CreateCommand, firstStep, openPayment } from '#lifecycle/create.ts'
 import { lastOperation, type Payment, type PaymentKind, type Prepared } from '#lifecycle/payment.ts'
 import { beginsPlan } from '#lifecycle/plan.ts'
+import { beginsAgreement } from '#methods/offer.ts'
+import { undecided } from '#methods/undecided.ts'
 import { type Engine, merchantNow, newPayId, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
 import {
@@ -25,11 +27,19 @@ import {
   type Choice,
   type Choosing,
   chooseAccount,
+  hasConfirm,
   providerOf,
 } from '#operations/payments/choose-account.ts'
 import { failOverTo, toAuthorization } from '#operations/payments/fail-over.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
-import { credentialUse, returnAddressOf, toContext } from '#operations/payments/payment-context.ts'
+import { findPageMisfit } from '#operations/payments/offer.ts'
+import {
+  credentialUse,
+  findMissingAddress,
+  findsBack,
+  returnAddressOf,
+  toContext,
+} from '#operations/payments/payment-context.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payments/payment-queue.ts'
 import { triedBy } from '#operations/payments/velocity.ts'
 import { openPlan } from '#operations/plans/plan-book.ts'
@@ -84,10 +94,8 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
     const card = request.storedCard ?? (await admitCard(request, attempt, engine))
     const account = await admitAccount(request, attempt, engine)
-    const choice = await chooseAccount(toChoosing(request, card), engine)
+    const choice = await chooseFor(request, card, engine)
     if (!choice.account) return refuse(request, choice.refusal, engine)
-    const misfit = amountMisfit(choice.account, request.command.amount)
-    if (misfit) throw new MethodMisfit(misfit)
     const quoteResult = await readOffer(request, card, engine)
     if (quoteResult && !quoteResult.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
     const begun = await begin(request, { card, account, quoteResult }, choice, engine)
@@ -211,6 +219,25 @@ async function readOffer(
   return offer && card ? redeemQuote(offer, { merchant, amount, card }, engine) : undefined
 }
 
+/** The account that takes it. Throws where the amount cannot be expressed there. */
+async function chooseFor(
+  request: CreatePayment,
+  card: AdmittedCard | undefined,
+  engine: Engine,
+): Promise<Choice> {
+  const { command, merchant } = request
+  const choice = await chooseAccount(toChoosing(request, card), engine)
+  if (!choice.account) return choice
+  // Which account is asked depends on what the customer chooses; nothing to choose from would be a dead end.
+  const misfit =
+    command.method === undecided
+      ? await findPageMisfit(command, merchant, engine)
+      : amountMisfit(choice.account, command.amount)
+  if (misfit === 'NO_CONNECTOR') return { refusal: misfit }
+  if (misfit) throw new MethodMisfit(misfit)
+  return choice
+}
+
 const toChoosing = (
   { merchant, command, kind }: CreatePayment,
   card: AdmittedCard | undefined,
@@ -224,6 +251,8 @@ const toChoosing = (
   sendsCard: card !== undefined,
   keptBy: command.atProvider?.account,
   isCredit: kind === 'CREDIT',
+  isKept: kind !== 'CREDIT' && beginsAgreement(command.details),
+  confirmsLater: command.confirmsLater,
 })
 
 interface Admitted {
@@ -238,7 +267,8 @@ async function begin(
   { account: provider, others }: Extract<Choice, { others: unknown }>,
   engine: Engine,
 ): Promise<Authorization> {
-  const { command, merchant, kind = 'PAYMENT' } = request
+  const { merchant, kind = 'PAYMENT' } = request
+  const command = { ...request.command, lacksConfirm: !hasConfirm(provider, request.command.method) }
   const now = request.at ?? merchantNow(engine.clock, merchant)
   const xId = newXId(engine)
   const automatic = kind === 'PAYMENT' && command.captureMethod.type === 'AUTOMATIC'
@@ -306,17 +336,13 @@ const payingCard = ({
 }: CreatePayment): Omit<Partial<PaymentCard>, 'number'> =>
   command.merchantInitiated ? { cardholderName, ...card, threeDs: { skip: true } } : { ...card }
 
-/** Whether the customer is on a page of ours, or can be sent to one and finds back. */
+/** Nobody is there for money out, and for what the merchant charges by itself. */
 const isPresent = ({ command, kind }: CreatePayment): boolean =>
-  kind !== 'CREDIT' &&
-  !command.merchantInitiated &&
-  (command.integrationType === 'HOSTED' ||
-    command.method.flow !== 'direct' ||
-    findMissingAddress(command.details.urls) === undefined)
+  kind !== 'CREDIT' && !command.merchantInitiated && findsBack(command)
 
 /** What is stored with the operation before anybody is asked. Throws where the request cannot be sent like this. */
 async function prepare(
-  { command, kind }: CreatePayment,
+  { command, kind, wallet }: CreatePayment,
   unsent: Unsent<AuthorizationRequest>,
   { connector, accountId }: OpenedAccount,
 ): Promise<Prepared> {
@@ -328,14 +354,10 @@ async function prepare(
     if (missing !== undefined) throw new ReturnAddressMissing(missing)
   }
   const kept = (await connector.keep?.({ request: unsent })) ?? {}
-  return accountId === undefined ? kept : { ...kept, account: accountId }
-}
-
-/** Both ways back are needed wherever a customer is sent away. */
-function findMissingAddress(urls: unknown): string | undefined {
-  if (urls === undefined) return 'urls'
-  const missing = ['return', 'cancel'].find(name => !Object.hasOwn(Object(urls), name))
-  return missing && `urls.${missing}`
+  if (accountId === undefined) return kept
+  // A wallet's payload and a provider's token are not stored with the payment, so the request cannot be repeated.
+  const sentOnce = wallet !== undefined || command.atProvider !== undefined || undefined
+  return { ...kept, account: accountId, ...(sentOnce ? { sentOnce } : {}) }
 }
 
 function refuse(request: CreatePayment, refusal: Refusal, engine: Engine): Promise<OperationAnswer> {
