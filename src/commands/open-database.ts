@@ -38,6 +38,8 @@ export interface OpenOptions {
   /** True: rows that were sealed elsewhere are about to come, so their master key must be there already. */
   readonly restores?: boolean
   readonly onUnexpectedExit?: (error: Error) => void
+  /** True: the cells are taken as another process has made them ready. */
+  readonly cellsReady?: boolean
   /** True: one more cell is made. */
   readonly addsCell?: boolean
 }
@@ -60,7 +62,8 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     }
     const isSealed = await holdsSealedRows(database.url)
     const keys = await openMasterKey(config, { isSealed })
-    const cells = await openCells(config, { ...options, home: database, masterKey: keys.masterKey })
+    const masterKey = options.cellsReady ? undefined : keys.masterKey
+    const cells = await openCells(config, { ...options, home: database, masterKey })
     return { ...database, ...keys, cells }
   } catch (error) {
     await database.close()

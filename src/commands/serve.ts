@@ -76,6 +76,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   const opening = openDatabase(config, {
     // A worker borrows the database that its primary owns.
     purpose: cluster.isWorker ? 'command' : 'serve',
+    cellsReady: cluster.isWorker,
     onProgress: say,
     onUnexpectedExit: error => lifetime.end({ fault: error.message }),
   }).then(opened => {
@@ -85,6 +86,8 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   if (cluster.isPrimary && config.workers > 1) {
     return startPrimary({ config, database: await opening, lifetime, open })
   }
+  // With cells there are many connections to wait for, and loading code would keep them waiting on a busy machine.
+  if (config.cells > 1 || config.cellUrls.length > 0) await opening
   // The code is loaded while the database starts: both take about as long.
   const [database, { createGateway, GatewayError }] = await Promise.all([opening, import('#gateway.ts')])
   if (lifetime.isEnding()) return

@@ -37,11 +37,16 @@ export async function openCells(shared: Shared): Promise<Cells> {
   const { options } = shared
   const others = options.cells ?? []
   let directory: Directory | undefined
+  let cells: Cells | undefined
   const home = await openCell({
     ...shared,
     address: { number: 0, url: options.databaseUrl },
     gate: others.length === 0 ? undefined : merchantId => directory?.enter(merchantId, 0),
-    onAnnouncement: async () => directory?.refresh(),
+    onAnnouncement: async () => {
+      // A merchant that comes to a cell brings its faults along, and is served there after the refresh.
+      await loadFaults(cells?.all() ?? [], shared)
+      await directory?.refresh()
+    },
   })
   if (others.length === 0) return createSingle(home)
   try {
@@ -50,7 +55,17 @@ export async function openCells(shared: Shared): Promise<Cells> {
     await home.stop()
     throw error
   }
-  return openOthers({ shared, home, directory, others })
+  cells = await openOthers({ shared, home, directory, others })
+  return cells
+}
+
+/** A cell that is away keeps nobody waiting; it looks again when it is back. */
+async function loadFaults(cells: readonly Cell[], { logger }: Shared): Promise<void> {
+  for (const { faults, number } of cells)
+    await faults.load().catch((err: unknown) => {
+      if (!isConnectionLost(err)) throw err
+      logger.warn({ err, component: `cell ${number}` }, 'ordered faults were not read')
+    })
 }
 
 const createSingle = (home: Cell): Cells => ({
@@ -85,7 +100,7 @@ async function openOthers(group: Group): Promise<Cells> {
       return work(cell)
     })
   const away = (): readonly string[] =>
-    others.filter(({ number }) => !opened.has(number)).map(({ name }) => name)
+    others.filter(({ number }) => opened.get(number)?.presence.isAlive() !== true).map(({ name }) => name)
   const finder: CellFinder = {
     ...{ visit, all, away, locate: directory.locate },
     placeNew: merchantId => placeNew(merchantId, home, all()),
@@ -96,13 +111,29 @@ async function openOthers(group: Group): Promise<Cells> {
     async start() {
       const found = all()
       opener.startThoseToCome()
-      for (const cell of found) await cell.start()
+      for (const cell of found) await startPatiently(cell, group.shared)
     },
     async stop() {
       await opener.stop()
       // Cell 0 last: the others write their audit trail there.
       for (const cell of all().toReversed()) await cell.stop()
     },
+  }
+}
+
+/** 5: a busy machine that starts many connections at once may let some of them time out. */
+const maximumTries = 5
+
+/** Nothing has begun when a start fails, so it can be tried again. */
+async function startPatiently(cell: Cell, { logger }: Shared): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await cell.start()
+    } catch (err) {
+      if (!isConnectionLost(err) || tries === maximumTries) throw err
+      logger.warn({ err, component: `cell ${cell.number}` }, 'the workers could not be started; once more')
+      await delay(lookAgainMs)
+    }
   }
 }
 
@@ -122,7 +153,7 @@ function createOpener({ shared, home, directory }: Group) {
     })
     await cell.claim()
     opened.set(address.number, cell)
-    if (started) await cell.start()
+    if (started) await startPatiently(cell, shared)
   }
 
   async function keepLooking(address: CellAddress): Promise<void> {

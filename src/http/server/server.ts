@@ -33,14 +33,7 @@ import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
 import type { AccessWatch, Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
 import { addRawRoutes, type RawRoute } from '#http/server/raw-routes.ts'
-import {
-  createAdmission,
-  createHandler,
-  prepareEndpoint,
-  type Rooms,
-  toRefusal,
-  type WithServices,
-} from '#http/server/route.ts'
+import { createAdmission, createHandler, prepareEndpoint, type Rooms, toRefusal } from '#http/server/route.ts'
 import { createSender, type Page, type Sender, sendRefusal } from '#http/server/send.ts'
 import { systemTimers, type Timers } from '#http/server/timers.ts'
 import { readTrace } from '#http/server/trace.ts'
@@ -83,8 +76,8 @@ export const defaultLimits: HttpLimits = {
 export interface HttpServerOptions<Services> {
   readonly endpoints: readonly Endpoint<Services>[]
   readonly services: Services
-  /** Where merchants have services of their own; the ones above for everybody unless given. */
-  readonly withServices?: WithServices<Services>
+  /** Where merchants have services of their own. */
+  readonly withServices?: Rooms<Services>['withServices']
   readonly basePath?: string
   readonly credentials: Credentials
   /** The key of the hashes of API keys. */
