@@ -3,7 +3,9 @@ import { createHmac, createSecretKey } from 'node:crypto'
 import { definitions as registered } from '#connectors/registry.ts'
 import { toConsoleOrigin } from '#console/address.ts'
 import type { ConsoleDeps } from '#console/context.ts'
+import { createOverviews } from '#console/overviews.ts'
 import { createPasskeys } from '#console/passkeys.ts'
+import { createPaymentRows } from '#console/payment-rows.ts'
 import { createPeople } from '#console/people.ts'
 import { createConsoleRoutes } from '#console/routes.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
@@ -18,6 +20,7 @@ import { createFigureStore } from '#storage/console/figures.ts'
 import { createPeopleStore } from '#storage/console/people.ts'
 import { createPaymentSearch, type PaymentSearch } from '#storage/console/search.ts'
 import { createStoryStore } from '#storage/console/story.ts'
+import { createPaymentFinder } from '#storage/payments/finding.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createSettlementStore } from '#storage/providers/settlements.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
@@ -74,8 +77,9 @@ function openDeps(cell: Cell, { shared, cells, ways, people }: ConsoleParts): Co
   return {
     ...people,
     environment,
-    figures: createFigureStore(database),
+    overviews: createOverviews(createFigureStore(database), Date.now),
     search: searchAll(cells),
+    paymentRows: createPaymentRows(createPaymentFinder(database)),
     story: createStoryStore(database),
     settlements: createSettlementStore(database),
     openWebhookSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, { merchantId }, sealed),

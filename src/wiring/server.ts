@@ -43,10 +43,14 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
     buildOpenApi({ ...about, endpoints: keepServed(served), webhooks, baseUrl: `${origin()}/api/v2` })
-  const callInside: CallInside = (caller, request) => {
+  const openedServer = () => {
     if (!server) throw new Error('the console was asked before the server was made')
-    return server.callInside(caller, request)
+    return server
   }
+  const callInside: CallInside = Object.assign(
+    (...call: Parameters<CallInside>) => openedServer().callInside(...call),
+    { stream: (...call: Parameters<CallInside>) => openedServer().callInside.stream(...call) },
+  )
   const consoleRoutes = options.console === 'off' ? [] : createConsole(shared, cells, { origin, callInside })
   const http = {
     ...toHttpOptions(shared, cells, doors),

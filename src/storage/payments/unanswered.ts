@@ -43,7 +43,7 @@ export interface WorkFinder {
   now(): Promise<Date>
   /** Operations that were sent before that time and are still SENT. */
   findOrphans(options: { sentBefore: Date; limit: number }): Promise<readonly Orphan[]>
-  /** Operations that one of these processes has sent and nobody answered. */
+  /** Operations that one of these processes has sent and that have no answer yet. */
   findOrphansOf(processes: readonly number[], limit: number): Promise<readonly Orphan[]>
   /** Makes timers claimable again that one of these processes has leased. */
   releaseTimersOf(processes: readonly number[]): Promise<void>
@@ -89,7 +89,7 @@ export function createWorkFinder(database: Database): WorkFinder {
       if (!given) client.release(error)
       given = true
     }
-    // A connection that is out of the pool has nobody who listens: unheard, its end would be the end of the process.
+    // A connection that is checked out of the pool has no error listener: without one, its end would end the process.
     // It may tell of its end twice, by the socket and by the protocol: the second time changes nothing.
     client.on('error', error => {
       if (lost) return
