@@ -25,7 +25,7 @@ export function routeByMerchant(
   }))
 }
 
-/** The address of a page holds its payment, sealed with a key that all cells share. */
+/** The address of a page holds its payment, sealed with a key that all cells share, or the merchant by name. */
 export const routePages = (
   cells: Cells,
   routesOf: (cell: Cell) => readonly PageRoute[],
@@ -33,7 +33,7 @@ export const routePages = (
   routeByMerchant(
     cells,
     routesOf,
-    ({ params }) => cells.home.pageTokens.read(params.pageToken ?? '')?.merchantId,
+    ({ params }) => cells.home.pageTokens.read(params.pageToken ?? '')?.merchantId ?? params.merchantId,
   )
 
 /** 10,000 accounts; then the memory starts anew. */
