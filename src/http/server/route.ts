@@ -211,7 +211,10 @@ export function toRefusal(
   { logger, retryAfterOf }: Pick<Rooms<never>, 'logger' | 'retryAfterOf'>,
 ): Refusal {
   if (error instanceof NotFound) return refuseNotFound()
-  if (error instanceof InvalidField) return refuseField(error.field, nameField(error))
+  if (error instanceof InvalidField)
+    return refuseInvalid(
+      [error, ...error.also].map(wrong => ({ field: wrong.field, error: nameField(wrong) })),
+    )
   const fields = {
     traceId: request.trace.traceId,
     operationId: request.routeOptions.config.prepared?.endpoint.operationId,
