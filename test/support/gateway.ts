@@ -8,6 +8,9 @@ import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import { createDocumentCheck, type DocumentCheck, type Exchange } from '#test/support/document-check.ts'
 import { type MasterRing, toMasterKey } from '#vault/master-key.ts'
+import { addressPolicies } from '#webhooks/policies.ts'
+import { createResolve } from '#webhooks/resolve.ts'
+import { createSender } from '#webhooks/send.ts'
 
 export interface TestGateway {
   /** The origin. */
@@ -71,6 +74,13 @@ function requireDescribed(exchange: Exchange): void {
   if (violations.length > 0) throw new Error(`the OpenAPI document disagrees: ${violations.join('; ')}`)
 }
 
+/** Shops below .example do not exist. A name server would say the same, and now and then need a second for it. */
+async function resolveHere(name: string): Promise<readonly string[]> {
+  if (name.endsWith('.example')) throw new Error(`the name ${name} has no address`)
+  return resolve(name)
+}
+const resolve = createResolve()
+
 const masterKeys = new Map<string, string>()
 
 /** For tests that start a gateway on the same database in a process of its own. */
@@ -83,8 +93,10 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const keyText = masterKeys.get(database.url) ?? randomBytes(32).toString('base64')
   masterKeys.set(database.url, keyText)
   const logged: string[] = []
+  const environment = options.environment ?? 'test'
   const gateway = await createGateway({
-    environment: options.environment ?? 'test',
+    environment,
+    sender: createSender({ policy: addressPolicies[environment], resolve: resolveHere }),
     databaseUrl: options.throughUrl ?? database.url,
     masterKey: options.masterKey ?? toMasterKey(keyText, 'the test key'),
     logLevel: options.logLevel ?? 'info',

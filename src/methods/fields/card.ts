@@ -5,6 +5,11 @@ import { plainAmount } from '#schemas/amount.ts'
 import { choice, closed, flag, formatted, optional, text, when } from '#schemas/fields.ts'
 
 const number = formatted('card-number', 'Card number or pseudo card number.', { sensitive: true })
+const payableNumber = formatted(
+  'payable-card-number',
+  "Card number, pseudo card number, or the token of a one-time card from the gateway's card fields.",
+  { sensitive: true },
+)
 const expiryDate = (options = {}) => formatted('expiry-date', "The card's last month, YYYYMM.", options)
 /** Answers write it with a capital H, so people send it so too. */
 const cardholderName = text(45, 'Name on the card.', {
@@ -105,7 +110,7 @@ const dccRecord = closed(
  */
 export const cardRequest = closed(
   {
-    number: optional(number),
+    number: optional(payableNumber),
     expiryDate: optional(expiryDate({ sensitive: true })),
     cardholderName: optional(cardholderName),
     brand: optional(namedBrand),
@@ -118,7 +123,8 @@ export const cardRequest = closed(
   },
   {
     title: 'CardRequest',
-    description: 'The card to pay with. A pseudo card number brings its own expiry date.',
+    description:
+      'The card to pay with. A pseudo card number brings its own expiry date, a one-time card all its data.',
     // Nothing but a pseudo number begins with 0, so the first digit tells who must send the date.
     ...when(
       { properties: { number: { type: 'string', pattern: '^[1-9]' } }, required: ['number'] },
