@@ -4967,7 +4967,7 @@ export interface PlanCompletedEvent {
 /** What is to be changed; at least one of them. `amount` is that of later charges of a FIXED plan. */
 export interface PlanPatchRequest {
   readonly amount?: PlainAmount
-  /** Another stored card of the same customer. */
+  /** Another stored payment method of the same customer. */
   readonly paymentMethodId?: string
   readonly recurring?: PlanTermsPatch
   readonly metadata?: Metadata

@@ -2,8 +2,8 @@
 import { dayOf } from '#domain/calendar.ts'
 import type { PlanId, StoredMethodId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { Decision } from '#lifecycle/decision.ts'
 import { isStoredCard } from '#lifecycle/customer.ts'
+import type { Decision } from '#lifecycle/decision.ts'
 import { fixedAmount, type Plan } from '#lifecycle/plan.ts'
 import {
   decidePatch,

@@ -44,11 +44,11 @@ test('tells amount, interval, first and last charge, how to end it, and asks for
     'December 31, 2099',
   ])
     expect(page).toContain(text)
-  expect(page).toContain('To end it, contact Test shop.')
+  expect(page).toContain('To end it, contact Shop.')
   const box = /<input type="checkbox" id="planConsent"[^>]*>/.exec(page)?.[0]
   expect(box).toContain('aria-required="true"')
   expect(box).not.toContain('checked')
-  expect(page).toContain('I agree that Test shop may charge this amount at this interval.')
+  expect(page).toContain('I agree that Shop may charge this amount at this interval.')
 })
 
 test('nothing is charged until the customer has agreed', async () => {
