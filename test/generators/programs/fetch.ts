@@ -69,7 +69,6 @@ export async function goOn(id: string): Promise<void> {
 export function lastDigits({ paymentMethods }: Schemas['PaymentRecord']): string | undefined {
   if (paymentMethods?.type === 'CARD') return paymentMethods.card?.last4Digits
   if (paymentMethods?.type === 'DIRECTDEBIT') return paymentMethods.directDebit?.account?.last4Digits
-  if (paymentMethods?.type === 'IDEAL') return paymentMethods.ideal?.qrCode
   return undefined
 }
 
