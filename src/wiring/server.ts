@@ -2,6 +2,7 @@
 import type { MerchantId } from '#domain/ids.ts'
 import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
+import { describedAs } from '#endpoints/method-union.ts'
 import type { Services, TestTools } from '#endpoints/services.ts'
 import { createAccessTokens } from '#http/authentication/access-token.ts'
 import { createIssueToken } from '#http/authentication/issue-token.ts'
@@ -94,7 +95,13 @@ export async function createServer(
   let server: HttpServer | undefined
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
-    buildOpenApi({ ...about, endpoints: keepServed(served), webhooks, baseUrl: `${origin()}/api/v2` })
+    buildOpenApi({
+      ...about,
+      endpoints: keepServed(served),
+      webhooks,
+      describedAs,
+      baseUrl: `${origin()}/api/v2`,
+    })
   const openedServer = () => {
     if (!server) throw new Error('the console was asked before the server was made')
     return server
