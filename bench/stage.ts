@@ -93,6 +93,10 @@ async function makeMerchant(databaseUrl: string, masterKey: string) {
   }
 }
 
+/** One more merchant like the stage's own, with nothing in its books. */
+export const makeBenchMerchant = ({ gatewayUrl, environment }: Stage) =>
+  makeMerchant(gatewayUrl, environment.TOLLGATE_MASTER_KEY ?? '')
+
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -235,7 +235,8 @@ function parseAmount(text: string): number {
   throw new InvalidArgumentError('It must be a whole number of the smallest unit, such as 4999.')
 }
 
-function parseTime(text: string): Date {
+/** A date, a date with time, or how long ago. */
+export function parseTime(text: string): Date {
   const now = Date.now()
   const later = addDuration(now, text)
   const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text

@@ -1,6 +1,7 @@
 /** Wires the HTTP server of one environment: endpoints, pages, credentials, the API reference. */
 import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
+import { describedAs } from '#endpoints/method-union.ts'
 import type { Services } from '#endpoints/services.ts'
 import { type AccessTokens, createAccessTokens } from '#http/authentication/access-token.ts'
 import { createIssueToken, type IssueToken } from '#http/authentication/issue-token.ts'
@@ -42,7 +43,13 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   let server: HttpServer | undefined
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
-    buildOpenApi({ ...about, endpoints: keepServed(served), webhooks, baseUrl: `${origin()}/api/v2` })
+    buildOpenApi({
+      ...about,
+      endpoints: keepServed(served),
+      webhooks,
+      describedAs,
+      baseUrl: `${origin()}/api/v2`,
+    })
   const openedServer = () => {
     if (!server) throw new Error('the console was asked before the server was made')
     return server
