@@ -10,8 +10,7 @@ import type { Line } from '#bench/figures.ts'
 import type { GatewayProcess } from '#bench/gateway-process.ts'
 import { makePaymentRequest } from '#bench/requests.ts'
 import { readMemory } from '#bench/resources.ts'
-import type { Stage } from '#bench/stage.ts'
-import { openMerchants } from '#operations/merchants/open-merchants.ts'
+import { makeBenchMerchant, type Stage } from '#bench/stage.ts'
 import { openProviders } from '#providers/open-providers.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
@@ -187,14 +186,12 @@ function intentOf(form: URLSearchParams, made: number): object {
 async function openShop(stage: Stage, baseUrl: string): Promise<string> {
   const masterKey = toMasterKey(stage.environment.TOLLGATE_MASTER_KEY ?? '', 'the bench')
   const shared = { environment: 'test', databaseUrl: stage.gatewayUrl, masterKey } as const
-  const opened = await openMerchants(shared)
-  const { merchantId, apiKey } = await opened.merchants.create('Bench with a provider')
-  await opened.close()
+  const { merchantId, authorization } = await makeBenchMerchant(stage)
   const actor = { actor: 'bench', from: 'bench' }
   const { providers, close } = await openProviders({ ...shared, origin: 'http://localhost', actor })
   const secrets = { secretKey: 'sk_test_bench', webhookSecret: 'whsec_bench' }
   const settings = { rawCards: 'true', baseUrl }
   await providers.add(merchantId, { connector: 'stripe', name: 'Provider', settings, secrets })
   await close()
-  return `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
+  return authorization
 }
