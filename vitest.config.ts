@@ -11,9 +11,9 @@ export default defineConfig({
     maxWorkers: 3,
     // One process runs many files: what they import is read once, which is a third of the whole time (measured).
     isolate: false,
-    // 60 s: a bound for what hangs, far above any test that waits for real processes on a busy machine.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // 2 min: a bound for what hangs, far above any test that waits for real processes on a busy machine.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     provide: { isLongRun: false },
     // What tests start reads its sources compiled.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), 'tollgate-compile-cache') },
