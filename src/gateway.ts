@@ -204,7 +204,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       notices,
       weakDurability: weak,
       async listen() {
-        // Whoever is alone on the database owns everything that was sent before; nothing new has been sent yet.
+        // A process that is alone on the database owns all operations sent before; it has sent none itself yet.
         const startedAt = await work.now()
         const alone = await work.claimAlone()
         const { host, port } = options.listen ?? { host: '127.0.0.1', port: 0 }

@@ -20,7 +20,14 @@ interface Words {
 export function addOperatorCommands(program: Command, readConfig: () => Config): void {
   const operator = program.command('operator').summary('people who use the console')
   operator.description('Adds, lists and changes the people who use the console.')
+  describeAdd(operator, readConfig)
+  describeLink(operator, readConfig)
+  describeList(operator, readConfig)
+  describeSet(operator, readConfig)
+  describeRemove(operator, readConfig)
+}
 
+function describeAdd(operator: Command, readConfig: () => Config): void {
   operator
     .command('add')
     .description(
@@ -42,7 +49,9 @@ export function addOperatorCommands(program: Command, readConfig: () => Config):
         throw new CommandFault(`${email} is an operator already; operator link gives a new link`)
       printLink(config, { email, role: person.role, path }, json)
     })
+}
 
+function describeLink(operator: Command, readConfig: () => Config): void {
   operator
     .command('link')
     .description(
@@ -59,7 +68,9 @@ export function addOperatorCommands(program: Command, readConfig: () => Config):
       })
       printLink(config, { email, ...made }, json)
     })
+}
 
+function describeList(operator: Command, readConfig: () => Config): void {
   operator
     .command('list')
     .description('Lists the people of the console.')
@@ -71,7 +82,9 @@ export function addOperatorCommands(program: Command, readConfig: () => Config):
         for (const { email, role, merchants } of people)
           console.log([email, role, merchants ?? 'all merchants'].join('\t'))
     })
+}
 
+function describeSet(operator: Command, readConfig: () => Config): void {
   operator
     .command('set')
     .description("Changes a person's role, merchants or refund limit.")
@@ -93,7 +106,9 @@ export function addOperatorCommands(program: Command, readConfig: () => Config):
       })
       console.log(json ? JSON.stringify(toShown(person)) : `${person.email}: ${person.role}`)
     })
+}
 
+function describeRemove(operator: Command, readConfig: () => Config): void {
   operator
     .command('remove')
     .description('Removes a person and ends their sessions.')

@@ -55,7 +55,7 @@ export interface Try {
   readonly method: Method
   readonly instrument?: Instrument
   readonly account?: AccountInstrument
-  /** Whether the card may be kept for the customer's next payment; undefined where nobody was asked. */
+  /** Whether the card may be kept for the customer's next payment; undefined where the customer was not asked. */
   readonly keepsCard?: boolean
   /** For a try that follows a failed one. */
   readonly xId: XId

@@ -157,7 +157,7 @@ export function dueDelayedCapture(payment: Payment): Date | undefined {
   return isMade ? undefined : delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
 }
 
-/** A capture from the hour of the delayed one on stands in its place, whoever asked for it. */
+/** A capture at or after the hour of the delayed one takes its place, also one that the merchant asked for. */
 function isFromItsHourOn(payment: Payment, { type, createdAt }: Operation): boolean {
   const firesAt = delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
   return type === 'CAPTURE' && firesAt !== undefined && firesAt.getTime() <= createdAt.getTime()

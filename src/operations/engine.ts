@@ -56,7 +56,7 @@ export interface Engine {
   readonly returnAddress: (subject: ReturnSubject) => string
   /** Told of every settled or undecided call, for the metrics. */
   readonly onOutcome: (operation: string, outcome: string) => void
-  /** Told of what nobody else will hear about: an answer that did not belong to its question, a provider that threw. */
+  /** Called for faults that no caller sees: an answer that did not belong to its question, a provider that threw. */
   readonly onAlarm: (alarm: Alarm) => void
   readonly testCrash: CrashPoint
   /**

@@ -83,7 +83,7 @@ function deriveTokenKeys(roots: readonly Buffer[]): Pick<DerivedKeys, 'accessTok
   }
 }
 
-/** Root secrets lie side by side under one seal, the newest first, so that whoever changes the master key wraps all of them. */
+/** Root secrets lie side by side under one seal, the newest first, so that a change of the master key wraps all of them. */
 const splitRoots = (bytes: Buffer): readonly Buffer[] =>
   Array.from({ length: bytes.length / keyBytes }, (_, index) =>
     bytes.subarray(index * keyBytes, (index + 1) * keyBytes),

@@ -30,7 +30,7 @@ export interface DeliveryDeps {
   readonly openSecret: (owner: SecretOwner, sealed: Buffer) => Uint8Array
   /** Whether anybody has added endpoints. */
   readonly hasEndpoints: () => boolean
-  /** Told of every message that nobody is going to hear unless it is replayed. */
+  /** Called for every message that failed for good and is sent only if it is replayed. */
   readonly onFailed: (delivery: Delivery) => void
   readonly clock: Clock
   /** From 0 to 1. */
@@ -57,60 +57,10 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   const { store, sender, clock, onError } = deps
   const lanes = createLanes()
   const underWay = new Map<string, { delivery: Delivery; done: Promise<void> }>()
-  const record = createRecorder(store)
-  const secretsOf = createSecretCache(deps.openSecret)
+  const attempt = createAttempts(deps)
   let stopped = false
-  let pumping = false
-  let again = false
-
-  async function deliver(delivery: Delivery): Promise<void> {
-    let arrived = false
-    try {
-      // In the merchant's time. Where its test clock was moved, an attempt happens when it was due: a jump of days then
-      // runs the whole schedule. In real time a late attempt is late, so that an outage of ours burns no retries.
-      const { clockOffsetMs, dueAt } = delivery
-      const at = clockOffsetMs > 0 ? dueAt.getTime() + clockOffsetMs : clock.nowMs()
-      const sent = await send(delivery)
-      arrived = sent.status !== undefined
-      // Cut off by our own stop: not an attempt of the receiver's making.
-      if (stopped && !arrived) return
-      const attempt = conclude(delivery, sent, at)
-      await record(attempt)
-      if (attempt.verdict === 'FAILED') deps.onFailed(delivery)
-    } catch (error) {
-      // The lease brings it back.
-      onError(error)
-    } finally {
-      lanes.leave(delivery, arrived)
-    }
-  }
-
-  async function send(delivery: Delivery): Promise<Sent> {
-    const { url } = delivery
-    if (url === null) return { status: undefined, answer: noAddress, retryAfter: undefined, durationMs: 0 }
-    return sender.send(
-      buildMessage({ ...delivery, url }, { secrets: secretsOf(delivery), nowMs: clock.nowMs() }),
-    )
-  }
-
-  function conclude(delivery: Delivery, sent: Sent, at: number): Attempt {
-    const { status, durationMs, answer, retryAfter } = sent
-    const attempted = { status, retryAfter, tries: delivery.tries + 1 }
-    // Nobody is going to hear it, however often it is tried.
-    const verdict =
-      delivery.url === null
-        ? ({ status: 'FAILED' } as const)
-        : decideNext(attempted, { chance: deps.chance(), nowMs: clock.nowMs() })
-    return {
-      delivery,
-      at: new Date(at),
-      status,
-      durationMs,
-      answer,
-      verdict: verdict.status,
-      ...(verdict.status === 'PENDING' ? { nextAt: new Date(at + verdict.pauseMs) } : {}),
-    }
-  }
+  const isStopped = () => stopped
+  const wake = createPump({ run: () => claim(), isStopped, onError })
 
   /** Claims what fits and starts it. */
   async function claim(merchantId?: MerchantId): Promise<readonly Promise<void>[]> {
@@ -136,7 +86,8 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
     // Its last attempt is written but not quite put away: the next one follows it.
     const before = underWay.get(name)?.done ?? Promise.resolve()
     const done: Promise<void> = before
-      .then(() => deliver(delivery))
+      .then(() => attempt(delivery, isStopped))
+      .then(arrived => lanes.leave(delivery, arrived))
       .finally(() => {
         if (underWay.get(name)?.done === done) underWay.delete(name)
         // Its place is free, and a later event of its payment may have waited for it.
@@ -144,26 +95,6 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
       })
     underWay.set(name, { delivery, done })
     return done
-  }
-
-  function wake(): void {
-    again = true
-    if (pumping || stopped) return
-    pumping = true
-    void pump()
-  }
-
-  async function pump(): Promise<void> {
-    try {
-      while (again && !stopped) {
-        again = false
-        await claim()
-      }
-    } catch (error) {
-      onError(error)
-    } finally {
-      pumping = false
-    }
   }
 
   return {
@@ -181,15 +112,108 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
     async stop() {
       stopped = true
       const rest = [...underWay.values()]
-      const patience = Promise.withResolvers<void>()
-      const timer = setTimeout(patience.resolve, stopPatienceMs)
-      await Promise.race([Promise.all(rest.map(({ done }) => done)), patience.promise])
-      clearTimeout(timer)
+      const ended = Promise.all(rest.map(({ done }) => done))
+      await waitAtMost(ended, stopPatienceMs)
       const left = [...underWay.values()].map(({ delivery }) => delivery)
       await sender.close()
-      await Promise.all(rest.map(({ done }) => done))
+      await ended
       if (left.length > 0) await store.release(left)
     },
+  }
+}
+
+async function waitAtMost(work: Promise<unknown>, milliseconds: number): Promise<void> {
+  const patience = Promise.withResolvers<void>()
+  const timer = setTimeout(patience.resolve, milliseconds)
+  await Promise.race([work, patience.promise])
+  clearTimeout(timer)
+}
+
+interface Pump extends Pick<DeliveryDeps, 'onError'> {
+  readonly run: () => Promise<unknown>
+  readonly isStopped: () => boolean
+}
+
+/** Runs again and again as long as somebody asks for it, one run at a time. */
+function createPump({ run, isStopped, onError }: Pump): () => void {
+  let running = false
+  let again = false
+
+  async function pump(): Promise<void> {
+    try {
+      while (again && !isStopped()) {
+        again = false
+        await run()
+      }
+    } catch (error) {
+      onError(error)
+    } finally {
+      running = false
+    }
+  }
+
+  return () => {
+    again = true
+    if (running || isStopped()) return
+    running = true
+    void pump()
+  }
+}
+
+/** One attempt: what is sent, and what becomes of the delivery by the answer. Tells whether there was an answer. */
+function createAttempts(
+  deps: Omit<DeliveryDeps, 'hasEndpoints'>,
+): (delivery: Delivery, isStopped: () => boolean) => Promise<boolean> {
+  const { store, sender, clock } = deps
+  const record = createRecorder(store)
+  const secretsOf = createSecretCache(deps.openSecret)
+
+  async function send(delivery: Delivery): Promise<Sent> {
+    const { url } = delivery
+    if (url === null) return { status: undefined, answer: noAddress, retryAfter: undefined, durationMs: 0 }
+    return sender.send(
+      buildMessage({ ...delivery, url }, { secrets: secretsOf(delivery), nowMs: clock.nowMs() }),
+    )
+  }
+
+  function conclude(delivery: Delivery, sent: Sent, at: number): Attempt {
+    const { status, durationMs, answer, retryAfter } = sent
+    const attempted = { status, retryAfter, tries: delivery.tries + 1 }
+    // It has no receiver, however often it is tried.
+    const verdict =
+      delivery.url === null
+        ? ({ status: 'FAILED' } as const)
+        : decideNext(attempted, { chance: deps.chance(), nowMs: clock.nowMs() })
+    return {
+      delivery,
+      at: new Date(at),
+      status,
+      durationMs,
+      answer,
+      verdict: verdict.status,
+      ...(verdict.status === 'PENDING' ? { nextAt: new Date(at + verdict.pauseMs) } : {}),
+    }
+  }
+
+  return async (delivery, isStopped) => {
+    let arrived = false
+    try {
+      // In the merchant's time. Where its test clock was moved, an attempt happens when it was due: a jump of days then
+      // runs the whole schedule. In real time a late attempt is late, so that an outage of ours burns no retries.
+      const { clockOffsetMs, dueAt } = delivery
+      const at = clockOffsetMs > 0 ? dueAt.getTime() + clockOffsetMs : clock.nowMs()
+      const sent = await send(delivery)
+      arrived = sent.status !== undefined
+      // Cut off by our own stop: not an attempt of the receiver's making.
+      if (isStopped() && !arrived) return arrived
+      const attempt = conclude(delivery, sent, at)
+      await record(attempt)
+      if (attempt.verdict === 'FAILED') deps.onFailed(delivery)
+    } catch (error) {
+      // The lease brings it back.
+      deps.onError(error)
+    }
+    return arrived
   }
 }
 

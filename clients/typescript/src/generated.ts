@@ -615,7 +615,7 @@ export interface CardReturned {
   readonly providerApprovalCode?: number
 }
 
-/** Nobody is there to be sent anywhere: only where we report to. */
+/** No customer is present, so there are no return addresses: only where we report to. */
 export interface ChargeUrls {
   /** Where we report the result. */
   readonly webhook?: string
@@ -1647,7 +1647,7 @@ export interface EventPaymentMethod {
   readonly type: string
 }
 
-/** Who is to hear the event again; all that it is for unless given. */
+/** The endpoint to send the event to again; all endpoints of the event unless given. */
 export interface EventReplay {
   /** An added endpoint; absent for the address of the payment or of the merchant. */
   readonly endpointId?: string

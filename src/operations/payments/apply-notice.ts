@@ -1,6 +1,6 @@
 /**
  * What a provider tells by itself, applied as one more source of an outcome for a stored reference: through the same code
- * as any answer, with the right amount, once however often it is told.
+ * as any answer, with the right amount, once however often it is reported.
  */
 import type { NoticeFact, NoticeItem, NoticeSubject } from '#connectors/contract.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
@@ -36,7 +36,7 @@ type Fact<Kind extends NoticeFact['kind']> = Extract<NoticeFact, { kind: Kind }>
 export interface NoticeDeps {
   readonly engine: Engine
   readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
-  /** Disputes are records of their own. Unmatched until somebody keeps them. */
+  /** Disputes are records of their own. Unmatched where no dispute book is given. */
   readonly applyDispute?: (noticed: Noticed, fact: Fact<'dispute'>) => Promise<Applied>
   /** A report is ready to be fetched. */
   readonly applyReport?: (account: NoticeAccount, fact: Fact<'report'>) => Promise<Applied>
@@ -264,7 +264,7 @@ function echoing(
   return { ...outcome, provider: { ...outcome.provider, echo: { reference: operation.xId, amount } } }
 }
 
-/** Somebody captured, reversed or refunded in the provider's own dashboard. */
+/** A capture, reversal or refund made in the provider's own dashboard. */
 async function applyElsewhere(
   { merchant, payment: { merchantId, payId } }: Noticed,
   { operation: type, outcome, amount, subject }: Fact<'outcome'>,

@@ -48,7 +48,7 @@ export interface Attempt {
   readonly account?: AccountData
   /** The customer's answer to an offer to pay in their own currency, and the amount that it was made for. */
   readonly offer?: OfferReply & { readonly amount: Money }
-  /** Whether the card may be kept for the customer's next payment; undefined where nobody was asked. */
+  /** Whether the card may be kept for the customer's next payment; undefined where the customer was not asked. */
   readonly keepsCard?: boolean
   /** The version of the payment that the customer saw: a form of an earlier one has no effect. */
   readonly seenVersion: number
@@ -134,7 +134,7 @@ type Beginning = Attempt & {
 async function begin(payment: Payment, beginning: Beginning, engine: Engine): Promise<Step<Begun>> {
   const { merchant, method, admitted, kept, card, seenVersion, quoteResult } = beginning
   const now = merchantNow(engine.clock, merchant)
-  // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
+  // The commit was done although its answer was lost: only the call is left, unless another process has settled it.
   const recorded = payment.operations.find(({ prepared }) => prepared.attempt === beginning.xId)
   if (recorded)
     return { result: recorded.state === 'SENT' ? await resume(payment, beginning, recorded, engine) : {} }

@@ -76,11 +76,11 @@ export interface CreatePayment {
   }
   /** The merchant's time at which this happens; now unless given. */
   readonly at?: Date
-  /** Nobody waits for the answer: the merchant is told by an event. */
+  /** No request waits for the answer: the merchant gets an event. */
   readonly unattended?: boolean
 }
 
-/** The customer has a step to take, and nobody said where to send it afterwards. */
+/** The customer has a step to take, and the request names no return address. */
 export class ReturnAddressMissing extends Error {
   readonly field: string
 
@@ -120,7 +120,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
         },
         insertPayment: payment,
         insertOperations: payment.operations.map(operation => ({ payment, operation })),
-        // Nobody else will answer for a payment that waits for its customer: the key is answered with its birth.
+        // No later commit answers the key of a payment that waits for its customer, so this one does.
         key: key && { ...key, answer },
         setTimers: expiryTimer(payment, request.merchant),
         ...openPlan(payment),
@@ -141,7 +141,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
       return authorize(begun, engine)
     }
     if (request.kind === 'CREDIT') await engine.velocity.releasePayout(request.merchant, payment.payId)
-    // Whoever lost the race for an intent meets the winner's transId: the confirmation tells the two apart.
+    // The loser of a race for an intent meets the winner's transId: the confirmation tells the two cases apart.
     if (committed.conflict === 'trans_id_taken' && !request.intent && !request.plan?.turn)
       return refuse(request, 'TRANS_ID_TAKEN', engine)
     if (committed.conflict === 'quote_taken') return refuse(request, 'QUOTE_NOT_USABLE', engine)
@@ -154,7 +154,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
   throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
 }
 
-/** Nobody is asked for a card or an address with too many declines; the gateway's own charges have a pace of their own. */
+/** A card or an address with too many declines is refused without a provider call; scheduled charges have their own pace. */
 async function exceedsLimit(
   { kind, merchant, plan }: CreatePayment,
   payment: Payment,
@@ -188,7 +188,7 @@ function answerWaiting(payment: Payment, request: CreatePayment, engine: Engine)
 
 /**
  * A commit whose answer was lost is looked up before it is tried again: the payment may be there. Then only the call is
- * left to make. Nobody else can have settled it in these few seconds: a recovery waits much longer than they last.
+ * left to make. No recovery can have settled it in these few seconds, because recoveries wait much longer.
  */
 async function insertOnce(change: Change, payment: Payment, engine: Engine): Promise<Committed> {
   const isStored = async () =>
@@ -336,7 +336,7 @@ const payingCard = ({
 }: CreatePayment): Omit<Partial<PaymentCard>, 'number'> =>
   command.merchantInitiated ? { cardholderName, ...card, threeDs: { skip: true } } : { ...card }
 
-/** Nobody is there for money out, and for what the merchant charges by itself. */
+/** No customer is present for payouts and for merchant-initiated charges. */
 const isPresent = ({ command, kind }: CreatePayment): boolean =>
   kind !== 'CREDIT' && !command.merchantInitiated && findsBack(command)
 

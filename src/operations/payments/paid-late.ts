@@ -17,7 +17,7 @@ export interface LatePayment {
   readonly capture?: Outcome
 }
 
-/** Whoever dies between the two steps leaves the notice to be applied again, and the second step is made then. */
+/** After a crash between the two steps the notice is applied again, which makes the second step. */
 export async function acceptLate(late: LatePayment, engine: Engine): Promise<'applied' | 'repeated'> {
   const { merchant, payment } = late
   const isAccepted = await recordApproval(late, engine)

@@ -65,7 +65,7 @@ const isAtProvider = (payment: Payment, { amount }: UpdateCommand): boolean =>
   openTry(payment)?.prepared.step !== undefined &&
   (amount.value !== payment.amount.value || amount.currency !== payment.amount.currency)
 
-/** An amount that nobody could be asked for any more: no account takes its currency, or none can express it. */
+/** An amount that no account can charge: none takes its currency, or none can express it. */
 async function findUnserved(
   updated: Payment,
   { merchant, command }: Update,
