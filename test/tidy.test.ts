@@ -57,6 +57,7 @@ const mayImport: Record<string, readonly string[]> = {
   operations: [...truth, ...stores],
   webhooks: [...truth, ...stores],
   providers: [...truth, ...stores, 'operations', 'webhooks'],
+  cells: ['domain', 'storage', 'vault', 'operations'],
   http: ['domain', 'schemas'],
   endpoints: [...deeds, 'http'],
   workers: deeds,
@@ -64,11 +65,11 @@ const mayImport: Record<string, readonly string[]> = {
   config: ['domain'],
   'config.ts': ['domain', 'schemas', 'vault', 'config'],
   console: entrances,
-  wiring: [...entrances, 'workers', 'console'],
+  wiring: [...entrances, 'workers', 'console', 'cells'],
   'gateway.ts': [...entrances, 'workers', 'wiring'],
   commands: [
     ...deeds.filter(room => room !== 'lifecycle' && room !== 'connectors'),
-    ...['pages', 'config', 'config.ts', 'gateway.ts', 'console'],
+    ...['pages', 'config', 'config.ts', 'gateway.ts', 'console', 'cells'],
   ],
   'main.ts': ['commands', 'config.ts', 'gateway.ts'],
 }
@@ -257,7 +258,7 @@ test('functions stay below 60 lines, and the list of those that do not only gets
   const long = excepted.filter(path => path !== 'src/main.ts')
   expect(long.filter(path => !existsSync(new URL(`../${path}`, root)))).toEqual([])
   // Lower this number when a factory has been split; never raise it.
-  expect(long.length).toBeLessThanOrEqual(3)
+  expect(long.length).toBeLessThanOrEqual(1)
 })
 
 test('nothing is left for later', () => {

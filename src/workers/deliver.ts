@@ -4,6 +4,7 @@
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Clock } from '#operations/engine.ts'
+import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import type { Attempt, Delivery, DeliveryStore } from '#storage/events/deliveries.ts'
 import { buildMessage } from '#webhooks/message.ts'
 import { decideNext } from '#webhooks/schedule.ts'
@@ -36,6 +37,7 @@ export interface DeliveryDeps {
   /** From 0 to 1. */
   readonly chance: () => number
   readonly onError: (error: unknown) => void
+  readonly gate?: Gate | undefined
 }
 
 /** 30 s: an attempt of 15 s and its record fit in twice; after a crash an event is visible again that soon. */
@@ -164,7 +166,7 @@ function createPump({ run, isStopped, onError }: Pump): () => void {
 function createAttempts(
   deps: Omit<DeliveryDeps, 'hasEndpoints'>,
 ): (delivery: Delivery, isStopped: () => boolean) => Promise<boolean> {
-  const { store, sender, clock } = deps
+  const { store, sender, clock, gate = openGate } = deps
   const record = createRecorder(store)
   const secretsOf = createSecretCache(deps.openSecret)
 
@@ -197,7 +199,9 @@ function createAttempts(
 
   return async (delivery, isStopped) => {
     let arrived = false
+    const away = gate(delivery.merchantId)
     try {
+      if (!away) return arrived
       // In the merchant's time. Where its test clock was moved, an attempt happens when it was due: a jump of days then
       // runs the whole schedule. In real time a late attempt is late, so that an outage of ours burns no retries.
       const { clockOffsetMs, dueAt } = delivery
@@ -212,6 +216,8 @@ function createAttempts(
     } catch (error) {
       // The lease brings it back.
       deps.onError(error)
+    } finally {
+      away?.()
     }
     return arrived
   }
