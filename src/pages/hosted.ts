@@ -1,5 +1,4 @@
 /** Finds the payment that a page's address names, and decides which page the customer sees now. */
-import { simulatedPage, simulatorFacts } from '#connectors/simulator/simulator.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import { countDeclines, maximumTries } from '#lifecycle/attempt.ts'
@@ -7,6 +6,7 @@ import { namedCustomer, type StoredCard } from '#lifecycle/customer.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
 import type { StoredAction } from '#lifecycle/outcome.ts'
 import { lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
+import { beginsPlan, type CredentialTerms, credentialTerms } from '#lifecycle/plan.ts'
 import type { Engine } from '#operations/engine.ts'
 import { merchantNow } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
@@ -180,6 +180,10 @@ export function returnUrl(payment: Payment): string | undefined {
 
 export const isSession = ({ details }: Payment): boolean => details.session === true
 
+/** How often and until when a payment's plan charges; undefined where the payment begins none. */
+export const recurringTerms = ({ details }: Payment): CredentialTerms['recurring'] =>
+  beginsPlan(details) ? credentialTerms(details)?.recurring : undefined
+
 /** The merchant's request requires saving the card, so the page shows no tick box. */
 export function isKeptAnyway({ amount, details }: Payment): boolean {
   const agreed = details.credentialOnFile as { initialPayment?: boolean } | undefined
@@ -204,15 +208,13 @@ export function mandateOf({ payment, now }: Pick<Hosted, 'payment' | 'now'>): Ma
 
 type Redirect = Extract<StoredAction, { type: 'redirect' }>
 
-/** Where the customer has to go; undefined on pages of ours and of the simulator. */
+/** Where the customer has to go: a web address, or a path of this origin. Undefined on pages of ours. */
 export function providerAction({ payment }: Pick<Hosted, 'payment'>): Redirect | undefined {
   const waiting = openTry(payment)
   const action = waiting && openAction(waiting)
-  if (action?.type !== 'redirect' || action.url === simulatedPage || !/^https?:/.test(action.url))
-    return undefined
-  return action
+  return action?.type === 'redirect' && (/^https?:/.test(action.url) || isOwnPath(action.url))
+    ? action
+    : undefined
 }
 
-/** The simulator's step is taken on a hosted page; for a real provider only the provider can report what the customer did. */
-export const isSimulated = ({ payment: { provider } }: Pick<Hosted, 'payment'>): boolean =>
-  provider === undefined || provider.connector === simulatorFacts.name
+export const isOwnPath = (url: string): boolean => /^\/(?![/\\])/.test(url)
