@@ -315,17 +315,13 @@ interface EndpointOptions<Services> {
 
 function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sender): Rooms<Services> {
   const { credentials, pepper, accessTokens, watch, keyStore, fingerprintKey, nowMs } = options
+  const { timers = systemTimers } = options
   const failedLogins = createFailedLogins({ nowMs, shared: options.counts?.scope('logins') })
   return {
     withServices: options.withServices ?? ((_, work) => work(options.services)),
     authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, watch, nowMs }),
     rateLimit: createRateLimit({ nowMs, shared: options.counts?.scope('requests') }),
-    idempotency: createIdempotency({
-      keyStore,
-      fingerprintKey,
-      nowMs,
-      timers: options.timers ?? systemTimers,
-    }),
+    idempotency: createIdempotency({ keyStore, fingerprintKey, nowMs, timers }),
     validation: createValidation(options),
     logger: options.logger,
     sender,
