@@ -117,7 +117,7 @@ export const listSections: readonly ListSection[] = [
       payment(base),
       {
         title: 'Method',
-        show: row => [text('paymentMethods.type')(row), last4(row)],
+        show: row => html`<span class="whole">${text('paymentMethods.type')(row)}${last4(row)}</span>`,
       },
       { title: 'Customer', show: text('customerInfo.email') },
       { title: 'Created', show: time('creationDate') },
