@@ -4,6 +4,7 @@ FROM node:24-bookworm-slim AS install
 WORKDIR /srv/tollgate
 COPY package.json package-lock.json .npmrc ./
 COPY clients/typescript/package.json clients/typescript/
+COPY test/generators/package.json test/generators/
 # The optional packages are an embedded PostgreSQL and a Node 24: the image has the one and needs the other from outside.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
@@ -15,6 +16,8 @@ COPY package.json LICENSE ./
 COPY bin bin
 COPY migrations migrations
 COPY src src
+# Types are stripped here and not at each start.
+RUN node bin/strip-types.js
 RUN mkdir /data && chown node:node /data
 VOLUME /data
 USER node

@@ -1,8 +1,10 @@
 /** `doctor`: looks over all data and says what is wrong with it. It changes nothing. */
 import { type Command, Option } from 'commander'
 import { CommandFault } from '#commands/faults.ts'
+import { parseTime } from '#commands/finding.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
+import { examineCells } from '#storage/doctor/cell-checks.ts'
 import { type CheckResult, type Example, examine } from '#storage/doctor/doctor.ts'
 
 export function addDoctorCommand(program: Command, readConfig: () => Config): void {
@@ -13,21 +15,73 @@ export function addDoctorCommand(program: Command, readConfig: () => Config): vo
         'server runs and while it does not. Ends with 1 when it finds something.',
     )
     .addOption(new Option('--json', 'print one line of JSON'))
-    .action(({ json }: { json?: true }) => diagnose(readConfig(), json === true))
+    .addOption(
+      new Option(
+        '--since <time>',
+        'only payments changed at this time or later (a date, or how long ago: PT2H)',
+      ).argParser(parseTime),
+    )
+    .action((options: DoctorOptions) => diagnose(readConfig(), options))
 }
 
-async function diagnose(config: Config, json: boolean): Promise<void> {
+interface DoctorOptions {
+  readonly json?: true
+  readonly since?: Date
+}
+
+async function diagnose(config: Config, { json, since }: DoctorOptions): Promise<void> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
-    const results = await examine(database.url, { onResult: json ? undefined : printResult })
+    const progress = showProgress(process.stderr)
+    const onResult = (result: CheckResult): void => {
+      progress.clear()
+      if (!json) printResult(result)
+    }
+    const results: CheckResult[] = []
+    for (const { name, url } of database.cells) {
+      if (!json && database.cells.length > 1) console.log(`${name}:`)
+      results.push(...(await examine(url, { since, onResult, onProgress: progress.show })))
+      progress.clear()
+    }
+    results.push(...(await examineCells(database.cells, onResult)))
     const unwell = results.filter(({ found }) => found > 0)
-    if (json) console.log(JSON.stringify({ healthy: unwell.length === 0, checks: results }))
+    if (json) console.log(JSON.stringify({ healthy: unwell.length === 0, checks: joinResults(results) }))
     if (unwell.length > 0)
       throw new CommandFault(`${unwell.length} of ${results.length} checks found something`)
     if (!json) console.log(`Healthy: ${results.length} checks found nothing.`)
   } finally {
     await database.close()
+  }
+}
+
+/** The same check of all cells is one. */
+function joinResults(results: readonly CheckResult[]): readonly CheckResult[] {
+  const joined = new Map<string, CheckResult>()
+  for (const result of results) {
+    const known = joined.get(result.name)
+    joined.set(result.name, {
+      ...result,
+      found: result.found + (known?.found ?? 0),
+      examples: [...(known?.examples ?? []), ...result.examples],
+    })
+  }
+  return [...joined.values()]
+}
+
+/** One line that is written over, for people; nothing where the output goes into a file. */
+function showProgress(stream: NodeJS.WriteStream) {
+  let shown = false
+  return {
+    show(share: number) {
+      if (!stream.isTTY) return
+      stream.write(`\r${Math.floor(share * 100)} % of the checks are done`)
+      shown = true
+    },
+    clear() {
+      if (shown) stream.write('\r\u001b[K')
+      shown = false
+    },
   }
 }
 

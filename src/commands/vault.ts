@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { overCells } from '#commands/over-cells.ts'
 import { showProgress } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { addDuration } from '#domain/duration.ts'
@@ -54,7 +55,9 @@ async function purge(config: Config, unusedFor: string, dryRun: boolean): Promis
       line: (destroyed, total) => `${destroyed} of ${total} numbers destroyed`,
     })
     const onProgress = progress.advance
-    const purged = await purgeVault(database.url, { unusedFor, dryRun, onProgress }).finally(progress.end)
+    const purged = await overCells(database, ({ url }) =>
+      purgeVault(url, { unusedFor, dryRun, onProgress }),
+    ).finally(progress.end)
     if (!dryRun)
       await auditCommand(database.url, {
         act: 'vault.purge',

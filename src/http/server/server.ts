@@ -76,6 +76,8 @@ export const defaultLimits: HttpLimits = {
 export interface HttpServerOptions<Services> {
   readonly endpoints: readonly Endpoint<Services>[]
   readonly services: Services
+  /** Where merchants have services of their own. */
+  readonly withServices?: Rooms<Services>['withServices']
   readonly basePath?: string
   readonly credentials: Credentials
   /** The key of the hashes of API keys. */
@@ -145,6 +147,12 @@ const tlsSettings = {
   ].join(':'),
 } as const
 
+/** Bodies are judged by our own validation; without this the framework loads two compilers of its own that nobody uses. */
+const refuseSchemas = () => () => {
+  throw new Error('routes have no schemas of the framework')
+}
+const withoutSchemas = { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } }
+
 type FrameworkErrors = NonNullable<FastifyServerOptions['frameworkErrors']>
 
 function createFastify<Services>(
@@ -164,6 +172,7 @@ function createFastify<Services>(
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors,
     routerOptions: { maxParamLength: pathParameterMax },
+    schemaController: withoutSchemas,
   }
   const http = { maxHeaderSize: limits.headerBytes, connectionsCheckingInterval: checkingMs }
   const handshakeTimeout = limits.headersTimeoutMs
@@ -311,7 +320,7 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
   const { credentials, pepper, accessTokens, watch, keyStore, fingerprintKey, nowMs } = options
   const failedLogins = createFailedLogins({ nowMs, shared: options.counts?.scope('logins') })
   return {
-    services: options.services,
+    withServices: options.withServices ?? ((_, work) => work(options.services)),
     authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, watch, nowMs }),
     rateLimit: createRateLimit({ nowMs, shared: options.counts?.scope('requests') }),
     idempotency: createIdempotency({
