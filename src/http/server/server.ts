@@ -1,7 +1,4 @@
-/**
- * Makes the HTTP server of one environment from the endpoint table and what it is handed. It knows no payment words,
- * no database and no configuration; the caller listens and closes.
- */
+/** Makes the HTTP server from the endpoint table and what it is handed. Knows no payment words, no database, no settings. */
 import type { KeyObject } from 'node:crypto'
 import Fastify, {
   type FastifyError,
