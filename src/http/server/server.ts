@@ -1,4 +1,4 @@
-/** Makes the HTTP server from the endpoint table and what it is handed. Knows no payment words, no database, no settings. */
+/** Makes the HTTP server of one environment from the endpoint table. Knows no payment words, no database, no settings. */
 import type { KeyObject } from 'node:crypto'
 import Fastify, {
   type FastifyError,
