@@ -108,6 +108,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const installation = createInstallation(database)
     await claimEnvironment(installation, environment)
     const keys = await openDerivedKeys(options.masterKey, installation)
+    // A new root secret changes the hashes of all API keys, which every process is told of at once.
+    changes.add(() => void keys.refresh().catch(err => logger.error({ err }, 'the root secret was not read')))
     const merchants = createMerchantStore(database)
     const opened = openAudit(database, clock.nowMs)
     const { access, apiKeys, audit } = opened

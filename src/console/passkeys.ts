@@ -20,7 +20,7 @@ export interface Site {
 export interface PasskeyDeps {
   readonly store: PeopleStore
   /** Signs challenges. */
-  readonly key: KeyObject
+  readonly key: () => KeyObject
   readonly nowMs: () => number
 }
 
@@ -48,7 +48,7 @@ export interface Answered {
 }
 
 export function createPasskeys({ store, key, nowMs }: PasskeyDeps): Passkeys {
-  const sign = (text: string): string => createHmac('sha256', key).update(text).digest('base64url')
+  const sign = (text: string): string => createHmac('sha256', key()).update(text).digest('base64url')
 
   function makeChallenge(): { readonly value: string; readonly token: string } {
     const value = randomBytes(32).toString('base64url')

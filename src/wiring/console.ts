@@ -1,5 +1,4 @@
 /** Wires the console: people, passkeys, figures, and the ways in which it reads and acts. */
-import { createHmac, createSecretKey } from 'node:crypto'
 import { definitions as registered } from '#connectors/registry.ts'
 import { toConsoleOrigin } from '#console/address.ts'
 import type { ConsoleDeps } from '#console/context.ts'
@@ -50,12 +49,12 @@ export function createConsole(parts: ConsoleParts): readonly PageRoute[] {
     environment,
     people: createPeople({ store: peopleStore, vault, newId, nowMs }),
     peopleStore,
-    passkeys: createPasskeys({ store: peopleStore, key: challengeKey(keys), nowMs }),
+    passkeys: createPasskeys({ store: peopleStore, key: () => keys.consoleChallenge, nowMs }),
     figures: createFigureStore(database),
     search: createPaymentSearch(database),
     story: createStoryStore(database),
     settlements: createSettlementStore(database),
-    openWebhookSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, { merchantId }, sealed),
+    openWebhookSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecrets, { merchantId }, sealed),
     auditStore,
     listMerchants: () => merchants.list(),
     callInside,
@@ -85,7 +84,3 @@ export function createConsole(parts: ConsoleParts): readonly PageRoute[] {
   }
   return createConsoleRoutes(deps)
 }
-
-/** Signs the challenges of passkeys; follows from a key that all processes have. */
-const challengeKey = ({ apiKey }: Parts['keys']) =>
-  createSecretKey(createHmac('sha256', apiKey).update('tollgate console challenge').digest())

@@ -60,9 +60,16 @@ export async function createServer(
     audience: `tollgate ${environment}`,
     nowMs,
   })
+  // Who may not read a new root secret goes on with the old one; its own loop says so as well.
+  const refreshPeppers = () =>
+    keys.refresh().catch((err: unknown) => {
+      logger.error({ err }, 'the root secret was not read')
+      return false
+    })
   const issueToken = createIssueToken({
     credentials,
-    pepper: keys.apiKey,
+    peppers: () => keys.peppers,
+    refreshPeppers,
     accessTokens,
     failedTokenRequests: createFailedLogins({ nowMs, shared: parts.counts.scope('tokens') }),
     watch: parts.access,
@@ -108,11 +115,12 @@ export async function createServer(
     endpoints: served,
     services,
     credentials,
-    pepper: keys.apiKey,
+    peppers: () => keys.peppers,
+    refreshPeppers,
     accessTokens,
     watch: parts.access,
     keyStore: parts.keyReader,
-    fingerprintKey: keys.fingerprint,
+    fingerprintKeys: () => keys.fingerprints,
     formats,
     logger,
     metrics,

@@ -2,8 +2,8 @@
  * Who calls? Basic, Bearer or (where the endpoint says so) a bare API key. A verified header is remembered for a few
  * seconds under its keyed hash, so that the usual request costs one hash; nothing here remembers a wrong one.
  */
-import { hash, type KeyObject, randomBytes } from 'node:crypto'
-import type { KeyRights } from '#domain/api-key.ts'
+import { hash, randomBytes } from 'node:crypto'
+import type { KeyRights, Peppers } from '#domain/api-key.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { Refusal, refuseUnauthenticated } from '#http/answers/refusal.ts'
 import { type AccessTokens, timeOf } from '#http/authentication/access-token.ts'
@@ -34,7 +34,8 @@ export interface Question {
 
 export interface AuthenticationPorts {
   readonly credentials: Credentials
-  readonly pepper: KeyObject
+  readonly peppers: () => Peppers
+  readonly refreshPeppers: () => Promise<boolean>
   readonly accessTokens: AccessTokens
   readonly failedLogins: FailedLogins
   readonly watch: AccessWatch

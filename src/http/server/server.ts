@@ -10,6 +10,7 @@ import Fastify, {
   type FastifyServerOptions,
 } from 'fastify'
 import type { TSchema } from 'typebox'
+import type { Peppers } from '#domain/api-key.ts'
 import { Refusal, refuseField } from '#http/answers/refusal.ts'
 import type { AccessTokens } from '#http/authentication/access-token.ts'
 import { createAuthentication } from '#http/authentication/authentication.ts'
@@ -79,12 +80,13 @@ export interface HttpServerOptions<Services> {
   readonly basePath?: string
   readonly credentials: Credentials
   /** The key of the hashes of API keys. */
-  readonly pepper: KeyObject
+  readonly peppers: () => Peppers
+  readonly refreshPeppers: () => Promise<boolean>
   readonly accessTokens: AccessTokens
   readonly watch: AccessWatch
   readonly keyStore: KeyStore
   /** The key of the fingerprints of bodies; it must stay the same for as long as idempotency keys are kept. */
-  readonly fingerprintKey: KeyObject
+  readonly fingerprintKeys: () => readonly [KeyObject, ...KeyObject[]]
   readonly formats: Formats
   /** Shared schemas that others refer to by $id. */
   readonly schemas?: readonly TSchema[]
@@ -308,15 +310,24 @@ interface EndpointOptions<Services> {
 }
 
 function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sender): Rooms<Services> {
-  const { credentials, pepper, accessTokens, watch, keyStore, fingerprintKey, nowMs } = options
+  const { credentials, peppers, refreshPeppers, accessTokens, watch, keyStore, fingerprintKeys, nowMs } =
+    options
   const failedLogins = createFailedLogins({ nowMs, shared: options.counts?.scope('logins') })
   return {
     services: options.services,
-    authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, watch, nowMs }),
+    authentication: createAuthentication({
+      credentials,
+      peppers,
+      refreshPeppers,
+      accessTokens,
+      failedLogins,
+      watch,
+      nowMs,
+    }),
     rateLimit: createRateLimit({ nowMs, shared: options.counts?.scope('requests') }),
     idempotency: createIdempotency({
       keyStore,
-      fingerprintKey,
+      fingerprintKeys,
       nowMs,
       timers: options.timers ?? systemTimers,
     }),

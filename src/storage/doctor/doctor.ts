@@ -3,9 +3,11 @@
  * and each check is one statement, so that it sees one moment of a gateway that goes on working.
  */
 import pg from 'pg'
+import { verifyAudit } from '#storage/audit/audit.ts'
 import { type Check, checks } from '#storage/doctor/payment-checks.ts'
 
 export interface Example {
+  /** A hyphen for what belongs to the installation. */
   readonly merchantId: string
   readonly payId?: string
   readonly xId?: string
@@ -58,9 +60,21 @@ export async function examine(
       onResult?.(result)
       results.push(result)
     }
-    return results
+    const chain = await examineAudit(client)
+    onResult?.(chain)
+    return [...results, chain]
   } finally {
     await client.end()
+  }
+}
+
+async function examineAudit(client: pg.Client): Promise<CheckResult> {
+  const { faults } = await verifyAudit(client)
+  return {
+    name: 'audit-chain',
+    sentence: 'No row of the audit trail was changed, is missing or was cut off at the end.',
+    found: faults.length,
+    examples: faults.map(detail => ({ merchantId: '-', detail })),
   }
 }
 

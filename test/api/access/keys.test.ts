@@ -195,7 +195,7 @@ describe('the text and the hash', () => {
     await queryRows(
       gateway.databaseUrl,
       'INSERT INTO api_key (merchant_id, key_id, key_hash) VALUES ($1, gen_random_uuid(), $2)',
-      [gateway.merchantId, hashApiKey(keys.apiKey, apiKey)],
+      [gateway.merchantId, hashApiKey(keys.peppers, apiKey)],
     )
     now += 5_000
     expect((await gateway.call('GET', path, undefined, using(apiKey))).status).toBe(404)
