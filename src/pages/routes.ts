@@ -15,6 +15,7 @@ import {
   describeInventory,
   embedFolder,
 } from '#pages/assets.ts'
+import { countDeclineAfter } from '#pages/count-decline.ts'
 import { offersMax } from '#pages/currency.ts'
 import {
   type Hosted,
@@ -173,7 +174,9 @@ async function act(
     const step = { merchant, payId: payment.payId, action: action as CustomerAction, shown }
     await takeCustomerStep(step, deps.engine)
   }
-  return pageContext.redirectToNextStep(request, await pageContext.reopen(hosted))
+  const after = await pageContext.reopen(hosted)
+  await countDeclineAfter(request, { before: hosted, after }, deps)
+  return pageContext.redirectToNextStep(request, after)
 }
 
 /** The amount that the page showed, sent back by its form; undefined if the form does not name one. */

@@ -140,6 +140,7 @@ export async function createServer(
   const pageRoutes = createPageRoutes({
     engine,
     lookUps: services.lookUps,
+    audit: services.audit,
     environment,
     findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
     pageTokens: parts.pageTokens,

@@ -38,13 +38,13 @@ async function sealMore(merchantId: string): Promise<void> {
   await queryRows(
     database.url,
     `INSERT INTO provider_account (merchant_id, provider_account_id, connector, name, settings)
-     VALUES ($1, 'acc_1', 'stripe', 'one', '{}')`,
+     VALUES ($1, 'acc_111111111111111111111111', 'stripe', 'one', '{}')`,
     [merchantId],
   )
   await queryRows(
     database.url,
     `INSERT INTO provider_secret (merchant_id, provider_account_id, secret_id, name, key_version, sealed)
-     VALUES ($1, 'acc_1', $2, 'secretKey', $3, $4)`,
+     VALUES ($1, 'acc_111111111111111111111111', $2, 'secretKey', $3, $4)`,
     [merchantId, id, secret.keyVersion, secret.sealed],
   )
   const code = await vault.seal('operator totp', installationOwner as MerchantId, id, Buffer.from('code'))

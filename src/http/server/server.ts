@@ -10,11 +10,11 @@ import Fastify, {
   type FastifyServerOptions,
 } from 'fastify'
 import type { TSchema } from 'typebox'
-import type { Peppers } from '#domain/api-key.ts'
 import { Refusal, refuseField } from '#http/answers/refusal.ts'
 import type { AccessTokens } from '#http/authentication/access-token.ts'
 import { createAuthentication } from '#http/authentication/authentication.ts'
 import { readClaimedMerchant } from '#http/authentication/claimed-merchant.ts'
+import type { ClientCheck } from '#http/authentication/client-check.ts'
 import { createFailedLogins, createRateLimit } from '#http/authentication/rate-limit.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import { createIdempotency } from '#http/body/idempotency.ts'
@@ -32,7 +32,7 @@ import { createDrain } from '#http/server/drain.ts'
 import { type CallInside, createCallInside } from '#http/server/inside-call.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
-import type { AccessWatch, Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
+import type { AccessWatch, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
 import { addRawRoutes, type RawRoute } from '#http/server/raw-routes.ts'
 import { createAdmission, createHandler, prepareEndpoint, type Rooms, toRefusal } from '#http/server/route.ts'
 import { createSender, type Page, type Sender, sendRefusal } from '#http/server/send.ts'
@@ -74,18 +74,14 @@ export const defaultLimits: HttpLimits = {
   idlePerAddress: 100,
 }
 
-export interface HttpServerOptions<Services> {
+export interface HttpServerOptions<Services> extends ClientCheck {
   readonly endpoints: readonly Endpoint<Services>[]
   readonly services: Services
   readonly basePath?: string
-  readonly credentials: Credentials
-  /** The key of the hashes of API keys. */
-  readonly peppers: () => Peppers
-  readonly refreshPeppers: () => Promise<boolean>
   readonly accessTokens: AccessTokens
   readonly watch: AccessWatch
   readonly keyStore: KeyStore
-  /** The key of the fingerprints of bodies; it must stay the same for as long as idempotency keys are kept. */
+  /** Of bodies, the newest first: older ones recognise what is kept under an idempotency key. */
   readonly fingerprintKeys: () => readonly [KeyObject, ...KeyObject[]]
   readonly formats: Formats
   /** Shared schemas that others refer to by $id. */
