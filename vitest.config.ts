@@ -14,6 +14,7 @@ export default defineConfig({
     // 60 s: a bound for what hangs, far above any test that waits for real processes on a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    provide: { isLongRun: false },
     // What tests start reads its sources compiled.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), 'tollgate-compile-cache') },
     projects: [

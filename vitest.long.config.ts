@@ -8,7 +8,14 @@ export default defineConfig({
     // 20 min: a bound for what hangs.
     testTimeout: 1_200_000,
     hookTimeout: 120_000,
-    include: ['test/long/**/*.long.ts'],
+    // Besides what is long in any case: the whole of what `npm test` runs a short version of.
+    include: [
+      'test/long/**/*.long.ts',
+      'test/simulation/**/*.test.ts',
+      'test/webhooks/chaos.test.ts',
+      'test/races/lifecycle.test.ts',
+    ],
+    provide: { isLongRun: true },
     globalSetup: 'test/support/global-setup.ts',
   },
 })

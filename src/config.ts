@@ -36,7 +36,7 @@ export interface Config {
   readonly tls?: { readonly cert: string; readonly key: Secret<string> }
   /** How many proxies stand in front, or their addresses and networks; absent when none is trusted. */
   readonly trustedProxies?: number | readonly string[]
-  /** Whether test webhooks may go to this machine itself; unless set, only while nobody else can reach the gateway. */
+  /** Whether test webhooks may go to this machine itself; unless set, only while the gateway cannot be reached from other machines. */
   readonly loopbackWebhooks?: boolean
   readonly securityContact?: string
   /** An origin, without a path. */
@@ -378,7 +378,7 @@ function findUnknown(env: Environment): readonly string[] {
 
 function findNearest(name: string, known: readonly string[]): string {
   const distance = (word: string): number => {
-    // PORT and its kin have no prefix, and those who give them one mean them.
+    // PORT and some others have no prefix; a prefixed spelling is taken as a mistake for them.
     const full = word.startsWith('TOLLGATE_') ? word : `TOLLGATE_${word}`
     return full.startsWith(name) ? 0 : editDistance(name, full)
   }

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Registry } from 'prom-client'
-import { createFaultBook } from '#connectors/simulator/faults.ts'
+import { type FaultRule, shareFaults } from '#connectors/simulator/faults.ts'
 import { createCountExchange } from '#http/authentication/shared-counts.ts'
 import { createLogger } from '#http/telemetry/log.ts'
 import { createMetrics } from '#http/telemetry/metrics.ts'
@@ -39,6 +39,7 @@ import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
 import { createLimitUseStore } from '#storage/processes/limit-uses.ts'
 import { openPresence } from '#storage/processes/presence.ts'
+import { createFaultStore } from '#storage/providers/ordered-faults.ts'
 import { openDerivedKeys } from '#vault/key-ring.ts'
 import { createPageTokens } from '#vault/page-token.ts'
 import { createBank } from '#wiring/bank.ts'
@@ -93,10 +94,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const onMerchantChange = (merchantId: string): void => {
     for (const listener of changes) listener(merchantId)
   }
+  const announcements: (() => Promise<void>)[] = []
   const counts = createCountExchange()
   const presence = await openPresence(options.databaseUrl, {
     onError: err => logger.error({ err }, 'the heartbeat of this process was not written'),
     onMerchantChange,
+    onAnnouncement: async () => {
+      for (const listener of announcements) await listener()
+    },
   })
   const database = openDatabase(
     options.databaseUrl,
@@ -113,7 +118,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const merchants = createMerchantStore(database)
     const opened = openAudit(database, clock.nowMs)
     const { access, apiKeys, audit } = opened
-    const faults = createFaultBook()
+    const faults = shareFaults(createFaultStore<FaultRule>(database), presence.announce)
+    announcements.push(faults.load)
+    await faults.load()
     const pageTokens = createPageTokens(() => keys.pageTokens)
     const deliveryStore = createDeliveryStore(database)
     const endpointBook = createEndpointBook(createEndpointStore(database))
@@ -199,7 +206,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       notices,
       weakDurability: weak,
       async listen() {
-        // Whoever is alone on the database owns everything that was sent before; nothing new has been sent yet.
+        // A process that is alone on the database owns all operations sent before; it has sent none itself yet.
         const startedAt = await work.now()
         const alone = await work.claimAlone()
         const { host, port } = options.listen ?? { host: '127.0.0.1', port: 0 }

@@ -2,7 +2,7 @@
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-// Whoever read our output may go first: `| head`, a closed terminal, a killed npm. That must not keep us from stopping
+// The reader of our output may end first: `| head`, a closed terminal, a killed npm. That must not keep us from stopping
 // in order.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {

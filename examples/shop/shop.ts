@@ -1,6 +1,6 @@
 /**
- * A shop in one file: basket → checkout (redirect, embedded or link) → return, verified → webhooks → ship = capture → refund,
- * and a subscription. Three pages, no framework, orders in memory: read it, then write your own.
+ * A shop in one file: basket → checkout (redirect, embedded, card fields or link) → return, verified → webhooks → ship =
+ * capture → refund, and a subscription. Three pages, no framework, orders in memory: read it, then write your own.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -61,6 +61,7 @@ export function createShop(settings: ShopSettings): Server {
       const href = link._links?.redirect?.href ?? ''
       return page('Send this link', `<p><a id="link" href="${escapeText(href)}">${escapeText(href)}</a></p>`)
     }
+    if (how === 'fields') return page('Your card', cardFields(settings))
     const session = await tollgate.payments.createSession(order(origin, how === 'subscription'))
     const href = session._links?.redirect?.href ?? ''
     if (how !== 'embedded') return { status: 303, headers: { location: href } }
@@ -70,6 +71,21 @@ export function createShop(settings: ShopSettings): Server {
 <script src="${settings.gateway}/js/tollgate.js"></script>
 <script>tollgate.checkout({ session: document.querySelector('#pay').dataset.session }).mount('#pay')</script>`,
     )
+  }
+
+  /** The card fields have given the browser a token for the card; it pays once. The number was never here. */
+  async function payByToken(form: URLSearchParams, origin: string): Promise<Answer> {
+    const payment = await tollgate.payments.create({
+      ...order(origin, false),
+      paymentMethods: {
+        integrationType: 'DIRECT',
+        type: 'CARD',
+        card: { number: form.get('token') ?? '' },
+      },
+    })
+    // With 3-D Secure the customer goes to the gateway's page first, and comes back to /order from there.
+    const location = payment._links?.redirect?.href ?? `/order?PayId=${payment.payId}`
+    return { status: 303, headers: { location } }
   }
 
   /** What stands in the address proves nothing: the payment is read from the gateway before anything is said. */
@@ -114,6 +130,8 @@ ${buttons(payment)}`,
         return page('Hats', basket)
       case 'POST /checkout':
         return checkOut(new URLSearchParams(body), origin)
+      case 'POST /pay':
+        return payByToken(new URLSearchParams(body), origin)
       case 'GET /order':
         return showOrder(url.searchParams.get('PayId') ?? '')
       case 'POST /order':
@@ -149,9 +167,32 @@ const basket = `<p>${hat.name}, ${price(hat.amount.value)}</p>
 <form method="post" action="/checkout">
   <button name="how" value="redirect">Pay on the gateway's page</button>
   <button name="how" value="embedded">Pay here</button>
+  <button name="how" value="fields">Pay by card here</button>
   <button name="how" value="link">Get a payment link</button>
   <button name="how" value="subscription">A hat every month</button>
 </form>`
+
+/** The shop's own form around the gateway's card fields: only the token comes here. */
+const cardFields = ({ gateway, merchantId }: ShopSettings): string => `<form method="post" action="/pay">
+  <div id="card"></div>
+  <input type="hidden" name="token">
+  <p id="problem" role="alert"></p>
+  <button>Pay ${price(hat.amount.value)}</button>
+</form>
+<script src="${gateway}/js/tollgate.js"></script>
+<script>
+  const form = document.querySelector('form')
+  const card = tollgate.fields({ merchant: '${merchantId}', onSubmit: () => form.requestSubmit() }).mount('#card')
+  form.addEventListener('submit', async event => {
+    event.preventDefault()
+    try {
+      form.elements.token.value = (await card.tokenize()).token
+      form.submit()
+    } catch (error) {
+      document.querySelector('#problem').textContent = error.message
+    }
+  })
+</script>`
 
 function buttons({ payId, status, amount, paymentPlanId }: PaymentRecord): string {
   const { capturedValue = 0, refundedValue = 0 } = amount ?? {}

@@ -28,7 +28,7 @@ export interface WatchedProcess {
 
 export interface LifetimeOptions {
   readonly watched: WatchedProcess
-  /** Names whoever started us and is to outlive us; absent when nobody is. */
+  /** Names the process that started this one and should outlive it; absent when there is none. */
   readonly identifyParent?: () => string
   readonly nowMs: () => number
   readonly every: (milliseconds: number, look: () => void) => () => void
@@ -40,7 +40,7 @@ const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 /** 1 s: Ctrl-C comes twice, from the terminal and passed on by npm; the echo is not a second, impatient one. */
 const echoMs = 1_000
 
-/** 100 ms: whoever stopped npm may start it again at once, and looking costs a few microseconds. */
+/** 100 ms: npm may be started again at once after it was stopped, and looking costs a few microseconds. */
 const parentPollMs = 100
 
 export function watchLifetime({ watched, identifyParent, nowMs, every }: LifetimeOptions): Lifetime {

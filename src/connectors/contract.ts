@@ -4,6 +4,14 @@
  */
 
 import type { CardQuestion, CardUpdate, DebitReturn, InstalmentPlan } from '#connectors/card-services.ts'
+import type {
+  AccountData,
+  CardData,
+  ConversionTerms,
+  CredentialUse,
+  ThreeDsRequest,
+  WalletData,
+} from '#connectors/instruments.ts'
 import type { CheckFinding, DisputeActions, Notice, RawNotice, SettlementLine } from '#connectors/notice.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
@@ -135,10 +143,10 @@ export interface Connector {
   /** Pure. Whether the customer of this card will certainly be challenged, so that a way back must be known beforehand. */
   willChallenge?(request: Unsent<AuthorizationRequest>): boolean
   /**
-   * Pure. What is to be stored with the operation before it is sent and to come back with every later question about it.
+   * What is to be stored with the operation before it is sent and to come back with every later question about it.
    * Asked before each first commit; a follow-up or the completion of an action also brings what was kept for its approval.
    */
-  keep?(question: KeepQuestion): Kept
+  keep?(question: KeepQuestion): Kept | Promise<Kept>
   /** Asks for the approval. May answer that the customer has to act first. */
   authorize(request: AuthorizationRequest, signal: AbortSignal): Promise<AuthorizationOutcome>
   /** The customer is back from where an action had sent them, or a notice said so. */
@@ -192,6 +200,11 @@ export interface Capabilities {
   readonly credit: boolean
   /** Later payments without the customer. */
   readonly storedCredentials: boolean
+  /**
+   * The customer's approval and the merchant's confirm are two steps at the provider. Without it the customer approves on the
+   * provider's page at once, and only a card that we keep ourselves can wait for a confirm.
+   */
+  readonly confirm?: boolean
 }
 
 // ── Questions ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -322,61 +335,6 @@ export interface CustomerReturn extends Inquiry {
   readonly form: Readonly<Record<string, string>>
 }
 
-export interface CardData {
-  readonly number: Secret<string>
-  /** YYYYMM */
-  readonly expiryDate?: string
-  readonly cardholderName?: string
-  /** In memory between the request and the call, never stored: a call that is made again goes without it. */
-  readonly securityCode?: Secret<string>
-}
-
-export interface ThreeDsRequest {
-  readonly skip?: boolean
-  readonly challengePreference?: string
-  readonly exemption?: string
-  /** An authentication that the merchant made elsewhere, without its proof. */
-  readonly imported?: Readonly<Record<string, string>>
-  /** The cryptogram of that authentication. In memory between the request and the call, never stored. */
-  readonly authenticationValue?: Secret<string>
-}
-
-export interface AccountData {
-  /** IBAN */
-  readonly number: Secret<string>
-  readonly holderName: string
-  /** BIC */
-  readonly code?: string
-  readonly bankName?: string
-  readonly mandateId?: string
-  /** DD.MM.YYYY */
-  readonly dateOfSignature?: string
-}
-
-export interface WalletData {
-  /** Names the key that the payload was encrypted for. */
-  readonly merchantIdentifier: string
-  /** JSON text of an object. Passed on as it came, never stored. */
-  readonly payload: Secret<string>
-}
-
-/** The cardholder pays in their own currency: what was promised to them. The acquirer settles with the merchant as ever. */
-export interface ConversionTerms {
-  readonly quoteId: string
-  readonly cardholderAmount: Money
-  readonly exchangeRate: string
-  readonly markupPercentage: string
-}
-
-export interface CredentialUse {
-  readonly type: 'RECURRING' | 'UNSCHEDULED'
-  readonly initial: boolean
-  readonly initiator: 'CUSTOMER' | 'MERCHANT'
-  readonly schemeReferenceId?: string
-  /** The provider's own token of the stored method, where the approving payment brought one. */
-  readonly providerToken?: string
-}
-
 // ── Answers ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** An authorisation that was asked to capture as well answers for both; the capture's answer follows an approval only. */
@@ -386,6 +344,7 @@ export interface AuthorizationOutcome {
 }
 
 export type * from '#connectors/card-services.ts'
+export type * from '#connectors/instruments.ts'
 export type * from '#connectors/notice.ts'
 /** Six words in all, with the customer's action. Unknown may have happened; unreached certainly has not. */
 export type {

@@ -4,8 +4,8 @@ import type { ConsoleAssets } from '#console/assets.ts'
 import { may, type Visit } from '#console/context.ts'
 import type { ConsoleAct } from '#domain/console-roles.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { type Html, html } from '#http/html.ts'
 import type { PageAnswer } from '#http/server/page-routes.ts'
-import { type Html, html } from '#pages/html.ts'
 
 export interface Content {
   readonly title: string

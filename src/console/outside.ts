@@ -7,9 +7,9 @@ import { renderOutside, seeOther } from '#console/layout.ts'
 import type { Site } from '#console/passkeys.ts'
 import { toBase32, totpAddress } from '#console/totp.ts'
 import { renderField } from '#console/views/parts.ts'
+import { html, raw } from '#http/html.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { auditAs } from '#operations/audit/audit.ts'
-import { html, raw } from '#pages/html.ts'
 
 /** `__Host-` binds it to this host and to TLS; browsers count loopback as safe. */
 export const cookieName = '__Host-tollgate-console'

@@ -111,7 +111,7 @@ export function createPeople(deps: PeopleDeps): People {
       const totp = await vault.seal('operator totp', installation, operator.operatorId, totpSecret)
       await store.setPassword(operator.operatorId, await hashPassword(password), totp)
       await store.takeTotpStep(operator.operatorId, step)
-      // Whoever was signed in with what is replaced now is signed out.
+      // Sessions that were opened with the replaced credentials end.
       await store.endSessions(operator.operatorId)
       return { done: true, operator }
     },

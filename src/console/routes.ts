@@ -30,10 +30,10 @@ import { providerPages } from '#console/sections/providers.ts'
 import { reconciliationPages } from '#console/sections/reconciliation.ts'
 import { settingsPages } from '#console/sections/settings.ts'
 import { testPages } from '#console/sections/test-tools.ts'
+import { html } from '#http/html.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import { auditAs } from '#operations/audit/audit.ts'
 import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
-import { html } from '#pages/html.ts'
 
 export const globalPages: readonly GlobalPage[] = [...homePages, ...merchantListPages, ...peoplePages]
 

@@ -117,7 +117,7 @@ const fixed: readonly ResponseCode[] = [
   row('20200013', 'The sequence number was used before or lies above the total.', 'correct the request'),
   row('20200014', 'The outcome is not known yet: wait.', 'wait'),
   row('20200015', 'It is no longer open.', 'stop'),
-  row('20200016', 'Too many declines or too much paid out in a short time; nobody was asked.', 'wait'),
+  row('20200016', 'Too many declines or too much paid out in a short time; no provider was asked.', 'wait'),
   row('20200017', 'The amount is above what is neither refunded nor disputed.', 'correct the request'),
   row('27000001', 'The payment plan is not active.', 'stop'),
   row('27000002', 'The charge lies outside the period of the payment plan.', 'stop'),
@@ -231,7 +231,7 @@ function describePattern(code: string): ResponseCode | undefined {
   return row(code, `Declined: ${provider.text}.`, advice)
 }
 
-/** Each advice in a sentence, for whoever decides what the shop does next. */
+/** Each advice in a sentence, for the developer who decides what the shop does next. */
 export const adviceMeanings: Readonly<Record<Advice, string>> = {
   'nothing to do': 'All is well.',
   'send the customer on': 'The customer has to act; send them to the address in `_links.redirect`.',

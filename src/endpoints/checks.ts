@@ -13,7 +13,7 @@ export function checkShared(
   if (body.simulationMode !== undefined && environment === 'live') {
     throw new InvalidField('simulationMode', 'exists in the test environment only; leave it out')
   }
-  // It would never be sent to, and nobody would notice before the first result is missing.
+  // It would never be called, which would be noticed only when the first event is missing.
   if (environment === 'live' && body.urls?.webhook !== undefined && !/^https:/i.test(body.urls.webhook)) {
     throw new InvalidField(
       'urls.webhook',

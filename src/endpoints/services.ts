@@ -1,5 +1,5 @@
 /** What handlers are handed, and the translation of faults from below into the few that the HTTP room answers for. */
-import type { FaultBook } from '#connectors/simulator/faults.ts'
+import type { OrderedFaults } from '#connectors/simulator/faults.ts'
 import type { IssueToken } from '#http/authentication/issue-token.ts'
 import { InvalidField, KeyTaken, NotFound } from '#http/server/ports.ts'
 import type { TestClock } from '#operations/clock.ts'
@@ -37,7 +37,7 @@ export interface Services {
 /** The levers of the test environment. */
 export interface TestTools {
   readonly clock: TestClock
-  readonly faults: FaultBook
+  readonly faults: OrderedFaults
   /** For levers whose effect lies in no commit. */
   readonly keys: Pick<KeyReader, 'find'>
 }

@@ -17,7 +17,7 @@ import {
   type Prepared,
 } from '#lifecycle/payment.ts'
 import { defaultCapture } from '#methods/catalogue.ts'
-import { offeredMethods } from '#methods/offer.ts'
+import { type Offerable, offeredMethods } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 
 /** 10: enough for any honest mistake, and too few to find out which of many stolen cards work. */
@@ -55,7 +55,7 @@ export interface Try {
   readonly method: Method
   readonly instrument?: Instrument
   readonly account?: AccountInstrument
-  /** Whether the card may be kept for the customer's next payment; undefined where nobody was asked. */
+  /** Whether the card may be kept for the customer's next payment; undefined where the customer was not asked. */
   readonly keepsCard?: boolean
   /** For a try that follows a failed one. */
   readonly xId: XId
@@ -118,12 +118,17 @@ export const capturesWith = (payment: Payment, method: Method): boolean =>
  * The capture method that the merchant asked for. A failed try may have stored another one, because its method supported no
  * other. The capture reference is created with the payment only for AUTOMATIC, so its presence tells what was asked for.
  */
-export const askedCapture = ({ operations, captureMethod }: Payment): Payment['captureMethod'] =>
-  operations[0]?.details.captureXId === undefined ? captureMethod : { type: 'AUTOMATIC' }
+export const askedCapture = ({
+  operations,
+  captureMethod,
+}: Pick<Payment, 'captureMethod'> & Partial<Pick<Payment, 'operations'>>): Payment['captureMethod'] =>
+  operations?.[0]?.details.captureXId === undefined ? captureMethod : { type: 'AUTOMATIC' }
 
 /** The methods that the customer may try next: those the merchant chose, or all that fit if the merchant chose none. */
-export const offerFor = (payment: Payment, chosen?: readonly string[]): readonly Method[] =>
-  offeredMethods({ ...payment, captureMethod: askedCapture(payment) }, chosen)
+export const offerFor = (
+  payment: Offerable & Pick<Payment, 'captureMethod'> & Partial<Pick<Payment, 'operations'>>,
+  chosen?: readonly string[],
+): readonly Method[] => offeredMethods({ ...payment, captureMethod: askedCapture(payment) }, chosen)
 
 function followingTry(payment: Payment, { xId, captureXId, now }: Try): Operation {
   const { sequence } = lastOperation(payment)

@@ -31,6 +31,8 @@ export interface CreateCommand {
   readonly simulationMode?: string
   /** The request asks for a two-step payment: the merchant sends a confirm, whatever the method's usual flow. */
   readonly confirmsLater?: boolean
+  /** The provider of this payment knows no confirm, so the customer approves at once, whatever the method's usual flow. */
+  readonly lacksConfirm?: boolean
   /** A merchant-initiated payment: no customer is present, so the provider is called at once, whatever the method's flow. */
   readonly merchantInitiated?: boolean
   /** The scheme's reference to the customer's agreement (network transaction id). */
@@ -88,15 +90,18 @@ export function firstStep({
   integrationType,
   method: { flow },
   confirmsLater,
+  lacksConfirm,
   merchantInitiated,
-}: Pick<CreateCommand, 'integrationType' | 'method' | 'confirmsLater' | 'merchantInitiated'>):
-  | 'provider'
-  | 'customer'
-  | 'confirm' {
+}: Pick<
+  CreateCommand,
+  'integrationType' | 'method' | 'confirmsLater' | 'lacksConfirm' | 'merchantInitiated'
+>): 'provider' | 'customer' | 'confirm' {
   if (merchantInitiated) return 'provider'
   if (integrationType === 'HOSTED') return flow === 'direct' ? 'customer' : 'provider'
   // With a redirect the customer approves first, even if the merchant confirms afterwards.
-  return flow === 'multi_step' || (confirmsLater && flow === 'direct') ? 'confirm' : 'provider'
+  return (flow === 'multi_step' && !lacksConfirm) || (confirmsLater && flow === 'direct')
+    ? 'confirm'
+    : 'provider'
 }
 
 /** The response code of a payment that waits for its customer. */

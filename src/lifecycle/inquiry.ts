@@ -11,6 +11,9 @@ const firstInquiriesMs = [10 * secondMs, 30 * secondMs, minuteMs, 5 * minuteMs, 
 const hourlyForMs = 24 * hourMs
 const laterPauseMs = 6 * hourMs
 
+/** The inquiry at the end of the first day. Later ones are made only for providers that declare a longer time. */
+export const inquiryAfterOneDay = firstInquiriesMs.length - 1 + hourlyForMs / hourMs
+
 /**
  * The time of inquiry number `attempt` (from 0) of an operation made at `createdAt`, or undefined when that was the last:
  * after `lastMs`, which the provider declares, a person must look; the operation stays PENDING and keeps counting.

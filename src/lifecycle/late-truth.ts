@@ -140,6 +140,8 @@ export interface LateApproval {
   readonly xId: XId
   readonly outcome: Outcome
   readonly capture?: Outcome
+  /** Another payment holds the transId by now, so this one stays ended; its money is only given back. */
+  readonly isTransIdTaken?: boolean
   readonly now: Date
 }
 
@@ -149,7 +151,7 @@ export interface LateApproval {
  */
 export function approveLate(
   payment: Payment,
-  { xId, outcome, capture, now }: LateApproval,
+  { xId, outcome, capture, isTransIdTaken, now }: LateApproval,
 ): Payment | undefined {
   const failed = findOperation(payment, xId)
   const isOver = payment.status === 'FAILED' && failed?.state === 'FAILED'
@@ -157,9 +159,11 @@ export function approveLate(
   const again: Operation = { ...failed, state: 'SENT', prepared: { ...failed.prepared, paidLate: true } }
   const open: Payment = { ...payment, status: 'PENDING', operations: replace(payment, again) }
   const approved = settle(open, xId, outcome, now)
-  return capture && failed.details.captureXId && approved.status === 'AUTHORIZED'
-    ? settleAutomaticCapture(approved, xId, capture, now)
-    : approved
+  const settled =
+    capture && failed.details.captureXId && approved.status === 'AUTHORIZED'
+      ? settleAutomaticCapture(approved, xId, capture, now)
+      : approved
+  return isTransIdTaken ? { ...settled, status: 'REVERSED' } : settled
 }
 
 /** What must still be given back of a payment that was paid too late; undefined: nothing, or it is under way. */
@@ -170,7 +174,7 @@ export function lateRest(
   const isLate = payment.operations.some(({ prepared }) => prepared.paidLate === true)
   if (!isLate || sums.capturing + sums.reversing + sums.refunding > 0) return undefined
   if (sums.captured > 0) {
-    const value = sums.captured - sums.refunded
+    const value = sums.captured - sums.refunded - sums.returned
     return value > 0 ? { refunds: true, value } : undefined
   }
   const value = openAmount(payment)

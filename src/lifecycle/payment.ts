@@ -213,6 +213,13 @@ export interface AccountInstrument {
 export const isLive = (payment: Payment): boolean =>
   payment.status !== 'FAILED' && payment.status !== 'REVERSED'
 
+/**
+ * Paid after its end, under a transId that another payment holds by now: two live payments cannot share one, so this one
+ * stays ended while its money is given back.
+ */
+export const isClosedLate = ({ status, operations }: Payment): boolean =>
+  status === 'REVERSED' && operations.some(({ prepared }) => prepared.paidLate === true)
+
 /** 100 unless the method allows captures above what was authorised. */
 export const capturePercent = ({ method }: Payment): number => method.capturePercentMax ?? 100
 

@@ -2,7 +2,13 @@
 import { add } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
-import { lacksOutcome, type Operation, type Payment, withOperation } from '#lifecycle/payment.ts'
+import {
+  isClosedLate,
+  lacksOutcome,
+  type Operation,
+  type Payment,
+  withOperation,
+} from '#lifecycle/payment.ts'
 
 export interface RefundCommand extends FollowUpCommand {
   /** The provider's id of the capture to give back; the last one unless given. */
@@ -13,8 +19,8 @@ export function decideRefund(payment: Payment, command: RefundCommand): Decision
   const { method, status, sums } = payment
   if (!method.operations.includes('refund')) return refuse('METHOD_LACKS_OPERATION')
   if (lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
-  if (status !== 'OK' || payment.kind !== 'PAYMENT' || sums.captured === 0)
-    return refuse('ABOVE_REFUNDABLE_AMOUNT')
+  const isOver = status !== 'OK' && !isClosedLate(payment)
+  if (isOver || payment.kind !== 'PAYMENT' || sums.captured === 0) return refuse('ABOVE_REFUNDABLE_AMOUNT')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
   const capture = findRefundedCapture(payment, command)
   if (!capture) return refuse('ABOVE_REFUNDABLE_AMOUNT')

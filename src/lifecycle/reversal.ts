@@ -3,6 +3,7 @@ import { add } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
 import {
+  isClosedLate,
   isLapsed,
   lacksAuthorization,
   lacksOutcome,
@@ -17,7 +18,7 @@ export function decideReversal(payment: Payment, command: FollowUpCommand, now: 
   if (lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
   if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
-  if (status === 'REVERSED') return refuse('ALREADY_REVERSED')
+  if (status === 'REVERSED' && !isClosedLate(payment)) return refuse('ALREADY_REVERSED')
   // Money that was captured, or may have been, can only be refunded.
   if (add(sums.captured, sums.capturing) > 0) return refuse('ALREADY_CAPTURED')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')

@@ -14,6 +14,7 @@ import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
 import {
   approvingOperation,
   findOperation,
+  isClosedLate,
   isUnanswered,
   isUndecided,
   type Operation,
@@ -156,7 +157,7 @@ export function dueDelayedCapture(payment: Payment): Date | undefined {
   return isMade ? undefined : delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
 }
 
-/** A capture from the hour of the delayed one on stands in its place, whoever asked for it. */
+/** A capture at or after the hour of the delayed one takes its place, also one that the merchant asked for. */
 function isFromItsHourOn(payment: Payment, { type, createdAt }: Operation): boolean {
   const firesAt = delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
   return type === 'CAPTURE' && firesAt !== undefined && firesAt.getTime() <= createdAt.getTime()
@@ -196,7 +197,7 @@ function takeCapture(payment: Payment, operation: Operation): Payment {
       capturing: subtract(payment.sums.capturing, amount),
       captured: add(payment.sums.captured, amount),
     }),
-    status: 'OK',
+    status: isClosedLate(payment) ? payment.status : 'OK',
   }
   // Where more than the authorised amount may be captured, reaching it closes the payment all the same.
   const reached =

@@ -1,5 +1,5 @@
 /**
- * What somebody may have meant who wrote a payment type that does not exist. Pure and quick: a refusal must not cost
+ * Suggestions for a payment type that does not exist. Pure and quick: a refusal must not cost
  * more than a payment, however many rows the catalogue has.
  */
 import { editDistance } from '#domain/edit-distance.ts'

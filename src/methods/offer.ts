@@ -35,13 +35,13 @@ function fits(method: Method, { amount, captureMethod, details }: Offerable): bo
     (amount.value > 0 || method.family === 'card') &&
     (method.currencies === '*' || method.currencies.includes(amount.currency)) &&
     (country === undefined || method.countries === '*' || method.countries.includes(country.code)) &&
-    // AUTOMATIC is also what nobody asked for in particular.
+    // AUTOMATIC is also the default, so it may not have been asked for.
     (captureMethod.type === 'AUTOMATIC' || method.capture.includes(captureMethod.type)) &&
     (!beginsAgreement(details) || method.operations.includes('recurring'))
   )
 }
 
-/** Whoever agrees to be charged again must pay by something that can be. */
+/** A customer who agrees to later charges must pay with a method that can be charged again. */
 export const beginsAgreement = ({ credentialOnFile }: Offerable['details']): boolean =>
   (credentialOnFile as { initialPayment?: boolean } | undefined)?.initialPayment === true
 

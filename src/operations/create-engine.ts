@@ -23,11 +23,14 @@ import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createPlanReader } from '#storage/plans/plans.ts'
 import { createReferenceReader } from '#storage/providers/references.ts'
 import { createAccountStore } from '#storage/vault/account-store.ts'
+import { createOneTimeKeyStore } from '#storage/vault/one-time-keys.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createVelocityStore } from '#storage/velocity.ts'
 import { createAccountVault } from '#vault/accounts.ts'
 import { type CardVault, createCardVault } from '#vault/cards.ts'
 import { createKeyRing, type DerivedKeys } from '#vault/key-ring.ts'
+import { createOneTimeCards } from '#vault/one-time-cards.ts'
+import { createRecordVault } from '#vault/sealed-records.ts'
 
 export interface EngineParts
   extends Pick<
@@ -84,6 +87,7 @@ export function createEngine(parts: EngineParts): Engine {
     storedMethods: createStoredMethods(database, customers),
     accounts: createAccountVault({ fingerprintKeys, keyRing, store: createAccountStore(database) }),
     quotes: createQuoteStore(database),
+    oneTimeCards: createOneTimeCards(createOneTimeKeyStore(database), createRecordVault(keyRing)),
     plans: createPlanReader(database),
     disputes: createDisputeStore(database),
     references: createReferenceReader(database),

@@ -22,6 +22,7 @@ import type { PlanReader } from '#storage/plans/plans.ts'
 import type { ReferenceReader } from '#storage/providers/references.ts'
 import type { AccountVault } from '#vault/accounts.ts'
 import type { CardVault } from '#vault/cards.ts'
+import type { OneTimeCards } from '#vault/one-time-cards.ts'
 
 export interface Engine {
   readonly commit: (change: Change) => Promise<Committed>
@@ -34,6 +35,8 @@ export interface Engine {
   readonly storedMethods: StoredMethods
   readonly accounts: AccountVault
   readonly quotes: QuoteReader
+  /** Cards that customers typed into fields inside a shop's page. */
+  readonly oneTimeCards: OneTimeCards
   readonly plans: PlanReader
   readonly disputes: DisputeStore
   /** What a provider's notice speaks of. */
@@ -53,7 +56,7 @@ export interface Engine {
   readonly returnAddress: (subject: ReturnSubject) => string
   /** Told of every settled or undecided call, for the metrics. */
   readonly onOutcome: (operation: string, outcome: string) => void
-  /** Told of what nobody else will hear about: an answer that did not belong to its question, a provider that threw. */
+  /** Called for faults that no caller sees: an answer that did not belong to its question, a provider that threw. */
   readonly onAlarm: (alarm: Alarm) => void
   readonly testCrash: CrashPoint
   /**

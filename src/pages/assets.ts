@@ -40,7 +40,7 @@ export const assetCacheControl = 'public, max-age=31536000, immutable'
 
 /** In this order: what comes later may refine what came before. */
 const styles = ['base', 'frame', 'choices', 'fields', 'buttons', 'sheets', 'media']
-const scripts = ['entries.js', 'frame.js', 'page.js']
+const scripts = ['entries.js', 'frame.js', 'card-fields.js', 'page.js']
 
 const sources = [
   {
@@ -66,7 +66,7 @@ const sources = [
     name: 'tollgate.js',
     parts: ['tollgate.js'],
     contentType: 'text/javascript; charset=utf-8',
-    purpose: "For the shop's own page: shows the checkout in a frame.",
+    purpose: "For the shop's own page: shows the checkout or card fields in a frame.",
   },
 ] as const
 

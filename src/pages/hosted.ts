@@ -59,6 +59,8 @@ export interface Hosted {
   readonly remembered: readonly StoredCard[]
   /** The methods offered; empty once there is nothing left to pay. */
   readonly offered: readonly OfferedMethod[]
+  /** What the payment's account calls its method, if it has a name of its own. */
+  readonly label?: string | undefined
 }
 
 /** Undefined for an address that the gateway did not issue. */
@@ -75,7 +77,10 @@ export async function openHosted(
   const remembered = await listRemembered(payment, now, engine)
   const isOpen = payment.status === 'AUTHORIZE_REQUEST' || payment.status === 'PENDING'
   const offered = isOpen ? await offerMethods(payment, merchant, engine) : []
-  return { pageToken, merchant, payment, step: subject.step, now, remembered, offered }
+  const account =
+    payment.provider && (await engine.providers.open(merchant.merchantId, payment.provider.account))
+  const label = account?.label(payment.method.type)
+  return { pageToken, merchant, payment, step: subject.step, now, remembered, offered, label }
 }
 
 /** 30 days, as the contract says. */

@@ -3,7 +3,7 @@
  * anybody is copied. A page carries them once, as symbols, and shows them by name.
  */
 import type { MethodFamily } from '#domain/response-codes.ts'
-import { type Html, html, raw } from '#pages/html.ts'
+import { type Html, html, raw } from '#http/html.ts'
 
 /** Strokes of 24 × 24; colour and width come from the style. */
 const strokes = {

@@ -2,8 +2,9 @@
  * The shell around every hosted page: language, direction, merchant, theme, the two files it loads. Holds no word of any
  * one page, no inline script and no handler; the only inline style is the theme, named by its hash in the policy.
  */
+
+import { fill, type Html, html, raw } from '#http/html.ts'
 import type { Assets } from '#pages/assets.ts'
-import { fill, type Html, html, raw } from '#pages/html.ts'
 import { icon, iconSheet } from '#pages/icons.ts'
 import type { Language } from '#pages/language.ts'
 import { safeLogoUrl, styleTheme, type Theme } from '#pages/theme.ts'
@@ -74,6 +75,15 @@ export function renderBrand({ merchantName, theme = {} }: PageFrame): Html {
 const testBanner = ({ language, isTest }: PageFrame): Html | false =>
   isTest &&
   html`<section class="test" aria-label="${language.texts.testBanner}">${icon('flask')}<span>${language.texts.testBanner}</span></section>`
+
+/** Nothing but the main part, for a frame inside a shop's page, which has its own heading and its own button. */
+export const renderBare = (frame: PageFrame, { title, main }: Pick<PageContent, 'title' | 'main'>): string =>
+  html`${head(frame, { title })}
+<body class="bare">
+${iconSheet}
+<main id="main" tabindex="-1">${main}</main>
+</body>
+</html>`.text
 
 export function renderPage(frame: PageFrame, { title, main, aside, opens }: PageContent): string {
   const { texts } = frame.language

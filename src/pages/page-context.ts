@@ -159,7 +159,8 @@ export function createPageContext(deps: PageDeps): PageContext {
     const action = providerAction(hosted)
     if (!action) return undefined
     if (action.verb === 'GET' && request.verb === 'GET') return seeOther(action.url)
-    const methodLabel = labelMethod(hosted.payment.method, frame(request, hosted).language.texts)
+    const { texts } = frame(request, hosted).language
+    const methodLabel = hosted.label ?? labelMethod(hosted.payment.method, texts)
     const body = renderSendOn(frame(request, hosted), { ...action, methodLabel })
     const formTarget = action.verb === 'POST' ? action.url : undefined
     const headers = securityHeaders({ formTarget, theme: themeOf(hosted), tls })

@@ -3,20 +3,13 @@
  * button, a reload, a second tab and a form sent twice do no harm.
  */
 import type { Money } from '#domain/money.ts'
-import { accepts } from '#http/server/accept-encoding.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import { openTry } from '#lifecycle/payment.ts'
 import { type CustomerAction, takeCustomerStep } from '#operations/payments/customer-action.ts'
-import {
-  type Asset,
-  type Assets,
-  assetCacheControl,
-  assetFolder,
-  describeInventory,
-  embedFolder,
-} from '#pages/assets.ts'
+import { fieldsPath, showFields, takeFields, tokensMax } from '#pages/card-fields.ts'
 import { countDeclineAfter } from '#pages/count-decline.ts'
 import { offersMax } from '#pages/currency.ts'
+import { fileRoutes } from '#pages/files.ts'
 import {
   type Hosted,
   isSimulated,
@@ -36,7 +29,6 @@ import {
   stepPath,
 } from '#pages/page-context.ts'
 import { takeBack, withFreshAction } from '#pages/provider-step.ts'
-import { writeSecurityText } from '#pages/security-text.ts'
 import { showResult, showStep } from '#pages/show.ts'
 import { submitForm } from '#pages/submit.ts'
 
@@ -47,12 +39,21 @@ const testDeclinesMax = 300
 
 type Handle = (request: PageRequest, hosted: Hosted) => Promise<PageAnswer>
 
+function openLimits({ environment, engine, counts }: PageDeps) {
+  const { nowMs } = engine.clock
+  const most = environment === 'test' ? testDeclinesMax : declinesMax
+  const open = (name: string, limit: number) =>
+    createLimits({ most: limit, nowMs, shared: counts?.scope(name) })
+  return {
+    limits: open('declines', most),
+    offers: open('offers', offersMax),
+    tokens: open('tokens', tokensMax),
+  }
+}
+
 export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
   const pageContext = createPageContext(deps)
-  const most = pageContext.isTest ? testDeclinesMax : declinesMax
-  const { nowMs } = deps.engine.clock
-  const limits = createLimits({ most, nowMs, shared: deps.counts?.scope('declines') })
-  const offers = createLimits({ most: offersMax, nowMs, shared: deps.counts?.scope('offers') })
+  const { limits, offers, tokens } = openLimits(deps)
   const page = (verb: PageRoute['verb'], path: string, handle: PageRoute['handle']): PageRoute => ({
     verb,
     path,
@@ -100,14 +101,15 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
       `${stepPath}{pageToken}`,
       step((request, hosted) => act(request, hosted, request.form?.action, { pageContext, deps })),
     ),
-    page('GET', `${assetFolder}/{file}`, async request => sendAsset(request, pageContext)),
-    page('GET', `${embedFolder}/{file}`, async request => sendEmbed(request, pageContext)),
+    page('GET', `${fieldsPath}{merchantId}`, request => showFields(request, { pageContext, deps })),
+    page('POST', `${fieldsPath}{merchantId}`, async request =>
+      isForeign(request)
+        ? { ...pageContext.deadEnd(request, 'unknown'), status: 403 }
+        : takeFields(request, { pageContext, deps, tokens }),
+    ),
     // An address that was cut off or changed in transit gets a page too.
     page('GET', `${pagePath}*`, async request => pageContext.deadEnd(request, 'unknown')),
-    page('GET', '/.well-known/payment-page-inventory.json', async () =>
-      sendInventory(pageContext.assets, deps),
-    ),
-    page('GET', '/.well-known/security.txt', async () => sendSecurityText(deps)),
+    ...fileRoutes(pageContext, deps).map(([path, handle]) => page('GET', path, handle)),
   ]
 }
 
@@ -197,63 +199,4 @@ function showOtherPage(request: PageRequest, hosted: Hosted, pageContext: PageCo
   const action = `${stepPath}${request.params.pageToken}`
   const step = { action, instalments: pageContext.planOf(hosted, hosted.payment.method) }
   return pageContext.answer(200, showStep(hosted, pageContext.frame(request, hosted), step), hosted)
-}
-
-const codings = [
-  ['br', 'brotli'],
-  ['gzip', 'gzip'],
-] as const
-
-function sendAsset(request: PageRequest, pageContext: PageContext): PageAnswer {
-  const asset = pageContext.assets.byUrl.get(`${assetFolder}/${request.params.file}`)
-  return asset ? sendFile(request, asset) : pageContext.deadEnd(request, 'unknown')
-}
-
-/** Five minutes at the address without a hash, so that a shop that names no hash gets a new version soon. */
-const embedCacheControl = 'public, max-age=300'
-
-/** Every site may load it: browsers check its hash only when it may be read across origins. */
-function sendEmbed(request: PageRequest, { assets, deadEnd }: PageContext): PageAnswer {
-  const { file } = request.params
-  const isNamed = file === assets.embed.name
-  const asset = isNamed ? assets.embed : assets.byUrl.get(`${embedFolder}/${file}`)
-  if (!asset) return deadEnd(request, 'unknown')
-  const sent = sendFile(request, asset)
-  const headers = {
-    ...sent.headers,
-    'access-control-allow-origin': '*',
-    'cross-origin-resource-policy': 'cross-origin',
-    ...(isNamed ? { 'cache-control': embedCacheControl } : {}),
-  }
-  return { ...sent, headers }
-}
-
-function sendFile(request: PageRequest, asset: Asset): PageAnswer {
-  const coding = codings.find(([name]) => accepts(request.headers['accept-encoding'], name))
-  return {
-    status: 200,
-    contentType: asset.contentType,
-    body: coding ? asset[coding[1]] : asset.body,
-    headers: {
-      'cache-control': assetCacheControl,
-      vary: 'accept-encoding',
-      ...(coding ? { 'content-encoding': coding[0] } : {}),
-    },
-  }
-}
-
-/** Signed, so that `tollgate verify-page` can detect a list that was replaced. */
-function sendInventory(assets: Assets, { signInventory }: PageDeps): PageAnswer {
-  const inventory = describeInventory(assets)
-  const signature = signInventory(JSON.stringify(inventory))
-  return {
-    status: 200,
-    contentType: 'application/json',
-    body: JSON.stringify({ ...inventory, signature }),
-  }
-}
-
-function sendSecurityText({ engine, origin, securityContact }: PageDeps): PageAnswer {
-  const body = writeSecurityText({ contact: securityContact, origin: origin() }, engine.clock.nowMs())
-  return { status: 200, contentType: 'text/plain; charset=utf-8', body }
 }

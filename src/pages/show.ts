@@ -186,7 +186,7 @@ const orderOf = (payment: Payment) =>
 
 /** `testAction`: where the test environment takes the customer's step, which in live mode is taken at a till or a bank. */
 export function showInstructions(
-  { payment }: Hosted,
+  { payment, label }: Hosted,
   frame: PageFrame,
   testAction: string | undefined,
 ): string {
@@ -202,7 +202,7 @@ export function showInstructions(
     value === undefined ? [] : [{ name, value }]
   return renderInstructions(frame, {
     amount: payment.amount,
-    methodLabel: labelMethod(payment.method, texts),
+    methodLabel: label ?? labelMethod(payment.method, texts),
     kind: told?.qrCode !== undefined ? 'qr' : payment.method.flow === 'transfer' ? 'transfer' : 'voucher',
     entries: [
       ...entry('recipient', account?.accountHolderName),
@@ -235,7 +235,7 @@ export const shownAmount = ({ amount }: Payment): string => `${amount.value} ${a
 
 /** The page of a provider or issuer, played by the test environment. */
 export function showStep(
-  { payment }: Hosted,
+  { payment, label }: Hosted,
   frame: PageFrame,
   { action, instalments }: { readonly action: string; readonly instalments?: InstalmentSchedule | undefined },
 ): string {
@@ -251,7 +251,7 @@ export function showStep(
       })
     : renderProviderPage(frame, {
         ...step,
-        methodLabel: labelMethod(payment.method, frame.language.texts),
+        methodLabel: label ?? labelMethod(payment.method, frame.language.texts),
         reference: payment.transId,
         instalments,
       })
@@ -265,14 +265,14 @@ const results: Readonly<Partial<Record<Stage, ResultKind>>> = {
 }
 
 /** How it ended or where it stands, right after the customer's last step. */
-export function showResult({ payment }: Hosted, frame: PageFrame, stage: Stage): string {
+export function showResult({ payment, label }: Hosted, frame: PageFrame, stage: Stage): string {
   const kind = results[stage]
   if (kind === undefined)
     return showDeadEnd(frame, stage === 'tooManyTries' ? stage : 'expired', payment).html
   return renderResult(frame, {
     kind,
     amount: amountOf(payment),
-    methodLabel: labelMethod(payment.method, frame.language.texts),
+    methodLabel: label ?? labelMethod(payment.method, frame.language.texts),
     reference: payment.transId,
     date: payment.updatedAt.toISOString(),
     returnUrl: returnUrl(payment),

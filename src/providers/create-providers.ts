@@ -69,7 +69,7 @@ export function createProviders(parts: ProviderParts): RunningProviders {
   }
 }
 
-/** One run at a time; whoever wakes it during a run is heard by the next one. */
+/** One run at a time; a wake-up during a run starts another run after it. */
 function keepRunning(
   worker: { runDue(): Promise<number> },
   { onError }: Pick<ProviderParts, 'onError'>,

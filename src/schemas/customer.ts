@@ -90,7 +90,7 @@ export const customerQuery = closed(
       text(15, 'Telephone number without the country code.', { pattern: '^[0-9]{1,15}$' }),
     ),
   },
-  { title: 'CustomerQuery', description: 'Which page, and of whom. All conditions must hold.' },
+  { title: 'CustomerQuery', description: 'Which page, and which customers. All conditions must hold.' },
 )
 export type CustomerQuery = Static<typeof customerQuery>
 
@@ -153,7 +153,7 @@ export const storedMethodDetail = closed(
   { title: 'StoredMethod', description: 'One stored payment method of a customer.' },
 )
 
-/** 1000: more cards than any person has; whoever pays with more sees those used last. */
+/** 1000: more cards than any person has; a customer with more sees those used last. */
 export const methodsMax = 1_000
 
 export const storedMethodList = closed(

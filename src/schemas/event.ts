@@ -85,6 +85,9 @@ export type EventQuery = Static<typeof eventQuery>
 
 export const eventReplay = closed(
   { endpointId: optional(endpointId) },
-  { title: 'EventReplay', description: 'Who is to hear the event again; all that it is for unless given.' },
+  {
+    title: 'EventReplay',
+    description: 'The endpoint to send the event to again; all endpoints of the event unless given.',
+  },
 )
 export type EventReplay = Static<typeof eventReplay>

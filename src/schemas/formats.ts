@@ -8,6 +8,7 @@ import { isActiveCurrency } from '#domain/currencies.ts'
 import { isDate, isDottedDate, isExpiryDate, isInstant, latestDay } from '#domain/dates.ts'
 import { isDuration } from '#domain/duration.ts'
 import { isIban } from '#domain/iban.ts'
+import { isOneTimeToken } from '#domain/one-time-tokens.ts'
 import { isPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
 import { isAppAddress, isEmail, isLanguageTag, isPrintable, isWebAddress } from '#domain/text.ts'
 
@@ -59,6 +60,11 @@ export const formats: Readonly<Record<string, Format>> = {
   'card-number': {
     check: text => isCardNumber(text) || isPseudoCardNumber(text),
     allowed: 'a card number of 12 to 19 digits with a right check digit, or a pseudo card number',
+  },
+  'payable-card-number': {
+    check: text => isCardNumber(text) || isPseudoCardNumber(text) || isOneTimeToken(text),
+    allowed:
+      'a card number of 12 to 19 digits with a right check digit, a pseudo card number, or the token of a one-time card',
   },
   iban: { check: isIban, allowed: 'an IBAN with right check digits, in upper case and without spaces' },
   'account-number': {

@@ -54,7 +54,7 @@ export const methodType = text(40, 'Type of the payment method, as listed in the
   pattern: '^[A-Z0-9_]+$',
 })
 
-/** As a request names it. Any spelling passes here, because whoever knows the catalogue can say which type was meant. */
+/** As a request names it. Any spelling passes here, because only the code that knows the catalogue can suggest the type that was meant. */
 export const namedType = text(40, 'Type of the payment method, such as CARD; GET /payment-methods lists all.')
 
 export const integrationType = choice(

@@ -131,7 +131,10 @@ export type PageQuery = Static<typeof pageQuery>
 
 const webhookUrl = closed(
   { webhook: optional(url('Where we report the result.')) },
-  { title: 'ChargeUrls', description: 'Nobody is there to be sent anywhere: only where we report to.' },
+  {
+    title: 'ChargeUrls',
+    description: 'No customer is present, so there are no return addresses: only where we report to.',
+  },
 )
 
 /** What any payment without its customer may say. */

@@ -13,7 +13,7 @@ const cardPreferences = closed(
   { title: 'CardPreferences', description: 'What holds if the customer pays by card.' },
 )
 
-/** What a page is told about the choice it offers. */
+/** What the page offers the customer to choose from. */
 export const pageFields = {
   /** 1,000: more than the catalogue has. */
   allowedPaymentMethod: optional(

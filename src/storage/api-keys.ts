@@ -140,7 +140,7 @@ export function createApiKeyStore({ readers, writers }: Database): ApiKeyStore {
 
     async revoke(keyId) {
       const { rows } = await writers.query<ListedRow>(
-        // With its end, which all processes are told of at once.
+        // The expiry is stored with it and announced to all processes at once.
         `UPDATE api_key SET revoked_at = now(), expires_at = least(expires_at, now()) WHERE key_id = $1 AND revoked_at IS NULL RETURNING ${listed}`,
         [keyId],
       )

@@ -82,7 +82,7 @@ export function openDatabase(
       idleTimeoutMillis: 60_000,
     })
     breaker.guard(created)
-    // A connection that is out of the pool has nobody who listens; whoever uses it hears of its end by the statement. One
+    // A connection that is checked out of the pool has no error listener; its user learns of its end by the failed statement. One
     // that breaks without a listener would end the process.
     created.on('connect', client => client.on('error', () => {}))
     // The same for idle ones.

@@ -1,4 +1,4 @@
-/** The signature of what a payment page loads: Ed25519, so that whoever knows the public key can check it too. */
+/** The signature of what a payment page loads: Ed25519, so that anyone with the public key can check it. */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 
 /** What stands before the 32 bytes of an Ed25519 key in PKCS 8 (RFC 8410). */

@@ -68,7 +68,7 @@ export function createMasterRing(read: () => Promise<readonly [MasterKey, ...Mas
 export const toRing = (master: MasterKey | MasterRing): MasterRing =>
   'find' in master ? master : createMasterRing(async () => [master])
 
-/** Test only. The file is created for its owner alone and never overwritten, whoever comes first. */
+/** Test only. The file is created for its owner alone and never overwritten: of two processes that create it at once, the first one's key stays. */
 export async function readOrMakeMasterKeys(path: string): Promise<readonly [MasterKey, ...MasterKey[]]> {
   await mkdir(dirname(path), { recursive: true })
   try {
@@ -103,7 +103,7 @@ async function replaceFile(path: string, content: string): Promise<void> {
   const target = await realpath(path)
   const { mode, uid, gid } = await stat(target)
   const draft = `${target}.new`
-  // Left behind by somebody who was stopped in the middle: nothing was ever sealed with what is in it.
+  // Left behind by a process that was stopped in the middle: nothing was ever sealed with this key.
   await rm(draft, { force: true })
   const file = await open(draft, 'wx', 0o600)
   try {

@@ -2,7 +2,7 @@
  * The address of a customer's page: which payment of which merchant it is, sealed so that nobody can make one up or read
  * what is in it. Nothing is stored, so an address costs nothing and works in every process of the installation.
  */
-import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, type KeyObject, randomBytes } from 'node:crypto'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { PageKey } from '#vault/key-ring.ts'
 
@@ -35,10 +35,16 @@ type Contents = [merchantId: MerchantId, payId: PayId, xId?: XId, type?: string]
 export function createPageTokens(keys: () => readonly [PageKey, ...PageKey[]]): PageTokens {
   return {
     issue({ merchantId, payId, step }) {
-      const nonce = randomBytes(nonceBytes)
-      const cipher = createCipheriv('aes-256-gcm', keys()[0].key, nonce)
+      const [{ key }] = keys()
       const contents: Contents = step ? [merchantId, payId, step.xId, step.type] : [merchantId, payId]
-      const salted = Buffer.concat([randomBytes(saltBytes), Buffer.from(JSON.stringify(contents))])
+      const text = JSON.stringify(contents)
+      // A provider that gets the same request again must read the same address back, so that of a try follows from the try.
+      const chance = step
+        ? createHmac('sha256', key).update(`address ${text}`).digest()
+        : randomBytes(nonceBytes + saltBytes)
+      const nonce = chance.subarray(0, nonceBytes)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce)
+      const salted = Buffer.concat([chance.subarray(nonceBytes, nonceBytes + saltBytes), Buffer.from(text)])
       const sealed = Buffer.concat([cipher.update(salted), cipher.final()])
       return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
     },

@@ -1,6 +1,6 @@
 /**
  * New data keys below the master key, and every card and account sealed anew. Old data keys stay: a process may seal with one for a
- * minute more, and backups need them. Every row names the version that sealed it, so whoever is stopped anywhere leaves
+ * minute more, and backups need them. Every row names the version that sealed it, so a renewal that is stopped anywhere leaves
  * everything readable.
  */
 import { type KeyObject, randomBytes } from 'node:crypto'
@@ -16,7 +16,7 @@ import { seal, unseal } from '#vault/sealing.ts'
 export interface RenewalDeps {
   readonly store: RotationStore
   readonly onProgress?: (line: string) => void
-  /** 500: a statement of some milliseconds, whose row locks nobody notices. */
+  /** 500: a statement of some milliseconds, short enough that its row locks do not delay payments. */
   readonly batch?: number
 }
 

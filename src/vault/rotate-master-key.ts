@@ -1,7 +1,7 @@
 /**
  * Changing the master key while payments go on. The new key is on disk before anything is sealed with it, and the old one
- * is forgotten after nothing is sealed with it any more; in between every row names its own key, so that whoever is
- * stopped anywhere leaves everything readable, and whoever runs it again finishes it.
+ * is forgotten after nothing is sealed with it any more; in between every row names its own key, so that a
+ * rotation that is stopped anywhere leaves everything readable, and running it again finishes it.
  */
 import { strict as assert } from 'node:assert'
 import type { MerchantKey, RotationStore } from '#storage/vault/key-rotation.ts'
@@ -23,7 +23,7 @@ export interface RotationDeps {
   readonly store: RotationStore
   readonly onProgress?: (line: string) => void
   readonly testCrash?: (point: RotationPoint) => void | Promise<void>
-  /** 500: a statement of some milliseconds, whose row locks nobody notices. */
+  /** 500: a statement of some milliseconds, short enough that its row locks do not delay payments. */
   readonly batch?: number
 }
 

@@ -14,6 +14,7 @@ export type RecordKind =
   | 'bank entry'
   | 'bank surplus'
   | 'operator totp'
+  | 'one-time key'
 
 export interface SealedRecord {
   readonly keyVersion: number

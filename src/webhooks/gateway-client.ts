@@ -27,7 +27,7 @@ export interface ClientOptions {
 /** 120 s: moving a test clock waits for every delivery that became due. */
 const patienceMs = 120_000
 
-/** 5: whoever is told to slow down that often has another problem. */
+/** 5: a client that is slowed down more often has another problem. */
 const triesMax = 5
 
 export function createGatewayClient({ baseUrl, merchantId, apiKey }: ClientOptions): GatewayClient {

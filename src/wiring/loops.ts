@@ -14,7 +14,7 @@ import { type Loop, startLoop } from '#workers/loop.ts'
 import type { SettleWorker } from '#workers/settle.ts'
 import type { TimerWorker } from '#workers/timers.ts'
 
-/** 1 s: an inquiry is due 10 s after its operation at the earliest; nobody notices one second. */
+/** 1 s: an inquiry is due 10 s after its operation at the earliest, so one second more does not matter. */
 const duePauseMs = 1_000
 
 /** 30 s: what a neighbour of an older release left waits 90 s anyway. */
@@ -29,7 +29,7 @@ const rootPauseMs = 2_000
 /** 400 ms: with the way through the database, every process knows what the others counted within a second. */
 const countsPauseMs = 400
 
-/** 10 min: keys live for 30 days; a few minutes more harm nobody. */
+/** 10 min: keys live for 30 days, so a few minutes more do no harm. */
 const reapPauseMs = 600_000
 
 /** 10 s: often enough for a graph of how far deliveries lag behind. */
@@ -38,7 +38,7 @@ const lagPauseMs = 10_000
 /** 1 s: when a key was last used, and which cards other processes have blocked, is never known later than that. */
 const accessPauseMs = 1_000
 
-/** A day: a copy of the audit trail's end lies in the logs, out of reach of whoever changes the database. */
+/** A day: a copy of the audit trail's end lies in the logs, out of reach of an attacker who changes the database. */
 const auditPauseMs = 86_400_000
 
 export interface BackgroundWork
@@ -90,6 +90,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('reap keys', () => work.keyReader.reap(), reapPauseMs),
     start('delete unused numbers', () => engine.customers.deleteUnused(), reapPauseMs),
     start('reap quotes', () => work.quotes.reap(), reapPauseMs),
+    start('reap one-time cards', () => engine.oneTimeCards.reap(), lagPauseMs),
     start('deliver', lookAround, duePauseMs),
     start('webhook lag', measureLag, lagPauseMs),
     start('apply notices', async () => work.notices.wake(), duePauseMs),
@@ -98,7 +99,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
   ]
 }
 
-/** What a process that fell silent had under way is settled by whoever notices first; a second look changes nothing. */
+/** The first process to notice that another fell silent settles its operations; doing so twice changes nothing. */
 async function takeOver(
   presence: Presence,
   settleWorker: SettleWorker,
@@ -110,7 +111,7 @@ async function takeOver(
   if (await settleWorker.takeOver(dead)) await presence.forget(dead)
 }
 
-/** A process that is alone has nobody to tell; what it noted is dropped. */
+/** A process that is alone shares its counts with no other process, so they are dropped. */
 async function exchangeCounts({ counts, limitUses, presence }: BackgroundWork): Promise<void> {
   const uses = counts.take()
   if (presence.isAlone()) return

@@ -2,7 +2,7 @@
 
 import type { ConnectorDefinition } from '#connectors/contract.ts'
 import type { ProviderDirectory } from '#connectors/directory.ts'
-import type { FaultBook } from '#connectors/simulator/faults.ts'
+import type { OrderedFaults } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import type { TrustedProxies } from '#http/server/client-address.ts'
@@ -75,7 +75,7 @@ export interface Parts {
   readonly logger: Logger
   readonly clock: Clock
   readonly options: GatewayOptions
-  readonly faults: FaultBook
+  readonly faults: OrderedFaults
   /** Told when a commit held events. */
   readonly onEvents: () => void
   readonly presence: Presence

@@ -30,7 +30,7 @@ export interface DeliveryDeps {
   readonly openSecret: (owner: SecretOwner, sealed: Buffer) => Uint8Array
   /** Whether anybody has added endpoints. */
   readonly hasEndpoints: () => boolean
-  /** Told of every message that nobody is going to hear unless it is replayed. */
+  /** Called for every message that failed for good and is sent only if it is replayed. */
   readonly onFailed: (delivery: Delivery) => void
   readonly clock: Clock
   /** From 0 to 1. */
@@ -96,7 +96,7 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   function conclude(delivery: Delivery, sent: Sent, at: number): Attempt {
     const { status, durationMs, answer, retryAfter } = sent
     const attempted = { status, retryAfter, tries: delivery.tries + 1 }
-    // Nobody is going to hear it, however often it is tried.
+    // It has no receiver, however often it is tried.
     const verdict =
       delivery.url === null
         ? ({ status: 'FAILED' } as const)

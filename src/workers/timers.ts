@@ -110,7 +110,7 @@ export function createTimerWorker({ engine, finder, findMerchant }: TimerDeps): 
     runDue,
     async runAllDue() {
       if ((await runDue()) < chunk) return
-      // There is more than one round can take: two at a time, so that nobody waits for the last of a round.
+      // There is more than one round can take: two at a time, so that the next round does not wait for the last timer of this one.
       const drain = async () => {
         while ((await runDue()) === chunk);
       }

@@ -82,6 +82,23 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     expect(await page.frameLocator('#pay iframe').locator('form[data-pay]').count()).toBe(0)
   })
 
+  test('by card fields in its own page, which never sees the number', async () => {
+    const page = await choose('Pay by card here')
+    const fields = page.frameLocator('#card iframe')
+    await fields.locator('#number').fill('4111111111111112')
+    await page.getByRole('button', { name: 'Pay €49.99' }).click()
+    await page.locator('#problem', { hasText: /./ }).waitFor()
+    const sent = page.waitForRequest(request => request.url() === `${origin}/pay`)
+    await fields.locator('#number').fill('4111111111111111')
+    await fields.locator('#expiry').fill('12/30')
+    await fields.locator('#securityCode').fill('123')
+    await fields.locator('#cardholderName').fill('Ada Lovelace')
+    await fields.locator('#cardholderName').press('Enter')
+    expect((await sent).postData()).toMatch(/^token=ott_[\w-]+$/)
+    await page.waitForURL(`${origin}/order?PayId=*`)
+    expect(await page.textContent('#status')).toBe('AUTHORIZED')
+  })
+
   test('by a link', async () => {
     const page = await choose('Get a payment link')
     await page.locator('#link').click()

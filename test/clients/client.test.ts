@@ -85,6 +85,21 @@ describe('the examples', () => {
     expect(await sumCaptured(shop)).toBe(5000)
   })
 
+  test('an intent is confirmed by the server', async () => {
+    const shop = connect()
+    const { id } = await shop.intents.create({
+      transId: 'client-intent',
+      amount: { value: 1000, currency: 'EUR' },
+    })
+    const confirmed = await shop.intents.confirm(id, {
+      integrationType: 'DIRECT',
+      type: 'CARD',
+      card: { number: '4111111111111111', expiryDate: '203012', securityCode: '123' },
+    })
+    expect(confirmed.status).toBe('OK')
+    expect((await shop.intents.get(id)).status).toBe('SUCCEEDED')
+  })
+
   test('a webhook is verified and told apart by its type', async () => {
     const { merchantId, apiKey, webhookSecret } =
       await gateway.gateway.merchants.create('A shop that listens')

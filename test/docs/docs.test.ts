@@ -1,5 +1,5 @@
 /** The documents cannot lie: their examples are executed, their tables, links and paths compared with what is there. */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -247,5 +247,25 @@ describe.each(documents)('$path', document => {
     const foreign =
       /(?<![\w.])\/(home|root|Users|work|tmp|var|opt)\b|[a-z]:\\|registry\.(?!ts\b)|npmjs|\.pkg\.github/i
     expect(document.text.split('\n').filter(line => foreign.test(line))).toEqual([])
+  })
+})
+
+/** A fence marked `shop` quotes the example shop, which tests run; blanks and line breaks do not count. */
+describe('quotes of the example shop', () => {
+  const squeeze = (text: string): string => text.replace(/\s+/g, '')
+  const shop = squeeze(readFileSync(join(projectRoot, 'examples/shop/shop.ts'), 'utf8'))
+  const quotes = documents.flatMap(document =>
+    listFences(document)
+      .filter(({ info }) => info.endsWith(' shop'))
+      .map(({ line, content }) => [`${document.path}:${line}`, content] as const),
+  )
+
+  test.each(quotes)('%s stands in the shop', (_, text) => {
+    expect(shop).toContain(squeeze(text))
+  })
+
+  test('pages, webhooks and the client quote it', () => {
+    const quoting = new Set(quotes.map(([place]) => place.split(':')[0]))
+    expect([...quoting].sort()).toEqual(['docs/client.md', 'docs/pages.md', 'docs/webhooks.md'])
   })
 })

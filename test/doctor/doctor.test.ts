@@ -1,9 +1,10 @@
-/** `doctor` on a database that has seen every kind of payment, and on copies of it that were broken on purpose. */
+/** `doctor` on a database that has seen every kind of payment, and after it was damaged on purpose. */
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CheckResult, examine } from '#storage/doctor/doctor.ts'
 import { checks } from '#storage/doctor/payment-checks.ts'
 import { makeDataFolder, tollgate } from '#test/support/command-line.ts'
+import { examineDamaged } from '#test/support/damage.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
 import { cardPayment, masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
@@ -274,39 +275,28 @@ describe('finds what was broken, and nothing else', () => {
       ['quote-of-its-payment'],
     ],
   ])('%s: %j', async (damage, expected, ...before) => {
-    const copy = await createTestDatabase(database.url)
-    try {
-      for (const statement of [...before, damage]) await queryRows(copy.url, statement)
-      const found = findings(await examine(copy.url))
-      expect(found.map(({ name }) => name)).toEqual(expected)
-      for (const { examples } of found) expect(examples[0]).toMatchObject({ merchantId: expect.any(String) })
-    } finally {
-      await copy.drop()
-    }
+    const found = await examineDamaged(database.url, [...before, damage])
+    expect(found.map(({ name }) => name)).toEqual(expected)
+    for (const { examples } of found) expect(examples[0]).toMatchObject({ merchantId: expect.any(String) })
   })
 })
 
 test('shows twenty examples of many, counts all, and names no card', async () => {
-  const copy = await createTestDatabase(database.url)
-  try {
-    await queryRows(copy.url, 'UPDATE payment SET event_sequence = event_sequence + 5')
-    const [{ count = 0 } = {}] = await queryRows<{ count: number }>(
-      copy.url,
-      'SELECT count(*)::int FROM payment',
-    )
-    const [found] = findings(await examine(copy.url))
-    expect(found).toMatchObject({ name: 'event-numbers', found: count })
-    expect(count).toBeGreaterThan(20)
-    expect(found?.examples).toHaveLength(20)
-    expect(found?.examples[0]).toEqual({
-      merchantId: expect.stringMatching(/^mer_/),
-      payId: expect.stringMatching(/^[0-9a-f]{32}$/),
-      detail: expect.stringMatching(/^\d+ events, .* the payment knows of \d+$/),
-    })
-    expect(JSON.stringify(found)).not.toMatch(/411111|555555/)
-  } finally {
-    await copy.drop()
-  }
+  const [{ count = 0 } = {}] = await queryRows<{ count: number }>(
+    database.url,
+    'SELECT count(*)::int FROM payment',
+  )
+  const damage = 'UPDATE payment SET event_sequence = event_sequence + 5'
+  const [found] = await examineDamaged(database.url, [damage])
+  expect(found).toMatchObject({ name: 'event-numbers', found: count })
+  expect(count).toBeGreaterThan(20)
+  expect(found?.examples).toHaveLength(20)
+  expect(found?.examples[0]).toEqual({
+    merchantId: expect.stringMatching(/^mer_/),
+    payId: expect.stringMatching(/^[0-9a-f]{32}$/),
+    detail: expect.stringMatching(/^\d+ events, .* the payment knows of \d+$/),
+  })
+  expect(JSON.stringify(found)).not.toMatch(/411111|555555/)
 })
 
 test('what waits for a person is seen with the time that is given', async () => {

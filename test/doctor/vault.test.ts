@@ -1,12 +1,13 @@
 /** `doctor` on keys, secrets and the audit trail: each kind of damage by its name, and nothing on sound ones. */
+import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
 import { examineKeys } from '#operations/merchants/examine-keys.ts'
 import { openDatabase } from '#storage/database.ts'
-import { examine } from '#storage/doctor/doctor.ts'
-import { readSealedRows } from '#storage/doctor/sealed-rows.ts'
+import { readSealedRowsWith } from '#storage/doctor/sealed-rows.ts'
 import { installationOwner } from '#storage/vault/key-rotation.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
+import { examineDamaged } from '#test/support/damage.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
 import { cardPayment, masterKeyOf, startTestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
@@ -95,16 +96,7 @@ test.each<[string, string[]]>([
   ['DELETE FROM audit WHERE number = (SELECT max(number) FROM audit)', ['audit-chain']],
   ['DELETE FROM audit_head', ['audit-chain']],
 ])('%s: %j', async (damage, expected) => {
-  const copy = await createTestDatabase(database.url)
-  try {
-    await queryRows(copy.url, damage)
-    const results = [
-      ...(await examine(copy.url)),
-      ...(await examineKeys(await readSealedRows(copy.url), ring())),
-    ]
-    const found = results.filter(check => check.found > 0)
-    expect(found.map(({ name }) => name)).toEqual(expected)
-  } finally {
-    await copy.drop()
-  }
+  const examineMore = async (client: pg.Client) => examineKeys(await readSealedRowsWith(client), ring())
+  const found = await examineDamaged(database.url, [damage], examineMore)
+  expect(found.map(({ name }) => name)).toEqual(expected)
 })

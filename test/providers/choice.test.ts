@@ -12,6 +12,8 @@ let gateway: TestGateway
 let first: LateProvider
 let second: LateProvider
 let narrow: LateProvider
+/** Takes the money at once, and keeps nothing. */
+let once: LateProvider
 
 beforeAll(async () => {
   first = createLateProvider()
@@ -30,7 +32,8 @@ beforeAll(async () => {
       minimum: () => 50,
     },
   })
-  const definitions = [first, second, narrow].map(({ definition }) => definition)
+  once = createLateProvider({ name: 'once', can: { capture: 'none', storedCredentials: false } })
+  const definitions = [first, second, narrow, once].map(({ definition }) => definition)
   gateway = await startTestGateway({ definitions, requestsPerSecond: 10_000 })
 })
 afterAll(async () => {
@@ -129,6 +132,106 @@ test.each([
   expect(status).toBe(400)
   expect(text).toContain('amount.value')
   expect(text).toContain(sentence)
+})
+
+const pageOf = (change: object = {}) => {
+  const { paymentMethods: _, ...body } = cardPayment({ urls })
+  return { ...body, ...change }
+}
+
+test.each(['sessions', 'links'])('422 %s that no account could ever be paid on', async resource => {
+  const shop = await openShop(narrow)
+  const body = pageOf({ amount: { value: 1000, currency: 'XAF' } })
+  const answer = await shop.call('POST', `/payments/${resource}`, body)
+  expect([answer.status, answer.body.responseCode]).toEqual([422, '20200012'])
+  const rows = await queryRows(
+    gateway.databaseUrl,
+    `SELECT 1 FROM payment WHERE merchant_id = '${shop.merchantId}'`,
+  )
+  expect(rows).toEqual([])
+})
+
+test('400 a session over an amount that no account can express; another account takes it', async () => {
+  const body = pageOf({ amount: euros(1001) })
+  const alone = await openShop(narrow)
+  const refused = await alone.call('POST', '/payments/sessions', body)
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('amount.value')])
+  const both = await openShop(narrow, second)
+  const taken = await both.call('POST', '/payments/sessions', body)
+  expect(taken.status).toBe(200)
+})
+
+test('400 or 422 where an open session is changed to an amount that nobody could be asked for', async () => {
+  const shop = await openShop(narrow)
+  const { body } = await shop.call('POST', '/payments/sessions', pageOf({ amount: euros(1000) }))
+  const path = `/payments/${body.payId}`
+  const inexact = await shop.call('PATCH', path, { amount: euros(1001) })
+  expect([inexact.status, inexact.text]).toEqual([400, expect.stringContaining('amount.value')])
+  const foreign = await shop.call('PATCH', path, { amount: { value: 1000, currency: 'XAF' } })
+  expect([foreign.status, foreign.body.responseCode]).toEqual([422, '20200012'])
+  expect((await shop.call('PATCH', path, { amount: euros(2000) })).status).toBe(200)
+})
+
+test('a page offers what an account can do: capture by hand, later charges', async () => {
+  const shop = await openShop(once)
+  const manual = { captureMethod: { type: 'MANUAL' } }
+  const byHand = await shop.call('POST', '/payments/sessions', pageOf(manual))
+  expect([byHand.status, byHand.body.responseCode]).toEqual([422, '20200012'])
+  const agreed = { credentialOnFile: { type: 'UNSCHEDULED', initialPayment: true } }
+  const kept = await shop.call('POST', '/payments/sessions', pageOf(agreed))
+  expect([kept.status, kept.body.responseCode]).toEqual([422, '20200012'])
+  const direct = await shop.call('POST', '/payments', cardPayment(agreed))
+  expect([direct.status, direct.body.responseCode]).toEqual([422, '20200009'])
+  expect((await shop.call('POST', '/payments/sessions', pageOf())).status).toBe(200)
+})
+
+test('422 a confirm that the provider does not know: nothing may be captured without it', async () => {
+  const shop = await openShop(first)
+  const body = hosted({
+    paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP', providerP: { confirm: true } },
+  })
+  const wallet = await shop.call('POST', '/payments', body)
+  expect([wallet.status, wallet.body.responseCode]).toEqual([422, '20200009'])
+  // A card that we keep ourselves is sent with the confirm.
+  const card = await shop.call('POST', '/payments', cardPayment({ card: { eventToken: 'ORDER' } }))
+  expect(card.body).toMatchObject({ status: 'AUTHORIZE_REQUEST', responseCode: '60000100' })
+  const confirmed = await shop.call('POST', `/payments/${card.body.payId}/confirms`, {
+    transId: card.body.transId,
+    amount: euros(1000),
+  })
+  expect(confirmed.body.status).toBe('PENDING')
+  await shop.deliver()
+  expect(await shop.read(card.body.payId)).toMatchObject({ status: 'OK' })
+  // One whose number only the provider's page would know cannot wait.
+  const theirs = await openShop(narrow)
+  const page = await theirs.call(
+    'POST',
+    '/payments',
+    hosted({ paymentMethods: { integrationType: 'HOSTED', type: 'CARD', card: { eventToken: 'ORDER' } } }),
+  )
+  expect([page.status, page.body.responseCode]).toEqual([422, '20200009'])
+})
+
+test('200 a method of two steps goes to the page of a provider that has one step only', async () => {
+  const shop = await openShop(first)
+  const paymentMethods = { integrationType: 'DIRECT', type: 'PROVIDERK' }
+  const { status, body } = await shop.call('POST', '/payments', hosted({ paymentMethods }))
+  expect([status, body.status]).toEqual([200, 'AUTHORIZE_REQUEST'])
+  const page = await (await fetch(body._links.redirect.href)).text()
+  expect(page).toContain('action="https://pay.late.example/checkout"')
+  first.act(body.xId, 'approve')
+  await shop.deliver()
+  expect(await shop.read(body.payId)).toMatchObject({ status: 'OK' })
+})
+
+test('customers read the name that the account gives a neutral type, on every page', async () => {
+  const shop = await openShop(first)
+  const body = hosted({ paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP' } })
+  const { body: created } = await shop.call('POST', '/payments', body)
+  const page = await (await fetch(created._links.redirect.href)).text()
+  expect(page).toContain('Latepay')
+  const result = await (await fetch(`${created._links.redirect.href}/result`)).text()
+  expect(result).toContain('Latepay')
 })
 
 test('a card on our page goes on to the page of a provider that takes no numbers', async () => {

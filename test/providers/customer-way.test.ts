@@ -1,6 +1,6 @@
 /** The customer's way to a provider and back: forms, redirects, returns once, twice or never, pages that end. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createTestClock, dayMs } from '#test/support/clock.ts'
+import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { createLateProvider, type LateProvider } from '#test/support/late-provider.ts'
@@ -9,12 +9,22 @@ import { addProviderAccount } from '#test/support/provider-account.ts'
 const word = 'a word that only the provider knows'
 const clock = createTestClock()
 let provider: LateProvider
+/** Sends customers by a redirect, and its pages end after an hour. */
+let brief: LateProvider
 let gateway: TestGateway
 let accountId: string
 
 beforeAll(async () => {
   provider = createLateProvider()
-  gateway = await startTestGateway({ clock, definitions: [provider.definition], requestsPerSecond: 10_000 })
+  brief = createLateProvider({
+    name: 'brief',
+    verb: 'GET',
+    pageEndsAt: () => new Date(clock.nowMs() + hourMs),
+    // Nobody tells what became of a request; the same one under the same key brings the first answer.
+    facts: { lostAnswer: { noticeWithinMs: 0, repeatWithinMs: dayMs, undo: false } },
+  })
+  const definitions = [provider.definition, brief.definition]
+  gateway = await startTestGateway({ clock, definitions, requestsPerSecond: 10_000 })
   accountId = await addProviderAccount(gateway, provider.definition, { secrets: { word } })
 })
 afterAll(async () => {
@@ -22,6 +32,7 @@ afterAll(async () => {
   await gateway.stop()
 })
 
+const hourMs = 60 * 60 * secondMs
 const urls = { return: 'https://shop.example/back', cancel: 'https://shop.example/cancel' }
 
 const create = async (more: Record<string, unknown> = {}) => {
@@ -69,8 +80,12 @@ test('200 our page sends the customer on by a form to exactly one address; reloa
   expect(fields.back).toMatch(new RegExp(`^${gateway.url}/pay/return/`))
   const record = await read(payId)
   expect(record.provider).toEqual({ account: accountId, connector: 'late' })
-  const again = await create()
-  expect((await visit(again.body._links.redirect.href)).status).toBe(200)
+  const { body } = await create()
+  const first = fieldsOf(await (await visit(body._links.redirect.href)).text())
+  const again = fieldsOf(await (await visit(body._links.redirect.href)).text())
+  // The same page at the provider, whoever opens it: a reload, the back button, a second tab.
+  expect(again).toEqual(first)
+  expect(provider.requests.filter(({ reference }) => reference === first.reference)).toHaveLength(1)
 })
 
 test('200 the notice finishes the payment, whether or not the customer ever comes back', async () => {
@@ -115,4 +130,95 @@ test('a page that is paid when the time is over makes the payment go on as paid'
   await gateway.gateway.timerWorker.runDue()
   await deliver()
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+})
+
+/** A shop whose provider is the one with brief pages. */
+async function openBriefShop() {
+  const { merchantId, apiKey } = await gateway.gateway.merchants.create('Shop')
+  const account = await addProviderAccount(gateway, brief.definition, { secrets: { word }, merchantId })
+  const authorization = `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
+  const call = (verb: string, path: string, body?: unknown) =>
+    gateway.call(verb, path, body, { authorization })
+  const tell = async () => {
+    for (const body of brief.tell(word))
+      await fetch(`${gateway.url}/providers/${account}/notices`, { method: 'POST', body })
+    await gateway.gateway.notices.runDue()
+  }
+  const show = async (payId: string) => (await call('GET', `/payments/getByPayId/${payId}`)).body
+  const begin = async (more: Record<string, unknown> = {}) => {
+    const { paymentMethods: _, ...body } = cardPayment({ urls, ...more })
+    const paymentMethods = { integrationType: 'HOSTED', type: 'IDEAL' }
+    return (await call('POST', '/payments', { ...body, paymentMethods })).body
+  }
+  return { call, tell, show, begin }
+}
+
+const sentTo = async (url: string): Promise<URL> => new URL((await visit(url)).headers.get('location') ?? '')
+
+test('303 a provider that is reached by an address, and reached again after a reload', async () => {
+  const shop = await openBriefShop()
+  const created = await shop.begin()
+  const first = await sentTo(created._links.redirect.href)
+  expect(`${first.origin}${first.pathname}`).toBe('https://pay.late.example/checkout')
+  expect((await sentTo(created._links.redirect.href)).href).toBe(first.href)
+  brief.act(created.xId, 'approve')
+  const back = await visit(first.searchParams.get('back') ?? '')
+  expect(back.headers.get('location')).toBe(`${urls.return}?PayId=${created.payId}`)
+  await shop.tell()
+  expect(await shop.show(created.payId)).toMatchObject({ status: 'OK' })
+  // The back button after the end: our page says that it is paid, and nobody is asked again.
+  expect((await visit(created._links.redirect.href)).status).toBe(410)
+})
+
+test('a payment that stays open longer than the provider’s page gets a new one at the next visit', async () => {
+  const shop = await openBriefShop()
+  const created = await shop.begin()
+  const first = await sentTo(created._links.redirect.href)
+  clock.move(2 * hourMs)
+  // Two tabs at once: both are sent to one new page, the slower one perhaps with its next look.
+  await Promise.all([visit(created._links.redirect.href), visit(created._links.redirect.href)])
+  const one = await sentTo(created._links.redirect.href)
+  const two = await sentTo(created._links.redirect.href)
+  expect(two.href).toBe(one.href)
+  const reference = one.searchParams.get('reference') ?? ''
+  expect(reference).not.toBe(first.searchParams.get('reference'))
+  expect(() => brief.act(created.xId, 'approve')).toThrow('ended')
+  brief.act(reference, 'approve')
+  await shop.tell()
+  expect(await shop.show(created.payId)).toMatchObject({
+    status: 'OK',
+    amount: { capturedValue: 1000 },
+    operations: [
+      { type: 'AUTHORIZATION', status: 'FAILED' },
+      { type: 'AUTHORIZATION', status: 'OK' },
+      { type: 'CAPTURE', status: 'OK' },
+    ],
+  })
+})
+
+test('a page that was paid in its last moment is not renewed: the payment goes on as paid', async () => {
+  const shop = await openBriefShop()
+  const created = await shop.begin()
+  brief.act(created.xId, 'approve')
+  clock.move(2 * hourMs)
+  await visit(created._links.redirect.href)
+  await shop.tell()
+  const record = await shop.show(created.payId)
+  expect(record).toMatchObject({ status: 'OK', amount: { authorizedValue: 1000, capturedValue: 1000 } })
+  expect(record.operations).toHaveLength(2)
+})
+
+test('a request whose answer was lost is repeated as it was, under the same key', async () => {
+  const shop = await openBriefShop()
+  brief.arm('AUTHORIZATION', 'lostBefore')
+  const created = await shop.begin()
+  expect(created.status).toBe('PENDING')
+  clock.move(hourMs)
+  for (let due = 1; due > 0; ) due = await gateway.gateway.timerWorker.runDue()
+  const [first, again] = brief.requests.filter(({ reference }) => reference === created.xId)
+  const { send: _first, ...sent } = first ?? {}
+  const { send: _again, ...repeated } = again ?? {}
+  expect(JSON.parse(JSON.stringify(repeated))).toEqual(JSON.parse(JSON.stringify(sent)))
+  const waiting = await shop.show(created.payId)
+  expect(waiting).toMatchObject({ status: 'AUTHORIZE_REQUEST', responseCode: '60000100' })
 })

@@ -136,17 +136,26 @@ test('money that a bank sends back is a return, once', async () => {
   expect(record.operations).toHaveLength(3)
 })
 
-/** A page that is paid although its provider could not be told to end it. */
-async function paidLate(): Promise<string> {
+const hostedBody = (type: string, more: Record<string, unknown> = {}) => {
   const { paymentMethods: _, ...body } = cardPayment({
     urls: { return: 'https://shop.example/back', cancel: 'https://shop.example/cancel' },
+    ...more,
   })
-  const paymentMethods = { integrationType: 'HOSTED', type: 'IDEAL' }
-  const answer = await gateway.call('POST', '/payments', { ...body, paymentMethods })
-  const { payId, xId } = answer.body
+  return { ...body, paymentMethods: { integrationType: 'HOSTED', type } }
+}
+
+/** A page that was open until its payment expired. */
+async function expired(): Promise<{ payId: string; xId: string; transId: string }> {
+  const { body } = await gateway.call('POST', '/payments', hostedBody('IDEAL'))
   clock.move(dayMs + secondMs)
   await gateway.gateway.timerWorker.runDue()
-  expect((await read(payId)).status).toBe('FAILED')
+  expect((await read(body.payId)).status).toBe('FAILED')
+  return body
+}
+
+/** A page that is paid although its provider could not be told to end it. */
+async function paidLate(): Promise<string> {
+  const { payId, xId } = await expired()
   provider.payAnyway(xId)
   await deliver()
   await deliver()
@@ -172,6 +181,56 @@ test('or kept, where the merchant wants that', async () => {
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000, refundedValue: 0 } })
 })
 
+test.each(['return', 'keep'] as const)(
+  'a transId that a newer payment holds: the late money is given back (%s)',
+  async setting => {
+    await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: setting })
+    const { payId, xId, transId } = await expired()
+    const newer = await gateway.call('POST', '/payments', cardPayment({ transId }))
+    expect(newer.status).toBe(200)
+    provider.payAnyway(xId)
+    await deliver()
+    await deliver()
+    expect(await read(payId)).toMatchObject({
+      status: 'REVERSED',
+      amount: { capturedValue: 1000, refundedValue: 1000 },
+      operations: [
+        { type: 'AUTHORIZATION', status: 'OK' },
+        { type: 'CAPTURE', status: 'OK' },
+        { type: 'REFUND', status: 'OK' },
+      ],
+    })
+    expect((await eventsOf(payId)).map(({ type }) => type)).toEqual([
+      'payment.failed',
+      'payment.paid_late',
+      'refund.succeeded',
+    ])
+    expect(await read(newer.body.payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
+    const waiting = await queryRows(gateway.databaseUrl, "SELECT 1 FROM notice_item WHERE state = 'PENDING'")
+    expect(waiting).toEqual([])
+  },
+)
+
+test('an authorisation that comes too late is reversed, also under a transId that is taken', async () => {
+  const { body } = await gateway.call(
+    'POST',
+    '/payments',
+    hostedBody('PROVIDERP', { captureMethod: { type: 'MANUAL' } }),
+  )
+  const { payId, xId, transId } = body
+  clock.move(dayMs + secondMs)
+  await gateway.gateway.timerWorker.runDue()
+  await gateway.call('POST', '/payments', cardPayment({ transId }))
+  provider.payAnyway(xId)
+  await deliver()
+  await deliver()
+  expect(await read(payId)).toMatchObject({
+    status: 'REVERSED',
+    amount: { authorizedValue: 1000, capturedValue: 0, reversedValue: 1000 },
+    operations: [{ type: 'AUTHORIZATION' }, { type: 'REVERSAL', status: 'OK' }],
+  })
+})
+
 test('an approval of a part only is undone and counts as declined', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment())
   provider.tell(word)
@@ -189,6 +248,58 @@ test('an approval of a part only is undone and counts as declined', async () => 
   })
   expect(await read(payId)).toMatchObject({ status: 'FAILED', responseCode: '21000305' })
   expect(provider.ledger.find(({ reference }) => reference === xId)).toMatchObject({ state: 'undone' })
+})
+
+test('a pending answer needs a person once the time that the connector declares is over', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  expect(body.status).toBe('PENDING')
+  const needsPerson = async () => {
+    const now = new Date(clock.nowMs())
+    const results = await examine(gateway.databaseUrl, { now })
+    return results.find(({ name }) => name === 'needs-a-person')?.examples.map(({ xId }) => xId)
+  }
+  /** The worker in the background may be faster with a timer, so its rounds count too. */
+  const ask = async (times: number) => {
+    for (let time = 0; time < times; time += 1) {
+      await gateway.gateway.timerWorker.runDue()
+      await gateway.gateway.timerWorker.finishRounds()
+    }
+  }
+  for (const [days, found] of [
+    [2, []],
+    [2, [body.xId]],
+  ] as const) {
+    clock.move(days * dayMs)
+    await ask(40)
+    expect(await needsPerson()).toEqual(found)
+  }
+  await deliver()
+  expect(await read(body.payId)).toMatchObject({ status: 'OK' })
+  expect(await needsPerson()).toEqual([])
+})
+
+test('a try that is paid although the payment went on with another one is undone', async () => {
+  const { paymentMethods: _, ...body } = hostedBody('IDEAL')
+  const { body: session } = await gateway.call('POST', '/payments/sessions', body)
+  const choose = async () => {
+    const html = await (await fetch(session._links.redirect.href)).text()
+    const attempt = /name="attempt" value="(\d+)"/.exec(html)?.[1] ?? ''
+    const form = new URLSearchParams({ attempt, type: 'IDEAL' })
+    await fetch(session._links.redirect.href, { method: 'POST', body: form, redirect: 'manual' })
+    return (await read(session.payId)).xId as string
+  }
+  const left = await choose()
+  const paid = await choose()
+  expect(left).not.toBe(paid)
+  provider.act(paid, 'approve')
+  await deliver()
+  provider.payAnyway(left)
+  await deliver()
+  expect(await read(session.payId)).toMatchObject({
+    status: 'OK',
+    amount: { authorizedValue: 1000, capturedValue: 1000 },
+  })
+  expect(provider.ledger.find(({ reference }) => reference === left)).toMatchObject({ state: 'undone' })
 })
 
 test('what names nothing of ours changes nothing and stays in the inbox', async () => {

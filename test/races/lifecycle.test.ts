@@ -8,6 +8,7 @@ import { type Crowd, type CrowdAnswer, gatherCrowd } from '#test/support/crowd.t
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
 import { type Change, currency, methodPayment, openShop, type Shop, tokenOf } from '#test/support/shop.ts'
+import { inLongRun } from '#test/support/size.ts'
 
 let acquirer: Acquirer
 let left: TestGateway
@@ -28,6 +29,9 @@ afterAll(async () => {
   await right.stop()
   await left.stop()
 })
+
+/** Enough that every order of two operations happens. */
+const crowdSize = inLongRun(60, 200)
 
 const step = (value: number) => ({ transId: 'step', amount: { value, currency } })
 const many = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
@@ -66,8 +70,8 @@ describe('refunds of 60 on 100', () => {
     [8, 'one process', (): [Crowd, Crowd] => [crowds[0], crowds[0]]],
     [2, 'two processes', () => crowds],
     [8, 'two processes', () => crowds],
-  ])('200 payments, %d at once over %s: one each', async (count, _, through) => {
-    const payIds = await many(200, () => create(100, 'AUTOMATIC'))
+  ])('many payments, %d at once over %s: one each', async (count, _, through) => {
+    const payIds = await many(crowdSize, () => create(100, 'AUTOMATIC'))
     const gates = through()
     const answers = await Promise.all(
       payIds.map(payId =>
@@ -92,9 +96,9 @@ describe('refunds of 60 on 100', () => {
   })
 })
 
-describe('two operations at once over two processes, on 100 payments', () => {
+describe('two operations at once over two processes, on many payments', () => {
   async function race(first: readonly [string, number], second: readonly [string, number]) {
-    const payIds = await many(100, () => create(1000, 'MANUAL'))
+    const payIds = await many(crowdSize / 2, () => create(1000, 'MANUAL'))
     return Promise.all(
       payIds.map(async (payId, index) => {
         const [one, other] = index % 2 ? [0, 1] : [1, 0]

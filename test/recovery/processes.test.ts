@@ -139,3 +139,21 @@ test('failed logins are counted by all processes together', async () => {
   await vi.waitFor(async () => expect(await guess(other)).toBe(429), 10_000)
   await other.stop()
 })
+
+test('a fault ordered at one process is met at another, and by as many operations as were ordered', async () => {
+  const [one, other] = [
+    await startTestGateway({ beside: gateway }),
+    await startTestGateway({ beside: gateway }),
+  ]
+  const rule = { operation: 'AUTHORIZATION', fault: 'decline', code: '51', times: 3 }
+  expect((await one.call('POST', '/test/faults', rule)).status).toBe(200)
+  const pay = async (at: TestGateway) => (await at.call('POST', '/payments', cardPayment())).body.status
+  expect(await pay(other)).toBe('FAILED')
+  const found = await Promise.all([one, other, one, other, one, other].map(pay))
+  expect(found.filter(status => status === 'FAILED')).toHaveLength(2)
+  expect((await other.call('GET', '/test/faults')).body.faults).toEqual([])
+  await one.call('POST', '/test/faults', rule)
+  await other.call('DELETE', '/test/faults')
+  expect(await pay(one)).toBe('OK')
+  await Promise.all([one.stop(), other.stop()])
+})

@@ -26,6 +26,7 @@ import {
   tries,
 } from '#test/support/reference-books.ts'
 import { currency, type FollowUpName, methodPayment, openShop, type Shop, urls } from '#test/support/shop.ts'
+import { inLongRun } from '#test/support/size.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {
@@ -412,7 +413,7 @@ test.each([1, 2, 3])('the gateway and the books agree, seed %d', async seed => {
       const shop = await openShop(gateway)
       await fc.asyncModelRun(() => ({ model: { payments: [], now: 0, requests: 0 }, real: shop }), commands)
     }),
-    // 10 histories each. A failure is shortened for 30 s at most.
-    { seed, numRuns: 10, interruptAfterTimeLimit: 30_000, verbose: 0 },
+    // Histories per seed; in the short run a failure is shortened for 30 s at most.
+    { seed, numRuns: inLongRun(4, 50), interruptAfterTimeLimit: inLongRun(30_000, 600_000), verbose: 0 },
   )
 })

@@ -4,10 +4,10 @@
  */
 import { expect, test } from 'vitest'
 import { simulate } from '#test/simulation/world.ts'
+import { inLongRun } from '#test/support/size.ts'
 
-/** 10 short lives: a few seconds each. For a long night raise either number. */
-const seeds = Array.from({ length: 10 }, (_, index) => index + 1)
-const steps = 50
+const seeds = Array.from({ length: inLongRun(6, 100) }, (_, index) => index + 1)
+const steps = inLongRun(50, 200)
 
 test.each(seeds)('seed %i', async seed => {
   const { findings, brokenRules, diary } = await simulate(seed, steps)

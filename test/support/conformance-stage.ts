@@ -152,9 +152,9 @@ export function simulatorStage(): Promise<OpenStage> {
   })
 
   /** What the line does to a message; decided before it is recorded, as the simulator itself decides. */
-  const keep: Connector['keep'] = question => {
+  const keep: Connector['keep'] = async question => {
     const behaviour = armed.get(question.request.operation)?.shift() ?? 'approve'
-    const kept: Kept = { ...simulator.keep?.(question), behaviour }
+    const kept: Kept = { ...(await simulator.keep?.(question)), behaviour }
     return behaviour === 'decline' ? { ...kept, decline: '0305' } : kept
   }
 

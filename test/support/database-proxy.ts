@@ -12,6 +12,11 @@ export interface DatabaseProxy {
   readonly url: string
   /** Cuts the line at the next commit; `skip` lets that many pass first. */
   cutNextCommit(moment: 'before' | 'after', skip?: number): void
+  /**
+   * Cuts the line at the next message with this text: before it arrives, or with its answer, which is then held back until
+   * the server has ended the connection and arrives in one piece with that end.
+   */
+  cutNext(text: string, moment: 'before' | 'withAnswer'): void
   /** From now on nothing passes in either direction, and no connection is closed: a network that drops packets. */
   freeze(): void
   /** Everything passes again; what was held back is lost with its connections. */
@@ -26,6 +31,8 @@ const commitMark = Buffer.from('commit_')
 /** ReadyForQuery, idle: the server has done all it was asked, commit included. */
 const readyMark = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
+type Moment = 'before' | 'after' | 'withAnswer'
+
 export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const given = new URL(databaseUrl)
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-proxy-'))
@@ -36,11 +43,11 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const sockets = new Set<Socket>()
   const commitNames = new Set<string>()
   let frozen = false
-  let planned: { moment: 'before' | 'after'; skip: number } | undefined
+  let planned: { mark: Buffer; moment: Moment; skip: number } | undefined
 
-  /** Whether this message is the commit at which the line is to be cut, and when. */
-  function judge(bytes: Buffer): 'before' | 'after' | undefined {
-    if (planned === undefined || !bytes.includes(commitMark)) return undefined
+  /** Whether this message is the one at which the line is to be cut, and when. */
+  function judge(bytes: Buffer): Moment | undefined {
+    if (planned === undefined || !bytes.includes(planned.mark)) return undefined
     if (planned.skip-- > 0) return undefined
     const { moment } = planned
     planned = undefined
@@ -50,16 +57,20 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const server = createServer(client => {
     const upstream = createConnection(target)
     let swallowing = false
+    let held: Buffer[] | undefined
     const cut = () => {
       client.destroy()
       upstream.destroy()
     }
+    upstream.on('end', () => {
+      if (held) client.end(Buffer.concat(held))
+    })
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', cut)
       socket.on('close', () => {
         sockets.delete(socket)
-        cut()
+        if (socket === client || !held) cut()
       })
     }
     client.on('data', bytes => {
@@ -68,11 +79,13 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       const moment = judge(bytes)
       if (moment === 'before') return cut()
       swallowing ||= moment === 'after'
+      if (moment === 'withAnswer') held = []
       return void upstream.write(bytes)
     })
     upstream.on('data', bytes => {
       if (frozen) return
-      if (!swallowing) client.write(bytes)
+      if (held) held.push(bytes)
+      else if (!swallowing) client.write(bytes)
       else if (bytes.includes(readyMark)) cut()
     })
   })
@@ -92,7 +105,10 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       for (const socket of sockets) socket.destroy()
     },
     cutNextCommit(moment, skip = 0) {
-      planned = { moment, skip }
+      planned = { mark: commitMark, moment, skip }
+    },
+    cutNext(text, moment) {
+      planned = { mark: Buffer.from(text), moment, skip: 0 }
     },
     async close() {
       for (const socket of sockets) socket.destroy()

@@ -7,6 +7,9 @@ import type { Clock, CrashPoint } from '#operations/engine.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import { type MasterRing, toMasterKey } from '#vault/master-key.ts'
+import { addressPolicies } from '#webhooks/policies.ts'
+import { createResolve } from '#webhooks/resolve.ts'
+import { createSender } from '#webhooks/send.ts'
 
 export interface TestGateway {
   /** The origin. */
@@ -61,6 +64,13 @@ export interface TestGatewayOptions
   readonly isAlive?: () => boolean
 }
 
+/** Shops below .example do not exist. A name server would say the same, and now and then need a second for it. */
+async function resolveHere(name: string): Promise<readonly string[]> {
+  if (name.endsWith('.example')) throw new Error(`the name ${name} has no address`)
+  return resolve(name)
+}
+const resolve = createResolve()
+
 const masterKeys = new Map<string, string>()
 
 /** For tests that start a gateway on the same database in a process of its own. */
@@ -73,8 +83,10 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const keyText = masterKeys.get(database.url) ?? randomBytes(32).toString('base64')
   masterKeys.set(database.url, keyText)
   const logged: string[] = []
+  const environment = options.environment ?? 'test'
   const gateway = await createGateway({
-    environment: options.environment ?? 'test',
+    environment,
+    sender: createSender({ policy: addressPolicies[environment], resolve: resolveHere }),
     databaseUrl: options.throughUrl ?? database.url,
     masterKey: options.masterKey ?? toMasterKey(keyText, 'the test key'),
     logLevel: options.logLevel ?? 'info',

@@ -81,6 +81,8 @@ export interface LateOptions {
   readonly facts?: Partial<ConnectorFacts>
   /** When its pages end, in real time. */
   readonly pageEndsAt?: () => Date
+  /** How customers are sent to its pages: by a form unless given. */
+  readonly verb?: 'GET' | 'POST'
 }
 
 export function createLateProvider(options: LateOptions = {}): LateProvider {
@@ -176,12 +178,16 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
   ): Promise<AuthorizationOutcome> {
     if (request.card || !request.customerPresent) return { authorization: await receive(request, signal) }
     requests.push(request)
+    if (armed.get('AUTHORIZATION')?.shift() === 'lostBefore') return { authorization: { kind: 'unknown' } }
     pages.set(request.reference, { request, state: 'open' })
     const fields = { reference: request.reference, back: request.payment.returnUrl ?? '' }
+    const { verb = 'POST' } = options
+    const address = 'https://pay.late.example/checkout'
+    const url = verb === 'POST' ? address : `${address}?${new URLSearchParams(fields)}`
     return {
       authorization: {
         kind: 'action',
-        action: { type: 'redirect', url: 'https://pay.late.example/checkout', verb: 'POST', fields },
+        action: { type: 'redirect', url, verb, ...(verb === 'POST' ? { fields } : {}) },
         provider: factsOf(request),
         expiresAt: options.pageEndsAt?.(),
       },

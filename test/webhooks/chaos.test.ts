@@ -1,6 +1,6 @@
 /**
- * 5,000 events of five merchants, receivers that fail three times in ten, and twenty gateways that are killed with
- * kill -9 one after the other. Afterwards every event has arrived, at its own merchant, in the order of its payment.
+ * Events of five merchants, receivers that fail three times in ten, and gateways that are killed with kill -9 one after
+ * the other: in the long run 5,000 events and twenty gateways. Afterwards every event has arrived, at its own merchant, in the order of its payment.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,11 +26,12 @@ import { basic, cardPayment, masterKeyOf, startTestGateway } from '#test/support
 import { queryRows } from '#test/support/invariants.ts'
 import { createRandom } from '#test/support/random.ts'
 import { type Heard, startReceiver } from '#test/support/receiver.ts'
+import { inLongRun } from '#test/support/size.ts'
 
-const kills = 20
-const eventsInAll = 5_000
+const kills = inLongRun(5, 20)
+const eventsInAll = inLongRun(1_000, 5_000)
 const merchantsInAll = 5
-const paymentsInAll = 250
+const paymentsInAll = inLongRun(50, 250)
 const eventsPerPayment = eventsInAll / paymentsInAll
 const failing = 0.3
 

@@ -141,6 +141,9 @@ export class Tollgate {
     create: (body: Body<'createPaymentIntent'>, options?: CallOptions) =>
       this.#call('createPaymentIntent', { body }, options),
     get: (id: string) => this.#call('getPaymentIntent', { path: { id } }),
+    /** Pays the intent. Apps do this with the intent's own token; a server may do it with its key. */
+    confirm: (id: string, body: Body<'confirmPaymentIntent'>, options?: CallOptions) =>
+      this.#move('confirmPaymentIntent', { path: { id }, body }, options),
     cancel: (id: string, options?: CallOptions) =>
       this.#call('cancelPaymentIntent', { path: { id } }, options),
   }

@@ -564,9 +564,9 @@ export interface CardRefund {
   readonly providerTransactionId?: string
 }
 
-/** The card to pay with. A pseudo card number brings its own expiry date. */
+/** The card to pay with. A pseudo card number brings its own expiry date, a one-time card all its data. */
 export interface CardRequest {
-  /** Card number or pseudo card number. */
+  /** Card number, pseudo card number, or the token of a one-time card from the gateway's card fields. */
   readonly number?: string
   /** The card's last month, YYYYMM. */
   readonly expiryDate?: string
@@ -615,7 +615,7 @@ export interface CardReturned {
   readonly providerApprovalCode?: number
 }
 
-/** Nobody is there to be sent anywhere: only where we report to. */
+/** No customer is present, so there are no return addresses: only where we report to. */
 export interface ChargeUrls {
   /** Where we report the result. */
   readonly webhook?: string
@@ -1647,7 +1647,7 @@ export interface EventPaymentMethod {
   readonly type: string
 }
 
-/** Who is to hear the event again; all that it is for unless given. */
+/** The endpoint to send the event to again; all endpoints of the event unless given. */
 export interface EventReplay {
   /** An added endpoint; absent for the address of the payment or of the merchant. */
   readonly endpointId?: string

@@ -1,4 +1,4 @@
-/** What a developer breaks on purpose: rules per merchant and operation, each used up after so many times. In memory. */
+/** What a developer breaks on purpose: rules per merchant and operation, each used up after so many times. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 
@@ -13,7 +13,18 @@ export interface FaultRule {
   readonly times: number
 }
 
+/** What the simulator is handed: the faults of all processes together. */
+export interface OrderedFaults {
+  /** Decides with the merchant's rules in hand; nobody else uses them meanwhile. At once where there are none. */
+  use<T>(merchantId: MerchantId, decide: (book: FaultBook) => T): T | Promise<T>
+  add(merchantId: MerchantId, rule: FaultRule): Promise<void>
+  list(merchantId: MerchantId): Promise<readonly FaultRule[]>
+  clear(merchantId: MerchantId): Promise<void>
+}
+
+/** Rules in memory. */
 export interface FaultBook {
+  use<T>(merchantId: MerchantId, decide: (book: FaultBook) => T): T
   add(merchantId: MerchantId, rule: FaultRule): void
   list(merchantId: MerchantId): readonly FaultRule[]
   clear(merchantId: MerchantId): void
@@ -23,7 +34,8 @@ export interface FaultBook {
 
 export function createFaultBook(): FaultBook {
   const rules = new Map<MerchantId, FaultRule[]>()
-  return {
+  const book: FaultBook = {
+    use: (_, decide) => decide(book),
     add(merchantId, rule) {
       rules.set(merchantId, [...(rules.get(merchantId) ?? []), rule])
     },
@@ -37,6 +49,53 @@ export function createFaultBook(): FaultBook {
       if (rule.times > 1) mine[index] = { ...rule, times: rule.times - 1 }
       else mine.splice(index, 1)
       return rule
+    },
+  }
+  return book
+}
+
+/** Where rules are kept for all processes. */
+export interface FaultStore {
+  /** Those who have rules. */
+  listMerchants(): Promise<readonly string[]>
+  read(merchantId: MerchantId): Promise<readonly FaultRule[]>
+  /** Replaces the rules by what `change` makes of them; nobody else changes them meanwhile. */
+  change<T>(
+    merchantId: MerchantId,
+    change: (rules: readonly FaultRule[]) => { readonly rules: readonly FaultRule[]; readonly result: T },
+  ): Promise<T>
+}
+
+export interface SharedFaults extends OrderedFaults {
+  /** Looks again who has rules. */
+  load(): Promise<void>
+}
+
+/** `announce` makes all processes load again: from then on none of them serves a payment without the new rule. */
+export function shareFaults(store: FaultStore, announce: () => Promise<void>): SharedFaults {
+  let owners: ReadonlySet<string> = new Set()
+  return {
+    async load() {
+      owners = new Set(await store.listMerchants())
+    },
+    use(merchantId, decide) {
+      // Nobody pays for faults who has ordered none.
+      if (!owners.has(merchantId)) return decide(createFaultBook())
+      return store.change(merchantId, rules => {
+        const book = createFaultBook()
+        for (const rule of rules) book.add(merchantId, rule)
+        const result = decide(book)
+        return { rules: book.list(merchantId), result }
+      })
+    },
+    async add(merchantId, rule) {
+      await store.change(merchantId, rules => ({ rules: [...rules, rule], result: undefined }))
+      await announce()
+    },
+    list: merchantId => store.read(merchantId),
+    async clear(merchantId) {
+      await store.change(merchantId, () => ({ rules: [], result: undefined }))
+      await announce()
     },
   }
 }

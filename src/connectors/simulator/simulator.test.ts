@@ -47,8 +47,9 @@ const ask = (operation: OperationType, { method, simulationMode, ...change }: Ch
   ...change,
 })
 
+/** With faults in memory the simulator decides at once. */
 const keep = (simulator: Connector, request: Question, approval?: Kept): Kept =>
-  simulator.keep?.({ request, approval }) ?? {}
+  (simulator.keep?.({ request, approval }) ?? {}) as Kept
 const card = (number: string, expiryDate = '203012') => ({ card: { number: new Secret(number), expiryDate } })
 const iban = (number: string) => ({ account: { number: new Secret(number), holderName: 'Ada Lovelace' } })
 
@@ -447,7 +448,7 @@ describe('what it tells', () => {
       ['decline', '0305'],
     ] as const) {
       const returned = { query: { action: decision }, form: {} }
-      const kept = simulator.keep?.({ request: question, approval, returned })
+      const kept = await simulator.keep?.({ request: question, approval, returned })
       const { operation, reference, amount, payment } = question
       const back = { operation, reference, amount, payment, kept, sentAt: now, send: 1, ...returned }
       expect(said((await simulator.complete?.(back, signal))?.authorization)).toBe(expected)

@@ -19,7 +19,7 @@ import type {
 } from '#connectors/contract.ts'
 import { updateCard } from '#connectors/simulator/card-updates.ts'
 import { simulatedDisputes } from '#connectors/simulator/disputes.ts'
-import { createFaultBook, type FaultBook } from '#connectors/simulator/faults.ts'
+import { createFaultBook, type FaultBook, type OrderedFaults } from '#connectors/simulator/faults.ts'
 import { planInstalments } from '#connectors/simulator/instalments.ts'
 import {
   type Asked,
@@ -51,7 +51,7 @@ export interface SimulatorMessage {
 export interface SimulatorOptions {
   /** Hears of every message that moves money or is declined, before it is answered. */
   readonly onMessage?: (message: SimulatorMessage) => void
-  readonly faults?: FaultBook
+  readonly faults?: Pick<OrderedFaults, 'use'> | FaultBook
   /** How long it takes to answer anything; 0 unless given. */
   readonly latencyMs?: number
 }
@@ -89,6 +89,7 @@ const everything: Capabilities = {
   increment: true,
   credit: true,
   storedCredentials: true,
+  confirm: true,
 }
 
 export const simulatorDefinition = (options: SimulatorOptions): ConnectorDefinition => ({
@@ -134,7 +135,7 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
     facts: simulatorFacts,
     supports: () => everything,
     willChallenge: isChallenged,
-    keep: question => decideScenario(question, faults),
+    keep: question => faults.use(question.request.payment.merchantId, book => decideScenario(question, book)),
     instalments: planInstalments,
 
     async authorize(request: AuthorizationRequest, signal) {

@@ -12,7 +12,7 @@ import {
   showTime,
 } from '#console/views/parts.ts'
 import { scopes as allScopes } from '#domain/api-key.ts'
-import { html, type Part } from '#pages/html.ts'
+import { html, type Part } from '#http/html.ts'
 
 const administration = (visit: Visit) => visit.deps.merchantsAs(visit.audit)
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}`

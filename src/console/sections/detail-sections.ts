@@ -3,7 +3,7 @@ import { type Json, type MerchantVisit, readAnswer } from '#console/context.ts'
 import { rowsOf } from '#console/sections/lists.ts'
 import { type Column, type Field, renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
 import type { ConsoleAct } from '#domain/console-roles.ts'
-import { html, type Part } from '#pages/html.ts'
+import { html, type Part } from '#http/html.ts'
 
 export interface Detail {
   /** Of the list it belongs to. */

@@ -19,7 +19,7 @@ import {
   showState,
   showTime,
 } from '#console/views/parts.ts'
-import { html, type Part } from '#pages/html.ts'
+import { html, type Part } from '#http/html.ts'
 
 const isScalar = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value)
 

@@ -13,7 +13,7 @@ import {
 } from '#console/views/parts.ts'
 import { type EventType, eventTypeNames, isEventType } from '#domain/event-types.ts'
 import { isWebAddress } from '#domain/text.ts'
-import { html, type Part } from '#pages/html.ts'
+import { html, type Part } from '#http/html.ts'
 import { addressPolicies, refuseUrl } from '#webhooks/policies.ts'
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}/endpoints`

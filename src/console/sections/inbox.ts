@@ -15,7 +15,7 @@ import {
   showTime,
 } from '#console/views/parts.ts'
 import { eventTypeNames } from '#domain/event-types.ts'
-import { type Html, html } from '#pages/html.ts'
+import { type Html, html } from '#http/html.ts'
 import type { InboxMessage } from '#storage/console/story.ts'
 import { buildMessage } from '#webhooks/message.ts'
 

@@ -13,7 +13,7 @@ import {
   showState,
   showTime,
 } from '#console/views/parts.ts'
-import { html, raw } from '#pages/html.ts'
+import { html, raw } from '#http/html.ts'
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}`
 const apiOf = ({ deps }: MerchantVisit): string => `${deps.origin()}/api/v2`

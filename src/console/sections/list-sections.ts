@@ -5,7 +5,7 @@
 
 import { type Json, type MerchantVisit, may } from '#console/context.ts'
 import { type Column, type Field, money, pick, showMoney, state, text, time } from '#console/views/parts.ts'
-import { html, type Part } from '#pages/html.ts'
+import { html, type Part } from '#http/html.ts'
 
 export interface ListSection {
   readonly path: string

@@ -10,7 +10,7 @@ import {
 import { consoleHeaders, renderInside } from '#console/layout.ts'
 import { type ListSection, listSections } from '#console/sections/list-sections.ts'
 import { renderCurl, renderFilters, renderTable } from '#console/views/parts.ts'
-import { html, type Part } from '#pages/html.ts'
+import { html, type Part } from '#http/html.ts'
 
 /** What the console itself puts into the address; everything else is a filter of the endpoint. */
 const ownParameters = ['done']

@@ -6,7 +6,7 @@ import { renderInside, seeOther } from '#console/layout.ts'
 import { renderBars, renderShares } from '#console/views/charts.ts'
 import { type Column, renderForm, renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
 import { describe } from '#domain/response-codes.ts'
-import { type Html, html } from '#pages/html.ts'
+import { type Html, html } from '#http/html.ts'
 import { formatMoney } from '#pages/money-text.ts'
 import type { ApprovalRate, DayVolume, Waiting } from '#storage/console/figures.ts'
 

@@ -21,7 +21,7 @@ import {
 } from '#console/views/parts.ts'
 import { type ConsoleAct, isWithinRefundLimit } from '#domain/console-roles.ts'
 import { describe } from '#domain/response-codes.ts'
-import { type Html, html, type Part } from '#pages/html.ts'
+import { type Html, html, type Part } from '#http/html.ts'
 
 interface MoneyAct {
   readonly name: 'captures' | 'refunds' | 'reversals' | 'cancellations'

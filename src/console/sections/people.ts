@@ -6,8 +6,8 @@ import { siteOf } from '#console/outside.ts'
 import { sessionLimits } from '#console/people.ts'
 import { type Column, renderForm, renderTable, renderTerminal, showTime } from '#console/views/parts.ts'
 import { isRefundLimit, type Role, roles } from '#domain/console-roles.ts'
+import { html, type Part } from '#http/html.ts'
 import type { PageAnswer } from '#http/server/page-routes.ts'
-import { html, type Part } from '#pages/html.ts'
 
 async function showOperators(visit: Visit, told?: Part): Promise<PageAnswer> {
   const people = await visit.deps.peopleStore.list()

@@ -12,8 +12,8 @@ import {
   renderTerminal,
 } from '#console/views/parts.ts'
 import { isActiveCurrency } from '#domain/currencies.ts'
+import { html } from '#http/html.ts'
 import { findMethod } from '#methods/catalogue.ts'
-import { html } from '#pages/html.ts'
 import type { NewRule } from '#providers/administration.ts'
 import { findBrandName, findCountryCode } from '#providers/route-words.ts'
 import { AccountFault } from '#providers/settings.ts'

@@ -11,7 +11,7 @@ import {
   renderTerminal,
   showMoney,
 } from '#console/views/parts.ts'
-import { html, type Part } from '#pages/html.ts'
+import { html, type Part } from '#http/html.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 /** 30 days: providers settle within one month. */

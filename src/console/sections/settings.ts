@@ -4,7 +4,7 @@ import type { MerchantPage, MerchantVisit } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import { renderForm, renderPairs, renderProblem, renderTerminal } from '#console/views/parts.ts'
 import { addDuration } from '#domain/duration.ts'
-import { html } from '#pages/html.ts'
+import { html } from '#http/html.ts'
 
 /** A day: anything shorter would erase what a payment that is under way still needs. */
 const shortestMs = 24 * 60 * 60 * 1000

@@ -4,7 +4,7 @@ import { attemptColumns } from '#console/sections/detail-sections.ts'
 import { rowsOf } from '#console/sections/lists.ts'
 import { renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
 import { describe, success } from '#domain/response-codes.ts'
-import { type Html, html, type Part } from '#pages/html.ts'
+import { type Html, html, type Part } from '#http/html.ts'
 
 interface Moment {
   readonly at: string

@@ -17,7 +17,7 @@ import {
   renderTable,
   showTime,
 } from '#console/views/parts.ts'
-import { type Html, html } from '#pages/html.ts'
+import { type Html, html } from '#http/html.ts'
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}`
 

@@ -1,5 +1,5 @@
 /** Charts as SVG, drawn on the server. Each says in words what it shows and stands before the table it is drawn from. */
-import { type Html, html } from '#pages/html.ts'
+import { type Html, html } from '#http/html.ts'
 
 export interface Bar {
   readonly label: string

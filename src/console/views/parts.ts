@@ -1,6 +1,6 @@
 /** The small pieces that the console's pages are made of: tables, amounts, times, states, forms. */
 import type { Json } from '#console/context.ts'
-import { type Html, html, type Part } from '#pages/html.ts'
+import { type Html, html, type Part } from '#http/html.ts'
 import { formatMoney } from '#pages/money-text.ts'
 
 export interface Column {

@@ -6,6 +6,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { isPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
 import { exampleIds, exampleSuccess } from '#endpoints/payments/follow-up.ts'
 import { readWallet } from '#endpoints/payments/instruments.ts'
+import { redeemCard } from '#endpoints/payments/one-time-card.ts'
 import { checkFit, composePayment, requireMethod } from '#endpoints/payments/payment-command.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
@@ -37,7 +38,7 @@ export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSche
     'Pays an intent with the given method: an ordinary payment with what the intent says. A decline answers 422 and ' +
     'leaves the intent open for another try, ten times at most. A payment that is approved, under way or of unknown outcome holds the ' +
     'intent: further confirmations are refused. A form of ours that the customer has left gives way to another type, or to ' +
-    'DIRECT. Whoever prepared the intent is told of each result by a webhook.',
+    'DIRECT. The merchant gets a webhook about each result.',
   tag: 'Payment intents',
   version: '2.0.0',
   access: 'intent',
@@ -91,11 +92,13 @@ export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSche
     },
   ],
   hiddenFromDevices: ['metadata'],
-  async handle({ body, params, merchant, key, intentId: onDevice }, { engine }) {
+  async handle({ body: sent, params, merchant, key, intentId: onDevice }, { engine }) {
     const intentId = parseIntentId(params.id)
     if (!intentId) throw new NotFound()
-    if (onDevice !== undefined) checkDevice(body)
-    const method = requireMethod('type', body.type, merchant)
+    if (onDevice !== undefined) checkDevice(sent)
+    const method = requireMethod('type', sent.type, merchant)
+    const card = await redeemCard(sent.card, 'card', { merchant, engine })
+    const body = card ? { ...sent, card } : sent
     const now = merchantNow(engine.clock, merchant)
     const compose = (intent: Intent) => composeIntent(intent, { body, method, merchant, now })
     const checkInstrument =
@@ -120,7 +123,7 @@ function checkDevice({ integrationType: _, type: __, browserInfo: ___, ...object
 
 /**
  * A number that stands for a stored card or account pays only for the customer it was stored for. Any other counts as a
- * declined try, so that nobody finds numbers of other customers by trying.
+ * declined try, so that numbers of other customers cannot be found by trying.
  */
 async function checkStored(
   { card, directDebit }: ConfirmIntent,
@@ -185,7 +188,7 @@ function composeIntent(
   })
 }
 
-/** Whoever is sent to a page must have somewhere to come back to. */
+/** A customer who is sent to a page needs an address to come back to. */
 function checkAddresses({ integrationType }: ConfirmIntent, { urls }: Intent['request']): void {
   if (integrationType !== 'HOSTED') return
   const missing = (['return', 'cancel'] as const).find(name => urls?.[name] === undefined)

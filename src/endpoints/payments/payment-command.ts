@@ -117,7 +117,7 @@ function readPaymentCard(sent: SentCard | undefined, { channel }: PaymentBody): 
   }
 }
 
-/** 70 days: the contract's own limit; whoever has not paid by then starts anew. */
+/** 70 days: the contract's own limit; a customer who has not paid by then starts anew. */
 const longestWaitMs = 70 * 24 * 60 * 60 * 1000
 
 export function readExpiry(expirationTime: string | undefined, now: Date): Date | undefined {

@@ -16,7 +16,7 @@ const shared = {
   answers: { 200: faultList },
 } as const
 
-/** 100: rules live in memory, and nobody rehearses more mishaps at once. */
+/** 100: a row holds that many easily, and nobody rehearses more mishaps at once. */
 const rulesMax = 100
 
 const example = { operation: 'CAPTURE', fault: 'lost_answer', times: 1 }
@@ -42,14 +42,14 @@ export const addFaultEndpoint = endpoint<Services, typeof faultRule>({
     actOnce(call, services, async () => {
       const { merchantId } = call.merchant
       const { faults } = services.testTools
-      if (faults.list(merchantId).length >= rulesMax) {
+      if ((await faults.list(merchantId)).length >= rulesMax) {
         throw new InvalidField(
           'body',
           `is one rule too many; at most ${rulesMax} wait at a time, and DELETE /test/faults forgets them`,
         )
       }
-      faults.add(merchantId, call.body)
-      return { body: { faults: faults.list(merchantId) } }
+      await faults.add(merchantId, call.body)
+      return { body: { faults: await faults.list(merchantId) } }
     }),
 })
 
@@ -62,7 +62,7 @@ export const listFaultsEndpoint = endpoint<Services>({
   description: 'What is still to go wrong.',
   examples: [{ summary: 'One fault', after: ['addTestFault'], status: 200, answer: { faults: [example] } }],
   handle: async ({ merchant }, { testTools: { faults } }) =>
-    answer(200, { faults: faults.list(merchant.merchantId) }),
+    answer(200, { faults: await faults.list(merchant.merchantId) }),
 })
 
 export const clearFaultsEndpoint = endpoint<Services>({
@@ -74,7 +74,7 @@ export const clearFaultsEndpoint = endpoint<Services>({
   description: 'Forgets all rules of this merchant.',
   examples: [{ summary: 'No faults any more', status: 200, answer: { faults: [] } }],
   async handle({ merchant }, { testTools: { faults } }) {
-    faults.clear(merchant.merchantId)
+    await faults.clear(merchant.merchantId)
     return answer(200, { faults: [] })
   },
 })

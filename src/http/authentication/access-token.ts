@@ -73,7 +73,7 @@ export function createAccessTokens({ key, issuer, audience, nowMs }: TokenSettin
         return undefined
       if (intentId !== undefined && typeof intentId !== 'string') return undefined
       if (keyId !== undefined && typeof keyId !== 'string') return undefined
-      // One that lives longer than we let it live was not made by us, whoever has the key.
+      // A token with a longer lifetime than ours was forged by somebody who has the key.
       const lifetime = Number(exp) - Number(iat)
       const longest = intentId === undefined ? merchantLifetimeSeconds : intentLifetimeSeconds
       if (!Number.isSafeInteger(iat) || lifetime <= 0 || lifetime > longest) return undefined

@@ -83,7 +83,7 @@ async function decide(form: Form, address: string, ports: IssueTokenPorts): Prom
   if (client === undefined) {
     if (isMerchantId(clientId)) ports.watch.onFailedLogin(clientId, address)
     // Only wrong credentials count: they are what guessing looks like.
-    // A name that no merchant can have guesses at nobody, and is not worth remembering.
+    // A client_id that no merchant can have is no guess at a merchant's key, so it is not counted.
     const tooMany = isMerchantId(clientId) ? ports.failedTokenRequests.count(clientId, address) : undefined
     return tooMany ?? refuseUnauthenticated('client_id or client_secret is wrong.')
   }

@@ -47,7 +47,7 @@ export function createCountExchange(): CountExchange {
   }
 }
 
-/** Alone, or in a test of something else: nobody tells and nobody hears. */
+/** For a process that is alone, and for tests of something else: counts are not shared. */
 export const noOthers: SharedCounts = { onOthers: () => {}, note: () => {} }
 
 /** 44 characters whatever was hashed, without the colon that parts scope and key. */

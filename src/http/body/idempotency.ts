@@ -33,7 +33,7 @@ export function readKey(header: string | string[] | undefined): string | undefin
 
 /**
  * Keyed, although the contract only asks for a hash: the body may hold a card number, and a plain hash of a few
- * unknown digits can be tried out by whoever reads the database.
+ * unknown digits can be tried out by an attacker who reads the database.
  */
 export const fingerprintBody = (body: unknown, fingerprintKey: KeyObject): string =>
   createHmac('sha256', fingerprintKey).update(canonicalJson(body), 'utf8').digest('hex')

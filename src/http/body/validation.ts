@@ -15,7 +15,7 @@ export type Check = (value: unknown, length: number) => readonly FieldError[]
 export interface Validation {
   /** The check is compiled when it is first used, or by `warmUp`. */
   compile(schema: TSchema, wholeName: string): Check
-  /** Compiles what nobody has used yet, one schema at a time so that requests in between are not held up for long. */
+  /** Compiles the schemas that no request has used yet, one at a time so that requests in between are not held up for long. */
   warmUp(): void
 }
 

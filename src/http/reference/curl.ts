@@ -1,8 +1,10 @@
 /**
  * Writes an example as a curl command that runs as pasted, once the variables of "Getting started" are set.
  */
+
+import { type Html, html } from '#http/html.ts'
 import type { ExamplePair, OperationObject } from '#http/reference/document.ts'
-import { type Html, highlightJson, html } from '#http/reference/html.ts'
+import { highlightJson } from '#http/reference/prose.ts'
 
 /** The variables every command uses: base URL, merchant id, API key. */
 export const variables = {

@@ -1,6 +1,8 @@
 /** Shows a schema as a list of its fields: type, limits, what is required, and nested objects that unfold. */
+
+import { type Html, html } from '#http/html.ts'
 import type { OpenApiDocument, SchemaObject } from '#http/reference/document.ts'
-import { type Html, html, renderInline } from '#http/reference/html.ts'
+import { renderInline } from '#http/reference/prose.ts'
 
 export interface FieldView {
   readonly schemas: OpenApiDocument['components']['schemas']

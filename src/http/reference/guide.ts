@@ -2,8 +2,9 @@
  * The chapters before the operations: how to begin, sign in, read errors, repeat safely, and what limits
  * there are.
  */
+
+import { type Html, html } from '#http/html.ts'
 import { renderCurl, variables } from '#http/reference/curl.ts'
-import { type Html, html } from '#http/reference/html.ts'
 import { listOperations, type OperationView, renderAnchor, renderStatus } from '#http/reference/operation.ts'
 
 export interface Chapter {

@@ -1,6 +1,8 @@
 /**
  * Shows one operation: what it does and who may call it, an example both ways, what to send, what comes back.
  */
+
+import { type Html, html } from '#http/html.ts'
 import { listPathVariables, renderCurl } from '#http/reference/curl.ts'
 import type {
   ExamplePair,
@@ -18,7 +20,7 @@ import {
   renderFields,
   renderPointer,
 } from '#http/reference/fields.ts'
-import { type Html, highlightJson, html, renderInline, renderProse } from '#http/reference/html.ts'
+import { highlightJson, renderInline, renderProse } from '#http/reference/prose.ts'
 
 export interface OperationView extends FieldView {
   readonly document: OpenApiDocument

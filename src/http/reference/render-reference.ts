@@ -4,10 +4,10 @@
  * policy holds.
  */
 import { readFileSync } from 'node:fs'
+import { type Html, html } from '#http/html.ts'
 import type { OpenApiDocument } from '#http/reference/document.ts'
 import { chooseShared, listSent, objectAnchor, renderFields } from '#http/reference/fields.ts'
 import { chapters, renderChapter } from '#http/reference/guide.ts'
-import { type Html, html, renderInline, renderProse } from '#http/reference/html.ts'
 import { exampleCredentials } from '#http/reference/openapi.ts'
 import {
   type ListedOperation,
@@ -17,6 +17,7 @@ import {
   renderOperation,
   renderVerb,
 } from '#http/reference/operation.ts'
+import { renderInline, renderProse } from '#http/reference/prose.ts'
 
 export interface ReferencePage {
   readonly html: string

@@ -1,4 +1,4 @@
-/** Whether a client takes a compressed answer. Silence means no: whoever takes it says so. */
+/** Whether a client takes a compressed answer. No header means no. */
 
 export function accepts(acceptEncoding: string | undefined, coding: 'gzip' | 'br'): boolean {
   return (acceptEncoding ?? '').split(',').some(part => {

@@ -61,7 +61,7 @@ export function createClientAddresses(proxies: TrustedProxies = 0): ClientAddres
       for (let hop = 0; hop < hopsMax && end >= 0 && isTrusted(address, hop); hop++) {
         const comma = header.lastIndexOf(',', end - 1)
         const named = readEntry(header.slice(comma + 1, end).trim())
-        // A proxy that names nobody readable is itself the last one that we know.
+        // If a proxy names no readable address, the proxy itself is the last known one.
         if (named === undefined) break
         address = named
         // `lastIndexOf` from -1 would begin at 0 again.

@@ -1,5 +1,5 @@
 /**
- * How many connections one address may hold. Without this, whoever opens all that the server takes shuts everybody else
+ * How many connections one address may hold. Without this, a client that opens all the connections the server takes shuts everybody else
  * out. Trusted proxies are exempt: behind one address they bring the connections of everybody.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-/** Closes the server without cutting anybody off who is being served, but not later than the deadline. */
+/** Closes the server after the requests under way are answered, but not later than the deadline. */
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Timers } from '#http/server/timers.ts'

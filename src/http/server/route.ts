@@ -235,7 +235,7 @@ async function pour(
   try {
     return await pourAnswer(reply, answered, sender)
   } catch (error) {
-    // Whoever goes away in the middle has its reasons.
+    // The client closed the connection in the middle of the answer.
     if ((error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE') return reply
     toRefusal(error, reply.request, faults)
     return reply

@@ -119,7 +119,7 @@ export const sendAnswer = (reply: FastifyReply, answer: Answer, sender: Sender):
     sender,
   )
 
-/** For those who bring all headers that matter: pages for people, and the files they load. */
+/** For callers that set all security headers themselves: pages for people, and the files they load. */
 export const sendBytes = send
 
 /** As sendAnswer, for an answer that comes in pieces. Rejects when a piece could not be made or nobody took it. */

@@ -1,6 +1,6 @@
 /**
  * Makes the HTTP server of one environment from the endpoint table and what it is handed. It knows no payment words,
- * no database and no configuration; whoever calls it listens and closes.
+ * no database and no configuration; the caller listens and closes.
  */
 import type { KeyObject } from 'node:crypto'
 import Fastify, {
@@ -229,7 +229,7 @@ function readBytes(scope: FastifyInstance, mediaType: string): void {
 
 const quietRoutes = ['/health/live', '/health/ready', '/metrics']
 
-/** One line and one count per request. The route is named by its pattern: an address may hold what nobody should log. */
+/** One line and one count per request. The route is named by its pattern: an address may hold data that must not be logged. */
 function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metrics): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { config } = request.routeOptions

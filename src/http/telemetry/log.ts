@@ -145,7 +145,7 @@ export function createLogger({ level, out = standardOutput(), worker }: LogOptio
   const logger = pino(
     {
       level,
-      // No process id and host name: whoever collects the lines knows where they come from.
+      // No process id and host name: the log collector knows where the lines come from.
       base: null,
       timestamp: writeTime,
       formatters: {

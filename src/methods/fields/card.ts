@@ -5,6 +5,11 @@ import { plainAmount } from '#schemas/amount.ts'
 import { choice, closed, flag, formatted, optional, text, when } from '#schemas/fields.ts'
 
 const number = formatted('card-number', 'Card number or pseudo card number.', { sensitive: true })
+const payableNumber = formatted(
+  'payable-card-number',
+  "Card number, pseudo card number, or the token of a one-time card from the gateway's card fields.",
+  { sensitive: true },
+)
 const expiryDate = (options = {}) => formatted('expiry-date', "The card's last month, YYYYMM.", options)
 const cardholderName = text(45, 'Name on the card.', { minLength: 2, format: 'printable', sensitive: true })
 const brand = text(32, 'Brand in lower case, for example visa or mastercard.', { pattern: '^[a-z0-9_ -]+$' })
@@ -99,7 +104,7 @@ const dccRecord = closed(
  */
 export const cardRequest = closed(
   {
-    number: optional(number),
+    number: optional(payableNumber),
     expiryDate: optional(expiryDate({ sensitive: true })),
     cardholderName: optional(cardholderName),
     brand: optional(namedBrand),
@@ -112,7 +117,8 @@ export const cardRequest = closed(
   },
   {
     title: 'CardRequest',
-    description: 'The card to pay with. A pseudo card number brings its own expiry date.',
+    description:
+      'The card to pay with. A pseudo card number brings its own expiry date, a one-time card all its data.',
     // Nothing but a pseudo number begins with 0, so the first digit tells who must send the date.
     ...when(
       { properties: { number: { type: 'string', pattern: '^[1-9]' } }, required: ['number'] },

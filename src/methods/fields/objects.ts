@@ -3,7 +3,7 @@
  * A method with fields of its own gets its lines here and appears in every request and answer made from these tables.
  *
  * The catalogue has hundreds of methods without such fields, each with an object that stays empty. They are not listed:
- * an object under any other key must fit one schema (`others`), and whoever knows the payment's method refuses the keys
+ * an object under any other key must fit one schema (`others`), and the check against the payment's method refuses the keys
  * that are not its own. So validation, error texts and the published description stay the same size however many rows
  * the catalogue gets, and this room need not know the rows.
  */

@@ -3,7 +3,7 @@ import { closed, optional, text } from '#schemas/fields.ts'
 
 /**
  * The object of every method that has no refund object of its own. The schema cannot know which key is a voucher's:
- * whoever knows the method refuses these members for any other family.
+ * the check against the method's row refuses these members for any other family.
  */
 export const voucherRefund = closed(
   {

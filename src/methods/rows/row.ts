@@ -57,7 +57,7 @@ export const refunds = atOnce('refund', 'partial_refund')
 export const recurs = atOnce('recurring')
 export const refundsRecurs = atOnce('refund', 'partial_refund', 'recurring')
 
-/** The order in which a row lists what its method can do, whoever adds to it. */
+/** The order in which a row lists the operations of its method. */
 const listed: readonly MethodOperation[] = [
   'capture',
   'partial_capture',

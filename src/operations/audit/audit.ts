@@ -1,6 +1,6 @@
 /**
- * Writes acts of people, commands and keys into the audit trail. Whoever acts is bound once: the command line with its
- * system user, the console with the person who is signed in, the gateway with itself.
+ * Writes acts of people, commands and keys into the audit trail. The actor is given once: the system user for the
+ * command line, the signed-in person for the console, the gateway for itself.
  */
 import type { AuditEntry, AuditStore } from '#storage/audit/audit.ts'
 

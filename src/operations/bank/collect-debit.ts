@@ -35,7 +35,7 @@ function announcement(payment: Payment, debit: Operation, dueDay: string | undef
   return { type: 'debit.announced', xId: debit.xId, operation: debit, members }
 }
 
-/** Nobody has returned the debit in time: it counts as paid. What the bank has said meanwhile stands. */
+/** The debit was not returned in time: it counts as paid. What the bank has said meanwhile stands. */
 export async function approveDebit({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
   const { merchantId, payId, xId } = timer
   const payment = await engine.payments.byPayId(merchantId, payId)

@@ -53,7 +53,7 @@ async function giveOutAll(
   return given
 }
 
-/** Nobody ever sees half a file: it gets its name when its bytes are on disk and have the hash that was committed. */
+/** A file gets its name when its bytes are on disk and have the committed hash, so that half a file is never seen. */
 async function writeWhole(path: string, file: BankFileRecord, bank: Bank): Promise<void> {
   const draft = `${path}.part`
   // It holds names and account numbers of customers: nobody else on the machine may read it.

@@ -139,7 +139,7 @@ function createSorter(bank: Bank, accounts: Map<string, BankAccount>) {
       if (fact.kind !== 'report') return owners.length > 0 ? owners : undefined
       const file = await bank.files.findMessage(fact.messageId)
       become(file ? [await bank.account(file.accountId)] : [])
-      // Undefined tells the caller that the message is nobody's.
+      // Undefined: the message belongs to no account of ours.
       return owners.length > 0 ? [] : undefined
     },
   }

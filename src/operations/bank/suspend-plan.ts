@@ -9,7 +9,7 @@ import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { planTimer } from '#operations/plans/plan-book.ts'
 import type { BankItem } from '#storage/bank/items.ts'
 
-/** 5: somebody charges or changes the plan at this very moment, and not for long. */
+/** 5: another request charges or changes the plan at this moment, which does not take long. */
 const maximumTries = 5
 
 export async function suspendPlanOf(

@@ -13,18 +13,18 @@ import type { CustomerLookUp, CustomerReader } from '#storage/customers/customer
 /** What has been found out about the customer of a payment before its outcome is recorded. */
 export type KnownCustomer = Payer | Charged
 
-/** Somebody who pays. */
+/** A customer who pays. */
 interface Payer {
   readonly merchantCustomerId: string
   readonly customerId: CustomerId
   readonly methodId: StoredMethodId
-  /** Given when the customer is new: nobody may be born before this moment. */
+  /** Given when the customer is new: the creation time may not be earlier. */
   readonly bornAfter?: Date
   /** The number of the card or account has been destroyed meanwhile, so it cannot be stored. */
   readonly withoutCard?: boolean
 }
 
-/** Somebody who is charged with what is on file. */
+/** A customer who is charged with a stored method. */
 interface Charged {
   readonly merchantCustomerId?: undefined
   readonly customerId: CustomerId

@@ -4,7 +4,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { type Clock, merchantNow } from '#operations/engine.ts'
 import type { Erasure } from '#storage/customers/erasure.ts'
 
-/** Before the customer is deleted, so that a crash in between leaves somebody to ask for again. */
+/** Before the customer is deleted, so that after a crash in between the deletion can be asked for again. */
 export async function erasePaymentsOf(
   { merchantId }: Merchant,
   customerId: CustomerId,

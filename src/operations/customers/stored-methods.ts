@@ -1,4 +1,4 @@
-/** The little that the account updater must know of customers' stored payment methods. Whoever keeps those hands it in. */
+/** The part of customers' stored payment methods that the account updater needs. */
 import { type MerchantId, parseCustomerId, parseStoredMethodId } from '#domain/ids.ts'
 import type { StoredMethods as CustomersMethods } from '#storage/customers/stored-methods.ts'
 
@@ -27,7 +27,7 @@ export interface StoredMethods {
   replaceCard(merchantId: MerchantId, cardId: string, by: CardReplacement): Promise<void>
 }
 
-/** The customers' vault as the updater sees it. Ids that cannot be ours are nobody's. */
+/** The customers' vault as the updater sees it. An id in another form belongs to no customer. */
 export const storedMethodsOf = (vault: CustomersMethods): StoredMethods => ({
   async find(merchantId, { gatewayCustomerId, paymentMethodId }) {
     const customerId = parseCustomerId(gatewayCustomerId)

@@ -1,6 +1,6 @@
 /**
  * Everything that happens to a dispute goes through here: the payment, its sums, the dispute and the merchant's event are
- * written in one commit, whoever tells it and however often.
+ * written in one commit, whatever its source and however often it is reported.
  */
 import type { DisputeFacts } from '#connectors/contract.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
@@ -28,7 +28,7 @@ type Decide = (payment: Payment, disputes: readonly Dispute[]) => DisputeChange 
 /** What else is written with the change: a key, timers. */
 type Alongside = (change: DisputeChange) => Omit<Change, 'dispute' | 'events'>
 
-/** 20: every round that finds the payment changed means that somebody else got something done. */
+/** 20: every lost round means that another operation on the payment succeeded. */
 const maximumRounds = 20
 
 /**

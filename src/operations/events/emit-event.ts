@@ -7,7 +7,7 @@ import type { Change, EventRow } from '#storage/commit/change.ts'
 /** An event that is sent to all who want it. */
 export interface Emission {
   readonly subject: EventSubject
-  /** Nobody was answered with this result, so the payment's or merchant's own address must hear of it. */
+  /** No request was answered with this result, so the event goes to the payment's or merchant's own address too. */
   readonly owed: boolean
 }
 

@@ -1,5 +1,5 @@
 /**
- * Which merchants have added endpoints, remembered so that a payment of anybody else writes no event that nobody wants.
+ * Which merchants have added endpoints, remembered so that payments of other merchants write no event that has no receiver.
  * Every commit brings the mark of the endpoints along: a change made anywhere is known with the next commit here.
  */
 import type { EventType } from '#domain/event-types.ts'

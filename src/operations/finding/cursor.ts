@@ -1,10 +1,10 @@
 /**
- * Cursors of lists: the place of the last item, bound to the merchant and the filters it was given for. Whoever changes
- * either, or makes one up, is told so. They hide nothing: a place in another merchant's list leads nowhere.
+ * Cursors of lists: the place of the last item, bound to the merchant and the filters it was given for. A cursor
+ * used with others, or made up, is refused. They hide nothing: a place in another merchant's list leads nowhere.
  */
 import { createHash } from 'node:crypto'
 
-/** 12 bytes: nobody meets the right check by chance, and nobody gains by meeting it. */
+/** 12 bytes: a made-up cursor does not pass by chance, and passing gains nothing. */
 const checkBytes = 12
 
 /** What a cursor belongs to; undefined filters do not count. */

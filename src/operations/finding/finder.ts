@@ -10,7 +10,7 @@ import { createPaymentFinder, type PaymentFilter } from '#storage/payments/findi
 import { createMovementReader, finalStates } from '#storage/payments/movements.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 
-/** 100: as many as a page of the API holds; whoever wants more narrows the search. */
+/** 100: as many as a page of the API holds; for fewer results, narrow the search. */
 const perMerchant = 100
 
 /** 1,000 events of one merchant: a list for people. */

@@ -68,7 +68,7 @@ export const csvHeader =
 /** 2,000 rows are half a megabyte: few round trips, and never more than that in memory. */
 const csvPage = 2_000
 
-/** Row after row, as long as somebody takes them. */
+/** Row after row, as long as the client reads. */
 export async function* streamMovements(
   question: Omit<MovementQuestion, 'after' | 'limit'> & { readonly merchantId: MerchantId },
   reader: MovementReader,

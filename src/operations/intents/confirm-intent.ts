@@ -25,7 +25,7 @@ export interface IntentConfirmation {
   readonly key?: OperationKey
 }
 
-/** 50: each round that is lost is a payment that somebody else made from the intent and that failed at once. */
+/** 50: each lost round is a payment that another request made from the intent and that failed at once. */
 const maximumRounds = 50
 
 /** Conflicts behind which another confirmation of the same intent may stand. */
@@ -50,7 +50,7 @@ export async function confirmIntent(
       return refuse(decision.refusal, intent, request, engine)
     }
     await request.checkInstrument?.(intent)
-    // Nobody has claimed the intent meanwhile, so the transId is held by a payment that has nothing to do with it.
+    // No other request has claimed the intent, so the transId belongs to an unrelated payment.
     if (met && met.payId === payId) return refuse('TRANS_ID_TAKEN', intent, request, engine)
     try {
       return await createPayment(
@@ -67,7 +67,7 @@ export async function confirmIntent(
 
 /**
  * Ends a page that the customer has left for another way to pay, in a commit of its own before the new payment's first: at
- * no moment are there two that could be paid. Whoever fills the page in at the same moment comes before or after.
+ * no moment are there two that could be paid. A customer who submits the page at the same moment comes before or after.
  */
 async function openAgain(
   { merchantId, payment, expiresAt }: Intent,
@@ -95,7 +95,7 @@ function refuse(
   const { merchantId, intentId, payment } = intent
   const { refNr, metadata } = intent.request
   const answer = answerRefusal(refusal, {
-    // Names the payment that holds the intent, so that whoever lost its answer can look at it.
+    // Names the payment that holds the intent, so that a client that lost the answer can look it up.
     payId: refusal === 'CONFIRM_NOT_EXPECTED' ? payment?.payId : undefined,
     merchantId,
     transId: intentTransId(intent),

@@ -1,4 +1,4 @@
-/** Preparing a payment intent: one commit, nobody is asked. */
+/** Prepares a payment intent: one commit, no provider is called. */
 import { randomBytes } from 'node:crypto'
 import type { IntentId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'

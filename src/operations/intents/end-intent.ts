@@ -35,7 +35,7 @@ export async function getIntent(
   return intent && toIntentRecord(intent, merchantNow(clock, merchant), { isDevice })
 }
 
-/** 50: each round that is lost is a payment that somebody made from the intent meanwhile. */
+/** 50: each lost round is a payment that another request made from the intent. */
 const maximumRounds = 50
 
 export async function cancelIntent(

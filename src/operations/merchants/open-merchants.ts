@@ -1,4 +1,4 @@
-/** Merchants and their credentials for those who administer them: the running gateway, and commands that need no server. */
+/** Administers merchants and their credentials, for the running gateway and for commands that need no server. */
 import { randomUUIDv7 } from 'node:crypto'
 import { type Actor, type Audit, auditAs, gatewayActor } from '#operations/audit/audit.ts'
 import { createMerchantAdministration, type MerchantAdministration } from '#operations/merchants/merchants.ts'

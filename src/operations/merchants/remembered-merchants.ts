@@ -1,5 +1,5 @@
 /**
- * Merchants by id for whoever asks on every request: remembered for a few seconds, forgotten at once when this process
+ * Merchants by id for code that asks on every request: remembered for a few seconds, forgotten at once when this process
  * changes one. Another process's change is seen when the time is over.
  */
 import type { MerchantId } from '#domain/ids.ts'

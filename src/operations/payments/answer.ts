@@ -163,7 +163,7 @@ const describeCode = (code: string) => ({
   responseDescription: describe(code).description,
 })
 
-/** We said no: nothing was recorded for the payment and nobody was asked. */
+/** The gateway refused: nothing was recorded for the payment and no provider was called. */
 export function answerRefusal(
   refusal: Refusal,
   subject: {

@@ -1,6 +1,6 @@
 /**
  * What a provider tells by itself, applied as one more source of an outcome for a stored reference: through the same code
- * as any answer, with the right amount, once however often it is told.
+ * as any answer, with the right amount, once however often it is reported.
  */
 import type { NoticeFact, NoticeItem, NoticeSubject } from '#connectors/contract.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
@@ -21,7 +21,7 @@ import { acceptLate } from '#operations/payments/paid-late.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import { recordReturn } from '#operations/payments/record-return.ts'
-import { undoPart } from '#operations/payments/undo-part.ts'
+import { undoExtra, undoPart } from '#operations/payments/undo-part.ts'
 
 /** `repeated`: known already. `unmatched`: nothing of ours fits it, or not yet. `ignored`: of no consequence for us. */
 export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored'
@@ -36,7 +36,7 @@ type Fact<Kind extends NoticeFact['kind']> = Extract<NoticeFact, { kind: Kind }>
 export interface NoticeDeps {
   readonly engine: Engine
   readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
-  /** Disputes are records of their own. Unmatched until somebody keeps them. */
+  /** Disputes are records of their own. Unmatched where no dispute book is given. */
   readonly applyDispute?: (noticed: Noticed, fact: Fact<'dispute'>) => Promise<Applied>
   /** A report is ready to be fetched. */
   readonly applyReport?: (account: NoticeAccount, fact: Fact<'report'>) => Promise<Applied>
@@ -156,6 +156,8 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
   if (captured) return 'applied'
   if (operation.state === 'FAILED' && outcome.kind === 'approved') {
     if (isUndone(operation, outcome.provider)) return 'repeated'
+    if (payment.status !== 'FAILED' && !operation.prepared.paidLate)
+      return applyExtra(noticed, operation, engine)
     return acceptLate(
       { ...noticed, operation, outcome, capture: captureOf(payment, operation, fact) },
       engine,
@@ -198,6 +200,17 @@ async function applyPart(
   if (outcome?.kind !== 'declined') return 'unmatched'
   await recordOutcome({ merchant, payment, xId: operation.xId, outcome, inquiry: 0 }, engine)
   return 'applied'
+}
+
+/** A try that had failed here is paid after all, and the payment goes on with another one: the extra money is undone. */
+async function applyExtra(
+  { payment, account }: Noticed,
+  operation: Operation,
+  engine: Engine,
+): Promise<Applied> {
+  const opened = await engine.providers.open(account.merchantId, account.accountId)
+  const outcome = opened && (await undoExtra(toInquiry(payment, operation), opened.connector, engine))
+  return outcome?.kind === 'declined' ? 'applied' : 'unmatched'
 }
 
 /** The approval is known already, but not yet what became of the capture in the same message. */
@@ -251,7 +264,7 @@ function echoing(
   return { ...outcome, provider: { ...outcome.provider, echo: { reference: operation.xId, amount } } }
 }
 
-/** Somebody captured, reversed or refunded in the provider's own dashboard. */
+/** A capture, reversal or refund made in the provider's own dashboard. */
 async function applyElsewhere(
   { merchant, payment: { merchantId, payId } }: Noticed,
   { operation: type, outcome, amount, subject }: Fact<'outcome'>,

@@ -31,6 +31,7 @@ import { type Authorization, authorize } from '#operations/payments/authorize.ts
 import { chooseAccount, providerOf } from '#operations/payments/choose-account.ts'
 import { leaveTry } from '#operations/payments/end-action.ts'
 import { failOverTo, type Sending, toAuthorization } from '#operations/payments/fail-over.ts'
+import { toPageChoosing } from '#operations/payments/offer.ts'
 import { credentialUse, returnAddressOf, toContext } from '#operations/payments/payment-context.ts'
 import { CommitRefused, type Step } from '#operations/payments/payment-queue.ts'
 import type { OfferReply, QuoteResult } from '#operations/quotes/redeem-quote.ts'
@@ -47,7 +48,7 @@ export interface Attempt {
   readonly account?: AccountData
   /** The customer's answer to an offer to pay in their own currency, and the amount that it was made for. */
   readonly offer?: OfferReply & { readonly amount: Money }
-  /** Whether the card may be kept for the customer's next payment; undefined where nobody was asked. */
+  /** Whether the card may be kept for the customer's next payment; undefined where the customer was not asked. */
   readonly keepsCard?: boolean
   /** The version of the payment that the customer saw: a form of an earlier one has no effect. */
   readonly seenVersion: number
@@ -133,16 +134,15 @@ type Beginning = Attempt & {
 async function begin(payment: Payment, beginning: Beginning, engine: Engine): Promise<Step<Begun>> {
   const { merchant, method, admitted, kept, card, seenVersion, quoteResult } = beginning
   const now = merchantNow(engine.clock, merchant)
-  // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
+  // The commit was done although its answer was lost: only the call is left, unless another process has settled it.
   const recorded = payment.operations.find(({ prepared }) => prepared.attempt === beginning.xId)
   if (recorded)
     return { result: recorded.state === 'SENT' ? await resume(payment, beginning, recorded, engine) : {} }
   const accepts = beginning.renews ? mayRenew(payment, now) : acceptsTry(payment, now)
   if (payment.version !== seenVersion || !accepts) return { result: { refused: 'stale' } }
-  const choice = await chooseAccount(
-    { ...payment, merchant, method, brand: admitted?.brand, sendsCard: admitted !== undefined },
-    engine,
-  )
+  const asked = toPageChoosing(payment, { merchant, method })
+  const sends = { brand: admitted?.brand, sendsCard: admitted !== undefined }
+  const choice = await chooseAccount({ ...asked, ...sends }, engine)
   if (!choice.account) return { result: { refused: 'stale' } }
   const { account: provider, others } = choice
   const reference = openTry(payment)?.xId ?? beginning.xId
@@ -151,7 +151,7 @@ async function begin(payment: Payment, beginning: Beginning, engine: Engine): Pr
     : undefined
   const unsent = { ...toMessage(payment, beginning, { reference, now, provider }, engine), captureReference }
   const prepared: Prepared = {
-    ...provider.connector.keep?.({ request: unsent }),
+    ...(await provider.connector.keep?.({ request: unsent })),
     account: provider.accountId,
     attempt: beginning.xId,
   }

@@ -1,4 +1,4 @@
-/** Ending a payment that waits for its customer or its confirm: one commit, nobody is asked, and the event is sent. */
+/** Ending a payment that waits for its customer or its confirm: one commit, no provider is called, and the event is sent. */
 import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { decideCancellation } from '#lifecycle/cancellation.ts'

@@ -21,6 +21,12 @@ export interface Choosing {
   /** A card number is to be sent. */
   readonly sendsCard?: boolean
   readonly isCredit?: boolean
+  /** The customer agrees to be charged again, so the account must keep the card or bank account. */
+  readonly isKept?: boolean
+  /** The merchant confirms after the customer. */
+  readonly confirmsLater?: boolean
+  /** Only accounts that can express the amount. Without it the caller checks the chosen account. */
+  readonly fitsAmount?: boolean
   /** The account that keeps what is charged: no other one could. */
   readonly keptBy?: string
 }
@@ -57,7 +63,11 @@ function choose(all: readonly OpenedAccount[], choosing: Choosing): Choice {
     return lacks ? { refusal: 'NO_CONNECTOR' } : { account: first, others: [] }
   }
   const serving = found.filter(account => serves(account, choosing))
-  const [account, ...others] = serving.filter(({ connector }) => canDo(connector, choosing))
+  const [account, ...others] = serving.filter(
+    candidate =>
+      canDo(candidate.connector, choosing) &&
+      !(choosing.fitsAmount && amountMisfit(candidate, choosing.amount)),
+  )
   if (account) return { account, others }
   return { refusal: serving.length > 0 ? 'METHOD_LACKS_OPERATION' : 'NO_CONNECTOR' }
 }
@@ -75,13 +85,18 @@ const serves = ({ connector }: OpenedAccount, { method, amount }: Choosing): boo
 
 function canDo(
   connector: OpenedAccount['connector'],
-  { method, captureType, sendsCard, isCredit }: Choosing,
+  { method, captureType, sendsCard, isCredit, isKept, confirmsLater }: Choosing,
 ): boolean {
   const can = connector.supports(method)
-  if (!can || (sendsCard && !can.rawCards)) return false
+  if (!can || (sendsCard && !can.rawCards) || (isKept && !can.storedCredentials)) return false
+  if (confirmsLater && !can.confirm && !(method.flow === 'direct' && can.rawCards)) return false
   if (isCredit) return can.credit && connector.credit !== undefined
   return captureType === undefined || narrowMethod(method, can).capture.includes(captureType)
 }
+
+/** Whether the provider knows a confirm; the simulator of a merchant without accounts does. */
+export const hasConfirm = ({ accountId, connector }: OpenedAccount, method: Method): boolean =>
+  accountId === undefined || connector.supports(method)?.confirm === true
 
 /** What is stored with the payment and shown in its record. */
 export const providerOf = ({ accountId, connectorName }: OpenedAccount): PaymentProvider | undefined =>

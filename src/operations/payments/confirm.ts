@@ -80,7 +80,10 @@ async function begin(
       : { result: { answered: answerOperation(payment, xId) } }
   }
   const approval = approvingOperation(payment).prepared
-  const prepared = { ...account.connector.keep?.({ request: unsent, approval }), account: account.accountId }
+  const prepared = {
+    ...(await account.connector.keep?.({ request: unsent, approval })),
+    account: account.accountId,
+  }
   const recording = { xId, prepared, key: keyReference(key), captureXId: unsent.captureReference, now }
   const next = { ...recordConfirm(payment, command, recording), provider: providerOf(account) }
   const row = keyRow(key, { merchant, payId: payment.payId, xId, now })

@@ -7,6 +7,8 @@ import type { Refusal } from '#domain/response-codes.ts'
 import { type CreateCommand, firstStep, openPayment } from '#lifecycle/create.ts'
 import { lastOperation, type Payment, type PaymentKind, type Prepared } from '#lifecycle/payment.ts'
 import { beginsPlan } from '#lifecycle/plan.ts'
+import { beginsAgreement } from '#methods/offer.ts'
+import { undecided } from '#methods/undecided.ts'
 import { type Engine, merchantNow, newPayId, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
 import {
@@ -25,11 +27,19 @@ import {
   type Choice,
   type Choosing,
   chooseAccount,
+  hasConfirm,
   providerOf,
 } from '#operations/payments/choose-account.ts'
 import { failOverTo, toAuthorization } from '#operations/payments/fail-over.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
-import { credentialUse, returnAddressOf, toContext } from '#operations/payments/payment-context.ts'
+import { findPageMisfit } from '#operations/payments/offer.ts'
+import {
+  credentialUse,
+  findMissingAddress,
+  findsBack,
+  returnAddressOf,
+  toContext,
+} from '#operations/payments/payment-context.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payments/payment-queue.ts'
 import { triedBy } from '#operations/payments/velocity.ts'
 import { openPlan } from '#operations/plans/plan-book.ts'
@@ -66,11 +76,11 @@ export interface CreatePayment {
   }
   /** The merchant's time at which this happens; now unless given. */
   readonly at?: Date
-  /** Nobody waits for the answer: the merchant is told by an event. */
+  /** No request waits for the answer: the merchant gets an event. */
   readonly unattended?: boolean
 }
 
-/** The customer has a step to take, and nobody said where to send it afterwards. */
+/** The customer has a step to take, and the request names no return address. */
 export class ReturnAddressMissing extends Error {
   readonly field: string
 
@@ -84,13 +94,11 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
     const card = request.storedCard ?? (await admitCard(request, attempt, engine))
     const account = await admitAccount(request, attempt, engine)
-    const choice = await chooseAccount(toChoosing(request, card), engine)
+    const choice = await chooseFor(request, card, engine)
     if (!choice.account) return refuse(request, choice.refusal, engine)
-    const misfit = amountMisfit(choice.account, request.command.amount)
-    if (misfit) throw new MethodMisfit(misfit)
     const quoteResult = await readOffer(request, card, engine)
     if (quoteResult && !quoteResult.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
-    const begun = begin(request, { card, account, quoteResult }, choice, engine)
+    const begun = await begin(request, { card, account, quoteResult }, choice, engine)
     const { payment } = begun
     if (await exceedsLimit(request, payment, engine)) return refuse(request, 'VELOCITY', engine)
     const answer =
@@ -112,7 +120,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
         },
         insertPayment: payment,
         insertOperations: payment.operations.map(operation => ({ payment, operation })),
-        // Nobody else will answer for a payment that waits for its customer: the key is answered with its birth.
+        // No later commit answers the key of a payment that waits for its customer, so this one does.
         key: key && { ...key, answer },
         setTimers: expiryTimer(payment, request.merchant),
         ...openPlan(payment),
@@ -133,7 +141,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
       return authorize(begun, engine)
     }
     if (request.kind === 'CREDIT') await engine.velocity.releasePayout(request.merchant, payment.payId)
-    // Whoever lost the race for an intent meets the winner's transId: the confirmation tells the two apart.
+    // The loser of a race for an intent meets the winner's transId: the confirmation tells the two cases apart.
     if (committed.conflict === 'trans_id_taken' && !request.intent && !request.plan?.turn)
       return refuse(request, 'TRANS_ID_TAKEN', engine)
     if (committed.conflict === 'quote_taken') return refuse(request, 'QUOTE_NOT_USABLE', engine)
@@ -146,7 +154,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
   throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
 }
 
-/** Nobody is asked for a card or an address with too many declines; the gateway's own charges have a pace of their own. */
+/** A card or an address with too many declines is refused without a provider call; scheduled charges have their own pace. */
 async function exceedsLimit(
   { kind, merchant, plan }: CreatePayment,
   payment: Payment,
@@ -180,7 +188,7 @@ function answerWaiting(payment: Payment, request: CreatePayment, engine: Engine)
 
 /**
  * A commit whose answer was lost is looked up before it is tried again: the payment may be there. Then only the call is
- * left to make. Nobody else can have settled it in these few seconds: a recovery waits much longer than they last.
+ * left to make. No recovery can have settled it in these few seconds, because recoveries wait much longer.
  */
 async function insertOnce(change: Change, payment: Payment, engine: Engine): Promise<Committed> {
   const isStored = async () =>
@@ -211,6 +219,25 @@ async function readOffer(
   return offer && card ? redeemQuote(offer, { merchant, amount, card }, engine) : undefined
 }
 
+/** The account that takes it. Throws where the amount cannot be expressed there. */
+async function chooseFor(
+  request: CreatePayment,
+  card: AdmittedCard | undefined,
+  engine: Engine,
+): Promise<Choice> {
+  const { command, merchant } = request
+  const choice = await chooseAccount(toChoosing(request, card), engine)
+  if (!choice.account) return choice
+  // Which account is asked depends on what the customer chooses; nothing to choose from would be a dead end.
+  const misfit =
+    command.method === undecided
+      ? await findPageMisfit(command, merchant, engine)
+      : amountMisfit(choice.account, command.amount)
+  if (misfit === 'NO_CONNECTOR') return { refusal: misfit }
+  if (misfit) throw new MethodMisfit(misfit)
+  return choice
+}
+
 const toChoosing = (
   { merchant, command, kind }: CreatePayment,
   card: AdmittedCard | undefined,
@@ -224,6 +251,8 @@ const toChoosing = (
   sendsCard: card !== undefined,
   keptBy: command.atProvider?.account,
   isCredit: kind === 'CREDIT',
+  isKept: kind !== 'CREDIT' && beginsAgreement(command.details),
+  confirmsLater: command.confirmsLater,
 })
 
 interface Admitted {
@@ -232,13 +261,14 @@ interface Admitted {
   readonly quoteResult?: Extract<QuoteResult, { usable: true }>
 }
 
-function begin(
+async function begin(
   request: CreatePayment,
   { card, account, quoteResult }: Admitted,
   { account: provider, others }: Extract<Choice, { others: unknown }>,
   engine: Engine,
-): Authorization {
-  const { command, merchant, kind = 'PAYMENT' } = request
+): Promise<Authorization> {
+  const { merchant, kind = 'PAYMENT' } = request
+  const command = { ...request.command, lacksConfirm: !hasConfirm(provider, request.command.method) }
   const now = request.at ?? merchantNow(engine.clock, merchant)
   const xId = newXId(engine)
   const automatic = kind === 'PAYMENT' && command.captureMethod.type === 'AUTOMATIC'
@@ -278,7 +308,7 @@ function begin(
     captureReference: captureXId,
     customerPresent: isPresent(request),
   }
-  const prepared = isFormFirst ? {} : prepare(request, unsent, provider)
+  const prepared = isFormFirst ? {} : await prepare(request, unsent, provider)
   const payment = withPrepared(unprepared, prepared)
   const message = { ...unsent, kept: prepared }
   return {
@@ -306,20 +336,16 @@ const payingCard = ({
 }: CreatePayment): Omit<Partial<PaymentCard>, 'number'> =>
   command.merchantInitiated ? { cardholderName, ...card, threeDs: { skip: true } } : { ...card }
 
-/** Whether the customer is on a page of ours, or can be sent to one and finds back. */
+/** No customer is present for payouts and for merchant-initiated charges. */
 const isPresent = ({ command, kind }: CreatePayment): boolean =>
-  kind !== 'CREDIT' &&
-  !command.merchantInitiated &&
-  (command.integrationType === 'HOSTED' ||
-    command.method.flow !== 'direct' ||
-    findMissingAddress(command.details.urls) === undefined)
+  kind !== 'CREDIT' && !command.merchantInitiated && findsBack(command)
 
 /** What is stored with the operation before anybody is asked. Throws where the request cannot be sent like this. */
-function prepare(
-  { command, kind }: CreatePayment,
+async function prepare(
+  { command, kind, wallet }: CreatePayment,
   unsent: Unsent<AuthorizationRequest>,
   { connector, accountId }: OpenedAccount,
-): Prepared {
+): Promise<Prepared> {
   const misfit = accountId === undefined ? undefined : connector.findMisfit?.(unsent)
   if (misfit) throw new MethodMisfit(misfit)
   // A card taken for an order to come is authenticated without its holder, who may not be there.
@@ -327,15 +353,11 @@ function prepare(
     const missing = connector.willChallenge?.(unsent) ? findMissingAddress(command.details.urls) : undefined
     if (missing !== undefined) throw new ReturnAddressMissing(missing)
   }
-  const kept = connector.keep?.({ request: unsent }) ?? {}
-  return accountId === undefined ? kept : { ...kept, account: accountId }
-}
-
-/** Both ways back are needed wherever a customer is sent away. */
-function findMissingAddress(urls: unknown): string | undefined {
-  if (urls === undefined) return 'urls'
-  const missing = ['return', 'cancel'].find(name => !Object.hasOwn(Object(urls), name))
-  return missing && `urls.${missing}`
+  const kept = (await connector.keep?.({ request: unsent })) ?? {}
+  if (accountId === undefined) return kept
+  // A wallet's payload and a provider's token are not stored with the payment, so the request cannot be repeated.
+  const sentOnce = wallet !== undefined || command.atProvider !== undefined || undefined
+  return { ...kept, account: accountId, ...(sentOnce ? { sentOnce } : {}) }
 }
 
 function refuse(request: CreatePayment, refusal: Refusal, engine: Engine): Promise<OperationAnswer> {

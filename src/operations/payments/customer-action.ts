@@ -40,7 +40,7 @@ type Returned = Pick<CustomerReturn, 'query' | 'form'>
 
 type Result = { readonly found: true; readonly authorization?: Authorization }
 
-/** Undefined: the merchant has no such payment. A payment that waits for nobody is left as it is. */
+/** Undefined: the merchant has no such payment. A payment that does not wait for its customer is left as it is. */
 export async function takeCustomerStep(step: CustomerStep, engine: Engine): Promise<Result | undefined> {
   const { merchant, payId } = step
   const ending = newXId(engine)
@@ -54,7 +54,7 @@ export async function takeCustomerStep(step: CustomerStep, engine: Engine): Prom
   return result
 }
 
-/** Whoever turns back may have paid on the provider's page already: that page is ended first. */
+/** A customer who cancels may have paid on the provider's page already: that page is ended first. */
 async function isPaid({ merchant, payId }: CustomerStep, engine: Engine): Promise<boolean> {
   const payment = await engine.payments.byPayId(merchant.merchantId, payId)
   return payment?.provider !== undefined && (await endAction({ merchant, payment }, engine)) === 'paid'
@@ -97,7 +97,7 @@ async function begin(
   const { merchant, action, shown, ending } = step
   const now = merchantNow(engine.clock, merchant)
   const found: Step<Result> = { result: { found: true } }
-  // The commit was done although its answer was lost: only the call is left, unless somebody has settled it meanwhile.
+  // The commit was done although its answer was lost: only the call is left, unless another process has settled it.
   const sent = payment.operations.find(({ prepared }) => prepared.decision === ending)
   const returned = step.returned ?? { query: { action }, form: {} }
   if (sent?.state === 'SENT') {
@@ -106,7 +106,7 @@ async function begin(
   }
   if (sent) return found
   const waiting = openTry(payment)
-  // Past its deadline nobody can pay any more, and the timer that says so may not have run yet.
+  // After its deadline the payment cannot be paid, and the expiry timer may not have run yet.
   if (!awaitsCustomer(payment) || !isShown(shown, payment)) return found
   // A provider's page may have been paid in time, whenever its customer comes back.
   if (action !== 'return' && !isInTime(payment, now)) return found
@@ -174,7 +174,7 @@ async function complete(payment: Payment, sending: Sending, engine: Engine): Pro
     captureReference: captureReference(payment),
   }
   const prepared = {
-    ...(account.connector.keep?.({ request, approval, returned }) ?? approval),
+    ...((await account.connector.keep?.({ request, approval, returned })) ?? approval),
     account: account.accountId,
     sentAtMs: now.getTime(),
     decision: ending,

@@ -47,7 +47,7 @@ export async function returnDebit({ timer, at }: DueTimer, engine: Engine): Prom
   })
 }
 
-/** Throws on an answer about something else: the timer comes back, and somebody is told. */
+/** Throws on an answer about something else: the timer runs again, and the error is logged. */
 async function askForReturn(payment: Payment, { xId }: DueTimer['timer'], engine: Engine) {
   const capture = findOperation(payment, xId)
   const account = await engine.providers.open(payment.merchantId, payment.provider?.account)

@@ -12,7 +12,7 @@ import { callProvider } from '#operations/payments/call-provider.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 
-/** `ended`: nobody can pay there any more. `paid`: it is recorded as paid. `unknown`: it may still be paid. */
+/** `ended`: it can no longer be paid there. `paid`: it is recorded as paid. `unknown`: it may still be paid. */
 export type EndedAction = 'ended' | 'paid' | 'unknown'
 
 export interface OpenAction {

@@ -13,7 +13,7 @@ export const lapseAuthorization = (due: DueTimer, engine: Engine): Promise<void>
     {
       rule: (payment, { now }) => lapse(payment, now),
       deadline: payment => payment.authorizationExpiresAt,
-      // A lapse has no operation of its own and is told under the authorisation's reference.
+      // A lapse has no operation of its own; its event names the authorisation.
       subject: (before, after) => lapseSubject(before, after, due.timer.xId),
     },
     engine,

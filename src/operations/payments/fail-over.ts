@@ -57,7 +57,7 @@ export function failOverTo(
       captureReference,
       payment: { ...message.payment, returnUrl: returnAddressOf(payment, xId, next.accountId, engine) },
     }
-    const kept = { ...next.connector.keep?.({ request: unsent }), account: next.accountId }
+    const kept = { ...(await next.connector.keep?.({ request: unsent })), account: next.accountId }
     const { merchantId, payId } = payment
     const moved = await engine.queue.update({ merchantId, payId, known: payment }, stored => {
       // The commit was done although its answer was lost.

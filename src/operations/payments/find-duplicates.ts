@@ -1,4 +1,4 @@
-/** Has this order been paid, or is somebody paying it right now? Asked before a new payment; it changes nothing. */
+/** Has this order been paid, or is a payment of it under way? Asked before a new payment; it changes nothing. */
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
 import { orderPaid, orderPending, orderSeveral, success } from '#domain/response-codes.ts'

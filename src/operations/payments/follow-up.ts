@@ -53,7 +53,7 @@ export interface FollowUp<Command extends FollowUpCommand> {
   readonly key?: OperationKey
   /** The merchant's time at which this happens; now unless given. */
   readonly at?: Date
-  /** Nobody waits for the answer: the merchant is told by an event. */
+  /** No request waits for the answer: the merchant gets an event. */
   readonly unattended?: boolean
   /** The timer that asks for this: it is gone with the first commit, so that it fires once whatever happens then. */
   readonly timer?: TimerKey
@@ -159,7 +159,7 @@ async function begin<Command extends FollowUpCommand>(
   if (misfit) throw new MethodMisfit(misfit)
   const question = toQuestion(payment, beginning, now)
   const approval = approvingOperation(payment).prepared
-  const prepared = account.connector.keep?.({ request: question, approval }) ?? {}
+  const prepared = (await account.connector.keep?.({ request: question, approval })) ?? {}
   const reserved = kind.record(offered, command, { xId, prepared, key: keyReference(key), now })
   const next = { ...reserved, method: payment.method }
   const row = keyRow(key, { merchant, payId: payment.payId, xId, now })
@@ -172,7 +172,7 @@ async function begin<Command extends FollowUpCommand>(
 
 /**
  * The first commit was done although its answer was lost. Reserving again would take twice, so only the call is left,
- * unless somebody else has settled the operation by now.
+ * unless another process has settled the operation by now.
  */
 function resume<Command extends FollowUpCommand>(
   payment: Payment,

@@ -2,9 +2,10 @@
 import type { Merchant } from '#domain/merchant.ts'
 import { approveLate, lateRest } from '#lifecycle/late-truth.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
-import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { findOperation, isClosedLate, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { refund } from '#operations/payments/refund.ts'
 import { reverse } from '#operations/payments/reverse.ts'
 
@@ -16,32 +17,50 @@ export interface LatePayment {
   readonly capture?: Outcome
 }
 
-/** Whoever dies between the two steps leaves the notice to be applied again, and the second step is made then. */
+/** After a crash between the two steps the notice is applied again, which makes the second step. */
 export async function acceptLate(late: LatePayment, engine: Engine): Promise<'applied' | 'repeated'> {
-  const { merchant, payment, operation, outcome, capture } = late
+  const { merchant, payment } = late
+  const isAccepted = await recordApproval(late, engine)
+  const isGivenBack = await giveBackLate(merchant, payment, engine)
+  return isAccepted || isGivenBack ? 'applied' : 'repeated'
+}
+
+async function recordApproval(late: LatePayment, engine: Engine): Promise<boolean> {
+  try {
+    return await writeApproval(late, { isTransIdTaken: false }, engine)
+  } catch (error) {
+    if (!(error instanceof CommitRefused) || error.conflict !== 'trans_id_taken') throw error
+    return writeApproval(late, { isTransIdTaken: true }, engine)
+  }
+}
+
+async function writeApproval(
+  { merchant, payment, operation: { xId }, outcome, capture }: LatePayment,
+  { isTransIdTaken }: { readonly isTransIdTaken: boolean },
+  engine: Engine,
+): Promise<boolean> {
   const { merchantId, payId } = payment
-  const { xId } = operation
-  const accepted = await engine.queue.update({ merchantId, payId }, stored => {
+  const written = await engine.queue.update({ merchantId, payId }, stored => {
     const now = merchantNow(engine.clock, merchant)
-    const next = approveLate(stored, { xId, outcome, capture, now })
+    const next = approveLate(stored, { xId, outcome, capture, isTransIdTaken, now })
     if (!next) return { result: false }
     const operation = findOperation(next, xId)
     const subject = { type: 'payment.paid_late' as const, xId, operation }
     const told = emitEvent(next, { subject, owed: true, now }, engine)
     return { next: told.payment, alongside: told.alongside, result: true }
   })
-  const given = merchant.paidLate === 'keep' ? false : await giveBack(merchant, payment, engine)
-  return accepted || given ? 'applied' : 'repeated'
+  return written === true
 }
 
-async function giveBack(
+/** Returns whether there was something to give back. Kept money stays, unless its transId belongs to another payment. */
+export async function giveBackLate(
   merchant: Merchant,
-  { merchantId, payId }: Payment,
+  { merchantId, payId }: Pick<Payment, 'merchantId' | 'payId'>,
   engine: Engine,
 ): Promise<boolean> {
   const payment = await engine.payments.byPayId(merchantId, payId)
   const rest = payment && lateRest(payment)
-  if (!payment || !rest) return false
+  if (!payment || !rest || (merchant.paidLate === 'keep' && !isClosedLate(payment))) return false
   const { transId, refNr, amount } = payment
   const command = { transId, refNr, amount: { value: rest.value, currency: amount.currency }, details: {} }
   const request = { merchant, payId, command, unattended: true }

@@ -118,6 +118,21 @@ export const returnAddressOf = (
 ): string | undefined =>
   account === undefined ? undefined : engine.returnAddress({ merchantId, payId, xId, type: method.type })
 
+/** Both ways back are needed wherever a customer is sent away; undefined where both are known. */
+export function findMissingAddress(urls: unknown): string | undefined {
+  if (urls === undefined) return 'urls'
+  const missing = ['return', 'cancel'].find(name => !Object.hasOwn(Object(urls), name))
+  return missing && `urls.${missing}`
+}
+
+/** Whether a customer is on a page of ours, or can be sent to one and finds back. */
+export const findsBack = ({
+  integrationType,
+  method,
+  details,
+}: Pick<Payment, 'integrationType' | 'method' | 'details'>): boolean =>
+  integrationType === 'HOSTED' || method.flow !== 'direct' || findMissingAddress(details.urls) === undefined
+
 /** What became of this operation? Asked about the operation itself, or about the capture that went with it. */
 export function toInquiry(
   payment: Payment,

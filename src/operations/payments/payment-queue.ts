@@ -1,6 +1,6 @@
 /**
  * One payment, one writer at a time in this process: steps on a payment wait for each other, and the payment is kept in
- * memory only while somebody waits. Other processes are held off by the version guard: who loses looks again.
+ * memory only while somebody waits. Other processes are held off by the version guard: the loser reads the payment again.
  */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Payment } from '#lifecycle/payment.ts'
@@ -41,7 +41,7 @@ export interface Target {
   readonly known?: Payment
 }
 
-/** A conflict that looking again cannot mend: somebody else holds the key or the transId. */
+/** A conflict that reading again cannot resolve: another request holds the key or the transId. */
 export class CommitRefused extends Error {
   readonly conflict: Conflict
 

@@ -41,7 +41,7 @@ export interface OutcomeRecord {
   readonly at?: Date
   /** Number of the inquiry this outcome came from; undefined while the first answer is outstanding. */
   readonly inquiry?: number
-  /** Nobody waits for the answer: the merchant is told by an event. */
+  /** No request waits for the answer: the merchant gets an event. */
   readonly unattended?: boolean
 }
 
@@ -118,7 +118,7 @@ interface KnownRecord extends OutcomeRecord {
 function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<OperationAnswer> {
   const { merchant, xId, inquiry, unattended } = record
   const before = findOperation(stored, xId)
-  // Somebody else, here or in another process, was faster: the first answer stands.
+  // Another request, here or in another process, was faster: the first answer stands.
   if (!before || !isUndecided(before)) return { result: answerOperation(stored, xId) }
   const now = record.at ?? merchantNow(engine.clock, merchant)
   const settled = settleAll(stored, xId, record.outcome, now)
@@ -164,7 +164,7 @@ function emissionsOf(
   ]
 }
 
-/** Where the customer goes on, for an answer that somebody waits for or will ask for again. */
+/** Where the customer continues, for an answer that a request waits for or will ask for again. */
 function pageFor(
   payment: Payment,
   { key }: Operation,

@@ -5,17 +5,25 @@
 import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import { add } from '#domain/money.ts'
 import { approvingOperation, findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
-import { toContext } from '#operations/payments/payment-context.ts'
+import type { Engine } from '#operations/engine.ts'
+import { credentialUse, findsBack, returnAddressOf, toContext } from '#operations/payments/payment-context.ts'
 
 type Repeat = (signal: AbortSignal) => Promise<AuthorizationOutcome>
 
 /** Undefined where the request cannot be made again from what is stored. */
-export function repeatOf(payment: Payment, operation: Operation, connector: Connector): Repeat | undefined {
+export function repeatOf(
+  payment: Payment,
+  operation: Operation,
+  connector: Connector,
+  engine: Pick<Engine, 'returnAddress'>,
+): Repeat | undefined {
+  const { xId, prepared, details } = operation
+  const returnUrl = returnAddressOf(payment, xId, prepared.account, engine)
   const request = {
     operation: operation.type,
     reference: operation.xId,
     amount: { value: operation.amount, currency: payment.amount.currency },
-    payment: toContext(payment, operation),
+    payment: toContext(payment, { details, returnUrl }),
     at: operation.createdAt,
     send: 1,
     kept: operation.prepared,
@@ -24,10 +32,14 @@ export function repeatOf(payment: Payment, operation: Operation, connector: Conn
     case 'AUTHORIZATION':
     case 'CONFIRM': {
       // What was sent besides lies in the vault or was never kept.
-      if (payment.instrument || payment.account) return undefined
-      const { captureXId: captureReference } = operation.details
-      const customerPresent = payment.integrationType === 'HOSTED'
-      return signal => connector.authorize({ ...request, captureReference, customerPresent }, signal)
+      if (payment.instrument || payment.account || prepared.sentOnce) return undefined
+      const whole = {
+        ...request,
+        captureReference: capturesAtOnce(payment) ? details.captureXId : undefined,
+        credentialOnFile: credentialUse(payment),
+        customerPresent: operation.type === 'AUTHORIZATION' && findsBack(payment),
+      }
+      return signal => connector.authorize(whole, signal)
     }
     case 'CREDIT':
       return undefined
@@ -35,6 +47,8 @@ export function repeatOf(payment: Payment, operation: Operation, connector: Conn
       return repeatFollowUp(payment, operation, connector, request)
   }
 }
+
+const capturesAtOnce = ({ captureMethod }: Payment): boolean => captureMethod.type === 'AUTOMATIC'
 
 const sends = {
   CAPTURE: 'capture',

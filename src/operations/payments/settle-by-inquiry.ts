@@ -14,6 +14,7 @@ import {
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { believeBoth } from '#operations/payments/authorize.ts'
 import { callProvider } from '#operations/payments/call-provider.ts'
+import { giveBackLate } from '#operations/payments/paid-late.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import { repeatOf } from '#operations/payments/repeat.ts'
@@ -45,6 +46,8 @@ export async function settleByInquiry(unanswered: UnansweredOperation, engine: E
   const subject = { payment, operation, now: at ?? merchantNow(engine.clock, merchant) }
   const outcome = account ? await clearUp(subject, account.connector, engine) : { authorization: unknown }
   await recordOutcome({ merchant, payment, xId, outcome, inquiry, at }, engine)
+  // The capture of a payment that was approved too late is known only now.
+  if (operation.prepared.paidLate) await giveBackLate(merchant, payment, engine)
   return true
 }
 
@@ -79,7 +82,7 @@ async function clearUp(
   if (ageMs < (lostAnswer.lookUpSettledMs ?? 0)) return found
   // The provider has the request and said that it takes longer: there is nothing to repeat or to undo.
   if (operation.provider) return found
-  const again = repeatOf(payment, operation, connector)
+  const again = repeatOf(payment, operation, connector, engine)
   if (again && ageMs <= (lostAnswer.repeatWithinMs ?? -1)) {
     const repeated = await ask({ payment, operation, timeoutMs, ask: again }, engine)
     if (repeated.authorization.kind !== 'unknown' && repeated.authorization.kind !== 'unreached')

@@ -1,4 +1,4 @@
-/** An approval of a part only: nobody asked for it, so it is undone and counts as declined. */
+/** Approvals that nobody asked for, of a part only or of an abandoned try, are undone at the provider. */
 import type { Connector, Inquiry } from '#connectors/contract.ts'
 import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
 import type { Engine } from '#operations/engine.ts'
@@ -20,13 +20,24 @@ export function isPart(outcome: Outcome | CustomerActionOutcome, { reference, am
 
 /** Unknown where the provider cannot undo it, or not now: then it is found out later, and never counts as paid. */
 export async function undoPart(inquiry: Inquiry, connector: Connector, engine: Engine): Promise<Outcome> {
+  const message = `${inquiry.operation} was approved in part only`
+  engine.onAlarm({ code: 'PARTIAL_APPROVAL', message, xId: inquiry.reference })
+  const undone = await undo(inquiry, connector, engine)
+  return undone.kind === 'declined' ? { ...undone, detail: partOnly } : { kind: 'unknown' }
+}
+
+/** A second payment for the same order. Unknown where the provider cannot undo it: then a person must look. */
+export function undoExtra(inquiry: Inquiry, connector: Connector, engine: Engine): Promise<Outcome> {
+  const message = `${inquiry.operation} was paid although the payment went on with another one`
+  engine.onAlarm({ code: 'PAID_TWICE', message, xId: inquiry.reference })
+  return undo(inquiry, connector, engine)
+}
+
+async function undo(inquiry: Inquiry, connector: Connector, engine: Engine): Promise<Outcome> {
   const { operation, reference, amount } = inquiry
-  const question = { operation, reference, amount }
-  const message = `${operation} was approved in part only`
-  engine.onAlarm({ code: 'PARTIAL_APPROVAL', message, xId: reference })
   const { undo } = connector
   if (!undo) return { kind: 'unknown' }
+  const question = { operation, reference, amount }
   const context = { question, timeoutMs: connector.facts.timeoutMs, engine }
-  const undone = await callForOutcome((_, signal) => undo(inquiry, signal), context)
-  return undone.kind === 'declined' ? { ...undone, detail: partOnly } : { kind: 'unknown' }
+  return callForOutcome((_, signal) => undo(inquiry, signal), context)
 }

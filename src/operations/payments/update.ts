@@ -1,13 +1,14 @@
 /** Changing a payment's own data: no provider is asked, one commit does it. */
 import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { openTry, type Payment } from '#lifecycle/payment.ts'
+import { awaitsCustomer, openTry, type Payment } from '#lifecycle/payment.ts'
 import { decideUpdate, type UpdateCommand, update } from '#lifecycle/update.ts'
 import { findCurrencyMisfit } from '#methods/catalogue.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
 import { answerRecord, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
+import { findPageMisfit } from '#operations/payments/offer.ts'
 import { CommitRefused, type Step } from '#operations/payments/payment-queue.ts'
 import { checkMetadata } from '#schemas/metadata.ts'
 
@@ -41,16 +42,18 @@ const withPseudoNumber = (payment: Payment, found: Payment | undefined): Payment
       }
     : payment
 
-function toStep(payment: Payment, request: Update, engine: Engine): Step<OperationAnswer> {
+async function toStep(payment: Payment, request: Update, engine: Engine): Promise<Step<OperationAnswer>> {
   const { merchant, command, key } = request
   const now = merchantNow(engine.clock, merchant)
   const decision = decideUpdate(payment, command)
-  const next =
+  const updated =
     decision.accepted && !isAtProvider(payment, command) ? update(payment, command, now) : undefined
-  if (next) checkUpdated(next, command)
+  if (updated) checkUpdated(updated, command)
+  const refusal = updated ? await findUnserved(updated, request, engine) : undefined
+  const next = refusal ? undefined : updated
   const answer = next
     ? answerRecord(next)
-    : refuse(payment, decision.accepted ? 'NOT_UPDATABLE' : decision.refusal, engine)
+    : refuse(payment, refusal ?? (decision.accepted ? 'NOT_UPDATABLE' : decision.refusal), engine)
   const row = keyRow(key, { merchant, payId: payment.payId, answer, now })
   return { ...(next ? { next } : {}), ...(row ? { alongside: { key: row } } : {}), result: answer }
 }
@@ -61,6 +64,18 @@ const isAtProvider = (payment: Payment, { amount }: UpdateCommand): boolean =>
   payment.provider !== undefined &&
   openTry(payment)?.prepared.step !== undefined &&
   (amount.value !== payment.amount.value || amount.currency !== payment.amount.currency)
+
+/** An amount that no account can charge: none takes its currency, or none can express it. */
+async function findUnserved(
+  updated: Payment,
+  { merchant, command }: Update,
+  engine: Engine,
+): Promise<'NO_CONNECTOR' | undefined> {
+  if (command.amount === undefined || !awaitsCustomer(updated)) return undefined
+  const misfit = await findPageMisfit(updated, merchant, engine)
+  if (misfit === undefined || misfit === 'NO_CONNECTOR') return misfit
+  throw new MethodMisfit(misfit)
+}
 
 /** What the request alone cannot show: a currency its method lacks, notes that are too much when merged. */
 function checkUpdated({ method, details }: Payment, command: UpdateCommand): void {

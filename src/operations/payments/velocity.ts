@@ -1,5 +1,5 @@
 /**
- * Speed limits against whoever tries out stolen cards: too many declines of a card or from an address, and nobody is
+ * Velocity limits against card testing: after too many declines of a card or from an address, no provider is
  * asked any more. What is blocked is kept in memory and refreshed from the database about once a second, so that the
  * usual payment costs a look into a map; a decline costs one statement.
  */
@@ -22,7 +22,7 @@ export const triedBy = ({ instrument, details }: Pick<Payment, 'instrument' | 'd
 }
 
 export interface Velocity {
-  /** Whether nobody may be asked at this moment of the merchant's time. */
+  /** Whether payments are refused at this moment of the merchant's time. */
   blocks(merchant: Merchant, tried: Tried, now: Date): boolean
   /** Of both, or of one of them where the other was counted elsewhere. */
   countDecline(merchant: Merchant, tried: Tried, now: Date, only?: VelocityKind): Promise<void>

@@ -1,7 +1,7 @@
 /**
  * The gateway's own charges: what a plan's timer does when its time has come. The charge's first record, the plan's turn and
- * the end of the timer are one commit, so that a turn begins once, whoever runs and whatever dies. From then on it is a
- * payment like any other, and whoever settles it moves the plan on and sets the next timer.
+ * the end of the timer are one commit, so that a turn begins once, whichever process runs it and whenever one dies. From then on it is a
+ * payment like any other; settling it moves the plan on and sets the next timer.
  */
 
 import type { PlanId } from '#domain/ids.ts'
@@ -45,7 +45,7 @@ async function charge(found: ChargeablePlan, due: Due, engine: Engine): Promise<
   const { plan, webhook } = found
   const { turn, timer, merchant, at } = due
   const instruments = await openInstruments(found, engine)
-  // The number is gone: nobody can be charged, today or later.
+  // The number was deleted, so the plan cannot be charged, today or later.
   if (!instruments) return end(plan, 'SUSPENDED', due, engine)
   const details = { planTurn: turn, ...(webhook === undefined ? {} : { urls: { webhook } }) }
   const begin = { planId: plan.planId, turn: { expectedVersion: plan.version, timer } }
@@ -71,7 +71,7 @@ const transIds = ({ planId }: Plan, { automatic: { dueDate, tries } }: Automatic
 ]
 
 /**
- * Nothing to do. Whoever settles the charge of a plan that is alive sets this same timer, so it is only dropped while the
+ * Nothing to do. Settling the charge of an active plan sets this same timer, so it is only dropped while the
  * plan is as it was seen; a plan that has ended has no further use for it.
  */
 async function rest(plan: Plan | undefined, due: Omit<Due, 'turn'>, engine: Engine): Promise<void> {
@@ -99,7 +99,7 @@ async function end(
 }
 
 /**
- * Somebody else has charged, cancelled or suspended the plan. The timer comes at once, to see what is left to do: should it
+ * Another request has charged, cancelled or suspended the plan. The timer comes at once, to see what is left to do: should it
  * take the place of a later one, it finds that it is early and puts that back.
  */
 async function lookAgain({ timer, merchant, at }: Omit<Due, 'turn'>, engine: Engine): Promise<void> {

@@ -9,7 +9,7 @@ import type { Change, Committed } from '#storage/commit/change.ts'
 
 export interface PlanEvent {
   readonly type: EventType
-  /** Nobody was answered with it. */
+  /** No request was answered with this result. */
   readonly owed: boolean
   readonly now: Date
 }

@@ -1,4 +1,4 @@
-/** A payment that names a quote: may it use it, and on which terms? Whether nobody was faster is decided by the commit. */
+/** A payment that names a quote: may it use it, and on which terms? The commit decides whether another payment was faster. */
 import type { ConversionTerms } from '#connectors/contract.ts'
 import { convert } from '#domain/conversion.ts'
 import { parseXId } from '#domain/ids.ts'
@@ -21,7 +21,7 @@ export type QuoteResult =
 
 /**
  * An accepted quote must be this merchant's, unexpired, unused, and made for this amount and this card. One that the
- * cardholder turned down must only exist: it costs nobody anything and stays free.
+ * cardholder turned down must only exist: it binds no money and stays unused.
  */
 export async function redeemQuote(
   reply: OfferReply,

@@ -1,6 +1,6 @@
 /**
  * The answer of a customer on a page of ours to an offer in their own currency. An offer belongs to the payment that takes
- * it first, and later tries of that payment may take it again while it lasts: a mistyped code costs nobody the rate.
+ * it first, and later tries of that payment may take it again while it lasts: a mistyped security code does not cost the customer the rate.
  */
 import { type PayId, parseXId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'

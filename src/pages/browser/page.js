@@ -2,6 +2,7 @@
  * What the payment pages do better with a script: digits in groups, mistakes told at once, a form that is sent once and
  * keeps what was typed after a decline. It talks to its own origin only, stores nothing, and no page needs it.
  */
+import { startCardFields } from './card-fields.js'
 import {
   checks,
   detectBrand,
@@ -172,8 +173,7 @@ function showAnswer(form, { title, message, errors = {}, attempt, choice }) {
   if (choice === null) withdrawChoice(form)
   else if (choice !== undefined) showChoice(form, choice)
   if (attempt !== undefined) for (const field of findAll('input[name="attempt"]')) field.value = attempt
-  for (const field of visibleFields(form))
-    if (errors[field.name] !== undefined) showError(field, errors[field.name])
+  showErrors(form, errors)
   const usual = message ? notice?.dataset.declined : notice?.dataset.title
   const isOnlyAsked = choice && !message && Object.keys(errors).length === 0
   showNotice(isOnlyAsked ? '' : (title ?? usual), message, errors)
@@ -195,15 +195,26 @@ async function pay(form) {
   }
 }
 
-function onPaySubmit(event) {
-  const form = event.currentTarget
-  event.preventDefault()
-  if (isBusy(form)) return
+/** The mistakes of a form by field; each is shown at its field. */
+function findErrors(form) {
   const errors = {}
   for (const field of visibleFields(form)) {
     const text = checkField(field)
     if (text !== '') errors[field.name] = text
   }
+  return errors
+}
+
+function showErrors(form, errors) {
+  for (const field of visibleFields(form))
+    if (errors[field.name] !== undefined) showError(field, errors[field.name])
+}
+
+function onPaySubmit(event) {
+  const form = event.currentTarget
+  event.preventDefault()
+  if (isBusy(form)) return
+  const errors = findErrors(form)
   if (Object.keys(errors).length === 0) return void pay(form)
   showNotice(find('[data-notice]')?.dataset.title, '', errors)
 }
@@ -268,8 +279,8 @@ function startIban() {
 }
 
 function startForms() {
-  for (const form of findAll('form[data-pay]')) {
-    form.addEventListener('submit', onPaySubmit)
+  for (const form of findAll('form[data-pay], form[data-fields]')) {
+    if (form.matches('[data-pay]')) form.addEventListener('submit', onPaySubmit)
     form.addEventListener('change', disableUnchosen)
     startChoice(form)
     for (const field of findAll('input', form).filter(({ name }) => name in checks)) {
@@ -367,6 +378,7 @@ function start() {
   startSearch()
   startCopy()
   startFrame()
+  startCardFields({ findErrors, showErrors, send })
   // On the way to the provider: once, so that the back button does not lead there again by itself.
   if (performance.getEntriesByType('navigation')[0]?.type !== 'back_forward')
     findAll('form[data-onward]')[0]?.submit()

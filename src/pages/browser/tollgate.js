@@ -1,6 +1,6 @@
 /**
- * The script for a shop's own page: shows the checkout of a session in a frame of the gateway's origin. Nothing that the
- * customer types touches the shop's page. It needs no other file and sends nothing anywhere.
+ * The script for a shop's own page: shows the checkout of a session, or card fields, in a frame of the gateway's origin.
+ * Nothing that the customer types touches the shop's page. It needs no other file and sends nothing anywhere.
  */
 ;(() => {
   const { origin } = new URL(document.currentScript.src)
@@ -24,43 +24,105 @@
     }
   }
 
-  function checkout({ session, title = 'Payment', onReturn, onResize }) {
-    const address = readAddress(session)
+  /** A frame that grows with its content; `hear` gets the messages of its own window at the gateway's origin. */
+  function createFrame({ address, title, height, onResize }, hear) {
     const frame = document.createElement('iframe')
     frame.title = title
-    frame.style.cssText = 'border:0;width:100%;height:40rem;display:block'
+    frame.style.cssText = `border:0;width:100%;height:${height};display:block`
     frame.setAttribute('scrolling', 'no')
-
     const listen = event => {
       if (event.source !== frame.contentWindow || event.origin !== origin) return
+      hear?.(event.data ?? {})
       if (event.data?.type !== 'tollgate:height' || !(event.data.height > 0)) return
       frame.style.height = `${Math.min(event.data.height, 10_000)}px`
       onResize?.(event.data.height)
     }
-    const unmount = () => {
-      removeEventListener('message', listen)
-      frame.remove()
+    return {
+      frame,
+      tell: message => frame.contentWindow?.postMessage(message, origin),
+      mount(place) {
+        const target = typeof place === 'string' ? document.querySelector(place) : place
+        if (!target) throw new TypeError(`there is no element ${place} to mount the frame in`)
+        addEventListener('message', listen)
+        frame.src = address
+        target.replaceChildren(frame)
+      },
+      unmount() {
+        removeEventListener('message', listen)
+        frame.remove()
+      },
     }
+  }
+
+  function checkout({ session, title = 'Payment', onReturn, onResize }) {
+    const address = readAddress(session)
+    const { frame, tell, mount, unmount } = createFrame({ address, title, height: '40rem', onResize })
     frame.addEventListener('load', () => {
       const back = readReturn(frame)
-      if (back === undefined) return frame.contentWindow.postMessage({ type: 'tollgate:hello' }, origin)
+      if (back === undefined) return tell({ type: 'tollgate:hello' })
       unmount()
       if (onReturn) onReturn(back)
       else location.assign(back)
     })
-
     return {
       mount(place) {
-        const target = typeof place === 'string' ? document.querySelector(place) : place
-        if (!target) throw new TypeError(`there is no element ${place} to mount the checkout in`)
-        addEventListener('message', listen)
-        frame.src = address
-        target.replaceChildren(frame)
+        mount(place)
         return this
       },
       unmount,
     }
   }
 
-  window.tollgate = Object.freeze({ checkout })
+  /** What is wrong with the entries, in the customer's language; `fields` names them. */
+  class FieldsError extends Error {
+    constructor({ error, fields = [] }) {
+      super(error)
+      this.name = 'FieldsError'
+      this.fields = fields
+    }
+  }
+
+  function fields({ merchant, language, title = 'Card', onReady, onChange, onSubmit, onResize }) {
+    if (typeof merchant !== 'string' || merchant === '')
+      throw new TypeError('merchant must be the id of the merchant whose API key will bring the token')
+    const address = new URL(`/pay/fields/${encodeURIComponent(merchant)}`, origin)
+    if (language !== undefined) address.searchParams.set('language', language)
+    const waiting = new Map()
+    let asked = 0
+    const settle = ({ id, token, card, ...refused }) => {
+      const { resolve, reject } = waiting.get(id) ?? {}
+      waiting.delete(id)
+      if (token === undefined) reject?.(new FieldsError(refused))
+      else resolve?.({ token, ...card })
+    }
+    const hear = ({ type, ...message }) => {
+      if (type === 'tollgate:ready') onReady?.()
+      if (type === 'tollgate:change') onChange?.(message)
+      if (type === 'tollgate:submit') onSubmit?.()
+      if (type === 'tollgate:token') settle(message)
+    }
+    const placed = createFrame({ address: address.href, title, height: '22rem', onResize }, hear)
+    placed.frame.addEventListener('load', () => placed.tell({ type: 'tollgate:hello' }))
+    return {
+      mount(place) {
+        placed.mount(place)
+        return this
+      },
+      /** The token for `card.number` of POST /payments: for 15 minutes, for one payment of this merchant. */
+      tokenize: () =>
+        new Promise((resolve, reject) => {
+          asked += 1
+          waiting.set(asked, { resolve, reject })
+          placed.tell({ type: 'tollgate:tokenize', id: asked })
+        }),
+      unmount() {
+        placed.unmount()
+        for (const { reject } of waiting.values())
+          reject(new FieldsError({ error: 'the card fields are gone' }))
+        waiting.clear()
+      },
+    }
+  }
+
+  window.tollgate = Object.freeze({ checkout, fields })
 })()

@@ -1,5 +1,5 @@
 /** The card's fields. A number or security code is never rendered back: what was typed stays in the browser only. */
-import { fill, type Html, html } from '#pages/html.ts'
+import { fill, type Html, html } from '#http/html.ts'
 import { brandMark, icon, nameBrand } from '#pages/icons.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { type CurrencyOffer, renderCurrencyChoice } from '#pages/views/currency-choice.ts'

@@ -3,7 +3,7 @@
  * shown. With a single method it is that method's own page. Works without a script; the server decides everything.
  */
 import type { MethodFamily } from '#domain/response-codes.ts'
-import { fill, type Html, html } from '#pages/html.ts'
+import { fill, type Html, html } from '#http/html.ts'
 import { familyIcon, icon } from '#pages/icons.ts'
 import { type HiddenField, hiddenFields, type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
 import { formatMoney } from '#pages/money-text.ts'

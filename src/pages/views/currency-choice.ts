@@ -3,7 +3,7 @@
  * markup side by side, and nothing chosen in advance. Where there is no offer yet the part is hidden and empty; the script
  * fills the same places that the server would.
  */
-import { fill, type Html, html } from '#pages/html.ts'
+import { fill, type Html, html } from '#http/html.ts'
 import { hiddenFields, type PageFrame } from '#pages/layout.ts'
 import { formatDecimal, formatMoney, formatPercentage, type Money, nameCurrency } from '#pages/money-text.ts'
 

@@ -1,6 +1,7 @@
 /** Pages on which nothing can be paid: friendly words, the fitting status, and a way on where there is one. */
+
+import { html } from '#http/html.ts'
 import { toLink } from '#pages/address.ts'
-import { html } from '#pages/html.ts'
 import { type IconName, icon } from '#pages/icons.ts'
 import { type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
 import type { TextKey } from '#pages/texts/en.ts'

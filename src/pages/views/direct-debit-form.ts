@@ -1,5 +1,5 @@
 /** The account's fields and the mandate with which the customer lets the merchant collect. */
-import { fill, type Html, html } from '#pages/html.ts'
+import { fill, type Html, html } from '#http/html.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { type FieldErrors, renderField, renderTick } from '#pages/views/field.ts'
 

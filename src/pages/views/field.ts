@@ -1,5 +1,5 @@
 /** One labelled field with hint and error, and the summary of all errors above a form. Errors are announced and linked. */
-import { type Html, html } from '#pages/html.ts'
+import { type Html, html } from '#http/html.ts'
 import { icon } from '#pages/icons.ts'
 import type { Texts } from '#pages/texts/en.ts'
 

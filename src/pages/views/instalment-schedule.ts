@@ -1,5 +1,5 @@
 /** The instalments of a method that is paid in parts: when, how much, and what it costs. */
-import { type Html, html } from '#pages/html.ts'
+import { type Html, html } from '#http/html.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { formatCount, formatDay, formatMoney } from '#pages/money-text.ts'
 

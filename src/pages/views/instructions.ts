@@ -1,7 +1,7 @@
 /** How to pay outside this page: reference, account, deadline, code to scan. Everything can be copied and printed. */
 import { encode } from 'uqr'
+import { fill, type Html, html, raw } from '#http/html.ts'
 import { toLink } from '#pages/address.ts'
-import { fill, type Html, html, raw } from '#pages/html.ts'
 import { icon } from '#pages/icons.ts'
 import { type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
 import { formatMoment, formatMoney, type Money } from '#pages/money-text.ts'

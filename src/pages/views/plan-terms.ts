@@ -1,7 +1,7 @@
 /** What a customer agrees to who begins a plan: how much, how often, from when until when, and how it ends. */
 import type { Frequency } from '#domain/calendar.ts'
 import type { Money } from '#domain/money.ts'
-import { type Html, html } from '#pages/html.ts'
+import { type Html, html } from '#http/html.ts'
 import { type PageFrame, withMerchant } from '#pages/layout.ts'
 import { formatDay, formatMoney } from '#pages/money-text.ts'
 

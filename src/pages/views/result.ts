@@ -1,6 +1,7 @@
 /** How a payment ended, for customers whose shop gave no address to go back to, and while a result is awaited. */
+
+import { html } from '#http/html.ts'
 import { toLink } from '#pages/address.ts'
-import { html } from '#pages/html.ts'
 import { type IconName, icon } from '#pages/icons.ts'
 import { type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
 import { formatMoment, formatMoney, type Money } from '#pages/money-text.ts'

@@ -1,5 +1,5 @@
 /** On the way to a provider's page: a form that sends itself, or an address that opens itself. Both work without a script. */
-import { fill, html } from '#pages/html.ts'
+import { fill, html } from '#http/html.ts'
 import { hiddenFields, type PageFrame, renderPage } from '#pages/layout.ts'
 
 export interface SendOnModel {

@@ -2,7 +2,7 @@
  * Pages that stand in for somebody else in the test environment: a provider's own page, and the bank that asks for
  * confirmation (3-D Secure). Both are marked as test and send one of four words as `action`.
  */
-import { fill, type Html, html } from '#pages/html.ts'
+import { fill, type Html, html } from '#http/html.ts'
 import { brandMark, icon, nameBrand } from '#pages/icons.ts'
 import { type HiddenField, hiddenFields, type PageFrame, renderPage } from '#pages/layout.ts'
 import { formatMoment, formatMoney, type Money } from '#pages/money-text.ts'

@@ -9,7 +9,7 @@ export interface Table {
 }
 
 /** Of this installation and this moment alone. */
-const leftOut = ['schema_migration', 'gateway_process', 'limit_use']
+const leftOut = ['schema_migration', 'gateway_process', 'limit_use', 'one_time_key']
 
 export async function listTables(client: pg.Client): Promise<readonly Table[]> {
   const tables = await client.query<{ oid: number; name: string; columns: string }>(

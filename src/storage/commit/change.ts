@@ -134,7 +134,7 @@ export interface IntentClaim {
   readonly declines: number
 }
 
-/** Ends an intent, if its last payment is still the one that was seen: whoever confirms it comes before or after. */
+/** Ends an intent, if its last payment is still the one that was seen: a confirmation comes before or after. */
 export interface IntentEnd {
   readonly merchantId: MerchantId
   readonly intentId: IntentId
@@ -210,12 +210,12 @@ export type Conflict =
   | 'version_changed'
   | 'pseudo_number_taken'
   | 'intent_taken'
-  /** Born, deleted or changed by somebody else in the meantime. */
+  /** Created, deleted or changed by another request in the meantime. */
   | 'customer_changed'
   /** The vault has destroyed the number of the card or account. */
   | 'card_gone'
   | 'quote_taken'
-  /** Cancelled, suspended or charged by somebody else in the meantime. */
+  /** Cancelled, suspended or charged by another request in the meantime. */
   | 'plan_changed'
 
 export type Committed =

@@ -60,7 +60,7 @@ export const customerParts = {
   },
   customerUse: {
     columns: [...key, ['used_at', 'timestamptz'], ['alone', 'boolean']],
-    // Whoever holds the row at this moment is a payment that dates it the same, or a change that comes first: either
+    // A transaction that holds the row at this moment is a payment with the same time, or a change that comes first: either
     // way waiting would gain a few milliseconds of truth at the price of one payment at a time.
     write: () => `UPDATE customer t SET last_used_at = greatest(t.last_used_at, i.used_at)
       FROM (SELECT u.merchant_id, u.customer_id, u.used_at FROM customer_use_in u CROSS JOIN LATERAL (

@@ -138,7 +138,7 @@ function createWrite(pool: Pool, onEndpoints: GroupCommitOptions['onEndpoints'])
   }
 }
 
-/** The commit is done: whoever cannot read the endpoints now learns of them with the next one. */
+/** The commit is done: if the endpoints cannot be read now, they are read with the next commit. */
 async function noticeEndpoints(onEndpoints: GroupCommitOptions['onEndpoints'], mark: string): Promise<void> {
   await onEndpoints?.(mark)?.catch(() => undefined)
 }

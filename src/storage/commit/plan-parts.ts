@@ -146,7 +146,7 @@ const guards = {
       WHERE ${samePlan} AND t.version = i.expected_version AND t.status = 'ACTIVE' AND t.charging_pay_id IS NULL
         AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
   },
-  // Nothing changes, but the row is locked: whoever settles a charge of the plan comes wholly before or after.
+  // Nothing changes, but the row is locked: a process that settles a charge of the plan comes wholly before or after.
   planHold: {
     input: 'plan_hold_in',
     updated: 'plan_held',

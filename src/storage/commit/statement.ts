@@ -277,8 +277,8 @@ export function commitStatement(needed: readonly Part[]): CommitStatement {
 }
 
 /**
- * The refused changes, and with them the state of the webhook endpoints: whoever commits learns within that very commit
- * that an endpoint was added or removed by somebody else.
+ * The refused changes, and with them the state of the webhook endpoints: a process learns within its own commit
+ * that another process has added or removed an endpoint.
  */
 const answer = `SELECT c, why FROM refused
   UNION ALL SELECT ${endpointsRow}, value FROM installation WHERE name = '${endpointsName}'`

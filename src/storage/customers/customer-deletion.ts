@@ -90,7 +90,7 @@ async function deleteCustomer(
   merchantId: MerchantId,
   customerId: CustomerId,
 ): Promise<Deleted> {
-  // Whoever holds this alone is alone with the order of the merchant's customers: no birth, no parting.
+  // Holding this lock exclusively keeps the order of the merchant's customers fixed: none is created, no block is split.
   await client.query('SELECT 1 FROM customer_order WHERE merchant_id = $1 FOR UPDATE', [merchantId])
   const { rows: customers } = await client.query(
     'SELECT 1 FROM customer WHERE merchant_id = $1 AND customer_id = $2 FOR UPDATE',

@@ -106,13 +106,13 @@ const comparisons: Readonly<Record<keyof CustomerConditions, string>> = {
   phoneNumber: 'c.phone_number = ?',
 }
 
-/** The total comes with every row, and on an empty page with one that holds nobody. */
+/** The total comes with every row; an empty page has one row that holds no customer. */
 const toPage = (rows: readonly PageRow[]): CustomerPage => ({
   total: rows[0]?.total ?? 0,
   customers: rows.filter(row => row.customer_id !== null).map(toCustomer),
 })
 
-/** Parts all of the open block but its newest customers. Whoever is busy with it already will do it, or the next. */
+/** Parts all of the open block but its newest customers. If another process holds the lock, that process or the next call does it. */
 async function splitBlock(merchantId: MerchantId, writers: Database['writers']): Promise<void> {
   await inTransaction(writers, async client => {
     // As text: a Date would lose what lies below the millisecond.

@@ -6,9 +6,9 @@ import { methodsMax } from '#schemas/customer.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface CustomerLookUp {
-  /** Undefined: nobody has this id of the merchant's. */
+  /** Undefined: the merchant has no customer with this id. */
   readonly customerId?: CustomerId
-  /** Nobody may be born before this moment: what lies before it has been counted. */
+  /** No customer may be created with an earlier time: the customers before it have been counted. */
   readonly openSince: Date
 }
 
@@ -142,7 +142,7 @@ export function createCustomerReader({ readers, writers }: Database): CustomerRe
       })
       const { customer_id: customerId, open_since: openSince } = rows[0] ?? {}
       if (!openSince) {
-        // The merchant's first customer is about to come; whoever else says so at this moment says the same.
+        // The merchant's first customer is about to be created; another process that inserts this row at the same moment inserts the same.
         await writers.query(
           `WITH block AS (INSERT INTO customer_block (merchant_id, first_at, older) VALUES ($1, $2, 0)
              ON CONFLICT DO NOTHING)

@@ -97,7 +97,7 @@ async function erasePayment(client: PoolClient, merchantId: string, payId: strin
   )
   if (!rows[0]) return
   const { details, instrument, account } = rows[0]
-  // A new version, so that whoever works on what was read before reads it again.
+  // A new version, so that an operation that read the payment before reads it again.
   await client.query(
     `UPDATE payment SET details = $3, instrument = $4, account = $5, version = version + 1
      WHERE merchant_id = $1 AND pay_id = $2`,

@@ -26,7 +26,7 @@ export interface StoredMethods {
     customerId: CustomerId,
     methodId: StoredMethodId,
   ): Promise<StoredCard | undefined>
-  /** The cards of whoever the merchant knows by this id; empty for nobody. */
+  /** The cards of the customer whom the merchant knows by this id; empty if there is none. */
   listRemembered(merchantId: MerchantId, merchantCustomerId: string): Promise<readonly StoredCard[]>
   /** Whether one of that customer's cards or accounts has this pseudo number. */
   holdsPseudoNumber(

@@ -42,7 +42,7 @@ const settings = `SET default_transaction_read_only = on; SET statement_timeout 
 
 export async function examine(
   databaseUrl: string,
-  { now, onResult }: ExaminationOptions = {},
+  options: ExaminationOptions = {},
 ): Promise<readonly CheckResult[]> {
   const client = new pg.Client({
     connectionString: databaseUrl,
@@ -54,18 +54,26 @@ export async function examine(
   await client.connect()
   try {
     await client.query(settings)
-    const results: CheckResult[] = []
-    for (const check of checks) {
-      const result = await run(check, client, now)
-      onResult?.(result)
-      results.push(result)
-    }
-    const chain = await examineAudit(client)
-    onResult?.(chain)
-    return [...results, chain]
+    return await examineWith(client, options)
   } finally {
     await client.end()
   }
+}
+
+/** The same on a connection, and in a transaction, of the caller's. */
+export async function examineWith(
+  client: pg.Client,
+  { now, onResult }: ExaminationOptions = {},
+): Promise<readonly CheckResult[]> {
+  const results: CheckResult[] = []
+  for (const check of checks) {
+    const result = await run(check, client, now)
+    onResult?.(result)
+    results.push(result)
+  }
+  const chain = await examineAudit(client)
+  onResult?.(chain)
+  return [...results, chain]
 }
 
 async function examineAudit(client: pg.Client): Promise<CheckResult> {

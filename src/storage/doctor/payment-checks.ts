@@ -3,6 +3,7 @@
  * break it. Sums and statuses are held against the operations, never against the code that wrote them.
  */
 
+import { inquiryAfterOneDay } from '#lifecycle/inquiry.ts'
 import { bankChecks } from '#storage/doctor/bank-checks.ts'
 import { customerChecks } from '#storage/doctor/customer-checks.ts'
 import { eventChecks } from '#storage/doctor/event-checks.ts'
@@ -59,7 +60,8 @@ const waitsForBank = `(o.state = 'PENDING' AND (EXISTS (SELECT 1 FROM timer t WH
 /**
  * Operations without an answer. A customer may leave a payment open until it expires; and what was sent within the last
  * 10 minutes (three sends, reconnecting, and a wide margin) may be on its way right now. Both clocks are asked: the test
- * clock jumps, and the time of recording says nothing about a step that the customer took later.
+ * clock jumps, and the time of recording says nothing about a step that the customer took later. `asked_on`: the
+ * provider is asked beyond the first day, because its connector declares a longer time for pending answers.
  */
 const unansweredOperations = `SELECT o.merchant_id, o.pay_id, o.x_id,
     format('%s is %s since %s', o.type, o.state, to_char(o.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
@@ -67,7 +69,9 @@ const unansweredOperations = `SELECT o.merchant_id, o.pay_id, o.x_id,
     clock.now + m.clock_offset_ms * interval '1 millisecond' - coalesce(
       to_timestamp((o.prepared->>'sentAtMs')::bigint / 1000.0), o.created_at) > interval '24 hours' AS old,
     EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id AND t.pay_id = o.pay_id AND t.x_id = o.x_id
-      AND t.kind = 'INQUIRY') AS asked
+      AND t.kind = 'INQUIRY') AS asked,
+    EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id AND t.pay_id = o.pay_id AND t.x_id = o.x_id
+      AND t.kind = 'INQUIRY' AND t.attempt >= ${inquiryAfterOneDay} AND t.run_at > clock.now - interval '1 hour') AS asked_on
   FROM operation o JOIN payment p USING (merchant_id, pay_id) JOIN merchant m USING (merchant_id) CROSS JOIN clock
   WHERE o.${unanswered} AND NOT (p.awaits IS NOT DISTINCT FROM 'CUSTOMER' AND ${timerOf('EXPIRE')})
     AND NOT ${waitsForBank}
@@ -168,7 +172,7 @@ const statusChecks: readonly Check[] = [
         WHEN 'OK' THEN CASE p.kind WHEN 'CREDIT' THEN p.refunded = p.amount ELSE p.captured > 0 OR p.amount = 0 END
         WHEN 'FAILED' THEN ${nothing} + p.refunding = 0
         WHEN 'REVERSED' THEN p.authorized > 0 AND (p.reversed = p.authorized AND p.captured + p.capturing = 0
-          OR p.captured > 0 AND p.refunded = p.captured AND EXISTS (SELECT 1 FROM operation o WHERE
+          OR (p.captured > 0 AND p.refunded = p.captured OR p.capturing + p.reversing + p.refunding > 0) AND EXISTS (SELECT 1 FROM operation o WHERE
             o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id AND o.prepared->>'paidLate' = 'true'))
         ELSE false END`,
   },
@@ -219,8 +223,8 @@ const operationChecks: readonly Check[] = [
   {
     name: 'needs-a-person',
     sentence:
-      'Nothing is without an answer for more than 24 hours: what is needs a person who asks the provider.',
-    broken: `SELECT merchant_id, pay_id, x_id, detail FROM (${unansweredOperations}) o WHERE old`,
+      'Nothing is without an answer for more than 24 hours, or longer than its provider declares for slow methods: what is needs a person who asks the provider.',
+    broken: `SELECT merchant_id, pay_id, x_id, detail FROM (${unansweredOperations}) o WHERE old AND NOT asked_on`,
   },
 ]
 

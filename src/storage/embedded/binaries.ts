@@ -63,7 +63,7 @@ function restoreLinks(root: string): void {
     try {
       symlinkSync(relative(dirname(link), join(root, source)), link)
     } catch (cause) {
-      // Two processes may start at once: whoever comes second finds the link made.
+      // Two processes may start at once: the second one finds the link made.
       if (existsSync(link)) continue
       throw new EmbeddedPostgresError(
         `The library link ${basename(link)} of the embedded PostgreSQL is missing and cannot be made in ` +

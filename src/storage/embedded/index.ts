@@ -52,7 +52,7 @@ const startTimeoutMs = 600_000
 /** 10 s: as long as processes of a killed server may need to notice its end and go. */
 const survivorsTimeoutMs = 10_000
 
-/** 2 s: twenty warm starts; from then on somebody wonders. */
+/** 2 s: twenty times a warm start; after that, say what is being waited for. */
 const patienceMs = 2_000
 
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {

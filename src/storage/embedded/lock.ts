@@ -40,7 +40,7 @@ interface OwnershipRequest {
   readonly accepts: (url: string) => Promise<boolean>
 }
 
-/** 30 s: longer than any command of ours runs, shorter than somebody's patience. */
+/** 30 s: longer than any command of ours runs, short enough to wait for. */
 const ownerWaitMs = 30_000
 
 /** 1 s: a process that was just killed or told to stop is still there for a moment. */
@@ -98,7 +98,7 @@ function tryToOwn(directory: string, mine: OwnerRecord): OwnerRecord | undefined
     if (found === undefined) return tryToOwn(directory, mine)
     if (isAlive(found)) return found
     // The entry is stale. Two processes may see that at once, and the slower one must not push out the faster
-    // one's fresh entry: whoever makes this link may replace exactly the entry that it names, and looks once
+    // one's fresh entry: the process that makes this link may replace exactly the entry that it names, and looks once
     // more before doing so.
     const claim = join(directory, `owner.${found.nonce}.claim`)
     if (!tryToLink(draft, claim)) {

@@ -130,7 +130,7 @@ const deliveries: Queue = {
   sentTo: 'url = coalesce(i.url, t.url),',
 }
 
-/** True of a row `e` that must wait for an earlier one of its payment and receiver. A replay waits for nobody. */
+/** True of a row `e` that must wait for an earlier one of its payment and receiver. A replay does not wait. */
 const heldBackIn = ({ table, lane }: Queue): string =>
   `e.round = 0 AND EXISTS (SELECT 1 FROM ${table} f WHERE f.merchant_id = e.merchant_id
   AND f.pay_id = e.pay_id AND f.sequence < e.sequence AND f.status = 'PENDING' AND f.round = 0
@@ -177,8 +177,8 @@ const claimStatement = (queue: Queue): string => {
 }
 
 /**
- * Whoever writes several rows at once, and waits for others to do so, locks them in this order first: two that wait for
- * each other would both lose. Claims wait for nobody.
+ * Statements that write several rows and wait for locks take them in this order, because two that wait for each other
+ * would both fail. Claims skip locked rows.
  */
 export const lockOrder = 'ORDER BY t.merchant_id, t.pay_id, t.sequence FOR UPDATE OF t'
 

@@ -28,7 +28,7 @@ export interface DuplicateFinder {
   find(question: OrderQuestion): Promise<readonly PaymentOfOrder[]>
 }
 
-/** 100: whoever has paid for one order a hundred times needs no longer list to see it. */
+/** 100: enough to see that an order was paid many times. */
 const shownMax = 100
 
 interface FoundRow {

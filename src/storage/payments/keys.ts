@@ -35,7 +35,7 @@ export function createKeyReader({ writers }: Database): KeyReader {
       return rowCount ?? 0
     },
     async find(merchantId, { verb, path, key }) {
-      // From the pool that writes: whoever lost the race for a key must see the winner's commit.
+      // From the writers' pool: a request that lost the race for a key must see the winner's commit.
       const { rows } = await writers.query<{
         fingerprint: string
         answer_status: number | null

@@ -42,7 +42,7 @@ export interface WorkFinder {
   now(): Promise<Date>
   /** Operations that were sent before that time and are still SENT. */
   findOrphans(options: { sentBefore: Date; limit: number }): Promise<readonly Orphan[]>
-  /** Operations that one of these processes has sent and nobody answered. */
+  /** Operations that one of these processes has sent and that have no answer yet. */
   findOrphansOf(processes: readonly number[], limit: number): Promise<readonly Orphan[]>
   /** Makes timers claimable again that one of these processes has leased. */
   releaseTimersOf(processes: readonly number[]): Promise<void>
@@ -54,6 +54,21 @@ export interface WorkFinder {
 }
 
 const markName = 'orphans_found_until'
+
+/**
+ * What is due is found once and then updated by its place. As a join, a plan made while the table was nearly empty found
+ * it again for every row of the table: some hundred timers took longer than a statement may (seen). For the same reason
+ * earlier timers of a payment are looked up by its id, never by their time: the added zero hides the time from its index.
+ */
+export const claimTimersStatement = `WITH due AS MATERIALIZED (SELECT ctid AS place FROM timer d
+    WHERE run_at <= $1 AND ($4::text IS NULL OR merchant_id = $4) AND (leased_until IS NULL OR leased_until <= $1)
+      AND NOT EXISTS (SELECT 1 FROM timer e WHERE e.merchant_id = d.merchant_id AND e.pay_id = d.pay_id
+        AND e.run_at + interval '0' < d.run_at)
+    ORDER BY run_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  UPDATE timer t SET leased_until = $1::timestamptz + $3 * interval '1 millisecond', leased_by = ${thisProcess}
+  WHERE t.ctid = ANY (ARRAY(SELECT place FROM due))
+  RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.x_id AS "xId", t.kind, t.attempt, t.run_at AS "runAt",
+    coalesce((SELECT m.clock_offset_ms FROM merchant m WHERE m.merchant_id = t.merchant_id), 0) AS "clockOffsetMs"`
 
 /** Any number that nobody else locks: the letters "gate". */
 const gatewayLock = 0x67617465
@@ -73,7 +88,7 @@ export function createWorkFinder(database: Database): WorkFinder {
       if (!given) client.release(error)
       given = true
     }
-    // A connection that is out of the pool has nobody who listens: unheard, its end would be the end of the process.
+    // A connection that is checked out of the pool has no error listener: without one, its end would end the process.
     // It may tell of its end twice, by the socket and by the protocol: the second time changes nothing.
     client.on('error', error => {
       if (lost) return
@@ -116,16 +131,7 @@ export function createWorkFinder(database: Database): WorkFinder {
     async claimTimers({ now, limit, leaseMs, merchantId }) {
       const { rows } = await database.writers.query<ClaimedTimer>({
         name: 'claim_timers',
-        text: `UPDATE timer t SET leased_until = $1::timestamptz + $3 * interval '1 millisecond', leased_by = ${thisProcess}
-          FROM (SELECT merchant_id, pay_id, x_id, kind FROM timer d
-                WHERE run_at <= $1 AND ($4::text IS NULL OR merchant_id = $4) AND (leased_until IS NULL OR leased_until <= $1)
-                  AND NOT EXISTS (SELECT 1 FROM timer e WHERE e.merchant_id = d.merchant_id AND e.pay_id = d.pay_id
-                                  AND e.run_at < d.run_at)
-                ORDER BY run_at LIMIT $2 FOR UPDATE SKIP LOCKED) due
-          WHERE t.merchant_id = due.merchant_id AND t.pay_id = due.pay_id AND t.x_id = due.x_id AND t.kind = due.kind
-          RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.x_id AS "xId", t.kind, t.attempt,
-            t.run_at AS "runAt",
-            coalesce((SELECT m.clock_offset_ms FROM merchant m WHERE m.merchant_id = t.merchant_id), 0) AS "clockOffsetMs"`,
+        text: claimTimersStatement,
         values: [now, limit, leaseMs, merchantId],
       })
       return rows

@@ -5,6 +5,13 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import {
+  announce,
+  deadAfterMs,
+  lastAnnouncement,
+  readAnnouncement,
+  waitUntilHeard,
+} from '#storage/processes/announcements.ts'
 
 export interface Presence {
   /** The number under which this process sends operations and leases timers. */
@@ -20,6 +27,8 @@ export interface Presence {
   findDead(): Promise<readonly number[]>
   /** What the dead had left is settled; nobody needs to look again. */
   forget(dead: readonly number[]): Promise<void>
+  /** Makes every process, this one first, look again at what they share. Resolves when all of them have. */
+  announce(): Promise<void>
   /** Says that this process has ended in order. */
   close(): Promise<void>
 }
@@ -28,6 +37,8 @@ export interface PresenceOptions {
   readonly onError: (error: unknown) => void
   /** A merchant, or its keys, was changed by somebody. */
   readonly onMerchantChange: (merchantId: string) => void
+  /** Somebody announced news: what is shared must be read again. The sender waits for it. */
+  readonly onAnnouncement?: () => Promise<void>
   readonly beatMs?: number
 }
 
@@ -36,9 +47,6 @@ const defaultBeatMs = 2_000
 
 /** 300 ms: after a beat that failed. */
 const retryMs = 300
-
-/** 8 s: a process that was only slow for a moment is not declared dead, and a take-over still ends within 15 s. */
-const deadAfterMs = 8_000
 
 /** 6 s: two seconds before the others take over, this process stops sending. */
 const aliveForMs = 6_000
@@ -49,12 +57,14 @@ const statementTimeoutMs = 3_000
 const connectTimeoutMs = 10_000
 
 export async function openPresence(url: string, options: PresenceOptions): Promise<Presence> {
-  const { onError, onMerchantChange, beatMs = defaultBeatMs } = options
+  const { onError, onMerchantChange, onAnnouncement = async () => {}, beatMs = defaultBeatMs } = options
   let client: pg.Client | undefined
   let closed = false
   let beatAt = performance.now()
   // Until the first beat there may be others.
   let others = 1
+  let schema = ''
+  let heard = 0
 
   async function connect(): Promise<pg.Client> {
     const fresh = new pg.Client({
@@ -68,11 +78,13 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
       if (client === fresh) client = undefined
       if (!closed) onError(error)
     })
-    fresh.on('notification', ({ payload }) => {
-      if (payload) onMerchantChange(payload)
+    fresh.on('notification', ({ channel, payload = '' }) => {
+      if (channel === 'tollgate_merchant') onMerchantChange(payload)
+      else void hear(readAnnouncement(payload, schema)).catch(onError)
     })
     await fresh.connect()
     await fresh.query('LISTEN tollgate_merchant')
+    await fresh.query('LISTEN tollgate_announcement')
     return fresh
   }
 
@@ -89,23 +101,41 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
     }
   }
 
-  const [row] = await ask<{ process: number }>('INSERT INTO gateway_process DEFAULT VALUES RETURNING process')
+  const [row] = await ask<{ process: number; schema: string; heard: number }>(
+    `INSERT INTO gateway_process (heard) VALUES (${lastAnnouncement})
+     RETURNING process, current_schema() AS schema, heard::integer AS heard`,
+  )
   if (!row) throw new Error('the database gave this process no number')
   const { process } = row
+  ;({ schema, heard } = row)
+
+  /** An announcement may come before an earlier one was dealt with, and twice: by the notification and by a beat. */
+  async function hear(number: number | undefined): Promise<void> {
+    if (number === undefined || number <= heard) return
+    await onAnnouncement()
+    heard = Math.max(heard, number)
+    await ask('UPDATE gateway_process SET heard = greatest(heard, $2) WHERE process = $1', [process, number])
+  }
 
   async function beat(): Promise<void> {
     const begunAt = performance.now()
-    const found = await ask<{ others: number }>(
+    const found = await ask<{ others: number; last: number }>(
       `UPDATE gateway_process SET seen_at = now() WHERE process = $1
        RETURNING (SELECT count(*)::integer FROM gateway_process o
-         WHERE o.process <> $1 AND o.seen_at > now() - $2 * interval '1 millisecond') AS others`,
+         WHERE o.process <> $1 AND o.seen_at > now() - $2 * interval '1 millisecond') AS others,
+         ${lastAnnouncement}::integer AS last`,
       [process, deadAfterMs],
     )
     others = found[0]?.others ?? others
     // Declared dead and forgotten by the others: the number is gone, and so is what was done under it.
     if (found.length === 0)
-      await ask('INSERT INTO gateway_process (process) OVERRIDING SYSTEM VALUE VALUES ($1)', [process])
+      await ask('INSERT INTO gateway_process (process, heard) OVERRIDING SYSTEM VALUE VALUES ($1, $2)', [
+        process,
+        heard,
+      ])
     beatAt = begunAt
+    // A notification is lost with the connection that would have brought it. No beat waits for what it asks for.
+    void hear(found[0]?.last).catch(onError)
   }
 
   const stopped = new AbortController()
@@ -141,6 +171,11 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
         `DELETE FROM gateway_process WHERE process = ANY($1) AND seen_at < now() - $2 * interval '1 millisecond'`,
         [dead, deadAfterMs],
       )
+    },
+    async announce() {
+      const number = await announce(ask)
+      await hear(number)
+      await waitUntilHeard(ask, number, process)
     },
     async close() {
       closed = true

@@ -1,6 +1,6 @@
 /**
- * Destroying numbers that nobody has needed for a long time: the sealed part is emptied, the row and its masked digits
- * stay for the payments that show them. On a connection of its own, in small commits; whoever stops it loses nothing.
+ * Destroying numbers that were not needed for a long time: the sealed part is emptied, the row and its masked digits
+ * stay for the payments that show them. On a connection of its own, in small commits, so that stopping it loses nothing.
  */
 import pg from 'pg'
 

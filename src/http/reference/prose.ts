@@ -1,43 +1,5 @@
-/**
- * Builds HTML from templates in which everything is escaped unless it is HTML already. Nothing else may join
- * markup.
- */
-export class Html {
-  readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-  }
-
-  toString(): string {
-    return this.text
-  }
-}
-
-export type Part = Html | string | number | false | undefined | readonly Part[]
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, character => entities[character] ?? '')
-
-function toText(part: Part): string {
-  if (part === undefined || part === false) return ''
-  if (part instanceof Html) return part.text
-  if (typeof part === 'object') return part.map(toText).join('')
-  return escapeHtml(String(part))
-}
-
-export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  let text = strings[0] ?? ''
-  for (const [index, part] of parts.entries()) text += toText(part) + (strings[index + 1] ?? '')
-  return new Html(text)
-}
+/** Descriptions and examples of the reference page as HTML: paragraphs, lists, code and coloured JSON. */
+import { escapeHtml, Html, html } from '#http/html.ts'
 
 /** Prose as descriptions are written: paragraphs, lines that begin with "- ", `code` and **strong**. */
 export function renderProse(text: string): Html {

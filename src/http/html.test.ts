@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fill, html, raw } from '#pages/html.ts'
+import { fill, html, raw } from '#http/html.ts'
 
 describe('html', () => {
   const hostile = `<img src=x onerror="alert('1')">&amp;`

@@ -1,6 +1,6 @@
 /**
  * Builds HTML from templates in which everything is escaped unless it is HTML already. Values belong between tags or
- * into quoted attributes, nowhere else; addresses are checked by whoever puts one in.
+ * into quoted attributes, nowhere else; addresses are checked by the code that inserts them.
  */
 export class Html {
   readonly text: string

@@ -1,0 +1,50 @@
+/** The keys of one-time cards. Each can be taken once; what is old is removed. */
+import type { MerchantId } from '#domain/ids.ts'
+import type { Database } from '#storage/database.ts'
+
+export interface OneTimeKey {
+  readonly keyVersion: number
+  readonly sealed: Buffer
+}
+
+export interface OneTimeKeyStore {
+  /** `tokenId`: 32 hex digits. `expiresAt` is by the merchant's clock. */
+  insert(
+    merchantId: MerchantId,
+    key: OneTimeKey & { readonly tokenId: string; readonly expiresAt: Date },
+  ): Promise<void>
+  /** Removes the key and returns it; undefined if it was taken, is another merchant's, or has expired by either clock. */
+  take(merchantId: MerchantId, tokenId: string, now: Date): Promise<OneTimeKey | undefined>
+  /** Removes keys that nobody took in time. Returns how many. */
+  reap(): Promise<number>
+}
+
+/** 15 minutes, as the contract says; by the real clock even if the merchant's stands still. */
+const livesFor = `interval '15 minutes'`
+
+export function createOneTimeKeyStore({ writers }: Pick<Database, 'writers'>): OneTimeKeyStore {
+  return {
+    async insert(merchantId, { tokenId, keyVersion, sealed, expiresAt }) {
+      await writers.query({
+        name: 'one-time-key-insert',
+        text: `INSERT INTO one_time_key (merchant_id, token_id, key_version, sealed_key, expires_at)
+               VALUES ($1, $2, $3, $4, $5)`,
+        values: [merchantId, tokenId, keyVersion, sealed, expiresAt],
+      })
+    },
+    async take(merchantId, tokenId, now) {
+      const taken = await writers.query<{ key_version: number; sealed_key: Buffer; valid: boolean }>({
+        name: 'one-time-key-take',
+        text: `DELETE FROM one_time_key WHERE merchant_id = $1 AND token_id = $2
+               RETURNING key_version, sealed_key, expires_at > $3 AND made_at > now() - ${livesFor} AS valid`,
+        values: [merchantId, tokenId, now],
+      })
+      const row = taken.rows[0]
+      return row?.valid === true ? { keyVersion: row.key_version, sealed: row.sealed_key } : undefined
+    },
+    async reap() {
+      const gone = await writers.query(`DELETE FROM one_time_key WHERE made_at <= now() - ${livesFor}`)
+      return gone.rowCount ?? 0
+    },
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * One-time cards: what a customer typed into card fields inside a shop's page, sealed into a token that the shop brings
+ * with `POST /payments`. The token holds the card, and the database holds the key to it for fifteen minutes or until the
+ * token is used, whichever is sooner. So neither half is a card: the security code is nowhere at rest with us, not even
+ * encrypted, and a token that a shop has written into its logs can be opened by nobody afterwards.
+ */
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
+import type { MerchantId } from '#domain/ids.ts'
+import { isOneTimeToken, readOneTimeToken, writeOneTimeToken } from '#domain/one-time-tokens.ts'
+import { Secret } from '#domain/secret.ts'
+import type { OneTimeKeyStore } from '#storage/vault/one-time-keys.ts'
+import type { RecordVault } from '#vault/sealed-records.ts'
+import { seal, unseal } from '#vault/sealing.ts'
+
+export interface OneTimeCard {
+  readonly number: Secret<string>
+  /** YYYYMM. */
+  readonly expiryDate: string
+  readonly cardholderName: string
+  readonly securityCode: Secret<string>
+}
+
+export interface OneTimeCards {
+  /** `now` is the merchant's time. */
+  issue(merchantId: MerchantId, card: OneTimeCard, now: Date): Promise<string>
+  /** Opens the token once; undefined if it was used, has expired, belongs to another merchant or is not one of ours. */
+  redeem(merchantId: MerchantId, token: string, now: Date): Promise<OneTimeCard | undefined>
+  /** Removes the keys of tokens that nobody used in time. Returns how many. */
+  reap(): Promise<number>
+}
+
+/** 15 minutes, as the contract says. */
+const livesForMs = 15 * 60 * 1000
+const keyBytes = 32
+const idBytes = 16
+
+type Contents = [number: string, expiryDate: string, cardholderName: string, securityCode: string]
+
+export function createOneTimeCards(store: OneTimeKeyStore, records: RecordVault): OneTimeCards {
+  return {
+    reap: store.reap,
+
+    async issue(merchantId, card, now) {
+      const tokenId = randomUUID().replaceAll('-', '')
+      const bytes = randomBytes(keyBytes)
+      const contents: Contents = [
+        card.number.reveal(),
+        card.expiryDate,
+        card.cardholderName,
+        card.securityCode.reveal(),
+      ]
+      const sealed = seal(
+        createSecretKey(bytes),
+        Buffer.from(JSON.stringify(contents)),
+        place(merchantId, tokenId),
+      )
+      const key = await records.seal('one-time key', merchantId, tokenId, bytes)
+      await store.insert(merchantId, { ...key, tokenId, expiresAt: new Date(now.getTime() + livesForMs) })
+      return writeOneTimeToken(Buffer.concat([Buffer.from(tokenId, 'hex'), sealed]))
+    },
+
+    async redeem(merchantId, token, now) {
+      if (!isOneTimeToken(token)) return undefined
+      const bytes = readOneTimeToken(token)
+      const tokenId = bytes.toString('hex', 0, idBytes)
+      const kept = await store.take(merchantId, tokenId, now)
+      if (!kept) return undefined
+      const key = await records.open('one-time key', merchantId, { ...kept, recordId: tokenId })
+      const opened = open(key, bytes.subarray(idBytes), place(merchantId, tokenId))
+      if (!opened) return undefined
+      const [number, expiryDate, cardholderName, securityCode] = JSON.parse(opened.toString()) as Contents
+      return {
+        number: new Secret(number),
+        expiryDate,
+        cardholderName,
+        securityCode: new Secret(securityCode),
+      }
+    },
+  }
+}
+
+/** What a token is bound to. */
+const place = (merchantId: MerchantId, tokenId: string): string => `one-time card ${merchantId} ${tokenId}`
+
+function open(key: Buffer, sealed: Buffer, bound: string): Buffer | undefined {
+  try {
+    return unseal(createSecretKey(key), sealed, bound)
+  } catch {
+    // Changed on its way: it is not what we issued.
+    return undefined
+  }
+}

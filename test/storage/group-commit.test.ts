@@ -1,0 +1,158 @@
+/** What a group commit makes of a database that refuses, loses a deadlock or ends the connection in the middle. */
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import { type Change, CommitUnknown } from '#storage/commit/change.ts'
+import { createGroupCommit, type GroupCommit } from '#storage/commit/group-commit.ts'
+import { type Database, openDatabase } from '#storage/database.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
+
+/**
+ * Every statement that drops timers reports how many, and fails with the next planned code. The counter is a sequence,
+ * which no rollback takes back.
+ */
+const failingDrops = `
+  CREATE TABLE planned_failure (number bigint PRIMARY KEY, code text NOT NULL);
+  CREATE SEQUENCE statements;
+  CREATE FUNCTION fail_as_planned() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE
+      statement_number bigint := nextval('statements');
+      planned text := (SELECT code FROM planned_failure WHERE number = statement_number);
+    BEGIN
+      RAISE NOTICE '%', (SELECT count(*) FROM dropped);
+      IF planned = 'end the connection' THEN PERFORM pg_terminate_backend(pg_backend_pid());
+      ELSIF planned IS NOT NULL THEN RAISE EXCEPTION 'planned' USING ERRCODE = planned; END IF;
+      RETURN NULL;
+    END $$;
+  CREATE TRIGGER fail_as_planned AFTER DELETE ON timer REFERENCING OLD TABLE AS dropped
+    FOR EACH STATEMENT EXECUTE FUNCTION fail_as_planned();`
+
+const deadlock = '40P01'
+const ids = [1, 2, 3, 4, 5, 6, 7, 8].map(number => `00000000-0000-4000-8000-00000000000${number}`)
+
+let file: TestDatabase
+let proxy: DatabaseProxy
+let database: Database
+let other: pg.Client
+let groupCommit: GroupCommit
+/** How many timers each statement dropped, also those that failed. */
+let dropped: number[] = []
+
+beforeAll(async () => {
+  file = await createTestDatabase()
+  proxy = await startDatabaseProxy(file.url)
+  other = new pg.Client({ connectionString: file.url })
+  await other.connect()
+  await other.query(failingDrops)
+  database = openDatabase(proxy.url, () => undefined)
+  database.writers.on('connect', client => {
+    client.on('notice', ({ message }) => dropped.push(Number(message)))
+  })
+  groupCommit = createGroupCommit(database.writers)
+})
+afterEach(async () => {
+  dropped = []
+  await other.query('TRUNCATE timer, planned_failure')
+  await other.query('ALTER SEQUENCE statements RESTART')
+})
+afterAll(async () => {
+  await database.close()
+  await other.end()
+  await proxy.close()
+  await file.drop()
+})
+
+async function prepare(codes: readonly string[] = []): Promise<void> {
+  await other.query(
+    `INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
+     SELECT 'shop', id, id, 'PLAN', now(), 0 FROM unnest($1::uuid[]) id`,
+    [ids],
+  )
+  await other.query(
+    'INSERT INTO planned_failure SELECT number, code FROM unnest($1::text[]) WITH ORDINALITY planned (code, number)',
+    [codes],
+  )
+}
+
+const change = (...numbers: number[]): Change => ({
+  dropTimers: numbers.map(number => ({
+    merchantId: 'shop' as MerchantId,
+    payId: ids[number - 1] as PayId,
+    xId: ids[number - 1] as XId,
+    kind: 'PLAN',
+  })),
+})
+
+async function countTimers(): Promise<number> {
+  const { rows } = await other.query<{ count: string }>('SELECT count(*) FROM timer')
+  return Number(rows[0]?.count)
+}
+
+test('two that wait for each other: the commit loses the deadlock, goes again, and its caller hears nothing', async () => {
+  await prepare()
+  await other.query('BEGIN')
+  await other.query('DELETE FROM timer WHERE pay_id = $1', [ids[1]])
+  const committed = groupCommit.commit(change(1, 2))
+  await vi.waitFor(
+    async () => {
+      const { rows } = await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')
+      expect(rows).toHaveLength(1)
+    },
+    { timeout: 20_000, interval: 5 },
+  )
+  await other.query('DELETE FROM timer WHERE pay_id = $1', [ids[0]])
+  await other.query('COMMIT')
+  expect(await committed).toEqual({ committed: true })
+  expect(await countTimers()).toBe(6)
+})
+
+test('a serialisation failure is tried again, and its caller hears nothing', async () => {
+  await prepare(['40001', deadlock])
+  expect(await groupCommit.commit(change(1))).toEqual({ committed: true })
+  expect(dropped).toEqual([1, 1, 1])
+  expect(await countTimers()).toBe(7)
+})
+
+test('a batch that fails is split by halves until it succeeds', async () => {
+  await prepare([deadlock, deadlock])
+  const committed = await Promise.all(ids.map((_, index) => groupCommit.commit(change(index + 1))))
+  expect(committed).toEqual(ids.map(() => ({ committed: true })))
+  expect(dropped).toEqual([8, 4, 2, 2, 4])
+  expect(await countTimers()).toBe(0)
+})
+
+test('one that loses again and again gets the error, and nothing is in doubt', async () => {
+  await prepare(Array.from({ length: 20 }, () => deadlock))
+  const failure = await groupCommit.commit(change(1)).catch((error: unknown) => error)
+  expect(failure).toMatchObject({ code: deadlock })
+  expect(failure).not.toBeInstanceOf(CommitUnknown)
+  expect(dropped).toHaveLength(6)
+  expect(await countTimers()).toBe(8)
+})
+
+test.each(['end the connection', '08006'])(
+  '%s: the outcome stays open, and it is not sent again',
+  async code => {
+    await prepare([code])
+    await expect(groupCommit.commit(change(1))).rejects.toBeInstanceOf(CommitUnknown)
+    const { rows } = await other.query<{ next: string }>("SELECT nextval('statements') AS next")
+    expect(Number(rows[0]?.next)).toBe(2)
+  },
+)
+
+test.each([
+  ['before', 8],
+  ['after', 7],
+] as const)('a line cut %s the commit leaves its outcome open', async (moment, left) => {
+  await prepare()
+  proxy.cutNextCommit(moment)
+  await expect(groupCommit.commit(change(1))).rejects.toBeInstanceOf(CommitUnknown)
+  expect(await countTimers()).toBe(left)
+})
+
+test('any other refusal of one change is its own', async () => {
+  await prepare(['23514'])
+  await expect(groupCommit.commit(change(1))).rejects.toMatchObject({ code: '23514' })
+  expect(dropped).toEqual([1])
+})
