@@ -190,8 +190,8 @@ test('what receivers answered, raw notices and evidence in ended disputes go too
     [merchantId, payId],
   )
   await run(
-    `INSERT INTO event (merchant_id, pay_id, sequence, event_id, x_id, body, created_at)
-     VALUES ($1, $2, 90, gen_random_uuid(), $3, '{}', now())`,
+    `INSERT INTO event (merchant_id, pay_id, sequence, event_id, x_id, body, created_at, status)
+     VALUES ($1, $2, 90, gen_random_uuid(), $3, '{}', now(), 'DELIVERED')`,
     ...[payId, xId],
   )
   await run(
