@@ -15,6 +15,8 @@ COPY package.json LICENSE ./
 COPY bin bin
 COPY migrations migrations
 COPY src src
+# Types are stripped here and not at each start.
+RUN node bin/strip-types.js
 RUN mkdir /data && chown node:node /data
 VOLUME /data
 USER node

@@ -14,19 +14,33 @@ export function findPgbench(): string | undefined {
 /** Clients are numbered below this, so that an order is a count of one client and its number. */
 const clientsMax = 1000
 
-export async function writePgbenchScript(path: string, { first, second }: Transactions): Promise<void> {
+/** transactions: statement by statement, as a program writes them; single: each transaction as one statement. */
+export type PgbenchForm = 'transactions' | 'single'
+
+const forms: Record<PgbenchForm, (statements: readonly string[]) => readonly string[]> = {
+  transactions: statements => ['BEGIN', ...statements, 'COMMIT'].map(line => `${line};`),
+  // One way to the server and back instead of five: the least that a client without group commit can do.
+  single: statements => {
+    const before = statements.slice(0, -1).map((statement, index) => `part_${index} AS (${statement})`)
+    return [`WITH ${before.join(', ')} ${statements.at(-1)};`]
+  },
+}
+
+export async function writePgbenchScript(
+  path: string,
+  { first, second }: Transactions,
+  form: PgbenchForm,
+): Promise<void> {
   const random = Object.entries(variables).map(
     ([name, { from, to }]) => `\\set ${name} random(${from}, ${to})`,
   )
-  const transaction = (statements: readonly string[]) =>
-    ['BEGIN', ...statements, 'COMMIT'].map(line => `${line};`)
   const lines = [
     // Variables live as long as the client, so this counts its payments.
     '\\set count :count + 1',
     `\\set order :first + :count * ${clientsMax} + :client_id`,
     ...random,
-    ...transaction(first),
-    ...transaction(second),
+    ...forms[form](first),
+    ...forms[form](second),
   ]
   await writeFile(path, `${lines.join('\n')}\n`)
 }

@@ -14,7 +14,7 @@ interface Bench {
 }
 
 /** The issue's. */
-const ratioMin = 1.0
+const ratioMin = 2.0
 
 /** 1,000 payments for each second asked for: their preparation must not take longer than the measurement. */
 const preparedPerSecond = 1_000

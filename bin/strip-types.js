@@ -1,20 +1,67 @@
 /**
- * Lets our TypeScript run where npm has installed it: Node strips types by itself, but not below node_modules. Only files of
- * this package are touched. Preloaded by bin/tollgate.js.
+ * Runs our TypeScript without its types. Node strips them by itself, but not below node_modules, and what does the work then
+ * stays in memory for as long as the process lives (16 MB, measured). So every file is stripped once, in a process of its
+ * own, and read without its types from then on. Only files of this package are touched. Preloaded by bin/tollgate.js; run
+ * directly (`node bin/strip-types.js`), it strips all files ahead of time, for images whose file system is read-only.
  */
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { registerHooks, stripTypeScriptTypes } from 'node:module'
+import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { root } from './pinned-node.js'
 
+const source = join(root, 'src')
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+/** Beside the code and not in a folder open to all, because what is read from there is run. */
+const cache = join(root, 'node_modules', '.cache', 'tollgate', `stripped-${version}-${process.version}`)
+
+/** Tells that all files were stripped once. One that was changed since is stripped again when it is read. */
+const mark = join(cache, 'complete')
+
+/** @param {string} path a file of TypeScript; @returns {string} the same without types, on the same lines */
+function readStripped(path) {
+  const typed = readFileSync(path, 'utf8')
+  const kept = join(cache, createHash('sha256').update(typed).digest('hex'))
+  if (existsSync(kept)) return readFileSync(kept, 'utf8')
+  const stripped = stripTypeScriptTypes(typed)
+  keep(kept, stripped)
+  return stripped
+}
+
+/** Where we may not write, nothing is lost but memory. Others may do the same at this moment, so the name comes last. */
+function keep(path, text) {
+  const draft = `${path}.${process.pid}`
+  try {
+    writeFileSync(draft, text)
+    renameSync(draft, path)
+  } catch (error) {
+    if (!['EACCES', 'EROFS', 'ENOENT', 'EPERM', 'ENOSPC', 'EDQUOT'].includes(error.code)) throw error
+  }
+}
+
+function stripAll() {
+  mkdirSync(cache, { recursive: true })
+  for (const name of readdirSync(source, { recursive: true })) {
+    if (name.endsWith('.ts') && !/\.test(-support)?\.ts$/.test(name)) readStripped(join(source, name))
+  }
+  keep(mark, '')
+}
+
 const own = `${pathToFileURL(root).href}/src/`
 
-if (own.includes('/node_modules/')) {
+/** Before anything of src/ is imported. */
+export function readWithoutTypes() {
+  // It ends with a word on standard error where it may not write; we then strip for ourselves.
+  if (!existsSync(mark)) spawnSync(process.execPath, [fileURLToPath(import.meta.url)], { stdio: 'ignore' })
   registerHooks({
     load(url, context, next) {
       if (!url.startsWith(own) || !url.endsWith('.ts')) return next(url, context)
-      const source = stripTypeScriptTypes(readFileSync(fileURLToPath(url), 'utf8'))
-      return { format: 'module', source, shortCircuit: true }
+      return { format: 'module', source: readStripped(fileURLToPath(url)), shortCircuit: true }
     },
   })
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) stripAll()

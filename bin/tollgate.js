@@ -25,7 +25,8 @@ async function runHere() {
     if (type === 'ExperimentalWarning' && /type stripping|stripTypeScriptTypes/i.test(String(warning))) return
     emitWarning.call(process, warning, ...rest)
   }
-  await import('./strip-types.js')
+  const { readWithoutTypes } = await import('./strip-types.js')
+  readWithoutTypes()
   await import('../src/main.ts')
 }
 

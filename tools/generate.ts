@@ -6,6 +6,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { buildDocument, renderClientTypes } from './client-types.ts'
 import { renderMethodPage } from './method-page.ts'
+import { renderCollection, renderHttpFile } from './request-collections.ts'
 import { renderResponseCodePage } from './response-code-page.ts'
 
 export interface GeneratedFile {
@@ -27,6 +28,14 @@ export const generatedFiles: readonly GeneratedFile[] = [
   {
     file: 'clients/typescript/src/generated.ts',
     render: () => renderClientTypes(buildDocument(baseUrl)),
+  },
+  {
+    file: 'docs/requests/tollgate.http',
+    render: () => renderHttpFile(buildDocument(baseUrl), baseUrl),
+  },
+  {
+    file: 'docs/requests/tollgate.postman_collection.json',
+    render: () => renderCollection(buildDocument(baseUrl), baseUrl),
   },
   { file: 'docs/methods.md', render: renderMethodPage },
   { file: 'docs/response-codes.md', render: renderResponseCodePage },

@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander'
 import { readDemoMerchant } from '#commands/demo-merchant.ts'
 import { UsageFault } from '#commands/faults.ts'
+import { findServed } from '#commands/served.ts'
 import type { Config } from '#config.ts'
 import { createGatewayClient, type GatewayClient } from '#webhooks/gateway-client.ts'
 
@@ -33,7 +34,9 @@ export interface Signed {
 
 export async function signIn(options: CredentialOptions, config: Config): Promise<Signed> {
   const { merchantId, apiKey, webhookSecret } = await findCredentials(options, config)
-  const baseUrl = (options.api ?? guessBaseUrl(config)).replace(/\/$/, '')
+  const served = config.publicUrl === undefined ? findServed(config) : undefined
+  const guessed = served === undefined ? guessBaseUrl(config) : `${served}/api/v2`
+  const baseUrl = (options.api ?? guessed).replace(/\/$/, '')
   return { client: createGatewayClient({ baseUrl, merchantId, apiKey }), merchantId, apiKey, webhookSecret }
 }
 

@@ -1,9 +1,12 @@
 /** `doctor`: looks over all data and says what is wrong with it. It changes nothing. */
 import { type Command, Option } from 'commander'
 import { CommandFault } from '#commands/faults.ts'
-import { openDatabase } from '#commands/open-database.ts'
+import { parseTime } from '#commands/finding.ts'
+import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { examineKeys } from '#operations/merchants/examine-keys.ts'
+import { openDatabase as connect } from '#storage/database.ts'
+import { examineAudit } from '#storage/doctor/audit-check.ts'
 import { type CheckResult, type Example, examine } from '#storage/doctor/doctor.ts'
 import { readSealedRows } from '#storage/doctor/sealed-rows.ts'
 
@@ -15,23 +18,66 @@ export function addDoctorCommand(program: Command, readConfig: () => Config): vo
         'server runs and while it does not. Ends with 1 when it finds something.',
     )
     .addOption(new Option('--json', 'print one line of JSON'))
-    .action(({ json }: { json?: true }) => diagnose(readConfig(), json === true))
+    .addOption(
+      new Option(
+        '--since <time>',
+        'only payments changed at this time or later (a date, or how long ago: PT2H)',
+      ).argParser(parseTime),
+    )
+    .action((options: DoctorOptions) => diagnose(readConfig(), options))
 }
 
-async function diagnose(config: Config, json: boolean): Promise<void> {
+interface DoctorOptions {
+  readonly json?: true
+  readonly since?: Date
+}
+
+async function diagnose(config: Config, { json, since }: DoctorOptions): Promise<void> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
-    const onResult = json ? undefined : printResult
-    const stored = await examine(database.url, { onResult })
-    const keys = await examineKeys(await readSealedRows(database.url), database.masterKey)
-    for (const result of keys) onResult?.(result)
-    const results = [...stored, ...keys]
+    const progress = showProgress(process.stderr)
+    const onResult = (result: CheckResult): void => {
+      progress.clear()
+      if (!json) printResult(result)
+    }
+    const stored = await examine(database.url, { since, onResult, onProgress: progress.show })
+    progress.clear()
+    const more = await examineRest(database)
+    for (const result of more) onResult(result)
+    const results = [...stored, ...more]
     const unwell = results.filter(({ found }) => found > 0)
     if (json) console.log(JSON.stringify({ healthy: unwell.length === 0, checks: results }))
     if (unwell.length > 0)
       throw new CommandFault(`${unwell.length} of ${results.length} checks found something`)
     if (!json) console.log(`Healthy: ${results.length} checks found nothing.`)
+  } finally {
+    await database.close()
+  }
+}
+
+/** One line that is written over, for people; nothing where the output goes into a file. */
+function showProgress(stream: NodeJS.WriteStream) {
+  let shown = false
+  return {
+    show(share: number) {
+      if (!stream.isTTY) return
+      stream.write(`\r${Math.floor(share * 100)} % of the checks are done`)
+      shown = true
+    },
+    clear() {
+      if (shown) stream.write('\r\u001b[K')
+      shown = false
+    },
+  }
+}
+
+/** What is not looked for by a statement: broken seals and a broken chain. */
+async function examineRest({ url, masterKey }: OpenDatabase): Promise<readonly CheckResult[]> {
+  const database = connect(url, () => undefined)
+  try {
+    const keys = await examineKeys(await readSealedRows(url), masterKey)
+    return [...keys, await examineAudit(database.readers)]
   } finally {
     await database.close()
   }

@@ -4,6 +4,7 @@ import { ConfigError } from '#config.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/index.ts'
 import { MigrationError } from '#storage/migrate.ts'
 import { MasterKeyError } from '#vault/master-key.ts'
+import { ClientFault } from '#webhooks/gateway-client.ts'
 
 /** Something is not as the command needs it; the message is a sentence that says what to do. */
 export class CommandFault extends Error {}
@@ -46,4 +47,13 @@ export function describeReason(error: unknown): string {
 
 function describeCauses({ cause }: Error): string {
   return cause instanceof Error ? `\ncaused by ${cause.stack}${describeCauses(cause)}` : ''
+}
+
+/** What the gateway says no to is told in one sentence, like every other fault of a command. */
+export async function explainFaults(work: Promise<void>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    throw error instanceof ClientFault ? new CommandFault(error.message, { cause: error }) : error
+  }
 }

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CommandFault } from '#commands/faults.ts'
 import { openDatabase as openStored } from '#commands/open-database.ts'
+import { paintState } from '#commands/terminal.ts'
+import { addTryCommands } from '#commands/try-payments.ts'
 import type { Config } from '#config.ts'
 import { toDecimalText } from '#domain/currencies.ts'
 import { parseInstant } from '#domain/dates.ts'
@@ -58,8 +60,11 @@ interface FindOptions {
 const jsonOption = () => new Option('--json', 'print JSON')
 
 function addPayments(program: Command, readConfig: () => Config): void {
-  const payments = program.command('payments').summary('find payments and tell their story')
-  payments.description('Looks for payments of all merchants; changes nothing.')
+  const payments = program.command('payments').summary('find payments, tell their story, try things out')
+  payments.description(
+    'find and show look at payments of all merchants; create, capture and refund act as one merchant.',
+  )
+  addTryCommands(payments, readConfig)
   payments
     .command('find')
     .description('Lists payments, the newest first, 100 at most of each merchant. All conditions must hold.')
@@ -107,7 +112,7 @@ const describePayment = ({
   method,
   createdAt,
 }: Payment): string =>
-  `${createdAt.toISOString()}  ${payId}  ${merchantId}  ${status}  ${toDecimalText(amount.value, amount.currency)} ` +
+  `${createdAt.toISOString()}  ${payId}  ${merchantId}  ${paintState(status)}  ${toDecimalText(amount.value, amount.currency)} ` +
   `${amount.currency}  ${method.type}  ${transId}`
 
 function timelineOf(payment: Payment, events: readonly StoredEvent[]): readonly string[] {
@@ -199,13 +204,13 @@ const describeEvent = ({
   payId,
   merchantId,
 }: StoredEvent & { merchantId: string }) =>
-  `${createdAt.toISOString()}  ${id}  ${type ?? ''}  ${status}  ${merchantId}  payment ${payId}`
+  `${createdAt.toISOString()}  ${id}  ${type ?? ''}  ${paintState(status)}  ${merchantId}  payment ${payId}`
 
 /** For `events replay <id>`: sent again by the running server within a second. */
-export async function replayById(id: string, config: Config): Promise<void> {
+export async function replayById(id: string, config: Config, json?: true): Promise<void> {
   const found = await withFinder(config, finder => finder.replay(id))
   if (!found) throw new CommandFault(`there is no event "${id}"`)
-  say(`${id} is sent again.`)
+  say(json ? JSON.stringify({ replayed: 1 }) : `${id} is sent again.`)
 }
 
 function parseAmount(text: string): number {
@@ -213,7 +218,8 @@ function parseAmount(text: string): number {
   throw new InvalidArgumentError('It must be a whole number of the smallest unit, such as 4999.')
 }
 
-function parseTime(text: string): Date {
+/** A date, a date with time, or how long ago. */
+export function parseTime(text: string): Date {
   const now = Date.now()
   const later = addDuration(now, text)
   const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { findConsoleOrigin } from '#commands/served.ts'
 import type { Config } from '#config.ts'
 import { withPeople } from '#console/open-people.ts'
 import type { People } from '#console/people.ts'
@@ -98,13 +99,14 @@ export function addOperatorCommands(program: Command, readConfig: () => Config):
     .command('remove')
     .description('Removes a person and ends their sessions.')
     .requiredOption('--email <email>', 'their e-mail address')
-    .action(async ({ email }: Words) => {
+    .option('--json', 'print one line of JSON')
+    .action(async ({ email, json }: Words) => {
       await withStore(readConfig(), async (_, store, audit) => {
         const { operatorId } = await findPerson(store, email)
         await store.remove(operatorId)
         await audit('operator.remove', email)
       })
-      console.log(`${email} is removed`)
+      console.log(json ? JSON.stringify({ email, removed: true }) : `${email} is removed`)
     })
 }
 
@@ -180,16 +182,17 @@ const readList = (text: string | undefined): readonly string[] | undefined =>
     .map(word => word.trim())
     .filter(word => word !== '')
 
-/** Passkeys refuse bare IP addresses, so loopback goes by its name. */
-export const consoleOrigin = ({ publicUrl, tls, port, consolePort = port }: Config): string =>
-  publicUrl ?? `${tls ? 'https' : 'http'}://localhost:${consolePort}`
-
 function printLink(
   config: Config,
   { email, role, path }: { readonly email: string; readonly role: string; readonly path: string },
   json: true | undefined,
 ): void {
-  const link = `${consoleOrigin(config)}${path}`
+  const origin = findConsoleOrigin(config)
+  if (origin === undefined)
+    console.error(
+      'PORT is 0 and no gateway of this data folder runs: put the port that the next start prints in place of PORT.',
+    )
+  const link = `${origin ?? 'http://localhost:PORT'}${path}`
   console.log(json ? JSON.stringify({ email, role, link }) : link)
   if (!json) console.error('Send this link to the person; it works once, for 24 hours.')
 }

@@ -7,6 +7,7 @@ import { auditCommand } from '#commands/audit-trail.ts'
 import { addBackupCommands } from '#commands/backup.ts'
 import { addBankCommands } from '#commands/bank.ts'
 import { reportFault } from '#commands/cluster.ts'
+import { addCompletionCommand } from '#commands/completion.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { addEndpointCommands } from '#commands/endpoints.ts'
 import { CommandFault, describeFault, toExitCode } from '#commands/faults.ts'
@@ -14,8 +15,10 @@ import { addFindingCommands } from '#commands/finding.ts'
 import { addImportCommands } from '#commands/import.ts'
 import { addKeyCommands } from '#commands/key.ts'
 import { addKeysCommands } from '#commands/keys.ts'
+import { addLogCommands } from '#commands/logs.ts'
 import { addMerchantCommands } from '#commands/merchant.ts'
 import { addNoticeCommands } from '#commands/notices.ts'
+import { addOpenCommand } from '#commands/open-console.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { addOperatorCommands } from '#commands/operator.ts'
 import { addProviderCommands } from '#commands/provider.ts'
@@ -44,7 +47,8 @@ export async function run(words: readonly string[]): Promise<number> {
   }
 }
 
-function buildProgram(readConfig: () => Config): Command {
+/** Exported for the test that looks over all commands. */
+export function buildProgram(readConfig: () => Config): Command {
   const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const program = new Command('tollgate')
   program
@@ -65,8 +69,9 @@ function buildProgram(readConfig: () => Config): Command {
     .command('migrate')
     .description('Brings the database to the newest schema. Starting the gateway does this too.')
     .option('--check', 'tell what would run, and whether it is safe while the previous release serves')
-    .action(({ check }: { check?: boolean }) =>
-      check ? checkMigrations(readConfig()) : migrateOnly(readConfig()),
+    .option('--json', 'print one line of JSON')
+    .action(({ check, json }: { check?: true; json?: true }) =>
+      check ? checkMigrations(readConfig(), json) : migrateOnly(readConfig(), json),
     )
 
   addDoctorCommand(program, readConfig)
@@ -89,10 +94,13 @@ function buildProgram(readConfig: () => Config): Command {
   addOperatorCommands(program, readConfig)
   addSettlementCommands(program, readConfig)
   addBackupCommands(program, readConfig)
+  addLogCommands(program, readConfig)
+  addOpenCommand(program, readConfig)
+  addCompletionCommand(program)
   return program
 }
 
-async function migrateOnly(settings: Config): Promise<void> {
+async function migrateOnly(settings: Config, json?: true): Promise<void> {
   for (const warning of settings.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(settings, {
     purpose: 'command',
@@ -103,10 +111,11 @@ async function migrateOnly(settings: Config): Promise<void> {
   } finally {
     await database.close()
   }
-  console.log(`The schema of ${database.place} is up to date.`)
+  const { place } = database
+  console.log(json ? JSON.stringify({ upToDate: true, place }) : `The schema of ${place} is up to date.`)
 }
 
-async function checkMigrations(settings: Config): Promise<void> {
+async function checkMigrations(settings: Config, json?: true): Promise<void> {
   const database = await openDatabase(settings, {
     purpose: 'command',
     onProgress: line => console.error(line),
@@ -114,13 +123,8 @@ async function checkMigrations(settings: Config): Promise<void> {
   })
   try {
     const pending = await listPending(database.url)
-    for (const { name, unsafe } of pending) {
-      console.log(
-        `would run ${name}: ${unsafe.length === 0 ? 'safe while the previous release serves' : 'NOT safe'}`,
-      )
-      for (const sentence of unsafe) console.log(`  ${sentence}`)
-    }
-    if (pending.length === 0) console.log(`Nothing to run: the schema of ${database.place} is up to date.`)
+    if (json) console.log(JSON.stringify({ pending }))
+    else tellPending(pending, database.place)
     if (pending.some(({ unsafe }) => unsafe.length > 0))
       throw new CommandFault('stop the previous release before you migrate')
   } finally {
@@ -128,11 +132,24 @@ async function checkMigrations(settings: Config): Promise<void> {
   }
 }
 
+function tellPending(pending: Awaited<ReturnType<typeof listPending>>, place: string): void {
+  for (const { name, unsafe } of pending) {
+    console.log(
+      `would run ${name}: ${unsafe.length === 0 ? 'safe while the previous release serves' : 'NOT safe'}`,
+    )
+    for (const sentence of unsafe) console.log(`  ${sentence}`)
+  }
+  if (pending.length === 0) console.log(`Nothing to run: the schema of ${place} is up to date.`)
+}
+
 const examples = `Examples:
   npm start                                                   serve the test environment
   PORT=9000 npm start                                         the same on another port
   npm run --silent tollgate -- merchant create --name "My shop" --json
   npm run --silent tollgate -- merchant list
+  npm run --silent tollgate -- payments create --amount 1000  a test payment; then payments refund <payId>
+  npm run --silent tollgate -- logs tail                      watch payments and events as they happen
+  npm run --silent tollgate -- open                           the console in your browser
   npm run --silent tollgate -- merchant set mer_… --webhook-url https://shop.example/hook
   npm run --silent tollgate -- key create mer_… --name "Back office" --scopes read,refunds --json
   npm run --silent tollgate -- key rotate mer_… --overlap-hours 24

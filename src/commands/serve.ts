@@ -10,10 +10,11 @@ import { forbidCoreDumps } from '#commands/core-dumps.ts'
 import { type DemoMerchant, readOrCreateDemoMerchant } from '#commands/demo-merchant.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { findFreePort } from '#commands/free-port.ts'
+import { releaseMemoryWhenIdle } from '#commands/idle-memory.ts'
 import { type Ending, type Lifetime, watchLifetime } from '#commands/lifetime.ts'
 import { identifyNpm } from '#commands/npm-parent.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
-import { releaseStartMemory } from '#commands/start-memory.ts'
+import { rememberServed } from '#commands/served.ts'
 import { isReachable } from '#config/network.ts'
 import type { Config } from '#config.ts'
 import type { Gateway } from '#gateway.ts'
@@ -100,9 +101,9 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   const demo = role ? undefined : await openDemo(config, gateway.merchants)
   if (lifetime.isEnding()) return
   const origin = await listen(config, gateway)
-  releaseStartMemory()
+  releaseMemoryWhenIdle()
   if (role) reportReady({ origin, weakDurability: gateway.weakDurability })
-  else await greet(config, { origin, database, place: database.place, demo })
+  else await greet(config, { origin, database, place: database.place, demo, open })
 }
 
 const warnOfWeakness = (weak: readonly string[]): void => {
@@ -114,9 +115,12 @@ interface Started {
   readonly database: OpenDatabase
   readonly place: string
   readonly demo?: DemoMerchant | undefined
+  readonly open: Closable[]
 }
 
-async function greet(config: Config, { origin, database, place, demo }: Started): Promise<void> {
+async function greet(config: Config, { origin, database, place, demo, open }: Started): Promise<void> {
+  const forget = rememberServed(config, origin)
+  open.push({ close: async () => forget() })
   const { environment } = config
   const console = await findConsole(config, database, origin)
   const year = new Date().getUTCFullYear()
@@ -145,7 +149,7 @@ async function startPrimary({ config, database, lifetime, open }: Primary): Prom
   open.push(group)
   const { origin, weakDurability } = await group.ready
   warnOfWeakness(weakDurability)
-  await greet(config, { origin, database, place: `${database.place} (${workers} workers)`, demo })
+  await greet(config, { origin, database, place: `${database.place} (${workers} workers)`, demo, open })
 }
 
 function toGatewayOptions(config: Config, database: OpenDatabase) {

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { addCredentialOptions, type CredentialOptions, signIn } from '#commands/credentials.ts'
 import { keepDemoSecret } from '#commands/demo-merchant.ts'
-import { CommandFault } from '#commands/faults.ts'
+import { CommandFault, explainFaults } from '#commands/faults.ts'
 import { replayById } from '#commands/finding.ts'
 import { watchLifetime } from '#commands/lifetime.ts'
 import { withMerchants } from '#commands/open-database.ts'
@@ -33,6 +33,7 @@ interface ListenOptions extends CredentialOptions {
   readonly forwardTo: string
   readonly secret?: Buffer
   readonly count?: number
+  readonly json?: true
 }
 
 function addListen(program: Command, readConfig: () => Config): void {
@@ -49,12 +50,14 @@ function addListen(program: Command, readConfig: () => Config): void {
       parseSecret,
     )
     .option('--count <n>', 'end after so many events', parseCount)
+    .option('--json', 'print one line of JSON for what happens')
   addCredentialOptions(command).action((options: ListenOptions) =>
     explainFaults(listen(options, readConfig())),
   )
 }
 
-async function listen({ forwardTo, count, ...options }: ListenOptions, config: Config): Promise<void> {
+async function listen({ forwardTo, count, json, ...options }: ListenOptions, config: Config): Promise<void> {
+  const say = (line: string): void => console.log(json ? JSON.stringify({ said: line }) : line)
   const { client, merchantId, apiKey, webhookSecret } = await signIn(options, config)
   const secret = options.secret ?? readSecret(webhookSecret ?? '') ?? deriveSecret(apiKey)
   const lifetime = watchLifetime({ watched: process, nowMs: () => performance.now(), every: () => () => {} })
@@ -92,6 +95,7 @@ async function waitOr(ended: Promise<unknown>, milliseconds: number): Promise<vo
 interface ReplayOptions extends CredentialOptions {
   readonly since?: string
   readonly status?: string
+  readonly json?: true
 }
 
 function addReplay(program: Command, readConfig: () => Config): void {
@@ -103,20 +107,22 @@ function addReplay(program: Command, readConfig: () => Config): void {
     .argument('[id]', 'one event, of whichever merchant; without it --since')
     .option('--since <time>', 'how long ago (PT2H, P1D) or a date (2026-11-15T08:00:00Z)', parseSince)
     .addOption(new Option('--status <status>', 'only those').choices(['PENDING', 'DELIVERED', 'FAILED']))
+    .option('--json', 'print one line of JSON')
   addCredentialOptions(command).action((id: string | undefined, { since, ...options }: ReplayOptions) => {
-    if (id !== undefined) return replayById(id, readConfig())
+    if (id !== undefined) return replayById(id, readConfig(), options.json)
     if (since === undefined) throw new CommandFault('name an event, or a time with --since')
     return explainFaults(replay({ since, ...options }, readConfig()))
   })
 }
 
 async function replay(
-  { since, status, ...options }: ReplayOptions & { readonly since: string },
+  { since, status, json, ...options }: ReplayOptions & { readonly since: string },
   config: Config,
 ): Promise<void> {
   const { client } = await signIn(options, config)
   const sinceMs = toInstant(since, await readNow(client))
   const count = await replaySince({ sinceMs, status }, { client, say: line => console.error(line) })
+  if (json) return say(JSON.stringify({ replayed: count }))
   say(count === 0 ? 'There is nothing to send again.' : `${count} sent again.`)
 }
 
@@ -147,20 +153,22 @@ function addTrigger(program: Command, readConfig: () => Config): void {
       'Makes an event happen in the test environment: a real test payment, and a move of the test clock.',
     )
     .option('--webhook-url <url>', 'where it is to go instead of the merchant’s own address', parseUrl)
+    .option('--json', 'print one line of JSON')
     .addHelpText('after', `\nEvents:\n${list.join('\n')}`)
   addCredentialOptions(command).action(
-    (name: string, { webhookUrl, ...options }: CredentialOptions & { webhookUrl?: string }) =>
+    (name: string, { webhookUrl, ...options }: CredentialOptions & { webhookUrl?: string; json?: true }) =>
       explainFaults(trigger({ name, webhook: webhookUrl }, options, readConfig())),
   )
 }
 
 async function trigger(
   wanted: { name: string; webhook?: string },
-  options: CredentialOptions,
+  { json, ...options }: CredentialOptions & { readonly json?: true },
   config: Config,
 ): Promise<void> {
   const { client } = await signIn(options, config)
   const triggered = await triggerEvent(wanted, { client, say: line => console.error(line), nowMs: Date.now })
+  if (json) return say(JSON.stringify(triggered))
   say(`payId: ${triggered.payId}`)
   for (const event of triggered.events) say(`event: ${describeEvent(event)}`)
   console.error(`The merchant’s clock now says ${triggered.now}.`)
@@ -200,15 +208,6 @@ function addSecretRotation(program: Command, readConfig: () => Config): void {
       say(`webhook secret: ${webhookSecret}`)
       console.error(`Keep the secret now: it is not shown again. The old one ends in ${overlapHours} hours.`)
     })
-}
-
-/** What the gateway says no to is told in one sentence, like every other fault of a command. */
-async function explainFaults(work: Promise<void>): Promise<void> {
-  try {
-    await work
-  } catch (error) {
-    throw error instanceof ClientFault ? new CommandFault(error.message, { cause: error }) : error
-  }
 }
 
 function parseUrl(text: string): string {

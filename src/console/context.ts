@@ -1,19 +1,20 @@
 /** What every page of the console is handed: who asks, which merchant is meant, and the ways to read and act. */
 
+import type { Overviews } from '#console/overviews.ts'
 import type { Passkeys } from '#console/passkeys.ts'
+import type { PaymentRows } from '#console/payment-rows.ts'
 import type { People } from '#console/people.ts'
 import type { Role } from '#domain/console-roles.ts'
 import { type ConsoleAct, mayAct } from '#domain/console-roles.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { TestTools } from '#endpoints/services.ts'
-import type { CallInside, InsideAnswer, InsideRequest } from '#http/server/inside-call.ts'
+import type { CallInside, InsideAnswer, InsideRequest, InsideStream } from '#http/server/inside-call.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import type { Audit } from '#operations/audit/audit.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { ProviderAdministration } from '#providers/administration.ts'
 import type { AuditStore } from '#storage/audit/audit.ts'
-import type { FigureStore } from '#storage/console/figures.ts'
 import type { Operator, PeopleStore } from '#storage/console/people.ts'
 import type { PaymentSearch } from '#storage/console/search.ts'
 import type { StoryStore } from '#storage/console/story.ts'
@@ -24,8 +25,9 @@ export interface ConsoleDeps {
   readonly people: People
   readonly peopleStore: PeopleStore
   readonly passkeys: Passkeys
-  readonly figures: FigureStore
+  readonly overviews: Overviews
   readonly search: PaymentSearch
+  readonly paymentRows: PaymentRows
   readonly story: StoryStore
   readonly settlements: Pick<SettlementStore, 'reconcile'>
   /** Opens a secret that signs the merchant's webhooks. */
@@ -65,6 +67,8 @@ export interface MerchantVisit extends Visit {
   readonly merchant: Merchant
   /** Calls an endpoint as the merchant. */
   readonly api: (request: InsideRequest) => Promise<InsideAnswer>
+  /** The same, in pieces. */
+  readonly stream: (request: InsideRequest) => Promise<InsideStream>
 }
 
 export const may = ({ operator }: { readonly operator: { readonly role: Role } }, act: ConsoleAct): boolean =>

@@ -4,7 +4,7 @@ import type { ConsoleAssets } from '#console/assets.ts'
 import { may, type Visit } from '#console/context.ts'
 import type { ConsoleAct } from '#domain/console-roles.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { type Html, html } from '#http/html.ts'
+import { type Html, html, type Part } from '#http/html.ts'
 import type { PageAnswer } from '#http/server/page-routes.ts'
 
 export interface Content {
@@ -20,31 +20,49 @@ interface Place {
   readonly title: string
   readonly act: ConsoleAct
   readonly testOnly?: true
+  readonly key?: string
 }
 
-/** In the order of the navigation. */
-export const merchantPlaces: readonly Place[] = [
-  { path: '', title: 'Overview', act: 'read' },
-  { path: '/payments', title: 'Payments', act: 'read' },
-  { path: '/operations', title: 'Operations', act: 'read' },
-  { path: '/customers', title: 'Customers', act: 'read' },
-  { path: '/plans', title: 'Plans', act: 'read' },
-  { path: '/links', title: 'Links', act: 'read' },
-  { path: '/disputes', title: 'Disputes', act: 'read' },
-  { path: '/settlements', title: 'Settlement', act: 'read' },
-  { path: '/events', title: 'Events', act: 'read' },
-  { path: '/endpoints', title: 'Webhook endpoints', act: 'webhooks' },
-  { path: '/providers', title: 'Providers and routes', act: 'providers' },
-  { path: '/keys', title: 'API keys', act: 'keys' },
-  { path: '/settings', title: 'Settings', act: 'retention' },
-  { path: '/inbox', title: 'Webhook inbox', act: 'testTools', testOnly: true },
-  { path: '/test', title: 'Test tools', act: 'testTools', testOnly: true },
+/** In the order of the navigation; `key` after a g goes there. */
+const groups: readonly { readonly title: string; readonly places: readonly Place[] }[] = [
+  {
+    title: 'Money',
+    places: [
+      { path: '', title: 'Overview', act: 'read', key: 'o' },
+      { path: '/payments', title: 'Payments', act: 'read', key: 'p' },
+      { path: '/operations', title: 'Operations', act: 'read', key: 'b' },
+      { path: '/customers', title: 'Customers', act: 'read', key: 'c' },
+      { path: '/plans', title: 'Plans', act: 'read', key: 'n' },
+      { path: '/links', title: 'Links', act: 'read', key: 'l' },
+      { path: '/disputes', title: 'Disputes', act: 'read', key: 'd' },
+      { path: '/settlements', title: 'Settlement', act: 'read', key: 's' },
+    ],
+  },
+  {
+    title: 'Integration',
+    places: [
+      { path: '/events', title: 'Events', act: 'read', key: 'e' },
+      { path: '/endpoints', title: 'Webhook endpoints', act: 'webhooks', key: 'w' },
+      { path: '/keys', title: 'API keys', act: 'keys', key: 'k' },
+      { path: '/providers', title: 'Providers and routes', act: 'providers', key: 'r' },
+      { path: '/settings', title: 'Settings', act: 'retention' },
+    ],
+  },
+  {
+    title: 'Testing',
+    places: [
+      { path: '/inbox', title: 'Webhook inbox', act: 'testTools', testOnly: true, key: 'i' },
+      { path: '/test', title: 'Test tools', act: 'testTools', testOnly: true, key: 't' },
+    ],
+  },
 ]
 
+export const merchantPlaces: readonly Place[] = groups.flatMap(({ places }) => places)
+
 const globalPlaces: readonly Place[] = [
-  { path: '/merchants', title: 'Merchants', act: 'read' },
+  { path: '/merchants', title: 'Merchants', act: 'read', key: 'm' },
   { path: '/operators', title: 'Operators', act: 'operators' },
-  { path: '/audit', title: 'Audit', act: 'audit' },
+  { path: '/audit', title: 'Audit', act: 'audit', key: 'a' },
 ]
 
 const policy =
@@ -85,14 +103,30 @@ function renderNavigation(visit: Visit, merchant: Merchant | undefined): Html {
   const path = visit.request.url.split('?')[0] ?? ''
   const isHere = (href: string): boolean =>
     path === href || (path.startsWith(`${href}/`) && href !== (merchant ? base(merchant) : ''))
-  const link = (href: string, title: string): Html =>
-    html`<li><a href="${href}"${isHere(href) ? html` aria-current="page"` : ''}>${title}</a></li>`
-  const own = merchantPlaces.filter(place => may(visit, place.act) && (isTest || !place.testOnly))
-  const shared = globalPlaces.filter(place => may(visit, place.act))
+  const list = (title: string, root: string, places: readonly Place[]): Part => {
+    const open = places.filter(place => may(visit, place.act) && (isTest || !place.testOnly))
+    const link = ({ path: end, title: name, key }: Place): Html =>
+      html`<li><a href="${root}${end}"${isHere(root + end) ? html` aria-current="page"` : ''}${key && html` data-key="${key}"`}>${name}</a></li>`
+    return open.length > 0 && html`<p class="nav-title">${title}</p><ul>${open.map(link)}</ul>`
+  }
   return html`<nav aria-label="Console">${
     merchant &&
-    html`<p class="nav-title">${merchant.name}</p><ul>${own.map(place => link(base(merchant) + place.path, place.title))}</ul>`
-  }<p class="nav-title">Installation</p><ul>${shared.map(place => link(`/console${place.path}`, place.title))}</ul></nav>`
+    html`${renderMerchantChoice(visit, merchant)}${groups.map(({ title, places }) => list(title, base(merchant), places))}`
+  }${list('Installation', '/console', globalPlaces)}</nav>`
+}
+
+/** 20: beyond it the page of merchants is the better way. */
+const choicesMax = 20
+
+/** Whose pages these are, and the way to those of another merchant. */
+function renderMerchantChoice({ merchants }: Visit, merchant: Merchant): Html {
+  const others = merchants.filter(({ merchantId }) => merchantId !== merchant.merchantId)
+  if (others.length === 0) return html`<p class="merchant">${merchant.name}</p>`
+  return html`<details class="merchant"><summary>${merchant.name}</summary><ul>${others
+    .slice(0, choicesMax)
+    .map(other => html`<li><a href="${base(other)}">${other.name}</a></li>`)}${
+    others.length > choicesMax && html`<li><a href="/console/merchants">All merchants</a></li>`
+  }</ul></details>`
 }
 
 function renderHeader(visit: Visit): Html {

@@ -34,7 +34,7 @@ export const csrfOf = (token: string): string =>
 
 /** Only addresses of the console itself: a sign-in must not lead elsewhere. */
 const safeNext = (next: string | undefined): string =>
-  next !== undefined && /^\/console(?:[/?][\w\-./?=&%+,:]*)?$/.test(next) && !next.includes('//')
+  next !== undefined && /^\/console(?:[/?][\w\-./?=&%+,:@~*!$;]*)?$/.test(next) && !next.includes('//')
     ? next
     : '/console'
 

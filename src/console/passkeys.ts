@@ -3,12 +3,6 @@
  * remember it and any of them can finish the ceremony.
  */
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server'
 import type { Operator, PeopleStore } from '#storage/console/people.ts'
 
 export interface Site {
@@ -23,6 +17,9 @@ export interface PasskeyDeps {
   readonly key: () => KeyObject
   readonly nowMs: () => number
 }
+
+/** Loaded with the first ceremony: it brings 300 files, and most processes never see one. */
+const openWebAuthn = () => import('@simplewebauthn/server')
 
 /** 5 minutes: as long as a person may take with the dialogue of the browser. */
 const challengeMs = 5 * 60 * 1000
@@ -68,7 +65,7 @@ export function createPasskeys({ store, key, nowMs }: PasskeyDeps): Passkeys {
   return {
     async beginRegistration(operator, { host }) {
       const challenge = makeChallenge()
-      const options = await generateRegistrationOptions({
+      const options = await (await openWebAuthn()).generateRegistrationOptions({
         rpName: 'Tollgate',
         rpID: host,
         userID: Buffer.from(operator.operatorId, 'hex'),
@@ -82,13 +79,15 @@ export function createPasskeys({ store, key, nowMs }: PasskeyDeps): Passkeys {
     async finishRegistration(operator, { challenge, credential }, { host, origin }) {
       const expectedChallenge = readChallenge(challenge)
       if (expectedChallenge === undefined) return false
-      const { verified, registrationInfo } = await verifyRegistrationResponse({
-        response: JSON.parse(credential),
-        expectedChallenge,
-        expectedOrigin: origin,
-        expectedRPID: host,
-        requireUserVerification: true,
-      }).catch(() => ({ verified: false as const, registrationInfo: undefined }))
+      const { verified, registrationInfo } = await (await openWebAuthn())
+        .verifyRegistrationResponse({
+          response: JSON.parse(credential),
+          expectedChallenge,
+          expectedOrigin: origin,
+          expectedRPID: host,
+          requireUserVerification: true,
+        })
+        .catch(() => ({ verified: false as const, registrationInfo: undefined }))
       if (!verified || !registrationInfo) return false
       const { id, publicKey, counter } = registrationInfo.credential
       await store.insertPasskey({
@@ -101,7 +100,7 @@ export function createPasskeys({ store, key, nowMs }: PasskeyDeps): Passkeys {
     },
     async beginSignIn({ host }) {
       const challenge = makeChallenge()
-      const options = await generateAuthenticationOptions({
+      const options = await (await openWebAuthn()).generateAuthenticationOptions({
         rpID: host,
         challenge: Buffer.from(challenge.value, 'base64url'),
         userVerification: 'required',
@@ -113,18 +112,20 @@ export function createPasskeys({ store, key, nowMs }: PasskeyDeps): Passkeys {
       const response = JSON.parse(credential)
       const passkey = await store.findPasskey(String(response?.id ?? ''))
       if (expectedChallenge === undefined || !passkey) return undefined
-      const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-        response,
-        expectedChallenge,
-        expectedOrigin: origin,
-        expectedRPID: host,
-        requireUserVerification: true,
-        credential: {
-          id: passkey.credentialId,
-          publicKey: new Uint8Array(passkey.publicKey),
-          counter: passkey.counter,
-        },
-      }).catch(() => ({ verified: false as const, authenticationInfo: undefined }))
+      const { verified, authenticationInfo } = await (await openWebAuthn())
+        .verifyAuthenticationResponse({
+          response,
+          expectedChallenge,
+          expectedOrigin: origin,
+          expectedRPID: host,
+          requireUserVerification: true,
+          credential: {
+            id: passkey.credentialId,
+            publicKey: new Uint8Array(passkey.publicKey),
+            counter: passkey.counter,
+          },
+        })
+        .catch(() => ({ verified: false as const, authenticationInfo: undefined }))
       if (!verified || !authenticationInfo) return undefined
       await store.setCounter(passkey.credentialId, authenticationInfo.newCounter)
       return passkey.operatorId

@@ -23,6 +23,7 @@ import { endpointPages } from '#console/sections/endpoints.ts'
 import { inboxPages } from '#console/sections/inbox.ts'
 import { linkPages } from '#console/sections/links.ts'
 import { listPages } from '#console/sections/lists.ts'
+import { operatorPages } from '#console/sections/operators.ts'
 import { homePages, overviewPages } from '#console/sections/overview.ts'
 import { paymentPages } from '#console/sections/payment.ts'
 import { peoplePages } from '#console/sections/people.ts'
@@ -31,11 +32,17 @@ import { reconciliationPages } from '#console/sections/reconciliation.ts'
 import { settingsPages } from '#console/sections/settings.ts'
 import { testPages } from '#console/sections/test-tools.ts'
 import { html } from '#http/html.ts'
+import type { InsideRequest } from '#http/server/inside-call.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import { auditAs } from '#operations/audit/audit.ts'
 import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
 
-export const globalPages: readonly GlobalPage[] = [...homePages, ...merchantListPages, ...peoplePages]
+export const globalPages: readonly GlobalPage[] = [
+  ...homePages,
+  ...merchantListPages,
+  ...operatorPages,
+  ...peoplePages,
+]
 
 export const merchantPages: readonly MerchantPage[] = [
   ...overviewPages,
@@ -124,8 +131,10 @@ function showMerchantPage(visit: Visit, page: MerchantPage): Promise<PageAnswer>
   // One that exists and one that the person may not see are the same to them.
   if (!merchant) return Promise.resolve(notFound(visit))
   const caller = { merchant, intentId: undefined, key: undefined }
-  const api = (request: Parameters<ConsoleDeps['callInside']>[1]) => visit.deps.callInside(caller, request)
-  return guard(visit, page, () => page.show({ ...visit, merchant, api }))
+  const { callInside } = visit.deps
+  const api = (request: InsideRequest) => callInside(caller, request)
+  const stream = (request: InsideRequest) => callInside.stream(caller, request)
+  return guard(visit, page, () => page.show({ ...visit, merchant, api, stream }))
 }
 
 function notFound(visit: Visit): PageAnswer {

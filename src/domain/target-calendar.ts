@@ -48,18 +48,28 @@ export interface BankTime {
   readonly hour: number
 }
 
-const berlin = new Intl.DateTimeFormat('en-GB', {
-  timeZone: 'Europe/Berlin',
-  year: 'numeric',
-  month: '2-digit',
-  day: '2-digit',
-  hour: '2-digit',
-  hourCycle: 'h23',
-})
+let berlin: Intl.DateTimeFormat | undefined
+
+/** Made when first needed: it reads 6 MB of tables about time zones, and most gateways have no bank. */
+const berlinClock = (): Intl.DateTimeFormat => {
+  berlin ??= new Intl.DateTimeFormat('en-GB', {
+    timeZone: 'Europe/Berlin',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    hourCycle: 'h23',
+  })
+  return berlin
+}
 
 /** Day and hour of an instant in Europe/Berlin, where cut-off hours are read. */
 export function bankTimeOf(instant: Date): BankTime {
-  const parts = new Map(berlin.formatToParts(instant).map(({ type, value }) => [type, value]))
+  const parts = new Map(
+    berlinClock()
+      .formatToParts(instant)
+      .map(({ type, value }) => [type, value]),
+  )
   return {
     day: `${parts.get('year')}-${parts.get('month')}-${parts.get('day')}`,
     hour: Number(parts.get('hour')),

@@ -5,6 +5,13 @@ export interface GatewayClient {
   readonly baseUrl: string
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: unknown): Promise<T>
+  /** The answer as it came, declines and refusals included; only credentials that are not known are a fault. */
+  send(verb: string, path: string, body?: unknown): Promise<GatewayAnswer>
+}
+
+export interface GatewayAnswer {
+  readonly status: number
+  readonly body: unknown
 }
 
 /** The gateway said no, or did not answer. The message says what to do. */
@@ -67,6 +74,13 @@ export function createGatewayClient({ baseUrl, merchantId, apiKey }: ClientOptio
     baseUrl,
     get: path => call('GET', path),
     post: (path, body) => call('POST', path, body),
+    async send(verb, path, body) {
+      const response = await send(verb, path, body)
+      const { status } = response
+      if (status === 401 || status === 403 || status >= 500)
+        throw await toFault(response, `${verb} ${path}`, merchantId)
+      return { status, body: await response.json() }
+    },
   }
 }
 

@@ -2,7 +2,9 @@
 import { definitions as registered } from '#connectors/registry.ts'
 import { toConsoleOrigin } from '#console/address.ts'
 import type { ConsoleDeps } from '#console/context.ts'
+import { createOverviews } from '#console/overviews.ts'
 import { createPasskeys } from '#console/passkeys.ts'
+import { createPaymentRows } from '#console/payment-rows.ts'
 import { createPeople } from '#console/people.ts'
 import { createConsoleRoutes } from '#console/routes.ts'
 import type { TestTools } from '#endpoints/services.ts'
@@ -21,6 +23,7 @@ import { createPaymentSearch } from '#storage/console/search.ts'
 import { createStoryStore } from '#storage/console/story.ts'
 import { createEndpointStore } from '#storage/events/endpoints.ts'
 import type { MerchantStore } from '#storage/merchants.ts'
+import { createPaymentFinder } from '#storage/payments/finding.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createSettlementStore } from '#storage/providers/settlements.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
@@ -50,8 +53,9 @@ export function createConsole(parts: ConsoleParts): readonly PageRoute[] {
     people: createPeople({ store: peopleStore, vault, newId, nowMs }),
     peopleStore,
     passkeys: createPasskeys({ store: peopleStore, key: () => keys.consoleChallenge, nowMs }),
-    figures: createFigureStore(database),
+    overviews: createOverviews(createFigureStore(database), nowMs),
     search: createPaymentSearch(database),
+    paymentRows: createPaymentRows(createPaymentFinder(database)),
     story: createStoryStore(database),
     settlements: createSettlementStore(database),
     openWebhookSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecrets, { merchantId }, sealed),

@@ -10,6 +10,7 @@ import { about } from '#http/reference/about.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 import { referencePages } from '#http/reference/pages.ts'
 import { keepServed } from '#http/reference/placeholders.ts'
+import type { CallInside } from '#http/server/inside-call.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
 import type { AccessRecorder } from '#operations/audit/access-recorder.ts'
@@ -101,15 +102,18 @@ export async function createServer(
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
     buildOpenApi({ ...about, endpoints: keepServed(served), webhooks, baseUrl: `${origin()}/api/v2` })
+  const openedServer = () => {
+    if (!server) throw new Error('the console was asked before the server was made')
+    return server
+  }
   const consoleRoutes =
     options.console === 'off'
       ? []
       : createConsole({
           ...{ database, keys, options, merchants, changes, testTools, origin, counts: parts.counts },
-          callInside: (caller, request) => {
-            if (!server) throw new Error('the console was asked before the server was made')
-            return server.callInside(caller, request)
-          },
+          callInside: Object.assign((...call: Parameters<CallInside>) => openedServer().callInside(...call), {
+            stream: (...call: Parameters<CallInside>) => openedServer().callInside.stream(...call),
+          }),
         })
   const shared = {
     endpoints: served,

@@ -39,6 +39,106 @@ test('200 a list asks the API, and its export is what the API answers', async ()
   expect(await exported.text()).toBe(text)
 })
 
+test('200 an export without a page holds all pages of the API, and operations are its CSV byte by byte', async () => {
+  await gateway.call('POST', '/payments', cardPayment())
+  const all = await owner.get(at('/payments.json?type=CARD'))
+  const { body } = await gateway.call('GET', '/payments?type=CARD&limit=100')
+  expect(await all.json()).toEqual({ data: body.data })
+  expect(all.headers.get('content-disposition')).toBe('attachment; filename="payments.json"')
+  const movements = await owner.get(at('/operations.csv?type=CAPTURE'))
+  const credentials = Buffer.from(`${gateway.merchantId}:${gateway.apiKey}`).toString('base64')
+  const told = await fetch(`${gateway.url}/api/v2/operations?type=CAPTURE`, {
+    headers: { authorization: `Basic ${credentials}`, accept: 'text/csv' },
+  })
+  expect(await movements.text()).toBe(await told.text())
+})
+
+test('200 an export walks on from page to page', async () => {
+  const transIds = Array.from({ length: 101 }, (_, index) => `many-${index}`)
+  await Promise.all(
+    transIds.map(id =>
+      gateway.call('POST', '/payments/links', { transId: id, amount: { value: 77_777, currency: 'SEK' } }),
+    ),
+  )
+  const exported = (await (await owner.get(at('/payments.json?currency=SEK'))).json()) as {
+    data: { transId: string }[]
+  }
+  expect(exported.data.map(({ transId: id }) => id).toSorted()).toEqual(transIds.toSorted())
+})
+
+test('400 an export with a filter that the API refuses is what the API answers', async () => {
+  const exported = await owner.get(at('/payments.json?amountFrom=much'))
+  expect(exported.status).toBe(400)
+  expect(await exported.text()).toContain('amountFrom')
+})
+
+test('200 a list shows of every payment what the record of the API has', async () => {
+  await gateway.call('POST', '/payments', cardPayment({ card: { number: '4000000000000002' } }))
+  const { body } = await gateway.call('GET', '/payments?limit=5')
+  const page = await read(at('/payments?limit=5'))
+  const rows = page.split('<tr>').slice(2)
+  expect(rows).toHaveLength(5)
+  for (const [index, payment] of body.data.entries()) {
+    expect(rows[index]).toContain(`/payments/${payment.payId}"`)
+    expect(rows[index]).toContain(payment.transId)
+    expect(rows[index]).toContain(`>${payment.status}<`)
+    expect(rows[index]).toContain(payment.paymentMethods?.type ?? '<td data-title="Method"></td>')
+    expect(rows[index]).toContain(payment.creationDate.slice(0, 16).replace('T', ' '))
+  }
+  expect(page).toContain('rel="next"')
+})
+
+test('200 the next page of the list goes on where the first one ends, and a foreign cursor is 400', async () => {
+  const { body } = await gateway.call('GET', '/payments?limit=2')
+  const next = await owner.get(at(`/payments?limit=2&cursor=${body.nextCursor}`))
+  const second = await gateway.call('GET', `/payments?limit=2&cursor=${body.nextCursor}`)
+  expect(await next.text()).toContain(second.body.data[0].payId)
+  expect((await owner.get(at('/payments?cursor=wrong'))).status).toBe(400)
+})
+
+test('303 the role, merchants and refund limit of a person are changed, and nobody takes their own way out', async () => {
+  const helper = await signUp(gateway, { role: 'viewer' })
+  const list = await read('/console/operators')
+  const idOf = (email: string) =>
+    new RegExp(`/console/operators/([0-9a-f]{32})">${email}<`).exec(list)?.[1] ?? ''
+  const address = `/console/operators/${idOf(helper.email)}`
+  const changed = await owner.post(address, {
+    role: 'support',
+    merchants: gateway.merchantId,
+    refundLimit: '500EUR',
+  })
+  expect(changed.headers.get('location')).toBe(`${address}?done=saved`)
+  const page = await read(address)
+  for (const text of ['support', gateway.merchantId, '500EUR']) expect(page).toContain(text)
+  expect((await helper.get(at('/test'))).status).toBe(200)
+  expect((await owner.post(address, { role: 'king' })).status).toBe(422)
+  const own = `/console/operators/${idOf(owner.email)}`
+  expect((await owner.post(own, { role: 'viewer' })).status).toBe(422)
+  expect((await owner.post(`${own}/remove`, { sure: 'yes' })).status).toBe(422)
+  expect(await actsOf(helper.email)).toEqual(['operator.set by the owner'])
+  expect((await owner.post(`${address}/remove`)).status).toBe(200)
+  expect((await helper.get('/console/merchants')).status).toBe(200)
+  expect((await owner.post(`${address}/remove`, { sure: 'yes' })).status).toBe(303)
+  expect((await helper.get('/console/merchants')).status).toBe(303)
+})
+
+test('an owner of some merchants neither sees nor makes people of others', async () => {
+  const scoped = await signUp(gateway, { role: 'owner', merchants: [gateway.merchantId] })
+  const list = await (await scoped.get('/console/operators')).text()
+  expect(list).not.toContain(owner.email)
+  expect(list).toContain(scoped.email)
+  const foreign = { email: 'x@example.com', role: 'owner', merchants: 'mer_of_somebody_else' }
+  expect((await scoped.post('/console/operators', foreign)).status).toBe(422)
+  const added = await scoped.post('/console/operators', { email: 'y@example.com', role: 'owner' })
+  expect(added.status).toBe(200)
+  const [row] = await queryRows<{ merchants: string[] }>(
+    gateway.databaseUrl,
+    "SELECT merchants FROM operator WHERE email = 'y@example.com'",
+  )
+  expect(row?.merchants).toEqual([gateway.merchantId])
+  expect(await (await scoped.get('/console/audit')).text()).not.toContain(owner.email)
+})
+
 test('400 a filter that the API refuses is told on the page', async () => {
   const page = await owner.get(at('/payments?amountFrom=much'))
   expect(page.status).toBe(400)
@@ -134,6 +234,25 @@ test('200 an event is sent again, and the story of its payment tells of it and o
   expect(story).toContain('Event payment.captured')
   expect(story).toContain(`by ${owner.email}`)
   expect(await actsOf(eventId)).toEqual(['event.replay by the owner'])
+})
+
+test('200 the story of a payment tells the notices that its provider sent, in their order of time', async () => {
+  const { body } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
+  const noticeId = '0190a1b2c3d4e5f60718293a4b5c6d7e'
+  await queryRows(
+    gateway.databaseUrl,
+    `WITH notice AS (INSERT INTO provider_notice (merchant_id, notice_id, provider_account_id, key_version)
+       VALUES ('${gateway.merchantId}', '${noticeId}', 'acc_one', 1))
+     INSERT INTO notice_item (merchant_id, provider_account_id, item_key, notice_id, position, kind, reference, state, detail)
+     VALUES ('${gateway.merchantId}', 'acc_one', 'k1', '${noticeId}', 0, 'CAPTURE', '${body.operations[0].xId}', 'APPLIED', 'the <b>first</b>'),
+       ('${gateway.merchantId}', 'acc_one', 'k2', '${noticeId}', 1, 'REFUND', 'of another payment', 'IGNORED', NULL)`,
+  )
+  const story = await read(at(`/payments/${payId}`))
+  expect(story).toContain('Notice CAPTURE')
+  expect(story).toContain('from acc_one')
+  expect(story).toContain('the &lt;b&gt;first&lt;/b&gt;')
+  expect(story).not.toContain('Notice REFUND')
+  expect(story.indexOf('Notice CAPTURE')).toBeGreaterThan(story.indexOf('AUTHORIZATION'))
 })
 
 test('303 a plan is paused, resumed, and cancelled only when asked twice', async () => {

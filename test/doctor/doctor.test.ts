@@ -151,7 +151,7 @@ const setOperation = (change: string, transId: string, type: string): string =>
   `UPDATE operation SET ${change} WHERE ${of(transId)} AND type = '${type}'`
 const forget = (kind: string, transId: string): string =>
   `DELETE FROM timer WHERE kind = '${kind}' AND ${of(transId)}`
-const drop = (constraint: string): string => `ALTER TABLE payment DROP CONSTRAINT ${constraint}`
+const dropRules = 'ALTER TABLE payment DROP CONSTRAINT payment_rules'
 const strayTimer = `INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
   SELECT merchant_id, pay_id, gen_random_uuid(), 'LAPSE', now(), 0 FROM payment WHERE trans_id = 'manual'`
 const swapRefunds = `UPDATE operation SET details = jsonb_set(details::jsonb, '{refundOf}', to_jsonb(
@@ -185,14 +185,13 @@ describe('finds what was broken, and nothing else', () => {
     [
       set('authorized = 300', 'partial'),
       ['capture-ceiling'],
-      drop('payment_captures_within_ceiling'),
+      dropRules,
       setOperation('amount = 300', 'partial', 'AUTHORIZATION'),
     ],
     [
       set('captured = 700', 'refunded'),
       ['refund-ceiling', 'refund-per-capture'],
-      drop('payment_refunds_within_captures'),
-      drop('payment_returns_within_captures'),
+      dropRules,
       setOperation('amount = 700', 'refunded', 'CAPTURE'),
     ],
     [swapRefunds, ['refund-per-capture']],
@@ -200,10 +199,10 @@ describe('finds what was broken, and nothing else', () => {
     [set(`status = 'AUTHORIZED'`, 'partial'), ['status-fits-sums']],
     [set(`status = 'CAPTURE_REQUEST'`, 'manual'), ['status-fits-sums', 'capture-timer']],
     [set(`status = 'OK'`, 'manual'), ['status-fits-sums']],
-    [set(`status = 'OK'`, 'lapsed'), ['status-fits-sums'], drop('payment_dead_holds_nothing')],
+    [set(`status = 'OK'`, 'lapsed'), ['status-fits-sums'], dropRules],
     [set(`status = 'REVERSED', live = false`, 'partly reversed'), ['status-fits-sums']],
     [set(`status = 'AUTHORIZED', live = true`, 'reversed'), ['status-fits-sums']],
-    [set('live = true', 'declined'), ['status-fits-sums'], drop('payment_dead_holds_nothing')],
+    [set('live = true', 'declined'), ['status-fits-sums'], dropRules],
     [set(`status = 'PENDING'`, 'credit'), ['status-fits-sums', 'status-fits-operations']],
     [setOperation(`state = 'FAILED'`, 'unknown', 'AUTHORIZATION'), ['status-fits-operations']],
     [setOperation(`state = 'AUTHORIZE_REQUEST'`, 'declined', 'AUTHORIZATION'), ['status-fits-operations']],
@@ -297,6 +296,47 @@ test('shows twenty examples of many, counts all, and names no card', async () =>
     detail: expect.stringMatching(/^\d+ events, .* the payment knows of \d+$/),
   })
   expect(JSON.stringify(found)).not.toMatch(/411111|555555/)
+})
+
+test('finds the same in slices of a few payments, and shows the first examples of all slices', async () => {
+  const copy = await createTestDatabase(database.url)
+  try {
+    await queryRows(copy.url, 'UPDATE payment SET event_sequence = event_sequence + 5')
+    await queryRows(copy.url, `DELETE FROM timer WHERE kind = 'LAPSE'`)
+    await queryRows(copy.url, swapRefunds)
+    const shares: number[] = []
+    const sliced = await examine(copy.url, { paymentsAtOnce: 3, onProgress: share => shares.push(share) })
+    expect(sliced).toEqual(await examine(copy.url))
+    expect(findings(sliced).map(({ name }) => name)).toEqual([
+      'refund-per-capture',
+      'event-numbers',
+      'lapse-timer',
+    ])
+    expect(shares.at(-1)).toBe(1)
+    expect(shares).toEqual(shares.toSorted((one, other) => one - other))
+  } finally {
+    await copy.drop()
+  }
+})
+
+test('since a time looks at the payments that have changed since', async () => {
+  const copy = await createTestDatabase(database.url)
+  try {
+    await queryRows(copy.url, set('captured = captured - 1', 'partial'))
+    await queryRows(copy.url, `DELETE FROM idempotency_key WHERE key = 'capture-key'`)
+    const [{ at } = {}] = await queryRows<{ at: Date }>(
+      copy.url,
+      `SELECT updated_at AS at FROM payment WHERE trans_id = 'partial'`,
+    )
+    if (!at) throw new Error('the payment is not there')
+    const found = async (since: Date) => findings(await examine(copy.url, { since })).map(({ name }) => name)
+    expect(await found(new Date(at.getTime() - 1))).toEqual(['captured-sum', 'operation-has-key'])
+    await queryRows(copy.url, set(`updated_at = updated_at - interval '1 day'`, 'partial'))
+    expect(await found(new Date(at.getTime() - 1))).toEqual([])
+    expect(await found(new Date(at.getTime() + 365 * 24 * 60 * 60 * 1000))).toEqual([])
+  } finally {
+    await copy.drop()
+  }
 })
 
 test('what waits for a person is seen with the time that is given', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
 import { examineKeys } from '#operations/merchants/examine-keys.ts'
 import { openDatabase } from '#storage/database.ts'
+import { examineAudit } from '#storage/doctor/audit-check.ts'
 import { readSealedRowsWith } from '#storage/doctor/sealed-rows.ts'
 import { installationOwner } from '#storage/vault/key-rotation.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
@@ -96,7 +97,10 @@ test.each<[string, string[]]>([
   ['DELETE FROM audit WHERE number = (SELECT max(number) FROM audit)', ['audit-chain']],
   ['DELETE FROM audit_head', ['audit-chain']],
 ])('%s: %j', async (damage, expected) => {
-  const examineMore = async (client: pg.Client) => examineKeys(await readSealedRowsWith(client), ring())
+  const examineMore = async (client: pg.Client) => [
+    ...(await examineKeys(await readSealedRowsWith(client), ring())),
+    await examineAudit(client),
+  ]
   const found = await examineDamaged(database.url, [damage], examineMore)
   expect(found.map(({ name }) => name)).toEqual(expected)
 })

@@ -13,7 +13,7 @@ export async function examineDamaged(
   try {
     await client.query('BEGIN')
     for (const statement of statements) await client.query(statement)
-    const results = [...(await examineWith(client)), ...(await examineMore(client))]
+    const results = [...(await examineWith([client])), ...(await examineMore(client))]
     await client.query('ROLLBACK')
     return results.filter(({ found }) => found > 0)
   } finally {

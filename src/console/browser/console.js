@@ -74,12 +74,54 @@ for (const code of document.querySelectorAll('[data-copy]')) {
   code.after(button)
 }
 
+// On a phone the navigation is one long row: where we are is to be seen.
+for (const here of document.querySelectorAll('nav [aria-current], .tabs [aria-current]'))
+  here.parentElement.parentElement.closest('nav, .tabs')?.scrollTo({ left: here.offsetLeft - 80 })
+
 // A payment that waits for its provider is looked at again until it does not.
 const waiting = document.querySelector('[data-refresh]:not([data-refresh=""])')
 if (waiting) setTimeout(() => location.reload(), Number(waiting.dataset.refresh) * 1000)
 
+// Shortcuts: / searches, g and a letter goes to a page, ? tells them all.
+const places = [...document.querySelectorAll('nav [data-key]')]
+let isGoing = false
+
+function toggleKeys() {
+  const shown = document.querySelector('.keys')
+  if (shown) return shown.remove()
+  const panel = document.createElement('aside')
+  panel.className = 'keys'
+  panel.setAttribute('role', 'status')
+  const list = document.createElement('ul')
+  const rows = [
+    ['/', 'Search'],
+    ['?', 'These shortcuts'],
+    ...places.map(link => [`g ${link.dataset.key}`, link.textContent]),
+  ]
+  for (const [keys, title] of rows) {
+    const row = document.createElement('li')
+    for (const key of keys.split(' ')) {
+      const cap = document.createElement('kbd')
+      cap.textContent = key
+      row.append(cap, ' ')
+    }
+    row.append(title)
+    list.append(row)
+  }
+  panel.append(list)
+  document.body.append(panel)
+}
+
 document.addEventListener('keydown', event => {
-  if (event.key !== '/' || event.target.closest('input, textarea, select')) return
-  event.preventDefault()
-  document.querySelector('#q')?.focus()
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, textarea, select'))
+    return
+  const place = isGoing && places.find(link => link.dataset.key === event.key)
+  isGoing = event.key === 'g' && !isGoing
+  if (place) place.click()
+  else if (event.key === '?') toggleKeys()
+  else if (event.key === 'Escape') document.querySelector('.keys')?.remove()
+  else if (event.key === '/') {
+    event.preventDefault()
+    document.querySelector('#q')?.focus()
+  }
 })

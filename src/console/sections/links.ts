@@ -1,5 +1,6 @@
 /** Payment links: making one, and one with its address to copy and as a QR code to show. */
 import { renderSVG } from 'uqr'
+import { amountHint, amountProblem, readAmount } from '#console/amount.ts'
 import { loadConsoleAssets } from '#console/assets.ts'
 import { type MerchantPage, type MerchantVisit, may, readAnswer, readRefusal } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
@@ -32,7 +33,7 @@ const readForm = ({ request, deps }: MerchantVisit): LinkForm => {
 
 const toBody = ({ amount, currency, description, key }: LinkForm) => ({
   transId: `link-${key}`.slice(0, 64),
-  amount: { value: Number(amount), currency },
+  amount: { value: readAmount(amount, currency) ?? 0, currency },
   ...(description === '' ? {} : { description }),
 })
 
@@ -47,7 +48,7 @@ async function showLinkForm(visit: MerchantVisit, problem?: string) {
       {
         name: 'amount',
         label: 'Amount',
-        hint: 'In the smallest unit: 1000 is 10.00',
+        hint: amountHint,
         value: amount,
         required: true,
       },
@@ -68,11 +69,7 @@ async function showLinkForm(visit: MerchantVisit, problem?: string) {
 /** Made by the same endpoint as the shop's. */
 async function makeLink(visit: MerchantVisit) {
   const form = readForm(visit)
-  if (!/^\d{1,12}$/.test(form.amount))
-    return showLinkForm(
-      visit,
-      'The amount must be a whole number in the smallest unit, such as 1000 for 10.00.',
-    )
+  if (readAmount(form.amount, form.currency) === undefined) return showLinkForm(visit, amountProblem)
   const body = toBody(form)
   const answer = await visit.api({
     verb: 'POST',
@@ -118,7 +115,7 @@ async function showLink(visit: MerchantVisit, problem?: string) {
         button: 'Cancel the link',
         tone: 'danger',
       })
-    }`
+    }${renderCurl('POST', `${apiOf(visit)}/payments/${String(link.payId)}/cancellations`, { reason: 'Cancelled in the console' })}`
   }${renderCurl('GET', `${apiOf(visit)}${path}`)}`
   const status = problem === undefined ? 200 : 422
   return renderInside(loadConsoleAssets(), visit, {

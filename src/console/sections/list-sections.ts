@@ -19,8 +19,12 @@ export interface ListSection {
   readonly usual?: Readonly<Record<string, string>>
   /** What the endpoint gives as a file for the same filters. */
   readonly exports?: 'csv' | 'json'
+  /** A quicker way to the rows than the endpoint; undefined: ask the endpoint. */
+  readonly quickRows?: (visit: MerchantVisit, query: URLSearchParams) => Promise<Json | undefined>
   /** Something above the list, such as the way to make a new one. */
   readonly head?: (visit: MerchantVisit) => Part
+  /** The filter that the head shows already. */
+  readonly tabbed?: string
 }
 
 const link =
@@ -36,6 +40,11 @@ const payment = (base: string): Column => ({
   ),
 })
 
+const last4 = (row: Json): Part => {
+  const digits = pick(row, 'paymentMethods.last4Digits')
+  return digits !== undefined && html` <span class="quiet">•••• ${String(digits)}</span>`
+}
+
 const statuses = [
   '',
   'AUTHORIZE_REQUEST',
@@ -47,9 +56,29 @@ const statuses = [
   'REVERSED',
 ]
 const dates: readonly Field[] = [
-  { name: 'from', label: 'From (date and time, ISO 8601)' },
-  { name: 'to', label: 'To (exclusive)' },
+  { name: 'from', label: 'From (UTC)', type: 'datetime-local' },
+  { name: 'to', label: 'Before (UTC)', type: 'datetime-local' },
 ]
+
+const tabs: readonly (readonly [title: string, status: string])[] = [
+  ['All', ''],
+  ['Paid', 'OK'],
+  ['Authorised', 'AUTHORIZED'],
+  ['Waiting', 'PENDING,AUTHORIZE_REQUEST,CAPTURE_REQUEST'],
+  ['Failed', 'FAILED'],
+  ['Reversed', 'REVERSED'],
+]
+
+/** The states that people look for, one click each; other filters stay. */
+function renderStatusTabs({ request, merchant }: MerchantVisit): Part {
+  const { cursor: _, status: current = '', done: __, ...others } = request.query
+  const link = ([title, status]: (typeof tabs)[number]): Part => {
+    const query = new URLSearchParams({ ...others, ...(status === '' ? {} : { status }) })
+    const isHere = status === current
+    return html`<li><a href="/console/m/${merchant.merchantId}/payments?${query.toString()}"${isHere ? html` aria-current="true"` : ''}>${title}</a></li>`
+  }
+  return html`<ul class="tabs" aria-label="Status">${tabs.map(link)}</ul>`
+}
 
 /** 50: what a person looks through before they filter. */
 const rowsPerPage = { limit: '50' }
@@ -63,12 +92,13 @@ export const listSections: readonly ListSection[] = [
     endpoint: '/payments',
     usual: rowsPerPage,
     exports: 'json',
+    quickRows: ({ deps, merchant }, query) => deps.paymentRows(merchant, Object.fromEntries(query)),
     filters: [
       { name: 'status', label: 'Status', choices: statuses },
       { name: 'type', label: 'Method' },
       { name: 'currency', label: 'Currency' },
-      { name: 'amountFrom', label: 'Amount from (smallest unit)' },
-      { name: 'amountTo', label: 'Amount to (smallest unit)' },
+      { name: 'amountFrom', label: 'Amount from', hint: 'Smallest unit' },
+      { name: 'amountTo', label: 'Amount to', hint: 'Smallest unit' },
       { name: 'transId', label: 'transId' },
       { name: 'refNr', label: 'refNr' },
       { name: 'email', label: 'E-mail' },
@@ -79,13 +109,15 @@ export const listSections: readonly ListSection[] = [
       { name: 'paymentPlanId', label: 'paymentPlanId' },
       ...dates,
     ],
+    head: renderStatusTabs,
+    tabbed: 'status',
     columns: base => [
-      payment(base),
-      { title: 'Status', show: state('status') },
       { title: 'Amount', show: money('amount'), numeric: true },
+      { title: 'Status', show: state('status') },
+      payment(base),
       {
         title: 'Method',
-        show: row => text('paymentMethods.0.type')(row) || text('paymentMethods.type')(row),
+        show: row => [text('paymentMethods.type')(row), last4(row)],
       },
       { title: 'Customer', show: text('customerInfo.email') },
       { title: 'Created', show: time('creationDate') },

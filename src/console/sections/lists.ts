@@ -1,4 +1,5 @@
 /** Shows any list of the table beside this file: filters in the address, rows, the way on, and the export. */
+import { Readable } from 'node:stream'
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
   type Json,
@@ -11,14 +12,22 @@ import { consoleHeaders, renderInside } from '#console/layout.ts'
 import { type ListSection, listSections } from '#console/sections/list-sections.ts'
 import { renderCurl, renderFilters, renderTable } from '#console/views/parts.ts'
 import { html, type Part } from '#http/html.ts'
+import type { PageAnswer } from '#http/server/page-routes.ts'
 
 /** What the console itself puts into the address; everything else is a filter of the endpoint. */
 const ownParameters = ['done']
 
-function toQuery(visit: MerchantVisit, { usual = {} }: ListSection): URLSearchParams {
-  const given = Object.entries(visit.request.query).filter(
-    ([name, value]) => value !== '' && !ownParameters.includes(name),
-  )
+/** What a browser's field for date and time sends, as the API takes it: the page says that it means UTC. */
+const toMoment = (name: string, value: string, filters: ListSection['filters']): string =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(value) &&
+  filters.some(field => field.name === name && field.type === 'datetime-local')
+    ? `${value}:00Z`
+    : value
+
+function toQuery(visit: MerchantVisit, { usual = {}, filters }: ListSection): URLSearchParams {
+  const given = Object.entries(visit.request.query)
+    .filter(([name, value]) => value !== '' && !ownParameters.includes(name))
+    .map(([name, value]) => [name, toMoment(name, value, filters)] as const)
   return new URLSearchParams({ ...usual, ...Object.fromEntries(given) })
 }
 
@@ -44,49 +53,97 @@ function renderPager(body: Json, query: URLSearchParams): Part {
   }</p>`
 }
 
+/** Every row that the filters leave, not only those of this page. */
+function exportAddress(path: string, query: URLSearchParams): string {
+  const filters = new URLSearchParams(query)
+  for (const name of ['limit', 'cursor']) filters.delete(name)
+  return filters.size === 0 ? path : `${path}?${filters.toString()}`
+}
+
 async function showList(visit: MerchantVisit, section: ListSection) {
   const { title, endpoint, filters, columns, empty, exports, head } = section
   const { merchant, request, deps } = visit
   const base = `/console/m/${merchant.merchantId}`
   const query = toQuery(visit, section)
   const asked = query.size === 0 ? endpoint : `${endpoint}?${query.toString()}`
-  const answer = await visit.api({ verb: 'GET', path: asked })
-  const body = readAnswer(answer)
-  const main = html`${head?.(visit)}${filters.length > 0 && renderFilters(filters, request.query)}${
+  const quick = await section.quickRows?.(visit, query)
+  const answer = quick ? undefined : await visit.api({ verb: 'GET', path: asked })
+  const body = quick ?? (answer && readAnswer(answer))
+  const main = html`${head?.(visit)}${filters.length > 0 && renderFilters(filters, request.query, section.tabbed)}${
     body
       ? renderTable(rowsOf(body), columns(base), empty, title)
-      : html`<p class="note bad" role="alert">${readRefusal(answer)}</p>`
+      : answer && html`<p class="note bad" role="alert">${readRefusal(answer)}</p>`
   }${body && renderPager(body, query)}${
     exports &&
-    html`<p><a href="${base}${section.path}.${exports}?${query.toString()}" download>Export as ${exports.toUpperCase()}</a></p>`
+    html`<p><a href="${exportAddress(`${base}${section.path}.${exports}`, query)}" download>Export all as ${exports.toUpperCase()}</a></p>`
   }${renderCurl('GET', `${deps.origin()}/api/v2${asked}`)}`
   return renderInside(loadConsoleAssets(), visit, {
     title,
     main,
     merchant,
-    status: body ? 200 : answer.status,
+    status: body ? 200 : (answer?.status ?? 200),
   })
 }
 
 const exportTypes = { csv: 'text/csv', json: 'application/json' } as const
 
-/** The answer of the API itself, byte by byte. */
-async function exportList(visit: MerchantVisit, section: ListSection, type: keyof typeof exportTypes) {
-  const query = toQuery(visit, section)
-  // A file holds the whole range.
-  if (type === 'csv') for (const name of ['limit', 'cursor']) query.delete(name)
-  const { status, text: content } = await visit.api({
-    verb: 'GET',
-    path: `${section.endpoint}?${query.toString()}`,
-    accept: exportTypes[type],
-  })
+/** The answer of the API itself, byte by byte, as it comes; for JSON without a page all pages as one list. */
+async function exportList(
+  visit: MerchantVisit,
+  section: ListSection,
+  type: keyof typeof exportTypes,
+): Promise<PageAnswer> {
+  const { usual: _, ...asked } = section
+  const query = toQuery(visit, asked)
+  const isWhole = type === 'csv' || !(query.has('limit') || query.has('cursor'))
+  if (isWhole) for (const name of ['limit', 'cursor']) query.delete(name)
+  const { status, stream } =
+    isWhole && type === 'json'
+      ? await streamPages(visit, section.endpoint, query)
+      : await visit.stream({
+          verb: 'GET',
+          path: `${section.endpoint}?${query.toString()}`,
+          accept: exportTypes[type],
+        })
   const disposition = `attachment; filename="${section.path.slice(1)}.${type}"`
   return {
     status,
     contentType: `${status === 200 ? exportTypes[type] : 'application/json'}; charset=utf-8`,
-    body: content,
-    headers: { ...consoleHeaders, 'content-disposition': disposition },
+    body: stream,
+    headers: { ...consoleHeaders, ...(status === 200 ? { 'content-disposition': disposition } : {}) },
   }
+}
+
+/** 100: the largest page of the API. */
+const exportedAtOnce = '100'
+
+/** Page after page of the list, written as one: nothing but the page at hand is held. */
+async function streamPages(visit: MerchantVisit, endpoint: string, filters: URLSearchParams) {
+  const read = (cursor: string | undefined) => {
+    const query = new URLSearchParams(filters)
+    query.set('limit', exportedAtOnce)
+    if (cursor !== undefined) query.set('cursor', cursor)
+    return visit.api({ verb: 'GET', path: `${endpoint}?${query.toString()}` })
+  }
+  const first = await read(undefined)
+  if (first.status !== 200) return { status: first.status, stream: Readable.from([first.text]) }
+  async function* pieces() {
+    let page = readAnswer(first) ?? {}
+    yield '{"data":['
+    let isFirst = true
+    for (;;) {
+      const rows = rowsOf(page).map(row => JSON.stringify(row))
+      if (rows.length > 0) yield `${isFirst ? '' : ','}${rows.join(',')}`
+      isFirst = false
+      if (typeof page.nextCursor !== 'string') break
+      const answer = await read(page.nextCursor)
+      const next = readAnswer(answer)
+      if (!next) throw new Error(`a page of an export answered ${answer.status}`)
+      page = next
+    }
+    yield ']}'
+  }
+  return { status: 200, stream: Readable.from(pieces(), { objectMode: false }) }
 }
 
 function pagesOf(section: ListSection): readonly MerchantPage[] {

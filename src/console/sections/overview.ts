@@ -7,6 +7,7 @@ import { renderBars, renderShares } from '#console/views/charts.ts'
 import { type Column, renderForm, renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
 import { describe } from '#domain/response-codes.ts'
 import { type Html, html } from '#http/html.ts'
+import { undecided } from '#methods/undecided.ts'
 import { formatMoney } from '#pages/money-text.ts'
 import type { ApprovalRate, DayVolume, Waiting } from '#storage/console/figures.ts'
 
@@ -23,13 +24,12 @@ async function showOverview(visit: MerchantVisit) {
   const nowMs = deps.nowMs() + merchant.clockOffsetMs
   const today = Math.floor(nowMs / dayMs) * dayMs
   const since = new Date(today - (shownDays - 1) * dayMs)
-  const [volumes, approvals, declines, health, waiting] = await Promise.all([
-    deps.figures.volumes(merchantId, since),
-    deps.figures.approvals(merchantId, since),
-    deps.figures.declines(merchantId, since),
-    deps.figures.health(merchantId, new Date(nowMs - dayMs)),
-    deps.figures.waiting(merchantId, new Date(nowMs + dueDays * dayMs)),
-  ])
+  const { figures, readAt } = await deps.overviews.read(merchantId, {
+    since,
+    lately: new Date(nowMs - dayMs),
+    dueBefore: new Date(nowMs + dueDays * dayMs),
+  })
+  const { volumes, approvals, declines, health, waiting } = figures
   const base = `/console/m/${merchantId}`
   const days = Array.from({ length: shownDays }, (_, index) =>
     new Date(since.getTime() + index * dayMs).toISOString().slice(0, 10),
@@ -41,17 +41,20 @@ async function showOverview(visit: MerchantVisit) {
 ${renderVolume(volumes, days)}
 <div class="columns even"><section><h2>Approval rate by method</h2>${renderApproval(approvals)}</section>
 <section><h2>Why payments fail</h2>${renderTable(declines as never, declineColumns(base), 'Nothing was declined.', 'Why payments fail')}</section></div>
-<section><h2>Providers, last 24 hours</h2>${renderTable(health as never, healthColumns, 'No payments in the last 24 hours.', 'Providers')}</section>`
+<section><h2>Providers, last 24 hours</h2>${renderTable(health as never, healthColumns, 'No payments in the last 24 hours.', 'Providers')}</section>${readAt && html`<p class="quiet">Figures of ${showTime(readAt)} UTC; they are read anew every minute.</p>`}`
   return renderInside(loadConsoleAssets(), visit, { title: 'Overview', main, merchant })
 }
 
 const renderWaiting = ({ pending, failedEvents, disputesDue }: Waiting, base: string): Html =>
-  html`<a class="figure" href="${base}/payments?status=PENDING"><strong>${pending}</strong> pending</a><a class="figure" href="${base}/events?status=FAILED"><strong>${failedEvents}</strong> failed webhooks</a><a class="figure" href="${base}/disputes?status=OPEN"><strong>${disputesDue}</strong> disputes due within ${dueDays} days</a>`
+  html`<a class="figure" href="${base}/payments?status=PENDING"><strong>${pending}</strong> pending</a><a class="figure${failedEvents > 0 ? ' alarm' : ''}" href="${base}/events?status=FAILED"><strong>${failedEvents}</strong> failed webhooks</a><a class="figure${disputesDue > 0 ? ' alarm' : ''}" href="${base}/disputes?status=OPEN"><strong>${disputesDue}</strong> disputes due within ${dueDays} days</a>`
 
 const rateOf = ({ approved, failed }: ApprovalRate): number => approved / Math.max(1, approved + failed)
 
 function renderApproval(approvals: readonly ApprovalRate[]): Html {
-  const tried = approvals.filter(({ approved, failed }) => approved + failed > 0)
+  // Who left before choosing a method was never declined by one.
+  const tried = approvals.filter(
+    ({ method, approved, failed }) => method !== undecided.type && approved + failed > 0,
+  )
   if (tried.length === 0) return html`<p class="empty">No payment has been decided yet.</p>`
   const shares = tried.map(rate => ({ label: rate.method, share: rateOf(rate) }))
   return html`${renderShares(shares, 'Approval rate by method; the table below has the figures')}<details><summary>As a table</summary>${renderTable(tried as never, approvalColumns, '', 'Approval rate by method')}</details>`

@@ -1,4 +1,6 @@
 /** One payment: its story as a timeline, its sums, and the acts that its state and the person's role allow. */
+
+import { amountHint, amountProblem, readAmount } from '#console/amount.ts'
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
   type Json,
@@ -20,7 +22,7 @@ import {
   showTime,
 } from '#console/views/parts.ts'
 import { type ConsoleAct, isWithinRefundLimit } from '#domain/console-roles.ts'
-import { describe } from '#domain/response-codes.ts'
+import { adviceMeanings, describe, success } from '#domain/response-codes.ts'
 import { type Html, html, type Part } from '#http/html.ts'
 
 interface MoneyAct {
@@ -96,22 +98,44 @@ const notFound = (visit: MerchantVisit) =>
     status: 404,
   })
 
+/** What the last operation came to, and what to do about it where something is to be done. */
+function renderResult(payment: Json): Html {
+  const code = String(payment.responseCode ?? '')
+  const { description, advice } = describe(code)
+  return html`<p class="quiet"><code>${code}</code> ${description}${code !== success && ` What to do: ${adviceMeanings[advice]}`}</p>`
+}
+
+interface SumLine {
+  readonly title: string
+  readonly value: number
+}
+
+/** Two small accounts that add up: what may still be captured, and what is left of what was. */
 function renderSums(payment: Json): Html {
   const currency = currencyOf(payment)
-  const names = [
-    'authorizedValue',
-    'capturedValue',
-    'refundedValue',
-    'reversedValue',
-    'returnedValue',
-    'disputedValue',
+  const line = (title: string, name: string): SumLine => ({ title, value: sum(payment, name) })
+  const account = (name: string, first: SumLine, taken: readonly SumLine[], rest: SumLine): Html =>
+    html`<table class="sums" aria-label="${name}"><tbody>${[
+      first,
+      ...taken.filter(({ value }) => value > 0),
+    ].map(
+      ({ title, value }, index) =>
+        html`<tr><th scope="row">${title}</th><td class="number">${index > 0 && '− '}${showMoney({ value, currency })}</td></tr>`,
+    )}<tr class="rest"><th scope="row">${rest.title}</th><td class="number">${showMoney({ value: Math.max(0, rest.value), currency })}</td></tr></tbody></table>`
+  const authorized = account(
+    'Authorised',
+    line('Authorised', 'authorizedValue'),
+    [line('Captured', 'capturedValue'), line('Reversed', 'reversedValue')],
+    { title: 'Still open', value: openAmount(payment) },
+  )
+  if (sum(payment, 'capturedValue') === 0) return authorized
+  const given = [
+    line('Refunded', 'refundedValue'),
+    line('Returned', 'returnedValue'),
+    line('Disputed', 'disputedValue'),
   ]
-  const label = (name: string): string => name.replace('Value', '')
-  const rows = names.filter(name => name === 'authorizedValue' || sum(payment, name) > 0)
-  return html`<table class="sums"><caption>Where the money is</caption><tbody>${rows.map(
-    name =>
-      html`<tr><th scope="row">${label(name)}</th><td class="number">${showMoney({ value: sum(payment, name), currency })}</td></tr>`,
-  )}<tr class="rest"><th scope="row">still open</th><td class="number">${showMoney({ value: Math.max(0, openAmount(payment)), currency })}</td></tr></tbody></table>`
+  const kept = { title: 'Kept', value: refundable(payment) }
+  return html`${authorized}${account('Captured', line('Captured', 'capturedValue'), given, kept)}`
 }
 
 function showMethod(payment: Json): Part {
@@ -147,9 +171,10 @@ async function showPayment(visit: MerchantVisit) {
   const base = addressOf(visit, payId)
   const buttons = moneyActs.filter(act => may(visit, act.act) && act.open(payment) !== undefined)
   const provider = payment.provider as Json | undefined
-  const main = html`<div data-refresh="${payment.status === 'PENDING' ? '5' : ''}">${renderPairs([
-    ['Status', showState(payment.status)],
-    ['Amount', showMoney(payment.amount as never)],
+  const main = html`<div class="headline" data-refresh="${payment.status === 'PENDING' ? '5' : ''}"><p class="amount">${showMoney(payment.amount as never)} ${showState(payment.status)}</p>${renderResult(payment)}<p class="buttons">${buttons.map(
+    act =>
+      html`<a class="button${act.name === 'captures' ? '' : ' plain'}" href="${base}/${act.name}">${act.title}</a> `,
+  )}</p></div>${renderPairs([
     ['transId', String(payment.transId ?? '')],
     ['refNr', String(payment.refNr ?? '')],
     ['payId', html`<code data-copy>${payId}</code>`],
@@ -157,14 +182,9 @@ async function showPayment(visit: MerchantVisit) {
     ['Customer', showCustomer(visit, payment)],
     ['Provider', provider ? `${String(provider.connector)} (${String(provider.account)})` : ''],
     ["Provider's id", showProviderId(payment)],
-    [
-      'Result',
-      html`${String(payment.responseCode ?? '')} ${describe(String(payment.responseCode)).description}`,
-    ],
     ['Created', showTime(payment.creationDate)],
-  ])}</div>
-<p class="buttons">${buttons.map(act => html`<a class="button" href="${base}/${act.name}">${act.title}</a> `)}</p>
-<div class="columns"><section><h2>Sums</h2>${renderSums(payment)}</section><section><h2>Story</h2>${await renderStory(visit, payment)}</section></div>
+  ])}
+<div class="columns"><section><h2>Where the money is</h2>${renderSums(payment)}</section><section><h2>Story</h2>${await renderStory(visit, payment)}</section></div>
 ${renderCurl('GET', `${visit.deps.origin()}/api/v2/payments/getByPayId/${payId}`)}`
   return renderInside(loadConsoleAssets(), visit, {
     title: `Payment ${String(payment.transId)}`,
@@ -180,9 +200,10 @@ async function askAct(visit: MerchantVisit, act: MoneyAct, problem?: string) {
   const open = act.open(payment)
   const currency = currencyOf(payment)
   const address = `${addressOf(visit, String(payment.payId))}/${act.name}`
-  const { amount = String(open ?? ''), key = visit.deps.newId() } = visit.request.form ?? {}
+  const { amount: typed = String(open ?? ''), key = visit.deps.newId() } = visit.request.form ?? {}
   const isSure = visit.request.verb === 'POST' && problem === undefined
-  const shown = showMoney({ value: Number(amount), currency })
+  const amount = String(readAmount(typed, currency) ?? typed)
+  const shown = isSure && showMoney({ value: Number(amount), currency })
   const main = html`${problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`}${
     isSure
       ? html`<p>${act.title} ${act.name === 'cancellations' ? 'this payment' : shown}? This moves money and cannot be undone here.</p>${renderForm({ action: address, csrf: visit.csrf, hidden: { amount, key, sure: 'yes' }, button: `Yes, ${act.title.toLowerCase()}`, tone: 'danger' })}`
@@ -196,8 +217,9 @@ async function askAct(visit: MerchantVisit, act: MoneyAct, problem?: string) {
               : [
                   {
                     name: 'amount',
-                    label: `Amount in the smallest unit of ${currency}`,
-                    value: amount,
+                    label: `Amount in ${currency}`,
+                    hint: amountHint,
+                    value: typed,
                     required: true,
                   },
                 ],
@@ -225,16 +247,13 @@ function toBody(
 }
 
 async function doAct(visit: MerchantVisit, act: MoneyAct) {
-  const { amount = '0', key = '', sure } = visit.request.form ?? {}
+  const { amount: typed = '0', key = '', sure } = visit.request.form ?? {}
   const payment = await findPayment(visit)
   if (!payment) return notFound(visit)
   const currency = currencyOf(payment)
-  if (act.name !== 'cancellations' && !/^\d{1,12}$/.test(amount))
-    return askAct(
-      visit,
-      act,
-      'The amount must be a whole number in the smallest unit, such as 1000 for 10.00.',
-    )
+  const value = act.name === 'cancellations' ? 0 : readAmount(typed, currency)
+  if (value === undefined) return askAct(visit, act, amountProblem)
+  const amount = String(value)
   if (act.act === 'refund' && visit.operator.role === 'support') {
     const isAllowed = isWithinRefundLimit(visit.operator.refundLimits, { value: Number(amount), currency })
     if (!isAllowed) return askAct(visit, act, 'This is above your refund limit; ask an admin.')

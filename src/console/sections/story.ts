@@ -3,7 +3,7 @@ import { type Json, type MerchantVisit, readAnswer } from '#console/context.ts'
 import { attemptColumns } from '#console/sections/detail-sections.ts'
 import { rowsOf } from '#console/sections/lists.ts'
 import { renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
-import { describe, success } from '#domain/response-codes.ts'
+import { adviceMeanings, describe, success } from '#domain/response-codes.ts'
 import { type Html, html, type Part } from '#http/html.ts'
 
 interface Moment {
@@ -17,7 +17,7 @@ const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.m
 /** What the code means; what to do only where there is something to do. */
 function explain(code: string): Part {
   const { description, advice } = describe(code)
-  return html`<p>${code} ${description}</p>${code !== success && html`<p class="quiet">What to do: ${advice}</p>`}`
+  return html`<p>${code} ${description}</p>${code !== success && html`<p class="quiet">What to do: ${adviceMeanings[advice]}</p>`}`
 }
 
 const tellOperations = (operations: readonly Json[]): readonly Moment[] =>

@@ -14,13 +14,14 @@ const barGap = 6
 
 /** One bar for each entry, from left to right; entries of nothing keep their place. */
 export function renderBars(bars: readonly Bar[], name: string): Html {
-  const top = Math.max(1, ...bars.map(({ value }) => value))
+  const highest = bars.toSorted((a, b) => b.value - a.value)[0]
+  const top = Math.max(1, highest?.value ?? 0)
   const width = Math.max(1, bars.length) * (barWidth + barGap)
   const drawn = bars.map(({ value, title }, index) => {
     const height = value === 0 ? 1 : Math.max(2, Math.round((value / top) * (chartHeight - 4)))
     return html`<rect x="${index * (barWidth + barGap) + barGap / 2}" y="${chartHeight - height}" width="${barWidth}" height="${height}" rx="2"${value === 0 ? html` class="none"` : ''}><title>${title}</title></rect>`
   })
-  return html`<figure class="chart"><svg viewBox="0 0 ${width} ${chartHeight}" preserveAspectRatio="none" role="img" aria-label="${name}">${drawn}</svg><figcaption><span>${bars[0]?.label}</span><span>${bars.at(-1)?.label}</span></figcaption></figure>`
+  return html`<figure class="chart"><svg viewBox="0 0 ${width} ${chartHeight}" preserveAspectRatio="none" role="img" aria-label="${name}">${drawn}</svg><figcaption><span>${bars[0]?.label}</span>${highest && highest.value > 0 && html`<span>highest: ${highest.title}</span>`}<span>${bars.at(-1)?.label}</span></figcaption></figure>`
 }
 
 export interface Share {

@@ -117,7 +117,7 @@ export function renderField({
   const described = hint && html` aria-describedby="hint-${name}"`
   const must = required ? html` required` : ''
   const control = choices
-    ? html`<select id="f-${name}" name="${name}"${described}>${choices.map(
+    ? html`<select id="f-${name}" name="${name}"${described}>${withValue(choices, value).map(
         choice =>
           html`<option value="${choice}"${choice === value ? html` selected` : ''}>${choice === '' ? 'any' : choice}</option>`,
       )}</select>`
@@ -126,10 +126,14 @@ export function renderField({
       : html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${must}${
           autocomplete && html` autocomplete="${autocomplete}"`
         }${described}>`
-  return html`<div class="field"><label for="f-${name}">${label}</label>${
+  return html`<div class="field"><label for="f-${name}">${label}</label>${control}${
     hint && html`<small id="hint-${name}">${hint}</small>`
-  }${control}</div>`
+  }</div>`
 }
+
+/** A value of the address that is no choice, such as a comma list, stays what it is. */
+const withValue = (choices: readonly string[], value: string): readonly string[] =>
+  value === '' || choices.includes(value) ? choices : [...choices, value]
 
 export interface Form {
   readonly action: string
@@ -150,12 +154,20 @@ export const renderForm = ({ action, csrf, fields = [], hidden = {}, button, ton
 export const renderProblem = (problem: string | undefined): Part =>
   problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`
 
+/** Browsers show a moment only without its zone and its seconds. */
+const shownValue = ({ type }: Field, value: string): string =>
+  type === 'datetime-local' ? value.slice(0, 'YYYY-MM-DDThh:mm'.length) : value
+
 /** Filters as a form that ends in the address, so that a list can be sent to a colleague. */
-export function renderFilters(fields: readonly Field[], query: Readonly<Record<string, string>>): Html {
-  const isUsed = fields.some(({ name }) => query[name])
+export function renderFilters(
+  fields: readonly Field[],
+  query: Readonly<Record<string, string>>,
+  shownElsewhere?: string,
+): Html {
+  const isUsed = fields.some(({ name }) => name !== shownElsewhere && query[name])
   return html`<details class="filters"${isUsed ? html` open` : ''}><summary>Filters</summary><form>${fields.map(
-    field => renderField({ ...field, value: query[field.name] ?? '' }),
-  )}<button>Show</button> <a href="?">Clear</a></form></details>`
+    field => renderField({ ...field, value: shownValue(field, query[field.name] ?? '') }),
+  )}<p class="send"><button>Show</button> <a href="?">Clear</a></p></form></details>`
 }
 
 export const renderPairs = (pairs: readonly (readonly [title: string, value: Part])[]): Html =>
@@ -173,8 +185,11 @@ export const renderCurl = (verb: string, url: string, body?: unknown): Html =>
   )
 
 /** What the command line calls the same act, where the API has none for it. */
-export const renderTerminal = (words: string): Html =>
-  renderCommand('On the command line', `npm run --silent tollgate -- ${words}`)
+export const renderTerminal = (...commands: readonly string[]): Html =>
+  renderCommand(
+    'On the command line',
+    commands.map(words => `npm run --silent tollgate -- ${words}`).join('\n'),
+  )
 
 const renderCommand = (title: string, command: string): Html =>
   html`<details class="curl"><summary>${title}</summary><pre tabindex="0"><code data-copy>${command}</code></pre></details>`

@@ -1,5 +1,6 @@
 /** `GET /payments`: the merchant's payments, found by what is known of them. */
 import { parseCustomerId, parsePlanId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
 import { nameCursor, oneOf, readList, readRange } from '#endpoints/filters.ts'
 import { recordExample } from '#endpoints/payments/record-example.ts'
 import { perform, type Services } from '#endpoints/services.ts'
@@ -7,7 +8,7 @@ import { answer, endpoint } from '#http/endpoint.ts'
 import { InvalidField } from '#http/server/ports.ts'
 import type { PaymentStatus } from '#lifecycle/payment.ts'
 import { findMethod } from '#methods/catalogue.ts'
-import { listPayments } from '#operations/finding/list-payments.ts'
+import { listPayments, type PaymentListRequest } from '#operations/finding/list-payments.ts'
 import { toRecord } from '#operations/payments/answer.ts'
 import { type PaymentQuery, paymentList, paymentQuery } from '#schemas/finding.ts'
 import type { PaymentFilter } from '#storage/payments/finding.ts'
@@ -40,21 +41,27 @@ export const listPaymentsEndpoint = endpoint<Services, undefined, undefined, typ
     },
   ],
   async handle({ query, merchant }, { engine }) {
-    const filter = toFilter(query)
-    // What does not look like an id of ours is nobody's.
-    if (!filter) return answer(200, { data: [] })
-    const { limit, cursor, ...filters } = query
-    const request = {
+    const request = toListRequest(query, merchant)
+    if (!request) return answer(200, { data: [] })
+    const page = await perform(listPayments(request, engine)).catch(nameCursor)
+    return answer(200, { data: page.payments.map(toRecord), nextCursor: page.nextCursor })
+  },
+})
+
+/** Undefined: nothing can fit, because what should be an id of ours is nobody's. */
+export function toListRequest(query: PaymentQuery, merchant: Merchant): PaymentListRequest | undefined {
+  const filter = toFilter(query)
+  const { limit, cursor, ...filters } = query
+  return (
+    filter && {
       merchant,
       filter,
       limit: Number(limit ?? usualLimit),
       cursor,
       scope: { list: 'payments', filters },
     }
-    const page = await perform(listPayments(request, engine)).catch(nameCursor)
-    return answer(200, { data: page.payments.map(toRecord), nextCursor: page.nextCursor })
-  },
-})
+  )
+}
 
 const statuses: readonly PaymentStatus[] = [
   'AUTHORIZE_REQUEST',

@@ -100,8 +100,7 @@ export function describeType(schema: SchemaObject, view: FieldView): string {
   return resolved.format === undefined ? types : `${types} (${resolved.format})`
 }
 
-const grouped = new Intl.NumberFormat('en-GB')
-const showNumber = (value: number): string => grouped.format(value)
+const showNumber = (value: number): string => value.toLocaleString('en-GB')
 
 function showRange(low: number | undefined, high: number | undefined, unit: string): string | undefined {
   if (low !== undefined && high !== undefined) {

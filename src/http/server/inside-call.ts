@@ -4,6 +4,7 @@
  * arrives over a socket can have.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { Caller } from '#http/authentication/authentication.ts'
 
@@ -23,21 +24,40 @@ export interface InsideAnswer {
   readonly text: string
 }
 
-export type CallInside = (caller: Caller, request: InsideRequest) => Promise<InsideAnswer>
+/** An answer that comes in pieces, so that a long one is never held as a whole. */
+export interface InsideStream {
+  readonly status: number
+  readonly stream: Readable
+}
+
+export interface CallInside {
+  (caller: Caller, request: InsideRequest): Promise<InsideAnswer>
+  readonly stream: (caller: Caller, request: InsideRequest) => Promise<InsideStream>
+}
 
 export function createCallInside(app: FastifyInstance, basePath: string): CallInside {
-  return (caller, { verb, path, body, key, accept }) =>
+  const toInjection = ({ verb, path, body, key, accept }: InsideRequest) => ({
+    method: verb,
+    url: basePath + path,
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+      ...(accept === undefined ? {} : { accept }),
+    },
+    ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+  })
+  const call = (caller: Caller, request: InsideRequest): Promise<InsideAnswer> =>
     insideCaller.run(caller, async () => {
-      const { statusCode, body: text } = await app.inject({
-        method: verb,
-        url: basePath + path,
-        headers: {
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(key === undefined ? {} : { 'idempotency-key': key }),
-          ...(accept === undefined ? {} : { accept }),
-        },
-        ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
-      })
-      return { status: statusCode, text }
+      const { statusCode, body } = await app.inject(toInjection(request))
+      return { status: statusCode, text: body }
     })
+  const stream = (caller: Caller, request: InsideRequest): Promise<InsideStream> =>
+    insideCaller.run(caller, async () => {
+      const answer = await app.inject({ ...toInjection(request), payloadAsStream: true })
+      const pieces = answer.stream()
+      // Whoever stops reading ends the endpoint's work as well: it would wait for ever to be read on.
+      pieces.once('close', () => answer.raw.res.destroy())
+      return { status: answer.statusCode, stream: pieces }
+    })
+  return Object.assign(call, { stream })
 }

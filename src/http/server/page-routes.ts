@@ -2,12 +2,13 @@
  * Pages for people at the origin: data like endpoints, but they speak HTML, read forms and need no credentials. What a page
  * says is made elsewhere; here it is only read from and written to the wire. Knows no payment words.
  */
+import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '#http/answers/refusal.ts'
 import { readForm } from '#http/body/form.ts'
 import { accepts } from '#http/server/accept-encoding.ts'
-import { type Sender, sendBytes } from '#http/server/send.ts'
+import { pourBytes, type Sender, sendBytes } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 
 export interface PageRequest {
@@ -29,7 +30,8 @@ export interface PageRequest {
 export interface PageAnswer {
   readonly status: number
   readonly contentType?: string
-  readonly body?: string | Buffer
+  /** What comes in pieces is sent as it comes. */
+  readonly body?: string | Buffer | Readable
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -92,7 +94,14 @@ async function answerPage(
     answer = route.fail(asked, err)
   }
   const { contentType = htmlType, headers, status } = answer
-  const packed = pack(answer, asked)
+  if (answer.body instanceof Readable) {
+    const pouring = { status, contentType, body: answer.body, base: sender.security, more: headers }
+    await pourBytes(reply, pouring, sender).catch(err =>
+      logger.warn({ err, traceId: request.trace.traceId }, 'an export was not read to its end'),
+    )
+    return reply
+  }
+  const packed = pack({ ...answer, body: answer.body }, asked)
   const more = { ...headers, ...packed.headers }
   const sending = { status: given ?? status, contentType, body: packed.body, base: sender.security, more }
   return sendBytes(reply, sending, sender)
@@ -108,9 +117,12 @@ const packing = { level: 1 } as const
 
 /** Pages are written anew each time and packed as they go; files come packed. */
 function pack(
-  { body = '', contentType = htmlType }: PageAnswer,
+  {
+    body = '',
+    contentType = htmlType,
+  }: { readonly body?: string | Buffer | undefined; readonly contentType?: string },
   { headers }: PageRequest,
-): Required<Pick<PageAnswer, 'body' | 'headers'>> {
+): { readonly body: string | Buffer; readonly headers: Readonly<Record<string, string>> } {
   if (contentType !== htmlType || typeof body !== 'string' || body.length < packedMin)
     return { body, headers: {} }
   const vary = 'accept-encoding'

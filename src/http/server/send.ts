@@ -122,6 +122,24 @@ export const sendAnswer = (reply: FastifyReply, answer: Answer, sender: Sender):
 /** For callers that set all security headers themselves: pages for people, and the files they load. */
 export const sendBytes = send
 
+/** As sendBytes, for what comes in pieces. Rejects when a piece could not be made or nobody took it. */
+export async function pourBytes(
+  reply: FastifyReply,
+  { status, contentType, body, base, more }: Omit<Sending, 'body'> & { readonly body: Readable },
+  sender: Sender,
+): Promise<FastifyReply> {
+  reply.hijack()
+  reply.raw.writeHead(status, {
+    ...base,
+    'content-type': contentType,
+    traceparent: reply.request.trace.traceparent,
+    ...more,
+    ...(sender.isLeaving() ? { connection: 'close' } : {}),
+  })
+  await pipeline(body, reply.raw)
+  return reply
+}
+
 /** As sendAnswer, for an answer that comes in pieces. Rejects when a piece could not be made or nobody took it. */
 export async function pourAnswer(reply: FastifyReply, answer: Answer, sender: Sender): Promise<FastifyReply> {
   const { json, rest = [], status, headers } = answer

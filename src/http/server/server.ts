@@ -143,6 +143,12 @@ const tlsSettings = {
   ].join(':'),
 } as const
 
+/** Bodies are judged by our own validation; without this the framework loads two compilers of its own that nobody uses. */
+const refuseSchemas = () => () => {
+  throw new Error('routes have no schemas of the framework')
+}
+const withoutSchemas = { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } }
+
 type FrameworkErrors = NonNullable<FastifyServerOptions['frameworkErrors']>
 
 function createFastify<Services>(
@@ -162,6 +168,7 @@ function createFastify<Services>(
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors,
     routerOptions: { maxParamLength: pathParameterMax },
+    schemaController: withoutSchemas,
   }
   const http = { maxHeaderSize: limits.headerBytes, connectionsCheckingInterval: checkingMs }
   const handshakeTimeout = limits.headersTimeoutMs

@@ -4,7 +4,12 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { type CursorScope, readCursor, writeCursor } from '#operations/finding/cursor.ts'
-import type { PaymentFilter } from '#storage/payments/finding.ts'
+import type {
+  PaymentFilter,
+  PaymentPlace,
+  PaymentQuestion,
+  PaymentSummary,
+} from '#storage/payments/finding.ts'
 
 export interface PaymentListRequest {
   readonly merchant: Merchant
@@ -21,16 +26,31 @@ export class ForeignCursor extends Error {}
 const wrongCursor = 'is not a cursor of this list with these filters; take nextCursor of the page before'
 
 export async function listPayments(
-  { merchant, filter, limit, cursor, scope }: PaymentListRequest,
+  request: PaymentListRequest,
   { finder }: Pick<Engine, 'finder'>,
 ): Promise<{ readonly payments: readonly Payment[]; readonly nextCursor?: string }> {
+  return readPage(request, question => finder.find(question))
+}
+
+/** The same page, of each payment only what a list for people shows. */
+export async function listPaymentSummaries(
+  request: PaymentListRequest,
+  { finder }: Pick<Engine, 'finder'>,
+): Promise<{ readonly payments: readonly PaymentSummary[]; readonly nextCursor?: string }> {
+  return readPage(request, question => finder.summarize(question))
+}
+
+async function readPage<Found extends PaymentPlace>(
+  { merchant, filter, limit, cursor, scope }: PaymentListRequest,
+  find: (question: PaymentQuestion) => Promise<readonly Found[]>,
+): Promise<{ readonly payments: readonly Found[]; readonly nextCursor?: string }> {
   const { merchantId } = merchant
   const bound = { ...scope, merchantId }
   const place = cursor === undefined ? undefined : readCursor(bound, cursor)
   if (cursor !== undefined && !place) throw new ForeignCursor(wrongCursor)
   const after = place && { createdAt: new Date(Number(place[0])), payId: String(place[1]) as PayId }
   // One more than asked for tells whether there is a next page.
-  const found = await finder.find({ merchantId, filter, after, limit: limit + 1 })
+  const found = await find({ merchantId, filter, after, limit: limit + 1 })
   const payments = found.slice(0, limit)
   const last = payments.at(-1)
   return found.length > limit && last

@@ -253,6 +253,9 @@ function createPasskeys(pool: Pool) {
   }
 }
 
+/** 5 s: pages that follow each other write nothing, and a session ends that much too early at most. */
+const seenSeconds = 5
+
 function createSessions(pool: Pool) {
   return {
     async insertSession({ sessionHash, sessionId, operatorId, address, browser }: NewSession) {
@@ -263,13 +266,16 @@ function createSessions(pool: Pool) {
       )
     },
     async openSession(sessionHash: string, { idleSeconds, totalSeconds }: SessionLimits) {
-      const { rows } = await pool.query<OperatorRow & { session_id: string }>(
-        `WITH seen AS (UPDATE operator_session s SET seen_at = now() WHERE s.session_hash = $1 AND ${isAlive}
-           RETURNING s.session_id, s.operator_id)
-         SELECT seen.session_id, ${columns} FROM seen JOIN operator o ON o.operator_id = seen.operator_id`,
+      const { rows } = await pool.query<OperatorRow & { session_id: string; seen_long_ago: boolean }>(
+        `SELECT s.session_id, s.seen_at < now() - interval '${seenSeconds} seconds' AS seen_long_ago, ${columns}
+         FROM operator_session s JOIN operator o ON o.operator_id = s.operator_id
+         WHERE s.session_hash = $1 AND ${isAlive}`,
         [sessionHash, idleSeconds, totalSeconds],
       )
-      return rows[0] && { sessionId: rows[0].session_id, operator: toOperator(rows[0]) }
+      const [row] = rows
+      if (row?.seen_long_ago)
+        await pool.query('UPDATE operator_session SET seen_at = now() WHERE session_hash = $1', [sessionHash])
+      return row && { sessionId: row.session_id, operator: toOperator(row) }
     },
     async listSessions(operatorId: string, { idleSeconds, totalSeconds }: SessionLimits) {
       const { rows } = await pool.query<StoredSession>(

@@ -1,5 +1,5 @@
 /** What must be true of files for banks: sums are those of their payments, and nothing lies in two of them. */
-import type { Check } from '#storage/doctor/payment-checks.ts'
+import type { Check } from '#storage/doctor/check.ts'
 
 export const bankChecks: readonly Check[] = [
   {

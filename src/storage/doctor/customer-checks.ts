@@ -1,5 +1,5 @@
 /** What must be true of the customer vault at any moment: each check is a query for what breaks it. */
-import type { Check } from '#storage/doctor/payment-checks.ts'
+import type { Check } from '#storage/doctor/check.ts'
 
 const named = (id: string): string => `replace(${id}::text, '-', '')`
 
@@ -48,7 +48,7 @@ export const customerChecks: readonly Check[] = [
     name: 'customer-of-approved',
     sentence: 'Only a payment that was approved leads to a customer.',
     broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id, format('%s with a customer', p.status) AS detail
-      FROM payment p WHERE p.customer_id IS NOT NULL AND p.status IN ('AUTHORIZE_REQUEST', 'PENDING', 'FAILED')`,
+      FROM payment p WHERE {touched p} AND p.customer_id IS NOT NULL AND p.status IN ('AUTHORIZE_REQUEST', 'PENDING', 'FAILED')`,
   },
   {
     name: 'stored-card',

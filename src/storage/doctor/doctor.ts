@@ -1,13 +1,20 @@
 /**
- * Looks over all stored data and tells what cannot be. It reads only, on a connection of its own without a time limit,
- * and each check is one statement, so that it sees one moment of a gateway that goes on working.
+ * Looks over all stored data and tells what cannot be. It reads only, on connections of its own without a time limit, and
+ * each statement sees one moment of a gateway that goes on working.
  */
+import { availableParallelism } from 'node:os'
 import pg from 'pg'
-import { verifyAudit } from '#storage/audit/audit.ts'
-import { type Check, checks } from '#storage/doctor/payment-checks.ts'
+import {
+  type CheckStatement,
+  isRanged,
+  type PaymentKey,
+  type Slice,
+  sliceStatement,
+  statementsOf,
+} from '#storage/doctor/check.ts'
+import { checks } from '#storage/doctor/payment-checks.ts'
 
 export interface Example {
-  /** A hyphen for what belongs to the installation. */
   readonly merchantId: string
   readonly payId?: string
   readonly xId?: string
@@ -27,8 +34,14 @@ export interface CheckResult {
 export interface ExaminationOptions {
   /** Real time unless given: how old something is decides whether it may still be under way. */
   readonly now?: Date
-  /** Told of each check as it ends: on much data the whole takes minutes. */
+  /** Only payments that have changed since, in their merchant's time, where a check goes payment by payment. */
+  readonly since?: Date
+  /** Told of each check, in their order, as soon as it and those before it have ended: on much data that takes a while. */
   readonly onResult?: (result: CheckResult) => void
+  /** Told how much of the work is done, from 0 to 1. */
+  readonly onProgress?: (share: number) => void
+  /** How many payments are looked at in one go; fewer in tests. */
+  readonly paymentsAtOnce?: number
 }
 
 /** 20: enough to see a pattern, few enough to read. */
@@ -37,6 +50,12 @@ const examplesShown = 20
 /** 10 s: a host that drops packets would otherwise keep us silent for minutes. */
 const connectTimeoutMs = 10_000
 
+/** 50,000: what belongs to so many payments is joined and sorted in memory. */
+const defaultPaymentsAtOnce = 50_000
+
+/** 4 at most, one per core: beyond that they wait for the same disk, and each may take its 64 MB several times. */
+const connectionsMax = 4
+
 /** 64 MB: sorts and joins over millions of rows stay mostly in memory, on the smallest machine we care about too. */
 const settings = `SET default_transaction_read_only = on; SET statement_timeout = 0; SET work_mem = '64MB'`
 
@@ -44,6 +63,29 @@ export async function examine(
   databaseUrl: string,
   options: ExaminationOptions = {},
 ): Promise<readonly CheckResult[]> {
+  const clients = Array.from({ length: Math.min(connectionsMax, availableParallelism()) }, () =>
+    openClient(databaseUrl),
+  )
+  try {
+    await Promise.all(clients.map(client => client.connect()))
+    for (const client of clients) await client.query(settings)
+    return await examineWith(clients, options)
+  } finally {
+    await Promise.all(clients.map(client => client.end()))
+  }
+}
+
+/** The same on connections, and in transactions, of the caller's. */
+export async function examineWith(
+  clients: readonly pg.Client[],
+  options: ExaminationOptions = {},
+): Promise<readonly CheckResult[]> {
+  const [first] = clients
+  if (!first) throw new Error('there is no connection to examine with')
+  return work(clients, await planJobs(first, options), options)
+}
+
+function openClient(databaseUrl: string): pg.Client {
   const client = new pg.Client({
     connectionString: databaseUrl,
     connectionTimeoutMillis: connectTimeoutMs,
@@ -51,59 +93,137 @@ export async function examine(
   })
   // What breaks is told by the statement that was running; without a listener it would also end the process.
   client.on('error', () => {})
-  await client.connect()
-  try {
-    await client.query(settings)
-    return await examineWith(client, options)
-  } finally {
-    await client.end()
-  }
+  return client
 }
 
-/** The same on a connection, and in a transaction, of the caller's. */
-export async function examineWith(
+/** One statement on one slice. */
+interface Job {
+  readonly statement: CheckStatement
+  readonly slice: Slice
+}
+
+/** What cannot be cut into slices comes first, so that no connection is left with it at the end. */
+async function planJobs(
   client: pg.Client,
-  { now, onResult }: ExaminationOptions = {},
-): Promise<readonly CheckResult[]> {
-  const results: CheckResult[] = []
-  for (const check of checks) {
-    const result = await run(check, client, now)
-    onResult?.(result)
-    results.push(result)
-  }
-  const chain = await examineAudit(client)
-  onResult?.(chain)
-  return [...results, chain]
+  { since, paymentsAtOnce = defaultPaymentsAtOnce }: ExaminationOptions,
+): Promise<readonly Job[]> {
+  const statements = statementsOf(checks)
+  const touched = since && (await findTouched(client, since))
+  const all: Slice = touched ? { listed: touched } : {}
+  const slices: readonly Slice[] = touched
+    ? chunksOf(touched, paymentsAtOnce).map(listed => ({ listed }))
+    : await findRanges(client, paymentsAtOnce)
+  return [
+    ...statements.filter(one => !isRanged(one)).map(statement => ({ statement, slice: all })),
+    ...statements.filter(isRanged).flatMap(statement => slices.map(slice => ({ statement, slice }))),
+  ]
 }
 
-async function examineAudit(client: pg.Client): Promise<CheckResult> {
-  const { faults } = await verifyAudit(client)
-  return {
-    name: 'audit-chain',
-    sentence: 'No row of the audit trail was changed, is missing or was cut off at the end.',
-    found: faults.length,
-    examples: faults.map(detail => ({ merchantId: '-', detail })),
+const keyColumns = `merchant_id AS "merchantId", pay_id AS "payId"`
+
+async function findTouched(client: pg.Client, since: Date): Promise<readonly PaymentKey[]> {
+  const { rows } = await client.query<PaymentKey>(
+    `SELECT ${keyColumns} FROM payment WHERE updated_at >= $1 ORDER BY merchant_id, pay_id`,
+    [since],
+  )
+  return rows
+}
+
+/** Ranges of so many payments each. The first and the last are open, for rows whose payment is missing. */
+async function findRanges(client: pg.Client, paymentsAtOnce: number): Promise<readonly Slice[]> {
+  const { rows } = await client.query<PaymentKey>(
+    `SELECT ${keyColumns} FROM (SELECT merchant_id, pay_id, row_number() OVER (ORDER BY merchant_id, pay_id) AS number
+       FROM payment) p WHERE number % $1 = 0 ORDER BY merchant_id, pay_id`,
+    [paymentsAtOnce],
+  )
+  return [...rows, undefined].map((upTo, index) => {
+    const after = rows[index - 1]
+    return { ...(after ? { after } : {}), ...(upTo ? { upTo } : {}) }
+  })
+}
+
+function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
+  const count = Math.max(1, Math.ceil(items.length / size))
+  return Array.from({ length: count }, (_, index) => items.slice(index * size, (index + 1) * size))
+}
+
+/** Each connection takes the next job as soon as it is free. The results come in the order of the checks. */
+async function work(
+  clients: readonly pg.Client[],
+  jobs: readonly Job[],
+  { now, onResult, onProgress }: ExaminationOptions,
+): Promise<readonly CheckResult[]> {
+  const tallies = new Map(checks.map(({ name }) => [name, { open: 0, found: 0, rows: [] as FoundRow[] }]))
+  const tallyOf = (name: string) => {
+    const tally = tallies.get(name)
+    if (!tally) throw new Error(`no check is called ${name}`)
+    return tally
   }
+  const sentences = new Map(checks.map(({ name, sentence }) => [name, sentence]))
+  const finish = (name: string): CheckResult => {
+    const { found, rows } = tallyOf(name)
+    const examples = rows.toSorted(byPlace).slice(0, examplesShown).map(toExample)
+    return { name, sentence: sentences.get(name) ?? '', found, examples }
+  }
+  for (const { statement } of jobs) for (const name of statement.names) tallyOf(name).open += 1
+  const untold = checks.map(({ name }) => name)
+  const tell = (): void => {
+    for (let [name] = untold; name !== undefined && tallyOf(name).open === 0; [name] = untold) {
+      onResult?.(finish(name))
+      untold.shift()
+    }
+  }
+  const waiting = [...jobs]
+  let done = 0
+  await Promise.all(
+    clients.map(async client => {
+      for (let job = waiting.shift(); job; job = waiting.shift()) {
+        for (const row of await run(job, client, now)) {
+          const tally = tallyOf(row.name)
+          if (row.place === '1') tally.found += Number(row.found)
+          tally.rows.push(row)
+        }
+        done += 1
+        onProgress?.(done / jobs.length)
+        for (const name of job.statement.names) tallyOf(name).open -= 1
+        tell()
+      }
+    }),
+  ).catch(error => {
+    // One has failed: the others are not to begin anything more.
+    waiting.length = 0
+    throw error
+  })
+  return checks.map(({ name }) => finish(name))
 }
 
 interface FoundRow {
+  readonly name: string
   readonly merchant_id: string
   readonly pay_id: string | null
   readonly x_id: string | null
   readonly detail: string
+  /** Of this check in this statement: its number among what was found, and how much that was. */
+  readonly place: string
   readonly found: string
 }
 
-async function run({ name, sentence, broken }: Check, client: pg.Client, now?: Date): Promise<CheckResult> {
+async function run({ statement, slice }: Job, client: pg.Client, now?: Date): Promise<readonly FoundRow[]> {
+  const { text, values } = sliceStatement(statement, slice)
   const { rows } = await client.query<FoundRow>(
     `WITH clock AS (SELECT coalesce($1::timestamptz, now()) AS now)
-     SELECT merchant_id, replace(pay_id::text, '-', '') AS pay_id, replace(x_id::text, '-', '') AS x_id, detail,
-       count(*) OVER () AS found
-     FROM (${broken}) broken ORDER BY merchant_id, pay_id, x_id LIMIT ${examplesShown}`,
-    [now ?? null],
+     SELECT * FROM (SELECT name, merchant_id, replace(pay_id::text, '-', '') AS pay_id, replace(x_id::text, '-', '') AS x_id,
+         detail, row_number() OVER (PARTITION BY name ORDER BY merchant_id, pay_id, x_id) AS place,
+         count(*) OVER (PARTITION BY name) AS found
+       FROM (${text}) broken) numbered WHERE place <= ${examplesShown}`,
+    [now ?? null, ...values],
   )
-  return { name, sentence, found: Number(rows[0]?.found ?? 0), examples: rows.map(toExample) }
+  return rows
 }
+
+const placeOf = ({ merchant_id, pay_id, x_id }: FoundRow): string => `${merchant_id} ${pay_id} ${x_id}`
+
+const byPlace = (one: FoundRow, other: FoundRow): number => (placeOf(one) < placeOf(other) ? -1 : 1)
 
 const toExample = ({ merchant_id, pay_id, x_id, detail }: FoundRow): Example => ({
   merchantId: merchant_id,

@@ -5,19 +5,13 @@
 
 import { inquiryAfterOneDay } from '#lifecycle/inquiry.ts'
 import { bankChecks } from '#storage/doctor/bank-checks.ts'
+import type { Check, RowCheck, Sweep } from '#storage/doctor/check.ts'
 import { customerChecks } from '#storage/doctor/customer-checks.ts'
 import { eventChecks } from '#storage/doctor/event-checks.ts'
 import { intentChecks } from '#storage/doctor/intent-checks.ts'
 import { planChecks } from '#storage/doctor/plan-checks.ts'
 import { providerChecks } from '#storage/doctor/provider-checks.ts'
 import { vaultChecks } from '#storage/doctor/vault-checks.ts'
-
-export interface Check {
-  readonly name: string
-  readonly sentence: string
-  /** Gives merchant_id, pay_id, x_id and detail of what is wrong. `clock.now` is the time. */
-  readonly broken: string
-}
 
 const unanswered = `state IN ('SENT', 'PENDING')`
 const approved = `state IN ('AUTHORIZED', 'CAPTURE_REQUEST', 'OK')`
@@ -27,26 +21,63 @@ const raised = `type = 'INCREMENTAL' AND state = 'OK'`
 /** A confirm approves what it was confirmed with; the first step before it tells only what was created. */
 const approvedAmount = `coalesce(max(amount) FILTER (WHERE type = 'CONFIRM' AND ${approved}),
   max(amount) FILTER (WHERE type = 'AUTHORIZATION' AND ${approved}), 0)
-  + coalesce(sum(amount) FILTER (WHERE ${raised}), 0)`
+  + coalesce((sum(amount) FILTER (WHERE ${raised}))::bigint, 0)`
 
-/** Payments whose sum is not what these of their operations make it. */
-function sumCheck(sum: string, operations: string, { made = 'sum(amount)', comparison = '<>' } = {}): string {
-  return `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id,
-      format('${sum} is %s, the operations make %s', p.${sum}, coalesce(o.made, 0)) AS detail
-    FROM payment p LEFT JOIN (SELECT merchant_id, pay_id, ${made} AS made FROM operation WHERE ${operations}
-      GROUP BY merchant_id, pay_id) o USING (merchant_id, pay_id)
-    WHERE p.${sum} ${comparison} coalesce(o.made, 0)`
+/** What the operations of each payment make of its sums and its state. */
+const operationFacts: Readonly<Record<string, string>> = {
+  authorized: approvedAmount,
+  captured: `(sum(amount) FILTER (WHERE type = 'CAPTURE' AND state = 'OK'))::bigint`,
+  capturing: `(sum(amount) FILTER (WHERE type = 'CAPTURE' AND ${unanswered}))::bigint`,
+  reversed: `(sum(amount) FILTER (WHERE type = 'REVERSAL' AND state = 'OK'))::bigint`,
+  reversing: `(sum(amount) FILTER (WHERE type = 'REVERSAL' AND ${unanswered}))::bigint`,
+  refunded: `(sum(amount) FILTER (WHERE type IN ('REFUND', 'CREDIT') AND state = 'OK'))::bigint`,
+  refunding: `(sum(amount) FILTER (WHERE type IN ('REFUND', 'CREDIT') AND ${unanswered}))::bigint`,
+  returned: `(sum(amount) FILTER (WHERE type = 'RETURN'))::bigint`,
+  undecided: `bool_or(type IN ('AUTHORIZATION', 'CONFIRM', 'CREDIT') AND ${unanswered})`,
+  waits: `bool_or(state = 'AUTHORIZE_REQUEST')`,
+  failed: `bool_or(state = 'FAILED')`,
+  count: 'count(*)',
+  first: 'min(sequence)',
+  last: 'max(sequence)',
 }
 
+const operationColumns = Object.entries(operationFacts)
+  .map(([name, sql]) => `${sql} AS ${name}`)
+  .join(', ')
+
+/** Every payment with what its operations and its events add up to. */
+const payments: Sweep = {
+  from: `payment p LEFT JOIN (SELECT merchant_id, pay_id, ${operationColumns} FROM operation WHERE {range operation}
+      GROUP BY merchant_id, pay_id) o USING (merchant_id, pay_id)
+    LEFT JOIN (SELECT merchant_id, pay_id, count(*) AS count, min(sequence) AS first, max(sequence) AS last FROM event
+      WHERE {range event} GROUP BY merchant_id, pay_id) e USING (merchant_id, pay_id)`,
+  where: '{range p}',
+  ids: ['p.merchant_id', 'p.pay_id', 'NULL::uuid'],
+}
+
+/** Payments whose sum is not what their operations make it. */
+const sumCheck = (sum: string, sentence: string, comparison = '<>'): RowCheck => ({
+  name: `${sum}-sum`,
+  sentence,
+  sweep: payments,
+  when: `p.${sum} ${comparison} coalesce(o.${sum}, 0)`,
+  detail: `format('${sum} is %s, the operations make %s', p.${sum}, coalesce(o.${sum}, 0))`,
+})
+
+/** Counted and not EXISTS: for a condition that few rows come to, the planner would otherwise read the whole table first. */
+const some = (rows: string): string => `((SELECT count(*) FROM ${rows}) > 0)`
+
 const timerOf = (kind: string): string =>
-  `EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id AND t.kind = '${kind}')`
+  some(`timer t WHERE t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id AND t.kind = '${kind}'`)
 
 const open = 'p.authorized - p.capturing - p.captured - p.reversing - p.reversed'
 
 /** Payments that wait for a timer which is not there. */
-const timerCheck = (kind: string, condition: string): string =>
-  `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id, format('%s without a timer ${kind}', p.status) AS detail
-   FROM payment p WHERE ${condition} AND NOT ${timerOf(kind)}`
+const timerCheck = (kind: string, condition: string): Pick<RowCheck, 'sweep' | 'when' | 'detail'> => ({
+  sweep: payments,
+  when: `${condition} AND NOT ${timerOf(kind)}`,
+  detail: `format('%s without a timer ${kind}', p.status)`,
+})
 
 /**
  * Waits for the next file to a bank, or lies in one: the bank's own files answer it, up to 60 days after its day. A debit may
@@ -73,7 +104,7 @@ const unansweredOperations = `SELECT o.merchant_id, o.pay_id, o.x_id,
     EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id AND t.pay_id = o.pay_id AND t.x_id = o.x_id
       AND t.kind = 'INQUIRY' AND t.attempt >= ${inquiryAfterOneDay} AND t.run_at > clock.now - interval '1 hour') AS asked_on
   FROM operation o JOIN payment p USING (merchant_id, pay_id) JOIN merchant m USING (merchant_id) CROSS JOIN clock
-  WHERE o.${unanswered} AND NOT (p.awaits IS NOT DISTINCT FROM 'CUSTOMER' AND ${timerOf('EXPIRE')})
+  WHERE o.${unanswered} AND {range o} AND NOT (p.awaits IS NOT DISTINCT FROM 'CUSTOMER' AND ${timerOf('EXPIRE')})
     AND NOT ${waitsForBank}
     AND NOT (o.state = 'SENT' AND least(clock.now - o.sent_at,
       clock.now + m.clock_offset_ms * interval '1 millisecond' - o.updated_at) < interval '10 minutes')`
@@ -82,65 +113,38 @@ const keyMatches = `o.key->>'verb' = k.verb AND o.key->>'path' = k.path AND o.ke
 
 const nothing = 'p.authorized + p.capturing + p.captured + p.reversing + p.reversed + p.refunded'
 
+const creditable = `CASE p.kind WHEN 'CREDIT' THEN p.amount ELSE p.captured END`
+
 const moneyChecks: readonly Check[] = [
-  {
-    name: 'authorized-sum',
-    sentence: 'What is authorised was approved: once, and by every raise that went through.',
-    broken: sumCheck('authorized', `type IN ('AUTHORIZATION', 'CONFIRM', 'INCREMENTAL')`, {
-      made: approvedAmount,
-    }),
-  },
-  {
-    name: 'captured-sum',
-    sentence: 'What is captured is the sum of the captures that went through.',
-    broken: sumCheck('captured', `type = 'CAPTURE' AND state = 'OK'`),
-  },
-  {
-    name: 'capturing-sum',
-    sentence: 'What may have been captured is the sum of the captures without an answer.',
-    broken: sumCheck('capturing', `type = 'CAPTURE' AND ${unanswered}`),
-  },
-  {
-    name: 'reversed-sum',
-    sentence: 'At least what reversals gave back is reversed; lapses and released rests come on top.',
-    broken: sumCheck('reversed', `type = 'REVERSAL' AND state = 'OK'`, { comparison: '<' }),
-  },
-  {
-    name: 'reversing-sum',
-    sentence: 'What may have been reversed is the sum of the reversals without an answer.',
-    broken: sumCheck('reversing', `type = 'REVERSAL' AND ${unanswered}`),
-  },
-  {
-    name: 'refunded-sum',
-    sentence: 'What is refunded is the sum of the refunds and credits that went through.',
-    broken: sumCheck('refunded', `type IN ('REFUND', 'CREDIT') AND state = 'OK'`),
-  },
-  {
-    name: 'refunding-sum',
-    sentence: 'What may have been refunded is the sum of the refunds and credits without an answer.',
-    broken: sumCheck('refunding', `type IN ('REFUND', 'CREDIT') AND ${unanswered}`),
-  },
-  {
-    name: 'returned-sum',
-    sentence: 'What was taken back is the sum of the returned debits.',
-    broken: sumCheck('returned', `type = 'RETURN'`),
-  },
+  sumCheck('authorized', 'What is authorised was approved: once, and by every raise that went through.'),
+  sumCheck('captured', 'What is captured is the sum of the captures that went through.'),
+  sumCheck('capturing', 'What may have been captured is the sum of the captures without an answer.'),
+  sumCheck(
+    'reversed',
+    'At least what reversals gave back is reversed; lapses and released rests come on top.',
+    '<',
+  ),
+  sumCheck('reversing', 'What may have been reversed is the sum of the reversals without an answer.'),
+  sumCheck('refunded', 'What is refunded is the sum of the refunds and credits that went through.'),
+  sumCheck(
+    'refunding',
+    'What may have been refunded is the sum of the refunds and credits without an answer.',
+  ),
+  sumCheck('returned', 'What was taken back is the sum of the returned debits.'),
   {
     name: 'capture-ceiling',
     sentence: 'No more is captured and reversed, certainly or possibly, than the authorisation allows.',
-    broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id,
-        format('%s of %s, at most %s %%', p.authorized - (${open}), p.authorized, p.capture_percent) AS detail
-      FROM payment p WHERE (p.authorized - (${open})) * 100 > p.authorized * p.capture_percent`,
+    sweep: payments,
+    when: `(p.authorized - (${open})) * 100 > p.authorized * p.capture_percent`,
+    detail: `format('%s of %s, at most %s %%', p.authorized - (${open}), p.authorized, p.capture_percent)`,
   },
   {
     name: 'refund-ceiling',
     sentence:
       'No more is refunded and returned, certainly or possibly, than was captured; no more is credited than was asked for.',
-    broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id,
-        format('%s refunded of %s', p.refunding + p.refunded + p.returned, CASE p.kind WHEN 'CREDIT' THEN p.amount ELSE p.captured END)
-          AS detail
-      FROM payment p
-      WHERE p.refunding + p.refunded + p.returned > CASE p.kind WHEN 'CREDIT' THEN p.amount ELSE p.captured END`,
+    sweep: payments,
+    when: `p.refunding + p.refunded + p.returned > ${creditable}`,
+    detail: `format('%s refunded of %s', p.refunding + p.refunded + p.returned, ${creditable})`,
   },
   {
     name: 'refund-per-capture',
@@ -149,7 +153,8 @@ const moneyChecks: readonly Check[] = [
     broken: `SELECT r.merchant_id, r.pay_id, c.x_id, format('%s refunded of a capture of %s', r.given, coalesce(c.amount, 0))
         AS detail
       FROM (SELECT merchant_id, pay_id, details->>'refundOf' AS capture, sum(amount) AS given FROM operation
-        WHERE type IN ('REFUND', 'RETURN') AND state <> 'FAILED' GROUP BY merchant_id, pay_id, details->>'refundOf') r
+        WHERE type IN ('REFUND', 'RETURN') AND state <> 'FAILED' AND {range operation}
+        GROUP BY merchant_id, pay_id, details->>'refundOf') r
       LEFT JOIN operation c ON c.merchant_id = r.merchant_id AND c.pay_id = r.pay_id AND c.type = 'CAPTURE'
         AND c.state = 'OK' AND replace(c.x_id::text, '-', '') = r.capture
       WHERE c.x_id IS NULL OR r.given > c.amount`,
@@ -160,10 +165,10 @@ const statusChecks: readonly Check[] = [
   {
     name: 'status-fits-sums',
     sentence: 'The status of a payment is the one its sums stand for.',
-    broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id,
-        format('%s with authorized %s, captured %s, reversed %s, refunded %s', p.status, p.authorized, p.captured,
-          p.reversed, p.refunded) AS detail
-      FROM payment p WHERE p.live <> (p.status NOT IN ('FAILED', 'REVERSED')) OR NOT CASE p.status
+    sweep: payments,
+    detail: `format('%s with authorized %s, captured %s, reversed %s, refunded %s', p.status, p.authorized, p.captured,
+      p.reversed, p.refunded)`,
+    when: `p.live <> (p.status NOT IN ('FAILED', 'REVERSED')) OR NOT CASE p.status
         WHEN 'AUTHORIZE_REQUEST' THEN ${nothing} + p.refunding = 0
         WHEN 'PENDING' THEN ${nothing} = 0 AND p.refunding = CASE p.kind WHEN 'CREDIT' THEN p.amount ELSE 0 END
         WHEN 'AUTHORIZED' THEN p.captured = 0 AND (p.reversed < p.authorized OR p.amount = 0)
@@ -172,22 +177,19 @@ const statusChecks: readonly Check[] = [
         WHEN 'OK' THEN CASE p.kind WHEN 'CREDIT' THEN p.refunded = p.amount ELSE p.captured > 0 OR p.amount = 0 END
         WHEN 'FAILED' THEN ${nothing} + p.refunding = 0
         WHEN 'REVERSED' THEN p.authorized > 0 AND (p.reversed = p.authorized AND p.captured + p.capturing = 0
-          OR (p.captured > 0 AND p.refunded = p.captured OR p.capturing + p.reversing + p.refunding > 0) AND EXISTS (SELECT 1 FROM operation o WHERE
-            o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id AND o.prepared->>'paidLate' = 'true'))
+          OR (p.captured > 0 AND p.refunded = p.captured OR p.capturing + p.reversing + p.refunding > 0)
+            AND ${some(`operation o WHERE
+            o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id AND o.prepared->>'paidLate' = 'true'`)})
         ELSE false END`,
   },
   {
     name: 'status-fits-operations',
     sentence: 'A payment is undecided exactly as long as the operation that decides it is.',
-    broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id, format('%s, but its operations say otherwise', p.status)
-        AS detail
-      FROM payment p JOIN (SELECT merchant_id, pay_id,
-          bool_or(type IN ('AUTHORIZATION', 'CONFIRM', 'CREDIT') AND ${unanswered}) AS undecided,
-          bool_or(state = 'AUTHORIZE_REQUEST') AS waits, bool_or(state = 'FAILED') AS failed
-        FROM operation GROUP BY merchant_id, pay_id) o USING (merchant_id, pay_id)
-      WHERE (p.status = 'PENDING') <> o.undecided
-        OR (p.status = 'AUTHORIZE_REQUEST' AND NOT o.waits AND NOT (p.integration_type = 'HOSTED' AND o.failed))
-        OR (o.waits AND p.status NOT IN ('AUTHORIZE_REQUEST', 'PENDING'))`,
+    sweep: payments,
+    detail: `format('%s, but its operations say otherwise', p.status)`,
+    when: `(p.status = 'PENDING') <> o.undecided
+      OR (p.status = 'AUTHORIZE_REQUEST' AND NOT o.waits AND NOT (p.integration_type = 'HOSTED' AND o.failed))
+      OR (o.waits AND p.status NOT IN ('AUTHORIZE_REQUEST', 'PENDING'))`,
   },
   {
     name: 'live-trans-ids',
@@ -202,17 +204,17 @@ const operationChecks: readonly Check[] = [
   {
     name: 'operation-numbers',
     sentence: 'Every payment has operations, numbered from 1 without a gap.',
-    broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id,
-        format('%s operations, numbered %s to %s', coalesce(o.count, 0), o.first, o.last) AS detail
-      FROM payment p LEFT JOIN (SELECT merchant_id, pay_id, count(*) AS count, min(sequence) AS first,
-          max(sequence) AS last FROM operation GROUP BY merchant_id, pay_id) o USING (merchant_id, pay_id)
-      WHERE o.count IS NULL OR o.first <> 1 OR o.last <> o.count`,
+    sweep: payments,
+    detail: `format('%s operations, numbered %s to %s', coalesce(o.count, 0), o.first, o.last)`,
+    when: 'o.count IS NULL OR o.first <> 1 OR o.last <> o.count',
   },
   {
     name: 'operation-references',
     sentence: 'Every operation has a reference of its own.',
+    // By x_id alone first: that sorts sixteen bytes a row.
     broken: `SELECT merchant_id, min(pay_id::text)::uuid AS pay_id, x_id, format('%s operations share it', count(*)) AS detail
-      FROM operation GROUP BY merchant_id, x_id HAVING count(*) > 1`,
+      FROM operation WHERE x_id = ANY (ARRAY(SELECT x_id FROM operation GROUP BY x_id HAVING count(*) > 1))
+      GROUP BY merchant_id, x_id HAVING count(*) > 1`,
   },
   {
     name: 'unanswered-asked',
@@ -232,22 +234,40 @@ const operationChecks: readonly Check[] = [
 const keyIsKept = `o.created_at > clock.now + m.clock_offset_ms * interval '1 millisecond' - interval '30 days'
   + interval '1 hour'`
 
+/** As the gateway writes the name of a key: equal texts need no parsing. */
+const keyFits = `(o.key::text = '{"verb":"' || k.verb || '","path":"' || k.path || '","key":' || to_json(k.key)::text || '}'
+  OR coalesce(${keyMatches}, false))`
+
+/** Operations that name a key beside the keys that name an operation, whichever of the two is missing. */
+const keys: Sweep = {
+  from: `(SELECT o.merchant_id, o.pay_id, o.x_id, o.type, o.created_at, o.key FROM operation o
+      WHERE o.key IS NOT NULL AND {touched o}) o
+    FULL JOIN (SELECT k.merchant_id, k.pay_id, k.x_id, k.verb, k.path, k.key FROM idempotency_key k
+      WHERE k.x_id IS NOT NULL AND {touched k}) k
+      ON k.merchant_id = o.merchant_id AND k.pay_id = o.pay_id AND k.x_id = o.x_id
+    CROSS JOIN LATERAL (SELECT o.x_id IS NOT NULL AND k.x_id IS NOT NULL AND ${keyFits} AS fits OFFSET 0) f
+    LEFT JOIN merchant m ON m.merchant_id = o.merchant_id CROSS JOIN clock`,
+  where: 'NOT f.fits',
+  ids: ['coalesce(k.merchant_id, o.merchant_id)', 'coalesce(k.pay_id, o.pay_id)', 'coalesce(k.x_id, o.x_id)'],
+}
+
 const keyChecks: readonly Check[] = [
   {
     name: 'key-has-operation',
     sentence: 'A key that is joined to an operation leads to it, and the operation names no other key.',
-    broken: `SELECT k.merchant_id, k.pay_id, k.x_id, format('a key of %s %s', k.verb, k.path) AS detail
-      FROM idempotency_key k WHERE k.x_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM operation o
-        WHERE o.merchant_id = k.merchant_id AND o.pay_id = k.pay_id AND o.x_id = k.x_id
-          AND (o.key IS NULL OR (${keyMatches})))`,
+    sweep: keys,
+    when: `k.x_id IS NOT NULL AND (o.x_id IS NOT NULL OR NOT ${some(`operation u WHERE u.merchant_id = k.merchant_id
+      AND u.pay_id = k.pay_id AND u.x_id = k.x_id AND u.key IS NULL`)})`,
+    detail: `format('a key of %s %s', k.verb, k.path)`,
   },
   {
     name: 'operation-has-key',
     sentence: 'An operation that names a key has it, unless its 30 days are over.',
-    broken: `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s names a key that is not there', o.type) AS detail
-      FROM operation o JOIN merchant m USING (merchant_id) CROSS JOIN clock
-      WHERE o.key IS NOT NULL AND ${keyIsKept} AND NOT EXISTS (SELECT 1 FROM idempotency_key k
-        WHERE k.merchant_id = o.merchant_id AND ${keyMatches} AND k.pay_id = o.pay_id AND k.x_id = o.x_id)`,
+    sweep: keys,
+    when: `o.x_id IS NOT NULL AND ${keyIsKept} AND NOT ${some(`idempotency_key i WHERE i.merchant_id = o.merchant_id
+      AND i.verb = o.key->>'verb' AND i.path = o.key->>'path' AND i.key = o.key->>'key' AND i.pay_id = o.pay_id
+      AND i.x_id = o.x_id`)}`,
+    detail: `format('%s names a key that is not there', o.type)`,
   },
   {
     name: 'key-has-answer',
@@ -264,24 +284,22 @@ const followUpChecks: readonly Check[] = [
     name: 'event-numbers',
     sentence:
       'The events of a payment are numbered from 1 without a gap, and the payment knows how many there are.',
-    broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id,
-        format('%s events, numbered %s to %s, the payment knows of %s', coalesce(e.count, 0), e.first, e.last,
-          p.event_sequence) AS detail
-      FROM payment p LEFT JOIN (SELECT merchant_id, pay_id, count(*) AS count, min(sequence) AS first,
-          max(sequence) AS last FROM event GROUP BY merchant_id, pay_id) e USING (merchant_id, pay_id)
-      WHERE p.event_sequence <> coalesce(e.count, 0) OR e.first <> 1 OR e.last <> e.count`,
+    sweep: payments,
+    detail: `format('%s events, numbered %s to %s, the payment knows of %s', coalesce(e.count, 0), e.first, e.last,
+      p.event_sequence)`,
+    when: 'p.event_sequence <> coalesce(e.count, 0) OR e.first <> 1 OR e.last <> e.count',
   },
   {
     name: 'event-has-operation',
     sentence: 'Every event tells of an operation of its payment.',
     broken: `SELECT e.merchant_id, e.pay_id, e.x_id, format('event %s', e.sequence) AS detail FROM event e
-      WHERE NOT EXISTS (SELECT 1 FROM operation o WHERE o.merchant_id = e.merchant_id AND o.pay_id = e.pay_id
-        AND o.x_id = e.x_id)`,
+      WHERE {range e} AND NOT EXISTS (SELECT 1 FROM operation o WHERE {range o} AND o.merchant_id = e.merchant_id
+        AND o.pay_id = e.pay_id AND o.x_id = e.x_id)`,
   },
   {
     name: 'lapse-timer',
     sentence: 'An authorisation with something open and an end has a timer for its end.',
-    broken: timerCheck(
+    ...timerCheck(
       'LAPSE',
       `p.status IN ('AUTHORIZED', 'CAPTURE_REQUEST') AND p.authorization_expires_at IS NOT NULL AND ${open} > 0`,
     ),
@@ -289,12 +307,12 @@ const followUpChecks: readonly Check[] = [
   {
     name: 'capture-timer',
     sentence: 'A delayed capture that has not begun has a timer.',
-    broken: timerCheck('CAPTURE', `p.status = 'CAPTURE_REQUEST' AND p.capturing = 0 AND ${open} > 0`),
+    ...timerCheck('CAPTURE', `p.status = 'CAPTURE_REQUEST' AND p.capturing = 0 AND ${open} > 0`),
   },
   {
     name: 'expire-timer',
     sentence: 'A payment that waits for its customer or its confirm has a timer for the end of its patience.',
-    broken: timerCheck('EXPIRE', `p.status = 'AUTHORIZE_REQUEST'`),
+    ...timerCheck('EXPIRE', `p.status = 'AUTHORIZE_REQUEST'`),
   },
   {
     name: 'timer-has-operation',
@@ -309,7 +327,7 @@ const followUpChecks: readonly Check[] = [
     name: 'account-in-vault',
     sentence: 'A payment by bank account leads to its row in the vault.',
     broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id, 'the vault knows nothing of its account' AS detail
-      FROM payment p WHERE p.account_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_account v
+      FROM payment p WHERE {range p} AND p.account_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_account v
         WHERE v.merchant_id = p.merchant_id AND v.account_id = p.account_id)`,
   },
   {
@@ -323,7 +341,7 @@ const followUpChecks: readonly Check[] = [
     name: 'card-in-vault',
     sentence: 'A payment by card leads to its row in the vault.',
     broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id, 'the vault knows nothing of its card' AS detail
-      FROM payment p WHERE p.card_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_card v
+      FROM payment p WHERE {touched p} AND p.card_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_card v
         WHERE v.merchant_id = p.merchant_id AND v.card_id = p.card_id)`,
   },
 ]

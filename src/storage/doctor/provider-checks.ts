@@ -1,5 +1,5 @@
 /** What must be true of provider accounts, notices, disputes and settlement lines. Read with payment-checks.ts. */
-import type { Check } from '#storage/doctor/payment-checks.ts'
+import type { Check } from '#storage/doctor/check.ts'
 
 /** 7 days: what was captured before is in every provider's books by the day of the newest line. */
 export const settledWithinDays = 7

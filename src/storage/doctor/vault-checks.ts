@@ -1,5 +1,5 @@
 /** What must be true of the vault's keys. Read with payment-checks.ts, which has the rest. */
-import type { Check } from '#storage/doctor/payment-checks.ts'
+import type { Check } from '#storage/doctor/check.ts'
 import { rootSecretName } from '#storage/vault/vault-store.ts'
 
 export const vaultChecks: readonly Check[] = [

@@ -44,8 +44,22 @@ export interface PaymentQuestion {
   readonly limit: number
 }
 
+/** What a list for people shows of a payment; a tenth of the work of the whole record. */
+export interface PaymentSummary {
+  readonly payId: PayId
+  readonly transId: string
+  readonly status: PaymentStatus
+  readonly amount: number
+  readonly currency: string
+  readonly method: string
+  readonly email: string | null
+  readonly lastDigits: string | null
+  readonly createdAt: Date
+}
+
 export interface PaymentFinder {
   find(question: PaymentQuestion): Promise<readonly Payment[]>
+  summarize(question: PaymentQuestion): Promise<readonly PaymentSummary[]>
 }
 
 /** 1,000: of the newest payments so many are looked at for one whose provider is being asked right now. */
@@ -63,6 +77,16 @@ export function createPaymentFinder({ readers }: Pick<Database, 'readers'>): Pay
         ORDER BY p.created_at DESC, p.pay_id DESC`
       const { rows } = await readers.query<PaymentRow>(text, values)
       return rows.map(toPayment)
+    },
+    async summarize(question) {
+      const values: unknown[] = []
+      const parameter: Parameter = value => `$${values.push(value)}`
+      const { rows } = await readers.query<PaymentSummary>(
+        `SELECT ${summaryColumns} FROM (${select(question, parameter)}) f
+         JOIN payment p ON p.merchant_id = f.merchant_id AND p.pay_id = f.pay_id ${order}`,
+        values,
+      )
+      return rows
     },
   }
 }
@@ -142,6 +166,9 @@ const byCustomer = (
 
 const lastCode = `(SELECT o.response_code FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
   ORDER BY o.sequence DESC LIMIT 1)`
+
+const summaryColumns = `p.pay_id AS "payId", p.trans_id AS "transId", p.status, p.amount, p.currency, p.method,
+  ${email} AS email, ${lastDigits} AS "lastDigits", p.created_at AS "createdAt"`
 
 type Condition = (value: string, merchant: string) => string
 

@@ -1,5 +1,6 @@
 /** Looking up a stored idempotency key and the answer it got. Writing happens only with its operation's commits. */
 
+import { summarizeNewRanges } from '#storage/block-ranges.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
 import type { Database } from '#storage/database.ts'
 
@@ -14,23 +15,42 @@ const keptDays = 30
 /** 5,000: a batch that holds no lock for long. */
 const reapedAtOnce = 5_000
 
+interface OldKey {
+  readonly merchant_id: string
+  readonly verb: string
+  readonly path: string
+  readonly key: string
+}
+
 export interface KeyReader {
   find(merchantId: string, key: { verb: string; path: string; key: string }): Promise<FoundKey | undefined>
   /** Forgets keys whose time is over, of one merchant or of all. Returns how many. */
   reap(merchantId?: string): Promise<number>
 }
 
-export function createKeyReader({ writers }: Database): KeyReader {
+export function createKeyReader({ writers, readers }: Database): KeyReader {
   return {
     async reap(merchantId) {
-      const { rowCount } = await writers.query(
-        `DELETE FROM idempotency_key t USING (
-           SELECT k.merchant_id, k.verb, k.path, k.key FROM idempotency_key k JOIN merchant m USING (merchant_id)
-           WHERE ($1::text IS NULL OR k.merchant_id = $1)
-             AND k.created_at < now() + m.clock_offset_ms * interval '1 millisecond' - $2 * interval '1 day'
-           LIMIT $3) old
-         WHERE t.merchant_id = old.merchant_id AND t.verb = old.verb AND t.path = old.path AND t.key = old.key`,
+      await summarizeNewRanges(readers, 'idempotency_key_by_age')
+      // Found by a reader: writers may not use a block-range index. The first bound is a plain value, which the index can
+      // answer; it is that of the clock that runs furthest ahead.
+      const { rows } = await readers.query<OldKey>(
+        `SELECT k.merchant_id, k.verb, k.path, k.key FROM idempotency_key k JOIN merchant m USING (merchant_id)
+         WHERE k.created_at < (SELECT now() + max(clock_offset_ms) * interval '1 millisecond' - $2 * interval '1 day'
+             FROM merchant WHERE $1::text IS NULL OR merchant_id = $1)
+           AND ($1::text IS NULL OR k.merchant_id = $1)
+           AND k.created_at < now() + m.clock_offset_ms * interval '1 millisecond' - $2 * interval '1 day'
+         LIMIT $3`,
         [merchantId, keptDays, reapedAtOnce],
+      )
+      if (rows.length === 0) return 0
+      const { rowCount } = await writers.query(
+        `DELETE FROM idempotency_key t USING json_to_recordset($1::json)
+           AS i(merchant_id text, verb text, path text, key text), merchant m
+         WHERE t.merchant_id = i.merchant_id AND t.verb = i.verb AND t.path = i.path AND t.key = i.key
+           AND m.merchant_id = i.merchant_id
+           AND t.created_at < now() + m.clock_offset_ms * interval '1 millisecond' - $2 * interval '1 day'`,
+        [JSON.stringify(rows), keptDays],
       )
       return rowCount ?? 0
     },

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import { summarizeNewRanges } from '#storage/block-ranges.ts'
 import type { TimerKind } from '#storage/commit/change.ts'
 import { thisProcess } from '#storage/commit/columns.ts'
 import type { Database } from '#storage/database.ts'
@@ -144,6 +145,7 @@ export function createWorkFinder(database: Database): WorkFinder {
     },
 
     async findOrphans({ sentBefore, limit }) {
+      await summarizeNewRanges(database.readers, 'operation_by_sent_at')
       const mark = (await installation.read(markName)) ?? '-infinity'
       const { rows } = await database.readers.query<Orphan>(
         `SELECT merchant_id AS "merchantId", pay_id AS "payId", x_id AS "xId" FROM operation

@@ -1,0 +1,52 @@
+/** All commands looked over at once: what they have in common, and what a shell is told of them. */
+import { execFileSync } from 'node:child_process'
+import type { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { renderCompletion } from '#commands/completion.ts'
+import { buildProgram } from '#commands/program.ts'
+
+const program = buildProgram(() => {
+  throw new Error('nothing here reads the settings')
+})
+
+const leavesOf = (command: Command, path: string): readonly (readonly [string, Command])[] =>
+  command.commands.length === 0
+    ? [[path, command]]
+    : command.commands.flatMap(child => leavesOf(child, `${path} ${child.name()}`.trim()))
+
+const leaves = leavesOf(program, '')
+
+/** They run until they are stopped, or their output has another form by nature: CSV, a script. */
+const withoutJson = ['serve', 'operations export', 'completion']
+
+test.each(leaves.filter(([path]) => !withoutJson.includes(path)))('%s takes --json', (_, command) => {
+  expect(command.options.map(({ long }) => long)).toContain('--json')
+})
+
+test.each(leaves)('%s says what it does', (_, command) => {
+  expect(command.description()).toMatch(/\.$/)
+})
+
+const completeInBash = (line: string): readonly string[] => {
+  const words = line.split(' ')
+  const script = `${renderCompletion(program, 'bash')}
+COMP_WORDS=(${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _tollgate; printf '%s\\n' "\${COMPREPLY[@]}"`
+  return execFileSync('bash', ['--norc', '-c', script], { encoding: 'utf8' }).trim().split('\n')
+}
+
+test.each([
+  ['tollgate pay', ['payments']],
+  ['tollgate payments c', ['create', 'capture']],
+  ['tollgate payments refund 01a1 --am', ['--amount']],
+  ['tollgate --ver', ['--version']],
+  ['tollgate operator add --email a@b.c --r', ['--role']],
+  ['tollgate nothing-of-ours x', ['']],
+])('bash completes %j', (line, expected) => {
+  expect(completeInBash(line)).toEqual(expected)
+})
+
+test('the script for zsh knows the same commands', () => {
+  const script = renderCompletion(program, 'zsh')
+  expect(script).toMatch(/^#compdef tollgate\n/)
+  for (const [path] of leaves) expect(script).toContain(`"tollgate ${path}") words=`)
+})

@@ -1,0 +1,66 @@
+/**
+ * Where the gateway of this data folder listens. The serving process writes it down, because with PORT=0, or with
+ * variables that only it was given, no other command could know.
+ */
+import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '#config.ts'
+import { toConsoleOrigin } from '#console/address.ts'
+
+const servedFile = (directory: string): string => join(directory, 'served.json')
+
+/** A folder that cannot be written keeps no note; commands then go by the settings. */
+const unwritable: readonly (string | undefined)[] = ['ENOENT', 'EROFS', 'EACCES', 'EPERM']
+
+/** Gives the way to take it back when the server stops. */
+export function rememberServed({ dataDirectory }: Pick<Config, 'dataDirectory'>, origin: string): () => void {
+  const file = servedFile(dataDirectory)
+  const draft = `${file}.${process.pid}`
+  try {
+    writeFileSync(draft, `${JSON.stringify({ origin, pid: process.pid })}\n`, { mode: 0o600 })
+    // Whole before it gets its name: nobody ever reads half of it.
+    renameSync(draft, file)
+  } catch (error) {
+    if (unwritable.includes((error as NodeJS.ErrnoException).code)) return () => {}
+    throw error
+  }
+  return () => {
+    if (readServed(file)?.pid === process.pid) unlinkSync(file)
+  }
+}
+
+/** Undefined: no server of this data folder runs now. */
+export function findServed({ dataDirectory }: Pick<Config, 'dataDirectory'>): string | undefined {
+  const served = readServed(servedFile(dataDirectory))
+  return served && isAlive(served.pid) ? served.origin : undefined
+}
+
+function readServed(file: string): { readonly origin: string; readonly pid: number } | undefined {
+  try {
+    const { origin, pid } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
+    return typeof origin === 'string' && typeof pid === 'number' ? { origin, pid } : undefined
+  } catch (error) {
+    // None was written, or somebody else's file stands there: then nothing is known.
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** Where people open the console; undefined: the port is chosen when the server starts, and none runs. */
+export function findConsoleOrigin(config: Config): string | undefined {
+  const { publicUrl, tls, port, consolePort } = config
+  if (publicUrl !== undefined) return publicUrl
+  const served = findServed(config)
+  if (served !== undefined) return toConsoleOrigin(served, consolePort)
+  const shownPort = consolePort ?? port
+  return shownPort === 0 ? undefined : `${tls ? 'https' : 'http'}://localhost:${shownPort}`
+}

@@ -1,0 +1,50 @@
+/** Colours and bars are for terminals; whatever is read by a program stays plain. */
+import { expect, test } from 'vitest'
+import { paintState, showProgress } from '#commands/terminal.ts'
+
+const streamOf = (isTTY: boolean) => {
+  const written: string[] = []
+  const stream = {
+    isTTY,
+    writable: true,
+    getColorDepth: () => 8,
+    hasColors: () => true,
+    write: (text: string) => written.push(text) > 0,
+  }
+  return { written, stream: stream as unknown as NodeJS.WriteStream }
+}
+
+test('a pipe gets no colours and no bar', () => {
+  const { stream, written } = streamOf(false)
+  expect(paintState('FAILED', stream)).toBe('FAILED')
+  const progress = showProgress('Reading', stream)
+  progress.advance(5, 10)
+  progress.end()
+  expect(written).toEqual([])
+})
+
+test('a terminal gets a bar that is cleared in the end, drawn ten times a second at most', () => {
+  const { stream, written } = streamOf(true)
+  let now = 0
+  const progress = showProgress('Reading', stream, () => now)
+  progress.advance(5, 10)
+  now += 50
+  progress.advance(6, 10)
+  now += 60
+  progress.advance(10, 10)
+  progress.end()
+  expect(written).toHaveLength(3)
+  expect(written[0]).toContain('Reading [############            ] 50 % (5 of 10)')
+  expect(written[1]).toContain('100 %')
+  expect(written[2]).toBe('\r\u001b[K')
+})
+
+test('what has no known end is counted', () => {
+  const { stream, written } = streamOf(true)
+  showProgress('Reading', stream, () => 0).advance(12_345)
+  expect(written[0]).toContain('Reading 12,345')
+})
+
+test('words that are no states stay as they are, also on a terminal', () => {
+  expect(paintState('hello', streamOf(true).stream)).toBe('hello')
+})

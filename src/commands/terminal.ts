@@ -1,0 +1,59 @@
+/** What a terminal adds to plain lines: colours and a bar of progress. Pipes, files and NO_COLOR get plain text. */
+import { styleText } from 'node:util'
+
+const tones: Readonly<Record<string, 'green' | 'red' | 'yellow'>> = {
+  OK: 'green',
+  AUTHORIZED: 'green',
+  DELIVERED: 'green',
+  FAILED: 'red',
+  PENDING: 'yellow',
+  AUTHORIZE_REQUEST: 'yellow',
+  CAPTURE_REQUEST: 'yellow',
+}
+
+/** The states of payments, operations and events in their colour; any other word as it is. */
+export function paintState(state: string, stream: NodeJS.WriteStream = process.stdout): string {
+  const tone = tones[state]
+  return tone === undefined || !stream.isTTY ? state : styleText(tone, state, { stream })
+}
+
+export const paintQuiet = (text: string, stream: NodeJS.WriteStream = process.stdout): string =>
+  stream.isTTY ? styleText('dim', text, { stream }) : text
+
+export interface Progress {
+  /** How much is done; the total once it is known. */
+  advance(done: number, total?: number): void
+  /** Clears the line. */
+  end(): void
+}
+
+/** 24 columns: fits beside the words on the narrowest terminal. */
+const barWidth = 24
+/** Ten times a second: smooth for the eye, nothing for the work. */
+const drawEveryMs = 100
+
+/** A bar on standard error while something long runs; on anything but a terminal there is none. */
+export function showProgress(
+  what: string,
+  stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
+  nowMs: () => number = () => performance.now(),
+): Progress {
+  if (!stream.isTTY) return { advance: () => {}, end: () => {} }
+  let drawnAt = Number.NEGATIVE_INFINITY
+  return {
+    advance(done, total) {
+      if (nowMs() - drawnAt < drawEveryMs) return
+      drawnAt = nowMs()
+      stream.write(`\r\u001b[K${what} ${drawBar(done, total)}`)
+    },
+    end: () => void stream.write('\r\u001b[K'),
+  }
+}
+
+function drawBar(done: number, total: number | undefined): string {
+  const count = done.toLocaleString('en')
+  if (total === undefined || total === 0) return count
+  const share = Math.min(1, done / total)
+  const full = Math.round(share * barWidth)
+  return `[${'#'.repeat(full)}${' '.repeat(barWidth - full)}] ${Math.floor(share * 100)} % (${count} of ${total.toLocaleString('en')})`
+}

@@ -1,0 +1,25 @@
+/** What people type as an amount is never taken for another amount. */
+import { expect, test } from 'vitest'
+import { readAmount } from '#console/amount.ts'
+
+test.each([
+  ['1000', 'EUR', 1000],
+  [' 1000 ', 'EUR', 1000],
+  ['10.00', 'EUR', 1000],
+  ['10,00', 'EUR', 1000],
+  ['0.05', 'EUR', 5],
+  ['1.234', 'KWD', 1234],
+  ['500', 'JPY', 500],
+  // Half a cent, a thousands separator, a missing decimal: nobody knows what was meant.
+  ['1.234', 'EUR', undefined],
+  ['10.0', 'EUR', undefined],
+  ['5.00', 'JPY', undefined],
+  ['1,000.00', 'EUR', undefined],
+  ['-1', 'EUR', undefined],
+  ['1e3', 'EUR', undefined],
+  ['', 'EUR', undefined],
+  ['9999999999999', 'EUR', undefined],
+  ['99999999999.99', 'EUR', undefined],
+])('%j in %s', (typed, currency, value) => {
+  expect(readAmount(typed, currency)).toBe(value)
+})

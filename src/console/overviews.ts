@@ -1,0 +1,80 @@
+/**
+ * The figures of an overview. For a shop with millions of payments they take a second to count, so whatever took long is
+ * kept for a minute; for all others every look counts anew.
+ */
+import type { FigureStore } from '#storage/console/figures.ts'
+
+export interface Period {
+  readonly since: Date
+  /** For the health of providers. */
+  readonly lately: Date
+  /** For evidence of disputes. */
+  readonly dueBefore: Date
+}
+
+export interface Figures {
+  readonly volumes: Awaited<ReturnType<FigureStore['volumes']>>
+  readonly approvals: Awaited<ReturnType<FigureStore['approvals']>>
+  readonly declines: Awaited<ReturnType<FigureStore['declines']>>
+  readonly health: Awaited<ReturnType<FigureStore['health']>>
+  readonly waiting: Awaited<ReturnType<FigureStore['waiting']>>
+}
+
+export interface Overviews {
+  /** readAt: when they were counted, where that was not just now. */
+  read(
+    merchantId: string,
+    period: Period,
+  ): Promise<{ readonly figures: Figures; readonly readAt?: Date | undefined }>
+}
+
+/** 200 ms: nobody notices less, and the database hardly. */
+const longMs = 200
+const keptMs = 60_000
+/** 200 merchants with that many payments: each is a few kilobytes. */
+const keptMax = 200
+
+interface Kept {
+  readonly figures: Promise<Figures>
+  readonly readAtMs: number
+  /** Infinity while they are being counted: whoever comes meanwhile waits for the same count. */
+  untilMs: number
+}
+
+export function createOverviews(store: FigureStore, nowMs: () => number): Overviews {
+  const kept = new Map<string, Kept>()
+  async function count(merchantId: string, { since, lately, dueBefore }: Period): Promise<Figures> {
+    const [volumes, approvals, declines, health, waiting] = await Promise.all([
+      store.volumes(merchantId, since),
+      store.approvals(merchantId, since),
+      store.declines(merchantId, since),
+      store.health(merchantId, lately),
+      store.waiting(merchantId, dueBefore),
+    ])
+    return { volumes, approvals, declines, health, waiting }
+  }
+  async function countAnew(merchantId: string, period: Period): Promise<Figures> {
+    if (kept.size >= keptMax) kept.clear()
+    const readAtMs = nowMs()
+    const entry: Kept = { figures: count(merchantId, period), readAtMs, untilMs: Infinity }
+    kept.set(merchantId, entry)
+    const forget = () => kept.get(merchantId) === entry && kept.delete(merchantId)
+    try {
+      const figures = await entry.figures
+      if (nowMs() - entry.readAtMs > longMs) entry.untilMs = nowMs() + keptMs
+      else forget()
+      return figures
+    } catch (error) {
+      forget()
+      throw error
+    }
+  }
+  return {
+    async read(merchantId, period) {
+      const entry = kept.get(merchantId)
+      return entry && entry.untilMs > nowMs()
+        ? { figures: await entry.figures, readAt: new Date(entry.readAtMs) }
+        : { figures: await countAnew(merchantId, period) }
+    },
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * The list of payments, read past the endpoint because 50 whole records cost several times what a page of them shows.
+ * Filters, order and cursor are the endpoint's own; whatever it would refuse is left to it.
+ */
+import type { Json } from '#console/context.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { toListRequest } from '#endpoints/payments/list.ts'
+import { InvalidField } from '#http/server/ports.ts'
+import { undecided } from '#methods/undecided.ts'
+import { ForeignCursor, listPaymentSummaries } from '#operations/finding/list-payments.ts'
+import { type PaymentQuery, paymentQuery } from '#schemas/finding.ts'
+import { formats } from '#schemas/formats.ts'
+import type { PaymentFinder, PaymentSummary } from '#storage/payments/finding.ts'
+
+/** A page as the endpoint answers it, with fewer members; undefined: ask the endpoint, which says what is wrong. */
+export type PaymentRows = (
+  merchant: Merchant,
+  query: Readonly<Record<string, string>>,
+) => Promise<Json | undefined>
+
+interface TextSchema {
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly format?: string
+}
+
+const schemas = paymentQuery.properties as Readonly<Record<string, TextSchema>>
+
+/** Half of a surrogate pair, or a byte that the database does not store. */
+const isBroken = (text: string): boolean => text.includes('\0') || !text.isWellFormed()
+
+function isAccepted(name: string, text: string): boolean {
+  const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined
+  if (!schema || text === '' || isBroken(text)) return false
+  const { maxLength = text.length, pattern, format } = schema
+  return (
+    text.length <= maxLength &&
+    (pattern === undefined || new RegExp(pattern, 'u').test(text)) &&
+    (format === undefined || formats[format]?.check(text) === true)
+  )
+}
+
+const toRow = (payment: PaymentSummary): Json => ({
+  payId: payment.payId,
+  transId: payment.transId,
+  status: payment.status,
+  amount: { value: payment.amount, currency: payment.currency },
+  creationDate: payment.createdAt,
+  ...(payment.email === null ? {} : { customerInfo: { email: payment.email } }),
+  ...(payment.method === undecided.type
+    ? {}
+    : { paymentMethods: { type: payment.method, last4Digits: payment.lastDigits ?? undefined } }),
+})
+
+export function createPaymentRows(finder: PaymentFinder): PaymentRows {
+  return async (merchant, query) => {
+    if (!Object.entries(query).every(([name, text]) => isAccepted(name, text))) return undefined
+    try {
+      const request = toListRequest(query as PaymentQuery, merchant)
+      if (!request) return { data: [] }
+      const { payments, nextCursor } = await listPaymentSummaries(request, { finder })
+      return { data: payments.map(toRow), nextCursor }
+    } catch (error) {
+      if (error instanceof InvalidField || error instanceof ForeignCursor) return undefined
+      throw error
+    }
+  }
+}

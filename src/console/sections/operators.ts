@@ -1,0 +1,220 @@
+/** The operators: adding one, changing what somebody may do, a new link, and removing. Nobody gives more than they have. */
+import { loadConsoleAssets } from '#console/assets.ts'
+import type { GlobalPage, Visit } from '#console/context.ts'
+import { renderInside, seeOther } from '#console/layout.ts'
+import {
+  type Column,
+  type Field,
+  renderForm,
+  renderPairs,
+  renderProblem,
+  renderTable,
+  renderTerminal,
+  showTime,
+} from '#console/views/parts.ts'
+import { isRefundLimit, type Role, roles } from '#domain/console-roles.ts'
+import { html, type Part } from '#http/html.ts'
+import type { PageAnswer } from '#http/server/page-routes.ts'
+import type { Operator } from '#storage/console/people.ts'
+
+/** Those whose merchants the person sees, too: for somebody who sees all merchants everybody. */
+export async function listKnown({ deps, operator }: Visit): Promise<readonly Operator[]> {
+  const people = await deps.peopleStore.list()
+  const { merchants: scope } = operator
+  return scope === undefined
+    ? people
+    : people.filter(({ merchants }) => merchants?.every(merchant => scope.includes(merchant)))
+}
+
+const findKnown = async (visit: Visit): Promise<Operator | undefined> =>
+  (await listKnown(visit)).find(({ operatorId }) => operatorId === visit.request.params.id)
+
+const waysIn = ({ passwordHash, passkeys }: Operator): string =>
+  [passwordHash ? 'password' : '', passkeys > 0 ? 'passkey' : ''].filter(Boolean).join(', ') ||
+  'not set up yet'
+
+const columns: readonly Column[] = [
+  {
+    title: 'Person',
+    show: row => html`<a href="/console/operators/${String(row.operatorId)}">${String(row.email)}</a>`,
+  },
+  { title: 'Role', show: row => String(row.role) },
+  { title: 'Merchants', show: row => String(row.merchants ?? 'all') },
+  { title: 'Refund limit', show: row => String(row.refundLimits ?? 'none') },
+  { title: 'Signs in with', show: row => waysIn(row as never) },
+  { title: 'Added', show: row => showTime(row.createdAt) },
+]
+
+interface Wanted {
+  readonly role: string
+  readonly merchants: string
+  readonly refundLimit: string
+}
+
+const fieldsOf = ({ role, merchants, refundLimit }: Wanted): readonly Field[] => [
+  { name: 'role', label: 'Role', choices: roles, value: role },
+  { name: 'merchants', label: 'Merchants', hint: 'Ids with commas; empty: all', value: merchants },
+  {
+    name: 'refundLimit',
+    label: 'Refund limit',
+    hint: 'For support: 20000EUR,15000USD; empty: none',
+    value: refundLimit,
+  },
+]
+
+async function showOperators(visit: Visit, told?: Part, status = 200): Promise<PageAnswer> {
+  const { email = '', role = 'viewer', merchants = '', refundLimit = '' } = visit.request.form ?? {}
+  const typed =
+    status === 200 ? { role: 'viewer', merchants: '', refundLimit: '' } : { role, merchants, refundLimit }
+  const main = html`${told}${renderTable((await listKnown(visit)) as never, columns, 'Nobody.', 'Operators')}<h2>Add a person</h2>${renderForm(
+    {
+      action: '/console/operators',
+      csrf: visit.csrf,
+      fields: [
+        { name: 'email', label: 'E-mail', type: 'email', required: true, value: status === 200 ? '' : email },
+        ...fieldsOf(typed),
+      ],
+      button: 'Add',
+    },
+  )}${renderTerminal('operator add --email ada@example.com --role support', 'operator list')}`
+  return renderInside(loadConsoleAssets(), visit, { title: 'Operators', main, status })
+}
+
+const tellLink = (visit: Visit, path: string): Part =>
+  html`<p class="note good" role="status">Send this link; it works once, for 24 hours: <code data-copy>${visit.deps.consoleOrigin()}${path}</code></p>`
+
+const split = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map(word => word.trim())
+    .filter(word => word !== '')
+
+interface Rights {
+  readonly role: Role
+  /** Undefined: all. */
+  readonly merchants: readonly string[] | undefined
+  readonly refundLimits: readonly string[] | undefined
+}
+
+/** What the form asks for, or what is wrong with it. */
+function readRights({ request, operator }: Visit): Rights | string {
+  const { role = '', merchants = '', refundLimit = '' } = request.form ?? {}
+  if (!(roles as readonly string[]).includes(role)) return `The role must be one of ${roles.join(', ')}.`
+  const limits = split(refundLimit)
+  if (!limits.every(isRefundLimit))
+    return 'A refund limit looks like 20000EUR; several are separated by commas.'
+  const { merchants: scope } = operator
+  const wanted = split(merchants)
+  const foreign = scope && wanted.find(merchant => !scope.includes(merchant))
+  if (foreign !== undefined) return `There is no merchant ${foreign} that you may see.`
+  return {
+    role: role as Role,
+    merchants: wanted.length > 0 ? wanted : scope,
+    refundLimits: limits.length > 0 ? limits : undefined,
+  }
+}
+
+const refuse = (visit: Visit, message: string): Promise<PageAnswer> =>
+  showOperators(visit, renderProblem(message), 422)
+
+async function addOperator(visit: Visit): Promise<PageAnswer> {
+  const { email = '' } = visit.request.form ?? {}
+  if (!/^[^@\s]+@[^@\s]+$/.test(email) || email.length > 254)
+    return refuse(visit, 'This is not an e-mail address.')
+  const rights = readRights(visit)
+  if (typeof rights === 'string') return refuse(visit, rights)
+  const { people, peopleStore } = visit.deps
+  const path = await people.add({ email, role: rights.role, merchants: rights.merchants })
+  if (path === undefined) return refuse(visit, 'Somebody has this address already.')
+  const person = await peopleStore.findByEmail(email)
+  if (person && rights.refundLimits)
+    await peopleStore.set(person.operatorId, { refundLimits: rights.refundLimits })
+  await visit.audit({ act: 'operator.add', object: email, after: rights })
+  return showOperators(visit, tellLink(visit, path))
+}
+
+const notFound = (visit: Visit): PageAnswer =>
+  renderInside(loadConsoleAssets(), visit, {
+    title: 'Not found',
+    main: html`<p>There is no such person.</p><p><a href="/console/operators">All operators</a></p>`,
+    status: 404,
+  })
+
+async function showOperator(visit: Visit, told?: Part, status = 200): Promise<PageAnswer> {
+  const person = await findKnown(visit)
+  if (!person) return notFound(visit)
+  const { operatorId, email, role, merchants, refundLimits } = person
+  const address = `/console/operators/${operatorId}`
+  const stored = {
+    role,
+    merchants: merchants?.join(',') ?? '',
+    refundLimit: refundLimits?.join(',') ?? '',
+  }
+  const typed = status === 200 ? stored : { ...stored, ...visit.request.form }
+  const isSelf = operatorId === visit.operator.operatorId
+  const main = html`${told}${renderPairs([
+    ['Role', role],
+    ['Merchants', stored.merchants || 'all'],
+    ['Refund limit', stored.refundLimit || 'none'],
+    ['Signs in with', waysIn(person)],
+    ['Added', showTime(person.createdAt)],
+  ])}<h2>What they may do</h2>${renderForm({ action: address, csrf: visit.csrf, fields: fieldsOf(typed), button: 'Save' })}${renderTerminal(`operator set --email ${email} --role ${role}`)}
+<h2>Way in</h2><p class="quiet">A new link sets up a password or passkey anew and ends all sessions of this person.</p>${renderForm({ action: `${address}/link`, csrf: visit.csrf, button: 'New link', tone: 'plain' })}${renderTerminal(`operator link --email ${email}`)}${
+    !isSelf &&
+    html`<h2>Remove</h2>${renderForm({ action: `${address}/remove`, csrf: visit.csrf, button: 'Remove this person …', tone: 'danger' })}${renderTerminal(`operator remove --email ${email}`)}`
+  }`
+  return renderInside(loadConsoleAssets(), visit, { title: email, main, status })
+}
+
+async function changeOperator(visit: Visit): Promise<PageAnswer> {
+  const person = await findKnown(visit)
+  if (!person) return notFound(visit)
+  const rights = readRights(visit)
+  if (typeof rights === 'string') return showOperator(visit, renderProblem(rights), 422)
+  const isSelf = person.operatorId === visit.operator.operatorId
+  if (isSelf && rights.role !== 'owner') {
+    const problem = 'You cannot take the role of owner from yourself; another owner can.'
+    return showOperator(visit, renderProblem(problem), 422)
+  }
+  const { role, merchants, refundLimits } = rights
+  await visit.deps.peopleStore.set(person.operatorId, {
+    role,
+    merchants: merchants ?? null,
+    refundLimits: refundLimits ?? null,
+  })
+  const before = { role: person.role, merchants: person.merchants, refundLimits: person.refundLimits }
+  await visit.audit({ act: 'operator.set', object: person.email, before, after: rights })
+  return seeOther(`/console/operators/${person.operatorId}?done=saved`)
+}
+
+async function newLink(visit: Visit): Promise<PageAnswer> {
+  const person = await findKnown(visit)
+  if (!person) return notFound(visit)
+  await visit.audit({ act: 'operator.link', object: person.email })
+  return showOperator(visit, tellLink(visit, await visit.deps.people.makeLink(person.operatorId)))
+}
+
+async function removeOperator(visit: Visit): Promise<PageAnswer> {
+  const person = await findKnown(visit)
+  if (!person) return notFound(visit)
+  const { operatorId, email } = person
+  if (operatorId === visit.operator.operatorId)
+    return showOperator(visit, renderProblem('You cannot remove yourself; another owner can.'), 422)
+  if (visit.request.form?.sure !== 'yes') {
+    const action = `/console/operators/${operatorId}/remove`
+    const main = html`<p>Remove ${email}? Their sessions end at once, and their way in is gone.</p>${renderForm({ action, csrf: visit.csrf, hidden: { sure: 'yes' }, button: 'Yes: remove', tone: 'danger' })}<p><a href="/console/operators/${operatorId}">No, go back</a></p>`
+    return renderInside(loadConsoleAssets(), visit, { title: `Remove ${email}`, main })
+  }
+  await visit.deps.peopleStore.remove(operatorId)
+  await visit.audit({ act: 'operator.remove', object: email })
+  return seeOther('/console/operators?done=removed')
+}
+
+export const operatorPages: readonly GlobalPage[] = [
+  { verb: 'GET', path: '/operators', act: 'operators', show: visit => showOperators(visit) },
+  { verb: 'POST', path: '/operators', act: 'operators', show: addOperator },
+  { verb: 'GET', path: '/operators/{id}', act: 'operators', show: visit => showOperator(visit) },
+  { verb: 'POST', path: '/operators/{id}', act: 'operators', show: changeOperator },
+  { verb: 'POST', path: '/operators/{id}/link', act: 'operators', show: newLink },
+  { verb: 'POST', path: '/operators/{id}/remove', act: 'operators', show: removeOperator },
+]

@@ -1,0 +1,110 @@
+/**
+ * What a check is, and how checks become statements. On millions of payments reading is what takes the time, so checks of
+ * the same rows share one statement (a sweep), and a statement that goes payment by payment is cut into ranges of payments
+ * that several connections work on.
+ */
+
+interface Named {
+  readonly name: string
+  /** What should be true. */
+  readonly sentence: string
+}
+
+/**
+ * A statement of its own. It gives merchant_id, pay_id, x_id and detail of what is wrong; `clock.now` is the time. Two marks
+ * may stand in it for a condition on the merchant_id and pay_id of a table's alias:
+ * - `{range a}`: payment by payment; the statement then runs once for each range of payments.
+ * - `{touched a}`: the payments that are looked at; all of them unless only changes since a time are.
+ */
+export interface OwnCheck extends Named {
+  readonly broken: string
+}
+
+/** One condition on the rows of a sweep. */
+export interface RowCheck extends Named {
+  readonly sweep: Sweep
+  /** True where something is wrong. */
+  readonly when: string
+  readonly detail: string
+}
+
+export interface Sweep {
+  /** With the marks of above. */
+  readonly from: string
+  readonly where: string
+  /** SQL of merchant_id, pay_id and x_id. */
+  readonly ids: readonly [string, string, string]
+}
+
+export type Check = OwnCheck | RowCheck
+
+/** Some checks in one statement, whose rows also give the name of the check. */
+export interface CheckStatement {
+  readonly names: readonly string[]
+  readonly text: string
+}
+
+export function statementsOf(checks: readonly Check[]): readonly CheckStatement[] {
+  const sweeps = new Map<Sweep, RowCheck[]>()
+  const own: CheckStatement[] = []
+  for (const check of checks) {
+    if ('sweep' in check) sweeps.set(check.sweep, [...(sweeps.get(check.sweep) ?? []), check])
+    else
+      own.push({ names: [check.name], text: `SELECT '${check.name}' AS name, b.* FROM (${check.broken}) b` })
+  }
+  return [...[...sweeps].map(([sweep, rows]) => sweepStatement(sweep, rows)), ...own]
+}
+
+/** The conditions are looked at first, all at once; only a row that breaks one is taken apart by name. */
+function sweepStatement({ from, where, ids }: Sweep, checks: readonly RowCheck[]): CheckStatement {
+  const conditions = checks.map(({ when }) => `(${when})`)
+  const values = checks.map(({ name, detail }, index) => `('${name}', ${conditions[index]}, ${detail})`)
+  const text = `SELECT v.name, ${ids[0]} AS merchant_id, ${ids[1]} AS pay_id, ${ids[2]} AS x_id, v.detail
+    FROM ${from} CROSS JOIN LATERAL (VALUES ${values.join(',\n')}) v(name, is_broken, detail)
+    WHERE ${where} AND (${conditions.join('\nOR ')}) AND v.is_broken`
+  return { names: checks.map(({ name }) => name), text }
+}
+
+/** A part of all payments: those between two keys, or those that are listed. */
+export type Slice =
+  | { readonly after?: PaymentKey; readonly upTo?: PaymentKey }
+  | { readonly listed: readonly PaymentKey[] }
+
+export interface PaymentKey {
+  readonly merchantId: string
+  readonly payId: string
+}
+
+export interface SlicedStatement {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+const marks = /\{(range|touched) (\w+)\}/g
+
+/** Whether a statement goes payment by payment. */
+export const isRanged = ({ text }: CheckStatement): boolean => text.includes('{range ')
+
+/** The statement for one slice. `$1` is the time. */
+export function sliceStatement({ text }: CheckStatement, slice: Slice): SlicedStatement {
+  const values: unknown[] = []
+  const parameter = (value: unknown, type: string): string => `$${values.push(value) + 1}::${type}`
+  const key = ({ merchantId, payId }: PaymentKey): string =>
+    `(${parameter(merchantId, 'text')}, ${parameter(payId, 'uuid')})`
+  const conditionOn = (alias: string): string => {
+    const row = `(${alias}.merchant_id, ${alias}.pay_id)`
+    if ('listed' in slice) {
+      const [merchants, payments] = [
+        slice.listed.map(one => one.merchantId),
+        slice.listed.map(one => one.payId),
+      ]
+      return `${row} IN (SELECT * FROM unnest(${parameter(merchants, 'text[]')}, ${parameter(payments, 'uuid[]')}))`
+    }
+    const bounds = [
+      ...(slice.after ? [`${row} > ${key(slice.after)}`] : []),
+      ...(slice.upTo ? [`${row} <= ${key(slice.upTo)}`] : []),
+    ]
+    return bounds.join(' AND ') || 'true'
+  }
+  return { text: text.replace(marks, (_, _kind, alias: string) => `(${conditionOn(alias)})`), values }
+}
