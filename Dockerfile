@@ -4,6 +4,7 @@ FROM node:24-bookworm-slim AS install
 WORKDIR /srv/tollgate
 COPY package.json package-lock.json .npmrc ./
 COPY clients/typescript/package.json clients/typescript/
+COPY test/generators/package.json test/generators/
 # The optional packages are an embedded PostgreSQL and a Node 24: the image has the one and needs the other from outside.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 

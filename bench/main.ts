@@ -23,6 +23,7 @@ import {
   showRatio,
   spreadOf,
 } from '#bench/figures.ts'
+import { measureFind } from '#bench/find.ts'
 import { type GatewayProcess, startGateway } from '#bench/gateway-process.ts'
 import { createGatewayRuns, type GatewayRuns } from '#bench/gateway-runs.ts'
 import { measureGrowth, usualPayments } from '#bench/growth.ts'
@@ -55,6 +56,7 @@ const partNames = [
   'hostile',
   'bank',
   'console',
+  'find',
   'database',
   'growth',
   'start',
@@ -69,7 +71,7 @@ const help = `npm run bench -- [options]
   --rounds N     how often each is repeated, in turns (3)
   --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, refunds, race,
                  reads, customers, bins (look-ups and account updater), plans, webhooks, pages (the checkout), hostile (strangers), bank (a batch of debits),
-                 console (among a million payments), start;
+                 console (among a million payments), find (a page by each filter, CSV), start;
                  only when named: database (memory of PostgreSQL under mixed traffic, five minutes), growth (10,000 to
                  1,000,000 stored payments);
                  may be given several times (all)
@@ -225,6 +227,7 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
     // Last: its debits are written straight into the tables, and wait for a bank when all else is counted.
     if (parts.has('bank')) lines.push(...(await measureBank({ stage: bench.stage, say })))
     if (parts.has('console')) lines.push(...(await measureConsole({ stage, gateway, say })))
+    if (parts.has('find')) lines.push(...(await measureFind({ stage, gateway, say })))
     if (parts.has('database')) lines.push(...(await measureDatabaseMemory({ ...bench, say })))
     if (parts.has('growth')) lines.push(...(await measureGrowth({ ...bench, say })))
     return lines

@@ -62,6 +62,7 @@ const mayImport: Record<string, readonly string[]> = {
     'operations',
     'webhooks',
   ],
+  cells: ['domain', 'storage', 'vault', 'operations'],
   http: ['domain', 'schemas'],
   endpoints: [
     'domain',
@@ -122,6 +123,7 @@ const mayImport: Record<string, readonly string[]> = {
     'pages',
     'workers',
     'console',
+    'cells',
   ],
   'gateway.ts': [
     'domain',
@@ -154,6 +156,7 @@ const mayImport: Record<string, readonly string[]> = {
     'config.ts',
     'gateway.ts',
     'console',
+    'cells',
   ],
   'main.ts': ['commands', 'config.ts', 'gateway.ts'],
 }
@@ -342,7 +345,7 @@ test('functions stay below 60 lines, and the list of those that do not only gets
   const long = excepted.filter(path => path !== 'src/main.ts')
   expect(long.filter(path => !existsSync(new URL(`../${path}`, root)))).toEqual([])
   // Lower this number when a factory has been split; never raise it.
-  expect(long.length).toBeLessThanOrEqual(16)
+  expect(long.length).toBeLessThanOrEqual(14)
 })
 
 test('nothing is left for later', () => {

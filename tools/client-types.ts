@@ -9,6 +9,7 @@ import {
 } from '#domain/response-codes.ts'
 import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
+import { describedAs } from '#endpoints/method-union.ts'
 import { about } from '#http/reference/about.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 
@@ -19,6 +20,8 @@ interface Schema {
   readonly enum?: readonly unknown[]
   readonly const?: unknown
   readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+  readonly allOf?: readonly Schema[]
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
@@ -54,7 +57,7 @@ export interface OpenApiDocument {
 
 /** The same document as docs/openapi.json, made anew so that one run of the generator is enough. */
 export function buildDocument(baseUrl: string): OpenApiDocument {
-  return JSON.parse(JSON.stringify(buildOpenApi({ ...about, endpoints, webhooks, baseUrl })))
+  return JSON.parse(JSON.stringify(buildOpenApi({ ...about, endpoints, webhooks, describedAs, baseUrl })))
 }
 
 export function renderClientTypes(document: OpenApiDocument): string {
@@ -64,14 +67,15 @@ export function renderClientTypes(document: OpenApiDocument): string {
     ...Object.entries(schemas).map(([name, schema]) => renderSchema(name, schema)),
     renderOperations(document),
     renderRoutes(document),
-    renderEvents(document),
     renderAdvice(),
   ].join('\n\n')
 }
 
 function renderSchema(name: string, schema: Schema): string {
   const text = `${comment(schema.description)}export `
-  return schema.type === 'object' && Object.keys(schema.properties ?? {}).length > 0
+  return schema.type === 'object' &&
+    Object.keys(schema.properties ?? {}).length > 0 &&
+    listParents(schema).length === 0
     ? `${text}interface ${name} ${toType(schema)}`
     : `${text}type ${name} = ${toType(schema)}`
 }
@@ -84,10 +88,19 @@ function toType(schema: Schema | boolean | undefined, indent = ''): string {
   if (schema.$ref) return schema.$ref.split('/').at(-1) ?? 'unknown'
   if ('const' in schema) return JSON.stringify(schema.const)
   if (schema.enum) return schema.enum.map(value => JSON.stringify(value)).join(' | ')
-  if (schema.anyOf) return schema.anyOf.map(each => `(${toType(each, indent)})`).join(' | ')
+  const options = schema.anyOf ?? schema.oneOf
+  if (options) return options.map(each => `(${toType(each, indent)})`).join(' | ')
+  const parents = listParents(schema)
+  if (parents.length > 0) {
+    const { allOf: _, ...own } = schema
+    return [toType(own, indent), ...parents.map(parent => toType(parent))].join(' & ')
+  }
   const types = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? [])
   return types.length === 0 ? 'unknown' : types.map(type => toPlainType(type, schema, indent)).join(' | ')
 }
+
+/** Named objects whose members a schema has too; its other rules are conditions, which no type can say. */
+const listParents = ({ allOf = [] }: Schema): Schema[] => allOf.filter(({ $ref }) => $ref !== undefined)
 
 function toPlainType(type: string, schema: Schema, indent: string): string {
   if (type === 'integer' || type === 'number') return 'number'
@@ -172,13 +185,6 @@ function renderRoutes(document: OpenApiDocument): string {
 }
 
 const quote = (text: string): string => `'${text.replaceAll("'", "\\'")}'`
-
-function renderEvents({ webhooks: told }: OpenApiDocument): string {
-  const names = Object.values(told).flatMap(({ post }) =>
-    Object.values(post.requestBody?.content ?? {}).map(({ schema }) => toType(schema)),
-  )
-  return `/** Everything that is sent to a webhook of the enhanced kind; \`type\` tells which it is. */\nexport type WebhookEvent =\n${[...new Set(names)].map(name => `  | ${name}`).join('\n')}`
-}
 
 /** Provider codes differ in the module only, so their last four digits are enough; all others are listed whole. */
 function renderAdvice(): string {

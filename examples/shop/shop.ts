@@ -47,7 +47,7 @@ export function createShop(settings: ShopSettings): Server {
               recurring: { frequency: 'MONTHLY' as const, useCase: 'FIXED' as const },
             },
             customerInfo: { merchantCustomerId: `customer-${randomUUID()}`, email: 'ada@example.com' },
-            allowedPaymentMethod: ['CARD'],
+            allowedPaymentMethod: ['CARD' as const],
           }
         : { captureMethod: { type: 'MANUAL' as const } }),
     }

@@ -7,6 +7,7 @@ import type { Config } from '#config.ts'
 import { examineKeys } from '#operations/merchants/examine-keys.ts'
 import { openDatabase as connect } from '#storage/database.ts'
 import { examineAudit } from '#storage/doctor/audit-check.ts'
+import { examineCells } from '#storage/doctor/cell-checks.ts'
 import { type CheckResult, type Example, examine } from '#storage/doctor/doctor.ts'
 import { readSealedRows } from '#storage/doctor/sealed-rows.ts'
 
@@ -14,7 +15,7 @@ export function addDoctorCommand(program: Command, readConfig: () => Config): vo
   program
     .command('doctor')
     .description(
-      'Checks money, statuses, operations, keys, events and timers of all payments, and the audit trail. Changes nothing; works while the ' +
+      'Checks money, statuses, operations, keys, events and timers of all payments. Changes nothing; works while the ' +
         'server runs and while it does not. Ends with 1 when it finds something.',
     )
     .addOption(new Option('--json', 'print one line of JSON'))
@@ -41,19 +42,38 @@ async function diagnose(config: Config, { json, since }: DoctorOptions): Promise
       progress.clear()
       if (!json) printResult(result)
     }
-    const stored = await examine(database.url, { since, onResult, onProgress: progress.show })
-    progress.clear()
+    const results: CheckResult[] = []
+    for (const { name, url } of database.cells) {
+      if (!json && database.cells.length > 1) console.log(`${name}:`)
+      results.push(...(await examine(url, { since, onResult, onProgress: progress.show })))
+      progress.clear()
+    }
+    results.push(...(await examineCells(database.cells, onResult)))
     const more = await examineRest(database)
     for (const result of more) onResult(result)
-    const results = [...stored, ...more]
+    results.push(...more)
     const unwell = results.filter(({ found }) => found > 0)
-    if (json) console.log(JSON.stringify({ healthy: unwell.length === 0, checks: results }))
+    if (json) console.log(JSON.stringify({ healthy: unwell.length === 0, checks: joinResults(results) }))
     if (unwell.length > 0)
       throw new CommandFault(`${unwell.length} of ${results.length} checks found something`)
     if (!json) console.log(`Healthy: ${results.length} checks found nothing.`)
   } finally {
     await database.close()
   }
+}
+
+/** The same check of all cells is one. */
+function joinResults(results: readonly CheckResult[]): readonly CheckResult[] {
+  const joined = new Map<string, CheckResult>()
+  for (const result of results) {
+    const known = joined.get(result.name)
+    joined.set(result.name, {
+      ...result,
+      found: result.found + (known?.found ?? 0),
+      examples: [...(known?.examples ?? []), ...result.examples],
+    })
+  }
+  return [...joined.values()]
 }
 
 /** One line that is written over, for people; nothing where the output goes into a file. */
@@ -72,11 +92,12 @@ function showProgress(stream: NodeJS.WriteStream) {
   }
 }
 
-/** What is not looked for by a statement: broken seals and a broken chain. */
-async function examineRest({ url, masterKey }: OpenDatabase): Promise<readonly CheckResult[]> {
+/** What is not looked for by a statement: broken seals in every cell, and a broken chain in cell 0. */
+async function examineRest({ url, cells, masterKey }: OpenDatabase): Promise<readonly CheckResult[]> {
   const database = connect(url, () => undefined)
   try {
-    const keys = await examineKeys(await readSealedRows(url), masterKey)
+    const keys: CheckResult[] = []
+    for (const cell of cells) keys.push(...(await examineKeys(await readSealedRows(cell.url), masterKey)))
     return [...keys, await examineAudit(database.readers)]
   } finally {
     await database.close()

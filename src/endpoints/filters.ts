@@ -3,6 +3,27 @@ import { parseInstant } from '#domain/dates.ts'
 import { InvalidField } from '#http/server/ports.ts'
 import { ForeignCursor } from '#operations/finding/list-payments.ts'
 
+type Readers = Readonly<Record<string, () => unknown>>
+
+/** Reads all of them before it complains, so that one answer names every filter that is wrong. */
+export function readAll<Given extends Readers>(
+  readers: Given,
+): { readonly [Name in keyof Given]: ReturnType<Given[Name]> } {
+  const wrong: InvalidField[] = []
+  const read = Object.entries(readers).map(([name, reader]) => {
+    try {
+      return [name, reader()]
+    } catch (error) {
+      if (!(error instanceof InvalidField)) throw error
+      wrong.push(error)
+      return [name, undefined]
+    }
+  })
+  const [first, ...others] = wrong
+  if (first) throw new InvalidField(first.field, first.message, others)
+  return Object.fromEntries(read)
+}
+
 /** The values of a comma list, each one of those allowed. Undefined where nothing was asked for. */
 export function readList<Value extends string>(
   field: string,

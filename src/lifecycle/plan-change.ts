@@ -2,14 +2,16 @@
 import { dayOf } from '#domain/calendar.ts'
 import type { Money } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
-import { isOver, nextPaymentAfter, type Plan } from '#lifecycle/plan.ts'
+import { type ChargedMethod, isOver, nextPaymentAfter, type Plan } from '#lifecycle/plan.ts'
 
 export interface PlanPatch {
   readonly amount?: Money
   readonly expiryDate?: string
   readonly metadata?: Readonly<Record<string, unknown>>
-  /** The card that is charged from now on, and what its scheme calls the agreement. */
-  readonly card?: { readonly cardId: string; readonly schemeReferenceId?: string }
+  /** What is charged from now on: a card, and what its scheme calls the agreement, or an account. */
+  readonly moveTo?: Pick<Plan, 'methodId' | 'cardId' | 'schemeReferenceId'> & {
+    readonly charged: ChargedMethod
+  }
 }
 
 /** A plan that has begun and not ended. */
@@ -19,14 +21,20 @@ const isAlive = ({ status }: Plan): boolean =>
 export const decidePatch = (plan: Plan): Decision => (isAlive(plan) ? accept : refuse('PLAN_NOT_ACTIVE'))
 
 export function patchPlan(plan: Plan, patch: PlanPatch, now: Date): Plan {
-  const { amount, expiryDate, metadata, card } = patch
+  const { amount, expiryDate, metadata, moveTo } = patch
   const recurring = expiryDate === undefined ? plan.recurring : { ...plan.recurring, expiryDate }
   const changed: Plan = {
     ...plan,
     amount: amount ?? plan.amount,
     recurring,
     metadata: metadata ? { ...plan.metadata, ...metadata } : plan.metadata,
-    ...(card ? { cardId: card.cardId, schemeReferenceId: card.schemeReferenceId } : {}),
+    // A card takes the place of an account and the other way round, so each member is set, also to nothing.
+    ...(moveTo && {
+      methodId: moveTo.methodId,
+      cardId: moveTo.cardId,
+      schemeReferenceId: moveTo.schemeReferenceId,
+      charged: moveTo.charged,
+    }),
     updatedAt: now,
     version: plan.version + 1,
   }

@@ -6,7 +6,7 @@ import { dayOf, type Frequency, nextDueDay } from '#domain/calendar.ts'
 import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
-import type { Payment, PaymentStatus } from '#lifecycle/payment.ts'
+import type { AccountInstrument, Payment, PaymentStatus } from '#lifecycle/payment.ts'
 
 /** PAUSED: the merchant wants nothing charged for now. COMPLETED: its last day is over. SUSPENDED: it can no longer be charged, and was not ended by the merchant. */
 export type PlanStatus = 'PENDING' | 'ACTIVE' | 'PAUSED' | 'SUSPENDED' | 'CANCELLED' | 'COMPLETED'
@@ -20,6 +20,12 @@ export interface RecurringTerms {
   readonly expiryDate?: string
   readonly useCase?: 'FIXED' | 'FLEXIBLE_AMOUNT' | 'FLEXIBLE_FREQUENCY'
   readonly autoCharge?: boolean
+}
+
+/** The type of a stored method, and of an account what the vault does not keep. */
+export interface ChargedMethod {
+  readonly type: string
+  readonly account?: Omit<AccountInstrument, 'last4Digits' | 'accountHolderName' | 'pseudoAccountNumber'>
 }
 
 export interface Plan {
@@ -36,6 +42,8 @@ export interface Plan {
   /** The vault's key to the card that is charged. */
   readonly cardId?: string
   readonly schemeReferenceId?: string
+  /** Where the plan was moved to another stored method: how it is charged since. */
+  readonly charged?: ChargedMethod
   readonly nextPaymentDate?: string
   /** The automatic charge that is under way. */
   readonly chargingPayId?: PayId

@@ -7,6 +7,7 @@ import { namedCustomer, type StoredCard } from '#lifecycle/customer.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
 import type { StoredAction } from '#lifecycle/outcome.ts'
 import { lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
+import { beginsPlan, type CredentialTerms, credentialTerms } from '#lifecycle/plan.ts'
 import type { OpeningLog } from '#operations/audit/opened-cards.ts'
 import type { Engine } from '#operations/engine.ts'
 import { merchantNow } from '#operations/engine.ts'
@@ -181,6 +182,10 @@ export function returnUrl(payment: Payment): string | undefined {
 }
 
 export const isSession = ({ details }: Payment): boolean => details.session === true
+
+/** How often and until when a payment's plan charges; undefined where the payment begins none. */
+export const recurringTerms = ({ details }: Payment): CredentialTerms['recurring'] =>
+  beginsPlan(details) ? credentialTerms(details)?.recurring : undefined
 
 /** The merchant's request requires saving the card, so the page shows no tick box. */
 export function isKeptAnyway({ amount, details }: Payment): boolean {

@@ -8,13 +8,13 @@ import { toTransferCode } from '#domain/transfer-code.ts'
 import { namedCustomer } from '#lifecycle/customer.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
 import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
-import { beginsPlan, credentialTerms, nextPaymentAfter } from '#lifecycle/plan.ts'
+import { nextPaymentAfter } from '#lifecycle/plan.ts'
 import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
 import type { Assets } from '#pages/assets.ts'
 import { explainDecline } from '#pages/decline-text.ts'
-import { type Hosted, isKeptAnyway, mandateOf, returnUrl, type Stage } from '#pages/hosted.ts'
+import { type Hosted, isKeptAnyway, mandateOf, recurringTerms, returnUrl, type Stage } from '#pages/hosted.ts'
 import { chooseLanguage } from '#pages/language.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { summarizeOrder } from '#pages/order-lines.ts'
@@ -86,7 +86,7 @@ export function showForm(hosted: Hosted, frame: PageFrame, { base, state = {}, p
     hidden: [{ name: 'attempt', value: String(payment.version) }],
     cancelAction: `${base}/cancel`,
     isOnlySaving: payment.amount.value === 0,
-    plan: planTerms(hosted),
+    plan: planTerms(hosted, state),
     title: state.title,
     // Do not repeat an earlier decline while the customer is asked for something else.
     message: state.errors || state.offer ? state.message : (state.message ?? declined),
@@ -95,14 +95,20 @@ export function showForm(hosted: Hosted, frame: PageFrame, { base, state = {}, p
 }
 
 /** The plan that the customer agrees to by this payment. */
-function planTerms({ payment, now }: Hosted): PlanTerms | undefined {
-  const { amount, details, createdAt } = payment
-  const recurring = beginsPlan(details) ? credentialTerms(details)?.recurring : undefined
+function planTerms({ payment, now }: Hosted, { entered }: FormState): PlanTerms | undefined {
+  const { amount, createdAt } = payment
+  const recurring = recurringTerms(payment)
   if (!recurring) return undefined
   const today = dayOf(now)
   // A card that is only verified today is charged on the first due day.
   const firstCharge = amount.value > 0 ? today : (nextPaymentAfter({ recurring, createdAt }, today) ?? today)
-  return { amount, frequency: recurring.frequency, firstCharge, lastCharge: recurring.expiryDate }
+  return {
+    amount,
+    frequency: recurring.frequency,
+    firstCharge,
+    lastCharge: recurring.expiryDate,
+    hasConsented: entered?.planConsent === 'yes',
+  }
 }
 
 /** One card form on a page: the general method takes every card, so the single brands beside it would only repeat it. */

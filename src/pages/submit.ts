@@ -12,10 +12,12 @@ import type { OfferReply } from '#operations/quotes/redeem-quote.ts'
 import { askForCurrency, readShownOffer, type ShownOffer, toReply } from '#pages/currency.ts'
 import { explainDecline } from '#pages/decline-text.ts'
 import { type FilledIn, notRemembered, readEntries } from '#pages/entries.ts'
-import { type Hosted, type PageDeps, stageOf } from '#pages/hosted.ts'
+import { type Hosted, type PageDeps, recurringTerms, stageOf } from '#pages/hosted.ts'
 import type { Limits } from '#pages/limits.ts'
 import { isOpenForm, type PageContext, wantsJson } from '#pages/page-context.ts'
 import type { FormState } from '#pages/show.ts'
+import type { Texts } from '#pages/texts/en.ts'
+import type { FieldErrors } from '#pages/views/field.ts'
 
 export interface Submission {
   readonly request: PageRequest
@@ -43,8 +45,9 @@ export async function submitForm({ request, hosted }: Submission, counter: Count
   const reading = readEntries(form, entered, { texts, hosted })
   if (reading === notRemembered)
     return pageContext.refuse(request, hosted, { ...outdated, chosen: method.type })
-  const { entry, errors } = reading
-  if (errors) return pageContext.refuse(request, hosted, { errors, entered, chosen: method.type })
+  const { entry } = reading
+  const errors = withConsent(reading.errors, { hosted, entered, texts })
+  if (errors || !entry) return pageContext.refuse(request, hosted, { errors, entered, chosen: method.type })
   const keys = limitKeys(request, hosted, entry)
   const { velocity, vault, clock } = counter.deps.engine
   const tried = await toTried(request, hosted, { entry, vault })
@@ -67,6 +70,15 @@ export async function submitForm({ request, hosted }: Submission, counter: Count
   const shown = entry.card && readShownOffer(entered)
   const asked = shown && (await askForCurrency({ request, hosted: after, entry, state, shown }, counter))
   return asked ?? pageContext.refuse(request, after, state)
+}
+
+/** A plan begins only where the customer has agreed to its charges. */
+function withConsent(
+  errors: FieldErrors | undefined,
+  { hosted, entered, texts }: { hosted: Hosted; entered: Readonly<Record<string, string>>; texts: Texts },
+): FieldErrors | undefined {
+  if (!recurringTerms(hosted.payment) || entered.planConsent === 'yes') return errors
+  return { ...errors, planConsent: texts.planConsentMissing }
 }
 
 interface Choice {

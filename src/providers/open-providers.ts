@@ -40,6 +40,8 @@ export interface Providers extends ProviderAdministration {
 export interface ProviderOptions {
   readonly environment: 'test' | 'live'
   readonly databaseUrl: string
+  /** Where the audit trail lies; the same database unless given. */
+  readonly auditUrl?: string
   readonly masterKey: Parameters<typeof openDerivedKeys>[0]
   /** Where providers reach us. */
   readonly origin: string
@@ -60,9 +62,17 @@ export async function openProviders(
   const database = openDatabase(options.databaseUrl, error => {
     broken = error
   })
+  const { auditUrl = options.databaseUrl } = options
+  const trail =
+    auditUrl === options.databaseUrl
+      ? database
+      : openDatabase(auditUrl, error => {
+          broken = error
+        })
   const http = openProviderHttp(environment)
   const close = async (): Promise<void> => {
     await http.close()
+    if (trail !== database) await trail.close()
     await database.close()
   }
   try {
@@ -75,7 +85,7 @@ export async function openProviders(
     const store = createProviderAccountStore(database)
     const vault = createRecordVault(createKeyRing(masterKey, createVaultStore(database)))
     const origin = () => options.origin
-    const audit = auditAs(options.actor, createAuditStore(database))
+    const audit = auditAs(options.actor, createAuditStore(trail))
     const administration = auditProviders(
       createProviderAdministration({ environment, definitions, store, vault, newId, origin }),
       audit,

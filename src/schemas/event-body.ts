@@ -91,14 +91,15 @@ export const eventBodies: ReadonlyMap<EventType, ReturnType<typeof bodyOf>> = ne
 )
 
 /** Any of them; `type` says which. */
-export const webhookEvent = Type.Union([...eventBodies.values()], {
+export const webhookEvent = {
   title: 'WebhookEvent',
   description: 'An event as an enhanced webhook carries it; `type` tells which.',
+  oneOf: [...eventBodies.values()],
   discriminator: {
     propertyName: 'type',
     mapping: Object.fromEntries(eventTypeNames.map(type => [type, `#/components/schemas/${titleOf(type)}`])),
   },
-})
+}
 
 export const sampleEvent = closed(
   { type: choice(eventTypeNames, 'What the event says.') },

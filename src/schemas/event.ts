@@ -46,7 +46,15 @@ export const eventRecord = closed(
     status: eventStatus,
     url: optional(url('Where it goes, or where it went last; absent when there is no address.')),
     creationDate: formatted('date-time', 'When it was written, together with what it tells of.'),
-    body: Type.Object({}, { description: 'What an enhanced webhook carries.', additionalProperties: true }),
+    body: Type.Object(
+      {},
+      {
+        // Not checked when it is shown: it was when it was written, and the document names the types.
+        title: 'WebhookEvent',
+        description: 'What an enhanced webhook carries.',
+        additionalProperties: true,
+      },
+    ),
     attempts: Type.Array(eventAttempt, { maxItems: attemptsMax, description: 'The oldest first.' }),
     deliveries: optional(
       Type.Array(eventDelivery, {

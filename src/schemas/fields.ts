@@ -1,6 +1,7 @@
 /**
  * The few shapes that schemas are written with, so that a property fits one line and no object is left open by mistake.
- * `sensitive: true` marks a value that no error text may repeat; it is an annotation and checks nothing.
+ * `sensitive: true` marks a value that no error text may repeat, `alsoSpelt` a second name that requests may use; both
+ * are annotations and check nothing.
  */
 import Type, {
   type TObjectOptions,
@@ -11,7 +12,7 @@ import Type, {
 } from 'typebox'
 
 /** Keywords of ours that a strict validator must be told about. */
-export const annotationKeywords: readonly string[] = ['sensitive']
+export const annotationKeywords: readonly string[] = ['sensitive', 'alsoSpelt']
 
 /** 255: room for any reference or remark of a shop, and no room for a document. */
 export const freeTextMax = 255

@@ -51,6 +51,7 @@ export const channel = choice(
 
 /** Long enough for any type of the catalogue (22 at most) with room to grow. */
 export const methodType = text(40, 'Type of the payment method, as listed in the catalogue.', {
+  title: 'PaymentMethodType',
   pattern: '^[A-Z0-9_]+$',
 })
 

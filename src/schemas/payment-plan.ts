@@ -215,7 +215,7 @@ export type UnscheduledRequest = Static<typeof unscheduledRequest>
 export const patchRequest = closed(
   {
     amount: optional(plainAmount),
-    paymentMethodId: optional(ownId('Another stored card of the same customer.')),
+    paymentMethodId: optional(ownId('Another stored payment method of the same customer.')),
     recurring: optional(
       closed(
         { expiryDate: formatted('date', 'The last day of the plan.') },

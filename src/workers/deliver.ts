@@ -4,6 +4,7 @@
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Clock } from '#operations/engine.ts'
+import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import type { Attempt, Delivery, DeliveryStore } from '#storage/events/deliveries.ts'
 import { buildMessage } from '#webhooks/message.ts'
 import { decideNext } from '#webhooks/schedule.ts'
@@ -36,6 +37,7 @@ export interface DeliveryDeps {
   /** From 0 to 1. */
   readonly chance: () => number
   readonly onError: (error: unknown) => void
+  readonly gate?: Gate | undefined
 }
 
 /** 30 s: an attempt of 15 s and its record fit in twice; after a crash an event is visible again that soon. */
@@ -54,7 +56,7 @@ const stopPatienceMs = 2_000
 const openSecretsMax = 1_000
 
 export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
-  const { store, sender, clock, onError } = deps
+  const { store, sender, clock, onError, gate = openGate } = deps
   const lanes = createLanes()
   const underWay = new Map<string, { delivery: Delivery; done: Promise<void> }>()
   const record = createRecorder(store)
@@ -65,7 +67,9 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
 
   async function deliver(delivery: Delivery): Promise<void> {
     let arrived = false
+    const away = gate(delivery.merchantId)
     try {
+      if (!away) return
       // In the merchant's time. Where its test clock was moved, an attempt happens when it was due: a jump of days then
       // runs the whole schedule. In real time a late attempt is late, so that an outage of ours burns no retries.
       const { clockOffsetMs, dueAt } = delivery
@@ -82,6 +86,7 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
       onError(error)
     } finally {
       lanes.leave(delivery, arrived)
+      away?.()
     }
   }
 

@@ -45,6 +45,8 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await place.locator('#expiry').fill('12/30')
     await place.locator('#securityCode').fill('123')
     await place.locator('#cardholderName').fill('Ada Lovelace')
+    const consent = place.locator('#planConsent')
+    if ((await consent.count()) > 0) await consent.check()
     await place.locator('form[data-pay] button.primary').click()
   }
 

@@ -1,7 +1,5 @@
 /** The TypeScript client against a real gateway: its examples, its retries, its webhooks, and what must not compile. */
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -26,6 +24,7 @@ import {
 import { listResponseCodes } from '#domain/response-codes.ts'
 import { projectRoot } from '#test/support/docs.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { compileMisuse } from '#test/support/misuse.ts'
 import { signMessage } from '#webhooks/sign.ts'
 
 let gateway: TestGateway
@@ -243,22 +242,9 @@ describe('verifyWebhook', () => {
 })
 
 test('every line of the misuse list fails to compile, and nothing else does', async () => {
-  const compiler = join(projectRoot, 'node_modules/typescript/bin/tsc')
   const folder = join(projectRoot, 'clients/typescript/misuse')
-  const said = await new Promise<string>(resolve => {
-    execFile(process.execPath, [compiler, '--project', folder, '--pretty', 'false'], (_, stdout) =>
-      resolve(stdout),
-    )
-  })
-  const complained = [...said.matchAll(/misuse\.ts\((\d+),/g)].map(match => Number(match[1]))
-  expect([...said.matchAll(/^(.+?)\(\d+,/gm)].filter(match => !match[1]?.endsWith('misuse.ts'))).toEqual([])
-  const lines = (await readFile(join(folder, 'misuse.ts'), 'utf8')).split('\n')
-  const blocks = lines.flatMap((line, index) => {
-    if (!line.startsWith('// must fail')) return []
-    const end = lines.indexOf('', index)
-    return [{ line, from: index + 1, to: end === -1 ? lines.length : end }]
-  })
-  expect(blocks.length).toBeGreaterThan(10)
-  const compiled = blocks.filter(({ from, to }) => !complained.some(number => number > from && number <= to))
-  expect(compiled.map(({ line }) => line)).toEqual([])
+  const { complaints, expected, missed } = await compileMisuse(folder, 'misuse.ts')
+  expect(complaints).toEqual([])
+  expect(expected).toBeGreaterThan(10)
+  expect(missed).toEqual([])
 })

@@ -136,8 +136,7 @@ describe('tables', () => {
   test('dependencies.md describes every direct dependency, and nothing else', () => {
     const { dependencies, optionalDependencies, devDependencies } = manifest
     const direct = { ...dependencies, ...optionalDependencies, ...devDependencies }
-    const packages: Record<string, { license?: string; hasInstallScript?: boolean; link?: boolean }> =
-      lock.packages
+    const packages = lock.packages as Record<string, { license?: string; hasInstallScript?: boolean }>
     const expected = Object.keys(direct).map(name => {
       const entry = packages[`node_modules/${name}`]
       return { name, script: entry?.hasInstallScript ? 'yes' : 'none', licence: entry?.license }

@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
+import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
+import { describedAs } from '#endpoints/method-union.ts'
 import { about } from '#http/reference/about.ts'
 import type { MediaObject } from '#http/reference/document.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
@@ -40,7 +42,13 @@ test('Redocly finds nothing to complain about', async () => {
   expect(report.problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([])
 })
 
-const document = buildOpenApi({ ...about, endpoints, baseUrl: 'http://127.0.0.1:8080/api/v2' })
+const document = buildOpenApi({
+  ...about,
+  endpoints,
+  webhooks,
+  describedAs,
+  baseUrl: 'http://127.0.0.1:8080/api/v2',
+})
 const operations = listOperations(document).map(listed => ({ ...listed, id: listed.operation.operationId }))
 
 test('operationIds are unique', () => {

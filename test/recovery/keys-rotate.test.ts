@@ -279,8 +279,8 @@ test('a new root secret ends the access tokens of the old one and nothing else',
   const page = (await shop.call('POST', '/payments/sessions', order)).body._links.redirect.href
   const store = (await openRotationStore(database.url)) ?? assert.fail('the lock is held')
   try {
-    expect(await rotateRoot(ringOf(file), { store })).toBe(2)
-    expect(await rotateRoot(ringOf(file), { store })).toBe(3)
+    expect(await rotateRoot(ringOf(file), { stores: [store] })).toBe(2)
+    expect(await rotateRoot(ringOf(file), { stores: [store] })).toBe(3)
     // The master key wraps all of them anew.
     await rotateKeyFile(file, { store })
   } finally {

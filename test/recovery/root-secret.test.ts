@@ -82,7 +82,7 @@ beforeAll(async () => {
   }
   // Addresses that the old key seals within the minute after a change are taken: that minute ends now.
   const nowMs = () => Date.now() - 60_000
-  expect(await withStore(store => rotateRoot(ring(), { store, nowMs }))).toBe(2)
+  expect(await withStore(store => rotateRoot(ring(), { stores: [store], nowMs }))).toBe(2)
   current = await readDerived()
 })
 afterAll(async () => {
@@ -108,7 +108,7 @@ test('a key that is made afterwards works, also after another change', async () 
   const headers = { authorization: basic(shop.merchantId, made?.apiKey ?? '') }
   const status = async () => (await gateway.call('GET', '/payments', undefined, headers)).status
   expect(await status()).toBe(200)
-  await withStore(store => rotateRoot(ring(), { store, nowMs: () => Date.now() - 60_000 }))
+  await withStore(store => rotateRoot(ring(), { stores: [store], nowMs: () => Date.now() - 60_000 }))
   current = await readDerived()
   expect(await status()).toBe(200)
   expect((await neighbour.call('GET', '/payments', undefined, headers)).status).toBe(200)

@@ -34,4 +34,6 @@ export const cardEntries = (number: string): Record<string, string> => ({
   expiry: '12/30',
   securityCode: '123',
   cardholderName: 'Ada Lovelace',
+  // Read where the page begins a plan.
+  planConsent: 'yes',
 })

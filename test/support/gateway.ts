@@ -6,6 +6,7 @@ import type { StoredMethods } from '#operations/customers/stored-methods.ts'
 import type { Clock, CrashPoint } from '#operations/engine.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestDatabase } from '#test/support/database.ts'
+import { createDocumentCheck, type DocumentCheck, type Exchange } from '#test/support/document-check.ts'
 import { type MasterRing, toMasterKey } from '#vault/master-key.ts'
 import { addressPolicies } from '#webhooks/policies.ts'
 import { createResolve } from '#webhooks/resolve.ts'
@@ -43,7 +44,7 @@ export interface TestRequest {
 }
 
 export interface TestGatewayOptions
-  extends Pick<GatewayOptions, 'definitions' | 'applyNotice' | 'noticeCrash'> {
+  extends Pick<GatewayOptions, 'definitions' | 'applyNotice' | 'noticeCrash' | 'cells'> {
   /** Live needs a database that keeps what it was told: see `databaseUrl`. */
   readonly environment?: 'test' | 'live'
   readonly clock?: Clock
@@ -62,6 +63,15 @@ export interface TestGatewayOptions
   readonly storedMethods?: StoredMethods
   readonly databaseSilenceMs?: number
   readonly isAlive?: () => boolean
+}
+
+let documentCheck: DocumentCheck | undefined
+
+/** Whatever a test sends and gets must be what the published document says. */
+function requireDescribed(exchange: Exchange): void {
+  documentCheck ??= createDocumentCheck()
+  const violations = documentCheck.listViolations(exchange)
+  if (violations.length > 0) throw new Error(`the OpenAPI document disagrees: ${violations.join('; ')}`)
 }
 
 /** Shops below .example do not exist. A name server would say the same, and now and then need a second for it. */
@@ -88,6 +98,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     environment,
     sender: createSender({ policy: addressPolicies[environment], resolve: resolveHere }),
     databaseUrl: options.throughUrl ?? database.url,
+    cells: options.cells,
     masterKey: options.masterKey ?? toMasterKey(keyText, 'the test key'),
     logLevel: options.logLevel ?? 'info',
     logDestination: { write: line => void logged.push(line) },
@@ -120,6 +131,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       ...(body === undefined ? {} : { body: asIs ? (body as string) : JSON.stringify(body) }),
     })
     const text = await response.text()
+    const mediaType = response.headers.get('content-type')?.split(';')[0] ?? ''
+    requireDescribed({ verb, path, sent: body, status: response.status, mediaType, answer: text })
     return {
       status: response.status,
       text,

@@ -127,6 +127,8 @@ export async function typeCard(page: Page, entry: CardEntry = {}): Promise<void>
   await page.fill('#expiry', entry.expiry ?? '12/39')
   await page.fill('#securityCode', entry.code ?? '123')
   await page.fill('#cardholderName', entry.name ?? 'Ada Lovelace')
+  const consent = page.locator('#planConsent')
+  if ((await consent.count()) > 0) await consent.check()
 }
 
 export const press = (page: Page): Promise<void> => page.click('button.primary')

@@ -309,14 +309,16 @@ export interface CaptureMethod {
 }
 
 /** One object named by the key of the payment's method. */
-export interface CapturePaymentMethods {
+export type CapturePaymentMethods = {
   readonly card?: CardCapture
   readonly directDebit?: DirectDebitCapture
   readonly providerK?: ProviderKCapture
-  readonly providerM?: ProviderMCapture
   readonly providerP?: ProviderPCapture
+  readonly providerM?: ProviderMCapture
   readonly providerR?: ProviderRCapture
-}
+  readonly providerT?: EmptyMethodObject
+  readonly providerZ?: EmptyMethodObject
+} & PlainMethodObjects & VoucherObjects
 
 /** Takes some or all of what is authorised. */
 export interface CaptureRequest {
@@ -505,6 +507,16 @@ export interface CardFailure {
   readonly providerResponseText?: string
 }
 
+/** By Credit or debit card. */
+export interface CardIntentPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "CARD"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly browserInfo?: BrowserInfo
+  readonly card?: CardRequest
+}
+
 /** A card for which the customer has agreed elsewhere. */
 export interface CardOnFile {
   /** Pseudo card number. */
@@ -518,6 +530,24 @@ export interface CardOnFile {
 /** The card, by its pseudo number. */
 export interface CardOnFileMethods {
   readonly card: CardOnFile
+}
+
+/** By Credit or debit card. */
+export interface CardPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "CARD"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly card?: CardRequest
+}
+
+/** By Credit or debit card. */
+export interface CardPaymentRecord {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "CARD"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType?: "HOSTED" | "DIRECT"
+  readonly card?: CardRecord
 }
 
 /** What holds if the customer pays by card. */
@@ -636,24 +666,19 @@ export interface ClockRequest {
 }
 
 /** The method to pay with, one object named by its key, and the customer's browser. */
-export interface ConfirmPaymentIntent {
-  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
-  readonly integrationType: "HOSTED" | "DIRECT"
-  /** Type of the payment method, such as CARD; GET /payment-methods lists all. */
-  readonly type: string
-  readonly card?: CardRequest
-  readonly directDebit?: DirectDebitRequest
-  readonly providerP?: ProviderPRequest
-  readonly providerT?: ProviderTRequest
-  readonly providerM?: ProviderMWallet
-  readonly browserInfo?: BrowserInfo
-}
+export type ConfirmPaymentIntent = (CardIntentPayment) | (DirectDebitIntentPayment) | (ProviderKIntentPayment) | (ProviderPIntentPayment) | (ProviderMIntentPayment) | (ProviderRIntentPayment) | (ProviderTIntentPayment) | (ProviderZIntentPayment) | (OtherIntentPayment)
 
 /** One object named by the key of the payment's method. */
-export interface ConfirmPaymentMethods {
+export type ConfirmPaymentMethods = {
   readonly card?: CardConfirm
+  readonly directDebit?: EmptyMethodObject
   readonly providerK?: ProviderKConfirm
-}
+  readonly providerP?: EmptyMethodObject
+  readonly providerM?: EmptyMethodObject
+  readonly providerR?: EmptyMethodObject
+  readonly providerT?: EmptyMethodObject
+  readonly providerZ?: EmptyMethodObject
+} & PlainMethodObjects & VoucherObjects
 
 /** Goes on with a payment that waits for it. */
 export interface ConfirmRequest {
@@ -761,7 +786,7 @@ export interface CreateLink {
   /** An earlier payment this one belongs to. */
   readonly referencePayId?: string
   /** The methods to choose from; all that fit unless given. */
-  readonly allowedPaymentMethod?: readonly (string)[]
+  readonly allowedPaymentMethod?: readonly (PaymentMethodType)[]
   /** Name of the look of the page; the merchant's own unless given. */
   readonly template?: string
   readonly paymentMethods?: SessionPaymentMethods
@@ -840,16 +865,7 @@ export interface CreatePaymentIntent {
 }
 
 /** The method to pay with, and one object named by its key. */
-export interface CreatePaymentMethods {
-  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
-  readonly integrationType: "HOSTED" | "DIRECT"
-  /** Type of the payment method, such as CARD; GET /payment-methods lists all. */
-  readonly type: string
-  readonly card?: CardRequest
-  readonly directDebit?: DirectDebitRequest
-  readonly providerP?: ProviderPRequest
-  readonly providerT?: ProviderTRequest
-}
+export type CreatePaymentMethods = (CardPayment) | (DirectDebitPayment) | (ProviderKPayment) | (ProviderPPayment) | (ProviderMPayment) | (ProviderRPayment) | (ProviderTPayment) | (ProviderZPayment) | (OtherPayment)
 
 /** A checkout page on which the customer chooses how to pay. */
 export interface CreateSession {
@@ -885,7 +901,7 @@ export interface CreateSession {
   /** An earlier payment this one belongs to. */
   readonly referencePayId?: string
   /** The methods to choose from; all that fit unless given. */
-  readonly allowedPaymentMethod?: readonly (string)[]
+  readonly allowedPaymentMethod?: readonly (PaymentMethodType)[]
   /** Name of the look of the page; the merchant's own unless given. */
   readonly template?: string
   readonly paymentMethods?: SessionPaymentMethods
@@ -1311,6 +1327,34 @@ export interface DirectDebitCredit {
   readonly account: BankAccount
 }
 
+/** By SEPA Direct Debit. */
+export interface DirectDebitIntentPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "DIRECTDEBIT"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly browserInfo?: BrowserInfo
+  readonly directDebit?: DirectDebitRequest
+}
+
+/** By SEPA Direct Debit. */
+export interface DirectDebitPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "DIRECTDEBIT"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly directDebit?: DirectDebitRequest
+}
+
+/** By SEPA Direct Debit. */
+export interface DirectDebitPaymentRecord {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "DIRECTDEBIT"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType?: "HOSTED" | "DIRECT"
+  readonly directDebit?: DirectDebitRecord
+}
+
 /** The account that was debited, masked. */
 export interface DirectDebitRecord {
   readonly account?: BankAccountRecord
@@ -1580,8 +1624,7 @@ export interface Event {
   readonly url?: string
   /** When it was written, together with what it tells of. */
   readonly creationDate: string
-  /** What an enhanced webhook carries. */
-  readonly body: Readonly<Record<string, never>>
+  readonly body: WebhookEvent
   /** The oldest first. */
   readonly attempts: readonly (EventAttempt)[]
   /** What became of it at added endpoints. */
@@ -1643,8 +1686,7 @@ export interface EventOperation {
 
 /** The method that the customer pays by. */
 export interface EventPaymentMethod {
-  /** Type of the payment method, as listed in the catalogue. */
-  readonly type: string
+  readonly type: PaymentMethodType
 }
 
 /** The endpoint to send the event to again; all endpoints of the event unless given. */
@@ -2109,8 +2151,7 @@ export interface Movement {
   /** What became of the operation. */
   readonly status: "AUTHORIZED" | "OK" | "FAILED"
   readonly amount: OperationAmount
-  /** Type of the payment method, as listed in the catalogue. */
-  readonly paymentMethodType: string
+  readonly paymentMethodType: PaymentMethodType
   /** Eight digits: kind, module, detail. */
   readonly responseCode: string
   /** When the operation began. */
@@ -2300,6 +2341,31 @@ export interface OtherFailure {
   readonly providerResponseCode?: string
   /** The provider's own words. */
   readonly providerResponseText?: (string) | (number)
+}
+
+/** By any other method. */
+export type OtherIntentPayment = {
+  readonly type: OtherMethodType
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly browserInfo?: BrowserInfo
+} & PlainMethodObjects & VoucherObjects
+
+/** Types of the methods that have no fields of their own. */
+export type OtherMethodType = "IDEAL" | "BANCONTACT" | "EPS" | "PRZELEWY24" | "BLIK" | "TRUSTLY" | "TWINT" | "ALIPAY" | "WECHATPAY" | "MULTIBANCO" | "BOLETO" | "PIX" | "PAYSAFECARD" | "VISA" | "MASTERCARD" | "AMERICANEXPRESS" | "DINERSCLUB" | "DISCOVER" | "JCB" | "UNIONPAY" | "MAESTRO" | "UATP" | "AIRPLUS" | "CARTESBANCAIRES" | "DANKORT" | "GIROCARD" | "BANKAXEPT" | "PAGOBANCOMAT" | "DINACARD" | "PROSTIR" | "BELKART" | "MIR" | "TROY" | "ISRACARD" | "ARCA" | "UZCARD" | "HUMO" | "ELCART" | "RUPAY" | "PAYPAK" | "DBBLNEXUS" | "NAPAS" | "MPU" | "GPN" | "MYDEBIT" | "BCCARD" | "KBCARD" | "SHINHANCARD" | "SAMSUNGCARD" | "HYUNDAICARD" | "LOTTECARD" | "HANACARD" | "NHCARD" | "WOORICARD" | "EFTPOSAUSTRALIA" | "INTERAC" | "STAR" | "NYCE" | "PULSE" | "ACCEL" | "EBTSNAP" | "CARNET" | "ELO" | "HIPERCARD" | "BANRICOMPRAS" | "CABAL" | "NARANJA" | "ARGENCARD" | "TARJETASHOPPING" | "CENCOSUD" | "CMRFALABELLA" | "REDCOMPRA" | "CODENSA" | "OCA" | "CREDITEL" | "MADA" | "HIMYAN" | "JAYWAN" | "MEEZA" | "SHETAB" | "QICARD" | "CIB" | "EDAHABIA" | "VERVE" | "GIMUEMOA" | "VINTI4" | "RCSCARD" | "SEPADIRECTDEBITB2B" | "BACSDIRECTDEBIT" | "ACHDIRECTDEBIT" | "BECSAUSTRALIA" | "BECSNEWZEALAND" | "PREAUTHORIZEDDEBIT" | "AUTOGIRO" | "AVTALEGIRO" | "BETALINGSSERVICE" | "LSVPLUS" | "CHDD" | "POLECENIEZAPLATY" | "INKASOCZECHIA" | "EGIROSINGAPORE" | "EDDAHONGKONG" | "FPXDIRECTDEBIT" | "ENACH" | "UPIAUTOPAY" | "BRIDIRECTDEBIT" | "MANDIRIDIRECTDEBIT" | "BPIDIRECTDEBIT" | "UNIONBANKDIRECTDEBIT" | "KOZAFURIKAE" | "KOREACMS" | "DEBICHECK" | "UAEDDS" | "PIXAUTOMATICO" | "DEBITOAUTOMATICOCBU" | "DEBIN" | "PACCHILE" | "DOMICILIACIONMEXICO" | "MYBANK" | "KBCCBC" | "BELFIUS" | "POSTFINANCEPAY" | "IRIS" | "NORDEAFINLAND" | "OPPOHJOLA" | "DANSKEBANKFINLAND" | "SPANKKI" | "ALANDSBANKEN" | "SAASTOPANKKI" | "OMASAASTOPANKKI" | "POPPANKKI" | "AKTIA" | "PLATBA24" | "MOJEPLATBA" | "CSOBCZECHIA" | "MPENIZE" | "RAIFFEISENBANKCZECHIA" | "FIOBANKA" | "MONETAMONEYBANK" | "UNICREDITCZECHIA" | "AIRBANK" | "TATRAPAY" | "SPOROPAY" | "VUBEPLATBY" | "CSOBSLOVAKIA" | "UNIPLATBA" | "BANK365" | "MBANKSLOVAKIA" | "MTRANSFERPOLAND" | "PLACEZIPKO" | "PLACEZINTELIGO" | "PEKAO24PRZELEW" | "PLACEZING" | "SANTANDERPOLAND" | "PLACEZALIOR" | "BNPPARIBASPOLAND" | "MILLENNIUMPOLAND" | "CREDITAGRICOLEPOLAND" | "NESTPRZELEW" | "CITIHANDLOWY" | "VELOBANK" | "BOSBANK" | "PLUSBANK" | "BANKISPOLDZIELCZE" | "SWEDBANKESTONIA" | "SWEDBANKLATVIA" | "SWEDBANKLITHUANIA" | "SEBESTONIA" | "SEBLATVIA" | "SEBLITHUANIA" | "LUMINORESTONIA" | "LUMINORLATVIA" | "LUMINORLITHUANIA" | "CITADELEESTONIA" | "CITADELELATVIA" | "CITADELELITHUANIA" | "LHV" | "COOPPANK" | "ARTEA" | "MEDICINOSBANKAS" | "FPX" | "FPXBUSINESS" | "FPXMAYBANK2U" | "FPXCIMB" | "FPXPUBLICBANK" | "FPXRHB" | "FPXHONGLEONG" | "FPXAMBANK" | "FPXBANKISLAM" | "FPXBANKRAKYAT" | "FPXBANKMUAMALAT" | "FPXBSN" | "FPXAFFINBANK" | "FPXALLIANCEBANK" | "FPXAGROBANK" | "FPXHSBC" | "FPXOCBC" | "FPXSTANDARDCHARTERED" | "FPXUOB" | "DUITNOWONLINE" | "KPLUS" | "SCBEASY" | "KRUNGTHAINEXT" | "KRUNGSRIMOBILE" | "BANGKOKBANKMOBILE" | "TTBTOUCH" | "GSBMYMO" | "ENETS" | "PPSHONGKONG" | "BPIONLINE" | "UNIONBANKONLINE" | "BDOONLINE" | "METROBANKONLINE" | "LANDBANKONLINE" | "RCBCONLINE" | "BCAKLIKPAY" | "OCTOCLICKS" | "EPAYBRI" | "DANAMONONLINE" | "WEBATMTAIWAN" | "KOREAACCOUNTTRANSFER" | "NETBANKINGINDIA" | "NETBANKINGSBI" | "NETBANKINGHDFC" | "NETBANKINGICICI" | "NETBANKINGAXIS" | "NETBANKINGKOTAK" | "NETBANKINGPNB" | "CONNECTIPS" | "PSE" | "BANCOLOMBIABUTTON" | "SAFETYPAY" | "SISTARBANC" | "KNET" | "BENEFIT" | "NAPS" | "OMANNET" | "OZOW" | "SIDINSTANTEFT" | "CAPITECPAY" | "NEDBANKDIRECTEFT" | "ABSAPAY" | "ONLINEEFTPOS" | "TRUELAYER" | "TINK" | "VOLT" | "YAPILY" | "TOKENIO" | "BRITE" | "ZIMPLER" | "ECOSPEND" | "FINTECTURE" | "GOCARDLESSINSTANT" | "NUAPAY" | "ATOA" | "MONTONIO" | "KLIX" | "PLAID" | "AEROPAY" | "BLINKPAY" | "KHIPU" | "FINTOC" | "STITCH" | "PAYTO" | "BREB" | "SEPACREDITTRANSFER" | "SEPAINSTANT" | "FASTERPAYMENTS" | "BACSCREDIT" | "CHAPS" | "SWIFTWIRE" | "BANKGIRO" | "PLUSGIRO" | "KIDNORWAY" | "FICARDDENMARK" | "QRBILL" | "EXPRESSELIXIR" | "PLATIINSTANT" | "MIA" | "ACHCREDIT" | "FEDWIRE" | "RTP" | "FEDNOW" | "ZELLE" | "INTERACETRANSFER" | "EFTCANADA" | "BILLPAYMENTCANADA" | "SPEI" | "DIMO" | "TED" | "TRANSFERENCIACVU" | "PAGOMISCUENTAS" | "LINKPAGOS" | "TRANSFIYA" | "TRANSFERENCIACHILE" | "SINPE" | "SIPAP" | "ACHXPRESSPANAMA" | "PAYID" | "OSKO" | "BPAY" | "BANKTRANSFERNEWZEALAND" | "FASTSINGAPORE" | "DUITNOWTRANSFER" | "JOMPAY" | "INSTAPAYPHILIPPINES" | "PESONET" | "NAPAS247" | "BIFAST" | "VABCA" | "VAMANDIRI" | "VABNI" | "VABRI" | "VAPERMATA" | "VACIMBNIAGA" | "VADANAMON" | "VABSI" | "VABTN" | "VAMAYBANK" | "VASINARMAS" | "VABJB" | "VAMUAMALAT" | "VABNC" | "FURIKOMI" | "VIRTUALACCOUNTKOREA" | "ATMTAIWAN" | "FPSHONGKONG" | "IMPS" | "NEFT" | "RTGSINDIA" | "RAAST" | "ONEBILL" | "NPSB" | "CEFT" | "SADAD" | "SARIE" | "AANI" | "FAWRIPLUS" | "FAWRAN" | "WAMD" | "CLIQ" | "INSTAPAYEGYPT" | "FASTTURKIYE" | "HAVALEEFT" | "BANKTRANSFERNIGERIA" | "PESALINK" | "GHIPSSINSTANTPAY" | "EFTSOUTHAFRICA" | "PAYSHAP" | "TIPS" | "EKASH" | "ZIPIT" | "UPI" | "PAYNOW" | "NETSQR" | "PROMPTPAY" | "DUITNOWQR" | "QRIS" | "VIETQR" | "KHQR" | "LAOQR" | "MMQR" | "QRPH" | "BHARATQR" | "BANGLAQR" | "LANKAQR" | "FONEPAY" | "NEPALPAYQR" | "JPQR" | "ZEROPAY" | "TWQR" | "UNIONPAYQR" | "SIMPLEPAYMACAU" | "QPAYMONGOLIA" | "ELQR" | "SBP" | "TRQRCODE" | "CODI" | "MODO" | "QRSIMPLE" | "QVIK" | "QRPLATBA" | "PAYBYSQUARE" | "IPSSERBIA" | "SNAPSCAN" | "ZAPPER" | "SCANTOPAY" | "NQR" | "GHQR" | "ALIPAYPLUS" | "SKRILL" | "NETELLER" | "MIFINITY" | "MUCHBETTER" | "JETON" | "ASTROPAY" | "WEBMONEY" | "LINK" | "WERO" | "REVOLUTPAY" | "SATISPAY" | "BANCOMATPAY" | "POSTEPAY" | "LYDIA" | "LYFPAY" | "PAYSERA" | "EPAYBG" | "KEKSPAY" | "AIRCASH" | "BARION" | "SIMPLEPAY" | "PLATABYMONO" | "PRIVAT24" | "YOOMONEY" | "SBERPAY" | "TPAY" | "KASPIPAY" | "HALYKHOMEBANK" | "PAYMEUZBEKISTAN" | "CLICKUZBEKISTAN" | "MBANKKYRGYZSTAN" | "IDRAM" | "M10" | "TBCPAY" | "PAYCELL" | "HEPSIPAY" | "TOSLA" | "GARANTIPAY" | "PAYWITHIYZICO" | "STCPAY" | "URPAY" | "MOBILYPAY" | "BENEFITPAY" | "PAYIT" | "CAREEMPAY" | "EANDMONEY" | "THAWANI" | "ZAINCASH" | "FASTPAYIRAQ" | "WHISHMONEY" | "JAWWALPAY" | "BIT" | "PAYBOXISRAEL" | "ALIPAYHK" | "TAPANDGO" | "BOCPAY" | "MPAYMACAU" | "JDPAY" | "MEITUANPAY" | "DOUYINPAY" | "BESTPAY" | "DIGITALYUAN" | "LINEPAY" | "JKOPAY" | "PXPAYPLUS" | "EASYWALLET" | "ICASHPAY" | "PIWALLET" | "PAYPAY" | "RAKUTENPAY" | "MERPAY" | "AUPAY" | "DBARAI" | "JCOINPAY" | "FAMIPAY" | "AEONPAY" | "KAKAOPAY" | "NAVERPAY" | "TOSSPAY" | "PAYCO" | "SSGPAY" | "LPAY" | "KBPAY" | "SOCIALPAY" | "MONPAY" | "PAYTM" | "PHONEPE" | "MOBIKWIK" | "FREECHARGE" | "AIRTELPAYMENTSBANK" | "BAJAJPAY" | "PAYZAPP" | "CREDPAY" | "BKASH" | "NAGAD" | "ROCKET" | "UPAY" | "EASYPAISA" | "JAZZCASH" | "NAYAPAY" | "ESEWA" | "KHALTI" | "FRIMI" | "GENIESRILANKA" | "EZCASH" | "MFAISAA" | "GRABPAY" | "SHOPEEPAY" | "GCASH" | "MAYA" | "COINSPH" | "BOOSTMALAYSIA" | "TOUCHNGO" | "MAE" | "BIGPAY" | "SETEL" | "DBSPAYLAH" | "FAVEPAY" | "TRUEMONEY" | "GOPAY" | "OVO" | "DANA" | "LINKAJA" | "JENIUSPAY" | "ASTRAPAY" | "ISAKU" | "SAKUKU" | "DOKU" | "MOMOVIETNAM" | "ZALOPAY" | "VNPAY" | "VIETTELMONEY" | "WINGBANK" | "ABAPAY" | "BCELONE" | "UMONEYLAOS" | "KBZPAY" | "WAVEPAY" | "AYAPAY" | "CBPAY" | "VENMO" | "CASHAPPPAY" | "SHOPPAY" | "MERCADOPAGO" | "PICPAY" | "PAGBANK" | "RECARGAPAY" | "NUPAY" | "UALA" | "CUENTADNI" | "NARANJAX" | "PERSONALPAY" | "NEQUI" | "DAVIPLATA" | "MOVII" | "DALE" | "MACH" | "TENPO" | "CHEK" | "PAYPHONE" | "PREX" | "SPINBYOXXO" | "SANDDOLLAR" | "LYNK" | "OPAY" | "PALMPAY" | "PAGA" | "D17" | "FLOUCI" | "OCTOPUS" | "PAYMEHSBC" | "QQWALLET" | "TAIWANPAY" | "CLICKTOPAY" | "SAMSUNGPAY" | "PAZE" | "SWISH" | "MBWAY" | "FLIK" | "ROPAY" | "ATHMOVIL" | "YAPE" | "PLIN" | "SINPEMOVIL" | "YAPPY" | "TIGOMONEY" | "BILLETERAPERSONAL" | "DEUNA" | "TPAGO" | "PAGOMOVIL" | "TRANSFERMOVIL" | "ENZONA" | "MONCASH" | "MMGGUYANA" | "MPESA" | "AIRTELMONEY" | "MTNMOMO" | "ORANGEMONEY" | "MOOVMONEY" | "MIXXBYYAS" | "HALOPESA" | "AZAMPESA" | "TKASH" | "EQUITEL" | "TELECELCASH" | "ATMONEY" | "ECOCASH" | "ONEMONEY" | "INNBUCKS" | "ZAMTELMONEY" | "TNMMPAMBA" | "MVOLA" | "EMOLA" | "MKESH" | "UNITELMONEY" | "MULTICAIXAEXPRESS" | "TELEBIRR" | "CBEBIRR" | "EVCPLUS" | "ZAAD" | "SAHAL" | "EDAHAB" | "DMONEY" | "LUMICASH" | "CELTIISCASH" | "CORISMONEY" | "WIZALL" | "EMONEYSENEGAL" | "EXPRESSUNIONMOBILE" | "AFRIMONEY" | "BANKILY" | "BANKAK" | "INWIMONEY" | "MCBJUICE" | "BLINKMAURITIUS" | "MYTMONEY" | "USSDNIGERIA" | "USSDGTBANK" | "USSDZENITH" | "USSDUBA" | "USSDFIRSTBANK" | "VODAFONECASHEGYPT" | "ORANGECASHEGYPT" | "ETISALATCASHEGYPT" | "WEPAYEGYPT" | "MPAISAFIJI" | "MYCASH" | "CELLMONI" | "VIPPS" | "MOBILEPAY" | "BIZUM" | "WAVE" | "RIVERTY" | "AFTERPAY" | "CLEARPAY" | "AFFIRM" | "ZIP" | "SEZZLE" | "HUMM" | "ZILCH" | "SCALAPAY" | "ALMA" | "SEQURA" | "APLAZAME" | "PAYPO" | "ALLEGROPAY" | "BLIKPAYLATER" | "SKIPPAY" | "WALLEY" | "QLIRO" | "VIABILL" | "ANYDAY" | "TBIPAY" | "LEANPAY" | "DOLYAME" | "YANDEXSPLIT" | "TABBY" | "TAMARA" | "POSTPAY" | "VALU" | "PAYFLEX" | "PAYJUSTNOW" | "MOBICRED" | "LAZYPAY" | "SIMPL" | "SNAPMINT" | "ICICIPAYLATER" | "KOKO" | "MINTPAY" | "PAIDY" | "ATONE" | "AFTEE" | "ATOME" | "SPAYLATER" | "GRABPAYLATER" | "KREDIVO" | "AKULAKU" | "GOPAYLATER" | "BILLEASE" | "FUNDIIN" | "KUESKIPAY" | "APLAZO" | "ADDI" | "SISTECREDITO" | "MERCADOCREDITO" | "GOCUOTAS" | "SUNBIT" | "ONEY" | "FLOA" | "COFIDISPAY" | "CETELEM" | "SOFINCO" | "YOUNITEDPAY" | "PLEDG" | "FINDOMESTIC" | "HEYLIGHT" | "IN3" | "EASYCREDIT" | "CONSORSFINANZ" | "RESURSBANK" | "SPARXPRES" | "INBANK" | "ESTO" | "ERATYSANTANDER" | "ALIORRATY" | "NOVUNA" | "PRIVATPAYPARTS" | "MONOPAYPARTS" | "KASPIRED" | "CARDLESSEMIHDFC" | "HOMECREDITPHILIPPINES" | "ORICO" | "JACCS" | "CUOTEALO" | "SPLITIT" | "BREADPAY" | "BONUSCARD" | "WORLDCARD" | "MAXIMUMCARD" | "AXESSCARD" | "CARDFINANS" | "PARAFCARD" | "BANKKARTCOMBO" | "BAJAJFINSERVEMI" | "CARDEMIINDIA" | "MAYBANKEZYPAY" | "CIMBEASYPAY" | "DBSINSTALMENT" | "OCBCINSTALMENT" | "UOBSMARTPAY" | "KRUNGSRIFIRSTCHOICE" | "KTCFLEXI" | "KBANKSMARTPAY" | "BANGKOKBANKBESMART" | "MESESSININTERESES" | "INVOICE" | "RATEPAY" | "BILLIE" | "MONDU" | "UNZERINVOICE" | "CEMBRAPAY" | "SWISSBILLING" | "POWERPAY" | "BILLINK" | "TWO" | "SVEA" | "ENTERPAYLASKU" | "NPATOBARAI" | "GMOATOBARAI" | "ATOBARAIDOTCOM" | "TREVIPAY" | "KRAFAICELAND" | "OPLASKU" | "CREDITKEY" | "IWOCAPAY" | "VIACASH" | "PAYSAFECASH" | "CASHTOCODE" | "PAYSHOP" | "PAGAQUI" | "PAYPOINT" | "PAYZONE" | "MOONEY" | "PUNTOLIS" | "PAGOPA" | "BOLLETTINOPOSTALE" | "EASYPAYBULGARIA" | "PAYPOINTROMANIA" | "SELFPAY" | "PERLAS" | "EASYPAYUKRAINE" | "ERIP" | "KASSA24" | "MILLION" | "EMANAT" | "OXXO" | "SEVENELEVENMEXICO" | "PAYNET" | "FARMACIASDELAHORRO" | "FARMACIASGUADALAJARA" | "WALMARTMEXICO" | "BODEGAAURRERA" | "SAMSCLUBMEXICO" | "CIRCLEKMEXICO" | "CHEDRAUI" | "WALDOS" | "EFECTY" | "BALOTO" | "GANA" | "SURED" | "PUNTORED" | "MOVILRED" | "PAGOEFECTIVO" | "KASNET" | "TAMBO" | "RAPIPAGO" | "PAGOFACIL" | "COBROEXPRESS" | "PROVINCIANET" | "SERVIPAG" | "SENCILLITO" | "KLAP" | "CAJAVECINA" | "ABITAB" | "REDPAGOS" | "PAGOEXPRESS" | "AQUIPAGO" | "WEPA" | "PAGOFACILBOLIVIA" | "FACILITO" | "MIVECINO" | "PUNTOXPRESS" | "PUNTOPAGO" | "LOTERICASCAIXA" | "PAYNEARME" | "VANILLADIRECT" | "WESTERNUNION" | "KONBINI" | "SEVENELEVENJAPAN" | "FAMILYMARTJAPAN" | "LAWSON" | "MINISTOP" | "SEICOMART" | "DAILYYAMAZAKI" | "PAYEASY" | "IBONTAIWAN" | "FAMIPORTTAIWAN" | "LIFEETTAIWAN" | "OKGOTAIWAN" | "ALFAMART" | "INDOMARET" | "POSINDONESIA" | "PEGADAIAN" | "SEVENELEVENPHILIPPINES" | "CEBUANALHUILLIER" | "MLHUILLIER" | "PALAWANPAWNSHOP" | "BAYADCENTER" | "ECPAY" | "SMBILLSPAYMENT" | "ROBINSONSBILLSPAYMENT" | "LBCPHILIPPINES" | "SEVENELEVENMALAYSIA" | "SEVENELEVENSINGAPORE" | "AXSSINGAPORE" | "COUNTERSERVICE" | "BIGCTHAILAND" | "LOTUSSTHAILAND" | "CENPAY" | "BOONTERM" | "PAYATPOST" | "PAYOO" | "SEVENELEVENHONGKONG" | "CIRCLEKHONGKONG" | "POSTBILLPAY" | "FAWRY" | "AMANEGYPT" | "MASARY" | "EFAWATEERCOM" | "OMTLEBANON" | "CASHPLUS" | "WAFACASH" | "MULTICAIXAREFERENCE" | "EASYPAYSOUTHAFRICA" | "PAYATSOUTHAFRICA" | "NEOSURF" | "FLEXEPIN" | "CASHLIB" | "RAZERGOLD" | "UNIPIN" | "AIRCASHABON" | "ONEVOUCHER" | "OTTVOUCHER" | "WEBMONEYJAPAN" | "BITCASH" | "RAKUTENEDY" | "MOBILESUICA" | "TMONEYKOREA" | "TICKETRESTAURANT" | "PLUXEEFRANCE" | "UPDEJEUNER" | "SWILE" | "CHEQUEVACANCESCONNECT" | "EDENREDBELGIUM" | "MONIZZE" | "EPASSI" | "SMARTUM" | "SZEPOTP" | "SZEPMBH" | "SZEPKH" | "MULTINETUP" | "TENBIS" | "CIBUS" | "ALELO" | "VRBENEFICIOS" | "TICKETBRASIL" | "SIVALE" | "PLUXEEINDIA" | "STOREGIFTCARD" | "GIVEX" | "SVSGIFTCARD" | "BLACKHAWK" | "INTERSOLVE" | "VVVCADEAUKAART" | "YOURGIFT" | "WEBSHOPGIFTCARD" | "FASHIONCHEQUE" | "BOEKENBON" | "ILLICADO" | "ONE4ALL" | "LOVE2SHOP" | "WUNSCHGUTSCHEIN" | "CULTURELANDKOREA" | "BOOKANDLIFE" | "QWIKCILVER" | "BOKU" | "BANGO" | "DIMOCO" | "TELEKOMDEUTSCHLAND" | "VODAFONEDEUTSCHLAND" | "O2DEUTSCHLAND" | "INTERNETPLUSMOBILE" | "TURKCELLMOBILODEME" | "VODAFONEMOBILODEME" | "TURKTELEKOMMOBILODEME" | "AUKANTANKESSAI" | "SOFTBANKCARRIER" | "SKTBILLING" | "KTBILLING" | "LGUPLUSBILLING" | "TELKOMSEL" | "INDOSAT" | "CELCOMDIGI" | "MAXIS" | "SINGTELBILLING" | "AISBILLING" | "TRUEMOVEH" | "GLOBEBILLING" | "SMARTBILLING" | "STCBILLING" | "ETISALATBILLING" | "DUBILLING" | "BITCOIN" | "LIGHTNING" | "ETHEREUM" | "LITECOIN" | "SOLANA" | "USDC" | "USDT" | "BINANCEPAY" | "BITPAY" | "CRYPTOCOMPAY" | "COINBASE" | "COINGATE" | "CASHONDELIVERY" | "CARDONDELIVERY" | "CASHONPICKUP" | "NACHNAHME" | "CONTRASSEGNO" | "CONTRAREEMBOLSO" | "DOBIRKA" | "DOBIERKA" | "POBRANIE" | "UTANVET" | "RAMBURS" | "NALOZHENPLATEZH" | "POUZECE" | "ANTIKATAVOLI" | "KAPIDAODEME" | "DAIBIKI" | "STOREPICKUPTAIWAN"
+
+/** By any other method. */
+export type OtherPayment = {
+  readonly type: OtherMethodType
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+} & PlainMethodObjects & VoucherObjects
+
+/** By any other method. */
+export interface OtherPaymentRecord {
+  readonly type: OtherMethodType
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType?: "HOSTED" | "DIRECT"
 }
 
 /** What is known of a payment by any other method. */
@@ -2629,6 +2695,9 @@ export interface PaymentMethodList {
   readonly data: readonly (PaymentMethod)[]
 }
 
+/** Type of the payment method, as listed in the catalogue. */
+export type PaymentMethodType = "CARD" | "DIRECTDEBIT" | "PROVIDERK" | "PROVIDERP" | "PROVIDERM" | "PROVIDERR" | "PROVIDERT" | "PROVIDERZ" | "IDEAL" | "BANCONTACT" | "EPS" | "PRZELEWY24" | "BLIK" | "TRUSTLY" | "TWINT" | "ALIPAY" | "WECHATPAY" | "MULTIBANCO" | "BOLETO" | "PIX" | "PAYSAFECARD" | "VISA" | "MASTERCARD" | "AMERICANEXPRESS" | "DINERSCLUB" | "DISCOVER" | "JCB" | "UNIONPAY" | "MAESTRO" | "UATP" | "AIRPLUS" | "CARTESBANCAIRES" | "DANKORT" | "GIROCARD" | "BANKAXEPT" | "PAGOBANCOMAT" | "DINACARD" | "PROSTIR" | "BELKART" | "MIR" | "TROY" | "ISRACARD" | "ARCA" | "UZCARD" | "HUMO" | "ELCART" | "RUPAY" | "PAYPAK" | "DBBLNEXUS" | "NAPAS" | "MPU" | "GPN" | "MYDEBIT" | "BCCARD" | "KBCARD" | "SHINHANCARD" | "SAMSUNGCARD" | "HYUNDAICARD" | "LOTTECARD" | "HANACARD" | "NHCARD" | "WOORICARD" | "EFTPOSAUSTRALIA" | "INTERAC" | "STAR" | "NYCE" | "PULSE" | "ACCEL" | "EBTSNAP" | "CARNET" | "ELO" | "HIPERCARD" | "BANRICOMPRAS" | "CABAL" | "NARANJA" | "ARGENCARD" | "TARJETASHOPPING" | "CENCOSUD" | "CMRFALABELLA" | "REDCOMPRA" | "CODENSA" | "OCA" | "CREDITEL" | "MADA" | "HIMYAN" | "JAYWAN" | "MEEZA" | "SHETAB" | "QICARD" | "CIB" | "EDAHABIA" | "VERVE" | "GIMUEMOA" | "VINTI4" | "RCSCARD" | "SEPADIRECTDEBITB2B" | "BACSDIRECTDEBIT" | "ACHDIRECTDEBIT" | "BECSAUSTRALIA" | "BECSNEWZEALAND" | "PREAUTHORIZEDDEBIT" | "AUTOGIRO" | "AVTALEGIRO" | "BETALINGSSERVICE" | "LSVPLUS" | "CHDD" | "POLECENIEZAPLATY" | "INKASOCZECHIA" | "EGIROSINGAPORE" | "EDDAHONGKONG" | "FPXDIRECTDEBIT" | "ENACH" | "UPIAUTOPAY" | "BRIDIRECTDEBIT" | "MANDIRIDIRECTDEBIT" | "BPIDIRECTDEBIT" | "UNIONBANKDIRECTDEBIT" | "KOZAFURIKAE" | "KOREACMS" | "DEBICHECK" | "UAEDDS" | "PIXAUTOMATICO" | "DEBITOAUTOMATICOCBU" | "DEBIN" | "PACCHILE" | "DOMICILIACIONMEXICO" | "MYBANK" | "KBCCBC" | "BELFIUS" | "POSTFINANCEPAY" | "IRIS" | "NORDEAFINLAND" | "OPPOHJOLA" | "DANSKEBANKFINLAND" | "SPANKKI" | "ALANDSBANKEN" | "SAASTOPANKKI" | "OMASAASTOPANKKI" | "POPPANKKI" | "AKTIA" | "PLATBA24" | "MOJEPLATBA" | "CSOBCZECHIA" | "MPENIZE" | "RAIFFEISENBANKCZECHIA" | "FIOBANKA" | "MONETAMONEYBANK" | "UNICREDITCZECHIA" | "AIRBANK" | "TATRAPAY" | "SPOROPAY" | "VUBEPLATBY" | "CSOBSLOVAKIA" | "UNIPLATBA" | "BANK365" | "MBANKSLOVAKIA" | "MTRANSFERPOLAND" | "PLACEZIPKO" | "PLACEZINTELIGO" | "PEKAO24PRZELEW" | "PLACEZING" | "SANTANDERPOLAND" | "PLACEZALIOR" | "BNPPARIBASPOLAND" | "MILLENNIUMPOLAND" | "CREDITAGRICOLEPOLAND" | "NESTPRZELEW" | "CITIHANDLOWY" | "VELOBANK" | "BOSBANK" | "PLUSBANK" | "BANKISPOLDZIELCZE" | "SWEDBANKESTONIA" | "SWEDBANKLATVIA" | "SWEDBANKLITHUANIA" | "SEBESTONIA" | "SEBLATVIA" | "SEBLITHUANIA" | "LUMINORESTONIA" | "LUMINORLATVIA" | "LUMINORLITHUANIA" | "CITADELEESTONIA" | "CITADELELATVIA" | "CITADELELITHUANIA" | "LHV" | "COOPPANK" | "ARTEA" | "MEDICINOSBANKAS" | "FPX" | "FPXBUSINESS" | "FPXMAYBANK2U" | "FPXCIMB" | "FPXPUBLICBANK" | "FPXRHB" | "FPXHONGLEONG" | "FPXAMBANK" | "FPXBANKISLAM" | "FPXBANKRAKYAT" | "FPXBANKMUAMALAT" | "FPXBSN" | "FPXAFFINBANK" | "FPXALLIANCEBANK" | "FPXAGROBANK" | "FPXHSBC" | "FPXOCBC" | "FPXSTANDARDCHARTERED" | "FPXUOB" | "DUITNOWONLINE" | "KPLUS" | "SCBEASY" | "KRUNGTHAINEXT" | "KRUNGSRIMOBILE" | "BANGKOKBANKMOBILE" | "TTBTOUCH" | "GSBMYMO" | "ENETS" | "PPSHONGKONG" | "BPIONLINE" | "UNIONBANKONLINE" | "BDOONLINE" | "METROBANKONLINE" | "LANDBANKONLINE" | "RCBCONLINE" | "BCAKLIKPAY" | "OCTOCLICKS" | "EPAYBRI" | "DANAMONONLINE" | "WEBATMTAIWAN" | "KOREAACCOUNTTRANSFER" | "NETBANKINGINDIA" | "NETBANKINGSBI" | "NETBANKINGHDFC" | "NETBANKINGICICI" | "NETBANKINGAXIS" | "NETBANKINGKOTAK" | "NETBANKINGPNB" | "CONNECTIPS" | "PSE" | "BANCOLOMBIABUTTON" | "SAFETYPAY" | "SISTARBANC" | "KNET" | "BENEFIT" | "NAPS" | "OMANNET" | "OZOW" | "SIDINSTANTEFT" | "CAPITECPAY" | "NEDBANKDIRECTEFT" | "ABSAPAY" | "ONLINEEFTPOS" | "TRUELAYER" | "TINK" | "VOLT" | "YAPILY" | "TOKENIO" | "BRITE" | "ZIMPLER" | "ECOSPEND" | "FINTECTURE" | "GOCARDLESSINSTANT" | "NUAPAY" | "ATOA" | "MONTONIO" | "KLIX" | "PLAID" | "AEROPAY" | "BLINKPAY" | "KHIPU" | "FINTOC" | "STITCH" | "PAYTO" | "BREB" | "SEPACREDITTRANSFER" | "SEPAINSTANT" | "FASTERPAYMENTS" | "BACSCREDIT" | "CHAPS" | "SWIFTWIRE" | "BANKGIRO" | "PLUSGIRO" | "KIDNORWAY" | "FICARDDENMARK" | "QRBILL" | "EXPRESSELIXIR" | "PLATIINSTANT" | "MIA" | "ACHCREDIT" | "FEDWIRE" | "RTP" | "FEDNOW" | "ZELLE" | "INTERACETRANSFER" | "EFTCANADA" | "BILLPAYMENTCANADA" | "SPEI" | "DIMO" | "TED" | "TRANSFERENCIACVU" | "PAGOMISCUENTAS" | "LINKPAGOS" | "TRANSFIYA" | "TRANSFERENCIACHILE" | "SINPE" | "SIPAP" | "ACHXPRESSPANAMA" | "PAYID" | "OSKO" | "BPAY" | "BANKTRANSFERNEWZEALAND" | "FASTSINGAPORE" | "DUITNOWTRANSFER" | "JOMPAY" | "INSTAPAYPHILIPPINES" | "PESONET" | "NAPAS247" | "BIFAST" | "VABCA" | "VAMANDIRI" | "VABNI" | "VABRI" | "VAPERMATA" | "VACIMBNIAGA" | "VADANAMON" | "VABSI" | "VABTN" | "VAMAYBANK" | "VASINARMAS" | "VABJB" | "VAMUAMALAT" | "VABNC" | "FURIKOMI" | "VIRTUALACCOUNTKOREA" | "ATMTAIWAN" | "FPSHONGKONG" | "IMPS" | "NEFT" | "RTGSINDIA" | "RAAST" | "ONEBILL" | "NPSB" | "CEFT" | "SADAD" | "SARIE" | "AANI" | "FAWRIPLUS" | "FAWRAN" | "WAMD" | "CLIQ" | "INSTAPAYEGYPT" | "FASTTURKIYE" | "HAVALEEFT" | "BANKTRANSFERNIGERIA" | "PESALINK" | "GHIPSSINSTANTPAY" | "EFTSOUTHAFRICA" | "PAYSHAP" | "TIPS" | "EKASH" | "ZIPIT" | "UPI" | "PAYNOW" | "NETSQR" | "PROMPTPAY" | "DUITNOWQR" | "QRIS" | "VIETQR" | "KHQR" | "LAOQR" | "MMQR" | "QRPH" | "BHARATQR" | "BANGLAQR" | "LANKAQR" | "FONEPAY" | "NEPALPAYQR" | "JPQR" | "ZEROPAY" | "TWQR" | "UNIONPAYQR" | "SIMPLEPAYMACAU" | "QPAYMONGOLIA" | "ELQR" | "SBP" | "TRQRCODE" | "CODI" | "MODO" | "QRSIMPLE" | "QVIK" | "QRPLATBA" | "PAYBYSQUARE" | "IPSSERBIA" | "SNAPSCAN" | "ZAPPER" | "SCANTOPAY" | "NQR" | "GHQR" | "ALIPAYPLUS" | "SKRILL" | "NETELLER" | "MIFINITY" | "MUCHBETTER" | "JETON" | "ASTROPAY" | "WEBMONEY" | "LINK" | "WERO" | "REVOLUTPAY" | "SATISPAY" | "BANCOMATPAY" | "POSTEPAY" | "LYDIA" | "LYFPAY" | "PAYSERA" | "EPAYBG" | "KEKSPAY" | "AIRCASH" | "BARION" | "SIMPLEPAY" | "PLATABYMONO" | "PRIVAT24" | "YOOMONEY" | "SBERPAY" | "TPAY" | "KASPIPAY" | "HALYKHOMEBANK" | "PAYMEUZBEKISTAN" | "CLICKUZBEKISTAN" | "MBANKKYRGYZSTAN" | "IDRAM" | "M10" | "TBCPAY" | "PAYCELL" | "HEPSIPAY" | "TOSLA" | "GARANTIPAY" | "PAYWITHIYZICO" | "STCPAY" | "URPAY" | "MOBILYPAY" | "BENEFITPAY" | "PAYIT" | "CAREEMPAY" | "EANDMONEY" | "THAWANI" | "ZAINCASH" | "FASTPAYIRAQ" | "WHISHMONEY" | "JAWWALPAY" | "BIT" | "PAYBOXISRAEL" | "ALIPAYHK" | "TAPANDGO" | "BOCPAY" | "MPAYMACAU" | "JDPAY" | "MEITUANPAY" | "DOUYINPAY" | "BESTPAY" | "DIGITALYUAN" | "LINEPAY" | "JKOPAY" | "PXPAYPLUS" | "EASYWALLET" | "ICASHPAY" | "PIWALLET" | "PAYPAY" | "RAKUTENPAY" | "MERPAY" | "AUPAY" | "DBARAI" | "JCOINPAY" | "FAMIPAY" | "AEONPAY" | "KAKAOPAY" | "NAVERPAY" | "TOSSPAY" | "PAYCO" | "SSGPAY" | "LPAY" | "KBPAY" | "SOCIALPAY" | "MONPAY" | "PAYTM" | "PHONEPE" | "MOBIKWIK" | "FREECHARGE" | "AIRTELPAYMENTSBANK" | "BAJAJPAY" | "PAYZAPP" | "CREDPAY" | "BKASH" | "NAGAD" | "ROCKET" | "UPAY" | "EASYPAISA" | "JAZZCASH" | "NAYAPAY" | "ESEWA" | "KHALTI" | "FRIMI" | "GENIESRILANKA" | "EZCASH" | "MFAISAA" | "GRABPAY" | "SHOPEEPAY" | "GCASH" | "MAYA" | "COINSPH" | "BOOSTMALAYSIA" | "TOUCHNGO" | "MAE" | "BIGPAY" | "SETEL" | "DBSPAYLAH" | "FAVEPAY" | "TRUEMONEY" | "GOPAY" | "OVO" | "DANA" | "LINKAJA" | "JENIUSPAY" | "ASTRAPAY" | "ISAKU" | "SAKUKU" | "DOKU" | "MOMOVIETNAM" | "ZALOPAY" | "VNPAY" | "VIETTELMONEY" | "WINGBANK" | "ABAPAY" | "BCELONE" | "UMONEYLAOS" | "KBZPAY" | "WAVEPAY" | "AYAPAY" | "CBPAY" | "VENMO" | "CASHAPPPAY" | "SHOPPAY" | "MERCADOPAGO" | "PICPAY" | "PAGBANK" | "RECARGAPAY" | "NUPAY" | "UALA" | "CUENTADNI" | "NARANJAX" | "PERSONALPAY" | "NEQUI" | "DAVIPLATA" | "MOVII" | "DALE" | "MACH" | "TENPO" | "CHEK" | "PAYPHONE" | "PREX" | "SPINBYOXXO" | "SANDDOLLAR" | "LYNK" | "OPAY" | "PALMPAY" | "PAGA" | "D17" | "FLOUCI" | "OCTOPUS" | "PAYMEHSBC" | "QQWALLET" | "TAIWANPAY" | "CLICKTOPAY" | "SAMSUNGPAY" | "PAZE" | "SWISH" | "MBWAY" | "FLIK" | "ROPAY" | "ATHMOVIL" | "YAPE" | "PLIN" | "SINPEMOVIL" | "YAPPY" | "TIGOMONEY" | "BILLETERAPERSONAL" | "DEUNA" | "TPAGO" | "PAGOMOVIL" | "TRANSFERMOVIL" | "ENZONA" | "MONCASH" | "MMGGUYANA" | "MPESA" | "AIRTELMONEY" | "MTNMOMO" | "ORANGEMONEY" | "MOOVMONEY" | "MIXXBYYAS" | "HALOPESA" | "AZAMPESA" | "TKASH" | "EQUITEL" | "TELECELCASH" | "ATMONEY" | "ECOCASH" | "ONEMONEY" | "INNBUCKS" | "ZAMTELMONEY" | "TNMMPAMBA" | "MVOLA" | "EMOLA" | "MKESH" | "UNITELMONEY" | "MULTICAIXAEXPRESS" | "TELEBIRR" | "CBEBIRR" | "EVCPLUS" | "ZAAD" | "SAHAL" | "EDAHAB" | "DMONEY" | "LUMICASH" | "CELTIISCASH" | "CORISMONEY" | "WIZALL" | "EMONEYSENEGAL" | "EXPRESSUNIONMOBILE" | "AFRIMONEY" | "BANKILY" | "BANKAK" | "INWIMONEY" | "MCBJUICE" | "BLINKMAURITIUS" | "MYTMONEY" | "USSDNIGERIA" | "USSDGTBANK" | "USSDZENITH" | "USSDUBA" | "USSDFIRSTBANK" | "VODAFONECASHEGYPT" | "ORANGECASHEGYPT" | "ETISALATCASHEGYPT" | "WEPAYEGYPT" | "MPAISAFIJI" | "MYCASH" | "CELLMONI" | "VIPPS" | "MOBILEPAY" | "BIZUM" | "WAVE" | "RIVERTY" | "AFTERPAY" | "CLEARPAY" | "AFFIRM" | "ZIP" | "SEZZLE" | "HUMM" | "ZILCH" | "SCALAPAY" | "ALMA" | "SEQURA" | "APLAZAME" | "PAYPO" | "ALLEGROPAY" | "BLIKPAYLATER" | "SKIPPAY" | "WALLEY" | "QLIRO" | "VIABILL" | "ANYDAY" | "TBIPAY" | "LEANPAY" | "DOLYAME" | "YANDEXSPLIT" | "TABBY" | "TAMARA" | "POSTPAY" | "VALU" | "PAYFLEX" | "PAYJUSTNOW" | "MOBICRED" | "LAZYPAY" | "SIMPL" | "SNAPMINT" | "ICICIPAYLATER" | "KOKO" | "MINTPAY" | "PAIDY" | "ATONE" | "AFTEE" | "ATOME" | "SPAYLATER" | "GRABPAYLATER" | "KREDIVO" | "AKULAKU" | "GOPAYLATER" | "BILLEASE" | "FUNDIIN" | "KUESKIPAY" | "APLAZO" | "ADDI" | "SISTECREDITO" | "MERCADOCREDITO" | "GOCUOTAS" | "SUNBIT" | "ONEY" | "FLOA" | "COFIDISPAY" | "CETELEM" | "SOFINCO" | "YOUNITEDPAY" | "PLEDG" | "FINDOMESTIC" | "HEYLIGHT" | "IN3" | "EASYCREDIT" | "CONSORSFINANZ" | "RESURSBANK" | "SPARXPRES" | "INBANK" | "ESTO" | "ERATYSANTANDER" | "ALIORRATY" | "NOVUNA" | "PRIVATPAYPARTS" | "MONOPAYPARTS" | "KASPIRED" | "CARDLESSEMIHDFC" | "HOMECREDITPHILIPPINES" | "ORICO" | "JACCS" | "CUOTEALO" | "SPLITIT" | "BREADPAY" | "BONUSCARD" | "WORLDCARD" | "MAXIMUMCARD" | "AXESSCARD" | "CARDFINANS" | "PARAFCARD" | "BANKKARTCOMBO" | "BAJAJFINSERVEMI" | "CARDEMIINDIA" | "MAYBANKEZYPAY" | "CIMBEASYPAY" | "DBSINSTALMENT" | "OCBCINSTALMENT" | "UOBSMARTPAY" | "KRUNGSRIFIRSTCHOICE" | "KTCFLEXI" | "KBANKSMARTPAY" | "BANGKOKBANKBESMART" | "MESESSININTERESES" | "INVOICE" | "RATEPAY" | "BILLIE" | "MONDU" | "UNZERINVOICE" | "CEMBRAPAY" | "SWISSBILLING" | "POWERPAY" | "BILLINK" | "TWO" | "SVEA" | "ENTERPAYLASKU" | "NPATOBARAI" | "GMOATOBARAI" | "ATOBARAIDOTCOM" | "TREVIPAY" | "KRAFAICELAND" | "OPLASKU" | "CREDITKEY" | "IWOCAPAY" | "VIACASH" | "PAYSAFECASH" | "CASHTOCODE" | "PAYSHOP" | "PAGAQUI" | "PAYPOINT" | "PAYZONE" | "MOONEY" | "PUNTOLIS" | "PAGOPA" | "BOLLETTINOPOSTALE" | "EASYPAYBULGARIA" | "PAYPOINTROMANIA" | "SELFPAY" | "PERLAS" | "EASYPAYUKRAINE" | "ERIP" | "KASSA24" | "MILLION" | "EMANAT" | "OXXO" | "SEVENELEVENMEXICO" | "PAYNET" | "FARMACIASDELAHORRO" | "FARMACIASGUADALAJARA" | "WALMARTMEXICO" | "BODEGAAURRERA" | "SAMSCLUBMEXICO" | "CIRCLEKMEXICO" | "CHEDRAUI" | "WALDOS" | "EFECTY" | "BALOTO" | "GANA" | "SURED" | "PUNTORED" | "MOVILRED" | "PAGOEFECTIVO" | "KASNET" | "TAMBO" | "RAPIPAGO" | "PAGOFACIL" | "COBROEXPRESS" | "PROVINCIANET" | "SERVIPAG" | "SENCILLITO" | "KLAP" | "CAJAVECINA" | "ABITAB" | "REDPAGOS" | "PAGOEXPRESS" | "AQUIPAGO" | "WEPA" | "PAGOFACILBOLIVIA" | "FACILITO" | "MIVECINO" | "PUNTOXPRESS" | "PUNTOPAGO" | "LOTERICASCAIXA" | "PAYNEARME" | "VANILLADIRECT" | "WESTERNUNION" | "KONBINI" | "SEVENELEVENJAPAN" | "FAMILYMARTJAPAN" | "LAWSON" | "MINISTOP" | "SEICOMART" | "DAILYYAMAZAKI" | "PAYEASY" | "IBONTAIWAN" | "FAMIPORTTAIWAN" | "LIFEETTAIWAN" | "OKGOTAIWAN" | "ALFAMART" | "INDOMARET" | "POSINDONESIA" | "PEGADAIAN" | "SEVENELEVENPHILIPPINES" | "CEBUANALHUILLIER" | "MLHUILLIER" | "PALAWANPAWNSHOP" | "BAYADCENTER" | "ECPAY" | "SMBILLSPAYMENT" | "ROBINSONSBILLSPAYMENT" | "LBCPHILIPPINES" | "SEVENELEVENMALAYSIA" | "SEVENELEVENSINGAPORE" | "AXSSINGAPORE" | "COUNTERSERVICE" | "BIGCTHAILAND" | "LOTUSSTHAILAND" | "CENPAY" | "BOONTERM" | "PAYATPOST" | "PAYOO" | "SEVENELEVENHONGKONG" | "CIRCLEKHONGKONG" | "POSTBILLPAY" | "FAWRY" | "AMANEGYPT" | "MASARY" | "EFAWATEERCOM" | "OMTLEBANON" | "CASHPLUS" | "WAFACASH" | "MULTICAIXAREFERENCE" | "EASYPAYSOUTHAFRICA" | "PAYATSOUTHAFRICA" | "NEOSURF" | "FLEXEPIN" | "CASHLIB" | "RAZERGOLD" | "UNIPIN" | "AIRCASHABON" | "ONEVOUCHER" | "OTTVOUCHER" | "WEBMONEYJAPAN" | "BITCASH" | "RAKUTENEDY" | "MOBILESUICA" | "TMONEYKOREA" | "TICKETRESTAURANT" | "PLUXEEFRANCE" | "UPDEJEUNER" | "SWILE" | "CHEQUEVACANCESCONNECT" | "EDENREDBELGIUM" | "MONIZZE" | "EPASSI" | "SMARTUM" | "SZEPOTP" | "SZEPMBH" | "SZEPKH" | "MULTINETUP" | "TENBIS" | "CIBUS" | "ALELO" | "VRBENEFICIOS" | "TICKETBRASIL" | "SIVALE" | "PLUXEEINDIA" | "STOREGIFTCARD" | "GIVEX" | "SVSGIFTCARD" | "BLACKHAWK" | "INTERSOLVE" | "VVVCADEAUKAART" | "YOURGIFT" | "WEBSHOPGIFTCARD" | "FASHIONCHEQUE" | "BOEKENBON" | "ILLICADO" | "ONE4ALL" | "LOVE2SHOP" | "WUNSCHGUTSCHEIN" | "CULTURELANDKOREA" | "BOOKANDLIFE" | "QWIKCILVER" | "BOKU" | "BANGO" | "DIMOCO" | "TELEKOMDEUTSCHLAND" | "VODAFONEDEUTSCHLAND" | "O2DEUTSCHLAND" | "INTERNETPLUSMOBILE" | "TURKCELLMOBILODEME" | "VODAFONEMOBILODEME" | "TURKTELEKOMMOBILODEME" | "AUKANTANKESSAI" | "SOFTBANKCARRIER" | "SKTBILLING" | "KTBILLING" | "LGUPLUSBILLING" | "TELKOMSEL" | "INDOSAT" | "CELCOMDIGI" | "MAXIS" | "SINGTELBILLING" | "AISBILLING" | "TRUEMOVEH" | "GLOBEBILLING" | "SMARTBILLING" | "STCBILLING" | "ETISALATBILLING" | "DUBILLING" | "BITCOIN" | "LIGHTNING" | "ETHEREUM" | "LITECOIN" | "SOLANA" | "USDC" | "USDT" | "BINANCEPAY" | "BITPAY" | "CRYPTOCOMPAY" | "COINBASE" | "COINGATE" | "CASHONDELIVERY" | "CARDONDELIVERY" | "CASHONPICKUP" | "NACHNAHME" | "CONTRASSEGNO" | "CONTRAREEMBOLSO" | "DOBIRKA" | "DOBIERKA" | "POBRANIE" | "UTANVET" | "RAMBURS" | "NALOZHENPLATEZH" | "POUZECE" | "ANTIKATAVOLI" | "KAPIDAODEME" | "DAIBIKI" | "STOREPICKUPTAIWAN"
+
 /** A payment of the same order. */
 export interface PaymentOfOrder {
   /** Our id of the payment, the same for its whole life. */
@@ -2791,7 +2860,7 @@ export interface PaymentRecord {
   /** An earlier payment this one belongs to. */
   readonly referencePayId?: string
   /** The methods to choose from; all that fit unless given. */
-  readonly allowedPaymentMethod?: readonly (string)[]
+  readonly allowedPaymentMethod?: readonly (PaymentMethodType)[]
   /** Name of the look of the page; the merchant's own unless given. */
   readonly template?: string
   /** What the payment is for, shown to the customer. */
@@ -2861,6 +2930,879 @@ export interface PlainAmount {
   readonly value: number
   /** ISO 4217 code of an active currency. */
   readonly currency: string
+}
+
+/** The object of a method without fields, by its key. */
+export interface PlainMethodObjects {
+  readonly ideal?: EmptyMethodObject
+  readonly bancontact?: EmptyMethodObject
+  readonly eps?: EmptyMethodObject
+  readonly przelewy24?: EmptyMethodObject
+  readonly blik?: EmptyMethodObject
+  readonly trustly?: EmptyMethodObject
+  readonly twint?: EmptyMethodObject
+  readonly alipay?: EmptyMethodObject
+  readonly weChatPay?: EmptyMethodObject
+  readonly pix?: EmptyMethodObject
+  readonly paysafecard?: EmptyMethodObject
+  readonly visa?: EmptyMethodObject
+  readonly mastercard?: EmptyMethodObject
+  readonly americanExpress?: EmptyMethodObject
+  readonly dinersClub?: EmptyMethodObject
+  readonly discover?: EmptyMethodObject
+  readonly jcb?: EmptyMethodObject
+  readonly unionPay?: EmptyMethodObject
+  readonly maestro?: EmptyMethodObject
+  readonly uatp?: EmptyMethodObject
+  readonly airPlus?: EmptyMethodObject
+  readonly cartesBancaires?: EmptyMethodObject
+  readonly dankort?: EmptyMethodObject
+  readonly girocard?: EmptyMethodObject
+  readonly bankAxept?: EmptyMethodObject
+  readonly pagoBancomat?: EmptyMethodObject
+  readonly dinaCard?: EmptyMethodObject
+  readonly prostir?: EmptyMethodObject
+  readonly belkart?: EmptyMethodObject
+  readonly mir?: EmptyMethodObject
+  readonly troy?: EmptyMethodObject
+  readonly isracard?: EmptyMethodObject
+  readonly arca?: EmptyMethodObject
+  readonly uzcard?: EmptyMethodObject
+  readonly humo?: EmptyMethodObject
+  readonly elcart?: EmptyMethodObject
+  readonly ruPay?: EmptyMethodObject
+  readonly payPak?: EmptyMethodObject
+  readonly dbblNexus?: EmptyMethodObject
+  readonly napas?: EmptyMethodObject
+  readonly mpu?: EmptyMethodObject
+  readonly gpn?: EmptyMethodObject
+  readonly myDebit?: EmptyMethodObject
+  readonly bcCard?: EmptyMethodObject
+  readonly kbCard?: EmptyMethodObject
+  readonly shinhanCard?: EmptyMethodObject
+  readonly samsungCard?: EmptyMethodObject
+  readonly hyundaiCard?: EmptyMethodObject
+  readonly lotteCard?: EmptyMethodObject
+  readonly hanaCard?: EmptyMethodObject
+  readonly nhCard?: EmptyMethodObject
+  readonly wooriCard?: EmptyMethodObject
+  readonly eftposAustralia?: EmptyMethodObject
+  readonly interac?: EmptyMethodObject
+  readonly star?: EmptyMethodObject
+  readonly nyce?: EmptyMethodObject
+  readonly pulse?: EmptyMethodObject
+  readonly accel?: EmptyMethodObject
+  readonly ebtSnap?: EmptyMethodObject
+  readonly carnet?: EmptyMethodObject
+  readonly elo?: EmptyMethodObject
+  readonly hipercard?: EmptyMethodObject
+  readonly banricompras?: EmptyMethodObject
+  readonly cabal?: EmptyMethodObject
+  readonly naranja?: EmptyMethodObject
+  readonly argencard?: EmptyMethodObject
+  readonly tarjetaShopping?: EmptyMethodObject
+  readonly cencosud?: EmptyMethodObject
+  readonly cmrFalabella?: EmptyMethodObject
+  readonly redcompra?: EmptyMethodObject
+  readonly codensa?: EmptyMethodObject
+  readonly oca?: EmptyMethodObject
+  readonly creditel?: EmptyMethodObject
+  readonly mada?: EmptyMethodObject
+  readonly himyan?: EmptyMethodObject
+  readonly jaywan?: EmptyMethodObject
+  readonly meeza?: EmptyMethodObject
+  readonly shetab?: EmptyMethodObject
+  readonly qiCard?: EmptyMethodObject
+  readonly cib?: EmptyMethodObject
+  readonly edahabia?: EmptyMethodObject
+  readonly verve?: EmptyMethodObject
+  readonly gimUemoa?: EmptyMethodObject
+  readonly vinti4?: EmptyMethodObject
+  readonly rcsCard?: EmptyMethodObject
+  readonly sepaDirectDebitB2b?: EmptyMethodObject
+  readonly bacsDirectDebit?: EmptyMethodObject
+  readonly achDirectDebit?: EmptyMethodObject
+  readonly becsAustralia?: EmptyMethodObject
+  readonly becsNewZealand?: EmptyMethodObject
+  readonly preAuthorizedDebit?: EmptyMethodObject
+  readonly autogiro?: EmptyMethodObject
+  readonly avtaleGiro?: EmptyMethodObject
+  readonly betalingsservice?: EmptyMethodObject
+  readonly lsvPlus?: EmptyMethodObject
+  readonly chDd?: EmptyMethodObject
+  readonly polecenieZaplaty?: EmptyMethodObject
+  readonly inkasoCzechia?: EmptyMethodObject
+  readonly egiroSingapore?: EmptyMethodObject
+  readonly eddaHongKong?: EmptyMethodObject
+  readonly fpxDirectDebit?: EmptyMethodObject
+  readonly eNach?: EmptyMethodObject
+  readonly upiAutoPay?: EmptyMethodObject
+  readonly briDirectDebit?: EmptyMethodObject
+  readonly mandiriDirectDebit?: EmptyMethodObject
+  readonly bpiDirectDebit?: EmptyMethodObject
+  readonly unionBankDirectDebit?: EmptyMethodObject
+  readonly kozaFurikae?: EmptyMethodObject
+  readonly koreaCms?: EmptyMethodObject
+  readonly debiCheck?: EmptyMethodObject
+  readonly uaeDds?: EmptyMethodObject
+  readonly pixAutomatico?: EmptyMethodObject
+  readonly debitoAutomaticoCbu?: EmptyMethodObject
+  readonly debin?: EmptyMethodObject
+  readonly pacChile?: EmptyMethodObject
+  readonly domiciliacionMexico?: EmptyMethodObject
+  readonly myBank?: EmptyMethodObject
+  readonly kbcCbc?: EmptyMethodObject
+  readonly belfius?: EmptyMethodObject
+  readonly postFinancePay?: EmptyMethodObject
+  readonly iris?: EmptyMethodObject
+  readonly nordeaFinland?: EmptyMethodObject
+  readonly opPohjola?: EmptyMethodObject
+  readonly danskeBankFinland?: EmptyMethodObject
+  readonly sPankki?: EmptyMethodObject
+  readonly alandsbanken?: EmptyMethodObject
+  readonly saastopankki?: EmptyMethodObject
+  readonly omaSaastopankki?: EmptyMethodObject
+  readonly popPankki?: EmptyMethodObject
+  readonly aktia?: EmptyMethodObject
+  readonly platba24?: EmptyMethodObject
+  readonly mojePlatba?: EmptyMethodObject
+  readonly csobCzechia?: EmptyMethodObject
+  readonly mPenize?: EmptyMethodObject
+  readonly raiffeisenbankCzechia?: EmptyMethodObject
+  readonly fioBanka?: EmptyMethodObject
+  readonly monetaMoneyBank?: EmptyMethodObject
+  readonly uniCreditCzechia?: EmptyMethodObject
+  readonly airBank?: EmptyMethodObject
+  readonly tatraPay?: EmptyMethodObject
+  readonly sporoPay?: EmptyMethodObject
+  readonly vubEPlatby?: EmptyMethodObject
+  readonly csobSlovakia?: EmptyMethodObject
+  readonly uniPlatba?: EmptyMethodObject
+  readonly bank365?: EmptyMethodObject
+  readonly mBankSlovakia?: EmptyMethodObject
+  readonly mTransferPoland?: EmptyMethodObject
+  readonly placeZIpko?: EmptyMethodObject
+  readonly placeZInteligo?: EmptyMethodObject
+  readonly pekao24Przelew?: EmptyMethodObject
+  readonly placeZIng?: EmptyMethodObject
+  readonly santanderPoland?: EmptyMethodObject
+  readonly placeZAlior?: EmptyMethodObject
+  readonly bnpParibasPoland?: EmptyMethodObject
+  readonly millenniumPoland?: EmptyMethodObject
+  readonly creditAgricolePoland?: EmptyMethodObject
+  readonly nestPrzelew?: EmptyMethodObject
+  readonly citiHandlowy?: EmptyMethodObject
+  readonly veloBank?: EmptyMethodObject
+  readonly bosBank?: EmptyMethodObject
+  readonly plusBank?: EmptyMethodObject
+  readonly bankiSpoldzielcze?: EmptyMethodObject
+  readonly swedbankEstonia?: EmptyMethodObject
+  readonly swedbankLatvia?: EmptyMethodObject
+  readonly swedbankLithuania?: EmptyMethodObject
+  readonly sebEstonia?: EmptyMethodObject
+  readonly sebLatvia?: EmptyMethodObject
+  readonly sebLithuania?: EmptyMethodObject
+  readonly luminorEstonia?: EmptyMethodObject
+  readonly luminorLatvia?: EmptyMethodObject
+  readonly luminorLithuania?: EmptyMethodObject
+  readonly citadeleEstonia?: EmptyMethodObject
+  readonly citadeleLatvia?: EmptyMethodObject
+  readonly citadeleLithuania?: EmptyMethodObject
+  readonly lhv?: EmptyMethodObject
+  readonly coopPank?: EmptyMethodObject
+  readonly artea?: EmptyMethodObject
+  readonly medicinosBankas?: EmptyMethodObject
+  readonly fpx?: EmptyMethodObject
+  readonly fpxBusiness?: EmptyMethodObject
+  readonly fpxMaybank2u?: EmptyMethodObject
+  readonly fpxCimb?: EmptyMethodObject
+  readonly fpxPublicBank?: EmptyMethodObject
+  readonly fpxRhb?: EmptyMethodObject
+  readonly fpxHongLeong?: EmptyMethodObject
+  readonly fpxAmBank?: EmptyMethodObject
+  readonly fpxBankIslam?: EmptyMethodObject
+  readonly fpxBankRakyat?: EmptyMethodObject
+  readonly fpxBankMuamalat?: EmptyMethodObject
+  readonly fpxBsn?: EmptyMethodObject
+  readonly fpxAffinBank?: EmptyMethodObject
+  readonly fpxAllianceBank?: EmptyMethodObject
+  readonly fpxAgrobank?: EmptyMethodObject
+  readonly fpxHsbc?: EmptyMethodObject
+  readonly fpxOcbc?: EmptyMethodObject
+  readonly fpxStandardChartered?: EmptyMethodObject
+  readonly fpxUob?: EmptyMethodObject
+  readonly duitNowOnline?: EmptyMethodObject
+  readonly kPlus?: EmptyMethodObject
+  readonly scbEasy?: EmptyMethodObject
+  readonly krungthaiNext?: EmptyMethodObject
+  readonly krungsriMobile?: EmptyMethodObject
+  readonly bangkokBankMobile?: EmptyMethodObject
+  readonly ttbTouch?: EmptyMethodObject
+  readonly gsbMyMo?: EmptyMethodObject
+  readonly eNets?: EmptyMethodObject
+  readonly ppsHongKong?: EmptyMethodObject
+  readonly bpiOnline?: EmptyMethodObject
+  readonly unionBankOnline?: EmptyMethodObject
+  readonly bdoOnline?: EmptyMethodObject
+  readonly metrobankOnline?: EmptyMethodObject
+  readonly landbankOnline?: EmptyMethodObject
+  readonly rcbcOnline?: EmptyMethodObject
+  readonly bcaKlikPay?: EmptyMethodObject
+  readonly octoClicks?: EmptyMethodObject
+  readonly ePayBri?: EmptyMethodObject
+  readonly danamonOnline?: EmptyMethodObject
+  readonly webAtmTaiwan?: EmptyMethodObject
+  readonly koreaAccountTransfer?: EmptyMethodObject
+  readonly netBankingIndia?: EmptyMethodObject
+  readonly netBankingSbi?: EmptyMethodObject
+  readonly netBankingHdfc?: EmptyMethodObject
+  readonly netBankingIcici?: EmptyMethodObject
+  readonly netBankingAxis?: EmptyMethodObject
+  readonly netBankingKotak?: EmptyMethodObject
+  readonly netBankingPnb?: EmptyMethodObject
+  readonly connectIps?: EmptyMethodObject
+  readonly pse?: EmptyMethodObject
+  readonly bancolombiaButton?: EmptyMethodObject
+  readonly safetyPay?: EmptyMethodObject
+  readonly sistarbanc?: EmptyMethodObject
+  readonly knet?: EmptyMethodObject
+  readonly benefit?: EmptyMethodObject
+  readonly naps?: EmptyMethodObject
+  readonly omanNet?: EmptyMethodObject
+  readonly ozow?: EmptyMethodObject
+  readonly sidInstantEft?: EmptyMethodObject
+  readonly capitecPay?: EmptyMethodObject
+  readonly nedbankDirectEft?: EmptyMethodObject
+  readonly absaPay?: EmptyMethodObject
+  readonly onlineEftpos?: EmptyMethodObject
+  readonly trueLayer?: EmptyMethodObject
+  readonly tink?: EmptyMethodObject
+  readonly volt?: EmptyMethodObject
+  readonly yapily?: EmptyMethodObject
+  readonly tokenIo?: EmptyMethodObject
+  readonly brite?: EmptyMethodObject
+  readonly zimpler?: EmptyMethodObject
+  readonly ecospend?: EmptyMethodObject
+  readonly fintecture?: EmptyMethodObject
+  readonly goCardlessInstant?: EmptyMethodObject
+  readonly nuapay?: EmptyMethodObject
+  readonly atoa?: EmptyMethodObject
+  readonly montonio?: EmptyMethodObject
+  readonly klix?: EmptyMethodObject
+  readonly plaid?: EmptyMethodObject
+  readonly aeropay?: EmptyMethodObject
+  readonly blinkPay?: EmptyMethodObject
+  readonly khipu?: EmptyMethodObject
+  readonly fintoc?: EmptyMethodObject
+  readonly stitch?: EmptyMethodObject
+  readonly payTo?: EmptyMethodObject
+  readonly breB?: EmptyMethodObject
+  readonly sepaCreditTransfer?: EmptyMethodObject
+  readonly sepaInstant?: EmptyMethodObject
+  readonly fasterPayments?: EmptyMethodObject
+  readonly bacsCredit?: EmptyMethodObject
+  readonly chaps?: EmptyMethodObject
+  readonly swiftWire?: EmptyMethodObject
+  readonly bankgiro?: EmptyMethodObject
+  readonly plusgiro?: EmptyMethodObject
+  readonly kidNorway?: EmptyMethodObject
+  readonly fiCardDenmark?: EmptyMethodObject
+  readonly qrBill?: EmptyMethodObject
+  readonly expressElixir?: EmptyMethodObject
+  readonly platiInstant?: EmptyMethodObject
+  readonly mia?: EmptyMethodObject
+  readonly achCredit?: EmptyMethodObject
+  readonly fedwire?: EmptyMethodObject
+  readonly rtp?: EmptyMethodObject
+  readonly fedNow?: EmptyMethodObject
+  readonly zelle?: EmptyMethodObject
+  readonly interacETransfer?: EmptyMethodObject
+  readonly eftCanada?: EmptyMethodObject
+  readonly billPaymentCanada?: EmptyMethodObject
+  readonly spei?: EmptyMethodObject
+  readonly dimo?: EmptyMethodObject
+  readonly ted?: EmptyMethodObject
+  readonly transferenciaCvu?: EmptyMethodObject
+  readonly pagoMisCuentas?: EmptyMethodObject
+  readonly linkPagos?: EmptyMethodObject
+  readonly transfiYa?: EmptyMethodObject
+  readonly transferenciaChile?: EmptyMethodObject
+  readonly sinpe?: EmptyMethodObject
+  readonly sipap?: EmptyMethodObject
+  readonly achXpressPanama?: EmptyMethodObject
+  readonly payId?: EmptyMethodObject
+  readonly osko?: EmptyMethodObject
+  readonly bpay?: EmptyMethodObject
+  readonly bankTransferNewZealand?: EmptyMethodObject
+  readonly fastSingapore?: EmptyMethodObject
+  readonly duitNowTransfer?: EmptyMethodObject
+  readonly jomPay?: EmptyMethodObject
+  readonly instaPayPhilippines?: EmptyMethodObject
+  readonly pesoNet?: EmptyMethodObject
+  readonly napas247?: EmptyMethodObject
+  readonly biFast?: EmptyMethodObject
+  readonly vaBca?: EmptyMethodObject
+  readonly vaMandiri?: EmptyMethodObject
+  readonly vaBni?: EmptyMethodObject
+  readonly vaBri?: EmptyMethodObject
+  readonly vaPermata?: EmptyMethodObject
+  readonly vaCimbNiaga?: EmptyMethodObject
+  readonly vaDanamon?: EmptyMethodObject
+  readonly vaBsi?: EmptyMethodObject
+  readonly vaBtn?: EmptyMethodObject
+  readonly vaMaybank?: EmptyMethodObject
+  readonly vaSinarmas?: EmptyMethodObject
+  readonly vaBjb?: EmptyMethodObject
+  readonly vaMuamalat?: EmptyMethodObject
+  readonly vaBnc?: EmptyMethodObject
+  readonly furikomi?: EmptyMethodObject
+  readonly virtualAccountKorea?: EmptyMethodObject
+  readonly atmTaiwan?: EmptyMethodObject
+  readonly fpsHongKong?: EmptyMethodObject
+  readonly imps?: EmptyMethodObject
+  readonly neft?: EmptyMethodObject
+  readonly rtgsIndia?: EmptyMethodObject
+  readonly raast?: EmptyMethodObject
+  readonly oneBill?: EmptyMethodObject
+  readonly npsb?: EmptyMethodObject
+  readonly ceft?: EmptyMethodObject
+  readonly sadad?: EmptyMethodObject
+  readonly sarie?: EmptyMethodObject
+  readonly aani?: EmptyMethodObject
+  readonly fawriPlus?: EmptyMethodObject
+  readonly fawran?: EmptyMethodObject
+  readonly wamd?: EmptyMethodObject
+  readonly cliq?: EmptyMethodObject
+  readonly instaPayEgypt?: EmptyMethodObject
+  readonly fastTurkiye?: EmptyMethodObject
+  readonly havaleEft?: EmptyMethodObject
+  readonly bankTransferNigeria?: EmptyMethodObject
+  readonly pesaLink?: EmptyMethodObject
+  readonly ghIpssInstantPay?: EmptyMethodObject
+  readonly eftSouthAfrica?: EmptyMethodObject
+  readonly payShap?: EmptyMethodObject
+  readonly tips?: EmptyMethodObject
+  readonly eKash?: EmptyMethodObject
+  readonly zipit?: EmptyMethodObject
+  readonly upi?: EmptyMethodObject
+  readonly payNow?: EmptyMethodObject
+  readonly netsQr?: EmptyMethodObject
+  readonly promptPay?: EmptyMethodObject
+  readonly duitNowQr?: EmptyMethodObject
+  readonly qris?: EmptyMethodObject
+  readonly vietQr?: EmptyMethodObject
+  readonly khqr?: EmptyMethodObject
+  readonly laoQr?: EmptyMethodObject
+  readonly mmqr?: EmptyMethodObject
+  readonly qrPh?: EmptyMethodObject
+  readonly bharatQr?: EmptyMethodObject
+  readonly banglaQr?: EmptyMethodObject
+  readonly lankaQr?: EmptyMethodObject
+  readonly fonepay?: EmptyMethodObject
+  readonly nepalPayQr?: EmptyMethodObject
+  readonly jpqr?: EmptyMethodObject
+  readonly zeroPay?: EmptyMethodObject
+  readonly twqr?: EmptyMethodObject
+  readonly unionPayQr?: EmptyMethodObject
+  readonly simplePayMacau?: EmptyMethodObject
+  readonly qPayMongolia?: EmptyMethodObject
+  readonly elQr?: EmptyMethodObject
+  readonly sbp?: EmptyMethodObject
+  readonly trQrCode?: EmptyMethodObject
+  readonly codi?: EmptyMethodObject
+  readonly modo?: EmptyMethodObject
+  readonly qrSimple?: EmptyMethodObject
+  readonly qvik?: EmptyMethodObject
+  readonly qrPlatba?: EmptyMethodObject
+  readonly payBySquare?: EmptyMethodObject
+  readonly ipsSerbia?: EmptyMethodObject
+  readonly snapScan?: EmptyMethodObject
+  readonly zapper?: EmptyMethodObject
+  readonly scanToPay?: EmptyMethodObject
+  readonly nqr?: EmptyMethodObject
+  readonly ghQr?: EmptyMethodObject
+  readonly alipayPlus?: EmptyMethodObject
+  readonly skrill?: EmptyMethodObject
+  readonly neteller?: EmptyMethodObject
+  readonly miFinity?: EmptyMethodObject
+  readonly muchBetter?: EmptyMethodObject
+  readonly jeton?: EmptyMethodObject
+  readonly astroPay?: EmptyMethodObject
+  readonly webMoney?: EmptyMethodObject
+  readonly link?: EmptyMethodObject
+  readonly wero?: EmptyMethodObject
+  readonly revolutPay?: EmptyMethodObject
+  readonly satispay?: EmptyMethodObject
+  readonly bancomatPay?: EmptyMethodObject
+  readonly postepay?: EmptyMethodObject
+  readonly lydia?: EmptyMethodObject
+  readonly lyfPay?: EmptyMethodObject
+  readonly paysera?: EmptyMethodObject
+  readonly ePayBg?: EmptyMethodObject
+  readonly keksPay?: EmptyMethodObject
+  readonly aircash?: EmptyMethodObject
+  readonly barion?: EmptyMethodObject
+  readonly simplePay?: EmptyMethodObject
+  readonly plataByMono?: EmptyMethodObject
+  readonly privat24?: EmptyMethodObject
+  readonly yooMoney?: EmptyMethodObject
+  readonly sberPay?: EmptyMethodObject
+  readonly tPay?: EmptyMethodObject
+  readonly kaspiPay?: EmptyMethodObject
+  readonly halykHomebank?: EmptyMethodObject
+  readonly paymeUzbekistan?: EmptyMethodObject
+  readonly clickUzbekistan?: EmptyMethodObject
+  readonly mBankKyrgyzstan?: EmptyMethodObject
+  readonly idram?: EmptyMethodObject
+  readonly m10?: EmptyMethodObject
+  readonly tbcPay?: EmptyMethodObject
+  readonly paycell?: EmptyMethodObject
+  readonly hepsipay?: EmptyMethodObject
+  readonly tosla?: EmptyMethodObject
+  readonly garantiPay?: EmptyMethodObject
+  readonly payWithIyzico?: EmptyMethodObject
+  readonly stcPay?: EmptyMethodObject
+  readonly urpay?: EmptyMethodObject
+  readonly mobilyPay?: EmptyMethodObject
+  readonly benefitPay?: EmptyMethodObject
+  readonly payit?: EmptyMethodObject
+  readonly careemPay?: EmptyMethodObject
+  readonly eAndMoney?: EmptyMethodObject
+  readonly thawani?: EmptyMethodObject
+  readonly zainCash?: EmptyMethodObject
+  readonly fastPayIraq?: EmptyMethodObject
+  readonly whishMoney?: EmptyMethodObject
+  readonly jawwalPay?: EmptyMethodObject
+  readonly bit?: EmptyMethodObject
+  readonly payBoxIsrael?: EmptyMethodObject
+  readonly alipayHk?: EmptyMethodObject
+  readonly tapAndGo?: EmptyMethodObject
+  readonly bocPay?: EmptyMethodObject
+  readonly mPayMacau?: EmptyMethodObject
+  readonly jdPay?: EmptyMethodObject
+  readonly meituanPay?: EmptyMethodObject
+  readonly douyinPay?: EmptyMethodObject
+  readonly bestPay?: EmptyMethodObject
+  readonly digitalYuan?: EmptyMethodObject
+  readonly linePay?: EmptyMethodObject
+  readonly jkoPay?: EmptyMethodObject
+  readonly pxPayPlus?: EmptyMethodObject
+  readonly easyWallet?: EmptyMethodObject
+  readonly iCashPay?: EmptyMethodObject
+  readonly piWallet?: EmptyMethodObject
+  readonly payPay?: EmptyMethodObject
+  readonly rakutenPay?: EmptyMethodObject
+  readonly merpay?: EmptyMethodObject
+  readonly auPay?: EmptyMethodObject
+  readonly dBarai?: EmptyMethodObject
+  readonly jCoinPay?: EmptyMethodObject
+  readonly famiPay?: EmptyMethodObject
+  readonly aeonPay?: EmptyMethodObject
+  readonly kakaoPay?: EmptyMethodObject
+  readonly naverPay?: EmptyMethodObject
+  readonly tossPay?: EmptyMethodObject
+  readonly payco?: EmptyMethodObject
+  readonly ssgPay?: EmptyMethodObject
+  readonly lPay?: EmptyMethodObject
+  readonly kbPay?: EmptyMethodObject
+  readonly socialPay?: EmptyMethodObject
+  readonly monPay?: EmptyMethodObject
+  readonly paytm?: EmptyMethodObject
+  readonly phonePe?: EmptyMethodObject
+  readonly mobiKwik?: EmptyMethodObject
+  readonly freecharge?: EmptyMethodObject
+  readonly airtelPaymentsBank?: EmptyMethodObject
+  readonly bajajPay?: EmptyMethodObject
+  readonly payZapp?: EmptyMethodObject
+  readonly credPay?: EmptyMethodObject
+  readonly bkash?: EmptyMethodObject
+  readonly nagad?: EmptyMethodObject
+  readonly rocket?: EmptyMethodObject
+  readonly upay?: EmptyMethodObject
+  readonly easypaisa?: EmptyMethodObject
+  readonly jazzCash?: EmptyMethodObject
+  readonly nayaPay?: EmptyMethodObject
+  readonly eSewa?: EmptyMethodObject
+  readonly khalti?: EmptyMethodObject
+  readonly friMi?: EmptyMethodObject
+  readonly genieSriLanka?: EmptyMethodObject
+  readonly ezCash?: EmptyMethodObject
+  readonly mFaisaa?: EmptyMethodObject
+  readonly grabPay?: EmptyMethodObject
+  readonly shopeePay?: EmptyMethodObject
+  readonly gcash?: EmptyMethodObject
+  readonly maya?: EmptyMethodObject
+  readonly coinsPh?: EmptyMethodObject
+  readonly boostMalaysia?: EmptyMethodObject
+  readonly touchNGo?: EmptyMethodObject
+  readonly mae?: EmptyMethodObject
+  readonly bigPay?: EmptyMethodObject
+  readonly setel?: EmptyMethodObject
+  readonly dbsPayLah?: EmptyMethodObject
+  readonly favePay?: EmptyMethodObject
+  readonly trueMoney?: EmptyMethodObject
+  readonly goPay?: EmptyMethodObject
+  readonly ovo?: EmptyMethodObject
+  readonly dana?: EmptyMethodObject
+  readonly linkAja?: EmptyMethodObject
+  readonly jeniusPay?: EmptyMethodObject
+  readonly astraPay?: EmptyMethodObject
+  readonly iSaku?: EmptyMethodObject
+  readonly sakuku?: EmptyMethodObject
+  readonly doku?: EmptyMethodObject
+  readonly momoVietnam?: EmptyMethodObject
+  readonly zaloPay?: EmptyMethodObject
+  readonly vnPay?: EmptyMethodObject
+  readonly viettelMoney?: EmptyMethodObject
+  readonly wingBank?: EmptyMethodObject
+  readonly abaPay?: EmptyMethodObject
+  readonly bcelOne?: EmptyMethodObject
+  readonly uMoneyLaos?: EmptyMethodObject
+  readonly kbzPay?: EmptyMethodObject
+  readonly wavePay?: EmptyMethodObject
+  readonly ayaPay?: EmptyMethodObject
+  readonly cbPay?: EmptyMethodObject
+  readonly venmo?: EmptyMethodObject
+  readonly cashAppPay?: EmptyMethodObject
+  readonly shopPay?: EmptyMethodObject
+  readonly mercadoPago?: EmptyMethodObject
+  readonly picPay?: EmptyMethodObject
+  readonly pagBank?: EmptyMethodObject
+  readonly recargaPay?: EmptyMethodObject
+  readonly nuPay?: EmptyMethodObject
+  readonly uala?: EmptyMethodObject
+  readonly cuentaDni?: EmptyMethodObject
+  readonly naranjaX?: EmptyMethodObject
+  readonly personalPay?: EmptyMethodObject
+  readonly nequi?: EmptyMethodObject
+  readonly daviPlata?: EmptyMethodObject
+  readonly movii?: EmptyMethodObject
+  readonly dale?: EmptyMethodObject
+  readonly mach?: EmptyMethodObject
+  readonly tenpo?: EmptyMethodObject
+  readonly chek?: EmptyMethodObject
+  readonly payPhone?: EmptyMethodObject
+  readonly prex?: EmptyMethodObject
+  readonly spinByOxxo?: EmptyMethodObject
+  readonly sandDollar?: EmptyMethodObject
+  readonly lynk?: EmptyMethodObject
+  readonly opay?: EmptyMethodObject
+  readonly palmPay?: EmptyMethodObject
+  readonly paga?: EmptyMethodObject
+  readonly d17?: EmptyMethodObject
+  readonly flouci?: EmptyMethodObject
+  readonly octopus?: EmptyMethodObject
+  readonly payMeHsbc?: EmptyMethodObject
+  readonly qqWallet?: EmptyMethodObject
+  readonly taiwanPay?: EmptyMethodObject
+  readonly clickToPay?: EmptyMethodObject
+  readonly samsungPay?: EmptyMethodObject
+  readonly paze?: EmptyMethodObject
+  readonly swish?: EmptyMethodObject
+  readonly mbWay?: EmptyMethodObject
+  readonly flik?: EmptyMethodObject
+  readonly roPay?: EmptyMethodObject
+  readonly athMovil?: EmptyMethodObject
+  readonly yape?: EmptyMethodObject
+  readonly plin?: EmptyMethodObject
+  readonly sinpeMovil?: EmptyMethodObject
+  readonly yappy?: EmptyMethodObject
+  readonly tigoMoney?: EmptyMethodObject
+  readonly billeteraPersonal?: EmptyMethodObject
+  readonly deUna?: EmptyMethodObject
+  readonly tPago?: EmptyMethodObject
+  readonly pagoMovil?: EmptyMethodObject
+  readonly transfermovil?: EmptyMethodObject
+  readonly enZona?: EmptyMethodObject
+  readonly monCash?: EmptyMethodObject
+  readonly mmgGuyana?: EmptyMethodObject
+  readonly mPesa?: EmptyMethodObject
+  readonly airtelMoney?: EmptyMethodObject
+  readonly mtnMoMo?: EmptyMethodObject
+  readonly orangeMoney?: EmptyMethodObject
+  readonly moovMoney?: EmptyMethodObject
+  readonly mixxByYas?: EmptyMethodObject
+  readonly haloPesa?: EmptyMethodObject
+  readonly azamPesa?: EmptyMethodObject
+  readonly tKash?: EmptyMethodObject
+  readonly equitel?: EmptyMethodObject
+  readonly telecelCash?: EmptyMethodObject
+  readonly atMoney?: EmptyMethodObject
+  readonly ecoCash?: EmptyMethodObject
+  readonly oneMoney?: EmptyMethodObject
+  readonly innBucks?: EmptyMethodObject
+  readonly zamtelMoney?: EmptyMethodObject
+  readonly tnmMpamba?: EmptyMethodObject
+  readonly mVola?: EmptyMethodObject
+  readonly eMola?: EmptyMethodObject
+  readonly mKesh?: EmptyMethodObject
+  readonly unitelMoney?: EmptyMethodObject
+  readonly multicaixaExpress?: EmptyMethodObject
+  readonly telebirr?: EmptyMethodObject
+  readonly cbeBirr?: EmptyMethodObject
+  readonly evcPlus?: EmptyMethodObject
+  readonly zaad?: EmptyMethodObject
+  readonly sahal?: EmptyMethodObject
+  readonly eDahab?: EmptyMethodObject
+  readonly dMoney?: EmptyMethodObject
+  readonly lumicash?: EmptyMethodObject
+  readonly celtiisCash?: EmptyMethodObject
+  readonly corisMoney?: EmptyMethodObject
+  readonly wizall?: EmptyMethodObject
+  readonly eMoneySenegal?: EmptyMethodObject
+  readonly expressUnionMobile?: EmptyMethodObject
+  readonly afriMoney?: EmptyMethodObject
+  readonly bankily?: EmptyMethodObject
+  readonly bankak?: EmptyMethodObject
+  readonly inwiMoney?: EmptyMethodObject
+  readonly mcbJuice?: EmptyMethodObject
+  readonly blinkMauritius?: EmptyMethodObject
+  readonly myTMoney?: EmptyMethodObject
+  readonly ussdNigeria?: EmptyMethodObject
+  readonly ussdGtBank?: EmptyMethodObject
+  readonly ussdZenith?: EmptyMethodObject
+  readonly ussdUba?: EmptyMethodObject
+  readonly ussdFirstBank?: EmptyMethodObject
+  readonly vodafoneCashEgypt?: EmptyMethodObject
+  readonly orangeCashEgypt?: EmptyMethodObject
+  readonly etisalatCashEgypt?: EmptyMethodObject
+  readonly wePayEgypt?: EmptyMethodObject
+  readonly mPaisaFiji?: EmptyMethodObject
+  readonly myCash?: EmptyMethodObject
+  readonly cellMoni?: EmptyMethodObject
+  readonly vipps?: EmptyMethodObject
+  readonly mobilePay?: EmptyMethodObject
+  readonly bizum?: EmptyMethodObject
+  readonly wave?: EmptyMethodObject
+  readonly riverty?: EmptyMethodObject
+  readonly afterpay?: EmptyMethodObject
+  readonly clearpay?: EmptyMethodObject
+  readonly affirm?: EmptyMethodObject
+  readonly zip?: EmptyMethodObject
+  readonly sezzle?: EmptyMethodObject
+  readonly humm?: EmptyMethodObject
+  readonly zilch?: EmptyMethodObject
+  readonly scalapay?: EmptyMethodObject
+  readonly alma?: EmptyMethodObject
+  readonly sequra?: EmptyMethodObject
+  readonly aplazame?: EmptyMethodObject
+  readonly payPo?: EmptyMethodObject
+  readonly allegroPay?: EmptyMethodObject
+  readonly blikPayLater?: EmptyMethodObject
+  readonly skipPay?: EmptyMethodObject
+  readonly walley?: EmptyMethodObject
+  readonly qliro?: EmptyMethodObject
+  readonly viaBill?: EmptyMethodObject
+  readonly anyday?: EmptyMethodObject
+  readonly tbiPay?: EmptyMethodObject
+  readonly leanPay?: EmptyMethodObject
+  readonly dolyame?: EmptyMethodObject
+  readonly yandexSplit?: EmptyMethodObject
+  readonly tabby?: EmptyMethodObject
+  readonly tamara?: EmptyMethodObject
+  readonly postpay?: EmptyMethodObject
+  readonly valu?: EmptyMethodObject
+  readonly payflex?: EmptyMethodObject
+  readonly payJustNow?: EmptyMethodObject
+  readonly mobicred?: EmptyMethodObject
+  readonly lazyPay?: EmptyMethodObject
+  readonly simpl?: EmptyMethodObject
+  readonly snapmint?: EmptyMethodObject
+  readonly iciciPayLater?: EmptyMethodObject
+  readonly koko?: EmptyMethodObject
+  readonly mintpay?: EmptyMethodObject
+  readonly paidy?: EmptyMethodObject
+  readonly atone?: EmptyMethodObject
+  readonly aftee?: EmptyMethodObject
+  readonly atome?: EmptyMethodObject
+  readonly sPayLater?: EmptyMethodObject
+  readonly grabPayLater?: EmptyMethodObject
+  readonly kredivo?: EmptyMethodObject
+  readonly akulaku?: EmptyMethodObject
+  readonly goPayLater?: EmptyMethodObject
+  readonly billEase?: EmptyMethodObject
+  readonly fundiin?: EmptyMethodObject
+  readonly kueskiPay?: EmptyMethodObject
+  readonly aplazo?: EmptyMethodObject
+  readonly addi?: EmptyMethodObject
+  readonly sistecredito?: EmptyMethodObject
+  readonly mercadoCredito?: EmptyMethodObject
+  readonly goCuotas?: EmptyMethodObject
+  readonly sunbit?: EmptyMethodObject
+  readonly oney?: EmptyMethodObject
+  readonly floa?: EmptyMethodObject
+  readonly cofidisPay?: EmptyMethodObject
+  readonly cetelem?: EmptyMethodObject
+  readonly sofinco?: EmptyMethodObject
+  readonly younitedPay?: EmptyMethodObject
+  readonly pledg?: EmptyMethodObject
+  readonly findomestic?: EmptyMethodObject
+  readonly heyLight?: EmptyMethodObject
+  readonly in3?: EmptyMethodObject
+  readonly easyCredit?: EmptyMethodObject
+  readonly consorsFinanz?: EmptyMethodObject
+  readonly resursBank?: EmptyMethodObject
+  readonly sparXpres?: EmptyMethodObject
+  readonly inbank?: EmptyMethodObject
+  readonly esto?: EmptyMethodObject
+  readonly eRatySantander?: EmptyMethodObject
+  readonly aliorRaty?: EmptyMethodObject
+  readonly novuna?: EmptyMethodObject
+  readonly privatPayParts?: EmptyMethodObject
+  readonly monoPayParts?: EmptyMethodObject
+  readonly kaspiRed?: EmptyMethodObject
+  readonly cardlessEmiHdfc?: EmptyMethodObject
+  readonly homeCreditPhilippines?: EmptyMethodObject
+  readonly orico?: EmptyMethodObject
+  readonly jaccs?: EmptyMethodObject
+  readonly cuotealo?: EmptyMethodObject
+  readonly splitit?: EmptyMethodObject
+  readonly breadPay?: EmptyMethodObject
+  readonly bonusCard?: EmptyMethodObject
+  readonly worldCard?: EmptyMethodObject
+  readonly maximumCard?: EmptyMethodObject
+  readonly axessCard?: EmptyMethodObject
+  readonly cardFinans?: EmptyMethodObject
+  readonly parafCard?: EmptyMethodObject
+  readonly bankkartCombo?: EmptyMethodObject
+  readonly bajajFinservEmi?: EmptyMethodObject
+  readonly cardEmiIndia?: EmptyMethodObject
+  readonly maybankEzyPay?: EmptyMethodObject
+  readonly cimbEasyPay?: EmptyMethodObject
+  readonly dbsInstalment?: EmptyMethodObject
+  readonly ocbcInstalment?: EmptyMethodObject
+  readonly uobSmartPay?: EmptyMethodObject
+  readonly krungsriFirstChoice?: EmptyMethodObject
+  readonly ktcFlexi?: EmptyMethodObject
+  readonly kbankSmartPay?: EmptyMethodObject
+  readonly bangkokBankBeSmart?: EmptyMethodObject
+  readonly mesesSinIntereses?: EmptyMethodObject
+  readonly invoice?: EmptyMethodObject
+  readonly ratePay?: EmptyMethodObject
+  readonly billie?: EmptyMethodObject
+  readonly mondu?: EmptyMethodObject
+  readonly unzerInvoice?: EmptyMethodObject
+  readonly cembraPay?: EmptyMethodObject
+  readonly swissbilling?: EmptyMethodObject
+  readonly powerPay?: EmptyMethodObject
+  readonly billink?: EmptyMethodObject
+  readonly two?: EmptyMethodObject
+  readonly svea?: EmptyMethodObject
+  readonly enterpayLasku?: EmptyMethodObject
+  readonly npAtobarai?: EmptyMethodObject
+  readonly gmoAtobarai?: EmptyMethodObject
+  readonly atobaraiDotCom?: EmptyMethodObject
+  readonly treviPay?: EmptyMethodObject
+  readonly krafaIceland?: EmptyMethodObject
+  readonly opLasku?: EmptyMethodObject
+  readonly creditKey?: EmptyMethodObject
+  readonly iwocaPay?: EmptyMethodObject
+  readonly neosurf?: EmptyMethodObject
+  readonly flexepin?: EmptyMethodObject
+  readonly cashLib?: EmptyMethodObject
+  readonly razerGold?: EmptyMethodObject
+  readonly uniPin?: EmptyMethodObject
+  readonly aircashAbon?: EmptyMethodObject
+  readonly oneVoucher?: EmptyMethodObject
+  readonly ottVoucher?: EmptyMethodObject
+  readonly webMoneyJapan?: EmptyMethodObject
+  readonly bitCash?: EmptyMethodObject
+  readonly rakutenEdy?: EmptyMethodObject
+  readonly mobileSuica?: EmptyMethodObject
+  readonly tMoneyKorea?: EmptyMethodObject
+  readonly ticketRestaurant?: EmptyMethodObject
+  readonly pluxeeFrance?: EmptyMethodObject
+  readonly upDejeuner?: EmptyMethodObject
+  readonly swile?: EmptyMethodObject
+  readonly chequeVacancesConnect?: EmptyMethodObject
+  readonly edenredBelgium?: EmptyMethodObject
+  readonly monizze?: EmptyMethodObject
+  readonly epassi?: EmptyMethodObject
+  readonly smartum?: EmptyMethodObject
+  readonly szepOtp?: EmptyMethodObject
+  readonly szepMbh?: EmptyMethodObject
+  readonly szepKh?: EmptyMethodObject
+  readonly multinetUp?: EmptyMethodObject
+  readonly tenBis?: EmptyMethodObject
+  readonly cibus?: EmptyMethodObject
+  readonly alelo?: EmptyMethodObject
+  readonly vrBeneficios?: EmptyMethodObject
+  readonly ticketBrasil?: EmptyMethodObject
+  readonly siVale?: EmptyMethodObject
+  readonly pluxeeIndia?: EmptyMethodObject
+  readonly storeGiftCard?: EmptyMethodObject
+  readonly givex?: EmptyMethodObject
+  readonly svsGiftCard?: EmptyMethodObject
+  readonly blackhawk?: EmptyMethodObject
+  readonly intersolve?: EmptyMethodObject
+  readonly vvvCadeaukaart?: EmptyMethodObject
+  readonly yourGift?: EmptyMethodObject
+  readonly webshopGiftcard?: EmptyMethodObject
+  readonly fashioncheque?: EmptyMethodObject
+  readonly boekenbon?: EmptyMethodObject
+  readonly illicado?: EmptyMethodObject
+  readonly one4all?: EmptyMethodObject
+  readonly love2shop?: EmptyMethodObject
+  readonly wunschgutschein?: EmptyMethodObject
+  readonly culturelandKorea?: EmptyMethodObject
+  readonly bookAndLife?: EmptyMethodObject
+  readonly qwikcilver?: EmptyMethodObject
+  readonly boku?: EmptyMethodObject
+  readonly bango?: EmptyMethodObject
+  readonly dimoco?: EmptyMethodObject
+  readonly telekomDeutschland?: EmptyMethodObject
+  readonly vodafoneDeutschland?: EmptyMethodObject
+  readonly o2Deutschland?: EmptyMethodObject
+  readonly internetPlusMobile?: EmptyMethodObject
+  readonly turkcellMobilOdeme?: EmptyMethodObject
+  readonly vodafoneMobilOdeme?: EmptyMethodObject
+  readonly turkTelekomMobilOdeme?: EmptyMethodObject
+  readonly auKantanKessai?: EmptyMethodObject
+  readonly softBankCarrier?: EmptyMethodObject
+  readonly sktBilling?: EmptyMethodObject
+  readonly ktBilling?: EmptyMethodObject
+  readonly lgUplusBilling?: EmptyMethodObject
+  readonly telkomsel?: EmptyMethodObject
+  readonly indosat?: EmptyMethodObject
+  readonly celcomDigi?: EmptyMethodObject
+  readonly maxis?: EmptyMethodObject
+  readonly singtelBilling?: EmptyMethodObject
+  readonly aisBilling?: EmptyMethodObject
+  readonly trueMoveH?: EmptyMethodObject
+  readonly globeBilling?: EmptyMethodObject
+  readonly smartBilling?: EmptyMethodObject
+  readonly stcBilling?: EmptyMethodObject
+  readonly etisalatBilling?: EmptyMethodObject
+  readonly duBilling?: EmptyMethodObject
+  readonly bitcoin?: EmptyMethodObject
+  readonly lightning?: EmptyMethodObject
+  readonly ethereum?: EmptyMethodObject
+  readonly litecoin?: EmptyMethodObject
+  readonly solana?: EmptyMethodObject
+  readonly usdc?: EmptyMethodObject
+  readonly usdt?: EmptyMethodObject
+  readonly binancePay?: EmptyMethodObject
+  readonly bitPay?: EmptyMethodObject
+  readonly cryptoComPay?: EmptyMethodObject
+  readonly coinbase?: EmptyMethodObject
+  readonly coinGate?: EmptyMethodObject
+  readonly cashOnDelivery?: EmptyMethodObject
+  readonly cardOnDelivery?: EmptyMethodObject
+  readonly cashOnPickup?: EmptyMethodObject
+  readonly nachnahme?: EmptyMethodObject
+  readonly contrassegno?: EmptyMethodObject
+  readonly contraReembolso?: EmptyMethodObject
+  readonly dobirka?: EmptyMethodObject
+  readonly dobierka?: EmptyMethodObject
+  readonly pobranie?: EmptyMethodObject
+  readonly utanvet?: EmptyMethodObject
+  readonly ramburs?: EmptyMethodObject
+  readonly nalozhenPlatezh?: EmptyMethodObject
+  readonly pouzece?: EmptyMethodObject
+  readonly antikatavoli?: EmptyMethodObject
+  readonly kapidaOdeme?: EmptyMethodObject
+  readonly daibiki?: EmptyMethodObject
+  readonly storePickupTaiwan?: EmptyMethodObject
 }
 
 /** Ends the plan. Both fields may be left out. */
@@ -3036,7 +3978,7 @@ export interface PlanCompletedEvent {
 /** What is to be changed; at least one of them. `amount` is that of later charges of a FIXED plan. */
 export interface PlanPatchRequest {
   readonly amount?: PlainAmount
-  /** Another stored card of the same customer. */
+  /** Another stored payment method of the same customer. */
   readonly paymentMethodId?: string
   readonly recurring?: PlanTermsPatch
   readonly metadata?: Metadata
@@ -3217,6 +4159,34 @@ export interface ProviderKFailure {
   readonly providerResponseText?: string
 }
 
+/** By Provider K. */
+export interface ProviderKIntentPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERK"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly browserInfo?: BrowserInfo
+  readonly providerK?: EmptyMethodObject
+}
+
+/** By Provider K. */
+export interface ProviderKPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERK"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly providerK?: EmptyMethodObject
+}
+
+/** By Provider K. */
+export interface ProviderKPaymentRecord {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERK"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType?: "HOSTED" | "DIRECT"
+  readonly providerK?: ProviderKRecord
+}
+
 /** What is known of a payment with provider K. */
 export interface ProviderKRecord {
   /** The provider's id of the operation. */
@@ -3267,6 +4237,34 @@ export interface ProviderMCapture {
   readonly textfield2?: string
 }
 
+/** By Provider M. */
+export interface ProviderMIntentPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERM"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly browserInfo?: BrowserInfo
+  readonly providerM?: ProviderMWallet
+}
+
+/** By Provider M. */
+export interface ProviderMPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERM"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly providerM?: EmptyMethodObject
+}
+
+/** By Provider M. */
+export interface ProviderMPaymentRecord {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERM"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType?: "HOSTED" | "DIRECT"
+  readonly providerM?: OtherRecord
+}
+
 /** Whose card gets the money back. */
 export interface ProviderMRefund {
   /** Name of the cardholder. */
@@ -3293,6 +4291,34 @@ export interface ProviderPCapture {
 export interface ProviderPConfirmed {
   /** The provider's own code as a number. */
   readonly providerResponseCode?: number
+}
+
+/** By Provider P. */
+export interface ProviderPIntentPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERP"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly browserInfo?: BrowserInfo
+  readonly providerP?: ProviderPRequest
+}
+
+/** By Provider P. */
+export interface ProviderPPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERP"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly providerP?: ProviderPRequest
+}
+
+/** By Provider P. */
+export interface ProviderPPaymentRecord {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERP"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType?: "HOSTED" | "DIRECT"
+  readonly providerP?: ProviderPRecord
 }
 
 /** What is known of a payment with provider P. */
@@ -3362,6 +4388,34 @@ export interface ProviderRFailure {
   readonly providerResponseText?: string
 }
 
+/** By Provider R. */
+export interface ProviderRIntentPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERR"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly browserInfo?: BrowserInfo
+  readonly providerR?: EmptyMethodObject
+}
+
+/** By Provider R. */
+export interface ProviderRPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERR"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly providerR?: EmptyMethodObject
+}
+
+/** By Provider R. */
+export interface ProviderRPaymentRecord {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERR"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType?: "HOSTED" | "DIRECT"
+  readonly providerR?: OtherRecord
+}
+
 /** What a refund with provider R may say. */
 export interface ProviderRRefund {
   /** Whether goods came back or only money goes. */
@@ -3410,6 +4464,34 @@ export interface ProviderTFailure {
   readonly providerResponseCode?: string
 }
 
+/** By Provider T. */
+export interface ProviderTIntentPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERT"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly browserInfo?: BrowserInfo
+  readonly providerT?: ProviderTRequest
+}
+
+/** By Provider T. */
+export interface ProviderTPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERT"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly providerT?: ProviderTRequest
+}
+
+/** By Provider T. */
+export interface ProviderTPaymentRecord {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERT"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType?: "HOSTED" | "DIRECT"
+  readonly providerT?: ProviderTRecord
+}
+
 /** What is known of a payment with provider T. */
 export interface ProviderTRecord {
   /** The customer pays by transfer to an account we name. */
@@ -3450,6 +4532,34 @@ export interface ProviderZFailure {
   readonly chargeId?: string
   /** The provider's own words, only when it failed. */
   readonly providerResponseText?: string
+}
+
+/** By Provider Z. */
+export interface ProviderZIntentPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERZ"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly browserInfo?: BrowserInfo
+  readonly providerZ?: EmptyMethodObject
+}
+
+/** By Provider Z. */
+export interface ProviderZPayment {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERZ"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType: "HOSTED" | "DIRECT"
+  readonly providerZ?: EmptyMethodObject
+}
+
+/** By Provider Z. */
+export interface ProviderZPaymentRecord {
+  /** Type of the payment method; it decides which object may stand beside it. */
+  readonly type: "PROVIDERZ"
+  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
+  readonly integrationType?: "HOSTED" | "DIRECT"
+  readonly providerZ?: OtherRecord
 }
 
 /** What a refund with provider Z may say. */
@@ -3570,17 +4680,7 @@ export interface RecordAmount {
 }
 
 /** The method used, with masked data. */
-export interface RecordPaymentMethods {
-  /** Type of the payment method, as listed in the catalogue. */
-  readonly type: string
-  /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
-  readonly integrationType?: "HOSTED" | "DIRECT"
-  readonly card?: CardRecord
-  readonly directDebit?: DirectDebitRecord
-  readonly providerK?: ProviderKRecord
-  readonly providerP?: ProviderPRecord
-  readonly providerT?: ProviderTRecord
-}
+export type RecordPaymentMethods = (CardPaymentRecord) | (DirectDebitPaymentRecord) | (ProviderKPaymentRecord) | (ProviderPPaymentRecord) | (ProviderMPaymentRecord) | (ProviderRPaymentRecord) | (ProviderTPaymentRecord) | (ProviderZPaymentRecord) | (OtherPaymentRecord)
 
 /** The plan of a recurring payment. */
 export interface Recurring {
@@ -3668,13 +4768,16 @@ export interface RefundFailedEvent {
 }
 
 /** One object named by the key of the payment's method. */
-export interface RefundPaymentMethods {
+export type RefundPaymentMethods = {
   readonly card?: CardRefund
-  readonly providerM?: ProviderMRefund
+  readonly directDebit?: EmptyMethodObject
+  readonly providerK?: EmptyMethodObject
   readonly providerP?: ProviderPRefund
+  readonly providerM?: ProviderMRefund
   readonly providerR?: ProviderRRefund
+  readonly providerT?: EmptyMethodObject
   readonly providerZ?: ProviderZRefund
-}
+} & PlainMethodObjects & VoucherRefunds
 
 /** Pays back some or all of what was captured. */
 export interface RefundRequest {
@@ -3878,9 +4981,16 @@ export interface ReversalFailedEvent {
 }
 
 /** One object named by the key of the payment's method. */
-export interface ReversalPaymentMethods {
+export type ReversalPaymentMethods = {
+  readonly card?: EmptyMethodObject
+  readonly directDebit?: EmptyMethodObject
+  readonly providerK?: EmptyMethodObject
+  readonly providerP?: EmptyMethodObject
+  readonly providerM?: EmptyMethodObject
+  readonly providerR?: EmptyMethodObject
+  readonly providerT?: EmptyMethodObject
   readonly providerZ?: ProviderZReversal
-}
+} & PlainMethodObjects & VoucherObjects
 
 /** Gives back some or all of what is authorised and not captured. */
 export interface ReversalRequest {
@@ -4086,8 +5196,7 @@ export interface ShippingAddress {
 export interface StoredMethod {
   /** Our id of the stored payment method. */
   readonly id: string
-  /** Type of the payment method, as listed in the catalogue. */
-  readonly type: string
+  readonly type: PaymentMethodType
   /** Last four digits of a card, last four characters of the IBAN of an account. */
   readonly last4Digits: string
   /** Number that stands for the card at this merchant. Cards always have one. */
@@ -4116,8 +5225,7 @@ export interface StoredMethod {
 export interface StoredMethodItem {
   /** Our id of the stored payment method. */
   readonly id: string
-  /** Type of the payment method, as listed in the catalogue. */
-  readonly type: string
+  readonly type: PaymentMethodType
   /** Last four digits of a card, last four characters of the IBAN of an account. */
   readonly last4Digits: string
   /** Number that stands for the card at this merchant. Cards always have one. */
@@ -4468,6 +5576,122 @@ export interface Urls {
   readonly webhook?: string
 }
 
+/** The object of a voucher, by its key. */
+export interface VoucherObjects {
+  readonly multibanco?: EmptyMethodObject
+  readonly boleto?: EmptyMethodObject
+  readonly viacash?: EmptyMethodObject
+  readonly paysafecash?: EmptyMethodObject
+  readonly cashToCode?: EmptyMethodObject
+  readonly payshop?: EmptyMethodObject
+  readonly pagaqui?: EmptyMethodObject
+  readonly payPoint?: EmptyMethodObject
+  readonly payzone?: EmptyMethodObject
+  readonly mooney?: EmptyMethodObject
+  readonly puntoLis?: EmptyMethodObject
+  readonly pagoPa?: EmptyMethodObject
+  readonly bollettinoPostale?: EmptyMethodObject
+  readonly easyPayBulgaria?: EmptyMethodObject
+  readonly payPointRomania?: EmptyMethodObject
+  readonly selfPay?: EmptyMethodObject
+  readonly perlas?: EmptyMethodObject
+  readonly easyPayUkraine?: EmptyMethodObject
+  readonly erip?: EmptyMethodObject
+  readonly kassa24?: EmptyMethodObject
+  readonly milliOn?: EmptyMethodObject
+  readonly eManat?: EmptyMethodObject
+  readonly oxxo?: EmptyMethodObject
+  readonly sevenElevenMexico?: EmptyMethodObject
+  readonly paynet?: EmptyMethodObject
+  readonly farmaciasDelAhorro?: EmptyMethodObject
+  readonly farmaciasGuadalajara?: EmptyMethodObject
+  readonly walmartMexico?: EmptyMethodObject
+  readonly bodegaAurrera?: EmptyMethodObject
+  readonly samsClubMexico?: EmptyMethodObject
+  readonly circleKMexico?: EmptyMethodObject
+  readonly chedraui?: EmptyMethodObject
+  readonly waldos?: EmptyMethodObject
+  readonly efecty?: EmptyMethodObject
+  readonly baloto?: EmptyMethodObject
+  readonly gana?: EmptyMethodObject
+  readonly suRed?: EmptyMethodObject
+  readonly puntoRed?: EmptyMethodObject
+  readonly movilRed?: EmptyMethodObject
+  readonly pagoEfectivo?: EmptyMethodObject
+  readonly kasNet?: EmptyMethodObject
+  readonly tambo?: EmptyMethodObject
+  readonly rapiPago?: EmptyMethodObject
+  readonly pagoFacil?: EmptyMethodObject
+  readonly cobroExpress?: EmptyMethodObject
+  readonly provinciaNet?: EmptyMethodObject
+  readonly servipag?: EmptyMethodObject
+  readonly sencillito?: EmptyMethodObject
+  readonly klap?: EmptyMethodObject
+  readonly cajaVecina?: EmptyMethodObject
+  readonly abitab?: EmptyMethodObject
+  readonly redPagos?: EmptyMethodObject
+  readonly pagoExpress?: EmptyMethodObject
+  readonly aquiPago?: EmptyMethodObject
+  readonly wepa?: EmptyMethodObject
+  readonly pagoFacilBolivia?: EmptyMethodObject
+  readonly facilito?: EmptyMethodObject
+  readonly miVecino?: EmptyMethodObject
+  readonly puntoXpress?: EmptyMethodObject
+  readonly puntoPago?: EmptyMethodObject
+  readonly lotericasCaixa?: EmptyMethodObject
+  readonly payNearMe?: EmptyMethodObject
+  readonly vanillaDirect?: EmptyMethodObject
+  readonly westernUnion?: EmptyMethodObject
+  readonly konbini?: EmptyMethodObject
+  readonly sevenElevenJapan?: EmptyMethodObject
+  readonly familyMartJapan?: EmptyMethodObject
+  readonly lawson?: EmptyMethodObject
+  readonly ministop?: EmptyMethodObject
+  readonly seicomart?: EmptyMethodObject
+  readonly dailyYamazaki?: EmptyMethodObject
+  readonly payEasy?: EmptyMethodObject
+  readonly ibonTaiwan?: EmptyMethodObject
+  readonly famiPortTaiwan?: EmptyMethodObject
+  readonly lifeEtTaiwan?: EmptyMethodObject
+  readonly okGoTaiwan?: EmptyMethodObject
+  readonly alfamart?: EmptyMethodObject
+  readonly indomaret?: EmptyMethodObject
+  readonly posIndonesia?: EmptyMethodObject
+  readonly pegadaian?: EmptyMethodObject
+  readonly sevenElevenPhilippines?: EmptyMethodObject
+  readonly cebuanaLhuillier?: EmptyMethodObject
+  readonly mLhuillier?: EmptyMethodObject
+  readonly palawanPawnshop?: EmptyMethodObject
+  readonly bayadCenter?: EmptyMethodObject
+  readonly ecPay?: EmptyMethodObject
+  readonly smBillsPayment?: EmptyMethodObject
+  readonly robinsonsBillsPayment?: EmptyMethodObject
+  readonly lbcPhilippines?: EmptyMethodObject
+  readonly sevenElevenMalaysia?: EmptyMethodObject
+  readonly sevenElevenSingapore?: EmptyMethodObject
+  readonly axsSingapore?: EmptyMethodObject
+  readonly counterService?: EmptyMethodObject
+  readonly bigCThailand?: EmptyMethodObject
+  readonly lotussThailand?: EmptyMethodObject
+  readonly cenPay?: EmptyMethodObject
+  readonly boonterm?: EmptyMethodObject
+  readonly payAtPost?: EmptyMethodObject
+  readonly payoo?: EmptyMethodObject
+  readonly sevenElevenHongKong?: EmptyMethodObject
+  readonly circleKHongKong?: EmptyMethodObject
+  readonly postBillpay?: EmptyMethodObject
+  readonly fawry?: EmptyMethodObject
+  readonly amanEgypt?: EmptyMethodObject
+  readonly masary?: EmptyMethodObject
+  readonly eFawateerCom?: EmptyMethodObject
+  readonly omtLebanon?: EmptyMethodObject
+  readonly cashPlus?: EmptyMethodObject
+  readonly wafacash?: EmptyMethodObject
+  readonly multicaixaReference?: EmptyMethodObject
+  readonly easyPaySouthAfrica?: EmptyMethodObject
+  readonly payAtSouthAfrica?: EmptyMethodObject
+}
+
 /** The account that gets the money back, for vouchers. For other methods it stays empty. */
 export interface VoucherRefund {
   /** Name of the bank. */
@@ -4477,6 +5701,125 @@ export interface VoucherRefund {
   /** Code of the bank or branch. */
   readonly bankSortCode?: string
 }
+
+/** The account that gets the money back, by the key of the voucher. */
+export interface VoucherRefunds {
+  readonly multibanco?: VoucherRefund
+  readonly boleto?: VoucherRefund
+  readonly viacash?: VoucherRefund
+  readonly paysafecash?: VoucherRefund
+  readonly cashToCode?: VoucherRefund
+  readonly payshop?: VoucherRefund
+  readonly pagaqui?: VoucherRefund
+  readonly payPoint?: VoucherRefund
+  readonly payzone?: VoucherRefund
+  readonly mooney?: VoucherRefund
+  readonly puntoLis?: VoucherRefund
+  readonly pagoPa?: VoucherRefund
+  readonly bollettinoPostale?: VoucherRefund
+  readonly easyPayBulgaria?: VoucherRefund
+  readonly payPointRomania?: VoucherRefund
+  readonly selfPay?: VoucherRefund
+  readonly perlas?: VoucherRefund
+  readonly easyPayUkraine?: VoucherRefund
+  readonly erip?: VoucherRefund
+  readonly kassa24?: VoucherRefund
+  readonly milliOn?: VoucherRefund
+  readonly eManat?: VoucherRefund
+  readonly oxxo?: VoucherRefund
+  readonly sevenElevenMexico?: VoucherRefund
+  readonly paynet?: VoucherRefund
+  readonly farmaciasDelAhorro?: VoucherRefund
+  readonly farmaciasGuadalajara?: VoucherRefund
+  readonly walmartMexico?: VoucherRefund
+  readonly bodegaAurrera?: VoucherRefund
+  readonly samsClubMexico?: VoucherRefund
+  readonly circleKMexico?: VoucherRefund
+  readonly chedraui?: VoucherRefund
+  readonly waldos?: VoucherRefund
+  readonly efecty?: VoucherRefund
+  readonly baloto?: VoucherRefund
+  readonly gana?: VoucherRefund
+  readonly suRed?: VoucherRefund
+  readonly puntoRed?: VoucherRefund
+  readonly movilRed?: VoucherRefund
+  readonly pagoEfectivo?: VoucherRefund
+  readonly kasNet?: VoucherRefund
+  readonly tambo?: VoucherRefund
+  readonly rapiPago?: VoucherRefund
+  readonly pagoFacil?: VoucherRefund
+  readonly cobroExpress?: VoucherRefund
+  readonly provinciaNet?: VoucherRefund
+  readonly servipag?: VoucherRefund
+  readonly sencillito?: VoucherRefund
+  readonly klap?: VoucherRefund
+  readonly cajaVecina?: VoucherRefund
+  readonly abitab?: VoucherRefund
+  readonly redPagos?: VoucherRefund
+  readonly pagoExpress?: VoucherRefund
+  readonly aquiPago?: VoucherRefund
+  readonly wepa?: VoucherRefund
+  readonly pagoFacilBolivia?: VoucherRefund
+  readonly facilito?: VoucherRefund
+  readonly miVecino?: VoucherRefund
+  readonly puntoXpress?: VoucherRefund
+  readonly puntoPago?: VoucherRefund
+  readonly lotericasCaixa?: VoucherRefund
+  readonly payNearMe?: VoucherRefund
+  readonly vanillaDirect?: VoucherRefund
+  readonly westernUnion?: VoucherRefund
+  readonly konbini?: VoucherRefund
+  readonly sevenElevenJapan?: VoucherRefund
+  readonly familyMartJapan?: VoucherRefund
+  readonly lawson?: VoucherRefund
+  readonly ministop?: VoucherRefund
+  readonly seicomart?: VoucherRefund
+  readonly dailyYamazaki?: VoucherRefund
+  readonly payEasy?: VoucherRefund
+  readonly ibonTaiwan?: VoucherRefund
+  readonly famiPortTaiwan?: VoucherRefund
+  readonly lifeEtTaiwan?: VoucherRefund
+  readonly okGoTaiwan?: VoucherRefund
+  readonly alfamart?: VoucherRefund
+  readonly indomaret?: VoucherRefund
+  readonly posIndonesia?: VoucherRefund
+  readonly pegadaian?: VoucherRefund
+  readonly sevenElevenPhilippines?: VoucherRefund
+  readonly cebuanaLhuillier?: VoucherRefund
+  readonly mLhuillier?: VoucherRefund
+  readonly palawanPawnshop?: VoucherRefund
+  readonly bayadCenter?: VoucherRefund
+  readonly ecPay?: VoucherRefund
+  readonly smBillsPayment?: VoucherRefund
+  readonly robinsonsBillsPayment?: VoucherRefund
+  readonly lbcPhilippines?: VoucherRefund
+  readonly sevenElevenMalaysia?: VoucherRefund
+  readonly sevenElevenSingapore?: VoucherRefund
+  readonly axsSingapore?: VoucherRefund
+  readonly counterService?: VoucherRefund
+  readonly bigCThailand?: VoucherRefund
+  readonly lotussThailand?: VoucherRefund
+  readonly cenPay?: VoucherRefund
+  readonly boonterm?: VoucherRefund
+  readonly payAtPost?: VoucherRefund
+  readonly payoo?: VoucherRefund
+  readonly sevenElevenHongKong?: VoucherRefund
+  readonly circleKHongKong?: VoucherRefund
+  readonly postBillpay?: VoucherRefund
+  readonly fawry?: VoucherRefund
+  readonly amanEgypt?: VoucherRefund
+  readonly masary?: VoucherRefund
+  readonly eFawateerCom?: VoucherRefund
+  readonly omtLebanon?: VoucherRefund
+  readonly cashPlus?: VoucherRefund
+  readonly wafacash?: VoucherRefund
+  readonly multicaixaReference?: VoucherRefund
+  readonly easyPaySouthAfrica?: VoucherRefund
+  readonly payAtSouthAfrica?: VoucherRefund
+}
+
+/** An event as an enhanced webhook carries it; `type` tells which. */
+export type WebhookEvent = (PaymentAuthorizedEvent) | (PaymentCapturedEvent) | (PaymentFailedEvent) | (PaymentReversedEvent) | (PaymentLapsedEvent) | (PaymentPaidLateEvent) | (CaptureSucceededEvent) | (CaptureFailedEvent) | (RefundSucceededEvent) | (RefundFailedEvent) | (ReversalSucceededEvent) | (ReversalFailedEvent) | (DebitAnnouncedEvent) | (DebitReturnedEvent) | (DisputeOpenedEvent) | (DisputeWonEvent) | (DisputeLostEvent) | (IntentAttemptFailedEvent) | (PlanChargedEvent) | (PlanChargeFailedEvent) | (PlanSuspendedEvent) | (PlanCompletedEvent) | (PlanCancelledEvent)
 
 /** What each operation takes and gives. */
 export interface Operations {
@@ -5232,32 +6575,6 @@ export const routes: Readonly<Record<keyof Operations, readonly [verb: string, p
   sendSampleEvent: ['POST', '/test/payments/{payId}/events'],
   takeCustomerAction: ['POST', '/test/payments/{payId}/customer-action'],
 }
-
-/** Everything that is sent to a webhook of the enhanced kind; `type` tells which it is. */
-export type WebhookEvent =
-  | PaymentAuthorizedEvent
-  | PaymentCapturedEvent
-  | PaymentFailedEvent
-  | PaymentReversedEvent
-  | PaymentLapsedEvent
-  | PaymentPaidLateEvent
-  | CaptureSucceededEvent
-  | CaptureFailedEvent
-  | RefundSucceededEvent
-  | RefundFailedEvent
-  | ReversalSucceededEvent
-  | ReversalFailedEvent
-  | DebitAnnouncedEvent
-  | DebitReturnedEvent
-  | DisputeOpenedEvent
-  | DisputeWonEvent
-  | DisputeLostEvent
-  | IntentAttemptFailedEvent
-  | PlanChargedEvent
-  | PlanChargeFailedEvent
-  | PlanSuspendedEvent
-  | PlanCompletedEvent
-  | PlanCancelledEvent
 
 /** What to do next. */
 export type Advice = 'nothing to do' | 'send the customer on' | 'wait' | 'retry' | 'other card' | 'other method' | 'correct the request' | 'stop'

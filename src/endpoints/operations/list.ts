@@ -1,6 +1,6 @@
 /** `GET /operations`: the book of movements, as pages or as one CSV file. */
 import { parsePayId } from '#domain/ids.ts'
-import { nameCursor, oneOf, readList, readRange } from '#endpoints/filters.ts'
+import { nameCursor, oneOf, readAll, readList, readRange } from '#endpoints/filters.ts'
 import { exampleIds } from '#endpoints/payments/follow-up.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
@@ -71,13 +71,12 @@ export const listOperationsEndpoint = endpoint<Services, undefined, undefined, t
   async handle({ query, merchant, accept }, { engine }) {
     const { limit, cursor, ...filters } = query
     const payId = query.payId === undefined ? undefined : parsePayId(query.payId)
-    const question = {
-      merchantId: merchant.merchantId,
-      types: readList('type', query.type, oneOf(types)) ?? types,
-      states: readList('status', query.status, oneOf(finalStates)) ?? finalStates,
-      ...readRange(query),
-      payId,
-    }
+    const { range, ...lists } = readAll({
+      types: () => readList('type', query.type, oneOf(types)) ?? types,
+      states: () => readList('status', query.status, oneOf(finalStates)) ?? finalStates,
+      range: () => readRange(query),
+    })
+    const question = { merchantId: merchant.merchantId, ...lists, ...range, payId }
     const isNobody = query.payId !== undefined && payId === undefined
     if (wantsCsv(accept)) {
       return {

@@ -1,7 +1,7 @@
 /** `GET /payments`: the merchant's payments, found by what is known of them. */
 import { parseCustomerId, parsePlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { nameCursor, oneOf, readList, readRange } from '#endpoints/filters.ts'
+import { nameCursor, oneOf, readAll, readList, readRange } from '#endpoints/filters.ts'
 import { recordExample } from '#endpoints/payments/record-example.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
@@ -83,11 +83,16 @@ function toFilter(query: PaymentQuery): PaymentFilter | undefined {
   const { currency, transId, refNr, responseCode, email, merchantCustomerId, last4Digits } = query
   const customerId = query.gatewayCustomerId && parseCustomerId(query.gatewayCustomerId)
   const planId = query.paymentPlanId && parsePlanId(query.paymentPlanId)
+  const { range, amounts, ...lists } = readAll({
+    range: () => readRange(query),
+    statuses: () => readList('status', query.status, oneOf(statuses)),
+    types: () => readList('type', query.type, knownTypes),
+    amounts: () => readAmounts(query),
+  })
   const filter = {
-    ...readRange(query),
-    statuses: readList('status', query.status, oneOf(statuses)),
-    types: readList('type', query.type, knownTypes),
-    ...readAmounts(query),
+    ...range,
+    ...lists,
+    ...amounts,
     currency,
     transId,
     refNr,

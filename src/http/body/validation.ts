@@ -8,6 +8,7 @@ import type { TSchema } from 'typebox'
 import type { FieldError } from '#http/answers/refusal.ts'
 import { explainErrors } from '#http/body/explain.ts'
 import type { Formats, JsonSchema, SchemaBook } from '#http/body/schema-words.ts'
+import { annotationKeywords } from '#schemas/fields.ts'
 
 /** No errors: the value is accepted. `length` is the length of the text it came from. */
 export type Check = (value: unknown, length: number) => readonly FieldError[]
@@ -26,7 +27,7 @@ export interface Validation {
 const thoroughLengthMax = 65_536
 
 /** Keywords of ours that say something to people and to the renderers, nothing to the validator. */
-const silentKeywords = ['sensitive', 'example', 'externalDocs', 'discriminator', 'xml']
+const silentKeywords = [...annotationKeywords, 'example', 'externalDocs', 'discriminator', 'xml']
 
 const accepted: readonly FieldError[] = []
 

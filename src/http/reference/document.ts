@@ -29,6 +29,8 @@ export interface SchemaObject {
   readonly maxProperties?: number
   readonly examples?: readonly unknown[]
   readonly 'x-sensitive'?: boolean
+  /** The members are the keys of payment methods, and all alike. */
+  readonly 'x-by-method'?: boolean
 }
 
 export interface Reference {

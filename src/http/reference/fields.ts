@@ -52,6 +52,9 @@ function countFields(schema: SchemaObject, view: FieldView): number {
   return [...fields, ...hidden].reduce((sum, child) => sum + countFields(child, view), fields.length)
 }
 
+/** One member for each of hundreds of methods, all alike: a sentence says it better than the list. */
+const isListByMethod = (schema: SchemaObject): boolean => schema['x-by-method'] === true
+
 /** Objects that are used at least twice and are not small get a section of their own. */
 export function chooseShared(document: OpenApiDocument): ReadonlySet<string> {
   const { schemas } = document.components
@@ -63,7 +66,10 @@ export function chooseShared(document: OpenApiDocument): ReadonlySet<string> {
   const view: FieldView = { schemas, shared: new Set(), present: 'required' }
   return new Set(
     Object.keys(schemas).filter(
-      name => (uses.get(name) ?? 0) > 1 && countFields(schemas[name] ?? {}, view) >= smallObject,
+      name =>
+        (uses.get(name) ?? 0) > 1 &&
+        !isListByMethod(schemas[name] ?? {}) &&
+        countFields(schemas[name] ?? {}, view) >= smallObject,
     ),
   )
 }
@@ -122,12 +128,15 @@ function renderLimits(schema: SchemaObject): Html {
   ].filter(limit => limit !== undefined)
   const parts = [
     values && values.length <= shownValues && html`${values.length > 1 && 'one of '}${showValues(values)}`,
+    values &&
+      values.length > foldedValues &&
+      `one of ${showNumber(values.length)} values, all in /openapi.json`,
     ...limits,
     schema.pattern && html`matches <code>${schema.pattern}</code>`,
     schema.default !== undefined && html`default <code>${JSON.stringify(schema.default)}</code>`,
     schema['x-sensitive'] && 'kept out of logs and error texts',
   ].filter(part => part !== undefined && part !== false)
-  const folded = values && values.length > shownValues && values
+  const folded = values && values.length > shownValues && values.length <= foldedValues && values
   return html`${
     parts.length > 0 && html`<small>${parts.map((part, index) => [index > 0 && ' · ', part])}</small>`
   }${folded && html`<details><summary>One of ${folded.length} values</summary><p>${showValues(folded)}</p></details>`}`
@@ -135,6 +144,8 @@ function renderLimits(schema: SchemaObject): Html {
 
 /** More values than this are folded: they would bury the fields around them. */
 const shownValues = 12
+/** And more than this are left to programs. */
+const foldedValues = 300
 
 const showValues = (values: readonly unknown[]): Html[] =>
   values.map((value, index) => html`${index > 0 && ' '}<code>${String(value)}</code>`)
@@ -164,7 +175,18 @@ export function renderFields(schema: SchemaObject, view: FieldView, path?: strin
     renderField({ name, field, required: required.has(name), requiredWhen: conditional.get(name) }, view),
   )
   const kind = view.present === 'always' ? 'fields got' : 'fields'
-  return html`<ul class="${kind}"${path && html` data-path="${path}"`}>${fields}</ul>`
+  return html`<ul class="${kind}"${path && html` data-path="${path}"`}>${fields}</ul>${renderLists(resolved, view)}`
+}
+
+function renderLists({ allOf = [] }: SchemaObject, view: FieldView): Html[] {
+  return allOf
+    .map(part => resolve(part, view).schema)
+    .filter(isListByMethod)
+    .map(({ description = '', properties = {} }) => {
+      const [member] = Object.values(properties)
+      const type = member && describeType(member, view)
+      return html`<p>And one of ${Object.keys(properties).length} others (${type}): ${renderInline(description)}</p>`
+    })
 }
 
 export interface NamedField {

@@ -37,6 +37,8 @@ export interface OpenApiOptions {
   readonly description: string
   /** What is sent to the merchant by itself. */
   readonly webhooks?: readonly DescribedWebhook[]
+  /** Schemas that are shown in the place of those with the same title, by that title. */
+  readonly describedAs?: ReadonlyMap<string, object>
   /** Order and description of the tags; a tag that only an endpoint names comes last. */
   readonly tags?: readonly { readonly name: string; readonly description: string }[]
 }
@@ -94,7 +96,7 @@ const referToHeaders = (names: readonly string[]): Record<string, Reference> =>
 
 export function buildOpenApi(options: OpenApiOptions): OpenApiDocument {
   const { baseUrl, description, endpoints, title, version } = options
-  const components = createSchemaComponents()
+  const components = createSchemaComponents(options.describedAs)
   const responses: Record<string, ResponseObject> = {}
   const paths: Record<string, Record<string, OperationObject>> = {}
   const operationIds = new Set<string>()

@@ -20,6 +20,7 @@ const schemaLists = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 const schemaSingles = new Set([
   'items',
   'additionalProperties',
+  'unevaluatedProperties',
   'propertyNames',
   'contains',
   'not',
@@ -40,11 +41,15 @@ export interface SchemaComponents {
   readonly schemas: Record<string, SchemaObject>
 }
 
-export function createSchemaComponents(): SchemaComponents {
+/** `describedAs` has the schemas that stand in the document for those of the same title. */
+export function createSchemaComponents(
+  describedAs: ReadonlyMap<string, object> = new Map(),
+): SchemaComponents {
   const schemas: Record<string, SchemaObject> = {}
   const fingerprints = new Map<string, string>()
 
-  const render = (schema: object): SchemaObject => {
+  const render = (given: object): SchemaObject => {
+    const schema = describedAs.get((given as { title?: string }).title ?? '') ?? given
     const rendered = simplify(renderKeywords(schema as Node, render))
     const { title, description, ...shape } = rendered
     if (title === undefined || !pascalCase.test(title)) return rendered

@@ -57,10 +57,13 @@ export class NotFound extends Error {}
 /** Thrown by handlers when a value passes the schema but breaks a rule that only the handler can check. */
 export class InvalidField extends Error {
   readonly field: string
+  /** Other fields of the same request that are wrong too. */
+  readonly also: readonly InvalidField[]
 
-  constructor(field: string, message: string) {
+  constructor(field: string, message: string, also: readonly InvalidField[] = []) {
     super(message)
     this.field = field
+    this.also = also
   }
 }
 

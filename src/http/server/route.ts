@@ -19,6 +19,7 @@ import { type RateLimit, refuseRate } from '#http/authentication/rate-limit.ts'
 import { readForm } from '#http/body/form.ts'
 import { type Idempotency, readKey } from '#http/body/idempotency.ts'
 import { findFlaw, readJson } from '#http/body/json-text.ts'
+import { listSpellings, type Spelling, unifySpellings } from '#http/body/spellings.ts'
 import type { Check, Validation } from '#http/body/validation.ts'
 import type { Answer, Call, Endpoint } from '#http/endpoint.ts'
 import { insideCaller } from '#http/server/inside-call.ts'
@@ -26,9 +27,15 @@ import { InvalidField, NotFound, type RetryAfterOf } from '#http/server/ports.ts
 import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 
+/** Works with the services of a merchant, or with those of nobody in particular. */
+export type WithServices<Services> = <T>(
+  merchantId: string | undefined,
+  work: (services: Services) => Promise<T>,
+) => Promise<T>
+
 /** What all routes share. */
 export interface Rooms<Services> {
-  readonly services: Services
+  readonly withServices: WithServices<Services>
   readonly authentication: Authentication
   readonly rateLimit: RateLimit
   readonly idempotency: Idempotency
@@ -44,6 +51,8 @@ export interface Prepared {
   readonly checkBody: Check
   /** True when an empty object would do: then no body at all does as well. */
   readonly bodyOptional: () => boolean
+  /** Members of the body that may be spelt in a second way. */
+  readonly spellings: readonly Spelling[]
   readonly checkQuery: Check
   readonly checkParams: Check | undefined
 }
@@ -57,6 +66,7 @@ export function prepareEndpoint<Services>(endpoint: Endpoint<Services>, validati
     endpoint,
     checkBody,
     bodyOptional: () => checkBody({}, 2).length === 0,
+    spellings: listSpellings(endpoint.body),
     checkQuery: validation.compile(endpoint.query ?? nothingKnown, 'query'),
     checkParams: endpoint.params && validation.compile(endpoint.params, 'path'),
   }
@@ -111,14 +121,18 @@ interface Body {
   readonly length: number
 }
 
-function readBody({ endpoint, bodyOptional }: Prepared, request: FastifyRequest): Body | Refusal {
+function readBody({ endpoint, bodyOptional, spellings }: Prepared, request: FastifyRequest): Body | Refusal {
   const bytes = request.body
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
     if (endpoint.body === undefined) return { value: undefined, length: 0 }
     if (bodyOptional()) return { value: {}, length: 2 }
     return refuseField('body', 'The body is missing; this endpoint needs one.')
   }
-  if (endpoint.accepts !== 'application/x-www-form-urlencoded') return readJson(bytes)
+  if (endpoint.accepts !== 'application/x-www-form-urlencoded') {
+    const body = readJson(bytes)
+    if (!(body instanceof Refusal)) unifySpellings(body.value, spellings)
+    return body
+  }
   const form = readForm(bytes)
   return form instanceof Refusal ? form : { value: form, length: bytes.length }
 }
@@ -185,10 +199,11 @@ async function answerRequest<Services>(
     intentId: request.caller?.intentId,
     // An open endpoint has no merchant, and its handler does not ask for one.
   } as Call<never, never, never>
-  if (described === undefined || merchant === undefined) return endpoint.handle(call, rooms.services as never)
-  return rooms.idempotency.run(merchant.merchantId, described, () =>
-    endpoint.handle(call, rooms.services as never),
-  )
+  return rooms.withServices(merchant?.merchantId, services => {
+    const handle = () => endpoint.handle(call, services as never)
+    if (described === undefined || merchant === undefined) return handle()
+    return rooms.idempotency.run(merchant.merchantId, described, handle)
+  })
 }
 
 /** Words with which a message goes on after the field's name, as in "amount is …"; any other begins a sentence of its own. */
@@ -207,7 +222,10 @@ export function toRefusal(
   { logger, retryAfterOf }: Pick<Rooms<never>, 'logger' | 'retryAfterOf'>,
 ): Refusal {
   if (error instanceof NotFound) return refuseNotFound()
-  if (error instanceof InvalidField) return refuseField(error.field, nameField(error))
+  if (error instanceof InvalidField)
+    return refuseInvalid(
+      [error, ...error.also].map(wrong => ({ field: wrong.field, error: nameField(wrong) })),
+    )
   const fields = {
     traceId: request.trace.traceId,
     operationId: request.routeOptions.config.prepared?.endpoint.operationId,

@@ -77,6 +77,8 @@ export const defaultLimits: HttpLimits = {
 export interface HttpServerOptions<Services> extends ClientCheck {
   readonly endpoints: readonly Endpoint<Services>[]
   readonly services: Services
+  /** Where merchants have services of their own. */
+  readonly withServices?: Rooms<Services>['withServices']
   readonly basePath?: string
   readonly accessTokens: AccessTokens
   readonly watch: AccessWatch
@@ -317,7 +319,7 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
     options
   const failedLogins = createFailedLogins({ nowMs, shared: options.counts?.scope('logins') })
   return {
-    services: options.services,
+    withServices: options.withServices ?? ((_, work) => work(options.services)),
     authentication: createAuthentication({
       credentials,
       peppers,

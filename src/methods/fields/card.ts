@@ -11,7 +11,13 @@ const payableNumber = formatted(
   { sensitive: true },
 )
 const expiryDate = (options = {}) => formatted('expiry-date', "The card's last month, YYYYMM.", options)
-const cardholderName = text(45, 'Name on the card.', { minLength: 2, format: 'printable', sensitive: true })
+/** Answers write it with a capital H, so people send it so too. */
+const cardholderName = text(45, 'Name on the card.', {
+  minLength: 2,
+  format: 'printable',
+  sensitive: true,
+  alsoSpelt: 'cardHolderName',
+})
 const brand = text(32, 'Brand in lower case, for example visa or mastercard.', { pattern: '^[a-z0-9_ -]+$' })
 /** However a shop spells it: records always show it in lower case. */
 const namedBrand = text(32, 'Brand, for example visa or mastercard.', { pattern: '^[A-Za-z0-9_ -]+$' })

@@ -2,6 +2,7 @@
 import { dayOf } from '#domain/calendar.ts'
 import type { PlanId, StoredMethodId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { isStoredCard } from '#lifecycle/customer.ts'
 import type { Decision } from '#lifecycle/decision.ts'
 import { fixedAmount, type Plan } from '#lifecycle/plan.ts'
 import {
@@ -14,6 +15,7 @@ import {
   resumePlan,
 } from '#lifecycle/plan-change.ts'
 import { nextMoment } from '#lifecycle/plan-turn.ts'
+import { findCurrencyMisfit, findStoredMethod } from '#methods/catalogue.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeAnswer } from '#operations/key.ts'
 import type { OperationAnswer } from '#operations/payments/answer.ts'
@@ -80,7 +82,7 @@ function timersOf(plan: Plan, merchant: Merchant): Pick<Change, 'setTimers' | 'd
 }
 
 export interface PatchRequest extends PlanRequest {
-  readonly patch: Omit<PlanPatch, 'card'>
+  readonly patch: Omit<PlanPatch, 'moveTo'>
   readonly paymentMethodId?: StoredMethodId
 }
 
@@ -93,12 +95,12 @@ export async function updatePlan(
     {
       decide: decidePatch,
       async change(plan, now) {
-        const card = await findCard(plan, request, engine)
+        const moveTo = await findMethodToCharge(plan, request, engine)
         checkPatch(plan, request.patch, now)
-        const patched = patchPlan(plan, { ...request.patch, card }, now)
+        const patched = patchPlan(plan, { ...request.patch, moveTo }, now)
         const wrong = request.patch.metadata && checkMetadata(patched.metadata)
         if (wrong) throw new MethodMisfit({ field: 'metadata', error: wrong })
-        return card ? { ...patched, methodId: request.paymentMethodId } : patched
+        return patched
       },
     },
     engine,
@@ -122,23 +124,35 @@ function checkPatch(plan: Plan, { amount, expiryDate }: PatchRequest['patch'], n
   }
 }
 
-/** Another card of the same customer; a plan that was agreed with an account or a wallet cannot be moved to one. */
-async function findCard(
+/** Another stored method of the same customer that can be charged without them. */
+async function findMethodToCharge(
   plan: Plan,
   { paymentMethodId }: PatchRequest,
   engine: Engine,
-): Promise<PlanPatch['card'] | undefined> {
+): Promise<PlanPatch['moveTo']> {
   if (paymentMethodId === undefined) return undefined
   const { merchantId, customerId } = plan
-  const stored = customerId && (await engine.storedMethods.find(merchantId, customerId, paymentMethodId))
-  const chargeable = await engine.plans.findChargeable(merchantId, plan.planId)
-  if (!stored || chargeable?.account) {
-    const error = `is ${paymentMethodId}; it must be a stored card of the plan's customer`
+  const stored = customerId && (await engine.storedMethods.findAny(merchantId, customerId, paymentMethodId))
+  if (!stored) {
+    const error = `is ${paymentMethodId}; it must be a stored payment method of the plan's customer`
     throw new MethodMisfit({ field: 'paymentMethodId', error })
+  }
+  const method = findStoredMethod(stored.type)
+  const wrong = method ? findCurrencyMisfit(method, plan.amount.currency) : undefined
+  if (!method?.operations.includes('recurring') || wrong) {
+    const error = `is a ${stored.type}, which cannot be charged by this plan`
+    throw new MethodMisfit({ field: 'paymentMethodId', error })
+  }
+  const { methodId, type } = stored
+  if (!isStoredCard(stored)) {
+    const { accountId } = stored
+    const last = await engine.plans.findLastAccount(merchantId, stored)
+    const { code, bankName, mandateId, dateOfSignature } = last ?? {}
+    return { methodId, charged: { type, account: { accountId, code, bankName, mandateId, dateOfSignature } } }
   }
   const { cardId } = stored
   const schemeReferenceId = await engine.plans.findSchemeReference(merchantId, customerId, cardId)
-  return { cardId, schemeReferenceId }
+  return { methodId, cardId, schemeReferenceId, charged: { type } }
 }
 
 export async function pause(request: PlanRequest, engine: Engine): Promise<OperationAnswer | undefined> {

@@ -138,5 +138,6 @@ export const checks = {
   accountHolder: value => (value.trim() === '' ? 'missing' : value.trim().length < 2 ? 'wrong' : ''),
   iban: value => (value.trim() === '' ? 'missing' : isIban(value) ? '' : 'wrong'),
   consent: (_, __, field) => (field.checked ? '' : 'missing'),
+  planConsent: (_, __, field) => (field.checked ? '' : 'missing'),
   dcc: (_, __, field) => (field.form.querySelector('[name="dcc"]:checked') === null ? 'missing' : ''),
 }

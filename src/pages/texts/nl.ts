@@ -83,8 +83,8 @@ export const nl: Texts = {
   planLast: 'Laatste afschrijving',
   planOpenEnd: 'Tot u opzegt',
   planHowToEnd: 'Neem contact op met {merchant} om het te beëindigen.',
-  planConsent:
-    'Door verder te gaan stemt u ermee in dat {merchant} dit bedrag met deze tussenpoos afschrijft.',
+  planConsent: 'Ik stem ermee in dat {merchant} dit bedrag met deze tussenpoos afschrijft.',
+  planConsentMissing: 'Stem in met deze afschrijvingen om een abonnement te nemen.',
   planButton: 'Abonneren en {amount} betalen',
   saveCardButton: 'Kaart opslaan',
   continueButton: 'Doorgaan',

@@ -100,7 +100,7 @@ function renderForm(frame: PageFrame, model: CheckoutModel): Html {
   const [only, ...others] = model.methods
   const isSingle = only !== undefined && others.length === 0
   const usual =
-    isSingle && !hasFields(only)
+    isSingle && !hasFields(only) && !model.plan
       ? fill(texts.continueWith, { method: only.label })
       : model.isOnlySaving === true
         ? texts.saveCardButton
@@ -114,7 +114,7 @@ ${renderNotice(texts, model)}
 <form method="post" action="${model.action}" class="pay" novalidate autocomplete="on" data-pay data-sending="${texts.sending}" data-lost="${texts.connectionLost}" data-broken="${texts.errorText}">
 ${hiddenFields(model.hidden)}
 ${isSingle ? renderSingle(frame, only, model.errors ?? {}) : renderList(frame, model)}
-${model.plan ? renderPlan(frame, model.plan) : ''}
+${model.plan ? renderPlan(frame, model.plan, model.errors?.planConsent) : ''}
 <button class="primary" type="submit" data-usual="${usual}" data-choosing="${texts.continueButton}">${icon('lock')}<span>${button}</span></button>
 <p class="progress" role="status" data-progress></p>
 </form>`

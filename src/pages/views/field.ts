@@ -12,6 +12,7 @@ export type FieldName =
   | 'iban'
   | 'accountHolder'
   | 'consent'
+  | 'planConsent'
   | 'dcc'
 /** Ready texts in the customer's language. */
 export type FieldErrors = Partial<Readonly<Record<FieldName, string>>>
@@ -62,7 +63,7 @@ ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 }
 
 export interface Tick {
-  readonly name: 'saveCard' | 'consent'
+  readonly name: 'saveCard' | 'consent' | 'planConsent'
   readonly label: string
   readonly isTicked?: boolean | undefined
   readonly error?: string | undefined

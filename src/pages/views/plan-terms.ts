@@ -1,9 +1,10 @@
 /** What a customer agrees to who begins a plan: how much, how often, from when until when, and how it ends. */
 import type { Frequency } from '#domain/calendar.ts'
 import type { Money } from '#domain/money.ts'
-import { type Html, html } from '#http/html.ts'
+import { fill, type Html, html } from '#http/html.ts'
 import { type PageFrame, withMerchant } from '#pages/layout.ts'
 import { formatDay, formatMoney } from '#pages/money-text.ts'
+import { renderTick } from '#pages/views/field.ts'
 
 export interface PlanTerms {
   readonly amount: Money
@@ -11,6 +12,7 @@ export interface PlanTerms {
   /** Days, as the calendar writes them. */
   readonly firstCharge: string
   readonly lastCharge?: string | undefined
+  readonly hasConsented?: boolean | undefined
 }
 
 const units: Readonly<Record<Frequency, string>> = {
@@ -24,13 +26,21 @@ const units: Readonly<Record<Frequency, string>> = {
 const interval = (frequency: Frequency, locale: string): string =>
   new Intl.NumberFormat(locale, { style: 'unit', unit: units[frequency], unitDisplay: 'long' }).format(1)
 
-export function renderPlan(frame: PageFrame, plan: PlanTerms): Html {
+/** `error`: why the plan cannot begin, where the customer has not agreed to it. */
+export function renderPlan(frame: PageFrame, plan: PlanTerms, error?: string): Html {
   const { texts, locale } = frame.language
   const { amount, frequency, firstCharge, lastCharge } = plan
   const row = (label: string, value: string): Html => html`<dt>${label}</dt><dd>${value}</dd>`
   return html`<section class="plan" data-plan aria-label="${texts.planTitle}">
 <h2>${texts.planTitle}</h2>
 <dl>${row(texts.amount, formatMoney(amount, locale))}${frequency ? row(texts.planInterval, interval(frequency, locale)) : ''}${row(texts.planFirst, formatDay(firstCharge, locale))}${row(texts.planLast, lastCharge === undefined ? texts.planOpenEnd : formatDay(lastCharge, locale))}</dl>
-<p>${withMerchant(frame, texts.planConsent)} ${withMerchant(frame, texts.planHowToEnd)}</p>
+<p>${withMerchant(frame, texts.planHowToEnd)}</p>
+${renderTick({
+  name: 'planConsent',
+  label: fill(texts.planConsent, { merchant: frame.merchantName ?? texts.merchant }),
+  isTicked: plan.hasConsented,
+  error,
+  mistake: texts.planConsentMissing,
+})}
 </section>`
 }

@@ -24,6 +24,7 @@ export const tokenQuestion = closed(
         minLength: 2,
         format: 'printable',
         sensitive: true,
+        alsoSpelt: 'cardHolderName',
       }),
     ),
   },

@@ -127,6 +127,8 @@ const fromChange = ({ plan, expectedVersion }: PlanUpdate, c: number) => ({
   metadata: plan.metadata,
   card_id: plan.cardId,
   scheme_reference_id: plan.schemeReferenceId,
+  charged_method: plan.charged?.type,
+  charged_account: plan.charged?.account,
   next_payment_date: plan.nextPaymentDate,
   tries: plan.tries,
   updated_at: plan.updatedAt,

@@ -115,6 +115,8 @@ export const planParts = {
       ['metadata', 'json'],
       ['card_id', 'uuid'],
       ['scheme_reference_id', 'text'],
+      ['charged_method', 'text'],
+      ['charged_account', 'json'],
       ['next_payment_date', 'date'],
       ['tries', 'smallint'],
       ['updated_at', 'timestamptz'],
@@ -161,6 +163,7 @@ const guards = {
     why: 'plan_changed',
     cte: `plan_changed AS (UPDATE payment_plan t SET status = i.status, amount = i.amount, recurring = i.recurring,
         metadata = i.metadata, card_id = i.card_id, scheme_reference_id = i.scheme_reference_id,
+        charged_method = i.charged_method, charged_account = i.charged_account,
         next_payment_date = i.next_payment_date, tries = i.tries, updated_at = i.updated_at, version = i.version
       FROM plan_change_in i
       WHERE ${samePlan} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,

@@ -1,6 +1,6 @@
 /** What others need of stored methods: those a known customer may choose from, and a card that got a new number. */
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
-import { isStoredCard, type StoredCard } from '#lifecycle/customer.ts'
+import { isStoredCard, type StoredCard, type StoredMethod } from '#lifecycle/customer.ts'
 import type { CustomerReader } from '#storage/customers/customers.ts'
 import type { Database } from '#storage/database.ts'
 
@@ -26,6 +26,12 @@ export interface StoredMethods {
     customerId: CustomerId,
     methodId: StoredMethodId,
   ): Promise<StoredCard | undefined>
+  /** The same, be it a card or an account. */
+  findAny(
+    merchantId: MerchantId,
+    customerId: CustomerId,
+    methodId: StoredMethodId,
+  ): Promise<StoredMethod | undefined>
   /** The cards of the customer whom the merchant knows by this id; empty if there is none. */
   listRemembered(merchantId: MerchantId, merchantCustomerId: string): Promise<readonly StoredCard[]>
   /** Whether one of that customer's cards or accounts has this pseudo number. */
@@ -47,6 +53,8 @@ export function createStoredMethods(
       const found = await customers.findMethod(merchantId, customerId, methodId)
       return found && isStoredCard(found) ? found : undefined
     },
+
+    findAny: (merchantId, customerId, methodId) => customers.findMethod(merchantId, customerId, methodId),
 
     async listRemembered(merchantId, merchantCustomerId) {
       const { customerId } = await customers.byMerchantCustomerId(merchantId, merchantCustomerId)

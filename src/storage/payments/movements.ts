@@ -50,6 +50,8 @@ export interface MovementQuestion {
 
 export interface MovementReader {
   read(question: MovementQuestion): Promise<readonly Movement[]>
+  /** The same for large pages: the planner sees every type and state and merges their walks along the index. */
+  readMany(question: Omit<MovementQuestion, 'payId'>): Promise<readonly Movement[]>
 }
 
 const shown = `o.merchant_id AS "merchantId", o.pay_id AS "payId", o.sequence, o.x_id AS "xId", o.trans_id AS "transId",
@@ -76,6 +78,23 @@ const byTime = `SELECT ${shown} FROM (
   JOIN payment p ON p.merchant_id = o.merchant_id AND p.pay_id = o.pay_id
   ORDER BY ${place}`
 
+/** What an operation itself holds of a movement, and what its payment does. */
+const operationColumns =
+  'merchant_id, pay_id, sequence, x_id, trans_id, ref_nr, type, state, amount, response_code, provider, created_at, updated_at'
+
+/** One walk for each type and state. None has a limit of its own: the merge takes from each only what it needs. */
+function mergeWalks({ types, states }: Pick<MovementQuestion, 'types' | 'states'>): string {
+  const walks = types.flatMap(type =>
+    states.map(
+      state => `SELECT ${operationColumns} FROM operation o WHERE o.merchant_id = $1
+        AND o.type = '${type}' AND o.state = '${state}' AND o.state IN ('AUTHORIZED', 'OK', 'FAILED')
+        AND o.updated_at >= $2 AND o.updated_at < $3 AND (${place}) > ($4::timestamptz, $5::uuid, $6::smallint)`,
+    ),
+  )
+  return `SELECT ${shown} FROM (SELECT * FROM (${walks.join(' UNION ALL ')}) o ORDER BY ${place} LIMIT $7) o
+    JOIN payment p ON p.merchant_id = o.merchant_id AND p.pay_id = o.pay_id ORDER BY ${place}`
+}
+
 const ofPayment = `SELECT ${shown} FROM operation o JOIN payment p ON p.merchant_id = o.merchant_id AND p.pay_id = o.pay_id
   WHERE o.merchant_id = $1 AND o.type = ANY ($2::text[]) AND o.state = ANY ($3::text[])
     AND o.updated_at >= $4 AND o.updated_at < $5 AND (${place}) > ($6::timestamptz, $7::uuid, $8::smallint)
@@ -100,6 +119,19 @@ export function createMovementReader({ readers }: Pick<Database, 'readers'>): Mo
       const text = payId === undefined ? byTime : ofPayment
       const name = payId === undefined ? 'movements_by_time' : 'movements_of_payment'
       const { rows } = await readers.query<Movement>({ name, text, values })
+      return rows
+    },
+
+    async readMany({ merchantId, types, states, from, to, after = beginning, limit }) {
+      const { rows } = await readers.query<Movement>(mergeWalks({ types, states }), [
+        merchantId,
+        from ?? beginning.settledAt,
+        to ?? end,
+        after.settledAt,
+        after.payId,
+        after.sequence,
+        limit,
+      ])
       return rows
     },
   }

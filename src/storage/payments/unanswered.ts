@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { summarizeNewRanges } from '#storage/block-ranges.ts'
+import { cellLock } from '#storage/cells/address.ts'
 import type { TimerKind } from '#storage/commit/change.ts'
 import { thisProcess } from '#storage/commit/columns.ts'
 import type { Database } from '#storage/database.ts'
@@ -54,7 +55,7 @@ export interface WorkFinder {
   close(): Promise<void>
 }
 
-const markName = 'orphans_found_until'
+export const markName = 'orphans_found_until'
 
 /**
  * What is due is found once and then updated by its place. As a join, a plan made while the table was nearly empty found
@@ -103,7 +104,7 @@ export function createWorkFinder(database: Database): WorkFinder {
       void holdAgain()
     })
     try {
-      await client.query('SELECT pg_advisory_lock_shared($1)', [gatewayLock])
+      await client.query(`SELECT pg_advisory_lock_shared(${cellLock('$1')})`, [gatewayLock])
     } catch (error) {
       giveBack(error as Error)
       throw error
@@ -182,13 +183,14 @@ export function createWorkFinder(database: Database): WorkFinder {
 
     async claimAlone() {
       const client = await database.readers.connect()
-      const { rows } = await client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [
-        gatewayLock,
-      ])
+      const { rows } = await client.query<{ alone: boolean }>(
+        `SELECT pg_try_advisory_lock(${cellLock('$1')}) AS alone`,
+        [gatewayLock],
+      )
       const alone = rows[0]?.alone === true
       // The shared claim is taken before the exclusive one is given back, so that nobody can slip in between.
       await hold(client)
-      if (alone) await client.query('SELECT pg_advisory_unlock($1)', [gatewayLock])
+      if (alone) await client.query(`SELECT pg_advisory_unlock(${cellLock('$1')})`, [gatewayLock])
       return alone
     },
 

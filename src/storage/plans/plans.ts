@@ -1,7 +1,7 @@
 /** Reading payment plans and their payments. Every query is scoped by merchant; another merchant's do not exist here. */
 import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId, XId } from '#domain/ids.ts'
 import type { AccountInstrument, Instrument, Payment, PaymentStatus } from '#lifecycle/payment.ts'
-import type { Plan, PlanHistory, PlanStatus, RecurringTerms } from '#lifecycle/plan.ts'
+import type { ChargedMethod, Plan, PlanHistory, PlanStatus, RecurringTerms } from '#lifecycle/plan.ts'
 import { pageSize } from '#schemas/customer.ts'
 import type { Database } from '#storage/database.ts'
 import { gatherLookUps, wantedRows, wantedValues } from '#storage/gather.ts'
@@ -59,6 +59,11 @@ export interface PlanReader {
     customerId: CustomerId,
     cardId: string,
   ): Promise<string | undefined>
+  /** Bank and mandate with which this stored account was last paid from. */
+  findLastAccount(
+    merchantId: MerchantId,
+    account: { readonly accountId: string; readonly last4Digits: string },
+  ): Promise<AccountInstrument | undefined>
 }
 
 interface PlanRow {
@@ -75,6 +80,8 @@ interface PlanRow {
   method_id: string | null
   card_id: string | null
   scheme_reference_id: string | null
+  charged_method: string | null
+  charged_account: ChargedMethod['account'] | null
   next_payment_date: string | null
   charging_pay_id: string | null
   tries: number
@@ -92,7 +99,7 @@ const shownStatus = `CASE WHEN ${abandoned} THEN 'CANCELLED' ELSE pl.status END`
 
 const columns = `pl.merchant_id, pl.plan_id, pl.initial_pay_id, pl.type, ${shownStatus} AS status, pl.currency, pl.amount,
   pl.recurring, pl.customer_id, pl.merchant_customer_id, coalesce(m.method_id, pl.ended_method_id) AS method_id, pl.card_id,
-  pl.scheme_reference_id, pl.next_payment_date::text, pl.charging_pay_id, pl.tries, pl.metadata, pl.created_at,
+  pl.scheme_reference_id, pl.charged_method, pl.charged_account, pl.next_payment_date::text, pl.charging_pay_id, pl.tries, pl.metadata, pl.created_at,
   CASE WHEN ${abandoned} THEN p.updated_at ELSE pl.updated_at END AS updated_at,
   CASE WHEN ${abandoned} THEN p.updated_at ELSE pl.cancelled_at END AS cancelled_at,
   CASE WHEN ${abandoned} THEN 'The initial payment failed.' ELSE pl.cancellation_reason END AS cancellation_reason,
@@ -100,7 +107,7 @@ const columns = `pl.merchant_id, pl.plan_id, pl.initial_pay_id, pl.type, ${shown
 
 const withInitial = `JOIN payment p ON p.merchant_id = pl.merchant_id AND p.pay_id = pl.initial_pay_id`
 const withMethod = `LEFT JOIN stored_method m ON m.merchant_id = pl.merchant_id AND m.customer_id = pl.customer_id
-  AND m.card_id = pl.card_id`
+  AND (m.card_id = pl.card_id OR m.account_id = (pl.charged_account ->> 'accountId')::uuid)`
 
 const toPlan = (row: PlanRow): Plan => ({
   merchantId: row.merchant_id as MerchantId,
@@ -115,6 +122,9 @@ const toPlan = (row: PlanRow): Plan => ({
   methodId: (row.method_id as StoredMethodId | null) ?? undefined,
   cardId: row.card_id ?? undefined,
   schemeReferenceId: row.scheme_reference_id ?? undefined,
+  charged: row.charged_method
+    ? { type: row.charged_method, ...(row.charged_account ? { account: row.charged_account } : {}) }
+    : undefined,
   nextPaymentDate: row.next_payment_date ?? undefined,
   chargingPayId: (row.charging_pay_id as PayId | null) ?? undefined,
   tries: row.tries,
@@ -168,6 +178,8 @@ interface ChargeableRow extends PlanRow {
   vault_expiry_date: string | null
   stored_expiry_date: string | null
   stored_holder_name: string | null
+  stored_last4_digits: string | null
+  account_holder_name: string | null
   account: AccountInstrument | null
   provider_account: string | null
   provider_token: string | null
@@ -180,7 +192,7 @@ function toChargeable(row: ChargeableRow): ChargeablePlan {
   const dateBefore = isFirstCard ? row.instrument?.expiryDate : (row.vault_expiry_date ?? undefined)
   return {
     plan,
-    method: row.method,
+    method: plan.charged?.type ?? row.method,
     captureMethod: { type: row.capture_method, delayedHours: row.delayed_hours ?? undefined },
     webhook: row.webhook ?? undefined,
     card:
@@ -191,12 +203,24 @@ function toChargeable(row: ChargeableRow): ChargeablePlan {
             expiryDate: row.stored_expiry_date ?? dateBefore,
             cardHolderName: row.stored_holder_name ?? row.instrument?.cardHolderName,
           },
-    account: row.account ?? undefined,
+    account: toAccount(row, plan),
     atProvider:
-      row.provider_account === null || row.provider_token === null
+      plan.charged || row.provider_account === null || row.provider_token === null
         ? undefined
         : { account: row.provider_account, token: row.provider_token },
   }
+}
+
+/** The account of the initial payment, or the stored one that the plan was moved to; none after a move to a card. */
+function toAccount(row: ChargeableRow, { charged }: Plan): AccountInstrument | undefined {
+  if (!charged) return row.account ?? undefined
+  return (
+    charged.account && {
+      ...charged.account,
+      last4Digits: row.stored_last4_digits ?? '',
+      accountHolderName: row.account_holder_name ?? '',
+    }
+  )
 }
 
 /** Of a plan that was begun on a provider's page: what is charged lies there. */
@@ -235,7 +259,8 @@ export function createPlanReader({ readers }: Database): PlanReader {
         text: `SELECT ${columns}, p.method, p.capture_method, p.delayed_hours, p.instrument, p.account,
                  p.details->'urls'->>'webhook' AS webhook, p.card_id AS instrument_card_id,
                  v.expiry_date AS vault_expiry_date, m.expiry_date AS stored_expiry_date,
-                 m.card_holder_name AS stored_holder_name, p.provider_account, ${providerToken} AS provider_token
+                 m.card_holder_name AS stored_holder_name, m.last4_digits AS stored_last4_digits,
+                 m.account_holder_name, p.provider_account, ${providerToken} AS provider_token
                FROM ${wantedRows} CROSS JOIN LATERAL (SELECT * FROM payment_plan pl
                  WHERE pl.merchant_id = w.merchant_id AND pl.plan_id = w.id OFFSET 0) pl
                ${withInitial} ${withMethod}
@@ -313,6 +338,19 @@ export function createPlanReader({ readers }: Database): PlanReader {
         values: [merchantId, customerId, cardId],
       })
       return rows[0]?.scheme_reference_id
+    },
+
+    async findLastAccount(merchantId, { accountId, last4Digits }) {
+      const { rows } = await readers.query<{ account: AccountInstrument }>({
+        name: 'plan_last_account',
+        // The expression is that of the index on last digits, word for word.
+        text: `SELECT p.account FROM payment p WHERE p.merchant_id = $1 AND p.account_id = $2
+                 AND coalesce(p.instrument ->> 'last4Digits', p.account ->> 'last4Digits') IS NOT NULL
+                 AND coalesce(p.instrument ->> 'last4Digits', p.account ->> 'last4Digits') = $3
+               ORDER BY p.created_at DESC, p.pay_id DESC LIMIT 1`,
+        values: [merchantId, accountId, last4Digits],
+      })
+      return rows[0]?.account
     },
   }
 }

@@ -115,6 +115,12 @@ test('walking all pages while payments arrive shows each of the first ones exact
 })
 
 describe('400 names the parameter', () => {
+  test('all of those that are wrong', async () => {
+    const { status, body } = await list('?status=PAID&type=CRAD&amountFrom=5&amountTo=4')
+    expect(status).toBe(400)
+    expect(Object.keys(body.errors).sort()).toEqual(['amountTo', 'status', 'type'])
+  })
+
   test.each([
     ['?colour=red', 'colour'],
     ['?status=PAID', 'status'],

@@ -1,5 +1,6 @@
 /** The page that begins a plan: what is charged, how often, from when until when, and a button that says so. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openShop, type Shop, urls } from '#test/support/shop.ts'
 
@@ -11,9 +12,12 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-async function open(language: string, recurring: object): Promise<string> {
-  const { body } = await shop.call('POST', '/payments/sessions', {
-    transId: `plan-${language}-${JSON.stringify(recurring).length}`,
+let sessions = 0
+
+function session(language: string, recurring: object) {
+  sessions += 1
+  return shop.call('POST', '/payments/sessions', {
+    transId: `plan-${sessions}`,
     amount: { value: 999, currency: 'EUR' },
     urls,
     language,
@@ -21,6 +25,10 @@ async function open(language: string, recurring: object): Promise<string> {
     customerInfo: { merchantCustomerId: 'c-1', email: 'ada@example.com' },
     credentialOnFile: { type: 'RECURRING', initialPayment: true, recurring },
   })
+}
+
+async function open(language: string, recurring: object): Promise<string> {
+  const { body } = await session(language, recurring)
   return (await fetch(body._links.redirect.href)).text()
 }
 
@@ -36,9 +44,28 @@ test('tells amount, interval, first and last charge, how to end it, and asks for
     'December 31, 2099',
   ])
     expect(page).toContain(text)
-  expect(page).toMatch(
-    /By continuing you agree that .* may charge this amount at this interval\. To end it, contact/,
-  )
+  expect(page).toContain('To end it, contact Shop.')
+  const box = /<input type="checkbox" id="planConsent"[^>]*>/.exec(page)?.[0]
+  expect(box).toContain('aria-required="true"')
+  expect(box).not.toContain('checked')
+  expect(page).toContain('I agree that Shop may charge this amount at this interval.')
+})
+
+test('nothing is charged until the customer has agreed', async () => {
+  const { body } = await session('en', { frequency: 'MONTHLY', useCase: 'FIXED' })
+  const page = await openPage(body._links.redirect.href)
+  const { planConsent, ...entries } = cardEntries('4111111111111111')
+  const form = new URLSearchParams({ ...page.hidden, ...entries })
+  const refused = await fetch(page.url, { method: 'POST', body: form })
+  const shown = await refused.text()
+  expect(shown).toContain('Please agree to these charges to subscribe.')
+  expect(shown).toContain('value="Ada Lovelace"')
+  const before = await shop.call('GET', `/payments/getByPayId/${body.payId}`)
+  expect(before.body.status).toBe('AUTHORIZE_REQUEST')
+
+  await sendForm(await openPage(body._links.redirect.href), { ...entries, planConsent: planConsent ?? '' })
+  const after = await shop.call('GET', `/payments/getByPayId/${body.payId}`)
+  expect(after.body).toMatchObject({ status: 'OK', paymentPlanId: expect.any(String) })
 })
 
 test('in the customer’s language, and without an end until it is cancelled', async () => {

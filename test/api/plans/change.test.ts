@@ -91,6 +91,43 @@ test('200 SUSPENDED is no dead end: another card of the customer, then resume', 
   })
 })
 
+test('200 moved from a card to a stored account, charged there, and back', async () => {
+  const planId = await start()
+  const { merchantCustomerId, gatewayCustomerId, paymentMethodId: card } = await readPlan(shop, planId)
+  const account = { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' }
+  const directDebit = { account, mandateId: 'M-1', dateOfSignature: '01.01.2026' }
+  await shop.create('DIRECTDEBIT', {
+    customerInfo: { merchantCustomerId, email: 'ada@example.com' },
+    paymentMethods: { integrationType: 'DIRECT', type: 'DIRECTDEBIT', directDebit },
+  })
+  const { body } = await shop.call('GET', `/customers/${gatewayCustomerId}/paymentMethods`)
+  const stored: { id: string; type: string }[] = body.data
+  const debit = stored.find(({ type }) => type === 'DIRECTDEBIT')
+  const moved = await patch(planId, { paymentMethodId: debit?.id })
+  expect(moved).toMatchObject({ status: 200, body: { paymentMethodId: debit?.id } })
+  expect(moved.body.schemeReferenceId).toBeUndefined()
+  expect((await readPlan(shop, planId)).paymentMethodId).toBe(debit?.id)
+
+  await act(planId, 'pause')
+  await act(planId, 'resume', { chargeNow: true })
+  const [byDebit] = await listPayments(shop, planId)
+  const record = await shop.read(byDebit?.payId)
+  expect(record.paymentMethods.type).toBe('DIRECTDEBIT')
+  expect(record.paymentMethods.directDebit).toMatchObject({
+    account: { last4Digits: '3000', accountHolderName: 'Ada Lovelace' },
+    mandateId: 'M-1',
+  })
+
+  expect(await patch(planId, { paymentMethodId: card })).toMatchObject({
+    status: 200,
+    body: { paymentMethodId: card },
+  })
+  await act(planId, 'pause')
+  await act(planId, 'resume', { chargeNow: true })
+  const [byCard] = await listPayments(shop, planId)
+  expect(await shop.read(byCard?.payId)).toMatchObject({ status: 'OK', paymentMethods: { type: 'CARD' } })
+})
+
 test('200 an earlier last day ends the plan then', async () => {
   const planId = await start()
   expect((await patch(planId, { recurring: { expiryDate: '2027-02-01' } })).body.recurring.expiryDate).toBe(

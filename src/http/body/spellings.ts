@@ -1,0 +1,35 @@
+/**
+ * Members that may be spelt in a second way: a schema says `alsoSpelt` beside the one that is documented, and whoever
+ * reads the body sees that one only. Where both are sent, the second stays and is refused as unknown.
+ */
+type Node = Readonly<Record<string, unknown>>
+
+export interface Spelling {
+  /** The keys that lead to the object. */
+  readonly path: readonly string[]
+  readonly name: string
+  readonly other: string
+}
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export function listSpellings(schema: unknown, path: readonly string[] = []): Spelling[] {
+  if (!isNode(schema) || !isNode(schema.properties)) return []
+  return Object.entries(schema.properties).flatMap(([name, member]) => {
+    if (!isNode(member)) return []
+    const own = typeof member.alsoSpelt === 'string' ? [{ path, name, other: member.alsoSpelt }] : []
+    return [...own, ...listSpellings(member, [...path, name])]
+  })
+}
+
+/** Changes the body, which nobody else holds yet. */
+export function unifySpellings(body: unknown, spellings: readonly Spelling[]): void {
+  for (const { path, name, other } of spellings) {
+    const object = path.reduce<unknown>((at, key) => (isNode(at) ? at[key] : undefined), body)
+    if (!isNode(object) || !Object.hasOwn(object, other) || Object.hasOwn(object, name)) continue
+    const members = object as Record<string, unknown>
+    members[name] = members[other]
+    delete members[other]
+  }
+}
