@@ -90,7 +90,7 @@ const fates: Readonly<Record<string, Readonly<Partial<Record<Fate, string>>>>> =
   payment_intent: { erased: 'request', 'not personal': 'intent_id' },
   payment_mark: { 'not personal': 'status response_code' },
   payment_plan: {
-    'not personal': 'type status currency recurring scheme_reference_id',
+    'not personal': 'type status currency recurring scheme_reference_id charged_method charged_account',
     'of the merchant': 'merchant_customer_id metadata cancellation_reason',
   },
   payout: { 'not personal': 'currency' },

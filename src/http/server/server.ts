@@ -315,20 +315,11 @@ interface EndpointOptions<Services> {
 }
 
 function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sender): Rooms<Services> {
-  const { credentials, peppers, refreshPeppers, accessTokens, watch, keyStore, fingerprintKeys, nowMs } =
-    options
+  const { keyStore, fingerprintKeys, nowMs } = options
   const failedLogins = createFailedLogins({ nowMs, shared: options.counts?.scope('logins') })
   return {
     withServices: options.withServices ?? ((_, work) => work(options.services)),
-    authentication: createAuthentication({
-      credentials,
-      peppers,
-      refreshPeppers,
-      accessTokens,
-      failedLogins,
-      watch,
-      nowMs,
-    }),
+    authentication: createAuthentication({ ...options, failedLogins }),
     rateLimit: createRateLimit({ nowMs, shared: options.counts?.scope('requests') }),
     idempotency: createIdempotency({
       keyStore,
