@@ -11,8 +11,8 @@ import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
 import { type Assets, loadAssets } from '#pages/assets.ts'
 import {
   type Hosted,
+  isOwnPath,
   isSession,
-  isSimulated,
   openHosted,
   type PageDeps,
   providerAction,
@@ -38,7 +38,8 @@ import { renderSendOn } from '#pages/views/send-on.ts'
 
 /** The path of payment pages. */
 export const pagePath = '/pay/'
-export const stepPath = '/pay/step/'
+/** The path that sends the customer of one try on to its provider. */
+export const onwardPath = '/pay/on/'
 /** The path to which a provider returns the customer. */
 export const returnPath = '/pay/return/'
 
@@ -72,10 +73,6 @@ export function createPageContext(deps: PageDeps): PageContext {
   const assets = loadAssets()
   const isTest = deps.environment === 'test'
   const tls = deps.secure
-  /** Only the simulator's instructions can be carried out on a hosted page. */
-  const testAction = (hosted: Hosted) =>
-    isTest && isSimulated(hosted) ? stepAddress(hosted, deps) : undefined
-
   const frame: PageContext['frame'] = ({ headers }, hosted) =>
     frameOf(hosted, { assets, isTest, acceptLanguage: headers['accept-language'] })
 
@@ -138,9 +135,12 @@ export function createPageContext(deps: PageDeps): PageContext {
       case 'step':
         // A customer who returns from a provider's page may choose another method; with a single method they are sent on.
         if (isOpenForm(hosted)) return form(request, hosted, state)
-        return sendOn(request, hosted) ?? seeOther(stepAddress(hosted, deps))
+        return (
+          sendOn(request, hosted) ??
+          answer(200, showResult(hosted, frame(request, hosted), 'waiting'), hosted)
+        )
       case 'instructions':
-        return answer(200, showInstructions(hosted, frame(request, hosted), testAction(hosted)), hosted)
+        return answer(200, showInstructions(hosted, frame(request, hosted)), hosted)
       case 'waiting':
         return answer(200, showResult(hosted, frame(request, hosted), stage), hosted)
       case 'paid':
@@ -158,7 +158,8 @@ export function createPageContext(deps: PageDeps): PageContext {
   const sendOn: PageContext['sendOn'] = (request, hosted) => {
     const action = providerAction(hosted)
     if (!action) return undefined
-    if (action.verb === 'GET' && request.verb === 'GET') return seeOther(action.url)
+    if (action.verb === 'GET' && (request.verb === 'GET' || isOwnPath(action.url)))
+      return seeOther(action.url)
     const { texts } = frame(request, hosted).language
     const methodLabel = hosted.label ?? labelMethod(hosted.payment.method, texts)
     const body = renderSendOn(frame(request, hosted), { ...action, methodLabel })
@@ -206,11 +207,11 @@ export function createPageContext(deps: PageDeps): PageContext {
 
 export const baseOf = ({ pageToken }: Hosted): string => `${pagePath}${pageToken}`
 
-/** The address of the provider's or issuer's step for this try. It ends when the customer begins another try. */
-function stepAddress({ payment }: Hosted, { pageTokens }: PageDeps): string {
+/** Where the customer of this try is sent on from. It ends when the customer begins another try. */
+function onwardAddress({ payment }: Hosted, { pageTokens }: PageDeps): string {
   const { merchantId, payId, method } = payment
   const { xId } = openTry(payment) ?? lastOperation(payment)
-  return `${stepPath}${pageTokens.issue({ merchantId, payId, step: { xId, type: method.type } })}`
+  return `${onwardPath}${pageTokens.issue({ merchantId, payId, step: { xId, type: method.type } })}`
 }
 
 function onward(hosted: Hosted, deps: PageDeps): string {
@@ -219,7 +220,10 @@ function onward(hosted: Hosted, deps: PageDeps): string {
   // A customer without tries left sees the result before they return to the shop.
   if (stage === 'form' || stage === 'instructions' || stage === 'tooManyTries') return baseOf(hosted)
   // A customer who left the provider's page open returns to the shop, which gets the result by an event.
-  if (stage === 'step' && payment.status !== 'PENDING') return stepAddress(hosted, deps)
+  if (stage === 'step' && payment.status !== 'PENDING') {
+    const { url = '' } = providerAction(hosted) ?? {}
+    return isOwnPath(url) ? url : onwardAddress(hosted, deps)
+  }
   return returnUrl(payment) ?? `${baseOf(hosted)}/result`
 }
 

@@ -12,10 +12,8 @@ import { type Imported, importSettlement } from '#providers/settlements.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createInstallation } from '#storage/installation.ts'
-import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createNoticeStore, type NoticeStore } from '#storage/providers/notices.ts'
-import { createReferenceReader } from '#storage/providers/references.ts'
 import {
   createSettlementStore,
   type Reconciliation,
@@ -99,14 +97,7 @@ export async function openProviders(
         ...administration,
         listNotices: notices.list,
         async importSettlement(wanted) {
-          const payments = createPaymentReader(database)
-          const references = createReferenceReader(database)
-          const imported = await importSettlement(wanted, {
-            directory,
-            payments,
-            references,
-            store: settlements,
-          })
+          const imported = await importSettlement(wanted, { directory, store: settlements })
           await audit({ act: 'settlements.import', object: wanted.accountId, after: imported })
           return imported
         },

@@ -35,6 +35,7 @@ import {
   textOf,
   withoutGaps,
 } from '#connectors/simulator/scenario.ts'
+import { testData } from '#connectors/simulator/test-customers.ts'
 import { findCurrency } from '#domain/currencies.ts'
 import type { XId } from '#domain/ids.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
@@ -136,6 +137,7 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
     supports: () => everything,
     willChallenge: isChallenged,
     keep: question => faults.use(question.request.payment.merchantId, book => decideScenario(question, book)),
+    testData,
     instalments: planInstalments,
 
     async authorize(request: AuthorizationRequest, signal) {
@@ -193,17 +195,15 @@ function toCapture(request: OperationRequest, reference: XId): Sent {
   return { ...request, operation: 'CAPTURE', reference, kept, detail }
 }
 
-/** The page of the simulated provider or issuer is one of this gateway, found by the payment's own page. */
-export const simulatedPage = 'simulator:page'
-
 /** What the customer has to do first; undefined once they did. */
 function actionFor(asked: Asked | Inquiry): CustomerActionOutcome | undefined {
-  const { awaits } = asked.kept ?? {}
+  const { awaits, page } = asked.kept ?? {}
   if (awaits === undefined) return undefined
+  const url = String(page)
   const action: CustomerAction =
     awaits === 'instructions'
-      ? { type: 'instructions', instructions: {} }
-      : { type: 'redirect', url: simulatedPage, verb: 'GET', challenge: awaits === 'challenge' }
+      ? { type: 'instructions', instructions: {}, testUrl: url }
+      : { type: 'redirect', url, verb: 'GET', challenge: awaits === 'challenge' }
   return { kind: 'action', action, provider: toInstructions(asked, String(awaits)) }
 }
 
