@@ -16,7 +16,7 @@ import { type Ending, type Lifetime, watchLifetime } from '#commands/lifetime.ts
 import { identifyNpm } from '#commands/npm-parent.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { rememberServed } from '#commands/served.ts'
-import { isLoopback } from '#config/network.ts'
+import { isReachable } from '#config/network.ts'
 import type { Config } from '#config.ts'
 import type { Gateway } from '#gateway.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
@@ -159,7 +159,6 @@ async function startPrimary({ config, database, lifetime, open }: Primary): Prom
 function toGatewayOptions(config: Config, database: OpenDatabase) {
   const { environment, host, port, tls, trustedProxies, publicUrl, logLevel, dccMarkup } = config
   const { simulatorLatencyMs } = config
-  const isReachable = !isLoopback(host) || tls !== undefined || trustedProxies !== undefined
   return {
     environment,
     databaseUrl: database.url,
@@ -169,7 +168,7 @@ function toGatewayOptions(config: Config, database: OpenDatabase) {
     listen: { host, port },
     tls: tls && { cert: tls.cert, key: tls.key.reveal() },
     trustedProxies,
-    loopbackWebhooks: config.loopbackWebhooks ?? !isReachable,
+    loopbackWebhooks: config.loopbackWebhooks ?? !isReachable(config),
     securityContact: config.securityContact,
     publicUrl,
     logLevel,

@@ -14,7 +14,7 @@ export interface Site {
 export interface PasskeyDeps {
   readonly store: PeopleStore
   /** Signs challenges. */
-  readonly key: KeyObject
+  readonly key: () => KeyObject
   readonly nowMs: () => number
 }
 
@@ -120,7 +120,7 @@ export function createPasskeys(deps: PasskeyDeps): Passkeys {
 
 /** A challenge carries its own end and our signature, so nothing is kept between the two halves of a ceremony. */
 function createChallenges({ key, nowMs }: Pick<PasskeyDeps, 'key' | 'nowMs'>) {
-  const sign = (text: string): string => createHmac('sha256', key).update(text).digest('base64url')
+  const sign = (text: string): string => createHmac('sha256', key()).update(text).digest('base64url')
 
   function makeChallenge(): { readonly value: string; readonly token: string } {
     const value = randomBytes(32).toString('base64url')

@@ -8,6 +8,7 @@ import { findTotpStep, totpSecretBytes } from '#console/totp.ts'
 import type { Role } from '#domain/console-roles.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Operator, PeopleStore, SealedTotp, SessionLimits } from '#storage/console/people.ts'
+import { installationOwner } from '#storage/vault/key-rotation.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 
 export interface PeopleDeps {
@@ -28,7 +29,7 @@ const linkMs = 24 * 60 * 60 * 1000
 const tokenBytes = 32
 
 /** The data key of what belongs to the installation and to no merchant. */
-const installation = '_installation' as MerchantId
+const installation = installationOwner as MerchantId
 
 export interface People {
   /** The path of a new link; undefined: somebody has this address already. */

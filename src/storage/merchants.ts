@@ -33,6 +33,7 @@ export interface NewMerchant {
   readonly name: string
   readonly keyId: string
   readonly keyHash: string
+  readonly pepper: number
   readonly secretId: string
   readonly sealedSecret: Buffer
 }
@@ -106,7 +107,7 @@ const toMerchant = (row: MerchantRow): Merchant => ({
   paidLate: row.paid_late ?? undefined,
 })
 
-const withKey = `SELECT ${columns}, k.key_id, k.key_hash, k.bound, k.scopes, k.allow_from, k.expires_at
+const withKey = `SELECT ${columns}, k.key_id, k.key_hash, k.bound, k.pepper, k.scopes, k.allow_from, k.expires_at
   FROM merchant m JOIN api_key k ON k.merchant_id = m.merchant_id
   WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`
 
@@ -117,12 +118,13 @@ const toMerchantKey = (row: MerchantRow & LiveKeyRow): MerchantKey => ({
 
 export function createMerchantStore({ readers, writers }: Database): MerchantStore {
   return {
-    async insert({ merchantId, name, keyId, keyHash, secretId, sealedSecret }) {
+    async insert({ merchantId, name, keyId, keyHash, pepper, secretId, sealedSecret }) {
       await writers.query(
         `WITH m AS (INSERT INTO merchant (merchant_id, name) VALUES ($1, $2)),
-              k AS (INSERT INTO api_key (merchant_id, key_id, key_hash, bound) VALUES ($1, $3, $4, true))
+              k AS (INSERT INTO api_key (merchant_id, key_id, key_hash, bound, pepper)
+                VALUES ($1, $3, $4, true, $7))
          INSERT INTO webhook_secret (merchant_id, secret_id, sealed) VALUES ($1, $5, $6)`,
-        [merchantId, name, keyId, keyHash, secretId, sealedSecret],
+        [merchantId, name, keyId, keyHash, secretId, sealedSecret, pepper],
       )
     },
 
