@@ -158,6 +158,7 @@ async function countRenders(
     // Rendering asks nobody but the provider for its plan.
     engine: { providers: simulatedBy(createSimulator()) } as Engine,
     lookUps: {} as LookUps,
+    audit: { append: async () => undefined },
     environment: 'test',
     findMerchant: async () => merchant,
     pageTokens: { issue: () => '', read: () => undefined },

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
+import { isReachable } from '#config/network.ts'
 import { type Config, ConfigError, readConfig, variables } from '#config.ts'
 import { variables as readersVariables } from '#http/reference/curl.ts'
 import { makeCertificate } from '#test/support/certificate.ts'
@@ -242,4 +243,17 @@ test.each([0o644, 0o602, 0o666])('live refuses a key file of mode %o', mode => {
       () => mode,
     ).environment,
   ).toBe('test')
+})
+
+// Webhooks to this machine itself are on by default only where nobody else can ask for them.
+test.each<[Record<string, string>, boolean]>([
+  [{}, false],
+  [{ HOST: '::1' }, false],
+  [{ HOST: 'localhost', TOLLGATE_PUBLIC_URL: 'http://localhost:8080' }, false],
+  [{ HOST: '0.0.0.0', TOLLGATE_TRUSTED_PROXY: 'true' }, true],
+  [{ TOLLGATE_TRUSTED_PROXY: '10.0.0.0/8' }, true],
+  [{ TOLLGATE_TLS_CERT: '/tls/cert', TOLLGATE_TLS_KEY: '/tls/key' }, true],
+  [{ TOLLGATE_PUBLIC_URL: 'https://pay.shop.example' }, true],
+])('with %j others can reach the gateway: %s', (env, reachable) => {
+  expect(isReachable(read(env))).toBe(reachable)
 })

@@ -4,8 +4,9 @@ import { CellFault, createCell, readSources, whilePreparing } from '#storage/cel
 import { createDirectoryStore, type DirectoryStore } from '#storage/cells/directory-store.ts'
 import { isConnectionLost, openDatabase } from '#storage/database.ts'
 import { createInstallation } from '#storage/installation.ts'
-import { openDerivedKeys, unwrapRoot } from '#vault/key-ring.ts'
+import { openDerivedKeys } from '#vault/key-ring.ts'
 import { type MasterRing, toRing } from '#vault/master-key.ts'
+import { unwrapRoots } from '#vault/root-secrets.ts'
 
 export interface CellOptions {
   /** Cell 0. */
@@ -92,9 +93,10 @@ const baseOf = ({ source }: Cell, { home, urls }: CellOptions): string =>
 const isSameRoot =
   (ring: MasterRing) =>
   async (a: string, b: string): Promise<boolean> => {
-    const [one, other] = await Promise.all([unwrapRoot(a, ring), unwrapRoot(b, ring)])
+    const [one, other] = await Promise.all([unwrapRoots(a, ring), unwrapRoots(b, ring)])
     // The first root secret lies last and never changes.
-    return one.subarray(-32).equals(other.subarray(-32))
+    const [first, same] = [one.at(-1)?.secret, other.at(-1)?.secret]
+    return first !== undefined && same !== undefined && first.equals(same)
   }
 
 async function refreshCell(cell: Cell, options: CellOptions): Promise<void> {

@@ -4,15 +4,10 @@ import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
+import { rotateRoot } from '#operations/merchants/rotate-root.ts'
 import { joinStores, openRotationStore, type RotationStore } from '#storage/vault/key-rotation.ts'
 import { type Renewed, renewDataKeys } from '#vault/renew-data-keys.ts'
-import {
-  type Rotated,
-  type RotationDeps,
-  rotateKeyFile,
-  rotateRoot,
-  rotateTo,
-} from '#vault/rotate-master-key.ts'
+import { type Rotated, type RotationDeps, rotateKeyFile, rotateTo } from '#vault/rotate-master-key.ts'
 
 /** The file is known where the command has changed it itself. */
 type RotatedKeys = Rotated & { readonly file?: string }
@@ -30,7 +25,7 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
     )
     .option(
       '--root',
-      'instead a new root secret: ends all access tokens, and whoever had the old one can sign no more of them',
+      'instead a new root secret: ends all access tokens, and whatever whoever had the old one could forge',
     )
     .option('--json', 'print one line of JSON')
     .action(async ({ json, root }: { json?: true; root?: true }) => {
@@ -78,8 +73,9 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
 }
 
 const makeRoot = (config: Config): Promise<number> =>
-  withKeys(config, async ({ database, deps }) => {
-    const rootSecrets = await rotateRoot(database.masterKey, deps)
+  withKeys(config, async ({ database, each }) => {
+    const stores = each.map(({ store }) => store)
+    const rootSecrets = await rotateRoot(database.masterKey, { stores })
     await auditCommand(database.url, {
       act: 'keys.rotate-root',
       object: 'root secret',

@@ -16,7 +16,7 @@ import { type Ending, type Lifetime, watchLifetime } from '#commands/lifetime.ts
 import { identifyNpm } from '#commands/npm-parent.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { rememberServed } from '#commands/served.ts'
-import { isLoopback } from '#config/network.ts'
+import { isReachable } from '#config/network.ts'
 import type { Config } from '#config.ts'
 import type { Gateway } from '#gateway.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
@@ -87,8 +87,9 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   if (cluster.isPrimary && config.workers > 1) {
     return startPrimary({ config, database: await opening, lifetime, open })
   }
-  // With cells there are many connections to wait for, and loading code would keep them waiting on a busy machine.
-  if (config.cells > 1 || config.cellUrls.length > 0) await opening
+  // With several workers or cells there are many connections to wait for, and loading code would keep them waiting on a
+  // busy machine until they time out.
+  if (cluster.isWorker || config.cells > 1 || config.cellUrls.length > 0) await opening
   // The code is loaded while the database starts: both take about as long.
   const [database, { createGateway, GatewayError }] = await Promise.all([opening, import('#gateway.ts')])
   if (lifetime.isEnding()) return
@@ -158,16 +159,16 @@ async function startPrimary({ config, database, lifetime, open }: Primary): Prom
 function toGatewayOptions(config: Config, database: OpenDatabase) {
   const { environment, host, port, tls, trustedProxies, publicUrl, logLevel, dccMarkup } = config
   const { simulatorLatencyMs } = config
-  const isReachable = !isLoopback(host) || tls !== undefined || trustedProxies !== undefined
   return {
     environment,
     databaseUrl: database.url,
     cells: database.cells.slice(1),
+    findCells: database.listCells,
     masterKey: database.masterKey,
     listen: { host, port },
     tls: tls && { cert: tls.cert, key: tls.key.reveal() },
     trustedProxies,
-    loopbackWebhooks: config.loopbackWebhooks ?? !isReachable,
+    loopbackWebhooks: config.loopbackWebhooks ?? !isReachable(config),
     securityContact: config.securityContact,
     publicUrl,
     logLevel,

@@ -32,7 +32,7 @@ export function addVerifyPageCommand(program: Command, readConfig: () => Config)
       const config = readConfig()
       const origin = new URL(options.origin ?? guessBaseUrl(config)).origin
       const keys = await readKeys(config)
-      const differences = await compare(origin, options.page, keys).catch((error: unknown) => {
+      const differences = await compareServed(origin, options.page, keys).catch((error: unknown) => {
         throw new CommandFault(`${origin} cannot be read: ${describeReason(error)}`, { cause: error })
       })
       const ok = differences.length === 0
@@ -58,7 +58,8 @@ interface Served {
   readonly signature?: { readonly value?: string }
 }
 
-async function compare(
+/** The differences between what is served there and what should be, in sentences. */
+export async function compareServed(
   origin: string,
   page: string | undefined,
   { pageInventory }: Pick<DerivedKeys, 'pageInventory'>,
@@ -97,9 +98,20 @@ async function comparePage(page: string, expected: Expected): Promise<readonly s
     )
     if (!known) differences.push(`the page has a script that is not on the list: ${tag.slice(0, 200)}`)
   }
+  differences.push(...findForeignParts(html))
   for (const [tag] of html.matchAll(/<link\b[^<>]*stylesheet[^<>]*>/gi)) {
     if (!expected.some(({ url }) => tag.includes(`"${url}"`)))
       differences.push(`the page has a style that is not on the list: ${tag.slice(0, 200)}`)
   }
   return differences
+}
+
+/** Ways around scripts to send a customer's entries elsewhere. Our own pages have none of them. */
+function findForeignParts(html: string): readonly string[] {
+  const tags = [...html.matchAll(/<[a-z][^<>]*>/gi)].map(([tag]) => tag)
+  const isForeign = (tag: string): boolean =>
+    /^<(?:base|iframe|frame|object|embed|applet)\b/i.test(tag) ||
+    /\son[a-z]+\s*=/i.test(tag) ||
+    /\s(?:form)?action\s*=\s*["']?\s*(?!\/(?!\/))[^"'\s>]/i.test(tag)
+  return tags.filter(isForeign).map(tag => `the page has something that is not ours: ${tag.slice(0, 200)}`)
 }

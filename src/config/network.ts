@@ -77,6 +77,18 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
+/** Whether others than this machine can reach the gateway, by itself or through something in front of it. */
+export const isReachable = (config: {
+  readonly host: string
+  readonly tls?: unknown
+  readonly trustedProxies?: unknown
+  readonly publicUrl?: string | undefined
+}): boolean =>
+  !isLoopback(config.host) ||
+  config.tls !== undefined ||
+  config.trustedProxies !== undefined ||
+  (config.publicUrl !== undefined && !isLoopback(new URL(config.publicUrl).hostname))
+
 export function isLoopback(host: string): boolean {
   const version = isIP(host)
   return version === 0 ? host.toLowerCase() === 'localhost' : loopback.check(host, `ipv${version as 4 | 6}`)

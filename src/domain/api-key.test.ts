@@ -1,17 +1,18 @@
 import { createSecretKey } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { hashApiKey, hashBoundKey, readApiKey, writeApiKey } from '#domain/api-key.ts'
+import { hashApiKey, hashBoundKey, readApiKey, rehash, writeApiKey } from '#domain/api-key.ts'
 
 const pepper = createSecretKey(Buffer.alloc(32, 1))
+const newer = createSecretKey(Buffer.alloc(32, 2))
 
 test('the same key and pepper give the same 64 hex digits', () => {
-  expect(hashApiKey(pepper, 'key')).toMatch(/^[0-9a-f]{64}$/)
-  expect(hashApiKey(pepper, 'key')).toBe(hashApiKey(pepper, 'key'))
+  expect(hashApiKey([pepper], 'key')).toMatch(/^[0-9a-f]{64}$/)
+  expect(hashApiKey([pepper], 'key')).toBe(hashApiKey([pepper], 'key'))
 })
 
 test('another key or another pepper gives another hash', () => {
-  expect(hashApiKey(pepper, 'key2')).not.toBe(hashApiKey(pepper, 'key'))
-  expect(hashApiKey(createSecretKey(Buffer.alloc(32, 2)), 'key')).not.toBe(hashApiKey(pepper, 'key'))
+  expect(hashApiKey([pepper], 'key2')).not.toBe(hashApiKey([pepper], 'key'))
+  expect(hashApiKey([newer], 'key')).not.toBe(hashApiKey([pepper], 'key'))
 })
 
 test('a key of this release carries its id; one of an earlier release, or nonsense, carries none', () => {
@@ -23,5 +24,13 @@ test('a key of this release carries its id; one of an earlier release, or nonsen
 })
 
 test('the hash of a key differs from merchant to merchant', () => {
-  expect(hashBoundKey(pepper, 'mer_1', 'key')).not.toBe(hashBoundKey(pepper, 'mer_2', 'key'))
+  expect(hashBoundKey([pepper], { merchantId: 'mer_1', apiKey: 'key' })).not.toBe(
+    hashBoundKey([pepper], { merchantId: 'mer_2', apiKey: 'key' }),
+  )
+})
+
+test('a hash that was hashed once more is the one that the key has under both peppers, counted from its first', () => {
+  const first = hashApiKey([pepper], 'key')
+  expect(hashApiKey([pepper, newer], 'key', 1)).toBe(rehash(newer, first))
+  expect(hashApiKey([pepper, newer], 'key')).toBe(hashApiKey([newer], 'key'))
 })

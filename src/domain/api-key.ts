@@ -22,6 +22,8 @@ export interface LiveKey extends KeyRights {
   readonly keyHash: string
   /** Whether the hash covers merchant and key id too. Those of keys made by earlier releases cover the text alone. */
   readonly bound: boolean
+  /** The number of the pepper that was the newest when the key was made: see `hashApiKey`. */
+  readonly pepper: number
   /** Real time; undefined: it does not expire. */
   readonly expiresAtMs: number | undefined
 }
@@ -39,13 +41,29 @@ export function readApiKey(apiKey: string): { readonly keyId: string } | undefin
 }
 
 /**
- * HMAC-SHA-256 in hex. An API key is 32 random bytes, so a fast hash is enough (a slow one on every request would be
- * a self-made denial of service); the pepper makes a stolen table useless by itself.
- * The pepper is a KeyObject because recent Node 24 takes five times as long with a Buffer.
+ * The keys of the hashes, the oldest first. Each change of the root secret adds one, with which every stored hash is
+ * hashed once more: whoever had the older ones cannot make a hash that is believed.
+ * They are KeyObjects because recent Node 24 takes five times as long with a Buffer.
  */
-export const hashApiKey = (pepper: KeyObject, apiKey: string): string =>
-  createHmac('sha256', pepper).update(apiKey, 'utf8').digest('hex')
+export type Peppers = readonly KeyObject[]
+
+/** The number of the pepper that new hashes begin with. */
+export const newestPepper = (peppers: Peppers): number => peppers.length
+
+/**
+ * HMAC-SHA-256 in hex. An API key is 32 random bytes, so a fast hash is enough (a slow one on every request would be
+ * a self-made denial of service); the pepper makes a stolen table useless by itself. `since`: the number of the pepper
+ * that was the newest when the key was made.
+ */
+export const hashApiKey = (peppers: Peppers, apiKey: string, since = newestPepper(peppers)): string =>
+  peppers.slice(since - 1).reduce((text, pepper) => rehash(pepper, text), apiKey)
 
 /** Covers the merchant and, as a part of its text, the key id: a row copied to another merchant opens nothing there. */
-export const hashBoundKey = (pepper: KeyObject, merchantId: string, apiKey: string): string =>
-  hashApiKey(pepper, `${merchantId}\n${apiKey}`)
+export const hashBoundKey = (
+  peppers: Peppers,
+  { merchantId, apiKey, since }: { merchantId: string; apiKey: string; since?: number },
+): string => hashApiKey(peppers, `${merchantId}\n${apiKey}`, since)
+
+/** One step: of a key's text, or of the hash that was made with the peppers before. */
+export const rehash = (pepper: KeyObject, text: string): string =>
+  createHmac('sha256', pepper).update(text, 'utf8').digest('hex')

@@ -56,6 +56,9 @@ const customers: ReadonlySet<string> = new Set([
 /** Comes back to the merchant as it was sent: what it keeps there is its own to erase. */
 const ownData = 'metadata'
 
+/** Finds one of them in stored JSON text, so that what was blanked before is not looked at again. */
+export const personalMember = `"(${[...personal].join('|')})"\\s*:`
+
 export function erasePersonalData<T>(value: T): T {
   return erase(value, false) as T
 }

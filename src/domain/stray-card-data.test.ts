@@ -25,6 +25,11 @@ test.each<[name: string, body: object, field: string | undefined]>([
     'paymentMethods.card.cardholderName',
   ],
   ['an IBAN in small letters with spaces', { ...debit, refNr: 'de89 3704 0044 0532 0130 00' }, 'refNr'],
+  [
+    'as a telephone number',
+    { ...card, customerInfo: { phone: { countryCode: '+49', number } } },
+    'customerInfo.phone.number',
+  ],
   ['another card in metadata', { ...card, metadata: { order: '5555555555554444' } }, undefined],
   ['another card in transId', { ...card, transId: '5555555555554444' }, undefined],
   [

@@ -38,9 +38,18 @@ const squeeze = (text: string): string =>
 const isMember = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export function findStrayCardData(body: unknown): StrayCardData | undefined {
+/** `key`: the Idempotency-Key of the request, which is stored as it came. */
+export function findStrayCardData(body: unknown, key = ''): StrayCardData | undefined {
   const numbers = collectNumbers(body, true)
-  return search(body, { path: '', key: '', numbers, isOwnData: false, outside: collectNumbers(body, false) })
+  if (holds(key, numbers)) return describeOwn('Idempotency-Key', 'Idempotency-Key')
+  return search(body, {
+    path: '',
+    key: '',
+    numbers,
+    isOwnData: false,
+    inPhone: false,
+    outside: collectNumbers(body, false),
+  })
 }
 
 /** Numbers that the request carries where they belong; those within lists only where asked for. */
@@ -70,6 +79,7 @@ interface Place {
   readonly key: string
   readonly numbers: readonly string[]
   readonly isOwnData: boolean
+  readonly inPhone: boolean
   /** Numbers that stand in no list. In a list of ten thousand cards each item is compared with these and its own. */
   readonly outside: readonly string[]
 }
@@ -91,15 +101,21 @@ function search(value: unknown, place: Place): StrayCardData | undefined {
     // A key is text that the merchant chose, too. It is not repeated.
     if (place.isOwnData && holds(key, place.numbers)) return describeOwn(`a key of ${place.path}`, place.path)
     const path = place.path === '' ? key : `${place.path}.${key}`
-    const found = search(value[key], { ...place, path, key, isOwnData: inOwnData })
+    const found = search(value[key], {
+      ...place,
+      path,
+      key,
+      isOwnData: inOwnData,
+      inPhone: place.inPhone || isPhone(key),
+    })
     if (found) return found
   }
   return undefined
 }
 
-function judge(text: string, { path, key, numbers, isOwnData }: Place): StrayCardData | undefined {
+function judge(text: string, { path, key, numbers, isOwnData, inPhone }: Place): StrayCardData | undefined {
   if (text.length < shortest) return undefined
-  if (carriers.has(key) && !isOwnData) return undefined
+  if (carriers.has(key) && !isOwnData && !inPhone) return undefined
   if (holds(text, numbers)) return describeOwn(path, path)
   if (isOwnData || !isNameOrDescription(key) || !holdsCardNumber(text.normalize('NFKC'))) return undefined
   const error = `${path} holds what looks like a card number; card numbers must not stand in names and descriptions.`

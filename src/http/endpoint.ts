@@ -44,6 +44,8 @@ export interface IdempotencyKey {
   readonly key: string
   /** SHA-256 (hex) of the body's canonical JSON. */
   readonly fingerprint: string
+  /** Those that the same body had under earlier root secrets; absent where there was one only. */
+  readonly earlierFingerprints?: () => readonly string[]
 }
 
 export interface Call<Body = unknown, Params = unknown, Query = unknown> {

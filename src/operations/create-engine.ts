@@ -67,8 +67,8 @@ export function createEngine(parts: EngineParts): Engine {
   const store = createVaultStore(database)
   const customers = createCustomerReader(database)
   const keyRing = createKeyRing(masterKey, store)
-  const fingerprintKey = keys.fingerprint
-  const vault = createCardVault({ fingerprintKey, keyRing, store })
+  const fingerprintKeys = () => keys.fingerprints
+  const vault = createCardVault({ fingerprintKeys, keyRing, store })
   return {
     ...handed,
     commit,
@@ -85,7 +85,7 @@ export function createEngine(parts: EngineParts): Engine {
     customers: { ...customers, ...createCustomerPages(database), ...createCustomerDeletion(database) },
     customerBook: createCustomerBook({ customers, newId }),
     storedMethods: createStoredMethods(database, customers),
-    accounts: createAccountVault({ fingerprintKey, keyRing, store: createAccountStore(database) }),
+    accounts: createAccountVault({ fingerprintKeys, keyRing, store: createAccountStore(database) }),
     quotes: createQuoteStore(database),
     oneTimeCards: createOneTimeCards(createOneTimeKeyStore(database), createRecordVault(keyRing)),
     plans: createPlanReader(database),
@@ -100,12 +100,14 @@ export function createEngine(parts: EngineParts): Engine {
 /** 100 merchants: only those of a test environment that have set a limit are ever asked for. */
 const rememberedMax = 100
 
-function rememberCardIds(numbers: readonly string[], vault: Pick<CardVault, 'cardIdOf'>) {
+function rememberCardIds(numbers: readonly string[], vault: Pick<CardVault, 'cardIdsOf'>) {
   const remembered = new Map<MerchantId, ReadonlySet<string>>()
   return (merchantId: MerchantId): ReadonlySet<string> => {
     const known = remembered.get(merchantId)
-    if (known) return known
-    const cardIds = new Set(numbers.map(number => vault.cardIdOf(merchantId, number)))
+    // A new root secret adds an id to each of them.
+    const [newestId] = vault.cardIdsOf(merchantId, numbers[0] ?? '')
+    if (known && newestId !== undefined && known.has(newestId)) return known
+    const cardIds = new Set(numbers.flatMap(number => vault.cardIdsOf(merchantId, number)))
     if (remembered.size >= rememberedMax) remembered.clear()
     remembered.set(merchantId, cardIds)
     return cardIds

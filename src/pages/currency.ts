@@ -2,7 +2,9 @@
  * The choice of a currency on a page: when customers are asked, and what they answered. The number is typed again or
  * stays in the browser; between the question and the answer nothing of the card is kept but the offer's first digits.
  */
+import { isPseudoCardNumber } from '#domain/card-numbers.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
+import { auditOpening } from '#operations/audit/opened-cards.ts'
 import { offerConversion } from '#operations/quotes/offer-conversion.ts'
 import type { OfferReply } from '#operations/quotes/redeem-quote.ts'
 import type { FilledIn } from '#pages/entries.ts'
@@ -54,6 +56,11 @@ export async function askForCurrency(
   const keys = [payment.payId]
   if (!merchant.dcc || !entry.card || !offers.allows(keys)) return undefined
   const offering = { merchant, payment, card: entry.card, shownId: shown?.quoteId }
+  // A stored card is opened here to see which currency is its own; that is not yet paying.
+  const cards = isPseudoCardNumber(entry.card.number.reveal()) ? 1 : 0
+  const { merchantId } = merchant
+  const opening = { merchantId, from: request.address, purpose: 'offer of a currency', cards } as const
+  await auditOpening(opening, deps.audit)
   const quote = await offerConversion(offering, deps)
   if (!quote) return undefined
   if (quote.quoteId !== shown?.quoteId) offers.count(keys)

@@ -7,6 +7,7 @@ import { openAction } from '#lifecycle/customer-step.ts'
 import type { StoredAction } from '#lifecycle/outcome.ts'
 import { lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
 import { beginsPlan, type CredentialTerms, credentialTerms } from '#lifecycle/plan.ts'
+import type { OpeningLog } from '#operations/audit/opened-cards.ts'
 import type { Engine } from '#operations/engine.ts'
 import { merchantNow } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
@@ -22,6 +23,7 @@ export interface PageDeps {
   readonly engine: Engine
   /** Card ranges and exchange rates, for offers in the customer's own currency. */
   readonly lookUps: LookUps
+  readonly audit: OpeningLog
   readonly environment: 'test' | 'live'
   readonly findMerchant: (merchantId: Merchant['merchantId']) => Promise<Merchant | undefined>
   readonly pageTokens: {

@@ -70,9 +70,50 @@ export interface PageContext {
 }
 
 export function createPageContext(deps: PageDeps): PageContext {
+  const answers = createAnswers(deps)
+  const steps = createSteps(deps, answers)
+  const { frame, json, seeOther } = answers
+  const { show, sendOn } = steps
+
+  const redirectToNextStep: PageContext['redirectToNextStep'] = (request, hosted) => {
+    const isSentOn = stageOf(hosted) === 'step' && hosted.payment.status !== 'PENDING'
+    // Browsers apply the page's form-action policy to every redirect of its form, so a page of ours lies in between.
+    const between = isSentOn && !wantsJson(request) ? sendOn(request, hosted) : undefined
+    if (between) return between
+    const redirect = onward(hosted, deps)
+    return wantsJson(request) ? json({ redirect }) : seeOther(redirect)
+  }
+
+  return {
+    ...answers,
+    ...steps,
+    redirectToNextStep,
+    refuse: (request, hosted, state) => {
+      if (!isOpenForm(hosted)) return redirectToNextStep(request, hosted)
+      if (!wantsJson(request)) return show(request, hosted, state)
+      const { title, message, errors = {}, offer } = state
+      const choice = offer && describeOffer(frame(request, hosted), offer)
+      // 200: the script reads what is wrong from the body, and browsers would report any other status as a fault.
+      return json({ title, message, errors, attempt: String(hosted.payment.version), choice })
+    },
+    reopen: async hosted => {
+      const found = await openHosted(hosted.pageToken, deps)
+      return found ?? hosted
+    },
+  }
+}
+
+type Answers = Pick<
+  PageContext,
+  'assets' | 'isTest' | 'frame' | 'answer' | 'seeOther' | 'json' | 'deadEnd' | 'fail'
+>
+
+/** Answers of every kind, with the headers that protect them. */
+function createAnswers(deps: PageDeps): Answers {
   const assets = loadAssets()
   const isTest = deps.environment === 'test'
   const tls = deps.secure
+
   const frame: PageContext['frame'] = ({ headers }, hosted) =>
     frameOf(hosted, { assets, isTest, acceptLanguage: headers['accept-language'] })
 
@@ -116,6 +157,14 @@ export function createPageContext(deps: PageDeps): PageContext {
       headers: { ...headers, ...(isPassing ? { 'retry-after': `${retryAfterSeconds}` } : {}) },
     }
   }
+
+  return { assets, isTest, frame, answer, seeOther, json, deadEnd, fail }
+}
+
+/** The page for each state of a payment. */
+function createSteps(deps: PageDeps, answers: Answers): Pick<PageContext, 'show' | 'sendOn' | 'planOf'> {
+  const { frame, answer, seeOther, deadEnd } = answers
+  const tls = deps.secure
 
   const planOf: PageContext['planOf'] = ({ payment, now, offered }, method) =>
     offered
@@ -168,41 +217,7 @@ export function createPageContext(deps: PageDeps): PageContext {
     return { status: 200, body, headers }
   }
 
-  const redirectToNextStep: PageContext['redirectToNextStep'] = (request, hosted) => {
-    const isSentOn = stageOf(hosted) === 'step' && hosted.payment.status !== 'PENDING'
-    // Browsers apply the page's form-action policy to every redirect of its form, so a page of ours lies in between.
-    const between = isSentOn && !wantsJson(request) ? sendOn(request, hosted) : undefined
-    if (between) return between
-    const redirect = onward(hosted, deps)
-    return wantsJson(request) ? json({ redirect }) : seeOther(redirect)
-  }
-
-  return {
-    assets,
-    isTest,
-    frame,
-    answer,
-    json,
-    seeOther,
-    deadEnd,
-    fail,
-    show,
-    redirectToNextStep,
-    sendOn,
-    planOf,
-    refuse: (request, hosted, state) => {
-      if (!isOpenForm(hosted)) return redirectToNextStep(request, hosted)
-      if (!wantsJson(request)) return show(request, hosted, state)
-      const { title, message, errors = {}, offer } = state
-      const choice = offer && describeOffer(frame(request, hosted), offer)
-      // 200: the script reads what is wrong from the body, and browsers would report any other status as a fault.
-      return json({ title, message, errors, attempt: String(hosted.payment.version), choice })
-    },
-    reopen: async hosted => {
-      const found = await openHosted(hosted.pageToken, deps)
-      return found ?? hosted
-    },
-  }
+  return { show, sendOn, planOf }
 }
 
 export const baseOf = ({ pageToken }: Hosted): string => `${pagePath}${pageToken}`

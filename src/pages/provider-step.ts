@@ -4,6 +4,7 @@ import { openAction } from '#lifecycle/customer-step.ts'
 import { openTry } from '#lifecycle/payment.ts'
 import { attemptPayment } from '#operations/payments/attempt.ts'
 import { takeCustomerStep } from '#operations/payments/customer-action.ts'
+import { countDeclineAfter } from '#pages/count-decline.ts'
 import { type Hosted, openHosted, type PageDeps, providerAction, returnUrl } from '#pages/hosted.ts'
 import { baseOf, type PageContext } from '#pages/page-context.ts'
 
@@ -41,6 +42,7 @@ export async function takeBack(
   }
   const own = { ...hosted, step: undefined, pageToken: deps.pageTokens.issue({ merchantId, payId }) }
   const after = await context.reopen(own)
+  await countDeclineAfter(request, { before: hosted, after }, deps)
   const next = providerAction(after)
   // Sending the customer to the same page again would loop; the shop gets the result by an event.
   if (next && next.url === before?.url)

@@ -94,3 +94,19 @@ test.each([
 ])('%s %s', (name, value, text) => {
   expect(readAccountForm({ ...account, [name]: value }, en)).toEqual({ errors: { [name]: text } })
 })
+
+test.each(['4111111111111111', '4111 1111 1111 1111', 'Ada 5555-5555-5555-4444'])(
+  'a card number is no name: %s',
+  cardholderName => {
+    const { errors } = readCardForm({ ...card, number: '4111 1111 1111 1111', cardholderName }, en, '202601')
+    expect(errors).toEqual({ cardholderName: en.cardholderNameMissing })
+  },
+)
+
+test.each(['DE89 3704 0044 0532 0130 00', '4111 1111 1111 1111'])(
+  'neither an IBAN nor a card number is the name of a holder: %s',
+  accountHolder => {
+    const filled = { iban: 'DE89370400440532013000', accountHolder, consent: 'yes' }
+    expect(readAccountForm(filled, en).errors).toEqual({ accountHolder: en.accountHolderMissing })
+  },
+)

@@ -4,6 +4,7 @@
  */
 import { isCardNumber } from '#domain/card-numbers.ts'
 import { isIban } from '#domain/iban.ts'
+import { findStrayCardData } from '#domain/stray-card-data.ts'
 import type { Texts } from '#pages/texts/en.ts'
 import type { FieldErrors } from '#pages/views/field.ts'
 
@@ -107,9 +108,13 @@ const cardChecks = (texts: Texts, thisMonth: string): Readonly<Record<string, Ch
 export function readCardForm(fields: FormFields, texts: Texts, thisMonth: string): Reading<CardEntry> {
   const errors = findErrors(fields, cardChecks(texts, thisMonth))
   if (Object.keys(errors).length > 0) return { errors }
+  const number = withoutSeparators(fields.number ?? '')
+  // People do fill in the number twice; as a name it would be stored and shown in clear.
+  if (findStrayCardData({ number, cardholderName: fields.cardholderName }))
+    return { errors: { cardholderName: texts.cardholderNameMissing } }
   return {
     entry: {
-      number: withoutSeparators(fields.number ?? ''),
+      number,
       expiryDate: parseExpiry(fields.expiry ?? '') ?? '',
       securityCode: withoutSeparators(fields.securityCode ?? ''),
       cardholderName: fields.cardholderName?.trim() ?? '',
@@ -136,5 +141,8 @@ const accountChecks = (texts: Texts): Readonly<Record<string, Check>> => ({
 export function readAccountForm(fields: FormFields, texts: Texts): Reading<AccountEntry> {
   const errors = findErrors(fields, accountChecks(texts))
   if (Object.keys(errors).length > 0) return { errors }
-  return { entry: { iban: toIban(fields.iban ?? ''), accountHolder: fields.accountHolder?.trim() ?? '' } }
+  const iban = toIban(fields.iban ?? '')
+  if (findStrayCardData({ number: iban, accountHolderName: fields.accountHolder }))
+    return { errors: { accountHolder: texts.accountHolderMissing } }
+  return { entry: { iban, accountHolder: fields.accountHolder?.trim() ?? '' } }
 }

@@ -8,6 +8,7 @@ import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-route
 import { openAction } from '#lifecycle/customer-step.ts'
 import { openTry } from '#lifecycle/payment.ts'
 import { type CustomerAction, takeCustomerStep } from '#operations/payments/customer-action.ts'
+import { countDeclineAfter } from '#pages/count-decline.ts'
 import type { Hosted, PageDeps } from '#pages/hosted.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import type { PageContext } from '#pages/page-context.ts'
@@ -67,7 +68,9 @@ async function decide(
     const taken = { merchant, payId: payment.payId, action: action as CustomerAction, shown }
     await takeCustomerStep(taken, deps.engine)
   }
-  return pageContext.redirectToNextStep(request, await pageContext.reopen(hosted))
+  const after = await pageContext.reopen(hosted)
+  await countDeclineAfter(request, { before: hosted, after }, deps)
+  return pageContext.redirectToNextStep(request, after)
 }
 
 /** The amount that the page showed, sent back by its form; undefined if the form does not name one. */

@@ -50,7 +50,7 @@ export async function submitForm({ request, hosted }: Submission, counter: Count
   if (errors || !entry) return pageContext.refuse(request, hosted, { errors, entered, chosen: method.type })
   const keys = limitKeys(request, hosted, entry)
   const { velocity, vault, clock } = counter.deps.engine
-  const tried = toTried(request, hosted, { entry, vault })
+  const tried = await toTried(request, hosted, { entry, vault })
   const now = merchantNow(clock, merchant)
   if (!limits.allows(keys) || velocity.blocks(merchant, tried, now))
     return slowDown({ request, hosted }, { pageContext, chosen: method.type })
@@ -170,14 +170,15 @@ function limitKeys({ address }: PageRequest, { merchant }: Hosted, { card }: Fil
 }
 
 /** For the merchant's limits on declines, which apply to hosted pages too. */
-function toTried(
+async function toTried(
   { address }: PageRequest,
   { merchant, remembered }: Hosted,
   { entry, vault }: { readonly entry: FilledIn; readonly vault: Engine['vault'] },
-): Tried {
+): Promise<Tried> {
   const number = entry.card?.number.reveal()
   const stored = remembered.find(({ pseudoCardNumber }) => pseudoCardNumber === number)
-  return { cardId: stored?.cardId ?? (number && vault.cardIdOf(merchant.merchantId, number)), address }
+  const cardId = stored?.cardId ?? (number && (await vault.findCardId(merchant.merchantId, number)))
+  return { cardId, address }
 }
 
 /** What the merchant said about cards when it asked for the page. */

@@ -105,24 +105,7 @@ export async function openProviders(
           const { merchantId } = await administration.find(range.accountId)
           return settlements.reconcile({ ...range, merchantId })
         },
-        async check(accountId) {
-          await administration.find(accountId)
-          const account = await directory.find(accountId)
-          if (!account)
-            throw new AccountFault(`the account ${accountId} names a connector that is not installed`)
-          const findings = await account.connector.check(AbortSignal.timeout(checkMs))
-          const [last] = await notices.list({ accountId, limit: 1 })
-          const detail = last
-            ? `the last one came at ${last.receivedAt.toISOString()}`
-            : 'none has reached our notice address yet'
-          return [...findings, { name: 'received notices', ok: true, detail }]
-        },
-        async checkPayments(accountId) {
-          if (environment === 'live')
-            throw new AccountFault('--payments makes payments, so it runs in the test environment only')
-          const account = await directory.find(accountId)
-          return account?.connector.checkPayments?.(AbortSignal.timeout(paymentsMs)) ?? []
-        },
+        ...createChecks({ environment, administration, directory, notices }),
       },
       async close() {
         await close()
@@ -132,6 +115,36 @@ export async function openProviders(
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+interface CheckDeps {
+  readonly environment: 'test' | 'live'
+  readonly administration: Pick<Providers, 'find'>
+  readonly directory: Pick<ReturnType<typeof createDirectory>, 'find'>
+  readonly notices: Pick<ReturnType<typeof createNoticeStore>, 'list'>
+}
+
+function createChecks(deps: CheckDeps): Pick<Providers, 'check' | 'checkPayments'> {
+  const { environment, administration, directory, notices } = deps
+  return {
+    async check(accountId) {
+      await administration.find(accountId)
+      const account = await directory.find(accountId)
+      if (!account) throw new AccountFault(`the account ${accountId} names a connector that is not installed`)
+      const findings = await account.connector.check(AbortSignal.timeout(checkMs))
+      const [last] = await notices.list({ accountId, limit: 1 })
+      const detail = last
+        ? `the last one came at ${last.receivedAt.toISOString()}`
+        : 'none has reached our notice address yet'
+      return [...findings, { name: 'received notices', ok: true, detail }]
+    },
+    async checkPayments(accountId) {
+      if (environment === 'live')
+        throw new AccountFault('--payments makes payments, so it runs in the test environment only')
+      const account = await directory.find(accountId)
+      return account?.connector.checkPayments?.(AbortSignal.timeout(paymentsMs)) ?? []
+    },
   }
 }
 

@@ -7,6 +7,7 @@ export interface NewKey {
   readonly merchantId: string
   readonly keyId: string
   readonly keyHash: string
+  readonly pepper: number
   readonly name: string
   readonly scopes: readonly Scope[]
   readonly allowFrom: readonly string[]
@@ -46,6 +47,7 @@ export interface ApiKeyStore {
     merchantId: string
     keyId: string
     keyHash: string
+    pepper: number
     overlapHours: number
   }): Promise<boolean>
   /** Dates the keys, and returns the uses from places that their keys were never used from before. */
@@ -54,7 +56,7 @@ export interface ApiKeyStore {
 
 /** As JSON in one column, so that a merchant and its keys are one row. */
 export const liveKeysColumn = `(SELECT coalesce(json_agg(json_build_object('key_id', replace(k.key_id::text, '-', ''),
-    'key_hash', k.key_hash, 'bound', k.bound, 'scopes', k.scopes, 'allow_from', k.allow_from,
+    'key_hash', k.key_hash, 'bound', k.bound, 'pepper', k.pepper, 'scopes', k.scopes, 'allow_from', k.allow_from,
     'expires_at', k.expires_at)), '[]') FROM api_key k WHERE k.merchant_id = m.merchant_id AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > now())) AS keys`
 
@@ -62,6 +64,7 @@ export interface LiveKeyRow {
   readonly key_id: string
   readonly key_hash: string
   readonly bound: boolean
+  readonly pepper: number
   readonly scopes: Scope[] | null
   readonly allow_from: string[] | null
   readonly expires_at: string | Date | null
@@ -71,6 +74,7 @@ export const toLiveKey = (row: LiveKeyRow): LiveKey => ({
   keyId: row.key_id,
   keyHash: row.key_hash,
   bound: row.bound,
+  pepper: row.pepper,
   scopes: row.scopes ?? allScopes,
   allowFrom: row.allow_from ?? [],
   expiresAtMs: row.expires_at === null ? undefined : new Date(row.expires_at).getTime(),
@@ -104,11 +108,20 @@ const toListed = (row: ListedRow): ListedKey => ({
 
 export function createApiKeyStore({ readers, writers }: Database): ApiKeyStore {
   return {
-    async insert({ merchantId, keyId, keyHash, name, scopes, allowFrom, expiresAt }) {
+    async insert({ merchantId, keyId, keyHash, pepper, name, scopes, allowFrom, expiresAt }) {
       const { rows } = await writers.query<{ created_at: Date }>(
-        `INSERT INTO api_key (merchant_id, key_id, key_hash, bound, name, scopes, allow_from, expires_at)
-         SELECT merchant_id, $2, $3, true, $4, $5, $6, $7 FROM merchant WHERE merchant_id = $1 RETURNING created_at`,
-        [merchantId, keyId, keyHash, name, scopes, allowFrom.length === 0 ? null : allowFrom, expiresAt],
+        `INSERT INTO api_key (merchant_id, key_id, key_hash, bound, name, scopes, allow_from, expires_at, pepper)
+         SELECT merchant_id, $2, $3, true, $4, $5, $6, $7, $8 FROM merchant WHERE merchant_id = $1 RETURNING created_at`,
+        [
+          merchantId,
+          keyId,
+          keyHash,
+          name,
+          scopes,
+          allowFrom.length === 0 ? null : allowFrom,
+          expiresAt,
+          pepper,
+        ],
       )
       return rows[0] && { createdAt: rows[0].created_at }
     },
@@ -134,13 +147,13 @@ export function createApiKeyStore({ readers, writers }: Database): ApiKeyStore {
       return rows[0] && { merchantId: rows[0].merchant_id, ...toListed(rows[0]) }
     },
 
-    async rotate({ merchantId, keyId, keyHash, overlapHours }) {
+    async rotate({ merchantId, keyId, keyHash, pepper, overlapHours }) {
       const { rowCount } = await writers.query(
         `WITH m AS (SELECT merchant_id FROM merchant WHERE merchant_id = $1),
               ending AS (UPDATE api_key k SET expires_at = least(k.expires_at, now() + $4 * interval '1 hour')
                          FROM m WHERE k.merchant_id = m.merchant_id AND k.name IS NULL)
-         INSERT INTO api_key (merchant_id, key_id, key_hash, bound) SELECT merchant_id, $2, $3, true FROM m`,
-        [merchantId, keyId, keyHash, overlapHours],
+         INSERT INTO api_key (merchant_id, key_id, key_hash, bound, pepper) SELECT merchant_id, $2, $3, true, $5 FROM m`,
+        [merchantId, keyId, keyHash, overlapHours, pepper],
       )
       return rowCount === 1
     },

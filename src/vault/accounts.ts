@@ -2,14 +2,14 @@
  * Bank accounts in, masked accounts and pseudo numbers out: the same care as for cards (see cards.ts), under the same
  * data keys. An IBAN exists in clear only inside a Secret on its way to the provider.
  */
-import { createHmac, type KeyObject } from 'node:crypto'
 import { maskIban } from '#domain/iban.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { isPseudoAccountNumber, toPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
 import { Secret } from '#domain/secret.ts'
 import type { AccountRow } from '#storage/commit/change.ts'
 import type { AccountStore, SealedAccount } from '#storage/vault/account-store.ts'
-import type { KeyRing } from '#vault/key-ring.ts'
+import { fingerprint, pickFingerprint, toHeldId } from '#vault/fingerprints.ts'
+import type { KeyRing, KeyVersions } from '#vault/key-ring.ts'
 import { seal, unseal } from '#vault/sealing.ts'
 
 export interface AdmittedAccount {
@@ -39,7 +39,7 @@ export interface AccountVault {
 }
 
 export function createAccountVault(deps: {
-  fingerprintKey: KeyObject
+  fingerprintKeys: () => KeyVersions
   keyRing: KeyRing
   store: AccountStore
 }): AccountVault {
@@ -56,6 +56,12 @@ export function createAccountVault(deps: {
     ).toString()
   }
 
+  /** A word in front keeps the fingerprints of accounts and of cards apart, whatever the numbers look like. */
+  const pickOf = (merchantId: MerchantId, number: string): Promise<Buffer> =>
+    pickFingerprint(fingerprint(deps.fingerprintKeys(), `account\0${merchantId}\0${number}`), async id =>
+      Boolean((await deps.store.findAccountById(merchantId, id))?.sealed),
+    )
+
   return {
     async admit(merchantId, secret, { attempt = 0 } = {}) {
       const number = secret.reveal()
@@ -66,11 +72,8 @@ export function createAccountVault(deps: {
           ? { accountId: stored.accountId, number: new Secret(iban), ...maskIban(iban) }
           : undefined
       }
-      // A word in front keeps the fingerprints of accounts and of cards apart, whatever the numbers look like.
-      const digest = createHmac('sha256', deps.fingerprintKey)
-        .update(`account\0${merchantId}\0${number}`)
-        .digest()
-      const accountId = digest.toString('hex', 0, 16)
+      const digest = await pickOf(merchantId, number)
+      const accountId = toHeldId(digest)
       const { version, key } = await deps.keyRing.current(merchantId)
       const row: AccountRow = {
         merchantId,

@@ -2,14 +2,14 @@
  * Cards in, masked cards and pseudo numbers out. A number exists in clear only inside a Secret on its way to the
  * provider; security codes never come here.
  */
-import { createHmac, type KeyObject } from 'node:crypto'
 import { detectBrand } from '#domain/card-brands.ts'
 import { isPseudoCardNumber, maskCard, toPseudoCardNumber } from '#domain/card-numbers.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import type { CardRow } from '#storage/commit/change.ts'
 import type { SealedCard, VaultStore } from '#storage/vault/vault-store.ts'
-import type { KeyRing } from '#vault/key-ring.ts'
+import { type Fingerprints, fingerprint, pickFingerprint, toHeldId } from '#vault/fingerprints.ts'
+import type { KeyRing, KeyVersions } from '#vault/key-ring.ts'
 import { seal, unseal } from '#vault/sealing.ts'
 
 export interface AdmittedCard {
@@ -24,8 +24,10 @@ export interface AdmittedCard {
 }
 
 export interface CardVault {
-  /** The keyed fingerprint under which a merchant's card is known. */
-  cardIdOf(merchantId: MerchantId, number: string): string
+  /** The keyed fingerprint under which a merchant's card is known, or will be. */
+  findCardId(merchantId: MerchantId, number: string): Promise<string>
+  /** All fingerprints under which it may be known: one for each root secret, the newest first. */
+  cardIdsOf(merchantId: MerchantId, number: string): readonly string[]
   /** Takes a card number, or a pseudo card number of this merchant; undefined when the latter is not known. */
   admit(
     merchantId: MerchantId,
@@ -47,14 +49,12 @@ const rememberedCards = 20_000
 const rememberedMs = 3_600_000
 
 export function createCardVault(deps: {
-  fingerprintKey: KeyObject
+  fingerprintKeys: () => KeyVersions
   keyRing: KeyRing
   store: VaultStore
   nowMs?: () => number
 }): CardVault {
-  const { nowMs = Date.now } = deps
-  /** Until when each is taken for held. */
-  const remembered = new Map<string, number>()
+  const remembered = rememberHeld(deps.nowMs ?? Date.now)
 
   async function openPseudo(
     merchantId: MerchantId,
@@ -82,18 +82,24 @@ export function createCardVault(deps: {
     return unseal(key, sealed, cardPlace(merchantId, cardId, keyVersion)).toString()
   }
 
-  const digestOf = (merchantId: MerchantId, number: string): Buffer =>
-    createHmac('sha256', deps.fingerprintKey).update(`${merchantId}\0${number}`).digest()
+  const fingerprintsOf = (merchantId: MerchantId, number: string): Fingerprints =>
+    fingerprint(deps.fingerprintKeys(), `${merchantId}\0${number}`)
+
+  const pickOf = (merchantId: MerchantId, number: string): Promise<Buffer> =>
+    pickFingerprint(fingerprintsOf(merchantId, number), async id =>
+      Boolean(remembered.has(merchantId, id) || (await deps.store.findCardById(merchantId, id))?.sealed),
+    )
 
   return {
-    cardIdOf: (merchantId, number) => toCardId(digestOf(merchantId, number)),
+    findCardId: async (merchantId, number) => toHeldId(await pickOf(merchantId, number)),
+    cardIdsOf: (merchantId, number) => fingerprintsOf(merchantId, number).map(toHeldId),
     async admit(merchantId, secret, { expiryDate, attempt = 0 }) {
       const number = secret.reveal()
       if (isPseudoCardNumber(number)) return openPseudo(merchantId, number, expiryDate)
-      const digest = digestOf(merchantId, number)
-      const cardId = toCardId(digest)
+      const digest = await pickOf(merchantId, number)
+      const cardId = toHeldId(digest)
       const card = { cardId, number: secret, ...maskCard(number), brand: detectBrand(number), expiryDate }
-      if ((remembered.get(merchantId + cardId) ?? 0) > nowMs()) return card
+      if (remembered.has(merchantId, cardId)) return card
       const { version, key } = await deps.keyRing.current(merchantId)
       const row: CardRow = {
         merchantId,
@@ -105,16 +111,8 @@ export function createCardVault(deps: {
       }
       return { ...card, row }
     },
-    remember({ merchantId, cardId }) {
-      if (remembered.size >= rememberedCards) {
-        const [oldest] = remembered.keys()
-        if (oldest !== undefined) remembered.delete(oldest)
-      }
-      remembered.set(merchantId + cardId, nowMs() + rememberedMs)
-    },
-    forget(merchantId, cardId) {
-      remembered.delete(merchantId + cardId)
-    },
+    remember: ({ merchantId, cardId }) => remembered.add(merchantId, cardId),
+    forget: (merchantId, cardId) => remembered.delete(merchantId, cardId),
     async reopen(merchantId, cardId) {
       const stored = await deps.store.findCardById(merchantId, cardId)
       const number = stored && (await unsealCard(merchantId, stored))
@@ -123,7 +121,21 @@ export function createCardVault(deps: {
   }
 }
 
-const toCardId = (digest: Buffer): string => digest.toString('hex', 0, 16)
+function rememberHeld(nowMs: () => number) {
+  /** Until when each is taken for held. */
+  const known = new Map<string, number>()
+  return {
+    has: (merchantId: MerchantId, cardId: string): boolean => (known.get(merchantId + cardId) ?? 0) > nowMs(),
+    add(merchantId: MerchantId, cardId: string): void {
+      if (known.size >= rememberedCards) {
+        const [oldest] = known.keys()
+        if (oldest !== undefined) known.delete(oldest)
+      }
+      known.set(merchantId + cardId, nowMs() + rememberedMs)
+    },
+    delete: (merchantId: MerchantId, cardId: string): void => void known.delete(merchantId + cardId),
+  }
+}
 
 /** What a sealed number is bound to, so that a row copied elsewhere does not open. */
 export const cardPlace = (merchantId: MerchantId, cardId: string, keyVersion: number): string =>

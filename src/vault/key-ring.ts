@@ -4,40 +4,46 @@
  * Changing the master key therefore re-wraps a few rows and leaves every sealed card and every fingerprint as it is.
  */
 import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
+import type { Peppers } from '#domain/api-key.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Installation } from '#storage/installation.ts'
 import { rootSecretName, type VaultStore, type WrappedKey } from '#storage/vault/vault-store.ts'
 import { type MasterKey, type MasterRing, toRing } from '#vault/master-key.ts'
+import { makeFirstRoot, type RootSecrets, unwrapRoots, wrapRoots } from '#vault/root-secrets.ts'
 import { seal, unseal } from '#vault/sealing.ts'
 
 const keyBytes = 32
 
+/** The newest, which makes, first; the others only recognise what they have made. */
+export type KeyVersions = readonly [KeyObject, ...KeyObject[]]
+
+export interface PageKey {
+  readonly key: KeyObject
+  /** It opens addresses of payments that were made before this moment only; undefined: of all payments. */
+  readonly beforeMs?: number
+}
+
+/** What follows from the root secrets. One that was made since is in force after the next `refresh`. */
 export interface DerivedKeys {
-  /** Card and account fingerprints. */
-  readonly fingerprint: KeyObject
+  /** Fingerprints of cards, accounts and request bodies. */
+  readonly fingerprints: KeyVersions
   /** Hashes of API keys. */
-  readonly apiKey: KeyObject
+  readonly peppers: Peppers
   /** Signatures of access tokens: of the newest root secret only. */
   readonly accessToken: KeyObject
-  /** Seals webhook secrets. */
-  readonly webhookSecret: KeyObject
-  /** Signs the list of what a payment page loads. */
+  /** Seal webhook secrets. */
+  readonly webhookSecrets: KeyVersions
+  /** Signs the list of what a payment page loads: of the newest root secret only. */
   readonly pageInventory: KeyObject
-  /** Seals the addresses of customers' pages; older ones only open what they sealed. The newest first. */
-  readonly pageTokens: readonly [KeyObject, ...KeyObject[]]
-  /** Takes over a root secret that was made since; the getters above then give what is derived from it. */
-  refresh(): Promise<void>
+  /** Signs the challenges of passkeys: of the newest root secret only. */
+  readonly consoleChallenge: KeyObject
+  /** Seal the addresses of customers' pages. The newest first. */
+  readonly pageTokens: readonly [PageKey, ...PageKey[]]
+  /** Takes over a root secret that was made since; the others above then follow from it. Says whether there was one. */
+  refresh(): Promise<boolean>
 }
 
-/** The stored form: the id of the master key, and what it wraps. */
-export const wrapRoot = (master: MasterKey, root: Buffer): string =>
-  `${master.id}:${seal(master.key, root, rootSecretName).toString('base64')}`
-
-export async function unwrapRoot(stored: string, ring: MasterRing): Promise<Buffer> {
-  const [masterKeyId = '', wrapped = ''] = stored.split(':')
-  const { key } = await ring.find(masterKeyId)
-  return unseal(key, Buffer.from(wrapped, 'base64'), rootSecretName)
-}
+type Derived = Omit<DerivedKeys, 'refresh'>
 
 /** Makes the root secret on the first start; afterwards this proves that the master key is the right one. */
 export async function openDerivedKeys(
@@ -47,26 +53,45 @@ export async function openDerivedKeys(
   const ring = toRing(master)
   const stored =
     (await installation.read(rootSecretName)) ??
-    (await installation.readOrInsert(rootSecretName, wrapRoot(await ring.newest(), randomBytes(keyBytes))))
-  const roots = splitRoots(await unwrapRoot(stored, ring))
-  // What is kept for good stays with the first: hashes of API keys and fingerprints cannot be made anew.
-  const first = roots.at(-1) ?? Buffer.alloc(0)
-  let known = { stored, tokens: deriveTokenKeys(roots) }
+    (await installation.readOrInsert(rootSecretName, wrapRoots(await ring.newest(), makeFirstRoot())))
+  let known = { stored, derived: deriveAll(await unwrapRoots(stored, ring)) }
+  let reading: Promise<boolean> | undefined
+
+  async function readAgain(): Promise<boolean> {
+    const current = await installation.read(rootSecretName)
+    if (current === undefined || current === known.stored) return false
+    known = { stored: current, derived: deriveAll(await unwrapRoots(current, ring)) }
+    return true
+  }
+
   return {
-    fingerprint: derive(first, 'fingerprint'),
-    apiKey: derive(first, 'api key'),
-    webhookSecret: derive(first, 'webhook secret'),
-    pageInventory: derive(first, 'page inventory'),
+    get fingerprints() {
+      return known.derived.fingerprints
+    },
+    get peppers() {
+      return known.derived.peppers
+    },
     get accessToken() {
-      return known.tokens.accessToken
+      return known.derived.accessToken
+    },
+    get webhookSecrets() {
+      return known.derived.webhookSecrets
+    },
+    get pageInventory() {
+      return known.derived.pageInventory
+    },
+    get consoleChallenge() {
+      return known.derived.consoleChallenge
     },
     get pageTokens() {
-      return known.tokens.pageTokens
+      return known.derived.pageTokens
     },
-    async refresh() {
-      const current = await installation.read(rootSecretName)
-      if (current === undefined || current === known.stored) return
-      known = { stored: current, tokens: deriveTokenKeys(splitRoots(await unwrapRoot(current, ring))) }
+    refresh() {
+      // Those who fail at the same moment share one look.
+      reading ??= readAgain().finally(() => {
+        reading = undefined
+      })
+      return reading
     },
   }
 }
@@ -74,29 +99,31 @@ export async function openDerivedKeys(
 const derive = (root: Buffer, purpose: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', root, '', `tollgate ${purpose}`, keyBytes)))
 
-function deriveTokenKeys(roots: readonly Buffer[]): Pick<DerivedKeys, 'accessToken' | 'pageTokens'> {
-  const [newest = Buffer.alloc(0), ...older] = roots
-  const pageKey = (root: Buffer) => derive(root, 'page token')
+/** 60 s: processes that have not heard of a new root secret yet seal addresses with the one before for that long at most. */
+const lateMs = 60_000
+
+export function deriveAll(roots: RootSecrets): Derived {
+  const [newest, ...older] = roots
+  const versions = (purpose: string): KeyVersions => [
+    derive(newest.secret, purpose),
+    ...older.map(({ secret }) => derive(secret, purpose)),
+  ]
+  const pageKeys = versions('page token').map((key, index): PageKey => {
+    const replacedAtMs = roots[index - 1]?.madeAtMs
+    return replacedAtMs === undefined ? { key } : { key, beforeMs: replacedAtMs + lateMs }
+  })
   return {
-    accessToken: derive(newest, 'access token'),
-    pageTokens: [pageKey(newest), ...older.map(pageKey)],
+    fingerprints: versions('fingerprint'),
+    peppers: roots
+      .filter(({ hashesKeys }) => hashesKeys)
+      .map(({ secret }) => derive(secret, 'api key'))
+      .reverse(),
+    accessToken: derive(newest.secret, 'access token'),
+    webhookSecrets: versions('webhook secret'),
+    pageInventory: derive(newest.secret, 'page inventory'),
+    consoleChallenge: derive(newest.secret, 'console challenge'),
+    pageTokens: pageKeys as [PageKey, ...PageKey[]],
   }
-}
-
-/** Root secrets lie side by side under one seal, the newest first, so that a change of the master key wraps all of them. */
-const splitRoots = (bytes: Buffer): readonly Buffer[] =>
-  Array.from({ length: bytes.length / keyBytes }, (_, index) =>
-    bytes.subarray(index * keyBytes, (index + 1) * keyBytes),
-  )
-
-/** 5: the first one, which never goes, and those of four later changes, for addresses of pages that are still open. */
-const rootsMax = 5
-
-/** A new root secret in front of the others. */
-export function addRoot(bytes: Buffer): Buffer {
-  const roots = splitRoots(bytes)
-  const kept = roots.length < rootsMax ? roots : [...roots.slice(0, rootsMax - 2), ...roots.slice(-1)]
-  return Buffer.concat([randomBytes(keyBytes), ...kept])
 }
 
 export interface DataKey {

@@ -4,6 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, createHmac, type KeyObject, randomBytes } from 'node:crypto'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { PageKey } from '#vault/key-ring.ts'
 
 /** What a page is about. With a step it is the page of a provider or issuer, for that try by that method only. */
 export interface PageSubject {
@@ -27,11 +28,14 @@ const longestToken = 512
 
 type Contents = [merchantId: MerchantId, payId: PayId, xId?: XId, type?: string]
 
-/** `keys`: the newest, which seals, first; the others open what they have sealed. */
-export function createPageTokens(keys: () => readonly [KeyObject, ...KeyObject[]]): PageTokens {
+/**
+ * `keys`: the newest, which seals, first. The others open addresses of payments that were made while they were the newest,
+ * or earlier: whoever has stolen one cannot make an address for a payment that came later.
+ */
+export function createPageTokens(keys: () => readonly [PageKey, ...PageKey[]]): PageTokens {
   return {
     issue({ merchantId, payId, step }) {
-      const [key] = keys()
+      const [{ key }] = keys()
       const contents: Contents = step ? [merchantId, payId, step.xId, step.type] : [merchantId, payId]
       const text = JSON.stringify(contents)
       // A provider that gets the same request again must read the same address back, so that of a try follows from the try.
@@ -48,17 +52,29 @@ export function createPageTokens(keys: () => readonly [KeyObject, ...KeyObject[]
     read(pageToken) {
       if (pageToken.length > longestToken || !/^[\w-]+$/.test(pageToken)) return undefined
       const sealed = Buffer.from(pageToken, 'base64url')
-      const salted = keys().reduce<Buffer | undefined>(
-        (found, key) => found ?? unseal(key, sealed),
-        undefined,
-      )
-      if (!salted) return undefined
-      const [merchantId, payId, xId, type] = JSON.parse(salted.toString('utf8', saltBytes)) as Contents
+      const opened = openWithAny(keys(), sealed)
+      if (!opened) return undefined
+      const [merchantId, payId, xId, type] = opened.contents
+      if (opened.beforeMs !== undefined && madeAtMs(payId) >= opened.beforeMs) return undefined
       const step = xId !== undefined && type !== undefined ? { xId, type } : undefined
       return step ? { merchantId, payId, step } : { merchantId, payId }
     },
   }
 }
+
+function openWithAny(
+  keys: readonly PageKey[],
+  sealed: Buffer,
+): { readonly contents: Contents; readonly beforeMs: number | undefined } | undefined {
+  for (const { key, beforeMs } of keys) {
+    const salted = unseal(key, sealed)
+    if (salted) return { contents: JSON.parse(salted.toString('utf8', saltBytes)) as Contents, beforeMs }
+  }
+  return undefined
+}
+
+/** Ids of payments begin with the real time at which they were made (UUID version 7), in milliseconds. */
+const madeAtMs = (payId: PayId): number => Number.parseInt(payId.slice(0, 12), 16)
 
 function unseal(key: KeyObject, bytes: Buffer): Buffer | undefined {
   if (bytes.length < nonceBytes + tagBytes + saltBytes) return undefined

@@ -24,7 +24,7 @@ export interface Renewed {
   readonly dataKeys: number
   readonly cards: number
   readonly accounts: number
-  /** Credentials and notices of providers, evidence in disputes; absent where there are none. */
+  /** Credentials and notices of providers, evidence in disputes, codes of operators; absent where there are none. */
   readonly records?: number
 }
 
@@ -41,7 +41,15 @@ export async function renewDataKeys(ring: MasterRing, deps: RenewalDeps): Promis
   return { dataKeys, cards, accounts, ...(records > 0 ? { records } : {}) }
 }
 
-const recordHoldings = ['secrets', 'notices', 'evidence', 'bankFiles', 'bankEntries', 'bankSurplus'] as const
+const recordHoldings = [
+  'secrets',
+  'notices',
+  'evidence',
+  'bankFiles',
+  'bankEntries',
+  'bankSurplus',
+  'codes',
+] as const
 
 /** 10: of records of 5 MB each, 100 MB with what they become. */
 const recordBatch = 10
@@ -107,6 +115,7 @@ const places: Readonly<Record<Holding, typeof cardPlace>> = {
   bankFiles: recordPlace('bank file'),
   bankEntries: recordPlace('bank entry'),
   bankSurplus: recordPlace('bank surplus'),
+  codes: recordPlace('operator totp'),
 }
 
 function reseal(kept: KeptNumber, placeOf: typeof cardPlace, keys: OpenKeys): KeptNumber {

@@ -5,7 +5,7 @@
  */
 import { strict as assert } from 'node:assert'
 import type { MerchantKey, RotationStore } from '#storage/vault/key-rotation.ts'
-import { addRoot, unwrapKey, unwrapRoot, wrapKey, wrapRoot } from '#vault/key-ring.ts'
+import { unwrapKey, wrapKey } from '#vault/key-ring.ts'
 import {
   addMasterKey,
   createMasterRing,
@@ -14,6 +14,7 @@ import {
   type MasterRing,
   readMasterKeys,
 } from '#vault/master-key.ts'
+import { unwrapRoots, wrapRoots } from '#vault/root-secrets.ts'
 
 /** Named gaps between two writes, where tests let the process die. */
 export type RotationPoint = 'afterKey' | 'afterRoot' | 'afterBatch' | 'beforeRetire'
@@ -39,7 +40,7 @@ export async function rotateKeyFile(file: string, deps: RotationDeps): Promise<R
   const before = await readMasterKeys(file)
   const ring = createMasterRing(() => readMasterKeys(file))
   // Proves that this is the right file before anything is written to it.
-  await unwrapRoot(await deps.store.readRoot(), ring)
+  await unwrapRoots(await deps.store.readRoot(), ring)
   const finished = before.length > 1
   const target = finished ? before[0] : await addMasterKey(file)
   if (!finished) deps.onProgress?.(`a new master key ${target.id} is in ${file}`)
@@ -65,23 +66,13 @@ export async function rotateTo(
   return { masterKeyId: target.id, retired: others.map(({ id }) => id), rewrapped, finished: true }
 }
 
-/** A new root secret under the same master key; returns how many there are now. */
-export async function rotateRoot(ring: MasterRing, { store }: RotationDeps): Promise<number> {
-  const stored = await store.readRoot()
-  const roots = addRoot(await unwrapRoot(stored, ring))
-  const master = await ring.find(stored.split(':', 1)[0] ?? '')
-  const replaced = await store.replaceRoot(stored, wrapRoot(master, roots))
-  assert(replaced, 'the root secret was changed by somebody who did not hold the lock')
-  return roots.length / 32
-}
-
 async function rewrapAll(target: MasterKey, ring: MasterRing, deps: RotationDeps): Promise<number> {
   const { store, onProgress, testCrash, batch = 500 } = deps
   // First of all, because from here on the store takes no new data key under the old master key.
   const stored = await store.readRoot()
-  const root = await unwrapRoot(stored, ring)
+  const roots = await unwrapRoots(stored, ring)
   if (!stored.startsWith(`${target.id}:`)) {
-    const replaced = await store.replaceRoot(stored, wrapRoot(target, root))
+    const replaced = await store.replaceRoot(stored, wrapRoots(target, roots))
     assert(replaced, 'the root secret was changed by somebody who did not hold the lock')
   }
   await testCrash?.('afterRoot')

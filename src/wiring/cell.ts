@@ -111,6 +111,10 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
     const installation = createInstallation(database)
     await claimEnvironment(installation, options.environment)
     const keys = await openDerivedKeys(options.masterKey, installation)
+    // A new root secret changes the hashes of all API keys, which every process is told of at once.
+    cell.changes.add(
+      () => void keys.refresh().catch(err => cell.logger.error({ err }, 'the root secret was not read')),
+    )
     const faults = shareFaults(createFaultStore<FaultRule>(database), presence.announce)
     announcements.push(faults.load)
     await faults.load()

@@ -1,5 +1,4 @@
 /** Wires the console: people, passkeys, figures, and the ways in which it reads and acts. */
-import { createHmac, createSecretKey } from 'node:crypto'
 import { definitions as registered } from '#connectors/registry.ts'
 import { toConsoleOrigin } from '#console/address.ts'
 import type { ConsoleDeps } from '#console/context.ts'
@@ -54,7 +53,7 @@ function openPeople({ options, counts }: Shared, { database, keys }: Cell): Peop
   return {
     people: createPeople({ store: peopleStore, vault, newId, nowMs }),
     peopleStore,
-    passkeys: createPasskeys({ store: peopleStore, key: challengeKey(keys), nowMs }),
+    passkeys: createPasskeys({ store: peopleStore, key: () => keys.consoleChallenge, nowMs }),
     auditStore: createAuditStore(database),
     isGuessing: (email, address) =>
       failedLogins.count(`console ${email.toLowerCase()}`, address) !== undefined,
@@ -82,7 +81,7 @@ function openDeps(cell: Cell, { shared, cells, ways, people }: ConsoleParts): Co
     paymentRows: createPaymentRows(createPaymentFinder(database)),
     story: createStoryStore(database),
     settlements: createSettlementStore(database),
-    openWebhookSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, { merchantId }, sealed),
+    openWebhookSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecrets, { merchantId }, sealed),
     listMerchants: () => cells.stores.merchants.list(),
     callInside,
     merchantsAs: audit => {
@@ -116,7 +115,3 @@ const searchAll = (cells: Cells): PaymentSearch => ({
     return found.flat().sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
   },
 })
-
-/** Signs the challenges of passkeys; follows from a key that all processes have. */
-const challengeKey = ({ apiKey }: Cell['keys']) =>
-  createSecretKey(createHmac('sha256', apiKey).update('tollgate console challenge').digest())

@@ -25,7 +25,7 @@ export function createDeliveries(
   return createDeliveryWorker({
     store,
     sender: options.sender ?? createSender({ policy: choosePolicy(options) }),
-    openSecret: (owner, sealed) => openWebhookSecret(keys.webhookSecret, owner, sealed),
+    openSecret: (owner, sealed) => openWebhookSecret(keys.webhookSecrets, owner, sealed),
     hasEndpoints: () => !endpointBook.isEmpty(),
     onFailed: ({ merchantId, payId, eventId, endpointId }) => {
       metrics.countWebhookFailure()

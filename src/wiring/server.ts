@@ -4,6 +4,7 @@ import { endpoints } from '#endpoints/index.ts'
 import { describedAs } from '#endpoints/method-union.ts'
 import type { Services } from '#endpoints/services.ts'
 import { type AccessTokens, createAccessTokens } from '#http/authentication/access-token.ts'
+import type { ClientCheck } from '#http/authentication/client-check.ts'
 import { createIssueToken, type IssueToken } from '#http/authentication/issue-token.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import { about } from '#http/reference/about.ts'
@@ -87,13 +88,12 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
 }
 
 /** Who comes in, and who keeps book of it. */
-interface Doors {
-  readonly credentials: Credentials
+interface Doors extends ClientCheck {
   readonly accessTokens: AccessTokens
   readonly watch: AccessWatch
 }
 
-function openDoors({ options, clock, changes }: Shared, cells: Cells): Doors {
+function openDoors({ options, clock, changes, logger }: Shared, cells: Cells): Doors {
   const { find, findByKeyId, findByKeyHash } = cells.stores.merchants
   return {
     credentials: { find, findByKeyId, findByKeyHash, onChange: listener => void changes.add(listener) },
@@ -104,6 +104,13 @@ function openDoors({ options, clock, changes }: Shared, cells: Cells): Doors {
       nowMs: clock.nowMs,
     }),
     watch: watchAccess(cells),
+    peppers: () => cells.home.keys.peppers,
+    // A process that may not read a new root secret goes on with the old one.
+    refreshPeppers: () =>
+      cells.home.keys.refresh().catch((err: unknown) => {
+        logger.error({ err }, 'the root secret was not read')
+        return false
+      }),
   }
 }
 
@@ -111,9 +118,8 @@ const toHttpOptions = (shared: Shared, cells: Cells, doors: Doors) => ({
   ...doors,
   ...{ formats, retryAfterOf, logger: shared.logger, metrics: shared.metrics, counts: shared.counts },
   nowMs: shared.clock.nowMs,
-  pepper: cells.home.keys.apiKey,
   keyStore: findKeysIn(cells),
-  fingerprintKey: cells.home.keys.fingerprint,
+  fingerprintKeys: () => cells.home.keys.fingerprints,
   ...watchHealth(shared, cells),
   collectMetrics: shared.options.collectMetrics,
   tls: shared.options.tls,
@@ -121,39 +127,37 @@ const toHttpOptions = (shared: Shared, cells: Cells, doors: Doors) => ({
 })
 
 /** With one cell everybody has the same services, and nobody is looked up. */
-const chooseServices = (cells: Cells, servicesOf: (cell: Cell) => Services) =>
-  cells.several
-    ? <T>(merchantId: string | undefined, work: (services: Services) => Promise<T>): Promise<T> =>
-        merchantId === undefined
-          ? work(servicesOf(cells.home))
-          : cells.visit(merchantId, cell => work(servicesOf(cell)))
-    : undefined
+function chooseServices(cells: Cells, servicesOf: (cell: Cell) => Services) {
+  const own = servicesOf(cells.home)
+  return <T>(merchantId: string | undefined, work: (services: Services) => Promise<T>): Promise<T> =>
+    cells.several && merchantId !== undefined
+      ? cells.visit(merchantId, cell => work(servicesOf(cell)))
+      : work(own)
+}
 
-const findKeysIn = (cells: Cells): Pick<Cell['keyReader'], 'find'> =>
-  cells.several
-    ? {
-        find: (merchantId, key) => cells.visit(merchantId, cell => cell.keyReader.find(merchantId, key)),
-      }
-    : cells.home.keyReader
+const findKeysIn = (cells: Cells): Pick<Cell['keyReader'], 'find'> => ({
+  find: (merchantId, key) => cells.visit(merchantId, cell => cell.keyReader.find(merchantId, key)),
+})
 
 /** Each cell dates its own keys; failed logins, which may be of nobody, are those of the installation. */
 function watchAccess(cells: Cells): AccessWatch {
-  const { home } = cells
-  if (!cells.several) return home.audit.access
+  const own = cells.home.audit.access
   return {
-    onKeyUse: use =>
-      void cells
-        .visit(use.merchantId, async cell => cell.audit.access.onKeyUse(use))
-        // Being moved at this moment: its next use is as good.
-        .catch(() => undefined),
-    onFailedLogin: (client, address) => home.audit.access.onFailedLogin(client, address),
+    onKeyUse(use) {
+      if (!cells.several) own.onKeyUse(use)
+      else
+        void cells
+          .visit(use.merchantId, async cell => cell.audit.access.onKeyUse(use))
+          // Being moved at this moment: its next use is as good.
+          .catch(() => undefined)
+    },
+    onFailedLogin: (client, address) => own.onFailedLogin(client, address),
   }
 }
 
 const openIssueToken = ({ clock, counts }: Shared, cells: Cells, doors: Doors): IssueToken =>
   createIssueToken({
     ...doors,
-    pepper: cells.home.keys.apiKey,
     failedTokenRequests: createFailedLogins({ nowMs: clock.nowMs, shared: counts.scope('tokens') }),
     findIntent: (merchantId, id) =>
       cells.visit(merchantId, ({ engine }) => engine.intents.exists(merchantId as never, id)),
@@ -193,6 +197,7 @@ function openPages(cell: Cell, { shared, services, credentials, origin }: PagePa
   return createPageRoutes({
     engine: cell.engine,
     lookUps: services.lookUps,
+    audit: services.audit,
     environment: options.environment,
     findMerchant: rememberMerchants(findMerchantIn(cell.merchants), {
       nowMs: clock.nowMs,

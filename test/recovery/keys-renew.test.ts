@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
 import { openDatabase } from '#storage/database.ts'
-import { openRotationStore } from '#storage/vault/key-rotation.ts'
+import { installationOwner, openRotationStore } from '#storage/vault/key-rotation.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -12,6 +12,7 @@ import { openShop, type Shop } from '#test/support/shop.ts'
 import { createKeyRing } from '#vault/key-ring.ts'
 import { createMasterRing, toMasterKey } from '#vault/master-key.ts'
 import { type RenewalDeps, renewDataKeys } from '#vault/renew-data-keys.ts'
+import { createRecordVault } from '#vault/sealed-records.ts'
 
 const masterKey = createMasterRing(async () => [toMasterKey(masterKeyText, 'the key of this test')])
 const masterKeyText = randomBytes(32).toString('base64')
@@ -126,6 +127,34 @@ test('whoever is stopped in the middle leaves everything readable, and the next 
   expect(await renew()).toEqual({ dataKeys: 3, cards: 9, accounts: 3 })
   expect(await versions()).toEqual([4])
   await payEverywhere(cold)
+})
+
+test("an operator's secret for one-time codes is sealed anew too", async () => {
+  const opened = openDatabase(database.url, error => expect(error).toBeUndefined())
+  const owner = installationOwner as MerchantId
+  const vaultAt = () => createRecordVault(createKeyRing(masterKey, createVaultStore(opened)))
+  const id = randomBytes(16).toString('hex')
+  const before = await vaultAt().seal('operator totp', owner, id, Buffer.from('secret'))
+  await queryRows(
+    database.url,
+    `INSERT INTO operator (operator_id, email, role, totp_key, totp_sealed) VALUES ($1, 'a@b.example', 'owner', $2, $3)`,
+    [id, before.keyVersion, before.sealed],
+  )
+  expect(await renew()).toMatchObject({ records: 1 })
+  const [after] = await queryRows<{ keyVersion: number; sealed: Buffer }>(
+    database.url,
+    'SELECT totp_key AS "keyVersion", totp_sealed AS sealed FROM operator',
+  )
+  expect(after?.keyVersion).toBe(before.keyVersion + 1)
+  const record = {
+    recordId: id,
+    keyVersion: after?.keyVersion ?? 0,
+    sealed: after?.sealed ?? Buffer.alloc(0),
+  }
+  expect((await vaultAt().open('operator totp', owner, record)).toString()).toBe('secret')
+  await queryRows(database.url, 'DELETE FROM operator')
+  await queryRows(database.url, 'DELETE FROM vault_key WHERE merchant_id = $1', [owner])
+  await opened.close()
 })
 
 test('a destroyed card stays destroyed', async () => {

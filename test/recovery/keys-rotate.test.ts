@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
+import { rotateRoot } from '#operations/merchants/rotate-root.ts'
 import { openDatabase } from '#storage/database.ts'
 import { openRotationStore } from '#storage/vault/key-rotation.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
@@ -19,13 +20,7 @@ import { queryRows } from '#test/support/invariants.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 import { wrapKey } from '#vault/key-ring.ts'
 import { createMasterRing, type MasterRing, readMasterKeys, toMasterKey } from '#vault/master-key.ts'
-import {
-  type RotationDeps,
-  type RotationPoint,
-  rotateKeyFile,
-  rotateRoot,
-  rotateTo,
-} from '#vault/rotate-master-key.ts'
+import { type RotationDeps, type RotationPoint, rotateKeyFile, rotateTo } from '#vault/rotate-master-key.ts'
 
 /** Enough for several batches of two. */
 const shopCount = 7
@@ -246,7 +241,7 @@ test('a process that cannot learn of the new key makes no data key under the old
     warm,
   )
   await rotate()
-  const { merchantId, apiKey } = await stubborn.gateway.merchants.create('Too late')
+  const { merchantId, apiKey } = await warm.gateway.merchants.create('Too late')
   const authorization = basic(merchantId, apiKey)
   expect((await stubborn.call('POST', '/payments', cardPayment(), { authorization })).status).toBe(500)
   await stubborn.stop()
@@ -284,8 +279,8 @@ test('a new root secret ends the access tokens of the old one and nothing else',
   const page = (await shop.call('POST', '/payments/sessions', order)).body._links.redirect.href
   const store = (await openRotationStore(database.url)) ?? assert.fail('the lock is held')
   try {
-    expect(await rotateRoot(ringOf(file), { store })).toBe(2)
-    expect(await rotateRoot(ringOf(file), { store })).toBe(3)
+    expect(await rotateRoot(ringOf(file), { stores: [store] })).toBe(2)
+    expect(await rotateRoot(ringOf(file), { stores: [store] })).toBe(3)
     // The master key wraps all of them anew.
     await rotateKeyFile(file, { store })
   } finally {

@@ -6,13 +6,14 @@ import { type CheckResult, examineWith } from '#storage/doctor/doctor.ts'
 export async function examineDamaged(
   databaseUrl: string,
   statements: readonly string[],
+  examineMore: (client: pg.Client) => Promise<readonly CheckResult[]> = async () => [],
 ): Promise<readonly CheckResult[]> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   try {
     await client.query('BEGIN')
     for (const statement of statements) await client.query(statement)
-    const results = await examineWith([client])
+    const results = [...(await examineWith([client])), ...(await examineMore(client))]
     await client.query('ROLLBACK')
     return results.filter(({ found }) => found > 0)
   } finally {

@@ -29,7 +29,7 @@ async function start(databaseUrl: string, masterKey: string): Promise<void> {
   worker = createDeliveryWorker({
     store: createDeliveryStore(database),
     sender: createSender({ policy: addressPolicies.test }),
-    openSecret: (owner, sealed) => openWebhookSecret(keys.webhookSecret, owner, sealed),
+    openSecret: (owner, sealed) => openWebhookSecret(keys.webhookSecrets, owner, sealed),
     hasEndpoints: () => true,
     onFailed: () => undefined,
     clock: { nowMs: Date.now, waitMs: delay },

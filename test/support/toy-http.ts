@@ -88,9 +88,18 @@ export class ToyCredentials implements Credentials {
   }
 
   toKey(apiKey: string, rights: Partial<LiveKey> = {}): LiveKey {
-    const keyHash = hashApiKey(this.pepper, apiKey)
+    const keyHash = hashApiKey([this.pepper], apiKey)
     const keyId = keyHash.slice(0, 32)
-    return { keyId, keyHash, bound: false, scopes, allowFrom: [], expiresAtMs: undefined, ...rights }
+    return {
+      keyId,
+      keyHash,
+      bound: false,
+      pepper: 1,
+      scopes,
+      allowFrom: [],
+      expiresAtMs: undefined,
+      ...rights,
+    }
   }
 
   putKeys(merchant: Merchant, ...keys: LiveKey[]): void {
@@ -273,6 +282,7 @@ export async function createToy(more: Partial<HttpServerOptions<ToyServices>> = 
   const keyStore = new ToyKeyStore()
   const { nowMs } = clock
   const tokenKey = secret()
+  const fingerprintKey = secret()
   const accessTokens = createAccessTokens({ key: () => tokenKey, issuer: 'tollgate', audience: 'toy', nowMs })
   const metrics = createMetrics({ registry: new Registry(), processMetrics: false })
   const lines: string[] = []
@@ -293,7 +303,8 @@ export async function createToy(more: Partial<HttpServerOptions<ToyServices>> = 
   }
   const issueToken = createIssueToken({
     credentials,
-    pepper: credentials.pepper,
+    peppers: () => [credentials.pepper],
+    refreshPeppers: async () => false,
     accessTokens,
     failedTokenRequests: createFailedLogins({ nowMs }),
     watch,
@@ -303,11 +314,12 @@ export async function createToy(more: Partial<HttpServerOptions<ToyServices>> = 
     endpoints: toyEndpoints,
     services: { issueToken, handle: call => toyState.handle(call) },
     credentials,
-    pepper: credentials.pepper,
+    peppers: () => [credentials.pepper],
+    refreshPeppers: async () => false,
     accessTokens,
     watch,
     keyStore,
-    fingerprintKey: secret(),
+    fingerprintKeys: () => [fingerprintKey],
     formats: toyFormats,
     logger: createLogger({ level: 'debug', out: { write: line => void lines.push(line) } }),
     metrics,

@@ -99,38 +99,8 @@ export const simulatorDefinition = (options: SimulatorOptions): ConnectorDefinit
 })
 
 export function createSimulator(options: SimulatorOptions = {}): Connector {
-  const { onMessage, faults = createFaultBook(), latencyMs = 0 } = options
-
-  /** Decides, lets the ledger know, and gives back what we get to hear of it. */
-  async function receive(request: Sent, signal: AbortSignal): Promise<Outcome> {
-    const { kept = {}, send, operation, reference, amount, payment, detail } = request
-    if (kept.delayMs) await delay(Number(kept.delayMs), undefined, { signal })
-    if (send <= Number(kept.lostSends ?? 0)) return { kind: 'unreached' }
-    const outcome = decide(request, detail)
-    const approved = outcome.kind === 'approved'
-    onMessage?.({ operation, payId: payment.payId, reference, amount: amount.value, approved })
-    return kept.lostAnswer ? { kind: 'unknown' } : outcome
-  }
-
-  /** Once for each message, however much is asked in it. */
-  const travel = async (signal: AbortSignal): Promise<void> =>
-    void (latencyMs > 0 && (await delay(latencyMs, undefined, { signal })))
-
-  async function single(request: OperationRequest, signal: AbortSignal): Promise<Outcome> {
-    await travel(signal)
-    return receive({ ...request, detail: textOf(request.kept?.decline) }, signal)
-  }
-
-  async function approve(
-    request: OperationRequest & { readonly captureReference?: XId },
-    signal: AbortSignal,
-  ) {
-    const authorization = await single(request, signal)
-    const { captureReference, kept } = request
-    const approved = authorization.kind !== 'unreached' && kept?.decline === undefined
-    if (!captureReference || !approved) return { authorization }
-    return { authorization, capture: await receive(toCapture(request, captureReference), signal) }
-  }
+  const { faults = createFaultBook() } = options
+  const { travel, single, approve } = createMessages(options)
 
   return {
     facts: simulatorFacts,
@@ -179,6 +149,42 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
 
     check: async () => [{ name: 'simulator', ok: true, detail: 'answers without a network' }],
   }
+}
+
+/** The messages to the simulated provider: how long they travel, which are lost, and what its ledger hears. */
+function createMessages({ onMessage, latencyMs = 0 }: SimulatorOptions) {
+  /** Decides, lets the ledger know, and gives back what we get to hear of it. */
+  async function receive(request: Sent, signal: AbortSignal): Promise<Outcome> {
+    const { kept = {}, send, operation, reference, amount, payment, detail } = request
+    if (kept.delayMs) await delay(Number(kept.delayMs), undefined, { signal })
+    if (send <= Number(kept.lostSends ?? 0)) return { kind: 'unreached' }
+    const outcome = decide(request, detail)
+    const approved = outcome.kind === 'approved'
+    onMessage?.({ operation, payId: payment.payId, reference, amount: amount.value, approved })
+    return kept.lostAnswer ? { kind: 'unknown' } : outcome
+  }
+
+  /** Once for each message, however much is asked in it. */
+  const travel = async (signal: AbortSignal): Promise<void> =>
+    void (latencyMs > 0 && (await delay(latencyMs, undefined, { signal })))
+
+  async function single(request: OperationRequest, signal: AbortSignal): Promise<Outcome> {
+    await travel(signal)
+    return receive({ ...request, detail: textOf(request.kept?.decline) }, signal)
+  }
+
+  async function approve(
+    request: OperationRequest & { readonly captureReference?: XId },
+    signal: AbortSignal,
+  ) {
+    const authorization = await single(request, signal)
+    const { captureReference, kept } = request
+    const approved = authorization.kind !== 'unreached' && kept?.decline === undefined
+    if (!captureReference || !approved) return { authorization }
+    return { authorization, capture: await receive(toCapture(request, captureReference), signal) }
+  }
+
+  return { travel, single, approve }
 }
 
 type Sent = OperationRequest & { readonly detail: string | undefined }

@@ -28,6 +28,9 @@ const intentPath = Type.Object({
   id: Type.String({ maxLength: 64, description: 'The id of the payment intent.' }),
 })
 
+/** 64 KiB: four times the largest wallet payload, and read in a few milliseconds, because a customer's device may send it. */
+const confirmBytesMax = 65_536
+
 export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSchema, typeof intentPath>({
   verb: 'POST',
   scope: 'payments',
@@ -43,6 +46,7 @@ export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSche
   version: '2.0.0',
   access: 'intent',
   idempotent: true,
+  bodyBytesMax: confirmBytesMax,
   dialect: 'payment',
   params: intentPath,
   body: confirmIntentSchema,

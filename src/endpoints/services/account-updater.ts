@@ -5,6 +5,7 @@ import { serviceCall, succeeded } from '#endpoints/services/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { refusedAnswer } from '#http/answers/refused.ts'
 import { type Answer, endpoint } from '#http/endpoint.ts'
+import { auditOpening } from '#operations/audit/opened-cards.ts'
 import { type AskedCard, type UpdateResult, updateCards } from '#operations/customers/update-cards.ts'
 import { storeAnswer } from '#operations/key.ts'
 import { type AccountUpdate, accountUpdate, accountUpdates } from '#schemas/services/account-updater.ts'
@@ -64,18 +65,9 @@ export const accountUpdaterEndpoint = endpoint<Services, typeof accountUpdate>({
       const code = refusalCodes[connector ? 'METHOD_LACKS_OPERATION' : 'NO_CONNECTOR']
       return perform(storeAnswer(refusedAnswer(code, traceId), { merchant, key }, engine))
     }
-    const opened = body.cards.filter(({ number = '0' }) => number.startsWith('0')).length
-    // Numbers that we keep are opened here, and not for paying.
-    if (opened > 0)
-      await audit.append([
-        {
-          actor: merchant.merchantId,
-          from: address,
-          act: 'cards.opened',
-          object: merchant.merchantId,
-          after: { purpose: 'account updater', cards: opened },
-        },
-      ])
+    const cards = body.cards.filter(({ number = '0' }) => number.startsWith('0')).length
+    const { merchantId } = merchant
+    await auditOpening({ merchantId, from: address, purpose: 'account updater', cards }, audit)
     const run = { merchant, cards: body.cards.map(toAsked), ask }
     const slices = updateCards(run, { ...engine, ...lookUps })
     const pieces = write(body.transId, slices)

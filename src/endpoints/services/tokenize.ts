@@ -1,10 +1,14 @@
 /** `POST /services/tokenService`: a pseudo number for a card number or an IBAN. */
+
+import { isPseudoCardNumber } from '#domain/card-numbers.ts'
+import { isPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
 import { type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { Secret } from '#domain/secret.ts'
 import { serviceCall, succeeded } from '#endpoints/services/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { refusedAnswer } from '#http/answers/refused.ts'
 import { type Answer, answer, endpoint } from '#http/endpoint.ts'
+import { auditOpening } from '#operations/audit/opened-cards.ts'
 import { type PseudoNumber, tokenize } from '#operations/customers/tokenize.ts'
 import { tokenAnswer, tokenQuestion } from '#schemas/services/tokenize.ts'
 
@@ -58,7 +62,7 @@ export const tokenizeEndpoint = endpoint<Services, typeof tokenQuestion>({
       },
     },
   ],
-  async handle({ body, merchant, key, traceId }, { engine, lookUps }) {
+  async handle({ body, merchant, key, traceId, address }, { engine, lookUps, audit }) {
     const { type, number, expiryDate } = body
     const tell = (found: PseudoNumber | Refusal): Answer => {
       if (typeof found === 'string') return refusedAnswer(refusalCodes[found], traceId)
@@ -71,6 +75,10 @@ export const tokenizeEndpoint = endpoint<Services, typeof tokenQuestion>({
         ...succeeded,
       })
     }
+    // A number that stands for a kept one opens it, if only to say what it stands for.
+    const cards = isPseudoCardNumber(number) || isPseudoAccountNumber(number) ? 1 : 0
+    const { merchantId } = merchant
+    await auditOpening({ merchantId, from: address, purpose: 'tokenization', cards }, audit)
     const request = { merchant, kind: type, number: new Secret(number), expiryDate, key }
     return perform(tokenize(request, tell, { ...lookUps, ...engine }))
   },

@@ -2,17 +2,23 @@
  * Who calls? Basic, Bearer or (where the endpoint says so) a bare API key. A verified header is remembered for a few
  * seconds under its keyed hash, so that the usual request costs one hash; nothing here remembers a wrong one.
  */
-import { hash, type KeyObject, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { KeyRights } from '#domain/api-key.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { Refusal, refuseUnauthenticated } from '#http/answers/refusal.ts'
 import { type AccessTokens, timeOf } from '#http/authentication/access-token.ts'
 import { type AddressList, createAddressList } from '#http/authentication/address-list.ts'
 import { BoundedMap } from '#http/authentication/bounded-map.ts'
-import { type Client, findClient, findClientByKey, isMerchantId } from '#http/authentication/client-check.ts'
+import {
+  type Client,
+  type ClientCheck,
+  findClient,
+  findClientByKey,
+  isMerchantId,
+} from '#http/authentication/client-check.ts'
 import type { FailedLogins } from '#http/authentication/rate-limit.ts'
 import type { Access, Endpoint } from '#http/endpoint.ts'
-import type { AccessWatch, Credentials } from '#http/server/ports.ts'
+import type { AccessWatch } from '#http/server/ports.ts'
 
 export interface Caller {
   readonly merchant: Merchant
@@ -32,9 +38,7 @@ export interface Question {
   readonly id: string | undefined
 }
 
-export interface AuthenticationPorts {
-  readonly credentials: Credentials
-  readonly pepper: KeyObject
+export interface AuthenticationPorts extends ClientCheck {
   readonly accessTokens: AccessTokens
   readonly failedLogins: FailedLogins
   readonly watch: AccessWatch

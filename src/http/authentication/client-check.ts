@@ -1,12 +1,14 @@
 /** Is this API key a live key of this merchant? The answer takes the same work for a wrong key and an unknown merchant. */
-import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
-import { hashApiKey, hashBoundKey, type LiveKey, readApiKey } from '#domain/api-key.ts'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hashApiKey, hashBoundKey, type LiveKey, type Peppers, readApiKey } from '#domain/api-key.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Credentials } from '#http/server/ports.ts'
 
 export interface ClientCheck {
   readonly credentials: Credentials
-  readonly pepper: KeyObject
+  readonly peppers: () => Peppers
+  /** Looks for peppers that were made since, and says whether there are any. */
+  readonly refreshPeppers: () => Promise<boolean>
 }
 
 export interface Client {
@@ -25,46 +27,60 @@ const nobodysHash = createHmac('sha256', randomBytes(32)).update(randomBytes(32)
 export async function findClient(
   merchantId: string,
   apiKey: string,
-  { credentials, pepper }: ClientCheck,
+  check: ClientCheck,
 ): Promise<Client | undefined> {
-  const found = isMerchantId(merchantId) ? await credentials.find(merchantId) : undefined
-  const candidates = found ? found.keys.map(key => ({ merchant: found.merchant, key })) : []
-  return pickClient(apiKey, merchantId, { candidates, pepper })
+  return retryWithFreshPeppers(check, async () => {
+    const found = isMerchantId(merchantId) ? await check.credentials.find(merchantId) : undefined
+    const candidates = found ? found.keys.map(key => ({ merchant: found.merchant, key })) : []
+    return pickClient(apiKey, merchantId, { candidates, peppers: check.peppers() })
+  })
 }
 
 /** For the scheme that sends a bare key: the key's text names its row. Older keys are found by their hash. */
-export async function findClientByKey(
-  apiKey: string,
-  { credentials, pepper }: ClientCheck,
-): Promise<Client | undefined> {
+export async function findClientByKey(apiKey: string, check: ClientCheck): Promise<Client | undefined> {
   const named = readApiKey(apiKey)
-  const candidates = named
-    ? await credentials.findByKeyId(named.keyId)
-    : await credentials.findByKeyHash(hashApiKey(pepper, apiKey))
-  for (const candidate of candidates) {
-    const { merchantId } = candidate.merchant
-    const client = pickClient(apiKey, merchantId, { candidates: [candidate], pepper })
-    if (client) return client
-  }
-  return undefined
+  return retryWithFreshPeppers(check, async () => {
+    const peppers = check.peppers()
+    const candidates = named
+      ? await check.credentials.findByKeyId(named.keyId)
+      : await check.credentials.findByKeyHash(hashApiKey(peppers, apiKey, firstPepper))
+    for (const candidate of candidates) {
+      const { merchantId } = candidate.merchant
+      const client = pickClient(apiKey, merchantId, { candidates: [candidate], peppers })
+      if (client) return client
+    }
+    return undefined
+  })
 }
+
+/** Another process may have made a new pepper a moment ago and hashed all keys with it: no client may notice. */
+async function retryWithFreshPeppers(
+  { refreshPeppers }: ClientCheck,
+  find: () => Promise<Client | undefined>,
+): Promise<Client | undefined> {
+  return (await find()) ?? ((await refreshPeppers()) ? find() : undefined)
+}
+
+/** Keys whose text carries no id were made before there was a second pepper. */
+const firstPepper = 1
 
 function pickClient(
   apiKey: string,
   merchantId: string,
-  { candidates, pepper }: { readonly candidates: readonly Client[]; readonly pepper: KeyObject },
+  { candidates, peppers }: { readonly candidates: readonly Client[]; readonly peppers: Peppers },
 ): Client | undefined {
   const named = readApiKey(apiKey)
-  const given = named ? hashBoundKey(pepper, merchantId, apiKey) : hashApiKey(pepper, apiKey)
+  const hashSince = (since?: number): string =>
+    named ? hashBoundKey(peppers, { merchantId, apiKey, since }) : hashApiKey(peppers, apiKey, firstPepper)
   let matched: Client | undefined
   // Every live key is compared to the end, so that the time tells nothing about which one was close.
   for (const candidate of candidates) {
-    const { keyHash, bound, keyId } = candidate.key
+    const { keyHash, bound, keyId, pepper } = candidate.key
     // A hash that covers the text alone must not answer for a key whose hash covers its merchant, or the other way round.
     const sameForm = bound === (named !== undefined) && (named === undefined || named.keyId === keyId)
-    if (isSame(keyHash, given) && sameForm) matched = candidate
+    if (isSame(keyHash, hashSince(pepper)) && sameForm) matched = candidate
   }
-  if (candidates.length === 0) isSame(nobodysHash, given)
+  if (candidates.length === 0) isSame(nobodysHash, hashSince())
   return matched
 }
 

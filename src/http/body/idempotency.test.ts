@@ -1,4 +1,4 @@
-import { createSecretKey } from 'node:crypto'
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Refusal } from '#http/answers/refusal.ts'
 import { createIdempotency, type Idempotency, readKey } from '#http/body/idempotency.ts'
@@ -31,13 +31,19 @@ let clock: HandClock
 let store: ToyKeyStore
 let idempotency: Idempotency
 let calls: number
+let fingerprintKeys: [KeyObject, ...KeyObject[]]
 
 beforeEach(() => {
   clock = new HandClock()
   store = new ToyKeyStore()
   calls = 0
-  const fingerprintKey = createSecretKey(Buffer.alloc(32, 1))
-  idempotency = createIdempotency({ keyStore: store, fingerprintKey, nowMs: clock.nowMs, timers: clock })
+  fingerprintKeys = [createSecretKey(Buffer.alloc(32, 1))]
+  idempotency = createIdempotency({
+    keyStore: store,
+    fingerprintKeys: () => fingerprintKeys,
+    nowMs: clock.nowMs,
+    timers: clock,
+  })
 })
 
 const describeKey = (body: unknown = { a: 1 }, key = 'k') =>
@@ -191,4 +197,12 @@ test('a key that is said to be taken but is nowhere ends in 409, not in a loop',
   const waiting = idempotency.run('shop', describeKey(), () => Promise.reject(new KeyTaken()))
   await clock.advance(6_000)
   expect(kindOf(await waiting)).toBe('keyRunning')
+})
+
+test('after a change of the root secret the same body is still the same, and another is still another', async () => {
+  await run(async () => done)
+  fingerprintKeys = [createSecretKey(Buffer.alloc(32, 2)), ...fingerprintKeys]
+  expect(kindOf(await run(async () => done))).toBe('200 replayed')
+  expect(kindOf(await run(async () => done, { a: 2 }))).toBe('keyReused')
+  expect(calls).toBe(1)
 })

@@ -47,7 +47,8 @@ export interface KeyRequest {
 
 export interface IdempotencyPorts {
   readonly keyStore: KeyStore
-  readonly fingerprintKey: KeyObject
+  /** The newest first. */
+  readonly fingerprintKeys: () => readonly [KeyObject, ...KeyObject[]]
   readonly nowMs: () => number
   readonly timers: Timers
 }
@@ -88,8 +89,11 @@ const refuseRunning = (): Refusal =>
     headers: { 'retry-after': '1' },
   })
 
+const isSameBody = (first: { readonly fingerprint: string }, key: IdempotencyKey): boolean =>
+  first.fingerprint === key.fingerprint || (key.earlierFingerprints?.().includes(first.fingerprint) ?? false)
+
 function fromStored(stored: StoredKey, key: IdempotencyKey): Answer | Refusal | undefined {
-  if (stored.fingerprint !== key.fingerprint) return refuseReuse()
+  if (!isSameBody(stored, key)) return refuseReuse()
   return stored.answer && replay(stored.answer)
 }
 
@@ -141,7 +145,7 @@ async function joinRunning(
   { key, deadlineMs }: Attempt,
   { nowMs, timers }: IdempotencyPorts,
 ) {
-  if (first.fingerprint !== key.fingerprint) return refuseReuse()
+  if (!isSameBody(first, key)) return refuseReuse()
   const ended = await within(
     deadlineMs - nowMs(),
     first.kept.then(kept => ({ kept })),
@@ -172,12 +176,12 @@ async function attempt(tried: Attempt, running: Map<string, Running>, ports: Ide
 export function createIdempotency(ports: IdempotencyPorts): Idempotency {
   const running = new Map<string, Running>()
   return {
-    describe: ({ verb, path, key, body }) => ({
-      verb,
-      path,
-      key,
-      fingerprint: fingerprintBody(body, ports.fingerprintKey),
-    }),
+    describe({ verb, path, key, body }) {
+      const [newest, ...older] = ports.fingerprintKeys()
+      const described = { verb, path, key, fingerprint: fingerprintBody(body, newest) }
+      if (older.length === 0) return described
+      return { ...described, earlierFingerprints: () => older.map(used => fingerprintBody(body, used)) }
+    },
 
     async run(merchantId, key, call) {
       const deadlineMs = ports.nowMs() + waitMs

@@ -138,7 +138,11 @@ function readBody({ endpoint, bodyOptional, spellings }: Prepared, request: Fast
 }
 
 /** Path, then query, then body: the order in which they were sent. Forms are judged by their handler. */
-function findErrors(prepared: Prepared, request: FastifyRequest, body: Body): Refusal | undefined {
+function findErrors(
+  prepared: Prepared,
+  request: FastifyRequest,
+  { key, ...body }: Body & { readonly key: string | undefined },
+): Refusal | undefined {
   const { endpoint, checkBody, checkParams, checkQuery } = prepared
   const url = request.raw.url ?? ''
   if (url.includes('%')) {
@@ -151,7 +155,7 @@ function findErrors(prepared: Prepared, request: FastifyRequest, body: Body): Re
   const inQuery = endpoint.query || url.includes('?') ? checkQuery(request.query, url.length) : noErrors
   const inBody = isForm || body.value === undefined ? noErrors : checkBody(body.value, body.length)
   if (inPath.length + inQuery.length + inBody.length === 0) {
-    const stray = isForm ? undefined : findStrayCardData(body.value)
+    const stray = isForm ? undefined : findStrayCardData(body.value, key)
     return stray && refuseInvalid([stray])
   }
   return refuseInvalid([...inPath, ...inQuery, ...inBody])
@@ -171,7 +175,7 @@ async function answerRequest<Services>(
   if (key instanceof Refusal) return key
   const body = readBody(prepared, request)
   if (body instanceof Refusal) return body
-  const refusal = findErrors(prepared, request, body)
+  const refusal = findErrors(prepared, request, { ...body, key })
   if (refusal) return refusal
   const merchant = request.caller?.merchant
   const described =

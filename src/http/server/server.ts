@@ -1,7 +1,4 @@
-/**
- * Makes the HTTP server of one environment from the endpoint table and what it is handed. It knows no payment words,
- * no database and no configuration; the caller listens and closes.
- */
+/** Makes the HTTP server of one environment from the endpoint table. Knows no payment words, no database, no settings. */
 import type { KeyObject } from 'node:crypto'
 import Fastify, {
   type FastifyError,
@@ -14,6 +11,7 @@ import { Refusal, refuseField } from '#http/answers/refusal.ts'
 import type { AccessTokens } from '#http/authentication/access-token.ts'
 import { createAuthentication } from '#http/authentication/authentication.ts'
 import { readClaimedMerchant } from '#http/authentication/claimed-merchant.ts'
+import type { ClientCheck } from '#http/authentication/client-check.ts'
 import { createFailedLogins, createRateLimit } from '#http/authentication/rate-limit.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import { createIdempotency } from '#http/body/idempotency.ts'
@@ -31,7 +29,7 @@ import { createDrain } from '#http/server/drain.ts'
 import { type CallInside, createCallInside } from '#http/server/inside-call.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
-import type { AccessWatch, Credentials, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
+import type { AccessWatch, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
 import { addRawRoutes, type RawRoute } from '#http/server/raw-routes.ts'
 import { createAdmission, createHandler, prepareEndpoint, type Rooms, toRefusal } from '#http/server/route.ts'
 import { createSender, type Page, type Sender, sendRefusal } from '#http/server/send.ts'
@@ -73,20 +71,17 @@ export const defaultLimits: HttpLimits = {
   idlePerAddress: 100,
 }
 
-export interface HttpServerOptions<Services> {
+export interface HttpServerOptions<Services> extends ClientCheck {
   readonly endpoints: readonly Endpoint<Services>[]
   readonly services: Services
   /** Where merchants have services of their own. */
   readonly withServices?: Rooms<Services>['withServices']
   readonly basePath?: string
-  readonly credentials: Credentials
-  /** The key of the hashes of API keys. */
-  readonly pepper: KeyObject
   readonly accessTokens: AccessTokens
   readonly watch: AccessWatch
   readonly keyStore: KeyStore
-  /** The key of the fingerprints of bodies; it must stay the same for as long as idempotency keys are kept. */
-  readonly fingerprintKey: KeyObject
+  /** Of bodies, the newest first: older ones recognise what is kept under an idempotency key. */
+  readonly fingerprintKeys: () => readonly [KeyObject, ...KeyObject[]]
   readonly formats: Formats
   /** Shared schemas that others refer to by $id. */
   readonly schemas?: readonly TSchema[]
@@ -317,18 +312,13 @@ interface EndpointOptions<Services> {
 }
 
 function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sender): Rooms<Services> {
-  const { credentials, pepper, accessTokens, watch, keyStore, fingerprintKey, nowMs } = options
+  const { keyStore, fingerprintKeys, nowMs, timers = systemTimers } = options
   const failedLogins = createFailedLogins({ nowMs, shared: options.counts?.scope('logins') })
   return {
     withServices: options.withServices ?? ((_, work) => work(options.services)),
-    authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, watch, nowMs }),
+    authentication: createAuthentication({ ...options, failedLogins }),
     rateLimit: createRateLimit({ nowMs, shared: options.counts?.scope('requests') }),
-    idempotency: createIdempotency({
-      keyStore,
-      fingerprintKey,
-      nowMs,
-      timers: options.timers ?? systemTimers,
-    }),
+    idempotency: createIdempotency({ keyStore, fingerprintKeys, nowMs, timers }),
     validation: createValidation(options),
     logger: options.logger,
     sender,

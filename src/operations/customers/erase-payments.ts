@@ -13,6 +13,7 @@ export async function erasePaymentsOf(
   const payIds = await erasure.findPayments(merchantId, customerId)
   if (!payIds) return
   for (const payId of payIds) await erasure.erasePayment(merchantId, payId)
+  await erasure.eraseIntentsOf(merchantId, customerId)
   await erasure.eraseCustomerAnswers(merchantId, customerId)
 }
 
@@ -36,6 +37,7 @@ export function createRetentionWorker(deps: {
         const merchant = await findMerchant(merchantId)
         if (!merchant) continue
         const now = merchantNow(clock, merchant)
+        await erasure.eraseOverdueIntents(retention, now)
         for (;;) {
           const payIds = await erasure.findOverdue(retention, now)
           for (const payId of payIds) await erasure.erasePayment(merchantId, payId)

@@ -1,11 +1,12 @@
 /** Adding, showing and removing the endpoints of a merchant. Secrets are returned once, to be shown once. */
-import { type KeyObject, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { EventType } from '#domain/event-types.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
 import type { Audit } from '#operations/audit/audit.ts'
 import { makeWebhookSecret } from '#operations/events/webhook-secret.ts'
 import type { EndpointStore, WebhookEndpoint } from '#storage/events/endpoints.ts'
+import type { DerivedKeys } from '#vault/key-ring.ts'
 
 export interface EndpointAdministration {
   /** Undefined: there is no such merchant. */
@@ -31,15 +32,15 @@ export interface AddedEndpoint extends EndpointWish {
 
 export interface EndpointDeps {
   readonly store: EndpointStore
-  readonly webhookSecretKey: KeyObject
+  readonly keys: Pick<DerivedKeys, 'webhookSecrets'>
   readonly newId: () => string
   readonly audit: Audit
 }
 
 export function createEndpointAdministration(deps: EndpointDeps): EndpointAdministration {
-  const { store, webhookSecretKey, newId, audit } = deps
+  const { store, keys, newId, audit } = deps
   const makeSecret = (owner: Pick<WebhookEndpoint, 'merchantId' | 'endpointId'>) => {
-    const { shown, sealed } = makeWebhookSecret(webhookSecretKey, owner)
+    const { shown, sealed } = makeWebhookSecret(keys.webhookSecrets, owner)
     return { shown, row: { secretId: newId(), sealed } }
   }
   return {

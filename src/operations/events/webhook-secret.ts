@@ -6,6 +6,8 @@ import { seal, unseal } from '#vault/sealing.ts'
 /** 32 bytes: as long as the signature, and within what the specification allows. */
 const secretBytes = 32
 
+type Keys = readonly [KeyObject, ...KeyObject[]]
+
 /** The merchant, or one of its endpoints. */
 export interface SecretOwner {
   readonly merchantId: MerchantId
@@ -15,13 +17,25 @@ export interface SecretOwner {
 const placeOf = ({ merchantId, endpointId }: SecretOwner): string =>
   `webhook secret ${endpointId === undefined ? merchantId : `${merchantId} ${endpointId}`}`
 
+/** `keys`: the newest, which seals, first. */
 export function makeWebhookSecret(
-  key: KeyObject,
+  keys: Keys,
   owner: SecretOwner,
 ): { readonly shown: string; readonly sealed: Buffer } {
   const secret = randomBytes(secretBytes)
-  return { shown: `whsec_${secret.toString('base64')}`, sealed: seal(key, secret, placeOf(owner)) }
+  return { shown: `whsec_${secret.toString('base64')}`, sealed: sealWebhookSecret(keys, owner, secret) }
 }
 
-export const openWebhookSecret = (key: KeyObject, owner: SecretOwner, sealed: Buffer): Buffer =>
-  unseal(key, sealed, placeOf(owner))
+export const sealWebhookSecret = ([newest]: Keys, owner: SecretOwner, secret: Uint8Array): Buffer =>
+  seal(newest, secret, placeOf(owner))
+
+export function openWebhookSecret([key, ...older]: Keys, owner: SecretOwner, sealed: Buffer): Buffer {
+  const [next, ...rest] = older
+  try {
+    return unseal(key, sealed, placeOf(owner))
+  } catch (error) {
+    // Sealed before the newest key was made.
+    if (!next) throw error
+    return openWebhookSecret([next, ...rest], owner, sealed)
+  }
+}

@@ -2,8 +2,8 @@
  * Making and changing merchants, their API keys and their secrets. Secrets are returned once, to be shown once; only
  * hashes and seals are kept. Every act is a row of the audit trail.
  */
-import { type KeyObject, randomBytes } from 'node:crypto'
-import { hashBoundKey, type Scope, writeApiKey } from '#domain/api-key.ts'
+import { randomBytes } from 'node:crypto'
+import { hashBoundKey, newestPepper, type Scope, writeApiKey } from '#domain/api-key.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Audit } from '#operations/audit/audit.ts'
 import {
@@ -14,6 +14,7 @@ import { makeWebhookSecret } from '#operations/events/webhook-secret.ts'
 import type { ApiKeyStore, ListedKey } from '#storage/api-keys.ts'
 import type { EndpointStore } from '#storage/events/endpoints.ts'
 import type { MerchantSettings, MerchantStore } from '#storage/merchants.ts'
+import type { DerivedKeys } from '#vault/key-ring.ts'
 
 export interface KeyRequest {
   readonly name: string
@@ -45,8 +46,7 @@ export interface MerchantDeps {
   readonly store: MerchantStore
   readonly endpointStore: EndpointStore
   readonly apiKeys: ApiKeyStore
-  readonly apiKeyPepper: KeyObject
-  readonly webhookSecretKey: KeyObject
+  readonly keys: Pick<DerivedKeys, 'peppers' | 'webhookSecrets' | 'refresh'>
   readonly newId: () => string
   readonly environment: 'test' | 'live'
   readonly onChange: (merchantId: string) => void
@@ -60,15 +60,20 @@ interface MadeKey {
   readonly keyId: string
   readonly apiKey: string
   readonly keyHash: string
+  readonly pepper: number
 }
 
-function makeKey(
+async function makeKey(
   merchantId: string,
-  { environment, newId, apiKeyPepper }: Pick<MerchantDeps, 'environment' | 'newId' | 'apiKeyPepper'>,
-): MadeKey {
+  { environment, newId, keys }: Pick<MerchantDeps, 'environment' | 'newId' | 'keys'>,
+): Promise<MadeKey> {
+  // A hash with an older pepper than the newest would open nothing.
+  await keys.refresh()
+  const { peppers } = keys
   const keyId = newId()
   const apiKey = writeApiKey(environment, keyId, randomBytes(secretBytes).toString('base64url'))
-  return { keyId, apiKey, keyHash: hashBoundKey(apiKeyPepper, merchantId, apiKey) }
+  const keyHash = hashBoundKey(peppers, { merchantId, apiKey })
+  return { keyId, apiKey, keyHash, pepper: newestPepper(peppers) }
 }
 
 export function createMerchantAdministration(deps: MerchantDeps): MerchantAdministration {
@@ -77,10 +82,10 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
     ...createKeyAdministration(deps),
     async create(name) {
       const merchantId = `mer_${randomBytes(8).toString('hex')}` as MerchantId
-      const { keyId, keyHash, apiKey } = makeKey(merchantId, deps)
-      const secret = makeWebhookSecret(deps.webhookSecretKey, { merchantId })
+      const { keyId, keyHash, pepper, apiKey } = await makeKey(merchantId, deps)
+      const secret = makeWebhookSecret(deps.keys.webhookSecrets, { merchantId })
       const secretId = deps.newId()
-      await store.insert({ merchantId, name, keyId, keyHash, secretId, sealedSecret: secret.sealed })
+      await store.insert({ merchantId, name, keyId, keyHash, pepper, secretId, sealedSecret: secret.sealed })
       await audit({ act: 'merchant.create', object: merchantId, after: { name, keyId } })
       return { merchantId, apiKey, webhookSecret: secret.shown }
     },
@@ -95,7 +100,7 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
       return found
     },
     async rotateWebhookSecret(merchantId, overlapHours) {
-      const { shown, sealed } = makeWebhookSecret(deps.webhookSecretKey, {
+      const { shown, sealed } = makeWebhookSecret(deps.keys.webhookSecrets, {
         merchantId: merchantId as MerchantId,
       })
       const secretId = deps.newId()
@@ -116,8 +121,9 @@ function createKeyAdministration(deps: MerchantDeps): KeyAdministration {
   const { apiKeys, audit, onChange } = deps
   return {
     async createKey(merchantId, request) {
-      const { keyId, keyHash, apiKey } = makeKey(merchantId, deps)
-      const inserted = await apiKeys.insert({ merchantId, keyId, keyHash, ...request })
+      const { apiKey, ...made } = await makeKey(merchantId, deps)
+      const { keyId } = made
+      const inserted = await apiKeys.insert({ merchantId, ...made, ...request })
       if (!inserted) return undefined
       onChange(merchantId)
       await audit({ act: 'key.create', object: keyId, after: { merchantId, ...request } })
@@ -133,8 +139,9 @@ function createKeyAdministration(deps: MerchantDeps): KeyAdministration {
       return { merchantId }
     },
     async rotateKey(merchantId, overlapHours) {
-      const { keyId, keyHash, apiKey } = makeKey(merchantId, deps)
-      const found = await apiKeys.rotate({ merchantId, keyId, keyHash, overlapHours })
+      const { apiKey, ...made } = await makeKey(merchantId, deps)
+      const { keyId } = made
+      const found = await apiKeys.rotate({ merchantId, ...made, overlapHours })
       onChange(merchantId)
       if (!found) return undefined
       await audit({ act: 'key.rotate', object: merchantId, after: { keyId, overlapHours } })

@@ -23,8 +23,7 @@ export function createAdministration(parts: {
     endpointStore: parts.endpoints,
     apiKeys: parts.apiKeys,
     audit: parts.audit,
-    apiKeyPepper: parts.keys.apiKey,
-    webhookSecretKey: parts.keys.webhookSecret,
+    keys: parts.keys,
     newId,
     environment: parts.environment,
     onChange: merchantId => {

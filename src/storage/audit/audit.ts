@@ -110,19 +110,33 @@ const toRow = (row: StoredRow): AuditRow => ({
   ...(row.after === null ? {} : { after: JSON.parse(row.after) }),
 })
 
-export function createAuditStore({ readers, writers }: Pick<Database, 'readers' | 'writers'>): AuditStore {
-  const walkRows = async function* (): AsyncGenerator<readonly StoredRow[]> {
-    for (let after = 0; ; ) {
-      const { rows } = await readers.query<StoredRow>(
-        `SELECT ${columns} FROM audit WHERE number > $1 ORDER BY number LIMIT ${pageRows}`,
-        [after],
-      )
-      if (rows.length === 0) return
-      yield rows
-      after = rows.at(-1)?.number ?? after
-    }
+async function* walkRows(reader: Pick<Pool, 'query'>): AsyncGenerator<readonly StoredRow[]> {
+  for (let after = 0; ; ) {
+    const { rows } = await reader.query<StoredRow>(
+      `SELECT ${columns} FROM audit WHERE number > $1 ORDER BY number LIMIT ${pageRows}`,
+      [after],
+    )
+    if (rows.length === 0) return
+    // Counted as numbers, whatever the connection makes of a bigint.
+    const counted = rows.map(row => ({ ...row, number: Number(row.number) }))
+    yield counted
+    after = counted.at(-1)?.number ?? after
   }
+}
 
+/** Walks the whole chain. Any connection will do. */
+export async function verifyAudit(reader: Pick<Pool, 'query'>): Promise<Verification> {
+  // First the head: rows that are added meanwhile lie beyond it and are checked like the others.
+  const head = await readHead(reader)
+  const checked = await checkChain(head, walkRows(reader))
+  const { number } = await readHead(reader)
+  // Adding a row moves the end along with it: a row beyond it was added by somebody else, or the end was moved back.
+  const beyond = checked.last - number
+  const more = beyond > 0 ? [`${beyond} beyond the end that was kept apart, which is ${number}`] : []
+  return { rows: checked.rows, head, faults: [...checked.faults, ...more].slice(0, faultsShown) }
+}
+
+export function createAuditStore({ readers, writers }: Pick<Database, 'readers' | 'writers'>): AuditStore {
   return {
     append: entries => appendRows(writers, entries),
 
@@ -137,27 +151,18 @@ export function createAuditStore({ readers, writers }: Pick<Database, 'readers' 
     },
 
     async *walk() {
-      for await (const rows of walkRows()) yield rows.map(toRow)
+      for await (const rows of walkRows(readers)) yield rows.map(toRow)
     },
 
     readHead: () => readHead(readers),
 
-    async verify() {
-      // First the head: rows that are added meanwhile lie beyond it and are checked like the others.
-      const head = await readHead(readers)
-      const checked = await checkChain(head, walkRows())
-      const { number } = await readHead(readers)
-      // Adding a row moves the end along with it: a row beyond it was added by somebody else, or the end was moved back.
-      const beyond = checked.last - number
-      const more = beyond > 0 ? [`${beyond} beyond the end that was kept apart, which is ${number}`] : []
-      return { rows: checked.rows, head, faults: [...checked.faults, ...more].slice(0, faultsShown) }
-    },
+    verify: () => verifyAudit(readers),
   }
 }
 
-async function readHead(pool: Pool | PoolClient): Promise<AuditHead> {
+async function readHead(pool: Pick<Pool, 'query'>): Promise<AuditHead> {
   const { rows } = await pool.query<AuditHead>('SELECT number, hash FROM audit_head')
-  return rows[0] ?? { number: 0, hash: noHash }
+  return rows[0] ? { ...rows[0], number: Number(rows[0].number) } : { number: 0, hash: noHash }
 }
 
 async function appendRows(writers: Pool, entries: readonly AuditEntry[]): Promise<void> {

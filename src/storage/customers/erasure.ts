@@ -1,23 +1,28 @@
 /**
- * Blanks personal data of payments, their operations and events, the answers stored under their idempotency keys, and the
- * intents they were made from. Each payment is one transaction; what is done may be done again.
+ * Blanks personal data of payments, their operations and events, the answers stored under their idempotency keys, and
+ * intents. Each payment is one transaction; what is done may be done again.
  */
 import type { PoolClient } from 'pg'
 import type { CustomerId, MerchantId } from '#domain/ids.ts'
-import { erasePersonalData } from '#domain/personal-data.ts'
+import { erasePersonalData, personalMember } from '#domain/personal-data.ts'
 import { inTransaction } from '#storage/customers/customer-pages.ts'
+import { eraseTraces } from '#storage/customers/erase-traces.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface Erasure {
   /** Payments of a customer and those that name them; undefined when there is no such customer. */
   findPayments(merchantId: MerchantId, customerId: CustomerId): Promise<readonly string[] | undefined>
   erasePayment(merchantId: MerchantId, payId: string): Promise<void>
+  /** Intents that name the customer and have led to no payment. */
+  eraseIntentsOf(merchantId: MerchantId, customerId: CustomerId): Promise<void>
   /** Answers to changes of the customer itself. */
   eraseCustomerAnswers(merchantId: MerchantId, customerId: CustomerId): Promise<void>
   listRetentions(): Promise<readonly Retention[]>
   /** The next payments whose time is over, the oldest first. */
   findOverdue(retention: Retention, now: Date): Promise<readonly string[]>
   markErased(merchantId: MerchantId, payId: string): Promise<void>
+  /** Intents that have led to no payment and whose time is over. */
+  eraseOverdueIntents(retention: Retention, now: Date): Promise<void>
 }
 
 export interface Retention {
@@ -54,6 +59,17 @@ export function createErasure({ readers, writers }: Database): Erasure {
     erasePayment: (merchantId, payId) =>
       inTransaction(writers, client => erasePayment(client, merchantId, payId)),
 
+    async eraseIntentsOf(merchantId, customerId) {
+      await inTransaction(writers, client =>
+        eraseIntents(client, {
+          merchantId,
+          condition: `(i.request #>> '{customerInfo,merchantCustomerId}') = (SELECT c.merchant_customer_id
+            FROM customer c WHERE c.merchant_id = $1 AND c.customer_id = $2)`,
+          values: [customerId],
+        }),
+      )
+    },
+
     async eraseCustomerAnswers(merchantId, customerId) {
       await inTransaction(writers, client => eraseAnswers(client, merchantId, `/customers/${customerId}`))
     },
@@ -80,6 +96,17 @@ export function createErasure({ readers, writers }: Database): Erasure {
       await writers.query(
         `UPDATE merchant SET erased_up_to = greatest(erased_up_to, $2::uuid) WHERE merchant_id = $1`,
         [merchantId, payId],
+      )
+    },
+
+    async eraseOverdueIntents({ merchantId, personalDataFor }, now) {
+      await inTransaction(writers, client =>
+        eraseIntents(client, {
+          merchantId,
+          condition: `i.pay_id IS NULL AND i.expires_at < $2 AND i.created_at < $2::timestamptz - $3::interval
+            AND i.request::text ~ $4`,
+          values: [now, personalDataFor, personalMember],
+        }),
       )
     },
   }
@@ -113,7 +140,8 @@ async function erasePayment(client: PoolClient, merchantId: string, payId: strin
       'UPDATE event SET body = $4 WHERE merchant_id = $1 AND pay_id = $2 AND sequence = $3',
       [...key, sequence, rewrite(body)],
     )
-  await eraseIntents(client, key)
+  await eraseIntents(client, { merchantId, condition: 'i.pay_id = $2', values: [payId] })
+  await eraseTraces(client, key)
   await eraseAnswers(client, merchantId, `/payments/${payId.replaceAll('-', '')}`)
 }
 
@@ -141,18 +169,23 @@ async function eraseOperations(client: PoolClient, key: readonly string[]): Prom
   }
 }
 
-async function eraseIntents(client: PoolClient, key: readonly string[]): Promise<void> {
+async function eraseIntents(
+  client: PoolClient,
+  found: { readonly merchantId: string; readonly condition: string; readonly values: readonly unknown[] },
+): Promise<void> {
+  const { merchantId } = found
   const { rows } = await client.query<{ intent_id: string; request: string }>(
-    'SELECT intent_id, request::text FROM payment_intent WHERE merchant_id = $1 AND pay_id = $2',
-    [...key],
+    `SELECT i.intent_id, i.request::text FROM payment_intent i WHERE i.merchant_id = $1 AND ${found.condition}
+     FOR NO KEY UPDATE OF i`,
+    [merchantId, ...found.values],
   )
   for (const { intent_id: intentId, request } of rows) {
     await client.query('UPDATE payment_intent SET request = $3 WHERE merchant_id = $1 AND intent_id = $2', [
-      key[0],
+      merchantId,
       intentId,
       rewrite(request),
     ])
-    await eraseAnswers(client, key[0] ?? '', `/payment-intents/${intentId}`)
+    await eraseAnswers(client, merchantId, `/payment-intents/${intentId}`)
   }
 }
 

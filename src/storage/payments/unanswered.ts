@@ -80,55 +80,7 @@ const claimPauseMs = 200
 
 export function createWorkFinder(database: Database): WorkFinder {
   const installation = createInstallation(database)
-  let presence: PoolClient | undefined
-  let closed = false
-
-  async function hold(client: PoolClient): Promise<void> {
-    let given = false
-    let lost: Error | undefined
-    const giveBack = (error?: Error): void => {
-      if (!given) client.release(error)
-      given = true
-    }
-    // A connection that is checked out of the pool has no error listener: without one, its end would end the process.
-    // It may tell of its end twice, by the socket and by the protocol: the second time changes nothing.
-    client.on('error', error => {
-      if (lost) return
-      lost = error
-      // Given back by close(): the pool listens again.
-      if (closed && presence !== client) return
-      giveBack(error)
-      database.readers.emit('error', error, client)
-      if (presence !== client) return
-      presence = undefined
-      void holdAgain()
-    })
-    try {
-      await client.query(`SELECT pg_advisory_lock_shared(${cellLock('$1')})`, [gatewayLock])
-    } catch (error) {
-      giveBack(error as Error)
-      throw error
-    }
-    // The answer and the end of the connection may come in one packet: then this is over before it began.
-    if (lost) throw lost
-    if (closed) giveBack()
-    else presence = client
-  }
-
-  /** The claim ends with its connection. Without it a newcomer would take our work for that of a dead process. */
-  async function holdAgain(): Promise<void> {
-    while (!closed && presence === undefined) {
-      try {
-        const client = await database.readers.connect()
-        if (closed) client.release()
-        else await hold(client)
-      } catch (error) {
-        database.readers.emit('error', error)
-        await delay(claimPauseMs)
-      }
-    }
-  }
-
+  const claim = createGatewayClaim(database)
   return {
     async claimTimers({ now, limit, leaseMs, merchantId }) {
       const { rows } = await database.writers.query<ClaimedTimer>({
@@ -181,6 +133,66 @@ export function createWorkFinder(database: Database): WorkFinder {
       )
     },
 
+    claimAlone: claim.claimAlone,
+    close: claim.close,
+  }
+}
+
+/**
+ * The claim of a gateway that works on this database: shared by all of them, and held as long as their connection lives.
+ * A gateway that starts and finds no claim knows that nobody else is there.
+ */
+function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' | 'close'> {
+  let presence: PoolClient | undefined
+  let closed = false
+
+  async function hold(client: PoolClient): Promise<void> {
+    let given = false
+    let lost: Error | undefined
+    const giveBack = (error?: Error): void => {
+      if (!given) client.release(error)
+      given = true
+    }
+    // A connection that is checked out of the pool has no error listener: without one, its end would end the process.
+    // It may tell of its end twice, by the socket and by the protocol: the second time changes nothing.
+    client.on('error', error => {
+      if (lost) return
+      lost = error
+      // Given back by close(): the pool listens again.
+      if (closed && presence !== client) return
+      giveBack(error)
+      database.readers.emit('error', error, client)
+      if (presence !== client) return
+      presence = undefined
+      void holdAgain()
+    })
+    try {
+      await client.query(`SELECT pg_advisory_lock_shared(${cellLock('$1')})`, [gatewayLock])
+    } catch (error) {
+      giveBack(error as Error)
+      throw error
+    }
+    // The answer and the end of the connection may come in one packet: then this is over before it began.
+    if (lost) throw lost
+    if (closed) giveBack()
+    else presence = client
+  }
+
+  /** The claim ends with its connection. Without it a newcomer would take our work for that of a dead process. */
+  async function holdAgain(): Promise<void> {
+    while (!closed && presence === undefined) {
+      try {
+        const client = await database.readers.connect()
+        if (closed) client.release()
+        else await hold(client)
+      } catch (error) {
+        database.readers.emit('error', error)
+        await delay(claimPauseMs)
+      }
+    }
+  }
+
+  return {
     async claimAlone() {
       const client = await database.readers.connect()
       const { rows } = await client.query<{ alone: boolean }>(

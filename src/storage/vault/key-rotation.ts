@@ -16,6 +16,11 @@ export interface RotationStore {
   readRoot(): Promise<string>
   /** False when it is not that any more. */
   replaceRoot(expected: string, value: string): Promise<boolean>
+  /**
+   * The same, and with it in one transaction what hangs on the root secret: hashes of API keys and sealed webhook
+   * secrets, each as the given functions make it. Nobody adds one meanwhile.
+   */
+  replaceRootWith(expected: string, value: string, renewal: RootRenewal): Promise<boolean>
   /** Data keys that another master key than this wraps. */
   findOthers(masterKeyId: string, limit: number): Promise<readonly MerchantKey[]>
   /** Each as it was read, and as it is to be; a row that has changed meanwhile is left alone. */
@@ -37,11 +42,22 @@ export interface RotationStore {
   close(): Promise<void>
 }
 
+export interface RootRenewal {
+  readonly rehash: (keyHash: string) => string
+  readonly reseal: (
+    owner: { readonly merchantId: MerchantId; readonly endpointId?: string },
+    sealed: Buffer,
+  ) => Buffer
+}
+
 /** Where something lies sealed: numbers first, then the records of sealed-records.ts. */
-export type Holding = 'cards' | 'accounts' | 'secrets' | 'notices' | 'evidence' | BankHolding
+export type Holding = 'cards' | 'accounts' | 'secrets' | 'notices' | 'evidence' | 'codes' | BankHolding
 
 /** Files for the bank, what its own files say, and whom a surplus goes back to. */
 type BankHolding = 'bankFiles' | 'bankEntries' | 'bankSurplus'
+
+/** Whose data key seals what belongs to no merchant. */
+export const installationOwner = '_installation'
 
 const holdings = {
   cards: { table: 'vault_card', id: 'card_id' },
@@ -52,7 +68,27 @@ const holdings = {
   bankFiles: { table: 'bank_file_part', id: 'part_id' },
   bankEntries: { table: 'bank_entry', id: 'entry_id' },
   bankSurplus: { table: 'bank_surplus', id: 'x_id' },
-} as const satisfies Record<Holding, { readonly table: string; readonly id: string }>
+  // With the columns that the others have: what belongs to the installation is kept under a name of its own.
+  codes: {
+    table: `(SELECT '${installationOwner}' AS merchant_id, operator_id, totp_key AS key_version, totp_sealed AS sealed
+      FROM operator)`,
+    id: 'operator_id',
+    target: 'operator',
+    version: 'totp_key',
+    sealed: 'totp_sealed',
+  },
+} as const satisfies Record<Holding, HeldIn>
+
+interface HeldIn {
+  readonly table: string
+  readonly id: string
+  /** Where it is written, if the table is only a view of that, and in which columns. */
+  readonly target?: string
+  readonly version?: string
+  readonly sealed?: string
+}
+
+const heldIn = (holding: Holding): HeldIn => holdings[holding]
 
 export interface Position {
   readonly merchantId: MerchantId
@@ -136,6 +172,7 @@ function createRotationStore(client: pg.Client): RotationStore {
       )
       return rowCount === 1
     },
+    replaceRootWith: (expected, value, renewal) => replaceRootWith(client, { expected, value, renewal }),
     async findOthers(masterKeyId, limit) {
       const { rows } = await client.query<MerchantKey>(
         `SELECT merchant_id AS "merchantId", key_version AS "keyVersion", wrapped, master_key_id AS "masterKeyId"
@@ -161,6 +198,76 @@ function createRotationStore(client: pg.Client): RotationStore {
     },
     ...createRenewal(client),
     close: () => client.end(),
+  }
+}
+
+async function replaceRootWith(
+  client: pg.Client,
+  { expected, value, renewal }: { expected: string; value: string; renewal: RootRenewal },
+): Promise<boolean> {
+  await client.query('BEGIN')
+  try {
+    // Readers go on; whoever adds or changes one waits for the second or so that this takes.
+    await client.query(
+      'LOCK TABLE api_key, webhook_secret, webhook_endpoint_secret IN SHARE ROW EXCLUSIVE MODE',
+    )
+    const { rowCount } = await client.query(
+      'UPDATE installation SET value = $3 WHERE name = $1 AND value = $2',
+      [rootSecretName, expected, value],
+    )
+    if (rowCount === 1) {
+      await rehashKeys(client, renewal)
+      await resealSecrets(client, renewal)
+    }
+    await client.query('COMMIT')
+    return rowCount === 1
+  } catch (error) {
+    await client.query('ROLLBACK')
+    throw error
+  }
+}
+
+async function rehashKeys(client: pg.Client, { rehash }: RootRenewal): Promise<void> {
+  const { rows } = await client.query<{ merchantId: string; keyId: string; keyHash: string }>(
+    'SELECT merchant_id AS "merchantId", key_id AS "keyId", key_hash AS "keyHash" FROM api_key',
+  )
+  await client.query(
+    `UPDATE api_key t SET key_hash = i.key_hash
+     FROM unnest($1::text[], $2::uuid[], $3::text[]) AS i(merchant_id, key_id, key_hash)
+     WHERE t.merchant_id = i.merchant_id AND t.key_id = i.key_id`,
+    [
+      rows.map(({ merchantId }) => merchantId),
+      rows.map(({ keyId }) => keyId),
+      rows.map(({ keyHash }) => rehash(keyHash)),
+    ],
+  )
+}
+
+async function resealSecrets(client: pg.Client, { reseal }: RootRenewal): Promise<void> {
+  for (const { table, owner } of [
+    { table: 'webhook_secret', owner: 'NULL' },
+    { table: 'webhook_endpoint_secret', owner: 'endpoint_id' },
+  ]) {
+    const { rows } = await client.query<{
+      merchantId: MerchantId
+      secretId: string
+      endpointId: string | null
+      sealed: Buffer
+    }>(
+      `SELECT merchant_id AS "merchantId", secret_id AS "secretId", ${owner} AS "endpointId", sealed FROM ${table}`,
+    )
+    await client.query(
+      `UPDATE ${table} t SET sealed = i.sealed
+       FROM unnest($1::text[], $2::uuid[], $3::bytea[]) AS i(merchant_id, secret_id, sealed)
+       WHERE t.merchant_id = i.merchant_id AND t.secret_id = i.secret_id`,
+      [
+        rows.map(({ merchantId }) => merchantId),
+        rows.map(({ secretId }) => secretId),
+        rows.map(({ merchantId, endpointId, sealed }) =>
+          reseal({ merchantId, ...(endpointId === null ? {} : { endpointId }) }, sealed),
+        ),
+      ],
+    )
   }
 }
 
@@ -191,7 +298,7 @@ function createRenewal(client: pg.Client): Renewal {
       return rows
     },
     async findOlder(holding, after, limit) {
-      const { table, id } = holdings[holding]
+      const { table, id } = heldIn(holding)
       const { rows } = await client.query<KeptNumber>(
         // As 32 hex digits, because numbers are bound to their place in that spelling.
         `SELECT v.merchant_id AS "merchantId", replace(v.${id}::text, '-', '') AS "heldId",
@@ -204,12 +311,13 @@ function createRenewal(client: pg.Client): Renewal {
       return rows
     },
     async reseal(holding, changes) {
-      const { table, id } = holdings[holding]
+      const { table, id, target, version = 'key_version', sealed = 'sealed' } = heldIn(holding)
+      const owned = target === undefined ? 't.merchant_id = i.merchant_id AND ' : ''
       const { rowCount } = await client.query(
-        `UPDATE ${table} t SET sealed = i.new, key_version = i.to_version
+        `UPDATE ${target ?? table} t SET ${sealed} = i.new, ${version} = i.to_version
          FROM unnest($1::text[], $2::uuid[], $3::bytea[], $4::bytea[], $5::integer[])
            AS i(merchant_id, held_id, old, new, to_version)
-         WHERE t.merchant_id = i.merchant_id AND t.${id} = i.held_id AND t.sealed = i.old`,
+         WHERE ${owned}t.${id} = i.held_id AND t.${sealed} = i.old`,
         [
           changes.map(({ from }) => from.merchantId),
           changes.map(({ from }) => from.heldId),

@@ -195,7 +195,7 @@ describe('the text and the hash', () => {
     await queryRows(
       gateway.databaseUrl,
       'INSERT INTO api_key (merchant_id, key_id, key_hash) VALUES ($1, gen_random_uuid(), $2)',
-      [gateway.merchantId, hashApiKey(keys.apiKey, apiKey)],
+      [gateway.merchantId, hashApiKey(keys.peppers, apiKey)],
     )
     now += 5_000
     expect((await gateway.call('GET', path, undefined, using(apiKey))).status).toBe(404)
@@ -274,7 +274,7 @@ describe('what is kept of a use', () => {
   })
 })
 
-test('the account updater opens numbers that we keep: that is audited, and a number that the request brings is not', async () => {
+test('services that open numbers that we keep: that is audited, and a number that the request brings is not', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment())
   const record = await gateway.call('GET', `/payments/getByPayId/${body.payId}`)
   const { pseudoCardNumber } = record.body.paymentMethods.card
@@ -282,15 +282,17 @@ test('the account updater opens numbers that we keep: that is audited, and a num
   expect(await gateway.call('POST', '/services/accountUpdater', { transId: 'u-1', cards })).toMatchObject({
     status: 200,
   })
+  for (const number of [pseudoCardNumber, '5555555555554444']) {
+    const token = await gateway.call('POST', '/services/tokenService', { type: 'CARD', number })
+    expect(token.status).toBe(200)
+  }
   const rows = await queryRows(
     gateway.databaseUrl,
-    "SELECT actor, came_from, after FROM audit WHERE act = 'cards.opened'",
+    "SELECT actor, came_from, after FROM audit WHERE act = 'cards.opened' ORDER BY number",
   )
+  const opened = { actor: gateway.merchantId, came_from: '127.0.0.1' }
   expect(rows).toEqual([
-    {
-      actor: gateway.merchantId,
-      came_from: '127.0.0.1',
-      after: { purpose: 'account updater', cards: 1 },
-    },
+    { ...opened, after: { purpose: 'account updater', cards: 1 } },
+    { ...opened, after: { purpose: 'tokenization', cards: 1 } },
   ])
 })

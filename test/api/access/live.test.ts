@@ -162,6 +162,19 @@ describe('with a connector', () => {
     expect(acquirer.ledger.map(({ operation }) => operation)).toEqual(['AUTHORIZATION', 'CAPTURE', 'REFUND'])
   })
 
+  test('20200016 after ten declines of one card within an hour, unless the merchant wants another limit', async () => {
+    const trader = await openShop(configured)
+    const declining = { card: { number: '4000000000000002' } }
+    for (let at = 0; at < 10; at += 1)
+      expect((await trader.create('CARD', declining)).body.responseCode).toBe('21000305')
+    const asked = acquirer.ledger.length
+    expect(await trader.create('CARD', declining)).toMatchObject(refused('20200016'))
+    expect(acquirer.ledger.length).toBe(asked)
+    expect((await trader.create('CARD')).status).toBe(200)
+    await configured.gateway.merchants.set(trader.merchantId, { declinesPerCard: 'none' })
+    expect((await trader.create('CARD', declining)).body.responseCode).toBe('21000305')
+  })
+
   describe('on the pages of customers', () => {
     const urls = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
     let trader: PageShop

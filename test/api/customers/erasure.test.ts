@@ -52,15 +52,21 @@ async function pay(shop: Shop, change: object = {}, key = 'pay') {
   return answer.body
 }
 
-const stored = async (merchantId: string): Promise<string> =>
-  JSON.stringify(
+/** All that is kept of a merchant, wherever it lies. */
+async function stored(merchantId: string): Promise<string> {
+  const tables = await queryRows<{ name: string }>(
+    gateway.databaseUrl,
+    `SELECT table_name AS name FROM information_schema.columns
+     WHERE table_schema = 'public' AND column_name = 'merchant_id'`,
+  )
+  return JSON.stringify(
     await Promise.all(
-      ['payment', 'operation', 'event', 'idempotency_key', 'payment_intent', 'customer', 'stored_method'].map(
-        table =>
-          queryRows(gateway.databaseUrl, `SELECT * FROM ${table} WHERE merchant_id = $1`, [merchantId]),
+      tables.map(({ name }) =>
+        queryRows(gateway.databaseUrl, `SELECT * FROM ${name} WHERE merchant_id = $1`, [merchantId]),
       ),
     ),
   )
+}
 
 test('200 deleting a customer with erase=payments leaves nothing of the person, and the books whole', async () => {
   const shop = await openShop(gateway)
@@ -143,4 +149,102 @@ test('a retention blanks payments by the merchant’s clock, once they are older
   expect((await shop.read(young.payId)).customerInfo.lastName).toBe('Quillfeather')
   await shop.advance('P1Y')
   expect((await shop.read(young.payId)).customerInfo.lastName).toBeUndefined()
+})
+
+const intentOf = (transId: string) => ({
+  transId,
+  amount: { value: 500, currency: 'EUR' },
+  ...person,
+  urls: { return: 'https://shop.example/a', cancel: 'https://shop.example/b' },
+})
+
+test('an intent that has led to no payment is blanked with its customer, and stays payable', async () => {
+  const shop = await openShop(gateway)
+  const { payId } = await pay(shop)
+  const { body: intent } = await shop.call('POST', '/payment-intents', intentOf('open'))
+  const customerId = (await shop.read(payId)).customerInfo.gatewayCustomerId
+  await shop.call('DELETE', `/customers/${customerId}?erase=payments`)
+  expect(await stored(shop.merchantId)).not.toMatch(traces)
+  expect((await shop.call('GET', `/payment-intents/${intent.id}`)).body.status).toBe('OPEN')
+})
+
+test('a retention blanks intents that have led to no payment', async () => {
+  const shop = await openShop(gateway)
+  await gateway.gateway.merchants.set(shop.merchantId, { personalDataFor: 'P30D' })
+  await shop.call('POST', '/payment-intents', intentOf('forgotten'))
+  await shop.advance('P29D')
+  expect(await stored(shop.merchantId)).toMatch(traces)
+  await shop.advance('P2D')
+  expect(await stored(shop.merchantId)).not.toMatch(traces)
+})
+
+test('what receivers answered, raw notices and evidence in ended disputes go too; what is still open stays', async () => {
+  const shop = await openShop(gateway)
+  const { payId } = await pay(shop)
+  const { merchantId } = shop
+  const run = (text: string, ...values: unknown[]) =>
+    queryRows(gateway.databaseUrl, text, [merchantId, ...values])
+  const [{ x_id: xId } = { x_id: '' }] = await queryRows<{ x_id: string }>(
+    gateway.databaseUrl,
+    'SELECT x_id FROM operation WHERE merchant_id = $1 AND pay_id = $2',
+    [merchantId, payId],
+  )
+  await run(
+    `INSERT INTO event (merchant_id, pay_id, sequence, event_id, x_id, body, created_at, status)
+     VALUES ($1, $2, 90, gen_random_uuid(), $3, '{}', now(), 'DELIVERED')`,
+    ...[payId, xId],
+  )
+  await run(
+    `INSERT INTO event_attempt (merchant_id, pay_id, sequence, number, at, duration_ms, answer)
+     VALUES ($1, $2, 90, 1, now(), 1, 'thanks, Xaviera')`,
+    payId,
+  )
+  for (const [at, { status, due }] of [
+    { status: 'LOST', due: null },
+    { status: 'OPEN', due: 'now' },
+  ].entries()) {
+    const dispute = `dsp_${String(at).repeat(32)}`
+    await run(
+      `INSERT INTO dispute (merchant_id, dispute_id, pay_id, x_id, provider_dispute_id, amount, currency, stage, status,
+         reason_code, reason_group, events, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $2, 0, 'EUR', 'INQUIRY', $5, 'r', 'FRAUD', '[]', now(), now())`,
+      ...[dispute, payId, xId, status],
+    )
+    await run(
+      `INSERT INTO dispute_file (merchant_id, file_id, dispute_id, name, type, key_version, sealed)
+       VALUES ($1, gen_random_uuid(), $2, $3, 'application/pdf', 1, 'x')`,
+      ...[dispute, `${status}.pdf`],
+    )
+    await run(
+      `WITH n AS (INSERT INTO provider_notice (merchant_id, notice_id, provider_account_id, key_version, sealed)
+           VALUES ($1, gen_random_uuid(), 'acc_1', 1, 'x') RETURNING notice_id),
+         i AS (INSERT INTO notice_item (merchant_id, provider_account_id, item_key, notice_id, position, kind, reference,
+             state, due_at)
+           SELECT $1, 'acc_1', $2, notice_id, 0, 'outcome', $2, $3, $4 FROM n)
+       INSERT INTO provider_reference (merchant_id, provider_account, reference, pay_id, x_id)
+         VALUES ($1, 'acc_1', $2, $5, $6)`,
+      ...[`ref-${at}`, due ? 'PENDING' : 'APPLIED', due, payId, xId],
+    )
+  }
+  const customerId = (await shop.read(payId)).customerInfo.gatewayCustomerId
+  await shop.call('DELETE', `/customers/${customerId}?erase=payments`)
+  expect(await stored(merchantId)).not.toMatch(traces)
+  expect(await run('SELECT name FROM dispute_file WHERE merchant_id = $1')).toEqual([{ name: 'OPEN.pdf' }])
+  const notices = await run(
+    `SELECT i.state, n.sealed IS NULL AS gone FROM provider_notice n JOIN notice_item i USING (merchant_id, notice_id)
+     WHERE merchant_id = $1 ORDER BY 1`,
+  )
+  expect(notices).toEqual([
+    { state: 'APPLIED', gone: true },
+    { state: 'PENDING', gone: false },
+  ])
+  for (const table of [
+    'notice_item',
+    'provider_notice',
+    'provider_reference',
+    'dispute_file',
+    'dispute',
+    'event',
+  ])
+    await run(`DELETE FROM ${table} WHERE merchant_id = $1`)
 })

@@ -40,6 +40,13 @@ test('200 the merchant itself may say all of it', async () => {
   expect(await intents.confirm(id, body)).toMatchObject(done('OK'))
 })
 
+test('413 more than 64 KiB, which no customer has to say', async () => {
+  const id = await intents.intent()
+  const padded = { ...confirmation('CARD'), padding: 'x'.repeat(65_536) }
+  expect((await intents.confirm(id, padded, await intents.bearer(id))).status).toBe(413)
+  expect(await intents.confirm(id, confirmation('CARD'), await intents.bearer(id))).toMatchObject(done('OK'))
+})
+
 test('400 without integrationType names that field', async () => {
   const id = await intents.intent()
   const { integrationType: _, ...body } = confirmation('CARD')

@@ -4,6 +4,7 @@ import type { ConversionTerms } from '#connectors/contract.ts'
 import { simulatedBy } from '#connectors/registry.ts'
 import { createSimulator } from '#connectors/simulator/simulator.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
 import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
 
 const urls = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
@@ -169,6 +170,13 @@ describe('asked', () => {
     expect(asked.html).not.toContain('enter the card number and security code again')
     expect((await post(href, { ...sent, quoteId: asked.quoteId, dcc: 'accepted' })).status).toBe(303)
     expect(await recordOf(payId)).toMatchObject({ accepted: true, quoteId: asked.quoteId })
+    // Its number was opened to see its currency, before anything was paid.
+    const opened = await queryRows(
+      gateway.databaseUrl,
+      "SELECT after FROM audit WHERE act = 'cards.opened' AND object = $1 LIMIT 1",
+      [shop.merchantId],
+    )
+    expect(opened).toEqual([{ after: { purpose: 'offer of a currency', cards: 1 } }])
   })
 
   test('the offer also holds after the bank has asked its customer, whose page shows it', async () => {

@@ -38,6 +38,13 @@ test.each<[name: string, body: object, field: string]>([
   expect(await queryRows(gateway.databaseUrl, 'SELECT 1 FROM idempotency_key')).toEqual([])
 })
 
+test('400 its card number as Idempotency-Key, which would be stored in clear', async () => {
+  const key = { 'idempotency-key': 'order-4111-1111-1111-1111' }
+  const answer = await gateway.call('POST', '/payments', cardPayment(), key)
+  expect(answer).toMatchObject({ status: 400, body: { field: 'Idempotency-Key' } })
+  expect(answer.text).not.toContain('4111')
+})
+
 test('400 as problem details where the endpoint speaks them', async () => {
   const { status, body } = await gateway.call('POST', '/services/tokenService', {
     type: 'CARD',

@@ -1,7 +1,9 @@
 /** Limits on declines of a card or an address, and on payouts: 422 and nobody is asked, in all processes, by the merchant's clock. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
+import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
@@ -103,6 +105,52 @@ test('declines of one address: 422 for every card from there', async () => {
   )
   expect(await shop.create('CARD', { card, browserInfo: { ipAddress: '203.0.113.8' } })).toMatchObject({
     status: 200,
+  })
+})
+
+describe('on our own pages', () => {
+  const urls = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
+
+  async function openLimitedPages(limits: Limits): Promise<PageShop> {
+    const shop = await openPageShop(gateway, { urls })
+    await gateway.gateway.merchants.set(shop.merchantId, limits)
+    return shop
+  }
+
+  /** The status of what the customer's form led to, and where the payment stands. */
+  async function tryCard(shop: PageShop, change: object = { amount: declining }) {
+    const { href, payId } = await shop.session(change)
+    const status = await sendForm(await openPage(href), cardEntries(card.number))
+    return { href, status, codes: (await shop.tries(payId))[1] }
+  }
+
+  test('a blocked card is refused there too, and nobody is asked', async () => {
+    const shop = await openLimitedPages({ declinesPerCard: '1/PT1H' })
+    expect(await tryCard(shop)).toMatchObject({ codes: ['21000305'] })
+    expect(await tryCard(shop, {})).toMatchObject({ status: 429, codes: ['60000100'] })
+    expect(await shop.create('CARD', { card })).toMatchObject(tooMany)
+  })
+
+  test("the client's address counts, whatever the merchant says", async () => {
+    const shop = await openLimitedPages({ declinesPerAddress: '1/PT1H' })
+    const elsewhere = { browserInfo: { ipAddress: '203.0.113.77' } }
+    expect(await tryCard(shop, { amount: declining, ...elsewhere })).toMatchObject({ codes: ['21000305'] })
+    expect(await tryCard(shop, elsewhere)).toMatchObject({ status: 429 })
+  })
+
+  test.each<[string, Limits]>([
+    ['card', { declinesPerCard: '1/PT1H' }],
+    ['address', { declinesPerAddress: '1/PT1H' }],
+  ])('a challenge that the customer fails is a decline of the %s', async (_, limits) => {
+    const shop = await openLimitedPages(limits)
+    const challenge = { threeDsPolicy: { challengePreference: 'MANDATE_CHALLENGE' } }
+    const { href } = await shop.session({ paymentMethods: { card: challenge } })
+    const form = await openPage(href)
+    const body = new URLSearchParams({ ...form.hidden, ...cardEntries(card.number) })
+    // The browser follows to the page of the bank, which has an address of its own.
+    const { url } = await fetch(form.url, { method: 'POST', body })
+    expect(await sendForm({ url, hidden: {} }, { action: 'decline' })).toBe(303)
+    expect(await tryCard(shop, {})).toMatchObject({ status: 429 })
   })
 })
 

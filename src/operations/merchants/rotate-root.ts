@@ -1,0 +1,46 @@
+/**
+ * A new root secret, and with it, in one transaction, what whoever had the old one could otherwise go on forging or reading: the
+ * hashes of API keys are hashed once more and webhook secrets are sealed anew. Everything else derived from the root
+ * secret follows by itself: new fingerprints, signatures and page addresses are made with the newest only.
+ */
+import { strict as assert } from 'node:assert'
+import { rehash } from '#domain/api-key.ts'
+import { openWebhookSecret, sealWebhookSecret } from '#operations/events/webhook-secret.ts'
+import type { RotationStore } from '#storage/vault/key-rotation.ts'
+import { deriveAll } from '#vault/key-ring.ts'
+import type { MasterRing } from '#vault/master-key.ts'
+import { addRoot, type RootSecrets, unwrapRoots, wrapRoots } from '#vault/root-secrets.ts'
+
+/**
+ * Under the same master key; returns how many root secrets there are now. `stores`: of every cell, cell 0 first. A change
+ * that was cut off between two cells is finished by the next one, because each cell catches up from where it is.
+ */
+export async function rotateRoot(
+  ring: MasterRing,
+  { stores, nowMs = Date.now }: { readonly stores: readonly RotationStore[]; readonly nowMs?: () => number },
+): Promise<number> {
+  const [home] = stores
+  assert(home, 'there is no cell 0')
+  const stored = await home.readRoot()
+  const roots = addRoot(await unwrapRoots(stored, ring), nowMs())
+  const master = await ring.find(stored.split(':', 1)[0] ?? '')
+  const value = wrapRoots(master, roots)
+  for (const store of stores) await bringTo({ roots, value }, store, ring)
+  return roots.length
+}
+
+async function bringTo(
+  { roots, value }: { readonly roots: RootSecrets; readonly value: string },
+  store: RotationStore,
+  ring: MasterRing,
+): Promise<void> {
+  const before = await store.readRoot()
+  const known = deriveAll(await unwrapRoots(before, ring)).peppers.length
+  const { peppers, webhookSecrets } = deriveAll(roots)
+  const replaced = await store.replaceRootWith(before, value, {
+    rehash: keyHash => peppers.slice(known).reduce((hash, pepper) => rehash(pepper, hash), keyHash),
+    reseal: (owner, sealed) =>
+      sealWebhookSecret(webhookSecrets, owner, openWebhookSecret(webhookSecrets, owner, sealed)),
+  })
+  assert(replaced, 'the root secret was changed by somebody who did not hold the lock')
+}

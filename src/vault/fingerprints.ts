@@ -1,0 +1,27 @@
+/**
+ * Keyed fingerprints: how a card or an account is recognised without its number. Each root secret gives its own. Whatever is
+ * held keeps the fingerprint of its time; everything new gets that of the newest root secret, so that whoever had an
+ * older one cannot try out numbers against it.
+ */
+import { createHmac } from 'node:crypto'
+import type { KeyVersions } from '#vault/key-ring.ts'
+
+/** The newest first. */
+export type Fingerprints = readonly [Buffer, ...Buffer[]]
+
+export function fingerprint([newest, ...older]: KeyVersions, text: string): Fingerprints {
+  const digest = (key: KeyVersions[0]): Buffer => createHmac('sha256', key).update(text).digest()
+  return [digest(newest), ...older.map(digest)]
+}
+
+/** The id of the row, of half the fingerprint. */
+export const toHeldId = (digest: Buffer): string => digest.toString('hex', 0, 16)
+
+/** `isHeld` is asked about older fingerprints only: there are none until the root secret has been changed. */
+export async function pickFingerprint(
+  [newest, ...older]: Fingerprints,
+  isHeld: (id: string) => Promise<boolean>,
+): Promise<Buffer> {
+  const held = await Promise.all(older.map(digest => isHeld(toHeldId(digest))))
+  return older.find((_, index) => held[index]) ?? newest
+}

@@ -1,0 +1,68 @@
+/**
+ * The root secrets of an installation, newest first, as one text that the master key wraps. Every change adds one: keys
+ * derived from older ones go on reading what they have made, and the newest alone makes anything new.
+ */
+import { randomBytes } from 'node:crypto'
+import { rootSecretName } from '#storage/vault/vault-store.ts'
+import type { MasterKey, MasterRing } from '#vault/master-key.ts'
+import { seal, unseal } from '#vault/sealing.ts'
+
+export interface RootSecret {
+  readonly secret: Buffer
+  /** When it was made; undefined for those of earlier releases. */
+  readonly madeAtMs?: number
+  /** Whether the hashes of API keys were hashed once more with its key. Always so for the first one. */
+  readonly hashesKeys: boolean
+}
+
+/** The newest first. */
+export type RootSecrets = readonly [RootSecret, ...RootSecret[]]
+
+const secretBytes = 32
+
+/** Marks the text that holds more than bare secrets. Earlier releases wrote these side by side, without a mark. */
+const dated = 'v2.'
+const datedPlace = `${rootSecretName} v2`
+
+/** 100: a change every month for eight years. Each costs a little time whenever a card is seen for the first time. */
+const rootsMax = 100
+
+export class TooManyRoots extends Error {}
+
+export const makeFirstRoot = (): RootSecrets => [{ secret: randomBytes(secretBytes), hashesKeys: true }]
+
+/** A new root secret in front of the others. */
+export function addRoot(roots: RootSecrets, nowMs: number): RootSecrets {
+  if (roots.length >= rootsMax) throw new TooManyRoots(`there are ${rootsMax} root secrets already`)
+  return [{ secret: randomBytes(secretBytes), madeAtMs: nowMs, hashesKeys: true }, ...roots]
+}
+
+/** The stored form: the id of the master key, and what it wraps. */
+export function wrapRoots(master: MasterKey, roots: RootSecrets): string {
+  const listed = roots.map(({ secret, ...rest }) => ({ secret: secret.toString('base64'), ...rest }))
+  return `${master.id}:${dated}${seal(master.key, Buffer.from(JSON.stringify(listed)), datedPlace).toString('base64')}`
+}
+
+export async function unwrapRoots(stored: string, ring: MasterRing): Promise<RootSecrets> {
+  const [masterKeyId = '', wrapped = ''] = stored.split(':')
+  const { key } = await ring.find(masterKeyId)
+  const roots = wrapped.startsWith(dated)
+    ? readDated(unseal(key, Buffer.from(wrapped.slice(dated.length), 'base64'), datedPlace))
+    : readBare(unseal(key, Buffer.from(wrapped, 'base64'), rootSecretName))
+  const [newest, ...older] = roots
+  if (!newest) throw new Error('the installation has no root secret')
+  return [newest, ...older]
+}
+
+function readDated(plain: Buffer): readonly RootSecret[] {
+  const listed = JSON.parse(plain.toString()) as readonly (Omit<RootSecret, 'secret'> & { secret: string })[]
+  return listed.map(({ secret, ...rest }) => ({ secret: Buffer.from(secret, 'base64'), ...rest }))
+}
+
+function readBare(plain: Buffer): readonly RootSecret[] {
+  const count = plain.length / secretBytes
+  return Array.from({ length: count }, (_, index) => ({
+    secret: plain.subarray(index * secretBytes, (index + 1) * secretBytes),
+    hashesKeys: index === count - 1,
+  }))
+}

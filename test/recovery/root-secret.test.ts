@@ -1,0 +1,191 @@
+/**
+ * Somebody once had the master key and the database, and so the root secret. After `keys rotate --root` nothing that this
+ * person can make is believed, and nothing that was stored since can be read or tried out with it. Merchants notice only that their
+ * access tokens have ended.
+ */
+import { strict as assert } from 'node:assert'
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hashBoundKey, writeApiKey } from '#domain/api-key.ts'
+import type { MerchantId, PayId } from '#domain/ids.ts'
+import { createAccessTokens } from '#http/authentication/access-token.ts'
+import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
+import { rotateRoot } from '#operations/merchants/rotate-root.ts'
+import { openRotationStore } from '#storage/vault/key-rotation.ts'
+import { basic, masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+import { openShop, type Shop } from '#test/support/shop.ts'
+import { fingerprint, toHeldId } from '#vault/fingerprints.ts'
+import { isSigned } from '#vault/inventory-signature.ts'
+import { deriveAll } from '#vault/key-ring.ts'
+import { toMasterKey, toRing } from '#vault/master-key.ts'
+import { createPageTokens } from '#vault/page-token.ts'
+import { unwrapRoots } from '#vault/root-secrets.ts'
+
+type Derived = ReturnType<typeof deriveAll>
+
+const known = '4111111111111111'
+const later = '5555555555554444'
+const urls = { return: 'https://shop.example/a', cancel: 'https://shop.example/b' }
+const order = (transId: string) => ({ transId, amount: { value: 500, currency: 'EUR' }, urls })
+
+let gateway: TestGateway
+let neighbour: TestGateway
+let shop: Shop
+let stolen: Derived
+let current: Derived
+/** What the merchant had before. */
+let before: { page: string; payId: string; pseudoNumber: string; secret: Buffer; accessToken: string }
+
+const ring = () => toRing(toMasterKey(masterKeyOf(gateway.databaseUrl), 'the test key'))
+const withStore = async <T>(work: (store: NonNullable<Store>) => Promise<T>): Promise<T> => {
+  const store = (await openRotationStore(gateway.databaseUrl)) ?? assert.fail('the lock is held')
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}
+type Store = Awaited<ReturnType<typeof openRotationStore>>
+const readDerived = () =>
+  withStore(async store => deriveAll(await unwrapRoots(await store.readRoot(), ring())))
+const readSealed = async (): Promise<Buffer> => {
+  const rows = await queryRows<{ sealed: Buffer }>(
+    gateway.databaseUrl,
+    'SELECT sealed FROM webhook_secret WHERE merchant_id = $1',
+    [shop.merchantId],
+  )
+  return rows[0]?.sealed ?? assert.fail('there is no webhook secret')
+}
+const owner = () => ({ merchantId: shop.merchantId as MerchantId })
+const pay = (number: string, more = {}, headers = {}) =>
+  shop.create('CARD', { card: { number }, ...more }, headers)
+
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  neighbour = await startTestGateway({ beside: gateway })
+  shop = await openShop(gateway)
+  stolen = await readDerived()
+  const { body } = await pay(known, { transId: 'known' }, { 'idempotency-key': 'before' })
+  const record = await shop.read(body.payId)
+  const session = await shop.call('POST', '/payments/sessions', order('before'))
+  const form = { grant_type: 'client_credentials', client_id: shop.merchantId, client_secret: shop.apiKey }
+  const token = await shop.call('POST', '/authorization/oauth/token', new URLSearchParams(form).toString(), {
+    'content-type': 'application/x-www-form-urlencoded',
+  })
+  before = {
+    page: session.body._links.redirect.href,
+    payId: session.body.payId,
+    pseudoNumber: record.paymentMethods.card.pseudoCardNumber,
+    secret: openWebhookSecret(stolen.webhookSecrets, owner(), await readSealed()),
+    accessToken: token.body.access_token,
+  }
+  // Addresses that the old key seals within the minute after a change are taken: that minute ends now.
+  const nowMs = () => Date.now() - 60_000
+  expect(await withStore(store => rotateRoot(ring(), { stores: [store], nowMs }))).toBe(2)
+  current = await readDerived()
+})
+afterAll(async () => {
+  await neighbour.stop()
+  await gateway.stop()
+})
+
+test('merchants go on with their keys, in every process and at once', async () => {
+  for (const at of [gateway, neighbour]) {
+    const headers = { authorization: shop.authorization }
+    expect((await at.call('GET', '/payments', undefined, headers)).status).toBe(200)
+  }
+  const bare = await fetch(`${neighbour.url}/api/v2/customers?page=1`, {
+    headers: { 'x-api-key': shop.apiKey },
+  })
+  expect(bare.status).toBe(200)
+})
+
+test('a key that is made afterwards works, also after another change', async () => {
+  const made = await neighbour.gateway.merchants.createKey(shop.merchantId, {
+    ...{ name: 'later', scopes: ['read'], allowFrom: [] },
+  })
+  const headers = { authorization: basic(shop.merchantId, made?.apiKey ?? '') }
+  const status = async () => (await gateway.call('GET', '/payments', undefined, headers)).status
+  expect(await status()).toBe(200)
+  await withStore(store => rotateRoot(ring(), { stores: [store], nowMs: () => Date.now() - 60_000 }))
+  current = await readDerived()
+  expect(await status()).toBe(200)
+  expect((await neighbour.call('GET', '/payments', undefined, headers)).status).toBe(200)
+})
+
+test('a known card keeps what stands for it, and an answer under a key is replayed', async () => {
+  const again = await pay(known, { transId: 'known' }, { 'idempotency-key': 'before' })
+  expect(again.headers.get('idempotent-replayed')).toBe('true')
+  const next = await pay(known)
+  expect((await shop.read(next.body.payId)).paymentMethods.card.pseudoCardNumber).toBe(before.pseudoNumber)
+  const reused = await pay(known, { transId: 'other' }, { 'idempotency-key': 'before' })
+  expect(reused.status).toBe(422)
+})
+
+test('the page of a payment from before still opens', async () => {
+  expect((await fetch(before.page)).status).toBe(200)
+})
+
+test('access tokens: neither those from before nor forged ones are taken', async () => {
+  const forger = createAccessTokens({
+    ...{ key: () => stolen.accessToken, issuer: 'tollgate', audience: 'tollgate test', nowMs: Date.now },
+  })
+  const merchant = { merchantId: shop.merchantId, clockOffsetMs: 0 }
+  const { accessToken } = await forger.issue(merchant as Parameters<typeof forger.issue>[0])
+  for (const at of [gateway, neighbour]) {
+    for (const used of [accessToken, before.accessToken]) {
+      const headers = { authorization: `Bearer ${used}` }
+      expect((await at.call('GET', '/payments', undefined, headers)).status).toBe(401)
+    }
+  }
+})
+
+test('API keys: a row with a hash of the old pepper opens nothing, whatever it says of itself', async () => {
+  for (const pepper of [1, 2, 3, 4]) {
+    const keyId = randomBytes(16).toString('hex')
+    const apiKey = writeApiKey('test', keyId, randomBytes(32).toString('base64url'))
+    await queryRows(
+      gateway.databaseUrl,
+      'INSERT INTO api_key (merchant_id, key_id, key_hash, bound, pepper) VALUES ($1, $2, $3, true, $4)',
+      [shop.merchantId, keyId, hashBoundKey(stolen.peppers, { merchantId: shop.merchantId, apiKey }), pepper],
+    )
+    const headers = { authorization: basic(shop.merchantId, apiKey) }
+    expect((await gateway.call('GET', '/payments', undefined, headers)).status, `pepper ${pepper}`).toBe(401)
+  }
+})
+
+test('webhook secrets: sealed anew, and still the same for the merchant', async () => {
+  const sealed = await readSealed()
+  expect(() => openWebhookSecret(stolen.webhookSecrets, owner(), sealed)).toThrow()
+  expect(openWebhookSecret(current.webhookSecrets, owner(), sealed)).toEqual(before.secret)
+})
+
+test('page addresses: a forged one opens no payment that came later', async () => {
+  const { body } = await shop.call('POST', '/payments/sessions', order('after'))
+  const forge = createPageTokens(() => stolen.pageTokens)
+  const subject = { merchantId: shop.merchantId as MerchantId, payId: body.payId as PayId }
+  expect((await fetch(`${gateway.url}/pay/${forge.issue(subject)}`)).status).toBe(404)
+  expect((await fetch(body._links.redirect.href)).status).toBe(200)
+})
+
+test('fingerprints: a card that came later is kept under one that the old key cannot make', async () => {
+  const { body } = await pay(later)
+  const rows = await queryRows<{ id: string }>(
+    gateway.databaseUrl,
+    `SELECT replace(card_id::text, '-', '') AS id FROM payment WHERE merchant_id = $1 AND pay_id = $2`,
+    [shop.merchantId, body.payId],
+  )
+  const idsOf = ({ fingerprints }: Derived) =>
+    fingerprint(fingerprints, `${shop.merchantId}\0${later}`).map(toHeldId)
+  expect(idsOf(stolen)).not.toContain(rows[0]?.id)
+  expect(idsOf(current)[0]).toBe(rows[0]?.id)
+})
+
+test('the list of what pages load is signed with the newest', async () => {
+  const served = await fetch(`${neighbour.url}/.well-known/payment-page-inventory.json`)
+  const { signature, ...inventory } = (await served.json()) as { signature: { value: string } }
+  const text = JSON.stringify(inventory)
+  expect(isSigned(current.pageInventory, text, signature.value)).toBe(true)
+  expect(isSigned(stolen.pageInventory, text, signature.value)).toBe(false)
+})
