@@ -155,6 +155,7 @@ async function fill(databaseUrl: string, merchantId: string, count: number): Pro
     )
     const status = `CASE WHEN ${rare(1)} THEN 'FAILED' WHEN ${rare(2)} THEN 'AUTHORIZED' WHEN ${rare(3)} THEN 'REVERSED' ELSE t.status END`
     const code = `CASE WHEN ${rare(1)} THEN '21000351' ELSE '00000000' END`
+    const held = `CASE WHEN ${rare(1)} THEN 0 ELSE t.authorized END`
     const named = `jsonb_build_object('email', 'Buyer-' || c.n % ${every} || '@example.com',
       'merchantCustomerId', 'customer-' || c.n % ${every})`
     await copyRows(client, 'payment', 'sample t, copies c', {
@@ -165,6 +166,9 @@ async function fill(databaseUrl: string, merchantId: string, count: number): Pro
       currency: `CASE WHEN ${rare(7)} THEN 'SEK' ELSE 'EUR' END`,
       method: `CASE WHEN ${rare(7)} THEN 'IDEAL' ELSE t.method END`,
       status,
+      live: `NOT (${rare(1)} OR ${rare(3)})`,
+      authorized: held,
+      captured: held,
       details: `(t.details::jsonb || jsonb_build_object('customerInfo', ${named}))::json`,
       instrument: `(t.instrument::jsonb || jsonb_build_object('last4Digits',
         CASE WHEN ${rare(7)} THEN '0007' ELSE '1111' END))::json`,
