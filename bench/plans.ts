@@ -7,7 +7,7 @@ import { type Line, ratiosOf, showRates, showRatio, spreadOf } from '#bench/figu
 import type { GatewayProcess } from '#bench/gateway-process.ts'
 import type { GatewayRuns } from '#bench/gateway-runs.ts'
 import { type Stage, withClient } from '#bench/stage.ts'
-import { openMerchants } from '#operations/merchants/open-merchants.ts'
+import { openMerchants } from '#cells/open-merchants.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
 /** The issue's: either will do. */
@@ -58,7 +58,11 @@ export async function measurePlans(bench: {
 
 async function openMerchant({ gatewayUrl, environment }: Stage) {
   const masterKey = toMasterKey(environment.TOLLGATE_MASTER_KEY ?? '', 'the key of this bench')
-  const opened = await openMerchants({ environment: 'test', databaseUrl: gatewayUrl, masterKey })
+  const opened = await openMerchants({
+    environment: 'test',
+    cells: [{ number: 0, url: gatewayUrl }],
+    masterKey,
+  })
   try {
     const { merchantId, apiKey } = await opened.merchants.create('Plans')
     const authorization = `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`

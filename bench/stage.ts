@@ -7,7 +7,7 @@ import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { openMerchants } from '#operations/merchants/open-merchants.ts'
+import { openMerchants } from '#cells/open-merchants.ts'
 import { openEmbeddedPostgres } from '#storage/embedded/index.ts'
 import { migrate } from '#storage/migrate.ts'
 import { toMasterKey } from '#vault/master-key.ts'
@@ -79,7 +79,11 @@ async function makeDatabase(url: string, name: string): Promise<string> {
 
 async function makeMerchant(databaseUrl: string, masterKey: string) {
   const key = toMasterKey(masterKey, 'the key of this bench')
-  const opened = await openMerchants({ environment: 'test', databaseUrl, masterKey: key })
+  const opened = await openMerchants({
+    environment: 'test',
+    cells: [{ number: 0, url: databaseUrl }],
+    masterKey: key,
+  })
   try {
     const { merchantId, apiKey } = await opened.merchants.create('Bench')
     await opened.merchants.set(merchantId, { requestsPerSecond })

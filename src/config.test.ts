@@ -37,6 +37,8 @@ function readFaults(env: Record<string, string>): readonly string[] {
 
 test('nothing set is the test environment on loopback', () => {
   expect(read({})).toEqual({
+    cells: 1,
+    cellUrls: [],
     console: 'on',
     consolePort: undefined,
     workers: 1,

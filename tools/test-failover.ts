@@ -4,6 +4,7 @@
  * PostgreSQL's standby tools (pg_basebackup, pg_ctl), which the embedded database does not bring; says so without them.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createConnection, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -213,6 +214,18 @@ function startTraffic(started: Started): Traffic {
   return traffic
 }
 
+/** Not waited for with this whole process: the proxy on the way to the database runs in it. */
+async function examine(env: NodeJS.ProcessEnv): Promise<{ healthy: boolean; said: string }> {
+  const child = spawn(process.execPath, ['bin/tollgate.js', 'doctor'], { cwd: root, env })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', text => {
+      said += text
+    })
+  const [code] = await once(child, 'close')
+  return { healthy: code === 0, said }
+}
+
 async function report(load: Traffic, started: Started, databaseUrl: string): Promise<void> {
   const { baseUrl, authorization, data } = started
   let lost = 0
@@ -225,19 +238,15 @@ async function report(load: Traffic, started: Started, databaseUrl: string): Pro
     if (status !== 200 && status !== 422) throw new Error(`a repetition with its key was answered ${status}`)
   }
   const env = { ...process.env, TOLLGATE_DATA: data, DATABASE_URL: databaseUrl }
-  const doctor = spawnSync(process.execPath, ['bin/tollgate.js', 'doctor'], {
-    cwd: root,
-    env,
-    encoding: 'utf8',
-  })
+  const doctor = await examine(env)
   const statuses = [...load.statuses].map(
     ([status, count]) => `${count} × ${status === 0 ? 'no answer' : status}`,
   )
   say(
     `acknowledged ${load.acknowledged.length}, lost ${lost}; outage ${Math.round(load.outageMs)} ms; answers: ${statuses.join(', ')}`,
   )
-  say(`doctor: ${doctor.status === 0 ? 'healthy' : doctor.stdout}`)
-  if (lost > 0 || doctor.status !== 0 || (load.statuses.get(500) ?? 0) > 0)
+  say(`doctor: ${doctor.healthy ? 'healthy' : doctor.said}`)
+  if (lost > 0 || !doctor.healthy || (load.statuses.get(500) ?? 0) > 0)
     throw new Error('the failover was not clean')
 }
 

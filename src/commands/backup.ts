@@ -7,15 +7,17 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import type { Command } from 'commander'
+import { openMerchants } from '#cells/open-merchants.ts'
 import { auditCommand, commandActor } from '#commands/audit-trail.ts'
 import { rememberRestoredDemo } from '#commands/demo-merchant.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import type { Act } from '#operations/audit/audit.ts'
-import { openMerchants } from '#operations/merchants/open-merchants.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
 import { BackupError, loadDatabase } from '#storage/backup/load.ts'
+import { type CellAddress, cellName } from '#storage/cells/address.ts'
+import { createSchema, readSources } from '#storage/cells/create-cell.ts'
 
 const say = (line: string): void => console.error(line)
 
@@ -30,7 +32,7 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
     .option('--json', 'print one line of JSON')
     .action(async ({ out, json }: { out: string; json?: true }) => {
       const rows = await withDatabase(readConfig(), async database => {
-        const written = await writeBackup(database.url, out)
+        const written = await writeBackup(database.cells, out)
         await auditCopy(database.url, { act: 'backup', object: basename(out), after: { rows: written } })
         return written
       })
@@ -85,14 +87,14 @@ async function withDatabase<T>(
   }
 }
 
-async function writeBackup(url: string, out: string): Promise<number> {
+async function writeBackup(cells: readonly CellAddress[], out: string): Promise<number> {
   let total = 0
   async function* toText(): AsyncGenerator<string> {
     const onTable = ({ table, rows }: { table: string; rows: number }) => {
       total += rows
       if (rows > 0) say(`${table}: ${rows} rows`)
     }
-    for await (const line of dumpDatabase(url, onTable)) yield `${line}\n`
+    for (const cell of cells) for await (const line of dumpDatabase(cell, onTable)) yield `${line}\n`
   }
   // Whole before it gets its name, and for its owner alone.
   const draft = `${out}.part`
@@ -107,12 +109,13 @@ async function writeBackup(url: string, out: string): Promise<number> {
 }
 
 async function restore(config: Config, database: OpenDatabase, file: string): Promise<number> {
-  const rows = await readBackup(database.url, file)
+  const cells = [...database.cells]
+  const rows = await readBackup(place(database.url, config, cells), file)
   const { environment, dataDirectory } = config
   // Also proves that the master key is the right one.
   const { merchants, close } = await openMerchants({
     environment,
-    databaseUrl: database.url,
+    cells,
     masterKey: database.masterKey,
     actor: commandActor(),
   })
@@ -125,12 +128,26 @@ async function restore(config: Config, database: OpenDatabase, file: string): Pr
   return rows
 }
 
-async function readBackup(url: string, file: string): Promise<number> {
+/** Where the rows of each cell go. Cell 0 comes first, and its directory says which database each of the others is in. */
+const place =
+  (home: string, { cellUrls }: Pick<Config, 'cellUrls'>, made: Pick<CellAddress, 'number' | 'url'>[] = []) =>
+  async (cell: number): Promise<string> => {
+    if (cell === 0) return home
+    const source = (await readSources(home)).get(cell) ?? 0
+    const baseUrl = source === 0 ? home : cellUrls[source - 1]?.reveal()
+    if (baseUrl === undefined)
+      throw new CommandFault(`${cellName(cell)} lies in a database of its own; set TOLLGATE_CELL_URLS first`)
+    const url = await createSchema(baseUrl, cell)
+    made.push({ number: cell, url })
+    return url
+  }
+
+async function readBackup(urlOf: (cell: number) => Promise<string>, file: string): Promise<number> {
   const unpacked = createReadStream(file).pipe(createGunzip())
   const lines = createInterface({ input: unpacked, crlfDelay: Number.POSITIVE_INFINITY })
   const failed = new Promise<never>((_, reject) => unpacked.once('error', reject))
   try {
-    return (await Promise.race([loadDatabase(url, lines, say), failed])).rows
+    return (await Promise.race([loadDatabase(urlOf, lines, say), failed])).rows
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') throw new CommandFault(`${file} does not exist`, { cause: error })
@@ -143,7 +160,13 @@ async function readBackup(url: string, file: string): Promise<number> {
 async function moveTo(database: OpenDatabase, target: string): Promise<number> {
   if (!/^postgres(ql)?:\/\//.test(target))
     throw new CommandFault('the target must be an address such as postgres://user:password@host/database')
-  const { rows } = await loadDatabase(target, dumpDatabase(database.url), say)
+  // Cells with a database of their own stay there.
+  const sources = await readSources(database.url)
+  const moving = database.cells.filter(({ number }) => (sources.get(number) ?? 0) === 0)
+  async function* dumpAll(): AsyncGenerator<string> {
+    for (const cell of moving) yield* dumpDatabase(cell)
+  }
+  const { rows } = await loadDatabase(place(target, { cellUrls: [] }), dumpAll(), say)
   // In the copy: it is the one that goes on.
   await auditCopy(target, { act: 'move-to', object: 'database', after: { rows } })
   return rows

@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { overCells } from '#commands/over-cells.ts'
 import type { Config } from '#config.ts'
 import { isDate } from '#domain/dates.ts'
 import type { Act } from '#operations/audit/audit.ts'
@@ -147,12 +148,12 @@ function printFiles(files: readonly GivenFile[], json: boolean, none: string): v
 const euros = (cents: number): string => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`
 
 async function importFiles(files: readonly string[], json: boolean, config: Config): Promise<void> {
-  const { report, bad } = await withBank(
+  const { report, bad, banks } = await withBank(
     config,
     async opened => {
       const { emptyReport, importAll } = await import('#operations/bank/import-file.ts')
       const merged = emptyReport()
-      return { report: merged, bad: await importAll(files, merged, opened) }
+      return { report: merged, bad: await importAll(files, merged, opened), banks: 1 }
     },
     ({ report: { booked, rejected, returned, repeated, unmatched } }) => ({
       act: 'bank.import',
@@ -161,7 +162,13 @@ async function importFiles(files: readonly string[], json: boolean, config: Conf
     }),
   )
   printReport(report, json)
-  if (bad.length > 0) throw new CommandFault(bad.join('\ntollgate: '))
+  // A file is bad when no cell can take it.
+  const refused = [
+    ...Map.groupBy(bad, sentence => files.find(file => sentence.startsWith(`${file} `))).values(),
+  ]
+    .filter(sentences => sentences.length === banks)
+    .map(([sentence]) => sentence)
+  if (refused.length > 0) throw new CommandFault(refused.join('\ntollgate: '))
 }
 
 function printReport(report: ImportReport, json: boolean): void {
@@ -180,6 +187,16 @@ function printReport(report: ImportReport, json: boolean): void {
   }
 }
 
+/** An account is in one cell; the others do not know it. */
+async function inEachBank<T>(
+  banks: readonly Bank[],
+  work: (bank: Bank) => Promise<T>,
+  isMissing: (error: unknown) => boolean,
+): Promise<T> {
+  const places = banks.map((bank, number) => ({ bank, number, name: '', url: '', place: '' }))
+  return overCells({ cells: places }, cell => work(places[cell.number]?.bank as Bank), { isMissing })
+}
+
 /** Opens everything that a running gateway has, except the port. */
 export async function withBank<T>(
   config: Config,
@@ -196,13 +213,14 @@ export async function withBank<T>(
     const gateway = await createGateway({
       environment: config.environment,
       databaseUrl: database.url,
+      cells: database.cells.slice(1),
       masterKey: database.masterKey,
       logLevel: 'error',
       // Standard output belongs to the result.
       logDestination: { write: line => console.error(line.trimEnd()) },
     })
     try {
-      const done = await work(gateway.bank)
+      const done = await inEachBank(gateway.banks, work, error => error instanceof BankFault)
       if (act) await auditCommand(database.url, act(done))
       return done
     } catch (error) {

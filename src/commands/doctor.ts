@@ -4,6 +4,7 @@ import { CommandFault } from '#commands/faults.ts'
 import { parseTime } from '#commands/finding.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
+import { examineCells } from '#storage/doctor/cell-checks.ts'
 import { type CheckResult, type Example, examine } from '#storage/doctor/doctor.ts'
 
 export function addDoctorCommand(program: Command, readConfig: () => Config): void {
@@ -37,16 +38,35 @@ async function diagnose(config: Config, { json, since }: DoctorOptions): Promise
       progress.clear()
       if (!json) printResult(result)
     }
-    const results = await examine(database.url, { since, onResult, onProgress: progress.show })
-    progress.clear()
+    const results: CheckResult[] = []
+    for (const { name, url } of database.cells) {
+      if (!json && database.cells.length > 1) console.log(`${name}:`)
+      results.push(...(await examine(url, { since, onResult, onProgress: progress.show })))
+      progress.clear()
+    }
+    results.push(...(await examineCells(database.cells, onResult)))
     const unwell = results.filter(({ found }) => found > 0)
-    if (json) console.log(JSON.stringify({ healthy: unwell.length === 0, checks: results }))
+    if (json) console.log(JSON.stringify({ healthy: unwell.length === 0, checks: joinResults(results) }))
     if (unwell.length > 0)
       throw new CommandFault(`${unwell.length} of ${results.length} checks found something`)
     if (!json) console.log(`Healthy: ${results.length} checks found nothing.`)
   } finally {
     await database.close()
   }
+}
+
+/** The same check of all cells is one. */
+function joinResults(results: readonly CheckResult[]): readonly CheckResult[] {
+  const joined = new Map<string, CheckResult>()
+  for (const result of results) {
+    const known = joined.get(result.name)
+    joined.set(result.name, {
+      ...result,
+      found: result.found + (known?.found ?? 0),
+      examples: [...(known?.examples ?? []), ...result.examples],
+    })
+  }
+  return [...joined.values()]
 }
 
 /** One line that is written over, for people; nothing where the output goes into a file. */

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CommandFault } from '#commands/faults.ts'
 import { openDatabase as openStored } from '#commands/open-database.ts'
+import { overCells } from '#commands/over-cells.ts'
 import { paintState } from '#commands/terminal.ts'
 import { addTryCommands } from '#commands/try-payments.ts'
 import type { Config } from '#config.ts'
@@ -31,16 +32,24 @@ async function openFinder(url: string) {
   return { ...createFinder(database), close: () => database.close() }
 }
 
-async function withFinder<T>(config: Config, work: (finder: Finder) => Promise<T>): Promise<T> {
+/** Of one merchant, or of all. */
+async function withFinder<T>(
+  config: Config,
+  work: (finder: Finder) => Promise<T>,
+  merchantId?: string,
+): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const stored = await openStored(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
-    const finder = await openFinder(stored.url)
-    try {
-      return await work(finder)
-    } finally {
-      await finder.close()
+    const workIn = async ({ url }: { readonly url: string }): Promise<T> => {
+      const finder = await openFinder(url)
+      try {
+        return await work(finder)
+      } finally {
+        await finder.close()
+      }
     }
+    return await overCells(stored, workIn, { merchantId })
   } finally {
     await stored.close()
   }
@@ -83,7 +92,8 @@ function addPayments(program: Command, readConfig: () => Config): void {
         amountFrom: amount,
         amountTo: amount,
       }
-      const found = await withFinder(readConfig(), finder => finder.findPayments(filter, merchant))
+      const all = await withFinder(readConfig(), finder => finder.findPayments(filter, merchant), merchant)
+      const found = all.toSorted((a, b) => b.payment.createdAt.getTime() - a.payment.createdAt.getTime())
       if (json) return say(JSON.stringify(found.map(({ record }) => record)))
       for (const { payment } of found) say(describePayment(payment))
       if (found.length === 0) console.error('No payment was found.')
@@ -149,10 +159,14 @@ function addOperations(program: Command, readConfig: () => Config): void {
     .requiredOption('--from <time>', 'final at this time or later', parseTime)
     .requiredOption('--to <time>', 'final before this time', parseTime)
     .action(async ({ merchant, from, to }: ExportOptions) => {
-      await withFinder(readConfig(), async finder => {
-        for await (const piece of await finder.exportOperations({ merchant, from, to }))
-          if (!process.stdout.write(piece)) await once(process.stdout, 'drain')
-      })
+      await withFinder(
+        readConfig(),
+        async finder => {
+          for await (const piece of await finder.exportOperations({ merchant, from, to }))
+            if (!process.stdout.write(piece)) await once(process.stdout, 'drain')
+        },
+        merchant,
+      )
     })
 }
 
@@ -173,9 +187,12 @@ function addEvents(program: Command, readConfig: () => Config): void {
     .option('--since <time>', 'written at this time or later (a date, or how long ago: PT2H)', parseTime)
     .addOption(jsonOption())
     .action(async ({ merchant, failed, since, json }: EventOptions) => {
-      const found = await withFinder(readConfig(), finder =>
-        finder.listEvents({ merchant, since, status: failed ? 'FAILED' : undefined }),
+      const all = await withFinder(
+        readConfig(),
+        finder => finder.listEvents({ merchant, since, status: failed ? 'FAILED' : undefined }),
+        merchant,
       )
+      const found = all.toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
       if (json) return say(JSON.stringify(found))
       for (const event of found) say(describeEvent(event))
       if (found.length === 0) console.error('There is no such event.')

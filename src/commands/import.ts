@@ -45,7 +45,7 @@ export function addImportCommands(program: Command, readConfig: () => Config): v
 
 async function importBins(config: Config, file: string, json: boolean): Promise<void> {
   const { size } = await lookAt(file)
-  const count = await withPools(config, async pools => {
+  const count = await withPools(config, async (pools, isHome) => {
     const reading = { bytes: 0 }
     const onProgress = (done: number) =>
       console.error(
@@ -53,7 +53,7 @@ async function importBins(config: Config, file: string, json: boolean): Promise<
       )
     try {
       const ranges = await replaceBins(pools, readRanges(file, reading), onProgress)
-      await audit(pools, 'bins.import', file, { ranges })
+      if (isHome) await audit(pools, 'bins.import', file, { ranges })
       return ranges
     } catch (error) {
       throw error instanceof RepeatedRange ? new CommandFault(`${file}: ${error.message}`) : error
@@ -98,9 +98,9 @@ async function importRates(config: Config, file: string, json: boolean): Promise
   if (size > rateFileBytesMax) throw new CommandFault(`${file} is too large to be a file of rates`)
   const daily = parseRates(file, await readFile(file, 'utf8'))
   const { date, rates } = daily
-  await withPools(config, async pools => {
+  await withPools(config, async (pools, isHome) => {
     await replaceRates(pools, daily, 'ECB')
-    await audit(pools, 'rates.import', file, { date, rates: rates.size })
+    if (isHome) await audit(pools, 'rates.import', file, { date, rates: rates.size })
   })
   if (json) console.log(JSON.stringify({ date, rates: rates.size }))
   else console.log(`${rates.size} rates of ${date} are in force.`)
@@ -129,16 +129,24 @@ async function lookAt(file: string): Promise<{ size: number }> {
 const audit = (pools: Database, act: string, file: string, after: object): Promise<void> =>
   auditAs(commandActor(), createAuditStore(pools))({ act, object: basename(file), after })
 
-async function withPools<T>(config: Config, work: (pools: Database) => Promise<T>): Promise<T> {
+/** In every cell; the last one's result is that of all. The audit trail lies in cell 0, which comes first. */
+async function withPools<T>(
+  config: Config,
+  work: (pools: Database, isHome: boolean) => Promise<T>,
+): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
-    const pools = openPools(database.url, error => console.error(`tollgate: ${describeReason(error)}`))
-    try {
-      return await work(pools)
-    } finally {
-      await pools.close()
+    let result: T | undefined
+    for (const { number, url } of database.cells) {
+      const pools = openPools(url, error => console.error(`tollgate: ${describeReason(error)}`))
+      try {
+        result = await work(pools, number === 0)
+      } finally {
+        await pools.close()
+      }
     }
+    return result as T
   } finally {
     await database.close()
   }

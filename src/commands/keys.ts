@@ -4,8 +4,8 @@ import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
-import { openRotationStore } from '#storage/vault/key-rotation.ts'
-import { renewDataKeys } from '#vault/renew-data-keys.ts'
+import { joinStores, openRotationStore, type RotationStore } from '#storage/vault/key-rotation.ts'
+import { type Renewed, renewDataKeys } from '#vault/renew-data-keys.ts'
 import {
   type Rotated,
   type RotationDeps,
@@ -61,8 +61,9 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
     )
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: { json?: true }) => {
-      const renewed = await withKeys(readConfig(), async ({ database, deps }) => {
-        const made = await renewDataKeys(database.masterKey, deps)
+      const renewed = await withKeys(readConfig(), async ({ database, each }) => {
+        let made = await renewDataKeys(database.masterKey, each[0] as RotationDeps)
+        for (const deps of each.slice(1)) made = addUp(made, await renewDataKeys(database.masterKey, deps))
         // Every kept number was opened for this, and not for paying.
         await auditCommand(database.url, { act: 'keys.renew', object: 'vault', after: made })
         return made
@@ -95,21 +96,39 @@ function printRoot(rootSecrets: number, json: true | undefined): void {
   )
 }
 
+const addUp = (a: Renewed, b: Renewed): Renewed => ({
+  dataKeys: a.dataKeys + b.dataKeys,
+  cards: a.cards + b.cards,
+  accounts: a.accounts + b.accounts,
+  ...(a.records || b.records ? { records: (a.records ?? 0) + (b.records ?? 0) } : {}),
+})
+
 /** Opens what every change of keys needs, and closes it. */
 async function withKeys<T>(
   config: Config,
-  work: (opened: { database: OpenDatabase; deps: RotationDeps }) => Promise<T>,
+  work: (opened: {
+    database: OpenDatabase
+    /** Of all cells together. */
+    deps: RotationDeps
+    /** Of each cell by itself. */
+    each: readonly RotationDeps[]
+  }) => Promise<T>,
 ): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const say = (line: string) => console.error(line)
   const database = await openDatabase(config, { purpose: 'command', onProgress: say })
   try {
-    const store = await openRotationStore(database.url)
-    if (!store) throw new CommandFault('keys are being changed by another process; wait for it')
+    const stores: RotationStore[] = []
     try {
-      return await work({ database, deps: { store, onProgress: say } })
+      for (const { url } of database.cells) {
+        const store = await openRotationStore(url)
+        if (!store) throw new CommandFault('keys are being changed by another process; wait for it')
+        stores.push(store)
+      }
+      const deps = stores.map(store => ({ store, onProgress: say }))
+      return await work({ database, deps: { store: joinStores(stores), onProgress: say }, each: deps })
     } finally {
-      await store.close()
+      for (const store of stores) await store.close()
     }
   } finally {
     await database.close()

@@ -5,10 +5,13 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { listCells, prepareCells } from '#cells/prepare.ts'
 import { commandActor } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import type { Config } from '#config.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
+import type { CellAddress } from '#storage/cells/address.ts'
+import { CellFault } from '#storage/cells/create-cell.ts'
 import { openEmbeddedPostgres } from '#storage/embedded/index.ts'
 import { holdsSealedRows } from '#storage/installation.ts'
 import { MigrationError, migrate } from '#storage/migrate.ts'
@@ -19,6 +22,8 @@ export interface OpenDatabase {
   /** For people: where the rows lie. Holds no password. */
   readonly place: string
   readonly masterKey: MasterRing
+  /** All of them, cell 0, which is the database itself, first. */
+  readonly cells: readonly CellAddress[]
   /** The file that the master key lies in, where it lies in one. */
   readonly masterKeyFile?: string
   close(): Promise<void>
@@ -33,15 +38,22 @@ export interface OpenOptions {
   /** True: rows that were sealed elsewhere are about to come, so their master key must be there already. */
   readonly restores?: boolean
   readonly onUnexpectedExit?: (error: Error) => void
+  /** True: the cells are taken as another process has made them ready. */
+  readonly cellsReady?: boolean
+  /** True: one more cell is made. */
+  readonly addsCell?: boolean
 }
 
 export async function openDatabase(config: Config, options: OpenOptions): Promise<OpenDatabase> {
-  const { databaseUrl, dataDirectory } = config
+  const { databaseUrl } = config
   const database = databaseUrl
     ? { url: databaseUrl.reveal(), place: describePlace(databaseUrl.reveal()), close: async () => {} }
-    : await openEmbedded(dataDirectory, options)
+    : await openEmbedded(config, options)
   try {
-    if (options.asIs) return { ...database, ...(await openMasterKey(config, options)) }
+    if (options.asIs) {
+      const cells = await openCells(config, { ...options, home: database })
+      return { ...database, cells, ...(await openMasterKey(config, options)) }
+    }
     if (databaseUrl) {
       options.onProgress(`Connecting to the database ${database.place} …`)
       await migrateForeign(database, options)
@@ -49,20 +61,56 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       await migrate(database.url, options)
     }
     const isSealed = await holdsSealedRows(database.url)
-    return { ...database, ...(await openMasterKey(config, { isSealed })) }
+    const keys = await openMasterKey(config, { isSealed })
+    const masterKey = options.cellsReady ? undefined : keys.masterKey
+    const cells = await openCells(config, { ...options, home: database, masterKey })
+    return { ...database, ...keys, cells }
   } catch (error) {
     await database.close()
     throw error
   }
 }
 
+type Home = Pick<OpenDatabase, 'url' | 'place'>
+
+async function openCells(
+  { cells, cellUrls }: Config,
+  {
+    home: { url, place },
+    masterKey,
+    onProgress,
+    addsCell,
+  }: OpenOptions & { readonly home: Home; readonly masterKey?: MasterRing },
+): Promise<readonly CellAddress[]> {
+  try {
+    const known = { home: { url, place }, urls: cellUrls.map(each => each.reveal()), describePlace }
+    if (!masterKey) return await listCells(known)
+    return await prepareCells({ ...known, masterKey, onProgress, wanted: cells, addOne: addsCell })
+  } catch (error) {
+    throw error instanceof CellFault ? new CommandFault(error.message, { cause: error }) : error
+  }
+}
+
+/** 14: the pools of a cell in one process, its heartbeat, and a command beside. */
+const connectionsPerCell = 14
+
+/** Enough for every worker in every cell of the database. */
+const connectionsFor = ({ cells, workers }: Config): string =>
+  String(Math.max(50, 20 + connectionsPerCell * cells * workers))
+
 async function openEmbedded(
-  directory: string,
+  config: Config,
   options: OpenOptions,
 ): Promise<Pick<OpenDatabase, 'url' | 'place' | 'close'>> {
+  const directory = config.dataDirectory
   if (options.purpose === 'serve') options.onProgress(`Starting the database in ${directory} …`)
   const onWarning = options.purpose === 'serve' ? options.onProgress : () => undefined
-  const embedded = await openEmbeddedPostgres({ directory, onWarning, ...options })
+  const embedded = await openEmbeddedPostgres({
+    directory,
+    onWarning,
+    settings: { max_connections: connectionsFor(config) },
+    ...options,
+  })
   return { url: embedded.url, place: embedded.directory, close: () => embedded.stop() }
 }
 
@@ -116,11 +164,11 @@ export async function withMerchants<T>(
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
     // Loaded only when needed, so that help and refusals come at once.
-    const { openMerchants } = await import('#operations/merchants/open-merchants.ts')
+    const { openMerchants } = await import('#cells/open-merchants.ts')
     const { environment } = config
-    const { masterKey } = database
+    const { masterKey, cells } = database
     const actor = commandActor()
-    const opened = await openMerchants({ environment, databaseUrl: database.url, masterKey, actor })
+    const opened = await openMerchants({ environment, cells, masterKey, actor })
     try {
       return await work(opened.merchants)
     } finally {

@@ -21,7 +21,14 @@ interface Words {
 export function addOperatorCommands(program: Command, readConfig: () => Config): void {
   const operator = program.command('operator').summary('people who use the console')
   operator.description('Adds, lists and changes the people who use the console.')
+  describeAdd(operator, readConfig)
+  describeLink(operator, readConfig)
+  describeList(operator, readConfig)
+  describeSet(operator, readConfig)
+  describeRemove(operator, readConfig)
+}
 
+function describeAdd(operator: Command, readConfig: () => Config): void {
   operator
     .command('add')
     .description(
@@ -43,7 +50,9 @@ export function addOperatorCommands(program: Command, readConfig: () => Config):
         throw new CommandFault(`${email} is an operator already; operator link gives a new link`)
       printLink(config, { email, role: person.role, path }, json)
     })
+}
 
+function describeLink(operator: Command, readConfig: () => Config): void {
   operator
     .command('link')
     .description(
@@ -60,7 +69,9 @@ export function addOperatorCommands(program: Command, readConfig: () => Config):
       })
       printLink(config, { email, ...made }, json)
     })
+}
 
+function describeList(operator: Command, readConfig: () => Config): void {
   operator
     .command('list')
     .description('Lists the people of the console.')
@@ -72,7 +83,9 @@ export function addOperatorCommands(program: Command, readConfig: () => Config):
         for (const { email, role, merchants } of people)
           console.log([email, role, merchants ?? 'all merchants'].join('\t'))
     })
+}
 
+function describeSet(operator: Command, readConfig: () => Config): void {
   operator
     .command('set')
     .description("Changes a person's role, merchants or refund limit.")
@@ -94,7 +107,9 @@ export function addOperatorCommands(program: Command, readConfig: () => Config):
       })
       console.log(json ? JSON.stringify(toShown(person)) : `${person.email}: ${person.role}`)
     })
+}
 
+function describeRemove(operator: Command, readConfig: () => Config): void {
   operator
     .command('remove')
     .description('Removes a person and ends their sessions.')

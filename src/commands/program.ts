@@ -6,6 +6,7 @@ import { addAuditCommands } from '#commands/audit.ts'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { addBackupCommands } from '#commands/backup.ts'
 import { addBankCommands } from '#commands/bank.ts'
+import { addCellCommands, addMoveCommand } from '#commands/cells.ts'
 import { reportFault } from '#commands/cluster.ts'
 import { addCompletionCommand } from '#commands/completion.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
@@ -76,6 +77,8 @@ export function buildProgram(readConfig: () => Config): Command {
 
   addDoctorCommand(program, readConfig)
   addMerchantCommands(program, readConfig)
+  addMoveCommand(program, readConfig)
+  addCellCommands(program, readConfig)
   addKeyCommands(program, readConfig)
   addKeysCommands(program, readConfig)
   addVerifyPageCommand(program, readConfig)
@@ -122,7 +125,7 @@ async function checkMigrations(settings: Config, json?: true): Promise<void> {
     asIs: true,
   })
   try {
-    const pending = await listPending(database.url)
+    const pending = (await Promise.all(database.cells.map(({ url }) => listPending(url)))).flat()
     if (json) console.log(JSON.stringify({ pending }))
     else tellPending(pending, database.place)
     if (pending.some(({ unsafe }) => unsafe.length > 0))

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { commandActor } from '#commands/audit-trail.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { overCells } from '#commands/over-cells.ts'
 import { collectPair, type Pairs, printTable, readSecrets } from '#commands/provider-options.ts'
 import type { Config } from '#config.ts'
 import { isPrintable } from '#domain/text.ts'
@@ -177,17 +178,19 @@ export async function withProviders<T>(
     // Loaded only when needed, so that help and refusals come at once.
     const { openProviders } = await import('#providers/open-providers.ts')
     const { environment } = config
-    const { url: databaseUrl, masterKey } = database
-    const actor = commandActor()
-    const origin = originOf(config)
-    const opened = await openProviders({ environment, databaseUrl, masterKey, origin, actor })
-    try {
-      return await work(opened.providers)
-    } catch (error) {
-      throw error instanceof AccountFault ? new CommandFault(error.message, { cause: error }) : error
-    } finally {
-      await opened.close()
+    const { url: auditUrl, masterKey } = database
+    const [actor, origin] = [commandActor(), originOf(config)]
+    const workIn = async ({ url: databaseUrl }: { readonly url: string }): Promise<T> => {
+      const opened = await openProviders({ environment, databaseUrl, auditUrl, masterKey, origin, actor })
+      try {
+        return await work(opened.providers)
+      } finally {
+        await opened.close()
+      }
     }
+    return await overCells(database, workIn, { isMissing: error => error instanceof AccountFault })
+  } catch (error) {
+    throw error instanceof AccountFault ? new CommandFault(error.message, { cause: error }) : error
   } finally {
     await database.close()
   }

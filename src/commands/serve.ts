@@ -3,6 +3,7 @@
  * closed, however far the start came. With several workers this process owns the database and they serve (cluster.ts).
  */
 import cluster from 'node:cluster'
+import { openMerchants } from '#cells/open-merchants.ts'
 import { renderBanner } from '#commands/banner.ts'
 import { reportReady, startWorkers, takeWorkerRole } from '#commands/cluster.ts'
 import { findConsole } from '#commands/console-link.ts'
@@ -19,7 +20,6 @@ import { isLoopback } from '#config/network.ts'
 import type { Config } from '#config.ts'
 import type { Gateway } from '#gateway.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
-import { openMerchants } from '#operations/merchants/open-merchants.ts'
 
 interface Closable {
   close(serveForMs?: number): Promise<void>
@@ -77,6 +77,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   const opening = openDatabase(config, {
     // A worker borrows the database that its primary owns.
     purpose: cluster.isWorker ? 'command' : 'serve',
+    cellsReady: cluster.isWorker,
     onProgress: say,
     onUnexpectedExit: error => lifetime.end({ fault: error.message }),
   }).then(opened => {
@@ -86,6 +87,8 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   if (cluster.isPrimary && config.workers > 1) {
     return startPrimary({ config, database: await opening, lifetime, open })
   }
+  // With cells there are many connections to wait for, and loading code would keep them waiting on a busy machine.
+  if (config.cells > 1 || config.cellUrls.length > 0) await opening
   // The code is loaded while the database starts: both take about as long.
   const [database, { createGateway, GatewayError }] = await Promise.all([opening, import('#gateway.ts')])
   if (lifetime.isEnding()) return
@@ -140,7 +143,7 @@ async function startPrimary({ config, database, lifetime, open }: Primary): Prom
   if (lifetime.isEnding()) return
   const { merchants, close } = await openMerchants({
     environment,
-    databaseUrl: database.url,
+    cells: database.cells,
     masterKey: database.masterKey,
   })
   const demo = await openDemo(config, merchants).finally(close)
@@ -159,6 +162,7 @@ function toGatewayOptions(config: Config, database: OpenDatabase) {
   return {
     environment,
     databaseUrl: database.url,
+    cells: database.cells.slice(1),
     masterKey: database.masterKey,
     listen: { host, port },
     tls: tls && { cert: tls.cert, key: tls.key.reveal() },

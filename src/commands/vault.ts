@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { overCells } from '#commands/over-cells.ts'
 import type { Config } from '#config.ts'
 import { addDuration } from '#domain/duration.ts'
 import { type Purged, purgeVault } from '#storage/vault/vault-purge.ts'
@@ -51,7 +52,7 @@ async function purge(config: Config, unusedFor: string, dryRun: boolean): Promis
   try {
     const onProgress = (destroyed: number, total: number) =>
       console.error(`${destroyed} of ${total} numbers destroyed`)
-    const purged = await purgeVault(database.url, { unusedFor, dryRun, onProgress })
+    const purged = await overCells(database, ({ url }) => purgeVault(url, { unusedFor, dryRun, onProgress }))
     if (!dryRun)
       await auditCommand(database.url, {
         act: 'vault.purge',

@@ -1,10 +1,12 @@
-/** How many processes serve, how they leave, and where the console is. */
+/** How many processes serve, how they leave, where the console is, and which cells there are. */
 import { availableParallelism } from 'node:os'
+import { Secret } from '#domain/secret.ts'
 
 /** What the readers of single variables need. */
 interface VariableReader {
   readonly text: (name: string) => string | undefined
   readonly fault: (sentence: string) => void
+  readonly secret: (name: string) => { readonly text: string; readonly origin: string } | undefined
 }
 
 export function readConsolePort({ text, fault }: VariableReader): number | undefined {
@@ -37,4 +39,29 @@ export function readDrain({ text, fault }: VariableReader): number {
   if (seconds <= drainMaxSeconds) return seconds
   fault(`TOLLGATE_DRAIN_SECONDS is "${value}", but must be a whole number from 0 to ${drainMaxSeconds}`)
   return 0
+}
+
+/** 100: the most that the design was thought through for; see docs/cells.md. */
+const cellsMax = 100
+
+export function readCells({ text, fault }: VariableReader): number {
+  const value = text('TOLLGATE_CELLS') ?? '1'
+  const cells = /^\d{1,3}$/.test(value) ? Number(value) : 0
+  if (cells >= 1 && cells <= cellsMax) return cells
+  fault(`TOLLGATE_CELLS is "${value}", but must be a whole number from 1 to ${cellsMax}`)
+  return 1
+}
+
+export function readCellUrls({ secret, fault }: VariableReader): readonly Secret<string>[] {
+  const given = secret('TOLLGATE_CELL_URLS')
+  const urls = given?.text.split(/[\s,]+/).filter(url => url !== '') ?? []
+  const isAddress = (url: string): boolean =>
+    /^postgres(ql)?:\/\//.test(url) && URL.canParse(url.replace('@/', '@localhost/'))
+  if (!urls.every(isAddress)) {
+    fault(
+      `${given?.origin} must hold addresses such as postgres://user:password@host:5432/database, with commas between ` +
+        '(what it holds is not shown, as it may contain a password)',
+    )
+  }
+  return urls.map(url => new Secret(url))
 }

@@ -9,6 +9,7 @@ import type {
   CardData,
   ConversionTerms,
   CredentialUse,
+  TestData,
   ThreeDsRequest,
   WalletData,
 } from '#connectors/instruments.ts'
@@ -164,6 +165,8 @@ export interface Connector {
   inquire?(inquiry: Inquiry, signal: AbortSignal): Promise<AuthorizationOutcome>
   /** Makes sure that it did not happen. `declined`: it has not, or is undone. */
   undo?(inquiry: Inquiry, signal: AbortSignal): Promise<Outcome>
+  /** What a provider without real customers understands. Only of connectors for the test environment. */
+  readonly testData?: TestData
   /** The parts in which the customer of this method would pay, bought at that moment. Pure: a page asks while it is drawn. */
   instalments?(method: Method, amount: Money, at: Date): InstalmentPlan | undefined
   /** Asks the schemes about many cards at once; one answer each, in the order of the questions. Moves no money. */

@@ -1,6 +1,7 @@
 /** What a payment is made with, as a provider is asked with it. Part of the connector contract; the rest is in contract.ts. */
 import type { Money } from '#domain/money.ts'
 import type { Secret } from '#domain/secret.ts'
+import type { Method } from '#methods/rows.ts'
 
 export interface CardData {
   readonly number: Secret<string>
@@ -55,4 +56,11 @@ export interface CredentialUse {
   readonly schemeReferenceId?: string
   /** The provider's own token of the stored method, where the approving payment brought one. */
   readonly providerToken?: string
+}
+
+export interface TestData {
+  /** Shown below our card form. */
+  readonly cards: readonly { readonly number: string; readonly description: string }[]
+  /** What customers without a browser fill into the form of this method. */
+  instrument(method: Method): { readonly card?: CardData; readonly account?: AccountData }
 }

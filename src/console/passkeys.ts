@@ -44,24 +44,9 @@ export interface Answered {
   readonly credential: string
 }
 
-export function createPasskeys({ store, key, nowMs }: PasskeyDeps): Passkeys {
-  const sign = (text: string): string => createHmac('sha256', key).update(text).digest('base64url')
-
-  function makeChallenge(): { readonly value: string; readonly token: string } {
-    const value = randomBytes(32).toString('base64url')
-    const body = `${value}.${nowMs() + challengeMs}`
-    return { value, token: `${body}.${sign(body)}` }
-  }
-
-  /** Undefined: forged or over. */
-  function readChallenge(token: string): string | undefined {
-    const [value = '', until = '', signature = ''] = token.split('.')
-    const expected = Buffer.from(sign(`${value}.${until}`))
-    const given = Buffer.from(signature)
-    const isOurs = given.length === expected.length && timingSafeEqual(given, expected)
-    return isOurs && Number(until) > nowMs() ? value : undefined
-  }
-
+export function createPasskeys(deps: PasskeyDeps): Passkeys {
+  const { store } = deps
+  const { makeChallenge, readChallenge } = createChallenges(deps)
   return {
     async beginRegistration(operator, { host }) {
       const challenge = makeChallenge()
@@ -131,4 +116,26 @@ export function createPasskeys({ store, key, nowMs }: PasskeyDeps): Passkeys {
       return passkey.operatorId
     },
   }
+}
+
+/** A challenge carries its own end and our signature, so nothing is kept between the two halves of a ceremony. */
+function createChallenges({ key, nowMs }: Pick<PasskeyDeps, 'key' | 'nowMs'>) {
+  const sign = (text: string): string => createHmac('sha256', key).update(text).digest('base64url')
+
+  function makeChallenge(): { readonly value: string; readonly token: string } {
+    const value = randomBytes(32).toString('base64url')
+    const body = `${value}.${nowMs() + challengeMs}`
+    return { value, token: `${body}.${sign(body)}` }
+  }
+
+  /** Undefined: forged or over. */
+  function readChallenge(token: string): string | undefined {
+    const [value = '', until = '', signature = ''] = token.split('.')
+    const expected = Buffer.from(sign(`${value}.${until}`))
+    const given = Buffer.from(signature)
+    const isOurs = given.length === expected.length && timingSafeEqual(given, expected)
+    return isOurs && Number(until) > nowMs() ? value : undefined
+  }
+
+  return { makeChallenge, readChallenge }
 }

@@ -57,32 +57,7 @@ export const hashToken = (token: string): string => createHash('sha256').update(
 
 export function createPeople(deps: PeopleDeps): People {
   const { store, vault, newId, nowMs } = deps
-
-  async function makeLink(operatorId: string): Promise<string> {
-    const token = randomBytes(tokenBytes).toString('base64url')
-    const expiresAt = new Date(nowMs() + linkMs)
-    await store.insertLink({ tokenHash: hashToken(token), operatorId, expiresAt })
-    return `/console/setup/${token}`
-  }
-
-  const openTotp = (operatorId: string, { keyVersion, sealed }: SealedTotp): Promise<Buffer> =>
-    vault.open('operator totp', installation, { recordId: operatorId, keyVersion, sealed })
-
-  async function openLink(token: string): Promise<OpenedLink | undefined> {
-    const tokenHash = hashToken(token)
-    const link = await store.findLink(tokenHash)
-    const operator = link && (await store.find(link.operatorId))
-    if (!link || !operator) return undefined
-    if (link.totp) return { operator, totpSecret: await openTotp(operator.operatorId, link.totp) }
-    const secret = randomBytes(totpSecretBytes)
-    await store.keepTotp(
-      tokenHash,
-      await vault.seal('operator totp', installation, operator.operatorId, secret),
-    )
-    // A second tab may have been faster: what is stored counts.
-    const kept = (await store.findLink(tokenHash))?.totp
-    return kept && { operator, totpSecret: await openTotp(operator.operatorId, kept) }
-  }
+  const { makeLink, openLink, openTotp } = createLinks(deps)
 
   return {
     makeLink,
@@ -132,4 +107,35 @@ export function createPeople(deps: PeopleDeps): People {
     },
     openSession: token => store.openSession(hashToken(token), sessionLimits),
   }
+}
+
+/** Links with which people set up how to sign in, and the secret of one-time codes that each link keeps. */
+function createLinks({ store, vault, nowMs }: PeopleDeps) {
+  async function makeLink(operatorId: string): Promise<string> {
+    const token = randomBytes(tokenBytes).toString('base64url')
+    const expiresAt = new Date(nowMs() + linkMs)
+    await store.insertLink({ tokenHash: hashToken(token), operatorId, expiresAt })
+    return `/console/setup/${token}`
+  }
+
+  const openTotp = (operatorId: string, { keyVersion, sealed }: SealedTotp): Promise<Buffer> =>
+    vault.open('operator totp', installation, { recordId: operatorId, keyVersion, sealed })
+
+  async function openLink(token: string): Promise<OpenedLink | undefined> {
+    const tokenHash = hashToken(token)
+    const link = await store.findLink(tokenHash)
+    const operator = link && (await store.find(link.operatorId))
+    if (!link || !operator) return undefined
+    if (link.totp) return { operator, totpSecret: await openTotp(operator.operatorId, link.totp) }
+    const secret = randomBytes(totpSecretBytes)
+    await store.keepTotp(
+      tokenHash,
+      await vault.seal('operator totp', installation, operator.operatorId, secret),
+    )
+    // A second tab may have been faster: what is stored counts.
+    const kept = (await store.findLink(tokenHash))?.totp
+    return kept && { operator, totpSecret: await openTotp(operator.operatorId, kept) }
+  }
+
+  return { makeLink, openLink, openTotp }
 }

@@ -61,6 +61,7 @@ function withAction({ action, provider, expiresAt }: CustomerActionOutcome): Pro
   const stored: StoredAction = {
     type: 'instructions',
     instructions: { ...instructions, deadline: instructions.deadline?.toISOString() },
+    testUrl: action.testUrl,
     expiresAt: expiresAt?.toISOString(),
   }
   const { reference, iban, bic, bankName, accountHolderName } = instructions

@@ -38,7 +38,12 @@ export type CustomerAction =
       readonly challenge?: boolean
     }
   /** Show what to do: pay to this account, scan this code, take this voucher to a shop. */
-  | { readonly type: 'instructions'; readonly instructions: Instructions }
+  | {
+      readonly type: 'instructions'
+      readonly instructions: Instructions
+      /** Test environment only: where to say what the customer did elsewhere. */
+      readonly testUrl?: string
+    }
 
 export interface Instructions {
   readonly reference?: string
@@ -77,5 +82,6 @@ export type StoredAction =
   | {
       readonly type: 'instructions'
       readonly instructions: Omit<Instructions, 'deadline'> & { readonly deadline?: string }
+      readonly testUrl?: string
       readonly expiresAt?: string
     }

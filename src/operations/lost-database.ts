@@ -1,9 +1,13 @@
 /** Which faults pass by themselves: the database is away and will be back. All others are ours. */
+import { MerchantUnavailable } from '#storage/cells/unavailable.ts'
 import { CommitUnknown } from '#storage/commit/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
 
 export const isDatabaseLost = (error: unknown): boolean =>
-  error instanceof CommitUnknown || isConnectionLost(error) || isOverdue(error)
+  error instanceof CommitUnknown ||
+  error instanceof MerchantUnavailable ||
+  isConnectionLost(error) ||
+  isOverdue(error)
 
 /** 57014 and 55P03: the server gave the statement up because it, or a lock it needed, took too long. */
 const isOverdue = (error: unknown): boolean =>

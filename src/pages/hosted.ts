@@ -1,5 +1,4 @@
 /** Finds the payment that a page's address names, and decides which page the customer sees now. */
-import { simulatedPage, simulatorFacts } from '#connectors/simulator/simulator.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import { countDeclines, maximumTries } from '#lifecycle/attempt.ts'
@@ -209,15 +208,13 @@ export function mandateOf({ payment, now }: Pick<Hosted, 'payment' | 'now'>): Ma
 
 type Redirect = Extract<StoredAction, { type: 'redirect' }>
 
-/** Where the customer has to go; undefined on pages of ours and of the simulator. */
+/** Where the customer has to go: a web address, or a path of this origin. Undefined on pages of ours. */
 export function providerAction({ payment }: Pick<Hosted, 'payment'>): Redirect | undefined {
   const waiting = openTry(payment)
   const action = waiting && openAction(waiting)
-  if (action?.type !== 'redirect' || action.url === simulatedPage || !/^https?:/.test(action.url))
-    return undefined
-  return action
+  return action?.type === 'redirect' && (/^https?:/.test(action.url) || isOwnPath(action.url))
+    ? action
+    : undefined
 }
 
-/** The simulator's step is taken on a hosted page; for a real provider only the provider can report what the customer did. */
-export const isSimulated = ({ payment: { provider } }: Pick<Hosted, 'payment'>): boolean =>
-  provider === undefined || provider.connector === simulatorFacts.name
+export const isOwnPath = (url: string): boolean => /^\/(?![/\\])/.test(url)

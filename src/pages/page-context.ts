@@ -11,8 +11,8 @@ import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
 import { type Assets, loadAssets } from '#pages/assets.ts'
 import {
   type Hosted,
+  isOwnPath,
   isSession,
-  isSimulated,
   openHosted,
   type PageDeps,
   providerAction,
@@ -38,7 +38,8 @@ import { renderSendOn } from '#pages/views/send-on.ts'
 
 /** The path of payment pages. */
 export const pagePath = '/pay/'
-export const stepPath = '/pay/step/'
+/** The path that sends the customer of one try on to its provider. */
+export const onwardPath = '/pay/on/'
 /** The path to which a provider returns the customer. */
 export const returnPath = '/pay/return/'
 
@@ -69,12 +70,49 @@ export interface PageContext {
 }
 
 export function createPageContext(deps: PageDeps): PageContext {
+  const answers = createAnswers(deps)
+  const steps = createSteps(deps, answers)
+  const { frame, json, seeOther } = answers
+  const { show, sendOn } = steps
+
+  const redirectToNextStep: PageContext['redirectToNextStep'] = (request, hosted) => {
+    const isSentOn = stageOf(hosted) === 'step' && hosted.payment.status !== 'PENDING'
+    // Browsers apply the page's form-action policy to every redirect of its form, so a page of ours lies in between.
+    const between = isSentOn && !wantsJson(request) ? sendOn(request, hosted) : undefined
+    if (between) return between
+    const redirect = onward(hosted, deps)
+    return wantsJson(request) ? json({ redirect }) : seeOther(redirect)
+  }
+
+  return {
+    ...answers,
+    ...steps,
+    redirectToNextStep,
+    refuse: (request, hosted, state) => {
+      if (!isOpenForm(hosted)) return redirectToNextStep(request, hosted)
+      if (!wantsJson(request)) return show(request, hosted, state)
+      const { title, message, errors = {}, offer } = state
+      const choice = offer && describeOffer(frame(request, hosted), offer)
+      // 200: the script reads what is wrong from the body, and browsers would report any other status as a fault.
+      return json({ title, message, errors, attempt: String(hosted.payment.version), choice })
+    },
+    reopen: async hosted => {
+      const found = await openHosted(hosted.pageToken, deps)
+      return found ?? hosted
+    },
+  }
+}
+
+type Answers = Pick<
+  PageContext,
+  'assets' | 'isTest' | 'frame' | 'answer' | 'seeOther' | 'json' | 'deadEnd' | 'fail'
+>
+
+/** Answers of every kind, with the headers that protect them. */
+function createAnswers(deps: PageDeps): Answers {
   const assets = loadAssets()
   const isTest = deps.environment === 'test'
   const tls = deps.secure
-  /** Only the simulator's instructions can be carried out on a hosted page. */
-  const testAction = (hosted: Hosted) =>
-    isTest && isSimulated(hosted) ? stepAddress(hosted, deps) : undefined
 
   const frame: PageContext['frame'] = ({ headers }, hosted) =>
     frameOf(hosted, { assets, isTest, acceptLanguage: headers['accept-language'] })
@@ -120,6 +158,14 @@ export function createPageContext(deps: PageDeps): PageContext {
     }
   }
 
+  return { assets, isTest, frame, answer, seeOther, json, deadEnd, fail }
+}
+
+/** The page for each state of a payment. */
+function createSteps(deps: PageDeps, answers: Answers): Pick<PageContext, 'show' | 'sendOn' | 'planOf'> {
+  const { frame, answer, seeOther, deadEnd } = answers
+  const tls = deps.secure
+
   const planOf: PageContext['planOf'] = ({ payment, now, offered }, method) =>
     offered
       .find(offer => offer.method === method)
@@ -138,9 +184,12 @@ export function createPageContext(deps: PageDeps): PageContext {
       case 'step':
         // A customer who returns from a provider's page may choose another method; with a single method they are sent on.
         if (isOpenForm(hosted)) return form(request, hosted, state)
-        return sendOn(request, hosted) ?? seeOther(stepAddress(hosted, deps))
+        return (
+          sendOn(request, hosted) ??
+          answer(200, showResult(hosted, frame(request, hosted), 'waiting'), hosted)
+        )
       case 'instructions':
-        return answer(200, showInstructions(hosted, frame(request, hosted), testAction(hosted)), hosted)
+        return answer(200, showInstructions(hosted, frame(request, hosted)), hosted)
       case 'waiting':
         return answer(200, showResult(hosted, frame(request, hosted), stage), hosted)
       case 'paid':
@@ -158,7 +207,8 @@ export function createPageContext(deps: PageDeps): PageContext {
   const sendOn: PageContext['sendOn'] = (request, hosted) => {
     const action = providerAction(hosted)
     if (!action) return undefined
-    if (action.verb === 'GET' && request.verb === 'GET') return seeOther(action.url)
+    if (action.verb === 'GET' && (request.verb === 'GET' || isOwnPath(action.url)))
+      return seeOther(action.url)
     const { texts } = frame(request, hosted).language
     const methodLabel = hosted.label ?? labelMethod(hosted.payment.method, texts)
     const body = renderSendOn(frame(request, hosted), { ...action, methodLabel })
@@ -167,50 +217,16 @@ export function createPageContext(deps: PageDeps): PageContext {
     return { status: 200, body, headers }
   }
 
-  const redirectToNextStep: PageContext['redirectToNextStep'] = (request, hosted) => {
-    const isSentOn = stageOf(hosted) === 'step' && hosted.payment.status !== 'PENDING'
-    // Browsers apply the page's form-action policy to every redirect of its form, so a page of ours lies in between.
-    const between = isSentOn && !wantsJson(request) ? sendOn(request, hosted) : undefined
-    if (between) return between
-    const redirect = onward(hosted, deps)
-    return wantsJson(request) ? json({ redirect }) : seeOther(redirect)
-  }
-
-  return {
-    assets,
-    isTest,
-    frame,
-    answer,
-    json,
-    seeOther,
-    deadEnd,
-    fail,
-    show,
-    redirectToNextStep,
-    sendOn,
-    planOf,
-    refuse: (request, hosted, state) => {
-      if (!isOpenForm(hosted)) return redirectToNextStep(request, hosted)
-      if (!wantsJson(request)) return show(request, hosted, state)
-      const { title, message, errors = {}, offer } = state
-      const choice = offer && describeOffer(frame(request, hosted), offer)
-      // 200: the script reads what is wrong from the body, and browsers would report any other status as a fault.
-      return json({ title, message, errors, attempt: String(hosted.payment.version), choice })
-    },
-    reopen: async hosted => {
-      const found = await openHosted(hosted.pageToken, deps)
-      return found ?? hosted
-    },
-  }
+  return { show, sendOn, planOf }
 }
 
 export const baseOf = ({ pageToken }: Hosted): string => `${pagePath}${pageToken}`
 
-/** The address of the provider's or issuer's step for this try. It ends when the customer begins another try. */
-function stepAddress({ payment }: Hosted, { pageTokens }: PageDeps): string {
+/** Where the customer of this try is sent on from. It ends when the customer begins another try. */
+function onwardAddress({ payment }: Hosted, { pageTokens }: PageDeps): string {
   const { merchantId, payId, method } = payment
   const { xId } = openTry(payment) ?? lastOperation(payment)
-  return `${stepPath}${pageTokens.issue({ merchantId, payId, step: { xId, type: method.type } })}`
+  return `${onwardPath}${pageTokens.issue({ merchantId, payId, step: { xId, type: method.type } })}`
 }
 
 function onward(hosted: Hosted, deps: PageDeps): string {
@@ -219,7 +235,10 @@ function onward(hosted: Hosted, deps: PageDeps): string {
   // A customer without tries left sees the result before they return to the shop.
   if (stage === 'form' || stage === 'instructions' || stage === 'tooManyTries') return baseOf(hosted)
   // A customer who left the provider's page open returns to the shop, which gets the result by an event.
-  if (stage === 'step' && payment.status !== 'PENDING') return stepAddress(hosted, deps)
+  if (stage === 'step' && payment.status !== 'PENDING') {
+    const { url = '' } = providerAction(hosted) ?? {}
+    return isOwnPath(url) ? url : onwardAddress(hosted, deps)
+  }
   return returnUrl(payment) ?? `${baseOf(hosted)}/result`
 }
 

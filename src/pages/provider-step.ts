@@ -10,8 +10,12 @@ import { baseOf, type PageContext } from '#pages/page-context.ts'
 /** An expired provider page is replaced at the customer's next visit. Providers use real time, not the test clock. */
 export async function withFreshAction(hosted: Hosted, context: PageContext, deps: PageDeps): Promise<Hosted> {
   const waiting = openTry(hosted.payment)
-  const ends = waiting && openAction(waiting)?.expiresAt
-  if (ends === undefined || Date.parse(ends) > deps.engine.clock.nowMs()) return hosted
+  const action = waiting && openAction(waiting)
+  const hasEnded =
+    action?.expiresAt !== undefined && Date.parse(action.expiresAt) <= deps.engine.clock.nowMs()
+  // A page that an earlier release named in another way is replaced too.
+  const isLost = action?.type === 'redirect' && providerAction(hosted) === undefined
+  if (!hasEnded && !isLost) return hosted
   const { merchant, payment } = hosted
   const { payId, method, version: seenVersion } = payment
   await attemptPayment({ merchant, payId, method, seenVersion, renews: true }, deps.engine)

@@ -2,33 +2,26 @@
  * The routes of the customer's pages. Whatever a customer sends, the answer shows the payment's current state, so the back
  * button, a reload, a second tab and a form sent twice do no harm.
  */
-import type { Money } from '#domain/money.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import { openTry } from '#lifecycle/payment.ts'
-import { type CustomerAction, takeCustomerStep } from '#operations/payments/customer-action.ts'
+import { takeCustomerStep } from '#operations/payments/customer-action.ts'
 import { fieldsPath, showFields, takeFields, tokensMax } from '#pages/card-fields.ts'
 import { offersMax } from '#pages/currency.ts'
 import { fileRoutes } from '#pages/files.ts'
-import {
-  type Hosted,
-  isSimulated,
-  openHosted,
-  type PageDeps,
-  providerAction,
-  stageOf,
-} from '#pages/hosted.ts'
+import { type Hosted, openHosted, type PageDeps, stageOf } from '#pages/hosted.ts'
 import { createLimits } from '#pages/limits.ts'
 import {
   baseOf,
   createPageContext,
   isOpenForm,
+  onwardPath,
   type PageContext,
   pagePath,
   returnPath,
-  stepPath,
 } from '#pages/page-context.ts'
 import { takeBack, withFreshAction } from '#pages/provider-step.ts'
-import { showResult, showStep } from '#pages/show.ts'
+import { showResult } from '#pages/show.ts'
+import { simulatorRoutes } from '#pages/simulator-site.ts'
 import { submitForm } from '#pages/submit.ts'
 
 /** 30 declines in ten minutes per address or card: several people may share an address, but do not cause that many. */
@@ -60,7 +53,7 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     fail: (request, fault) => pageContext.fail(request, fault, path),
   })
   const own = (handle: Handle) => withHosted(handle, pageContext, deps)
-  const step = (handle: Handle) => withStep(handle, pageContext, deps)
+  const step = (handle: Handle) => withStep(handle, { pageContext, deps })
   return [
     page(
       'GET',
@@ -77,7 +70,7 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     page(
       'POST',
       `${pagePath}{pageToken}/cancel`,
-      own((request, hosted) => act(request, hosted, 'cancel', { pageContext, deps })),
+      own((request, hosted) => cancel(request, hosted, { pageContext, deps })),
     ),
     page(
       'GET',
@@ -86,20 +79,19 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     ),
     page(
       'GET',
-      `${stepPath}{pageToken}`,
+      `${onwardPath}{pageToken}`,
       step(async (request, hosted) => {
         const fresh = await withFreshAction(hosted, pageContext, deps)
-        return pageContext.sendOn(request, fresh) ?? showOtherPage(request, fresh, pageContext)
+        return pageContext.sendOn(request, fresh) ?? pageContext.seeOther(baseOf(fresh))
       }),
     ),
     ...(['GET', 'POST'] as const).map(verb =>
       page(verb, `${returnPath}{pageToken}`, request => takeBack(request, { context: pageContext, deps })),
     ),
-    page(
-      'POST',
-      `${stepPath}{pageToken}`,
-      step((request, hosted) => act(request, hosted, request.form?.action, { pageContext, deps })),
-    ),
+    // The simulator's site lies beside ours, as another provider's would lie elsewhere.
+    ...(pageContext.isTest
+      ? simulatorRoutes({ pageContext, deps }).map(({ verb, path, handle }) => page(verb, path, step(handle)))
+      : []),
     page('GET', `${fieldsPath}{merchantId}`, request => showFields(request, { pageContext, deps })),
     page('POST', `${fieldsPath}{merchantId}`, async request =>
       isForeign(request)
@@ -126,12 +118,14 @@ function withHosted(handle: Handle, pageContext: PageContext, deps: PageDeps): P
   }
 }
 
-/** A simulated page of a provider or issuer: only in the test environment, and only while its step is outstanding. */
-function withStep(handle: Handle, pageContext: PageContext, deps: PageDeps): PageRoute['handle'] {
+/** A page of one try: once the customer has left it behind, they are sent to where the payment is now. */
+function withStep(
+  handle: Handle,
+  { pageContext, deps }: { readonly pageContext: PageContext; readonly deps: PageDeps },
+): PageRoute['handle'] {
   return async request => {
     const hosted = await openHosted(request.params.pageToken ?? '', deps)
-    const isTheirs = hosted !== undefined && providerAction(hosted) !== undefined
-    if (!hosted?.step || !(pageContext.isTest || isTheirs)) return pageContext.deadEnd(request, 'unknown')
+    if (!hosted?.step) return pageContext.deadEnd(request, 'unknown')
     if (isForeign(request)) return { ...pageContext.deadEnd(request, 'unknown'), status: 403 }
     const { merchantId, payId, method } = hosted.payment
     const isShown = openTry(hosted.payment)?.xId === hosted.step.xId && method.type === hosted.step.type
@@ -158,30 +152,15 @@ function isForeign({ form, headers, verb }: PageRequest): boolean {
 /** `none`: customers did it themselves, for example by reloading. */
 const ownSites: readonly string[] = ['same-origin', 'none']
 
-const actions: readonly string[] = ['approve', 'decline', 'cancel', 'pending'] satisfies CustomerAction[]
-
-/** The customer's decision: on our page they can only cancel, on the simulated page they can do everything. */
-async function act(
+/** On our own pages the customer can only turn back; what else they did is the provider's to tell. */
+async function cancel(
   request: PageRequest,
   hosted: Hosted,
-  action: string | undefined,
   { pageContext, deps }: { readonly pageContext: PageContext; readonly deps: PageDeps },
 ): Promise<PageAnswer> {
-  const { merchant, payment, step: page } = hosted
-  const shown = page && { ...page, amount: readShown(request.form?.shown) }
-  // Only the provider can report what the customer did on its page.
-  const isOurs = action === 'cancel' || isSimulated(hosted)
-  if (isOurs && action !== undefined && actions.includes(action)) {
-    const step = { merchant, payId: payment.payId, action: action as CustomerAction, shown }
-    await takeCustomerStep(step, deps.engine)
-  }
+  const { merchant, payment } = hosted
+  await takeCustomerStep({ merchant, payId: payment.payId, action: 'cancel' }, deps.engine)
   return pageContext.redirectToNextStep(request, await pageContext.reopen(hosted))
-}
-
-/** The amount that the page showed, sent back by its form; undefined if the form does not name one. */
-function readShown(text: string | undefined): Money | undefined {
-  const [value, currency] = text?.split(' ') ?? []
-  return currency === undefined ? undefined : { value: Number(value), currency }
 }
 
 /** The result page, for customers whose shop gave no return address. */
@@ -190,10 +169,4 @@ function showEnd(request: PageRequest, hosted: Hosted, pageContext: PageContext)
   if (stage === 'form' || stage === 'instructions') return pageContext.seeOther(baseOf(hosted))
   const shown = stage === 'step' ? 'waiting' : stage
   return pageContext.answer(200, showResult(hosted, pageContext.frame(request, hosted), shown), hosted)
-}
-
-function showOtherPage(request: PageRequest, hosted: Hosted, pageContext: PageContext): PageAnswer {
-  const action = `${stepPath}${request.params.pageToken}`
-  const step = { action, instalments: pageContext.planOf(hosted, hosted.payment.method) }
-  return pageContext.answer(200, showStep(hosted, pageContext.frame(request, hosted), step), hosted)
 }

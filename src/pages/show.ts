@@ -1,7 +1,5 @@
 /** Builds the view models of a payment's pages from the stored payment alone. */
 
-import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
-import { testCards } from '#connectors/simulator/test-numbers.ts'
 import { dayOf } from '#domain/calendar.ts'
 import type { Money } from '#domain/money.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
@@ -28,7 +26,6 @@ import type { InstalmentSchedule } from '#pages/views/instalment-schedule.ts'
 import { type InstructionName, renderInstructions } from '#pages/views/instructions.ts'
 import type { PlanTerms } from '#pages/views/plan-terms.ts'
 import { type ResultKind, renderResult } from '#pages/views/result.ts'
-import { renderChallenge, renderProviderPage } from '#pages/views/test-pages.ts'
 import type { Order } from '#schemas/order.ts'
 
 export interface Visit {
@@ -129,7 +126,10 @@ function optionsOf(
       // A card that the provider's own page asks for is paid like any other method with such a page.
       flow: form === 'none' && method.flow === 'direct' ? 'redirect' : method.flow,
       instalments: planOf(method),
-      card: form === 'card' ? cardForm(hosted, frame, state) : undefined,
+      card:
+        form === 'card'
+          ? cardForm(hosted, frame, { ...state, testCards: account.connector.testData?.cards })
+          : undefined,
       directDebit:
         form === 'account'
           ? {
@@ -146,7 +146,11 @@ function optionsOf(
     }))
 }
 
-function cardForm(hosted: Hosted, frame: PageFrame, { entered = {}, offer }: FormState): CardForm {
+function cardForm(
+  hosted: Hosted,
+  frame: PageFrame,
+  { entered = {}, offer, testCards }: FormState & { readonly testCards: CardForm['testCards'] },
+): CardForm {
   const { merchant, payment, remembered } = hosted
   const { instrument } = payment
   return {
@@ -157,7 +161,7 @@ function cardForm(hosted: Hosted, frame: PageFrame, { entered = {}, offer }: For
       expiryDate,
     })),
     mayBeSaved: namedCustomer(payment) !== undefined && !isKeptAnyway(payment),
-    testCards: frame.isTest ? offeredTestCards : undefined,
+    testCards: frame.isTest ? testCards : undefined,
     offer: merchant.dcc || offer ? (offer ?? null) : undefined,
     entered: {
       expiry: entered.expiry ?? toEntry(instrument?.expiryDate),
@@ -176,13 +180,6 @@ const isToBeSaved = ({ details }: Payment, entered: Readonly<Record<string, stri
 const toEntry = (expiryDate: string | undefined): string | undefined =>
   expiryDate && `${expiryDate.slice(4)}/${expiryDate.slice(2, 4)}`
 
-/** Test cards to show, with the 3-D Secure challenge among the first, because developers look for it. */
-const offeredTestCards = [
-  ...testCards.slice(0, 3),
-  ...authenticationCards.slice(0, 2),
-  ...testCards.slice(3),
-].map(({ number, description }) => ({ number, description }))
-
 const orderOf = (payment: Payment) =>
   summarizeOrder(
     payment.amount,
@@ -190,16 +187,13 @@ const orderOf = (payment: Payment) =>
     payment.details.description as string | undefined,
   )
 
-/** `testAction`: where the test environment takes the customer's step, which in live mode is taken at a till or a bank. */
-export function showInstructions(
-  { payment, label }: Hosted,
-  frame: PageFrame,
-  testAction: string | undefined,
-): string {
+export function showInstructions({ payment, label }: Hosted, frame: PageFrame): string {
   const { texts } = frame.language
   const waiting = openTry(payment)
   const action = waiting && openAction(waiting)
   const told = action?.type === 'instructions' ? action.instructions : undefined
+  // In live mode the customer's step is taken at a till or a bank.
+  const testAction = frame.isTest && action?.type === 'instructions' ? action.testUrl : undefined
   const { account, paymentReference } = (waiting?.provider?.fields ?? {}) as {
     account?: Record<string, string>
     paymentReference?: string
@@ -225,43 +219,16 @@ export function showInstructions(
     testStep:
       testAction === undefined
         ? undefined
-        : {
-            action: testAction,
-            hidden: [{ name: 'shown', value: shownAmount(payment) }],
-          },
+        : { action: testAction, hidden: [{ name: 'shown', value: shownAmount(payment) }] },
   })
 }
 
 /** The amount that the customer pays: in their own currency if they chose that. */
-const amountOf = ({ instrument, amount }: Payment): Money =>
+export const amountOf = ({ instrument, amount }: Payment): Money =>
   convertAgain(instrument?.dcc, amount)?.cardholderAmount ?? amount
 
 /** The amount as a page of the test environment sends it back. */
 export const shownAmount = ({ amount }: Payment): string => `${amount.value} ${amount.currency}`
-
-/** The page of a provider or issuer, played by the test environment. */
-export function showStep(
-  { payment, label }: Hosted,
-  frame: PageFrame,
-  { action, instalments }: { readonly action: string; readonly instalments?: InstalmentSchedule | undefined },
-): string {
-  // The customer approves the amount that this page shows; if the merchant changes it meanwhile, the page is shown again.
-  const step = { amount: amountOf(payment), action, hidden: [{ name: 'shown', value: shownAmount(payment) }] }
-  const { instrument } = payment
-  return openTry(payment)?.prepared.step === 'challenge' && instrument
-    ? renderChallenge(frame, {
-        ...step,
-        brand: instrument.brand,
-        last4Digits: instrument.last4Digits,
-        date: payment.updatedAt.toISOString(),
-      })
-    : renderProviderPage(frame, {
-        ...step,
-        methodLabel: label ?? labelMethod(payment.method, frame.language.texts),
-        reference: payment.transId,
-        instalments,
-      })
-}
 
 const results: Readonly<Partial<Record<Stage, ResultKind>>> = {
   waiting: 'pending',

@@ -70,39 +70,7 @@ const simulatorName = 'simulator'
 
 export function createProviderAdministration(deps: AdministrationDeps): ProviderAdministration {
   const { environment, store } = deps
-
-  function factsOf(connector: string): ConnectorFacts {
-    const found = deps.definitions.find(({ facts }) => facts.name === connector)
-    if (!found)
-      throw new AccountFault(
-        `there is no connector "${connector}"; there are ${deps.definitions.map(({ facts }) => facts.name).join(', ')}`,
-      )
-    if (environment === 'live' && connector === simulatorName)
-      throw new AccountFault('the simulator takes no real money and is refused in the live environment')
-    return found.facts
-  }
-
-  async function require(accountId: string): Promise<AccountRecord> {
-    const found = isAccountId(accountId) ? await store.find(accountId) : undefined
-    if (!found)
-      throw new AccountFault(`there is no account "${accountId}"; "tollgate provider list" shows all`)
-    return found
-  }
-
-  const show = async (account: AccountRecord): Promise<ShownAccount> => ({
-    ...account,
-    noticeUrl: noticeUrl(deps.origin(), account.accountId),
-    secrets: (await store.findSecrets(account)).map(({ name }) => name),
-  })
-
-  const sealAll = (merchantId: MerchantId, accountId: string, secrets: Settings): Promise<SealedSecret[]> =>
-    Promise.all(
-      Object.entries(secrets).map(async ([name, value]) => {
-        const secretId = deps.newId()
-        const plain = Buffer.from(JSON.stringify({ accountId, name, value }))
-        return { secretId, name, ...(await deps.vault.seal('provider secret', merchantId, secretId, plain)) }
-      }),
-    )
+  const { factsOf, require, show, sealAll } = createAccountReader(deps)
 
   async function change(accountId: string, edit: AccountEdit): Promise<ShownAccount> {
     const account = await require(accountId)
@@ -163,6 +131,46 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
         throw new AccountFault(`there is no rule "${ruleId}"; "tollgate route list" shows all`)
     },
   }
+}
+
+/** Finds connectors and accounts or says which there are, shows accounts without their secrets, and seals those. */
+function createAccountReader(deps: AdministrationDeps) {
+  const { environment, store } = deps
+
+  function factsOf(connector: string): ConnectorFacts {
+    const found = deps.definitions.find(({ facts }) => facts.name === connector)
+    if (!found)
+      throw new AccountFault(
+        `there is no connector "${connector}"; there are ${deps.definitions.map(({ facts }) => facts.name).join(', ')}`,
+      )
+    if (environment === 'live' && connector === simulatorName)
+      throw new AccountFault('the simulator takes no real money and is refused in the live environment')
+    return found.facts
+  }
+
+  async function require(accountId: string): Promise<AccountRecord> {
+    const found = isAccountId(accountId) ? await store.find(accountId) : undefined
+    if (!found)
+      throw new AccountFault(`there is no account "${accountId}"; "tollgate provider list" shows all`)
+    return found
+  }
+
+  const show = async (account: AccountRecord): Promise<ShownAccount> => ({
+    ...account,
+    noticeUrl: noticeUrl(deps.origin(), account.accountId),
+    secrets: (await store.findSecrets(account)).map(({ name }) => name),
+  })
+
+  const sealAll = (merchantId: MerchantId, accountId: string, secrets: Settings): Promise<SealedSecret[]> =>
+    Promise.all(
+      Object.entries(secrets).map(async ([name, value]) => {
+        const secretId = deps.newId()
+        const plain = Buffer.from(JSON.stringify({ accountId, name, value }))
+        return { secretId, name, ...(await deps.vault.seal('provider secret', merchantId, secretId, plain)) }
+      }),
+    )
+
+  return { factsOf, require, show, sealAll }
 }
 
 export const noticeUrl = (origin: string, accountId: string): string =>

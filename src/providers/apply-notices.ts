@@ -5,6 +5,7 @@
  */
 import type { NoticeItem } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
+import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import { readStoredItem } from '#providers/inbox.ts'
 import type { ClaimedItem, NoticeStore } from '#storage/providers/notices.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
@@ -28,6 +29,7 @@ export interface NoticeWorkerDeps {
   readonly apply: ApplyNotice
   readonly onApplied: (result: Applied | 'failed') => void
   readonly onError: (error: unknown) => void
+  readonly gate?: Gate | undefined
   /** Between the effect and the mark that it has happened. For tests that let the process die. */
   readonly testCrash?: (point: 'afterApply') => void | Promise<void>
 }
@@ -49,7 +51,7 @@ const laterSeconds = 3_600
 export const keptDays = 90
 
 export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
-  const { store } = deps
+  const { store, gate = openGate } = deps
 
   async function read(item: ClaimedItem): Promise<NoticeItem | undefined> {
     const sealed = await store.findSealed(item)
@@ -72,6 +74,8 @@ export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
   }
 
   async function runSafely(item: ClaimedItem): Promise<void> {
+    const leave = gate(item.merchantId)
+    if (!leave) return
     try {
       await runOne(item)
     } catch (error) {
@@ -82,6 +86,8 @@ export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
       await store
         .postpone(item, { state: 'PENDING', afterMs: pauseMs(item.attempt), detail })
         .catch(deps.onError)
+    } finally {
+      leave()
     }
   }
 

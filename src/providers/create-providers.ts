@@ -1,6 +1,7 @@
 /** Puts this room together for a running gateway: accounts opened for use, the inbox, and what applies notices. */
 import type { Connector, ConnectorDefinition } from '#connectors/contract.ts'
 import { definitions as registered } from '#connectors/registry.ts'
+import type { Gate } from '#operations/merchants/gate.ts'
 import { newId } from '#operations/merchants/open-merchants.ts'
 import { type Applied, type ApplyNotice, createNoticeWorker, keptDays } from '#providers/apply-notices.ts'
 import { type AccountDirectory, createDirectory } from '#providers/directory.ts'
@@ -36,7 +37,10 @@ export interface RunningProviders {
   readonly inbox: Inbox
   readonly vault: RecordVault
   /** Starts the worker that applies notices; `wake` runs it at once. */
-  startApplying(apply: ApplyNotice): { wake(): void; runDue(): Promise<void>; stop(): Promise<void> }
+  startApplying(
+    apply: ApplyNotice,
+    gate?: Gate,
+  ): { wake(): void; runDue(): Promise<void>; stop(): Promise<void> }
   /** Empties notices that are older than they are kept. */
   expire(): Promise<void>
   close(): Promise<void>
@@ -62,8 +66,8 @@ export function createProviders(parts: ProviderParts): RunningProviders {
     directory,
     inbox: createInbox(inbox),
     vault,
-    startApplying: apply =>
-      keepRunning(createNoticeWorker({ ...parts, store: notices, vault, apply }), parts),
+    startApplying: (apply, gate) =>
+      keepRunning(createNoticeWorker({ ...parts, store: notices, vault, apply, gate }), parts),
     expire: () => notices.expire(keptDays),
     close: () => http.close(),
   }

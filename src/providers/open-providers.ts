@@ -12,10 +12,8 @@ import { type Imported, importSettlement } from '#providers/settlements.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createInstallation } from '#storage/installation.ts'
-import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createNoticeStore, type NoticeStore } from '#storage/providers/notices.ts'
-import { createReferenceReader } from '#storage/providers/references.ts'
 import {
   createSettlementStore,
   type Reconciliation,
@@ -40,6 +38,8 @@ export interface Providers extends ProviderAdministration {
 export interface ProviderOptions {
   readonly environment: 'test' | 'live'
   readonly databaseUrl: string
+  /** Where the audit trail lies; the same database unless given. */
+  readonly auditUrl?: string
   readonly masterKey: Parameters<typeof openDerivedKeys>[0]
   /** Where providers reach us. */
   readonly origin: string
@@ -60,9 +60,17 @@ export async function openProviders(
   const database = openDatabase(options.databaseUrl, error => {
     broken = error
   })
+  const { auditUrl = options.databaseUrl } = options
+  const trail =
+    auditUrl === options.databaseUrl
+      ? database
+      : openDatabase(auditUrl, error => {
+          broken = error
+        })
   const http = openProviderHttp(environment)
   const close = async (): Promise<void> => {
     await http.close()
+    if (trail !== database) await trail.close()
     await database.close()
   }
   try {
@@ -75,7 +83,7 @@ export async function openProviders(
     const store = createProviderAccountStore(database)
     const vault = createRecordVault(createKeyRing(masterKey, createVaultStore(database)))
     const origin = () => options.origin
-    const audit = auditAs(options.actor, createAuditStore(database))
+    const audit = auditAs(options.actor, createAuditStore(trail))
     const administration = auditProviders(
       createProviderAdministration({ environment, definitions, store, vault, newId, origin }),
       audit,
@@ -89,14 +97,7 @@ export async function openProviders(
         ...administration,
         listNotices: notices.list,
         async importSettlement(wanted) {
-          const payments = createPaymentReader(database)
-          const references = createReferenceReader(database)
-          const imported = await importSettlement(wanted, {
-            directory,
-            payments,
-            references,
-            store: settlements,
-          })
+          const imported = await importSettlement(wanted, { directory, store: settlements })
           await audit({ act: 'settlements.import', object: wanted.accountId, after: imported })
           return imported
         },
@@ -104,24 +105,7 @@ export async function openProviders(
           const { merchantId } = await administration.find(range.accountId)
           return settlements.reconcile({ ...range, merchantId })
         },
-        async check(accountId) {
-          await administration.find(accountId)
-          const account = await directory.find(accountId)
-          if (!account)
-            throw new AccountFault(`the account ${accountId} names a connector that is not installed`)
-          const findings = await account.connector.check(AbortSignal.timeout(checkMs))
-          const [last] = await notices.list({ accountId, limit: 1 })
-          const detail = last
-            ? `the last one came at ${last.receivedAt.toISOString()}`
-            : 'none has reached our notice address yet'
-          return [...findings, { name: 'received notices', ok: true, detail }]
-        },
-        async checkPayments(accountId) {
-          if (environment === 'live')
-            throw new AccountFault('--payments makes payments, so it runs in the test environment only')
-          const account = await directory.find(accountId)
-          return account?.connector.checkPayments?.(AbortSignal.timeout(paymentsMs)) ?? []
-        },
+        ...createChecks({ environment, administration, directory, notices }),
       },
       async close() {
         await close()
@@ -131,6 +115,36 @@ export async function openProviders(
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+interface CheckDeps {
+  readonly environment: 'test' | 'live'
+  readonly administration: Pick<Providers, 'find'>
+  readonly directory: Pick<ReturnType<typeof createDirectory>, 'find'>
+  readonly notices: Pick<ReturnType<typeof createNoticeStore>, 'list'>
+}
+
+function createChecks(deps: CheckDeps): Pick<Providers, 'check' | 'checkPayments'> {
+  const { environment, administration, directory, notices } = deps
+  return {
+    async check(accountId) {
+      await administration.find(accountId)
+      const account = await directory.find(accountId)
+      if (!account) throw new AccountFault(`the account ${accountId} names a connector that is not installed`)
+      const findings = await account.connector.check(AbortSignal.timeout(checkMs))
+      const [last] = await notices.list({ accountId, limit: 1 })
+      const detail = last
+        ? `the last one came at ${last.receivedAt.toISOString()}`
+        : 'none has reached our notice address yet'
+      return [...findings, { name: 'received notices', ok: true, detail }]
+    },
+    async checkPayments(accountId) {
+      if (environment === 'live')
+        throw new AccountFault('--payments makes payments, so it runs in the test environment only')
+      const account = await directory.find(accountId)
+      return account?.connector.checkPayments?.(AbortSignal.timeout(paymentsMs)) ?? []
+    },
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import pg from 'pg'
 import { createBreaker, DatabaseSilent } from '#storage/breaker.ts'
+import { splitOptions } from '#storage/cells/address.ts'
 
 export interface Database {
   readonly url: string
@@ -70,11 +71,12 @@ export function openDatabase(
   const owner = process === undefined ? '' : ` -c tollgate.process=${process}`
   let closing = false
   const breaker = createBreaker(url)
+  const { address, options: given } = splitOptions(url)
   const pool = (max: number, options: string): pg.Pool => {
     const created = new pg.Pool({
-      connectionString: url,
+      connectionString: address,
       max,
-      options: options + owner,
+      options: `${options}${owner} ${given}`.trimEnd(),
       types: { getTypeParser },
       application_name: 'tollgate',
       connectionTimeoutMillis: 5_000,

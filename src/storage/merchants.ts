@@ -160,54 +160,7 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
       return rows.map(row => ({ ...toMerchant(row), createdAt: row.created_at }))
     },
 
-    async update(merchantId, settings) {
-      const { rowCount } = await writers.query(
-        `UPDATE merchant SET name = coalesce($2, name), disabled = coalesce($3, disabled),
-           webhook_kind = coalesce($4, webhook_kind), webhook_url = CASE WHEN $5 THEN $6 ELSE webhook_url END,
-           requests_per_second = coalesce($7, requests_per_second),
-           methods = CASE WHEN $8 THEN $9::text[] ELSE methods END, theme = CASE WHEN $10 THEN $11::json ELSE theme END,
-           frame_origins = CASE WHEN $12 THEN $13::text[] ELSE frame_origins END, dcc = coalesce($14, dcc),
-           declines_per_card = CASE WHEN $15 THEN $16 ELSE declines_per_card END,
-           declines_per_address = CASE WHEN $17 THEN $18 ELSE declines_per_address END,
-           payout_limit = CASE WHEN $19 THEN $20 ELSE payout_limit END,
-           personal_data_for = CASE WHEN $21 THEN $22 ELSE personal_data_for END,
-           paid_late = coalesce($23, paid_late)
-         WHERE merchant_id = $1`,
-        [
-          merchantId,
-          settings.name,
-          settings.disabled,
-          settings.webhookKind,
-          settings.webhookUrl !== undefined,
-          settings.webhookUrl,
-          settings.requestsPerSecond,
-          settings.methods !== undefined,
-          settings.methods,
-          settings.theme !== undefined,
-          settings.theme ? JSON.stringify(settings.theme) : null,
-          settings.frameOrigins !== undefined,
-          settings.frameOrigins,
-          settings.dcc,
-          settings.declinesPerCard !== undefined,
-          settings.declinesPerCard,
-          settings.declinesPerAddress !== undefined,
-          settings.declinesPerAddress,
-          settings.payoutLimit !== undefined,
-          settings.payoutLimit,
-          settings.personalDataFor !== undefined,
-          settings.personalDataFor,
-          settings.paidLate,
-        ],
-      )
-      for (const [kind, text] of [
-        ['CARD', settings.declinesPerCard],
-        ['ADDRESS', settings.declinesPerAddress],
-      ] as const) {
-        const limit = text ? parseDeclineLimit(text) : undefined
-        if (limit) await applyDeclineLimit({ writers }, merchantId, { kind, limit })
-      }
-      return rowCount === 1
-    },
+    update: (merchantId, settings) => updateMerchant(writers, merchantId, settings),
 
     async rotateSecret({ merchantId, secretId, sealed, overlapHours }) {
       const { rowCount } = await writers.query(
@@ -220,4 +173,57 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
       return rowCount === 1
     },
   }
+}
+
+async function updateMerchant(
+  writers: Database['writers'],
+  merchantId: Parameters<MerchantStore['update']>[0],
+  settings: Parameters<MerchantStore['update']>[1],
+): Promise<boolean> {
+  const { rowCount } = await writers.query(
+    `UPDATE merchant SET name = coalesce($2, name), disabled = coalesce($3, disabled),
+         webhook_kind = coalesce($4, webhook_kind), webhook_url = CASE WHEN $5 THEN $6 ELSE webhook_url END,
+         requests_per_second = coalesce($7, requests_per_second),
+         methods = CASE WHEN $8 THEN $9::text[] ELSE methods END, theme = CASE WHEN $10 THEN $11::json ELSE theme END,
+         frame_origins = CASE WHEN $12 THEN $13::text[] ELSE frame_origins END, dcc = coalesce($14, dcc),
+         declines_per_card = CASE WHEN $15 THEN $16 ELSE declines_per_card END,
+         declines_per_address = CASE WHEN $17 THEN $18 ELSE declines_per_address END,
+         payout_limit = CASE WHEN $19 THEN $20 ELSE payout_limit END,
+         personal_data_for = CASE WHEN $21 THEN $22 ELSE personal_data_for END,
+         paid_late = coalesce($23, paid_late)
+       WHERE merchant_id = $1`,
+    [
+      merchantId,
+      settings.name,
+      settings.disabled,
+      settings.webhookKind,
+      settings.webhookUrl !== undefined,
+      settings.webhookUrl,
+      settings.requestsPerSecond,
+      settings.methods !== undefined,
+      settings.methods,
+      settings.theme !== undefined,
+      settings.theme ? JSON.stringify(settings.theme) : null,
+      settings.frameOrigins !== undefined,
+      settings.frameOrigins,
+      settings.dcc,
+      settings.declinesPerCard !== undefined,
+      settings.declinesPerCard,
+      settings.declinesPerAddress !== undefined,
+      settings.declinesPerAddress,
+      settings.payoutLimit !== undefined,
+      settings.payoutLimit,
+      settings.personalDataFor !== undefined,
+      settings.personalDataFor,
+      settings.paidLate,
+    ],
+  )
+  for (const [kind, text] of [
+    ['CARD', settings.declinesPerCard],
+    ['ADDRESS', settings.declinesPerAddress],
+  ] as const) {
+    const limit = text ? parseDeclineLimit(text) : undefined
+    if (limit) await applyDeclineLimit({ writers }, merchantId, { kind, limit })
+  }
+  return rowCount === 1
 }

@@ -8,7 +8,6 @@ import { createPasskeys } from '#console/passkeys.ts'
 import { createPaymentRows } from '#console/payment-rows.ts'
 import { createPeople } from '#console/people.ts'
 import { createConsoleRoutes } from '#console/routes.ts'
-import type { TestTools } from '#endpoints/services.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import type { CallInside } from '#http/server/inside-call.ts'
 import type { PageRoute } from '#http/server/page-routes.ts'
@@ -16,59 +15,80 @@ import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
 import { createAdministration, newId } from '#operations/merchants/open-merchants.ts'
 import { createProviderAdministration } from '#providers/administration.ts'
 import { auditProviders } from '#providers/audited.ts'
-import { createApiKeyStore } from '#storage/api-keys.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import { createFigureStore } from '#storage/console/figures.ts'
 import { createPeopleStore } from '#storage/console/people.ts'
-import { createPaymentSearch } from '#storage/console/search.ts'
+import { createPaymentSearch, type PaymentSearch } from '#storage/console/search.ts'
 import { createStoryStore } from '#storage/console/story.ts'
-import { createEndpointStore } from '#storage/events/endpoints.ts'
-import type { MerchantStore } from '#storage/merchants.ts'
 import { createPaymentFinder } from '#storage/payments/finding.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createSettlementStore } from '#storage/providers/settlements.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createKeyRing } from '#vault/key-ring.ts'
 import { createRecordVault } from '#vault/sealed-records.ts'
-import type { Parts } from '#wiring/parts.ts'
+import type { Cell, Shared } from '#wiring/cell.ts'
+import type { Cells } from '#wiring/cells.ts'
+import { perCell } from '#wiring/per-cell.ts'
+import { routeByMerchant } from '#wiring/routes-by-merchant.ts'
 
-interface ConsoleParts extends Pick<Parts, 'database' | 'keys' | 'options' | 'counts'> {
-  readonly merchants: MerchantStore
-  readonly changes: Set<(merchantId: string) => void>
-  readonly testTools: TestTools
+interface ConsoleWays {
   readonly callInside: CallInside
   readonly origin: () => string
 }
 
-export function createConsole(parts: ConsoleParts): readonly PageRoute[] {
-  const { database, keys, options, merchants, changes, testTools, callInside, origin } = parts
-  const { environment } = options
+/** People, their sessions and the audit trail are those of cell 0; all else is that of the merchant's own cell. */
+export function createConsole(shared: Shared, cells: Cells, ways: ConsoleWays): readonly PageRoute[] {
+  const people = openPeople(shared, cells.home)
+  const routesOf = perCell(cell => createConsoleRoutes(openDeps(cell, { shared, cells, ways, people })))
+  return routeByMerchant(cells, routesOf, ({ params }) => params.merchant)
+}
+
+type PeopleParts = Pick<ConsoleDeps, 'people' | 'peopleStore' | 'passkeys' | 'auditStore' | 'isGuessing'>
+
+function openPeople({ options, counts }: Shared, { database, keys }: Cell): PeopleParts {
   // People, codes and sessions live in real time, whatever a test clock says.
   const nowMs = Date.now
   const vault = createRecordVault(createKeyRing(options.masterKey, createVaultStore(database)))
   const peopleStore = createPeopleStore(database)
-  const auditStore = createAuditStore(database)
-  const failedLogins = createFailedLogins({ nowMs, shared: parts.counts.scope('console') })
-  const deps: ConsoleDeps = {
-    environment,
+  const failedLogins = createFailedLogins({ nowMs, shared: counts.scope('console') })
+  return {
     people: createPeople({ store: peopleStore, vault, newId, nowMs }),
     peopleStore,
     passkeys: createPasskeys({ store: peopleStore, key: challengeKey(keys), nowMs }),
-    overviews: createOverviews(createFigureStore(database), nowMs),
-    search: createPaymentSearch(database),
+    auditStore: createAuditStore(database),
+    isGuessing: (email, address) =>
+      failedLogins.count(`console ${email.toLowerCase()}`, address) !== undefined,
+  }
+}
+
+interface ConsoleParts {
+  readonly shared: Shared
+  readonly cells: Cells
+  readonly ways: ConsoleWays
+  readonly people: PeopleParts
+}
+
+function openDeps(cell: Cell, { shared, cells, ways, people }: ConsoleParts): ConsoleDeps {
+  const { options, changes } = shared
+  const { environment } = options
+  const { database, keys } = cell
+  const { origin, callInside } = ways
+  const vault = createRecordVault(createKeyRing(options.masterKey, createVaultStore(database)))
+  return {
+    ...people,
+    environment,
+    overviews: createOverviews(createFigureStore(database), Date.now),
+    search: searchAll(cells),
     paymentRows: createPaymentRows(createPaymentFinder(database)),
     story: createStoryStore(database),
     settlements: createSettlementStore(database),
     openWebhookSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecret, { merchantId }, sealed),
-    auditStore,
-    listMerchants: () => merchants.list(),
+    listMerchants: () => cells.stores.merchants.list(),
     callInside,
-    merchantsAs: audit =>
-      createAdministration({
-        ...{ environment, keys, merchants, changes, audit },
-        apiKeys: createApiKeyStore(database),
-        endpoints: createEndpointStore(database),
-      }),
+    merchantsAs: audit => {
+      const { merchants, apiKeys, endpoints } = cells.stores
+      return createAdministration({ ...{ environment, keys, merchants, changes, audit }, apiKeys, endpoints })
+    },
     providersAs: audit =>
       auditProviders(
         createProviderAdministration({
@@ -78,18 +98,25 @@ export function createConsole(parts: ConsoleParts): readonly PageRoute[] {
         }),
         audit,
       ),
-    testTools,
-    isGuessing: (email, address) =>
-      failedLogins.count(`console ${email.toLowerCase()}`, address) !== undefined,
+    testTools: { clock: cell.testClock, faults: cell.faults, keys: cell.keyReader },
     origin,
     consoleOrigin: () =>
       toConsoleOrigin(origin(), options.publicUrl === undefined ? options.consolePort : undefined),
     newId,
-    nowMs,
+    nowMs: Date.now,
   }
-  return createConsoleRoutes(deps)
 }
 
+/** What a person types may be of any merchant they may see. */
+const searchAll = (cells: Cells): PaymentSearch => ({
+  async find(merchantIds, text) {
+    const found = await Promise.all(
+      cells.all().map(({ database }) => createPaymentSearch(database).find(merchantIds, text)),
+    )
+    return found.flat().sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
+  },
+})
+
 /** Signs the challenges of passkeys; follows from a key that all processes have. */
-const challengeKey = ({ apiKey }: Parts['keys']) =>
+const challengeKey = ({ apiKey }: Cell['keys']) =>
   createSecretKey(createHmac('sha256', apiKey).update('tollgate console challenge').digest())

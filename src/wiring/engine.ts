@@ -4,6 +4,7 @@ import { createEngine } from '#operations/create-engine.ts'
 import type { Alarm, Engine } from '#operations/engine.ts'
 import type { EndpointBook } from '#operations/events/endpoint-book.ts'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
+import type { Gate } from '#operations/merchants/gate.ts'
 import { newId } from '#operations/merchants/open-merchants.ts'
 import type { DeliveryStore } from '#storage/events/deliveries.ts'
 import { choosePolicy } from '#webhooks/policies.ts'
@@ -14,7 +15,10 @@ import { createDeliveryWorker, type DeliveryWorker } from '#workers/deliver.ts'
 const publishedCards = buildTestCatalogue().cards.map(({ number }) => number)
 
 export function createDeliveries(
-  parts: Pick<Parts, 'keys' | 'logger' | 'metrics' | 'clock' | 'options'> & { endpointBook: EndpointBook },
+  parts: Pick<Parts, 'keys' | 'logger' | 'metrics' | 'clock' | 'options'> & {
+    readonly endpointBook: EndpointBook
+    readonly gate?: Gate | undefined
+  },
   store: DeliveryStore,
 ): DeliveryWorker {
   const { keys, logger, metrics, clock, options, endpointBook } = parts
@@ -31,6 +35,7 @@ export function createDeliveries(
       )
     },
     clock,
+    gate: parts.gate,
     chance: Math.random,
     onError: err =>
       logger.error({ err, component: 'deliver' }, 'a delivery failed on our side; it comes back'),

@@ -53,12 +53,13 @@ export interface BackgroundWork
   readonly retention: RetentionWorker
   readonly notices: NoticeWork
   readonly counts: CountExchange
-  readonly limitUses: LimitUseStore
+  /** Undefined in a cell that leaves the limits of all to another one. */
+  readonly limitUses: LimitUseStore | undefined
   readonly keys: Pick<DerivedKeys, 'refresh'>
 }
 
 export function startLoops(work: BackgroundWork): readonly Loop[] {
-  const { logger, metrics, clock, onEvents, presence, engine, timerWorker, settleWorker } = work
+  const { logger, metrics, clock, onEvents, presence, engine, timerWorker, settleWorker, limitUses } = work
   const start = (name: string, run: () => Promise<unknown>, pauseMs: number): Loop =>
     startLoop(run, pauseMs, err =>
       logger.error({ err, component: name }, 'background work failed; it goes on'),
@@ -85,8 +86,12 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('timers', () => timerWorker.runAllDue(), duePauseMs),
     start('settle', () => settleWorker.recoverAbandoned(), abandonedPauseMs),
     start('take over', () => takeOver(presence, settleWorker, work.deliveryStore), takeOverPauseMs),
-    start('shared limits', () => exchangeCounts(work), countsPauseMs),
-    start('reap limit uses', () => work.limitUses.reap(), lagPauseMs),
+    ...(limitUses
+      ? [
+          start('shared limits', () => exchangeCounts(work, limitUses), countsPauseMs),
+          start('reap limit uses', () => limitUses.reap(), lagPauseMs),
+        ]
+      : []),
     start('reap keys', () => work.keyReader.reap(), reapPauseMs),
     start('delete unused numbers', () => engine.customers.deleteUnused(), reapPauseMs),
     start('reap quotes', () => work.quotes.reap(), reapPauseMs),
@@ -112,7 +117,7 @@ async function takeOver(
 }
 
 /** A process that is alone shares its counts with no other process, so they are dropped. */
-async function exchangeCounts({ counts, limitUses, presence }: BackgroundWork): Promise<void> {
+async function exchangeCounts({ counts, presence }: BackgroundWork, limitUses: LimitUseStore): Promise<void> {
   const uses = counts.take()
   if (presence.isAlone()) return
   if (uses.length > 0) await limitUses.tell(presence.process, uses)

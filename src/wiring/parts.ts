@@ -13,6 +13,7 @@ import type { StoredMethods } from '#operations/customers/stored-methods.ts'
 import type { Clock, CrashPoint } from '#operations/engine.ts'
 import type { ApplyNotice } from '#providers/apply-notices.ts'
 import type { NoticeCrashPoint } from '#providers/create-providers.ts'
+import type { CellAddress } from '#storage/cells/address.ts'
 import type { Database } from '#storage/database.ts'
 import type { MerchantStore } from '#storage/merchants.ts'
 import type { Presence } from '#storage/processes/presence.ts'
@@ -24,6 +25,8 @@ export interface GatewayOptions {
   readonly environment: 'test' | 'live'
   /** A database that has been migrated. */
   readonly databaseUrl: string
+  /** The cells beside cell 0, which is the database above; none unless given. */
+  readonly cells?: readonly CellAddress[] | undefined
   /** One key, or a ring that is asked again when a key is not known: the master key may be changed meanwhile. */
   readonly masterKey: MasterKey | MasterRing
   readonly listen?: { readonly host: string; readonly port: number }

@@ -3,6 +3,7 @@ import { connectorDefinitions } from '#connectors/registry.ts'
 import { createSimulator } from '#connectors/simulator/simulator.ts'
 import { createNoticeRoute } from '#endpoints/provider-notices.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'
+import type { Gate } from '#operations/merchants/gate.ts'
 import type { ApplyNotice } from '#providers/apply-notices.ts'
 import { createProviders, type RunningProviders } from '#providers/create-providers.ts'
 import { countDifferences } from '#storage/providers/differences.ts'
@@ -49,9 +50,9 @@ export interface NoticeWork {
 export function startNotices(
   providers: RunningProviders,
   apply: ApplyNotice,
-  { metrics, database }: Pick<Parts, 'metrics' | 'database'>,
+  { metrics, database, gate }: Pick<Parts, 'metrics' | 'database'> & { readonly gate?: Gate | undefined },
 ): NoticeWork {
-  const worker = providers.startApplying(apply)
+  const worker = providers.startApplying(apply, gate)
   const route = createNoticeRoute({
     inbox: providers.inbox,
     onVerdict: verdict => metrics.countNotice(verdict),

@@ -1,22 +1,19 @@
 /** Wires the HTTP server of one environment: endpoints, pages, credentials, the API reference. */
-import type { MerchantId } from '#domain/ids.ts'
 import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
 import { describedAs } from '#endpoints/method-union.ts'
-import type { Services, TestTools } from '#endpoints/services.ts'
-import { createAccessTokens } from '#http/authentication/access-token.ts'
-import { createIssueToken } from '#http/authentication/issue-token.ts'
+import type { Services } from '#endpoints/services.ts'
+import { type AccessTokens, createAccessTokens } from '#http/authentication/access-token.ts'
+import { createIssueToken, type IssueToken } from '#http/authentication/issue-token.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import { about } from '#http/reference/about.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 import { referencePages } from '#http/reference/pages.ts'
 import { keepServed } from '#http/reference/placeholders.ts'
 import type { CallInside } from '#http/server/inside-call.ts'
-import type { RawRoute } from '#http/server/raw-routes.ts'
+import type { AccessWatch, Credentials } from '#http/server/ports.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
-import type { AccessRecorder } from '#operations/audit/access-recorder.ts'
 import { storedMethodsOf } from '#operations/customers/stored-methods.ts'
-import type { Engine } from '#operations/engine.ts'
 import { createLookUps } from '#operations/look-ups.ts'
 import { retryAfterOf } from '#operations/lost-database.ts'
 import { rememberMerchants } from '#operations/merchants/remembered-merchants.ts'
@@ -24,71 +21,22 @@ import { createReportRoute } from '#pages/csp-reports.ts'
 import { createPageRoutes } from '#pages/routes.ts'
 import { formats } from '#schemas/formats.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
-import { createEndpointStore } from '#storage/events/endpoints.ts'
 import { createEventStore } from '#storage/events/events.ts'
-import type { MerchantStore } from '#storage/merchants.ts'
-import type { KeyReader } from '#storage/payments/keys.ts'
 import { createSettlementStore } from '#storage/providers/settlements.ts'
 import { signInventory } from '#vault/inventory-signature.ts'
-import type { PageTokens } from '#vault/page-token.ts'
-import type { RecordVault } from '#vault/sealed-records.ts'
+import type { Cell, Shared } from '#wiring/cell.ts'
+import type { Cells } from '#wiring/cells.ts'
 import { createConsole } from '#wiring/console.ts'
-import { findMerchantIn, type Parts } from '#wiring/parts.ts'
-export async function createServer(
-  parts: Parts & {
-    merchants: MerchantStore
-    engine: Engine
-    changes: Set<(merchantId: string) => void>
-    keyReader: KeyReader
-    testTools: TestTools
-    pageTokens: PageTokens
-    access: AccessRecorder
-    rawRoutes: readonly RawRoute[]
-    records: RecordVault
-  },
-): Promise<HttpServer> {
-  const { keys, merchants, engine, metrics, logger, clock, options, changes, database, testTools } = parts
-  const { environment } = options
-  const credentials = {
-    find: merchants.find,
-    findByKeyId: merchants.findByKeyId,
-    findByKeyHash: merchants.findByKeyHash,
-    onChange: (listener: (merchantId: string) => void) => void changes.add(listener),
-  }
-  const nowMs = clock.nowMs
-  const accessTokens = createAccessTokens({
-    key: () => keys.accessToken,
-    issuer: 'tollgate',
-    audience: `tollgate ${environment}`,
-    nowMs,
-  })
-  const issueToken = createIssueToken({
-    credentials,
-    pepper: keys.apiKey,
-    accessTokens,
-    failedTokenRequests: createFailedLogins({ nowMs, shared: parts.counts.scope('tokens') }),
-    watch: parts.access,
-    findIntent: (merchantId, id) => engine.intents.exists(merchantId as MerchantId, id),
-  })
-  const events = {
-    store: createEventStore(database),
-    endpoints: createEndpointStore(database),
-    onEvents: parts.onEvents,
-  }
-  const services: Services = {
-    audit: createAuditStore(database),
-    environment,
-    engine,
-    issueToken,
-    testTools,
-    events,
-    records: parts.records,
-    settlements: createSettlementStore(database),
-    lookUps: createLookUps(database, {
-      ...options,
-      storedMethods: options.storedMethods ?? storedMethodsOf(engine.storedMethods),
-    }),
-  }
+import { findMerchantIn } from '#wiring/parts.ts'
+import { perCell } from '#wiring/per-cell.ts'
+import { routeNotices, routePages } from '#wiring/routes-by-merchant.ts'
+
+export async function createServer(shared: Shared, cells: Cells): Promise<HttpServer> {
+  const { options } = shared
+  const { environment, consolePort } = options
+  const doors = openDoors(shared, cells)
+  const issueToken = openIssueToken(shared, cells, doors)
+  const servicesOf = perCell(cell => openServices(cell, { shared, home: cells.home, issueToken }))
   // In live the levers of the test environment do not exist: their paths are unknown ones.
   const served = endpoints.filter(({ testOnly }) => environment === 'test' || !testOnly)
   // Only the address is not known before the port is open, so the pages are made when first asked for.
@@ -106,60 +54,31 @@ export async function createServer(
     if (!server) throw new Error('the console was asked before the server was made')
     return server
   }
-  const consoleRoutes =
-    options.console === 'off'
-      ? []
-      : createConsole({
-          ...{ database, keys, options, merchants, changes, testTools, origin, counts: parts.counts },
-          callInside: Object.assign((...call: Parameters<CallInside>) => openedServer().callInside(...call), {
-            stream: (...call: Parameters<CallInside>) => openedServer().callInside.stream(...call),
-          }),
-        })
-  const shared = {
+  const callInside: CallInside = Object.assign(
+    (...call: Parameters<CallInside>) => openedServer().callInside(...call),
+    { stream: (...call: Parameters<CallInside>) => openedServer().callInside.stream(...call) },
+  )
+  const consoleRoutes = options.console === 'off' ? [] : createConsole(shared, cells, { origin, callInside })
+  const http = {
+    ...toHttpOptions(shared, cells, doors),
     endpoints: served,
-    services,
-    credentials,
-    pepper: keys.apiKey,
-    accessTokens,
-    watch: parts.access,
-    keyStore: parts.keyReader,
-    fingerprintKey: keys.fingerprint,
-    formats,
-    logger,
-    metrics,
-    readiness: async () => {
-      await database.ping()
-      return parts.presence.isAlive() ? [] : ['this process was cut off from the database a moment ago']
-    },
-    readinessDetails: () => ({ webhookFailures: metrics.webhookFailures() }),
-    retryAfterOf,
-    counts: parts.counts,
-    collectMetrics: options.collectMetrics,
-    tls: options.tls,
-    trustedProxies: options.trustedProxies,
-    nowMs,
+    services: servicesOf(cells.home),
+    withServices: chooseServices(cells, servicesOf),
   }
-  const { consolePort } = options
-  const pageRoutes = createPageRoutes({
-    engine,
-    lookUps: services.lookUps,
-    environment,
-    findMerchant: rememberMerchants(findMerchantIn(merchants), { nowMs, onChange: credentials.onChange }),
-    pageTokens: parts.pageTokens,
-    counts: parts.counts,
-    secure: options.tls !== undefined || options.trustedProxies !== undefined,
-    origin,
-    securityContact: options.securityContact,
-    signInventory: text => signInventory(keys.pageInventory, text),
-  })
+  const pageRoutes = routePages(
+    cells,
+    perCell(cell =>
+      openPages(cell, { shared, services: servicesOf(cell), credentials: doors.credentials, origin }),
+    ),
+  )
   server = await createHttpServer({
-    ...shared,
+    ...http,
     pages: referencePages(describe),
-    rawRoutes: [...parts.rawRoutes, createReportRoute(watchPages(parts))],
+    rawRoutes: [routeNotices(cells), createReportRoute(watchPages(shared))],
     pageRoutes: [...(consolePort === undefined ? consoleRoutes : []), ...pageRoutes],
   })
   if (consolePort !== undefined) {
-    const separate = await createHttpServer({ ...shared, endpoints: [], pageRoutes: consoleRoutes })
+    const separate = await createHttpServer({ ...http, endpoints: [], pageRoutes: consoleRoutes })
     const { host } = options.listen ?? { host: '127.0.0.1' }
     server.addHook('onListen', async () => void (await separate.listen({ host, port: consolePort })))
     server.addHook('onClose', async () => separate.close())
@@ -167,8 +86,142 @@ export async function createServer(
   return server
 }
 
+/** Who comes in, and who keeps book of it. */
+interface Doors {
+  readonly credentials: Credentials
+  readonly accessTokens: AccessTokens
+  readonly watch: AccessWatch
+}
+
+function openDoors({ options, clock, changes }: Shared, cells: Cells): Doors {
+  const { find, findByKeyId, findByKeyHash } = cells.stores.merchants
+  return {
+    credentials: { find, findByKeyId, findByKeyHash, onChange: listener => void changes.add(listener) },
+    accessTokens: createAccessTokens({
+      key: () => cells.home.keys.accessToken,
+      issuer: 'tollgate',
+      audience: `tollgate ${options.environment}`,
+      nowMs: clock.nowMs,
+    }),
+    watch: watchAccess(cells),
+  }
+}
+
+const toHttpOptions = (shared: Shared, cells: Cells, doors: Doors) => ({
+  ...doors,
+  ...{ formats, retryAfterOf, logger: shared.logger, metrics: shared.metrics, counts: shared.counts },
+  nowMs: shared.clock.nowMs,
+  pepper: cells.home.keys.apiKey,
+  keyStore: findKeysIn(cells),
+  fingerprintKey: cells.home.keys.fingerprint,
+  ...watchHealth(shared, cells),
+  collectMetrics: shared.options.collectMetrics,
+  tls: shared.options.tls,
+  trustedProxies: shared.options.trustedProxies,
+})
+
+/** With one cell everybody has the same services, and nobody is looked up. */
+const chooseServices = (cells: Cells, servicesOf: (cell: Cell) => Services) =>
+  cells.several
+    ? <T>(merchantId: string | undefined, work: (services: Services) => Promise<T>): Promise<T> =>
+        merchantId === undefined
+          ? work(servicesOf(cells.home))
+          : cells.visit(merchantId, cell => work(servicesOf(cell)))
+    : undefined
+
+const findKeysIn = (cells: Cells): Pick<Cell['keyReader'], 'find'> =>
+  cells.several
+    ? {
+        find: (merchantId, key) => cells.visit(merchantId, cell => cell.keyReader.find(merchantId, key)),
+      }
+    : cells.home.keyReader
+
+/** Each cell dates its own keys; failed logins, which may be of nobody, are those of the installation. */
+function watchAccess(cells: Cells): AccessWatch {
+  const { home } = cells
+  if (!cells.several) return home.audit.access
+  return {
+    onKeyUse: use =>
+      void cells
+        .visit(use.merchantId, async cell => cell.audit.access.onKeyUse(use))
+        // Being moved at this moment: its next use is as good.
+        .catch(() => undefined),
+    onFailedLogin: (client, address) => home.audit.access.onFailedLogin(client, address),
+  }
+}
+
+const openIssueToken = ({ clock, counts }: Shared, cells: Cells, doors: Doors): IssueToken =>
+  createIssueToken({
+    ...doors,
+    pepper: cells.home.keys.apiKey,
+    failedTokenRequests: createFailedLogins({ nowMs: clock.nowMs, shared: counts.scope('tokens') }),
+    findIntent: (merchantId, id) =>
+      cells.visit(merchantId, ({ engine }) => engine.intents.exists(merchantId as never, id)),
+  })
+
+function openServices(
+  cell: Cell,
+  { shared, home, issueToken }: { shared: Shared; home: Cell; issueToken: IssueToken },
+): Services {
+  const { options } = shared
+  const { database, engine } = cell
+  return {
+    audit: createAuditStore(home.database),
+    environment: options.environment,
+    engine,
+    issueToken,
+    testTools: { clock: cell.testClock, faults: cell.faults, keys: cell.keyReader },
+    events: { store: createEventStore(database), endpoints: cell.endpoints, onEvents: cell.onEvents },
+    records: cell.providers.vault,
+    settlements: createSettlementStore(database),
+    lookUps: createLookUps(database, {
+      ...options,
+      storedMethods: options.storedMethods ?? storedMethodsOf(engine.storedMethods),
+    }),
+  }
+}
+
+interface PageParts {
+  readonly shared: Shared
+  readonly services: Services
+  readonly credentials: Credentials
+  readonly origin: () => string
+}
+
+function openPages(cell: Cell, { shared, services, credentials, origin }: PageParts) {
+  const { options, clock, counts } = shared
+  return createPageRoutes({
+    engine: cell.engine,
+    lookUps: services.lookUps,
+    environment: options.environment,
+    findMerchant: rememberMerchants(findMerchantIn(cell.merchants), {
+      nowMs: clock.nowMs,
+      onChange: credentials.onChange,
+    }),
+    pageTokens: cell.pageTokens,
+    counts,
+    secure: options.tls !== undefined || options.trustedProxies !== undefined,
+    origin,
+    securityContact: options.securityContact,
+    signInventory: text => signInventory(cell.keys.pageInventory, text),
+  })
+}
+
+/** The process is ready when cell 0 is: a cell that is away takes nothing from the merchants of the others. */
+const watchHealth = ({ metrics }: Shared, cells: Cells) => ({
+  readiness: async () => {
+    const { database, presence } = cells.home
+    await database.ping()
+    return presence.isAlive() ? [] : ['this process was cut off from the database a moment ago']
+  },
+  readinessDetails: () => ({
+    webhookFailures: metrics.webhookFailures(),
+    ...(cells.several ? { cellsAway: cells.away() } : {}),
+  }),
+})
+
 /** A violation of a page's policy is worth an alarm: a page of ours loads nothing that its policy forbids. */
-const watchPages = ({ metrics, logger, clock }: Pick<Parts, 'metrics' | 'logger' | 'clock'>) => ({
+const watchPages = ({ metrics, logger, clock }: Pick<Shared, 'metrics' | 'logger' | 'clock'>) => ({
   count: (directive: string) => metrics.countCspReport(directive),
   log: (directive: string, blocked: string) =>
     logger.warn(

@@ -4,6 +4,7 @@
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Clock } from '#operations/engine.ts'
+import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import type { Attempt, Delivery, DeliveryStore } from '#storage/events/deliveries.ts'
 import { buildMessage } from '#webhooks/message.ts'
 import { decideNext } from '#webhooks/schedule.ts'
@@ -36,6 +37,7 @@ export interface DeliveryDeps {
   /** From 0 to 1. */
   readonly chance: () => number
   readonly onError: (error: unknown) => void
+  readonly gate?: Gate | undefined
 }
 
 /** 30 s: an attempt of 15 s and its record fit in twice; after a crash an event is visible again that soon. */
@@ -57,33 +59,116 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   const { store, sender, clock, onError } = deps
   const lanes = createLanes()
   const underWay = new Map<string, { delivery: Delivery; done: Promise<void> }>()
-  const record = createRecorder(store)
-  const secretsOf = createSecretCache(deps.openSecret)
+  const attempt = createAttempts(deps)
   let stopped = false
-  let pumping = false
+  const isStopped = () => stopped
+  const wake = createPump({ run: () => claim(), isStopped, onError })
+
+  /** Claims what fits and starts it. */
+  async function claim(merchantId?: MerchantId): Promise<readonly Promise<void>[]> {
+    const limit = inFlightMax - underWay.size
+    if (stopped || limit <= 0) return []
+    const now = new Date(clock.nowMs())
+    const claimed = await store.claim({
+      now,
+      leaseMs,
+      limit,
+      lanes: lanes.list(),
+      laneFree: laneStart,
+      endpoints: deps.hasEndpoints(),
+      merchantId,
+    })
+    return claimed.map(start)
+  }
+
+  function start(delivery: Delivery): Promise<void> {
+    // A replay is a delivery of its own: it does not wait for an attempt that hangs.
+    const name = `${delivery.eventId} ${delivery.endpointId ?? ''} ${delivery.round}`
+    lanes.enter(delivery)
+    // Its last attempt is written but not quite put away: the next one follows it.
+    const before = underWay.get(name)?.done ?? Promise.resolve()
+    const done: Promise<void> = before
+      .then(() => attempt(delivery, isStopped))
+      .then(arrived => lanes.leave(delivery, arrived))
+      .finally(() => {
+        if (underWay.get(name)?.done === done) underWay.delete(name)
+        // Its place is free, and a later event of its payment may have waited for it.
+        wake()
+      })
+    underWay.set(name, { delivery, done })
+    return done
+  }
+
+  return {
+    wake,
+    async runDue(merchantId) {
+      await claim(merchantId)
+      // Those that were begun before as well: a caller who waits for all that is due would only ask again and again.
+      const begun = [...underWay.values()].filter(
+        ({ delivery }) => merchantId === undefined || delivery.merchantId === merchantId,
+      )
+      await Promise.all(begun.map(({ done }) => done))
+      return begun.length
+    },
+    recover: () => store.releaseAll(),
+    async stop() {
+      stopped = true
+      const rest = [...underWay.values()]
+      const ended = Promise.all(rest.map(({ done }) => done))
+      await waitAtMost(ended, stopPatienceMs)
+      const left = [...underWay.values()].map(({ delivery }) => delivery)
+      await sender.close()
+      await ended
+      if (left.length > 0) await store.release(left)
+    },
+  }
+}
+
+async function waitAtMost(work: Promise<unknown>, milliseconds: number): Promise<void> {
+  const patience = Promise.withResolvers<void>()
+  const timer = setTimeout(patience.resolve, milliseconds)
+  await Promise.race([work, patience.promise])
+  clearTimeout(timer)
+}
+
+interface Pump extends Pick<DeliveryDeps, 'onError'> {
+  readonly run: () => Promise<unknown>
+  readonly isStopped: () => boolean
+}
+
+/** Runs again and again as long as somebody asks for it, one run at a time. */
+function createPump({ run, isStopped, onError }: Pump): () => void {
+  let running = false
   let again = false
 
-  async function deliver(delivery: Delivery): Promise<void> {
-    let arrived = false
+  async function pump(): Promise<void> {
     try {
-      // In the merchant's time. Where its test clock was moved, an attempt happens when it was due: a jump of days then
-      // runs the whole schedule. In real time a late attempt is late, so that an outage of ours burns no retries.
-      const { clockOffsetMs, dueAt } = delivery
-      const at = clockOffsetMs > 0 ? dueAt.getTime() + clockOffsetMs : clock.nowMs()
-      const sent = await send(delivery)
-      arrived = sent.status !== undefined
-      // Cut off by our own stop: not an attempt of the receiver's making.
-      if (stopped && !arrived) return
-      const attempt = conclude(delivery, sent, at)
-      await record(attempt)
-      if (attempt.verdict === 'FAILED') deps.onFailed(delivery)
+      while (again && !isStopped()) {
+        again = false
+        await run()
+      }
     } catch (error) {
-      // The lease brings it back.
       onError(error)
     } finally {
-      lanes.leave(delivery, arrived)
+      running = false
     }
   }
+
+  return () => {
+    again = true
+    if (running || isStopped()) return
+    running = true
+    void pump()
+  }
+}
+
+/** One attempt: what is sent, and what becomes of the delivery by the answer. Tells whether there was an answer. */
+function createAttempts(
+  deps: Omit<DeliveryDeps, 'hasEndpoints'>,
+): (delivery: Delivery, isStopped: () => boolean) => Promise<boolean> {
+  const { store, sender, clock, gate = openGate } = deps
+  const record = createRecorder(store)
+  const secretsOf = createSecretCache(deps.openSecret)
 
   async function send(delivery: Delivery): Promise<Sent> {
     const { url } = delivery
@@ -112,84 +197,29 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
     }
   }
 
-  /** Claims what fits and starts it. */
-  async function claim(merchantId?: MerchantId): Promise<readonly Promise<void>[]> {
-    const limit = inFlightMax - underWay.size
-    if (stopped || limit <= 0) return []
-    const now = new Date(clock.nowMs())
-    const claimed = await store.claim({
-      now,
-      leaseMs,
-      limit,
-      lanes: lanes.list(),
-      laneFree: laneStart,
-      endpoints: deps.hasEndpoints(),
-      merchantId,
-    })
-    return claimed.map(start)
-  }
-
-  function start(delivery: Delivery): Promise<void> {
-    // A replay is a delivery of its own: it does not wait for an attempt that hangs.
-    const name = `${delivery.eventId} ${delivery.endpointId ?? ''} ${delivery.round}`
-    lanes.enter(delivery)
-    // Its last attempt is written but not quite put away: the next one follows it.
-    const before = underWay.get(name)?.done ?? Promise.resolve()
-    const done: Promise<void> = before
-      .then(() => deliver(delivery))
-      .finally(() => {
-        if (underWay.get(name)?.done === done) underWay.delete(name)
-        // Its place is free, and a later event of its payment may have waited for it.
-        wake()
-      })
-    underWay.set(name, { delivery, done })
-    return done
-  }
-
-  function wake(): void {
-    again = true
-    if (pumping || stopped) return
-    pumping = true
-    void pump()
-  }
-
-  async function pump(): Promise<void> {
+  return async (delivery, isStopped) => {
+    let arrived = false
+    const away = gate(delivery.merchantId)
     try {
-      while (again && !stopped) {
-        again = false
-        await claim()
-      }
+      if (!away) return arrived
+      // In the merchant's time. Where its test clock was moved, an attempt happens when it was due: a jump of days then
+      // runs the whole schedule. In real time a late attempt is late, so that an outage of ours burns no retries.
+      const { clockOffsetMs, dueAt } = delivery
+      const at = clockOffsetMs > 0 ? dueAt.getTime() + clockOffsetMs : clock.nowMs()
+      const sent = await send(delivery)
+      arrived = sent.status !== undefined
+      // Cut off by our own stop: not an attempt of the receiver's making.
+      if (isStopped() && !arrived) return arrived
+      const attempt = conclude(delivery, sent, at)
+      await record(attempt)
+      if (attempt.verdict === 'FAILED') deps.onFailed(delivery)
     } catch (error) {
-      onError(error)
+      // The lease brings it back.
+      deps.onError(error)
     } finally {
-      pumping = false
+      away?.()
     }
-  }
-
-  return {
-    wake,
-    async runDue(merchantId) {
-      await claim(merchantId)
-      // Those that were begun before as well: a caller who waits for all that is due would only ask again and again.
-      const begun = [...underWay.values()].filter(
-        ({ delivery }) => merchantId === undefined || delivery.merchantId === merchantId,
-      )
-      await Promise.all(begun.map(({ done }) => done))
-      return begun.length
-    },
-    recover: () => store.releaseAll(),
-    async stop() {
-      stopped = true
-      const rest = [...underWay.values()]
-      const patience = Promise.withResolvers<void>()
-      const timer = setTimeout(patience.resolve, stopPatienceMs)
-      await Promise.race([Promise.all(rest.map(({ done }) => done)), patience.promise])
-      clearTimeout(timer)
-      const left = [...underWay.values()].map(({ delivery }) => delivery)
-      await sender.close()
-      await Promise.all(rest.map(({ done }) => done))
-      if (left.length > 0) await store.release(left)
-    },
+    return arrived
   }
 }
 

@@ -5,6 +5,7 @@
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Engine } from '#operations/engine.ts'
+import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import { settleByInquiry } from '#operations/payments/settle-by-inquiry.ts'
 import type { Orphan, WorkFinder } from '#storage/payments/unanswered.ts'
 
@@ -27,10 +28,18 @@ export interface SettleDeps {
   readonly engine: Engine
   readonly work: WorkFinder
   readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
+  readonly gate?: Gate | undefined
 }
 
-export function createSettleWorker({ engine, work, findMerchant }: SettleDeps): SettleWorker {
+export function createSettleWorker({
+  engine,
+  work,
+  findMerchant,
+  gate = openGate,
+}: SettleDeps): SettleWorker {
   async function settleOne(found: Orphan & { inquiry: number }): Promise<boolean> {
+    const leave = gate(found.merchantId)
+    if (!leave) return false
     try {
       const merchant = await findMerchant(found.merchantId)
       if (!merchant) throw new Error(`operation of the unknown merchant ${found.merchantId}`)
@@ -44,6 +53,8 @@ export function createSettleWorker({ engine, work, findMerchant }: SettleDeps): 
         error,
       })
       return false
+    } finally {
+      leave()
     }
   }
 

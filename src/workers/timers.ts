@@ -8,6 +8,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { announceDebit, approveDebit } from '#operations/bank/collect-debit.ts'
 import { lookForDispute } from '#operations/disputes/look-for-dispute.ts'
 import type { Engine } from '#operations/engine.ts'
+import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import { returnDebit } from '#operations/payments/debit-return.ts'
 import { captureDelayed } from '#operations/payments/delayed-capture.ts'
 import { expirePayment, lapseAuthorization } from '#operations/payments/expire.ts'
@@ -59,11 +60,14 @@ export interface TimerDeps {
   readonly engine: Engine
   readonly finder: WorkFinder
   readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
+  readonly gate?: Gate | undefined
 }
 
-export function createTimerWorker({ engine, finder, findMerchant }: TimerDeps): TimerWorker {
+export function createTimerWorker({ engine, finder, findMerchant, gate = openGate }: TimerDeps): TimerWorker {
   async function runOne(claimed: ClaimedTimer): Promise<void> {
     const { runAt, clockOffsetMs, ...timer } = claimed
+    const leave = gate(timer.merchantId)
+    if (!leave) return
     try {
       const known = await findMerchant(timer.merchantId)
       if (!known) throw new Error(`a timer of the unknown merchant ${timer.merchantId}`)
@@ -80,6 +84,8 @@ export function createTimerWorker({ engine, finder, findMerchant }: TimerDeps): 
         xId,
         error,
       })
+    } finally {
+      leave()
     }
   }
 

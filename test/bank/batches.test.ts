@@ -3,34 +3,20 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bankSettings, seedDebits } from '#test/support/bank.ts'
-import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
-import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { seedDebits } from '#test/support/bank.ts'
+import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
+import type { CommandsHere } from '#test/support/command-here.ts'
+import type { TestGateway } from '#test/support/gateway.ts'
 
+let stage: BankStage
 let gateway: TestGateway
 let commands: CommandsHere
 let accountId: string
 beforeAll(async () => {
-  gateway = await startTestGateway()
-  commands = commandsHere(gateway.databaseUrl, { TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl) })
-  const added = await commands.json(
-    ...[
-      'provider',
-      'add',
-      gateway.merchantId,
-      '--connector',
-      'bank',
-      '--name',
-      'House bank',
-      ...bankSettings,
-    ],
-  )
-  accountId = added.accountId
+  stage = await openBankStage()
+  ;({ gateway, commands, accountId } = stage)
 })
-afterAll(async () => {
-  commands.remove()
-  await gateway.stop()
-})
+afterAll(() => stage.close())
 
 const seed = (count: number) =>
   seedDebits(gateway.gateway.engine, {

@@ -2,37 +2,22 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bankSettings, creditorId, testIbans } from '#test/support/bank.ts'
+import { creditorId, testIbans } from '#test/support/bank.ts'
 import { statement, statusReport } from '#test/support/bank-files.ts'
-import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
-import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
+import type { CommandsHere } from '#test/support/command-here.ts'
+import type { TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
+let stage: BankStage
 let gateway: TestGateway
 let commands: CommandsHere
 let accountId: string
 beforeAll(async () => {
-  gateway = await startTestGateway()
-  commands = commandsHere(gateway.databaseUrl, { TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl) })
-  accountId = (
-    await commands.json(
-      ...[
-        'provider',
-        'add',
-        gateway.merchantId,
-        '--connector',
-        'bank',
-        '--name',
-        'House bank',
-        ...bankSettings,
-      ],
-    )
-  ).accountId
+  stage = await openBankStage()
+  ;({ gateway, commands, accountId } = stage)
 })
-afterAll(async () => {
-  commands.remove()
-  await gateway.stop()
-})
+afterAll(() => stage.close())
 
 let number = 0
 const debit = (change: object = {}, fields: object = {}) =>

@@ -6,12 +6,14 @@ import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
 import { giveOutNew } from '#operations/bank/give-out.ts'
 import { emptyReport, importAll } from '#operations/bank/import-file.ts'
 import { makeBatch } from '#operations/bank/make-batch.ts'
-import { bankSettings, seedDebits } from '#test/support/bank.ts'
+import { seedDebits } from '#test/support/bank.ts'
 import { statement } from '#test/support/bank-files.ts'
-import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
-import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
+import type { CommandsHere } from '#test/support/command-here.ts'
+import type { TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
+let stage: BankStage
 let gateway: TestGateway
 let commands: CommandsHere
 let accountId: string
@@ -19,22 +21,8 @@ let accountId: string
 let crashAt: BankCrashPoint | undefined
 let bank: Bank
 beforeAll(async () => {
-  gateway = await startTestGateway()
-  commands = commandsHere(gateway.databaseUrl, { TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl) })
-  accountId = (
-    await commands.json(
-      ...[
-        'provider',
-        'add',
-        gateway.merchantId,
-        '--connector',
-        'bank',
-        '--name',
-        'House bank',
-        ...bankSettings,
-      ],
-    )
-  ).accountId
+  stage = await openBankStage()
+  ;({ gateway, commands, accountId } = stage)
   bank = {
     ...gateway.gateway.bank,
     testCrash: point => {
@@ -45,10 +33,7 @@ beforeAll(async () => {
 afterEach(() => {
   crashAt = undefined
 })
-afterAll(async () => {
-  commands.remove()
-  await gateway.stop()
-})
+afterAll(() => stage.close())
 
 const seed = (count: number) =>
   seedDebits(gateway.gateway.engine, {

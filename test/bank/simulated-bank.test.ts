@@ -4,36 +4,20 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
 import { isoFile, isoFilesAbsent } from '#connectors/bank/iso-files.test-support.ts'
-import { bankSettings, testIbans } from '#test/support/bank.ts'
-import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
-import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { testIbans } from '#test/support/bank.ts'
+import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
+import type { CommandsHere } from '#test/support/command-here.ts'
+import type { TestGateway } from '#test/support/gateway.ts'
 
+let stage: BankStage
 let gateway: TestGateway
 let commands: CommandsHere
 let accountId: string
 beforeAll(async () => {
-  gateway = await startTestGateway()
-  commands = commandsHere(gateway.databaseUrl, { TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl) })
-  accountId = (
-    await commands.json(
-      ...[
-        'provider',
-        'add',
-        gateway.merchantId,
-        '--connector',
-        'bank',
-        '--name',
-        'House bank',
-        ...bankSettings,
-      ],
-      ...['--set', 'approveAfterDays=5', '--set', 'preNotificationDays=2'],
-    )
-  ).accountId
+  stage = await openBankStage('--set', 'approveAfterDays=5', '--set', 'preNotificationDays=2')
+  ;({ gateway, commands, accountId } = stage)
 })
-afterAll(async () => {
-  commands.remove()
-  await gateway.stop()
-})
+afterAll(() => stage.close())
 
 const debit = async (transId: string, iban: string) =>
   (

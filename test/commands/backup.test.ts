@@ -119,7 +119,7 @@ test.each([
 ])('a backup that is %s is refused, and nothing of it is kept', async (_, damage, sentence) => {
   const lines = gunzipSync(readFileSync(file)).toString().trimEnd().split('\n')
   const target = await createEmptyDatabase()
-  const load = loadDatabase(target.url, Readable.from(damage(lines)))
+  const load = loadDatabase(async () => target.url, Readable.from(damage(lines)))
   await expect(load).rejects.toThrow(sentence)
   const client = new pg.Client({ connectionString: target.url })
   await client.connect()

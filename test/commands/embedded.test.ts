@@ -46,10 +46,11 @@ afterEach(cleanUpAll)
 
 afterAll(() => rmSync(finished, { recursive: true, force: true }))
 
-/** A folder with a database in it, copied because initdb takes ten times as long. */
+/** A folder with a database and its password in it, copied because initdb takes ten times as long. */
 function makeDataFolder(): string {
   const folder = makeFolder()
-  expect(spawnSync('cp', ['-a', clusterOf(finished), folder]).status).toBe(0)
+  const password = join(finished, 'postgres.password')
+  expect(spawnSync('cp', ['-a', clusterOf(finished), password, folder]).status).toBe(0)
   return folder
 }
 

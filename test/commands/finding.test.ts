@@ -1,6 +1,6 @@
-/** payments find|show, operations export, events list|show|replay and webhook add|list|remove, as processes. */
+/** payments find|show, operations export, events list|show|replay and webhook add|list|remove, as scripts use them. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { tollgate } from '#test/support/command-line.ts'
+import { tollgateHere } from '#test/support/command-line.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type Receiver, startReceiver } from '#test/support/receiver.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
@@ -27,7 +27,7 @@ const env = () => ({
 })
 
 async function run(...words: string[]): Promise<string> {
-  const { code, stdout, stderr } = await tollgate(words, env())
+  const { code, stdout, stderr } = await tollgateHere(words, env())
   expect(code, stderr).toBe(0)
   return stdout
 }
@@ -93,6 +93,6 @@ test('events list, show and replay; webhook add and remove', async () => {
 
 test('2 for a type of event that nobody knows', async () => {
   const words = ['webhook', 'add', shop.merchantId, '--url', receiver.url, '--types', 'payment.exploded']
-  const { code, stderr } = await tollgate(words, env())
+  const { code, stderr } = await tollgateHere(words, env())
   expect([code, stderr]).toEqual([2, expect.stringContaining('payment.exploded')])
 })

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { tollgate } from '#test/support/command-line.ts'
+import { tollgateHere } from '#test/support/command-line.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 
 let gateway: TestGateway
@@ -20,7 +20,7 @@ afterAll(async () => {
 function run(kind: 'bins' | 'rates', content: string | Buffer, ...more: string[]) {
   const file = join(folder, `${kind}.txt`)
   writeFileSync(file, content)
-  return tollgate([kind, 'import', file, ...more], {
+  return tollgateHere([kind, 'import', file, ...more], {
     DATABASE_URL: gateway.databaseUrl,
     TOLLGATE_DATA: folder,
     TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
@@ -109,6 +109,6 @@ test.each([
   [['rates', 'import', '.'], 1, '. is not a file'],
   [['bins', 'import'], 2, "missing required argument 'file'"],
 ])('%j ends with a sentence', async (words, code, sentence) => {
-  const ended = await tollgate(words, { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA: folder })
+  const ended = await tollgateHere(words, { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA: folder })
   expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(sentence) })
 })

@@ -1,7 +1,7 @@
 /** `key` and `audit` as scripts use them: JSON shapes, refusals, exit codes, and what the trail holds afterwards. */
 import { userInfo } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { tollgate, tollgateHere } from '#test/support/command-line.ts'
+import { tollgateHere } from '#test/support/command-line.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
@@ -9,7 +9,7 @@ let database: Awaited<ReturnType<typeof createTestDatabase>>
 let merchantId: string
 const masterKey = Buffer.alloc(32, 5).toString('base64')
 const run = (...words: string[]) =>
-  tollgate(words, { DATABASE_URL: database.url, TOLLGATE_MASTER_KEY: masterKey })
+  tollgateHere(words, { DATABASE_URL: database.url, TOLLGATE_MASTER_KEY: masterKey })
 const json = async (...words: string[]) => {
   const { code, stdout, stderr } = await run(...words, '--json')
   expect({ code, stderr }).toMatchObject({ code: 0 })

@@ -10,36 +10,21 @@ import { emptyReport, importAll } from '#operations/bank/import-file.ts'
 import { makeBatch } from '#operations/bank/make-batch.ts'
 import { simulateBank } from '#operations/bank/simulate-bank.ts'
 import { readStoredFile } from '#operations/bank/store-file.ts'
-import { bankSettings, seedDebits, testIbans } from '#test/support/bank.ts'
-import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
-import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { seedDebits, testIbans } from '#test/support/bank.ts'
+import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
+import type { CommandsHere } from '#test/support/command-here.ts'
+import type { TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
+let stage: BankStage
 let gateway: TestGateway
 let commands: CommandsHere
 let accountId: string
 beforeAll(async () => {
-  gateway = await startTestGateway()
-  commands = commandsHere(gateway.databaseUrl, { TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl) })
-  accountId = (
-    await commands.json(
-      ...[
-        'provider',
-        'add',
-        gateway.merchantId,
-        '--connector',
-        'bank',
-        '--name',
-        'House bank',
-        ...bankSettings,
-      ],
-    )
-  ).accountId
+  stage = await openBankStage()
+  ;({ gateway, commands, accountId } = stage)
 })
-afterAll(async () => {
-  commands.remove()
-  await gateway.stop()
-})
+afterAll(() => stage.close())
 
 /** 300 debits a month, 3 % of them returned. */
 const monthly = { good: 291, returned: 9 }

@@ -14,6 +14,8 @@ let second: LateProvider
 let narrow: LateProvider
 /** Takes the money at once, and keeps nothing. */
 let once: LateProvider
+/** Its first capture is its last, and gives back the rest. */
+let closing: LateProvider
 
 beforeAll(async () => {
   first = createLateProvider()
@@ -33,7 +35,11 @@ beforeAll(async () => {
     },
   })
   once = createLateProvider({ name: 'once', can: { capture: 'none', storedCredentials: false } })
-  const definitions = [first, second, narrow, once].map(({ definition }) => definition)
+  closing = createLateProvider({
+    name: 'closing',
+    can: { partialReversal: false, increment: false, capture: 'one', partialCaptureReleasesRest: true },
+  })
+  const definitions = [first, second, narrow, once, closing].map(({ definition }) => definition)
   gateway = await startTestGateway({ definitions, requestsPerSecond: 10_000 })
 })
 afterAll(async () => {
@@ -258,6 +264,30 @@ test('the guards and the list offer what the row and the account can do', async 
   expect(card.operations).not.toContain('increment')
   expect(card.operations).not.toContain('multi_capture')
   expect(card.integrationTypes).toEqual(['HOSTED'])
+})
+
+test('422 what the row has and the account lacks; a partial capture that releases the rest closes the payment', async () => {
+  const shop = await openShop(closing)
+  const { body } = await shop.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
+  await shop.deliver()
+  const act = (name: string, value: number) =>
+    shop.call('POST', `/payments/${body.payId}/${name}`, { transId: name, amount: euros(value) })
+  for (const [name, value] of [
+    ['reversals', 400],
+    ['incrementals', 100],
+  ] as const) {
+    const refused = await act(name, value)
+    expect([name, refused.status, refused.body.responseCode]).toEqual([name, 422, '20200009'])
+  }
+  expect((await act('captures', 600)).status).toBe(200)
+  expect(closing.requests.at(-1)).toMatchObject({ operation: 'CAPTURE', newTotal: 600, final: true })
+  await shop.deliver()
+  expect(await shop.read(body.payId)).toMatchObject({
+    status: 'OK',
+    amount: { authorizedValue: 1000, capturedValue: 600, reversedValue: 400 },
+  })
+  const again = await act('captures', 100)
+  expect([again.status, again.body.responseCode]).toEqual([422, '20200006'])
 })
 
 test('everything that the merchant says about a payment reaches the provider, and the security code with it', async () => {

@@ -9,8 +9,6 @@ import { createSimulator, simulatorFacts } from '#connectors/simulator/simulator
 import type { XId } from '#domain/ids.ts'
 import { importSettlement } from '#providers/settlements.ts'
 import { examine } from '#storage/doctor/doctor.ts'
-import { createPaymentReader } from '#storage/payments/payments.ts'
-import { createReferenceReader } from '#storage/providers/references.ts'
 import { createSettlementStore } from '#storage/providers/settlements.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -75,15 +73,7 @@ function importLines(lines: readonly unknown[], account = accountId) {
   const file = join(folder, 'settlement.jsonl')
   writeFileSync(file, lines.map(one => (typeof one === 'string' ? one : JSON.stringify(one))).join('\n'))
   const { database, directory } = bench
-  return importSettlement(
-    { accountId: account, file },
-    {
-      directory,
-      payments: createPaymentReader(database),
-      references: createReferenceReader(database),
-      store: createSettlementStore(database),
-    },
-  )
+  return importSettlement({ accountId: account, file }, { directory, store: createSettlementStore(database) })
 }
 
 const reconcile = (from = day(-1), to = day(1)) =>
@@ -168,6 +158,70 @@ test('several lines about one operation are added up', async () => {
     line({ reference: xId, gross: 400, fee: 0, net: 400, providerReference: 'R2' }),
   ])
   expect((await reconcile()).amountsDiffer).toEqual([])
+  await forget()
+})
+
+const sellAnother = async () => {
+  const payId = await shop.sell('CARD')
+  return {
+    payId,
+    capture: (await shop.read(payId)).operations.find((one: AnyJson) => one.type === 'CAPTURE'),
+  }
+}
+
+test('chargebacks are compared by payment: open, won, and unknown to us', async () => {
+  const { payId, capture } = await sellAnother()
+  const dispute = (status: string) =>
+    queryRows(
+      gateway.databaseUrl,
+      `INSERT INTO dispute (merchant_id, dispute_id, pay_id, x_id, provider_dispute_id, amount, currency, stage, status,
+         reason_code, reason_group, events, created_at, updated_at)
+       VALUES ($1, 'dsp_' || repeat('a', 32), $2, $3, 'd', 1000, 'EUR', 'CHARGEBACK', $4, '1', 'FRAUD', '[]', now(), now())
+       ON CONFLICT (merchant_id, dispute_id) DO UPDATE SET status = excluded.status`,
+      [shop.merchantId, payId, capture.xId, status],
+    )
+  const own = (list: readonly { readonly payId?: string }[]) => list.filter(one => one.payId === payId)
+  await dispute('OPEN')
+  expect(own((await reconcile()).oursWithoutTheirs)).toMatchObject([
+    { type: 'CAPTURE' },
+    { type: 'CHARGEBACK', amount: -1000, xId: capture.xId },
+  ])
+  const back = { type: 'CHARGEBACK', fee: 0, reference: capture.xId } as const
+  const taken = line({ ...back, gross: -1000, net: -1000, providerReference: 'C1' })
+  const given = line({ ...back, gross: 1000, net: 1000, providerReference: 'C2' })
+  const stranger = line({ type: 'CHARGEBACK', gross: -5, fee: 0, net: -5, providerReference: 'C9' })
+  expect(await importLines([taken, stranger])).toMatchObject({ added: 2, unmatched: 1 })
+  const open = await reconcile()
+  expect(own(open.oursWithoutTheirs)).toMatchObject([{ type: 'CAPTURE' }])
+  expect(open.theirsWithoutOurs).toMatchObject([{ providerReference: 'C9' }])
+  expect(open.amountsDiffer).toEqual([])
+  await dispute('WON')
+  expect((await reconcile()).amountsDiffer).toMatchObject([
+    { ours: { type: 'CHARGEBACK', amount: 0, payId }, theirs: { gross: -1000 } },
+  ])
+  const names = async () =>
+    (await examine(gateway.databaseUrl)).filter(one => one.found > 0).map(({ name }) => name)
+  expect(await names()).toEqual(['settlement-is-ours', 'settlement-amounts'])
+  await importLines([given])
+  expect((await reconcile()).amountsDiffer).toEqual([])
+  expect(await names()).toEqual(['settlement-is-ours'])
+  await queryRows(gateway.databaseUrl, 'DELETE FROM dispute')
+  await forget()
+})
+
+test('a line that is imported before the truth about its operation arrives finds it later', async () => {
+  const { capture } = await sellAnother()
+  const uuid = capture.xId as string
+  const state = (value: string) =>
+    queryRows(gateway.databaseUrl, `UPDATE operation SET state = $2 WHERE x_id = $1`, [uuid, value])
+  await state('PENDING')
+  const named = line({ reference: uuid as XId, providerReference: 'L1' })
+  expect(await importLines([named])).toMatchObject({ added: 1, unmatched: 1 })
+  await state('OK')
+  await gateway.gateway.notices.measureDifferences()
+  const { body } = await shop.call('GET', '/settlements')
+  expect(body.data).toMatchObject([{ providerReference: 'L1', xId: uuid }])
+  expect(await importLines([named])).toMatchObject({ added: 0, repeated: 1, unmatched: 0 })
   await forget()
 })
 

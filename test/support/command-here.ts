@@ -2,9 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { vi } from 'vitest'
-import { run } from '#commands/program.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
+import { tollgateHere } from '#test/support/command-line.ts'
 
 export interface CommandsHere {
   /** The data folder, for files of the test. */
@@ -21,20 +20,7 @@ export interface CommandsHere {
 export function commandsHere(databaseUrl: string, env: Readonly<Record<string, string>> = {}): CommandsHere {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-here-'))
   const settings = { DATABASE_URL: databaseUrl, TOLLGATE_DATA: folder, ...env }
-  async function runHere(...words: string[]) {
-    const [stdout, stderr]: [string[], string[]] = [[], []]
-    for (const [name, value] of Object.entries(settings)) vi.stubEnv(name, value)
-    const spies = [
-      vi.spyOn(console, 'log').mockImplementation(line => void stdout.push(`${line}\n`)),
-      vi.spyOn(console, 'error').mockImplementation(line => void stderr.push(`${line}\n`)),
-    ]
-    try {
-      return { code: await run(words), stdout: stdout.join(''), stderr: stderr.join('') }
-    } finally {
-      for (const spy of spies) spy.mockRestore()
-      vi.unstubAllEnvs()
-    }
-  }
+  const runHere = (...words: string[]) => tollgateHere(words, settings)
   return {
     folder,
     run: runHere,

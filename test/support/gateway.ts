@@ -44,7 +44,7 @@ export interface TestRequest {
 }
 
 export interface TestGatewayOptions
-  extends Pick<GatewayOptions, 'definitions' | 'applyNotice' | 'noticeCrash'> {
+  extends Pick<GatewayOptions, 'definitions' | 'applyNotice' | 'noticeCrash' | 'cells'> {
   /** Live needs a database that keeps what it was told: see `databaseUrl`. */
   readonly environment?: 'test' | 'live'
   readonly clock?: Clock
@@ -98,6 +98,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     environment,
     sender: createSender({ policy: addressPolicies[environment], resolve: resolveHere }),
     databaseUrl: options.throughUrl ?? database.url,
+    cells: options.cells,
     masterKey: options.masterKey ?? toMasterKey(keyText, 'the test key'),
     logLevel: options.logLevel ?? 'info',
     logDestination: { write: line => void logged.push(line) },

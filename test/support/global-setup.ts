@@ -19,7 +19,14 @@ declare module 'vitest' {
 /**
  * What a test writes need not survive a power failure. Tests about durability start a server of their own.
  */
-const fastSettings = { fsync: 'off', full_page_writes: 'off', max_connections: '100' }
+const fastSettings = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  synchronous_commit: 'off',
+  // Each copy lives for seconds: cleaning it up would take the processor from the tests, and change plans by chance.
+  autovacuum: 'off',
+  max_connections: '100',
+}
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), 'tollgate-test-'))

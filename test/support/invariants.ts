@@ -1,16 +1,14 @@
 /** Looking at the stored rows behind the gateway's back: the rules of the books, and single questions. */
-import pg from 'pg'
 import { bookRules } from '#test/support/book-rules.ts'
+import { questionerOf } from '#test/support/database.ts'
 
 /** The rules that are broken, with the first few rows that break them; empty when all is well. */
 export async function findBrokenRules(databaseUrl: string): Promise<Record<string, unknown[]>> {
   const broken: Record<string, unknown[]> = {}
-  await withClient(databaseUrl, async client => {
-    for (const [rule, query] of Object.entries(bookRules)) {
-      const { rows } = await client.query(`${query} LIMIT 3`)
-      if (rows.length > 0) broken[rule] = rows
-    }
-  })
+  for (const [rule, query] of Object.entries(bookRules)) {
+    const rows = await queryRows(databaseUrl, `${query} LIMIT 3`)
+    if (rows.length > 0) broken[rule] = rows
+  }
   return broken
 }
 
@@ -19,7 +17,9 @@ export async function queryRows<T extends object = Record<string, unknown>>(
   text: string,
   values: unknown[] = [],
 ): Promise<T[]> {
-  return withClient(databaseUrl, async client => (await client.query(text, values)).rows as T[])
+  // Without values it may be several statements, of which the last one answers.
+  const result = await questionerOf(databaseUrl).query(text, values.length > 0 ? values : undefined)
+  return (Array.isArray(result) ? result.at(-1) : result).rows as T[]
 }
 
 /** How often the merchant was or will be told about this operation. */
@@ -28,14 +28,4 @@ export async function countEvents(databaseUrl: string, xId: string): Promise<num
     xId,
   ])
   return Number(rows[0]?.count)
-}
-
-async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: databaseUrl })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
 }

@@ -1,4 +1,4 @@
-/** listen, trigger, events replay and webhook-secret rotate, as processes against a running gateway. */
+/** listen (as a process), trigger, events replay and webhook-secret rotate, against a running gateway. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventTypeNames } from '#domain/event-types.ts'
 import { waitUntil } from '#storage/embedded/processes.ts'
-import { makeDataFolder, tollgate } from '#test/support/command-line.ts'
+import { makeDataFolder, tollgateHere } from '#test/support/command-line.ts'
 import { projectRoot } from '#test/support/docs.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type Receiver, startReceiver } from '#test/support/receiver.ts'
@@ -55,14 +55,17 @@ describe('trigger', () => {
   }
 
   test('shows every type of event', async () => {
-    const { stdout } = await tollgate(['trigger', '--help'], env())
+    const { stdout } = await tollgateHere(['trigger', '--help'], env())
     for (const type of eventTypeNames) expect(stdout).toContain(`  ${type} `)
     expect(stdout).not.toContain('payment.settled')
   })
 
   test.each(Object.entries(statuses))('%s makes a payment that is told as %s', async (name, expected) => {
     const before = receiver.heard.length
-    const { code, stdout, stderr } = await tollgate(['trigger', name, '--webhook-url', receiver.url], env())
+    const { code, stdout, stderr } = await tollgateHere(
+      ['trigger', name, '--webhook-url', receiver.url],
+      env(),
+    )
     expect(code, stderr).toBe(0)
     const payId = /^payId: (\w{32})$/m.exec(stdout)?.[1]
     expect(stdout).toMatch(new RegExp(`payment ${expected}\\) DELIVERED ${receiver.url}/, last answer 204`))
@@ -73,7 +76,7 @@ describe('trigger', () => {
   })
 
   test('2 for an event nobody knows, with those that are known', async () => {
-    const { code, stderr } = await tollgate(['trigger', 'payment.exploded'], env())
+    const { code, stderr } = await tollgateHere(['trigger', 'payment.exploded'], env())
     expect(code).toBe(2)
     expect(stderr).toContain('It must be one of payment.authorized, ')
   })
@@ -157,7 +160,7 @@ describe('listen', () => {
     const closed = await startReceiver()
     await closed.close()
     const api = change.TOLLGATE_API === 'closed' ? { TOLLGATE_API: closed.url } : {}
-    const { code, stderr } = await tollgate(['listen', '--forward-to', 'http://localhost:1/'], {
+    const { code, stderr } = await tollgateHere(['listen', '--forward-to', 'http://localhost:1/'], {
       ...env(),
       ...change,
       ...api,
@@ -180,7 +183,7 @@ describe('events replay', () => {
     await shop.advance('PT3H')
     const young = [await raise(), await raise()]
     const before = receiver.heard.length
-    const replayed = await tollgate(['events', 'replay', '--since', 'PT2H'], env())
+    const replayed = await tollgateHere(['events', 'replay', '--since', 'PT2H'], env())
     expect(replayed).toMatchObject({ code: 0, stdout: '2 sent again.\n' })
     await receiver.reached(before + 2)
     expect(
@@ -189,17 +192,20 @@ describe('events replay', () => {
         .map(({ body }) => body.payId)
         .sort(),
     ).toEqual(young.sort())
-    const all = await tollgate(['events', 'replay', '--since', '2020-01-01'], env())
+    const all = await tollgateHere(['events', 'replay', '--since', '2020-01-01'], env())
     expect(all.stdout).toBe('3 sent again.\n')
     await receiver.reached(before + 5)
     expect(receiver.heard.slice(before + 2).map(({ body }) => body.payId)).toContain(old)
     await shop.advance('PT0S')
-    const none = await tollgate(['events', 'replay', '--since', '2020-01-01', '--status', 'FAILED'], env())
+    const none = await tollgateHere(
+      ['events', 'replay', '--since', '2020-01-01', '--status', 'FAILED'],
+      env(),
+    )
     expect(none.stdout).toBe('There is nothing to send again.\n')
   })
 
   test.each(['yesterday', 'PT', '2026-13-01', ''])('2 for --since %j', async since => {
-    const { code, stderr } = await tollgate(['events', 'replay', '--since', since], env())
+    const { code, stderr } = await tollgateHere(['events', 'replay', '--since', since], env())
     expect([code, stderr]).toEqual([2, expect.stringContaining('It must be an ISO 8601 duration')])
   })
 })
@@ -211,7 +217,7 @@ test('webhook-secret rotate makes a new secret and lets the old one sign along',
     DATABASE_URL: gateway.databaseUrl,
     TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
   }
-  const { code, stdout, stderr } = await tollgate(
+  const { code, stdout, stderr } = await tollgateHere(
     ['webhook-secret', 'rotate', merchantId, '--json'],
     database,
   )
@@ -219,6 +225,6 @@ test('webhook-secret rotate makes a new secret and lets the old one sign along',
   const made = JSON.parse(stdout)
   expect(made).toEqual({ merchantId, webhookSecret: expect.stringMatching(/^whsec_/), overlapHours: 24 })
   expect(made.webhookSecret).not.toBe(webhookSecret)
-  const unknown = await tollgate(['webhook-secret', 'rotate', 'mer_x'], database)
+  const unknown = await tollgateHere(['webhook-secret', 'rotate', 'mer_x'], database)
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('there is no merchant "mer_x"')])
 })

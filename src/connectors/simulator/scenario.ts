@@ -35,9 +35,18 @@ export function decideScenario({ request, approval, returned }: KeepQuestion, fa
   return withoutGaps({
     ...decided,
     // What waits for the customer moves no money yet, so nothing of it can be lost.
-    ...(awaits ? { awaits } : drawFaults({ ...request, declines: decided.decline !== undefined }, faults)),
+    ...(awaits
+      ? { awaits, page: pageOf(request) }
+      : drawFaults({ ...request, declines: decided.decline !== undefined }, faults)),
   })
 }
+
+/** Where the simulator's own pages lie; they are served beside ours, in the test environment only. */
+export const simulatorPath = '/pay/step/'
+
+/** The page of this try, named like the address at which we take its customer back. */
+const pageOf = ({ payment: { returnUrl = '' } }: Request): string =>
+  `${simulatorPath}${returnUrl.slice(returnUrl.lastIndexOf('/') + 1)}`
 
 /** A customer who declines does so whatever the merchant wished to see. */
 function modeOf({ testHints }: Request, returned: KeepQuestion['returned']): string | undefined {
@@ -91,7 +100,15 @@ function followUpScenario(operation: OperationType, approval: Kept): Kept {
   switch (operation) {
     case 'AUTHORIZATION':
     case 'CONFIRM': {
-      const { step: _step, awaits: _awaits, sentAtMs: _sentAt, byAmount, decline, ...scenario } = approval
+      const {
+        step: _step,
+        awaits: _awaits,
+        page: _page,
+        sentAtMs: _sentAt,
+        byAmount,
+        decline,
+        ...scenario
+      } = approval
       // The amount may be another one by now.
       return { ...scenario, decline: byAmount ? undefined : decline }
     }

@@ -35,6 +35,7 @@ import {
   textOf,
   withoutGaps,
 } from '#connectors/simulator/scenario.ts'
+import { testData } from '#connectors/simulator/test-customers.ts'
 import { findCurrency } from '#domain/currencies.ts'
 import type { XId } from '#domain/ids.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
@@ -98,44 +99,15 @@ export const simulatorDefinition = (options: SimulatorOptions): ConnectorDefinit
 })
 
 export function createSimulator(options: SimulatorOptions = {}): Connector {
-  const { onMessage, faults = createFaultBook(), latencyMs = 0 } = options
-
-  /** Decides, lets the ledger know, and gives back what we get to hear of it. */
-  async function receive(request: Sent, signal: AbortSignal): Promise<Outcome> {
-    const { kept = {}, send, operation, reference, amount, payment, detail } = request
-    if (kept.delayMs) await delay(Number(kept.delayMs), undefined, { signal })
-    if (send <= Number(kept.lostSends ?? 0)) return { kind: 'unreached' }
-    const outcome = decide(request, detail)
-    const approved = outcome.kind === 'approved'
-    onMessage?.({ operation, payId: payment.payId, reference, amount: amount.value, approved })
-    return kept.lostAnswer ? { kind: 'unknown' } : outcome
-  }
-
-  /** Once for each message, however much is asked in it. */
-  const travel = async (signal: AbortSignal): Promise<void> =>
-    void (latencyMs > 0 && (await delay(latencyMs, undefined, { signal })))
-
-  async function single(request: OperationRequest, signal: AbortSignal): Promise<Outcome> {
-    await travel(signal)
-    return receive({ ...request, detail: textOf(request.kept?.decline) }, signal)
-  }
-
-  async function approve(
-    request: OperationRequest & { readonly captureReference?: XId },
-    signal: AbortSignal,
-  ) {
-    const authorization = await single(request, signal)
-    const { captureReference, kept } = request
-    const approved = authorization.kind !== 'unreached' && kept?.decline === undefined
-    if (!captureReference || !approved) return { authorization }
-    return { authorization, capture: await receive(toCapture(request, captureReference), signal) }
-  }
+  const { faults = createFaultBook() } = options
+  const { travel, single, approve } = createMessages(options)
 
   return {
     facts: simulatorFacts,
     supports: () => everything,
     willChallenge: isChallenged,
     keep: question => faults.use(question.request.payment.merchantId, book => decideScenario(question, book)),
+    testData,
     instalments: planInstalments,
 
     async authorize(request: AuthorizationRequest, signal) {
@@ -179,6 +151,42 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
   }
 }
 
+/** The messages to the simulated provider: how long they travel, which are lost, and what its ledger hears. */
+function createMessages({ onMessage, latencyMs = 0 }: SimulatorOptions) {
+  /** Decides, lets the ledger know, and gives back what we get to hear of it. */
+  async function receive(request: Sent, signal: AbortSignal): Promise<Outcome> {
+    const { kept = {}, send, operation, reference, amount, payment, detail } = request
+    if (kept.delayMs) await delay(Number(kept.delayMs), undefined, { signal })
+    if (send <= Number(kept.lostSends ?? 0)) return { kind: 'unreached' }
+    const outcome = decide(request, detail)
+    const approved = outcome.kind === 'approved'
+    onMessage?.({ operation, payId: payment.payId, reference, amount: amount.value, approved })
+    return kept.lostAnswer ? { kind: 'unknown' } : outcome
+  }
+
+  /** Once for each message, however much is asked in it. */
+  const travel = async (signal: AbortSignal): Promise<void> =>
+    void (latencyMs > 0 && (await delay(latencyMs, undefined, { signal })))
+
+  async function single(request: OperationRequest, signal: AbortSignal): Promise<Outcome> {
+    await travel(signal)
+    return receive({ ...request, detail: textOf(request.kept?.decline) }, signal)
+  }
+
+  async function approve(
+    request: OperationRequest & { readonly captureReference?: XId },
+    signal: AbortSignal,
+  ) {
+    const authorization = await single(request, signal)
+    const { captureReference, kept } = request
+    const approved = authorization.kind !== 'unreached' && kept?.decline === undefined
+    if (!captureReference || !approved) return { authorization }
+    return { authorization, capture: await receive(toCapture(request, captureReference), signal) }
+  }
+
+  return { travel, single, approve }
+}
+
 type Sent = OperationRequest & { readonly detail: string | undefined }
 
 function toCapture(request: OperationRequest, reference: XId): Sent {
@@ -193,17 +201,15 @@ function toCapture(request: OperationRequest, reference: XId): Sent {
   return { ...request, operation: 'CAPTURE', reference, kept, detail }
 }
 
-/** The page of the simulated provider or issuer is one of this gateway, found by the payment's own page. */
-export const simulatedPage = 'simulator:page'
-
 /** What the customer has to do first; undefined once they did. */
 function actionFor(asked: Asked | Inquiry): CustomerActionOutcome | undefined {
-  const { awaits } = asked.kept ?? {}
+  const { awaits, page } = asked.kept ?? {}
   if (awaits === undefined) return undefined
+  const url = String(page)
   const action: CustomerAction =
     awaits === 'instructions'
-      ? { type: 'instructions', instructions: {} }
-      : { type: 'redirect', url: simulatedPage, verb: 'GET', challenge: awaits === 'challenge' }
+      ? { type: 'instructions', instructions: {}, testUrl: url }
+      : { type: 'redirect', url, verb: 'GET', challenge: awaits === 'challenge' }
   return { kind: 'action', action, provider: toInstructions(asked, String(awaits)) }
 }
 

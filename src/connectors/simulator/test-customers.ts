@@ -1,15 +1,11 @@
-/** What customers of the test environment who have no browser type into a form: numbers that approve. */
-import type { AccountData, CardData } from '#connectors/contract.ts'
+/** What customers of the test environment can type into a form; those without a browser type numbers that approve. */
+import type { TestData } from '#connectors/contract.ts'
+import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
+import { testCards } from '#connectors/simulator/test-numbers.ts'
 import { Secret } from '#domain/secret.ts'
 import { formOf, type MethodForm } from '#methods/offer.ts'
-import type { Method } from '#methods/rows.ts'
 
-interface TestInstrument {
-  readonly card?: CardData
-  readonly account?: AccountData
-}
-
-const instruments: Readonly<Record<MethodForm, TestInstrument>> = {
+const instruments: Readonly<Record<MethodForm, ReturnType<TestData['instrument']>>> = {
   card: {
     card: {
       number: new Secret('4111111111111111'),
@@ -22,4 +18,10 @@ const instruments: Readonly<Record<MethodForm, TestInstrument>> = {
   none: {},
 }
 
-export const testInstrument = (method: Method): TestInstrument => instruments[formOf(method)]
+/** With the 3-D Secure challenge among the first, because developers look for it. */
+const cards = [...testCards.slice(0, 3), ...authenticationCards.slice(0, 2), ...testCards.slice(3)]
+
+export const testData: TestData = {
+  cards: cards.map(({ number, description }) => ({ number, description })),
+  instrument: method => instruments[formOf(method)],
+}

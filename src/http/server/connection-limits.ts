@@ -119,6 +119,15 @@ export function limitConnections({ server, addresses, limits, timers, onDrop }: 
   }
 
   server.on('connection', admit)
+  server.on('drop', () => onDrop('server_full'))
+  watchRequests(server, bySocket, byPort)
+}
+
+function watchRequests(
+  server: Ports['server'],
+  bySocket: WeakMap<Socket, Connection>,
+  byPort: ReadonlyMap<string, Connection>,
+): void {
   // Requests over TLS name the inner socket; its outer one has the same port at the other end.
   server.on('secureConnection', socket => {
     const connection = byPort.get(`${socket.remoteAddress} ${socket.remotePort}`)
@@ -134,5 +143,4 @@ export function limitConnections({ server, addresses, limits, timers, onDrop }: 
       connection.idleSweeps = 0
     })
   })
-  server.on('drop', () => onDrop('server_full'))
 }

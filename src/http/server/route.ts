@@ -27,9 +27,15 @@ import { InvalidField, NotFound, type RetryAfterOf } from '#http/server/ports.ts
 import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 
+/** Works with the services of a merchant, or with those of nobody in particular. */
+export type WithServices<Services> = <T>(
+  merchantId: string | undefined,
+  work: (services: Services) => Promise<T>,
+) => Promise<T>
+
 /** What all routes share. */
 export interface Rooms<Services> {
-  readonly services: Services
+  readonly withServices: WithServices<Services>
   readonly authentication: Authentication
   readonly rateLimit: RateLimit
   readonly idempotency: Idempotency
@@ -189,10 +195,11 @@ async function answerRequest<Services>(
     intentId: request.caller?.intentId,
     // An open endpoint has no merchant, and its handler does not ask for one.
   } as Call<never, never, never>
-  if (described === undefined || merchant === undefined) return endpoint.handle(call, rooms.services as never)
-  return rooms.idempotency.run(merchant.merchantId, described, () =>
-    endpoint.handle(call, rooms.services as never),
-  )
+  return rooms.withServices(merchant?.merchantId, services => {
+    const handle = () => endpoint.handle(call, services as never)
+    if (described === undefined || merchant === undefined) return handle()
+    return rooms.idempotency.run(merchant.merchantId, described, handle)
+  })
 }
 
 /** Words with which a message goes on after the field's name, as in "amount is …"; any other begins a sentence of its own. */

@@ -76,6 +76,8 @@ export const defaultLimits: HttpLimits = {
 export interface HttpServerOptions<Services> {
   readonly endpoints: readonly Endpoint<Services>[]
   readonly services: Services
+  /** Where merchants have services of their own. */
+  readonly withServices?: Rooms<Services>['withServices']
   readonly basePath?: string
   readonly credentials: Credentials
   /** The key of the hashes of API keys. */
@@ -318,7 +320,7 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
   const { credentials, pepper, accessTokens, watch, keyStore, fingerprintKey, nowMs } = options
   const failedLogins = createFailedLogins({ nowMs, shared: options.counts?.scope('logins') })
   return {
-    services: options.services,
+    withServices: options.withServices ?? ((_, work) => work(options.services)),
     authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, watch, nowMs }),
     rateLimit: createRateLimit({ nowMs, shared: options.counts?.scope('requests') }),
     idempotency: createIdempotency({

@@ -33,12 +33,9 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
   if (options.processMetrics) collectDefaultMetrics({ register: options.registry })
   const requests = new RequestTally()
   for (const metric of requests.metrics()) options.registry.registerMetric(metric)
-  const outcomes = new Counter({
-    name: 'tollgate_operation_outcomes_total',
-    help: 'Outcomes of payment operations.',
-    labelNames: ['operation', 'outcome'],
-    registers,
-  })
+  const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name: `tollgate_${name}_total`, help, labelNames, registers })
+  const outcomes = counter('operation_outcomes', 'Outcomes of payment operations.', 'operation', 'outcome')
   const batches = new Histogram({
     name: 'tollgate_commit_batch_size',
     help: 'Changes that shared one commit.',
@@ -50,36 +47,27 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     help: 'Age of the oldest event that waits for its first delivery.',
     registers,
   })
-  const webhookFailures = new Counter({
-    name: 'tollgate_webhook_failures_total',
-    help: 'Events that failed for good at one of their receivers.',
-    registers,
-  })
+  const webhookFailures = counter(
+    'webhook_failures',
+    'Events that failed for good at one of their receivers.',
+  )
   let failures = 0
-  const dropped = new Counter({
-    name: 'tollgate_connections_dropped_total',
-    help: 'Connections that were ended by a limit, by reason.',
-    labelNames: ['reason'],
-    registers,
-  })
-  const notices = new Counter({
-    name: 'tollgate_notices_total',
-    help: 'Notices that providers delivered, by what became of them.',
-    labelNames: ['verdict'],
-    registers,
-  })
-  const noticeItems = new Counter({
-    name: 'tollgate_notice_items_total',
-    help: 'Facts in notices of providers, by what became of each try to apply them.',
-    labelNames: ['result'],
-    registers,
-  })
-  const cspReports = new Counter({
-    name: 'tollgate_csp_reports_total',
-    help: 'Reports of browsers that a page wanted to load what its policy forbids.',
-    labelNames: ['directive'],
-    registers,
-  })
+  const dropped = counter(
+    'connections_dropped',
+    'Connections that were ended by a limit, by reason.',
+    'reason',
+  )
+  const notices = counter('notices', 'Notices that providers delivered, by what became of them.', 'verdict')
+  const noticeItems = counter(
+    'notice_items',
+    'Facts in notices of providers, by what became of each try to apply them.',
+    'result',
+  )
+  const cspReports = counter(
+    'csp_reports',
+    'Reports of browsers that a page wanted to load what its policy forbids.',
+    'directive',
+  )
   const differences = new Gauge({
     name: 'tollgate_reconciliation_differences',
     help: 'Differences between our books and the settlement lines of providers.',

@@ -13,9 +13,10 @@ export interface OpenAudit {
   readonly audit: Audit
 }
 
-export function openAudit(database: Database, nowMs: () => number): OpenAudit {
+/** `home`: the database that holds the trail of all cells; this one unless given. */
+export function openAudit(database: Database, nowMs: () => number, home = database): OpenAudit {
   const apiKeys = createApiKeyStore(database)
-  const store = createAuditStore(database)
+  const store = createAuditStore(home)
   return {
     apiKeys,
     store,

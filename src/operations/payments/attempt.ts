@@ -28,6 +28,7 @@ import {
   toSentCard,
 } from '#operations/payments/admit.ts'
 import { type Authorization, authorize } from '#operations/payments/authorize.ts'
+import { beginOnce } from '#operations/payments/begin-once.ts'
 import { chooseAccount, providerOf } from '#operations/payments/choose-account.ts'
 import { leaveTry } from '#operations/payments/end-action.ts'
 import { failOverTo, type Sending, toAuthorization } from '#operations/payments/fail-over.ts'
@@ -131,13 +132,17 @@ type Beginning = Attempt & {
   readonly quoteResult?: Extract<QuoteResult, { usable: true }>
 }
 
-async function begin(payment: Payment, beginning: Beginning, engine: Engine): Promise<Step<Begun>> {
+const begin = (payment: Payment, beginning: Beginning, engine: Engine): Promise<Step<Begun>> =>
+  beginOnce<Begun>(payment, {
+    isIt: ({ prepared }) => prepared.attempt === beginning.xId,
+    record: () => recordOnce(payment, beginning, engine),
+    resume: operation => resume(payment, beginning, operation, engine),
+    settled: () => ({}),
+  })
+
+async function recordOnce(payment: Payment, beginning: Beginning, engine: Engine): Promise<Step<Begun>> {
   const { merchant, method, admitted, kept, card, seenVersion, quoteResult } = beginning
   const now = merchantNow(engine.clock, merchant)
-  // The commit was done although its answer was lost: only the call is left, unless another process has settled it.
-  const recorded = payment.operations.find(({ prepared }) => prepared.attempt === beginning.xId)
-  if (recorded)
-    return { result: recorded.state === 'SENT' ? await resume(payment, beginning, recorded, engine) : {} }
   const accepts = beginning.renews ? mayRenew(payment, now) : acceptsTry(payment, now)
   if (payment.version !== seenVersion || !accepts) return { result: { refused: 'stale' } }
   const asked = toPageChoosing(payment, { merchant, method })
@@ -149,7 +154,7 @@ async function begin(payment: Payment, beginning: Beginning, engine: Engine): Pr
   const captureReference = capturesWith(payment, method)
     ? (openTry(payment)?.details.captureXId ?? beginning.captureXId)
     : undefined
-  const unsent = { ...toMessage(payment, beginning, { reference, now, provider }, engine), captureReference }
+  const unsent = { ...toMessage(payment, beginning, { reference, now }, engine), captureReference }
   const prepared: Prepared = {
     ...(await provider.connector.keep?.({ request: unsent })),
     account: provider.accountId,
@@ -186,7 +191,7 @@ async function resume(
   if (!provider) return {}
   const now = sentAt(lastOperation(payment))
   const captureReference = payment.captureMethod.type === 'AUTOMATIC' ? captureXId : undefined
-  const unsent = toMessage(payment, beginning, { reference: xId, now, provider }, engine)
+  const unsent = toMessage(payment, beginning, { reference: xId, now }, engine)
   const message = { ...unsent, captureReference, kept: prepared }
   return toSending({ merchant, payment, account: provider, message }, [], engine)
 }
@@ -199,17 +204,16 @@ function toSending(sending: Sending, others: readonly OpenedAccount[], engine: E
 interface Asking {
   readonly reference: XId
   readonly now: Date
-  readonly provider: OpenedAccount
 }
 
 function toMessage(
   payment: Payment,
   beginning: Beginning,
-  { reference, now, provider }: Asking,
+  { reference, now }: Asking,
   engine: Engine,
 ): Unsent<AuthorizationRequest> {
   const { method, card, account, admitted, kept, quoteResult } = beginning
-  const returnUrl = returnAddressOf({ ...payment, method }, reference, provider.accountId, engine)
+  const returnUrl = returnAddressOf({ ...payment, method }, reference, engine)
   return {
     operation: 'AUTHORIZATION',
     reference,

@@ -2,19 +2,18 @@
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { type ConfirmCommand, decideConfirm, recordConfirm } from '#lifecycle/confirm.ts'
-import { accept } from '#lifecycle/decision.ts'
-import { approvingOperation, findOperation, type Payment } from '#lifecycle/payment.ts'
+import { lastOperation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow } from '#operations/key.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
 import { authorize } from '#operations/payments/authorize.ts'
+import { beginOnce, withKept } from '#operations/payments/begin-once.ts'
 import { amountMisfit, type Choice, chooseAccount, providerOf } from '#operations/payments/choose-account.ts'
 import { type Sending, toAuthorization } from '#operations/payments/fail-over.ts'
-import { checkObjects, type FollowUp, MethodMisfit, testHints } from '#operations/payments/follow-up.ts'
-import { toContext } from '#operations/payments/payment-context.ts'
+import { checkObjects, type FollowUp, MethodMisfit } from '#operations/payments/follow-up.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
+import { toConfirm } from '#operations/payments/question.ts'
 import { reopenCard } from '#operations/payments/reopen-card.ts'
-import { convertAgain } from '#operations/quotes/redeem-quote.ts'
 
 type Begun =
   | { readonly answered: OperationAnswer }
@@ -38,17 +37,34 @@ export async function confirm(
   return authorize(toAuthorization({ merchant, ...sending, message: { ...sending.message, card } }), engine)
 }
 
-async function begin(
+function begin(
   payment: Payment,
   request: FollowUp<ConfirmCommand>,
-  { xId, captureXId }: { xId: XId; captureXId: XId },
+  ids: { readonly xId: XId; readonly captureXId: XId },
   engine: Engine,
 ): Promise<Step<Begun>> {
-  const { merchant, command, key } = request
-  const recorded = findOperation(payment, xId)
+  return beginOnce<Begun>(payment, {
+    isIt: ({ xId }) => xId === ids.xId,
+    record: () => record(payment, request, ids, engine),
+    async resume(operation) {
+      const { account } = await accountOf(payment, request.merchant, engine)
+      return account
+        ? { sending: { payment, account, message: toConfirm(payment, operation) } }
+        : { answered: answerOperation(payment, operation.xId) }
+    },
+    settled: ({ xId }) => ({ answered: answerOperation(payment, xId) }),
+  })
+}
+
+async function record(
+  payment: Payment,
+  { merchant, command, key }: FollowUp<ConfirmCommand>,
+  { xId, captureXId }: { readonly xId: XId; readonly captureXId: XId },
+  engine: Engine,
+): Promise<Step<Begun>> {
   checkObjects(payment, command, 'confirm')
-  const now = recorded?.createdAt ?? merchantNow(engine.clock, merchant)
-  const decision = recorded ? accept : decideConfirm(payment, command, now)
+  const now = merchantNow(engine.clock, merchant)
+  const decision = decideConfirm(payment, command, now)
   const choice = await accountOf(payment, merchant, engine)
   if (!decision.accepted || !choice.account) {
     const { payId, merchantId } = payment
@@ -61,36 +77,21 @@ async function begin(
   const { account } = choice
   const misfit = amountMisfit(account, command.amount)
   if (misfit) throw new MethodMisfit(misfit)
-  const captureMethod = command.captureMethod ?? payment.captureMethod
-  const unsent = {
-    operation: 'CONFIRM' as const,
-    reference: xId,
-    amount: command.amount,
-    payment: { ...toContext(payment, command), captureMethod: captureMethod.type },
-    testHints: testHints(command),
-    at: now,
-    conversion: convertAgain(payment.instrument?.dcc, command.amount),
-    captureReference: captureMethod.type === 'AUTOMATIC' ? captureXId : undefined,
-    customerPresent: false,
+  const captures = (command.captureMethod ?? payment.captureMethod).type === 'AUTOMATIC'
+  const recording = {
+    xId,
+    prepared: {},
+    key: keyReference(key),
+    captureXId: captures ? captureXId : undefined,
+    now,
   }
-  // The first commit was done although its answer was lost: only the call is left, unless it was settled meanwhile.
-  if (recorded) {
-    return recorded.state === 'SENT'
-      ? { result: { sending: { payment, account, message: { ...unsent, kept: recorded.prepared } } } }
-      : { result: { answered: answerOperation(payment, xId) } }
-  }
-  const approval = approvingOperation(payment).prepared
-  const prepared = {
-    ...(await account.connector.keep?.({ request: unsent, approval })),
-    account: account.accountId,
-  }
-  const recording = { xId, prepared, key: keyReference(key), captureXId: unsent.captureReference, now }
-  const next = { ...recordConfirm(payment, command, recording), provider: providerOf(account) }
+  const recorded = { ...recordConfirm(payment, command, recording), provider: providerOf(account) }
+  const next = await withKept(recorded, xId, account)
   const row = keyRow(key, { merchant, payId: payment.payId, xId, now })
   return {
     next,
     ...(row ? { alongside: { key: row } } : {}),
-    result: { sending: { payment: next, account, message: { ...unsent, kept: prepared } } },
+    result: { sending: { payment: next, account, message: toConfirm(next, lastOperation(next)) } },
   }
 }
 

@@ -296,7 +296,11 @@ async function begin(
     reference: xId,
     amount: command.amount,
     payment: toContext(unprepared, {
-      returnUrl: returnAddressOf(unprepared, xId, provider.accountId, engine),
+      // Sealing an address costs time, and without accounts nobody needs one whose customer is not there.
+      returnUrl:
+        provider.accountId !== undefined || isPresent(request)
+          ? returnAddressOf(unprepared, xId, engine)
+          : undefined,
     }),
     at: now,
     testHints: command.simulationMode === undefined ? undefined : { simulationMode: command.simulationMode },

@@ -4,12 +4,11 @@
  */
 import type { AuthorizationOutcome, CustomerReturn } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
-import { testInstrument } from '#connectors/simulator/test-customers.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
 import { customerActionOutstanding, providerResultOutstanding } from '#domain/response-codes.ts'
-import { isInTime, offerFor } from '#lifecycle/attempt.ts'
+import { isInTime } from '#lifecycle/attempt.ts'
 import { endingSubject } from '#lifecycle/event.ts'
 import { cancelRequest } from '#lifecycle/expiry.ts'
 import { awaitsCustomer, lastOperation, type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
@@ -17,7 +16,9 @@ import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { attemptPayment } from '#operations/payments/attempt.ts'
 import { type Authorization, authorize } from '#operations/payments/authorize.ts'
+import { beginOnce } from '#operations/payments/begin-once.ts'
 import { endAction } from '#operations/payments/end-action.ts'
+import { offerMethods } from '#operations/payments/offer.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
@@ -80,31 +81,43 @@ const needsForm = (payment: Payment): boolean =>
 
 async function fillInForm(payment: Payment, step: CustomerStep, engine: Engine): Promise<void> {
   const { merchant, payId, action } = step
-  const [method] = offerFor(payment, merchant.methods)
-  if (!method) return
-  const instrument = testInstrument(method)
+  const [offer] = await offerMethods(payment, merchant, engine)
+  const testData = offer?.account.connector.testData
+  // Nobody knows what a real provider's form would take.
+  if (!offer || (!testData && offer.form !== 'none')) return
+  const { method } = offer
+  const instrument = testData?.instrument(method)
   const seenVersion = payment.version
   await attemptPayment({ merchant, payId, method, ...instrument, seenVersion, testCustomer: action }, engine)
   const after = await engine.payments.byPayId(merchant.merchantId, payId)
   if (after && openTry(after)?.prepared.step !== undefined) await takeCustomerStep(step, engine)
 }
 
-async function begin(
+function begin(
   payment: Payment,
   step: CustomerStep & { readonly ending: XId },
   engine: Engine,
 ): Promise<Step<Result>> {
-  const { merchant, action, shown, ending } = step
+  const { merchant, ending } = step
+  const returned = step.returned ?? { query: { action: step.action }, form: {} }
+  return beginOnce<Result>(payment, {
+    isIt: ({ prepared }) => prepared.decision === ending,
+    record: () => record(payment, { ...step, returned }, engine),
+    async resume({ prepared }) {
+      const account = await engine.providers.open(payment.merchantId, prepared.account)
+      return account ? toSending(payment, { merchant, account, returned }) : { found: true }
+    },
+    settled: () => ({ found: true }),
+  })
+}
+
+async function record(
+  payment: Payment,
+  { merchant, action, shown, ending, returned }: CustomerStep & Pick<Sending, 'ending' | 'returned'>,
+  engine: Engine,
+): Promise<Step<Result>> {
   const now = merchantNow(engine.clock, merchant)
   const found: Step<Result> = { result: { found: true } }
-  // The commit was done although its answer was lost: only the call is left, unless another process has settled it.
-  const sent = payment.operations.find(({ prepared }) => prepared.decision === ending)
-  const returned = step.returned ?? { query: { action }, form: {} }
-  if (sent?.state === 'SENT') {
-    const account = await engine.providers.open(payment.merchantId, sent.prepared.account)
-    return account ? { result: toSending(payment, { merchant, account, returned }) } : found
-  }
-  if (sent) return found
   const waiting = openTry(payment)
   // After its deadline the payment cannot be paid, and the expiry timer may not have run yet.
   if (!awaitsCustomer(payment) || !isShown(shown, payment)) return found

@@ -55,7 +55,7 @@ export function failOverTo(
       ...message,
       reference: xId,
       captureReference,
-      payment: { ...message.payment, returnUrl: returnAddressOf(payment, xId, next.accountId, engine) },
+      payment: { ...message.payment, returnUrl: returnAddressOf(payment, xId, engine) },
     }
     const kept = { ...(await next.connector.keep?.({ request: unsent })), account: next.accountId }
     const { merchantId, payId } = payment

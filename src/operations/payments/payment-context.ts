@@ -109,14 +109,12 @@ export function toContext(payment: Payment, { method, details, returnUrl }: Aski
   }
 }
 
-/** Where the provider sends the customer back; the simulator of a merchant without accounts has pages of its own. */
+/** Where the provider sends the customer back. */
 export const returnAddressOf = (
   { merchantId, payId, method }: Pick<Payment, 'merchantId' | 'payId' | 'method'>,
   xId: XId,
-  account: string | undefined,
   engine: Pick<Engine, 'returnAddress'>,
-): string | undefined =>
-  account === undefined ? undefined : engine.returnAddress({ merchantId, payId, xId, type: method.type })
+): string => engine.returnAddress({ merchantId, payId, xId, type: method.type })
 
 /** Both ways back are needed wherever a customer is sent away; undefined where both are known. */
 export function findMissingAddress(urls: unknown): string | undefined {

@@ -3,10 +3,10 @@
  * its security code was not kept, so the repetition would be another request, and a card is never sent twice.
  */
 import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
-import { add } from '#domain/money.ts'
-import { approvingOperation, findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import type { Operation, Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { credentialUse, findsBack, returnAddressOf, toContext } from '#operations/payments/payment-context.ts'
+import { toConfirm, toFollowUp, toQuestion } from '#operations/payments/question.ts'
 
 type Repeat = (signal: AbortSignal) => Promise<AuthorizationOutcome>
 
@@ -17,73 +17,41 @@ export function repeatOf(
   connector: Connector,
   engine: Pick<Engine, 'returnAddress'>,
 ): Repeat | undefined {
-  const { xId, prepared, details } = operation
-  const returnUrl = returnAddressOf(payment, xId, prepared.account, engine)
-  const request = {
-    operation: operation.type,
-    reference: operation.xId,
-    amount: { value: operation.amount, currency: payment.amount.currency },
-    payment: toContext(payment, { details, returnUrl }),
-    at: operation.createdAt,
-    send: 1,
-    kept: operation.prepared,
-  }
   switch (operation.type) {
     case 'AUTHORIZATION':
     case 'CONFIRM': {
       // What was sent besides lies in the vault or was never kept.
-      if (payment.instrument || payment.account || prepared.sentOnce) return undefined
-      const whole = {
-        ...request,
-        captureReference: capturesAtOnce(payment) ? details.captureXId : undefined,
-        credentialOnFile: credentialUse(payment),
-        customerPresent: operation.type === 'AUTHORIZATION' && findsBack(payment),
-      }
-      return signal => connector.authorize(whole, signal)
+      if (payment.instrument || payment.account || operation.prepared.sentOnce) return undefined
+      const question =
+        operation.type === 'CONFIRM'
+          ? toConfirm(payment, operation)
+          : toAuthorization(payment, operation, engine)
+      return signal => connector.authorize({ ...question, send: 1 }, signal)
     }
-    case 'CREDIT':
-      return undefined
+    case 'CAPTURE':
+    case 'REVERSAL':
+    case 'REFUND':
+    case 'INCREMENTAL': {
+      const ask = connector[sends[operation.type]]
+      const question = toFollowUp(payment, operation)
+      return ask && (async signal => ({ authorization: await ask({ ...question, send: 1 }, signal) }))
+    }
     default:
-      return repeatFollowUp(payment, operation, connector, request)
+      return undefined
   }
 }
-
-const capturesAtOnce = ({ captureMethod }: Payment): boolean => captureMethod.type === 'AUTOMATIC'
 
 const sends = {
   CAPTURE: 'capture',
   REVERSAL: 'reverse',
   REFUND: 'refund',
   INCREMENTAL: 'increment',
-} as const satisfies Partial<Record<Operation['type'], keyof Connector>>
+} as const
 
-function repeatFollowUp(
-  payment: Payment,
-  { type, details, amount }: Operation,
-  connector: Connector,
-  request: Parameters<NonNullable<Connector['capture']>>[0] extends infer R
-    ? Omit<R, 'authorizationReference' | 'newTotal'>
-    : never,
-): Repeat | undefined {
-  const approval = approvingOperation(payment)
-  const ask = connector[sends[type as keyof typeof sends]]
-  if (!ask) return undefined
-  const refunded = details.refundOf && findOperation(payment, details.refundOf)
-  const { sums } = payment
-  const totals = {
-    CAPTURE: add(sums.captured, sums.capturing),
-    REVERSAL: add(sums.reversed, sums.reversing),
-    REFUND: add(sums.refunded, sums.refunding),
-    INCREMENTAL: add(sums.authorized, amount),
-  }
-  const whole = {
-    ...request,
-    authorizationReference: approval.xId,
-    authorizationTransactionId: approval.provider?.transactionId,
-    authorization: approval.provider,
-    captureReference: refunded?.xId,
-    captureTransactionId: refunded?.provider?.transactionId,
-    newTotal: totals[type as keyof typeof totals],
-  }
-  return async signal => ({ authorization: await ask(whole, signal) })
-}
+const toAuthorization = (payment: Payment, operation: Operation, engine: Pick<Engine, 'returnAddress'>) => ({
+  ...toQuestion(payment, operation),
+  payment: toContext(payment, { returnUrl: returnAddressOf(payment, operation.xId, engine) }),
+  captureReference: payment.captureMethod.type === 'AUTOMATIC' ? operation.details.captureXId : undefined,
+  credentialOnFile: credentialUse(payment),
+  customerPresent: findsBack(payment),
+})

@@ -11,6 +11,8 @@ export interface Header {
   readonly environment: string
   /** The migrations that made the schema, in their order. */
   readonly migrations: readonly string[]
+  /** The cell whose rows follow; none for cell 0. */
+  readonly cell?: number
 }
 
 export interface Dumped {
@@ -23,7 +25,7 @@ const rowsAtOnce = 1_000
 
 /** The header, then each table's name and its rows, then a line that proves that nothing is missing. */
 export async function* dumpDatabase(
-  url: string,
+  { url, number }: { readonly url: string; readonly number: number },
   onTable: (dumped: Dumped) => void = () => {},
 ): AsyncGenerator<string> {
   const client = new pg.Client({ connectionString: url })
@@ -38,7 +40,8 @@ export async function* dumpDatabase(
   try {
     // One snapshot for all tables: no payment without its operations, no event without its payment.
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-    yield sign(JSON.stringify(await readHeader(client)))
+    const header = await readHeader(client)
+    yield sign(JSON.stringify(number === 0 ? header : { ...header, cell: number }))
     for (const table of await listTables(client)) {
       yield sign(JSON.stringify({ table: table.name }))
       let rows = 0

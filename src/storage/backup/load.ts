@@ -16,14 +16,36 @@ export interface Loaded {
   readonly rows: number
 }
 
+/** Cell after cell, as they were written; `urlOf` gives the place of each, which may depend on the rows of those before. */
 export async function loadDatabase(
-  url: string,
+  urlOf: (cell: number) => Promise<string>,
   lines: AsyncIterable<string>,
   onProgress: (line: string) => void = () => {},
 ): Promise<Loaded> {
   const source = lines[Symbol.asyncIterator]()
   const first = await source.next()
-  const header = readHeader(first.done ? '' : first.value)
+  let loaded = await loadCell(urlOf, { source, first: first.done ? '' : first.value }, onProgress)
+  for (;;) {
+    const next = await source.next()
+    if (next.done) return loaded
+    const more = await loadCell(urlOf, { source, first: next.value }, onProgress)
+    loaded = { ...loaded, rows: loaded.rows + more.rows }
+  }
+}
+
+interface Section {
+  readonly source: AsyncIterator<string>
+  /** Its header, which has been read already. */
+  readonly first: string
+}
+
+async function loadCell(
+  urlOf: (cell: number) => Promise<string>,
+  { source, first }: Section,
+  onProgress: (line: string) => void,
+): Promise<Loaded> {
+  const header = readHeader(first)
+  const url = await urlOf(header.cell ?? 0)
   await refuseFilled(url)
   // The schema as it was when the backup was made; what is newer is added to the rows afterwards.
   await migrate(url, { onProgress, upTo: header.migrations.at(-1) })
@@ -33,7 +55,7 @@ export async function loadDatabase(
   let rows: number
   try {
     await client.query('BEGIN')
-    rows = await fill(client, source, String(first.value))
+    rows = await fill(client, source, first)
     await client.query('COMMIT')
   } finally {
     await client.end()

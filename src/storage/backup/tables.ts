@@ -16,7 +16,7 @@ export async function listTables(client: pg.Client): Promise<readonly Table[]> {
     `SELECT c.oid::integer AS oid, quote_ident(c.relname) AS name,
        (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
         WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') AS columns
-     FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> ALL($1)
+     FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND c.relname <> ALL($1)
      ORDER BY c.relname`,
     [leftOut],
   )

@@ -145,82 +145,61 @@ async function noticeEndpoints(onEndpoints: GroupCommitOptions['onEndpoints'], m
 
 const rowsByExtent = { settled: fromPaymentState, revised: fromPaymentTerms, chosen: fromPaymentChoice }
 
-function collectRows(changes: readonly Change[]): Record<Part, unknown[]> {
-  const rows: Record<Part, unknown[]> = {
-    key: [],
-    payment: [],
-    settled: [],
-    revised: [],
-    chosen: [],
-    card: [],
-    account: [],
-    quoted: [],
-    quote: [],
-    mark: [],
-    unmark: [],
-    operation: [],
-    answered: [],
-    keyAnswer: [],
-    event: [],
-    replay: [],
-    providerReference: [],
-    timer: [],
-    customer: [],
-    customerUse: [],
-    customerUpdate: [],
-    method: [],
-    methodUse: [],
-    timerDrop: [],
-    intent: [],
-    intentClaim: [],
-    intentEnd: [],
-    plan: [],
-    planStart: [],
-    planCharge: [],
-    planTurn: [],
-    planResult: [],
-    planProgress: [],
-    planUpdate: [],
-    planHold: [],
-    planChange: [],
-    dispute: [],
-  }
+type Rows = Record<Part, unknown[]>
+
+function collectRows(changes: readonly Change[]): Rows {
+  const rows = Object.fromEntries(partNames.map(part => [part, [] as unknown[]])) as Rows
   for (const [c, change] of changes.entries()) {
-    if (change.key) rows.key.push(fromKey(change.key, c))
-    if (change.insertPayment) rows.payment.push(fromPayment(change.insertPayment, c))
-    const mark = change.mark ?? (change.insertPayment && markBetween(undefined, change.insertPayment).mark)
-    if (mark) rows.mark.push(fromMark(mark, c))
-    if (change.unmark) rows.unmark.push(fromUnmark(change.unmark, c))
-    if (change.updatePayment) {
-      const { payment, expectedVersion, extent } = change.updatePayment
-      rows[extent].push({ ...rowsByExtent[extent](payment, c), expected_version: expectedVersion })
-    }
-    if (change.card) rows.card.push(fromCard(change.card, c))
-    if (change.account) rows.account.push(fromAccount(change.account, c))
-    if (change.insertQuote) rows.quoted.push(fromQuote(change.insertQuote, c))
-    if (change.useQuote) rows.quote.push(fromQuoteUse(change.useQuote, c))
-    for (const operation of change.insertOperations ?? []) {
-      rows.operation.push(fromOperation(operation, c))
-      rows.providerReference.push(...fromReferences(operation, c))
-    }
-    for (const operation of change.updateOperations ?? []) {
-      rows.answered.push(fromOperationState(operation, c))
-      rows.providerReference.push(...fromReferences(operation, c))
-    }
-    if (change.keyAnswer) rows.keyAnswer.push(fromKeyAnswer(change.keyAnswer, c))
-    for (const event of change.events ?? []) rows.event.push(fromEvent(event, c))
-    if (change.customer) pushCustomer(rows, change.customer, c)
-    if (change.updateCustomer) rows.customerUpdate.push(fromCustomerUpdate(change.updateCustomer, c))
-    for (const replay of change.replays ?? []) rows.replay.push(fromReplay(replay, c))
-    for (const timer of change.setTimers ?? []) rows.timer.push(fromTimer(timer, c))
-    for (const timer of change.dropTimers ?? []) rows.timerDrop.push(fromTimerKey(timer, c))
-    if (change.insertIntent) rows.intent.push(fromIntent(change.insertIntent, c))
-    if (change.claimIntent) rows.intentClaim.push(fromIntentClaim(change.claimIntent, c))
-    if (change.endIntent) rows.intentEnd.push(fromIntentEnd(change.endIntent, c))
-    pushPlan(rows, change, c)
-    if (change.dispute) rows.dispute.push(fromDispute(change.dispute, c))
+    pushPayment(rows, change, c)
+    pushOperations(rows, change, c)
+    pushSurroundings(rows, change, c)
   }
   return rows
+}
+
+/** The payment itself, its key, and what it is paid with. */
+function pushPayment(rows: Rows, change: Change, c: number): void {
+  if (change.key) rows.key.push(fromKey(change.key, c))
+  if (change.insertPayment) rows.payment.push(fromPayment(change.insertPayment, c))
+  const mark = change.mark ?? (change.insertPayment && markBetween(undefined, change.insertPayment).mark)
+  if (mark) rows.mark.push(fromMark(mark, c))
+  if (change.unmark) rows.unmark.push(fromUnmark(change.unmark, c))
+  if (change.updatePayment) {
+    const { payment, expectedVersion, extent } = change.updatePayment
+    rows[extent].push({ ...rowsByExtent[extent](payment, c), expected_version: expectedVersion })
+  }
+  if (change.card) rows.card.push(fromCard(change.card, c))
+  if (change.account) rows.account.push(fromAccount(change.account, c))
+  if (change.insertQuote) rows.quoted.push(fromQuote(change.insertQuote, c))
+  if (change.useQuote) rows.quote.push(fromQuoteUse(change.useQuote, c))
+}
+
+/** Its operations, what providers call them, and the events that tell of them. */
+function pushOperations(rows: Rows, change: Change, c: number): void {
+  for (const operation of change.insertOperations ?? []) {
+    rows.operation.push(fromOperation(operation, c))
+    rows.providerReference.push(...fromReferences(operation, c))
+  }
+  for (const operation of change.updateOperations ?? []) {
+    rows.answered.push(fromOperationState(operation, c))
+    rows.providerReference.push(...fromReferences(operation, c))
+  }
+  if (change.keyAnswer) rows.keyAnswer.push(fromKeyAnswer(change.keyAnswer, c))
+  for (const event of change.events ?? []) rows.event.push(fromEvent(event, c))
+}
+
+/** What a payment belongs to: customer, plan, intent, dispute, and the timers of all of them. */
+function pushSurroundings(rows: Rows, change: Change, c: number): void {
+  if (change.customer) pushCustomer(rows, change.customer, c)
+  if (change.updateCustomer) rows.customerUpdate.push(fromCustomerUpdate(change.updateCustomer, c))
+  for (const replay of change.replays ?? []) rows.replay.push(fromReplay(replay, c))
+  for (const timer of change.setTimers ?? []) rows.timer.push(fromTimer(timer, c))
+  for (const timer of change.dropTimers ?? []) rows.timerDrop.push(fromTimerKey(timer, c))
+  if (change.insertIntent) rows.intent.push(fromIntent(change.insertIntent, c))
+  if (change.claimIntent) rows.intentClaim.push(fromIntentClaim(change.claimIntent, c))
+  if (change.endIntent) rows.intentEnd.push(fromIntentEnd(change.endIntent, c))
+  pushPlan(rows, change, c)
+  if (change.dispute) rows.dispute.push(fromDispute(change.dispute, c))
 }
 
 /** An error that PostgreSQL itself reports has rolled the statement back; anything else leaves the outcome open. */

@@ -4,32 +4,60 @@ import type { Check } from '#storage/doctor/check.ts'
 /** 7 days: what was captured before is in every provider's books by the day of the newest line. */
 export const settledWithinDays = 7
 
-/** Captures and refunds of accounts whose provider has sent lines, that no line speaks of. */
+/** What chargebacks and returned debits have taken from each payment. Inquiries move no money, and what was won is back. */
+export const takenBack = `SELECT merchant_id, pay_id, min(x_id::text)::uuid AS x_id, sum(amount) AS amount,
+    max(currency) AS currency, max(at) AS at
+  FROM (SELECT d.merchant_id, d.pay_id, d.x_id, CASE d.status WHEN 'WON' THEN 0 ELSE d.amount END AS amount, d.currency,
+      d.updated_at AS at FROM dispute d WHERE d.stage <> 'INQUIRY'
+    UNION ALL SELECT o.merchant_id, o.pay_id, o.x_id, o.amount, q.currency, o.updated_at
+      FROM operation o JOIN payment q USING (merchant_id, pay_id) WHERE o.type = 'RETURN') taken
+  GROUP BY merchant_id, pay_id`
+
+const newestLines = `(SELECT merchant_id, provider_account_id, max(date) AS newest FROM settlement_line GROUP BY 1, 2) told`
+
+/** Captures, refunds and chargebacks of accounts whose provider has sent lines, that no line speaks of. */
 export const unsettled = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s is in no settlement line of %s', o.type,
     o.amount, p.provider_account) AS detail
-  FROM (SELECT merchant_id, provider_account_id, max(date) AS newest FROM settlement_line GROUP BY 1, 2) told
+  FROM ${newestLines}
   JOIN payment p ON p.merchant_id = told.merchant_id AND p.provider_account = told.provider_account_id
   JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
   WHERE o.state = 'OK' AND o.type IN ('CAPTURE', 'REFUND') AND o.amount > 0
     AND (o.updated_at AT TIME ZONE 'UTC')::date < told.newest - ${settledWithinDays}
     AND NOT EXISTS (SELECT 1 FROM settlement_line l WHERE l.merchant_id = o.merchant_id
-      AND l.provider_account_id = p.provider_account AND l.pay_id = o.pay_id AND l.x_id = o.x_id AND l.type = o.type)`
+      AND l.provider_account_id = p.provider_account AND l.pay_id = o.pay_id AND l.x_id = o.x_id AND l.type = o.type)
+  UNION ALL SELECT p.merchant_id, p.pay_id, t.x_id, format('CHARGEBACK of %s is in no settlement line of %s', t.amount,
+    p.provider_account)
+  FROM ${newestLines}
+  JOIN payment p ON p.merchant_id = told.merchant_id AND p.provider_account = told.provider_account_id
+  JOIN (${takenBack}) t ON t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id
+  WHERE t.amount > 0 AND (t.at AT TIME ZONE 'UTC')::date < told.newest - ${settledWithinDays}
+    AND NOT EXISTS (SELECT 1 FROM settlement_line l WHERE l.merchant_id = p.merchant_id
+      AND l.provider_account_id = p.provider_account AND l.pay_id = p.pay_id AND l.type = 'CHARGEBACK')`
 
-/** Lines about an operation that fit none of ours. */
+/** Lines about an operation or a chargeback that fit none of ours. */
 export const unbooked = `SELECT l.merchant_id, l.pay_id, l.x_id, format('line %s of settlement %s fits no operation',
     l.provider_reference, l.settlement_id) AS detail
-  FROM settlement_line l WHERE l.type IN ('CAPTURE', 'REFUND') AND NOT EXISTS (SELECT 1 FROM operation o
-    WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id AND o.type = l.type
-      AND o.state = 'OK')`
+  FROM settlement_line l WHERE (l.type IN ('CAPTURE', 'REFUND') AND NOT EXISTS (SELECT 1 FROM operation o
+      WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id AND o.type = l.type
+        AND o.state = 'OK'))
+    OR (l.type = 'CHARGEBACK' AND NOT EXISTS (SELECT 1 FROM dispute d
+      WHERE d.merchant_id = l.merchant_id AND d.pay_id = l.pay_id AND d.stage <> 'INQUIRY')
+      AND NOT EXISTS (SELECT 1 FROM operation o WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id
+        AND o.type = 'RETURN'))`
 
-/** Several lines may speak of one operation: their sum is compared. */
+/** Several lines may speak of one operation or one payment's chargebacks: their sum is compared. */
 export const misstated = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s, but the lines say %s', o.type, o.amount,
     sum(l.gross)) AS detail
   FROM settlement_line l JOIN operation o ON o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id
     AND o.type = l.type
   WHERE l.type IN ('CAPTURE', 'REFUND')
   GROUP BY o.merchant_id, o.pay_id, o.x_id, o.type, o.amount
-  HAVING sum(l.gross) <> CASE o.type WHEN 'CAPTURE' THEN o.amount ELSE -o.amount END`
+  HAVING sum(l.gross) <> CASE o.type WHEN 'CAPTURE' THEN o.amount ELSE -o.amount END
+  UNION ALL SELECT t.merchant_id, t.pay_id, t.x_id, format('CHARGEBACK of %s, but the lines say %s', t.amount, sum(l.gross))
+  FROM settlement_line l JOIN (${takenBack}) t ON t.merchant_id = l.merchant_id AND t.pay_id = l.pay_id
+  WHERE l.type = 'CHARGEBACK'
+  GROUP BY t.merchant_id, t.pay_id, t.x_id, t.amount
+  HAVING sum(l.gross) <> -t.amount`
 
 export const providerChecks: readonly Check[] = [
   {
@@ -62,12 +90,12 @@ export const providerChecks: readonly Check[] = [
   },
   {
     name: 'settlement-has-ours',
-    sentence: `Captures and refunds are in the provider's settlement; see "reconcile".`,
+    sentence: `Captures, refunds and chargebacks are in the provider's settlement; see "reconcile".`,
     broken: unsettled,
   },
   {
     name: 'settlement-is-ours',
-    sentence: `Settlement lines about captures and refunds fit one of ours; see "reconcile".`,
+    sentence: `Settlement lines about captures, refunds and chargebacks fit ours; see "reconcile".`,
     broken: unbooked,
   },
   {

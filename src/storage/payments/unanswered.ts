@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { summarizeNewRanges } from '#storage/block-ranges.ts'
+import { cellLock } from '#storage/cells/address.ts'
 import type { TimerKind } from '#storage/commit/change.ts'
 import { thisProcess } from '#storage/commit/columns.ts'
 import type { Database } from '#storage/database.ts'
@@ -54,7 +55,7 @@ export interface WorkFinder {
   close(): Promise<void>
 }
 
-const markName = 'orphans_found_until'
+export const markName = 'orphans_found_until'
 
 /**
  * What is due is found once and then updated by its place. As a join, a plan made while the table was nearly empty found
@@ -79,55 +80,7 @@ const claimPauseMs = 200
 
 export function createWorkFinder(database: Database): WorkFinder {
   const installation = createInstallation(database)
-  let presence: PoolClient | undefined
-  let closed = false
-
-  async function hold(client: PoolClient): Promise<void> {
-    let given = false
-    let lost: Error | undefined
-    const giveBack = (error?: Error): void => {
-      if (!given) client.release(error)
-      given = true
-    }
-    // A connection that is checked out of the pool has no error listener: without one, its end would end the process.
-    // It may tell of its end twice, by the socket and by the protocol: the second time changes nothing.
-    client.on('error', error => {
-      if (lost) return
-      lost = error
-      // Given back by close(): the pool listens again.
-      if (closed && presence !== client) return
-      giveBack(error)
-      database.readers.emit('error', error, client)
-      if (presence !== client) return
-      presence = undefined
-      void holdAgain()
-    })
-    try {
-      await client.query('SELECT pg_advisory_lock_shared($1)', [gatewayLock])
-    } catch (error) {
-      giveBack(error as Error)
-      throw error
-    }
-    // The answer and the end of the connection may come in one packet: then this is over before it began.
-    if (lost) throw lost
-    if (closed) giveBack()
-    else presence = client
-  }
-
-  /** The claim ends with its connection. Without it a newcomer would take our work for that of a dead process. */
-  async function holdAgain(): Promise<void> {
-    while (!closed && presence === undefined) {
-      try {
-        const client = await database.readers.connect()
-        if (closed) client.release()
-        else await hold(client)
-      } catch (error) {
-        database.readers.emit('error', error)
-        await delay(claimPauseMs)
-      }
-    }
-  }
-
+  const claim = createGatewayClaim(database)
   return {
     async claimTimers({ now, limit, leaseMs, merchantId }) {
       const { rows } = await database.writers.query<ClaimedTimer>({
@@ -180,15 +133,76 @@ export function createWorkFinder(database: Database): WorkFinder {
       )
     },
 
+    claimAlone: claim.claimAlone,
+    close: claim.close,
+  }
+}
+
+/**
+ * The claim of a gateway that works on this database: shared by all of them, and held as long as their connection lives.
+ * A gateway that starts and finds no claim knows that nobody else is there.
+ */
+function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' | 'close'> {
+  let presence: PoolClient | undefined
+  let closed = false
+
+  async function hold(client: PoolClient): Promise<void> {
+    let given = false
+    let lost: Error | undefined
+    const giveBack = (error?: Error): void => {
+      if (!given) client.release(error)
+      given = true
+    }
+    // A connection that is checked out of the pool has no error listener: without one, its end would end the process.
+    // It may tell of its end twice, by the socket and by the protocol: the second time changes nothing.
+    client.on('error', error => {
+      if (lost) return
+      lost = error
+      // Given back by close(): the pool listens again.
+      if (closed && presence !== client) return
+      giveBack(error)
+      database.readers.emit('error', error, client)
+      if (presence !== client) return
+      presence = undefined
+      void holdAgain()
+    })
+    try {
+      await client.query(`SELECT pg_advisory_lock_shared(${cellLock('$1')})`, [gatewayLock])
+    } catch (error) {
+      giveBack(error as Error)
+      throw error
+    }
+    // The answer and the end of the connection may come in one packet: then this is over before it began.
+    if (lost) throw lost
+    if (closed) giveBack()
+    else presence = client
+  }
+
+  /** The claim ends with its connection. Without it a newcomer would take our work for that of a dead process. */
+  async function holdAgain(): Promise<void> {
+    while (!closed && presence === undefined) {
+      try {
+        const client = await database.readers.connect()
+        if (closed) client.release()
+        else await hold(client)
+      } catch (error) {
+        database.readers.emit('error', error)
+        await delay(claimPauseMs)
+      }
+    }
+  }
+
+  return {
     async claimAlone() {
       const client = await database.readers.connect()
-      const { rows } = await client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [
-        gatewayLock,
-      ])
+      const { rows } = await client.query<{ alone: boolean }>(
+        `SELECT pg_try_advisory_lock(${cellLock('$1')}) AS alone`,
+        [gatewayLock],
+      )
       const alone = rows[0]?.alone === true
       // The shared claim is taken before the exclusive one is given back, so that nobody can slip in between.
       await hold(client)
-      if (alone) await client.query('SELECT pg_advisory_unlock($1)', [gatewayLock])
+      if (alone) await client.query(`SELECT pg_advisory_unlock(${cellLock('$1')})`, [gatewayLock])
       return alone
     },
 

@@ -1,6 +1,8 @@
 /** Settlement lines of providers, and how they compare with our own books. Every query is scoped by merchant. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
+import { takenBack } from '#storage/doctor/provider-checks.ts'
+import { matchLines } from '#storage/providers/match-lines.ts'
 
 export type SettlementType = 'CAPTURE' | 'REFUND' | 'CHARGEBACK' | 'FEE' | 'RESERVE' | 'PAYOUT' | 'CORRECTION'
 
@@ -18,6 +20,12 @@ export interface StoredLine {
   readonly currency: string
   readonly providerReference: string
   readonly transactionId?: string
+}
+
+/** A line as the provider's file says it: it names an operation, and has not found it yet. */
+export interface NewLine extends Omit<StoredLine, 'accountId' | 'payId' | 'xId'> {
+  /** Our reference, where the provider repeats it. */
+  readonly reference?: string
 }
 
 export interface LineFilter {
@@ -41,12 +49,12 @@ export interface LinePosition {
   readonly providerReference: string
 }
 
-/** An operation of ours that moved money. */
+/** An operation of ours that moved money; or, as CHARGEBACK, what disputes and returns have taken from a payment. */
 export interface BookedOperation {
   readonly xId: XId
   readonly payId: PayId
   readonly transId: string
-  readonly type: 'CAPTURE' | 'REFUND'
+  readonly type: 'CAPTURE' | 'REFUND' | 'CHARGEBACK'
   /** Positive to the merchant, negative from them, as in lines. */
   readonly amount: number
   readonly currency: string
@@ -59,17 +67,27 @@ export interface Reconciliation {
   readonly amountsDiffer: readonly { readonly ours: BookedOperation; readonly theirs: StoredLine }[]
 }
 
-export interface SettlementRange {
+export interface SettledAccount {
   readonly merchantId: MerchantId
   readonly accountId: string
+}
+
+export interface Inserted {
+  /** How many lines were new. */
+  readonly added: number
+  /** How many of the given lines are about an operation and fit none of ours yet. */
+  readonly unmatched: number
+}
+
+export interface SettlementRange extends SettledAccount {
   /** Days, `from` inclusive, `to` exclusive. */
   readonly from: string
   readonly to: string
 }
 
 export interface SettlementStore {
-  /** How many lines were new; a line that was imported before is left as it is. */
-  insert(merchantId: MerchantId, lines: readonly StoredLine[]): Promise<number>
+  /** A line that was imported before is left as it is. */
+  insert(account: SettledAccount, lines: readonly NewLine[]): Promise<Inserted>
   list(merchantId: MerchantId, filter: LineFilter): Promise<readonly StoredLine[]>
   reconcile(range: SettlementRange): Promise<Reconciliation>
 }
@@ -97,19 +115,13 @@ export function createSettlementStore({
   writers,
 }: Pick<Database, 'readers' | 'writers'>): SettlementStore {
   return {
-    async insert(merchantId, lines) {
-      const { rowCount } = await writers.query(
-        `INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, date, type, pay_id, x_id, gross, fee,
-           net, currency, provider_reference, transaction_id)
-         SELECT $1, r.provider_account_id, r.settlement_id, r.date, r.type, r.pay_id, r.x_id, r.gross, r.fee, r.net,
-           r.currency, r.provider_reference, r.transaction_id
-         FROM json_to_recordset($2::json) AS r(provider_account_id text, settlement_id text, date date, type text,
-           pay_id uuid, x_id uuid, gross bigint, fee bigint, net bigint, currency text, provider_reference text,
-           transaction_id text)
-         ON CONFLICT DO NOTHING`,
-        [merchantId, JSON.stringify(lines.map(fromLine))],
-      )
-      return rowCount ?? 0
+    async insert(account, lines) {
+      if (lines.length === 0) return { added: 0, unmatched: 0 }
+      const values = [account.merchantId, account.accountId, JSON.stringify(lines.map(fromLine))]
+      const { rowCount } = await writers.query(insertStatement, values)
+      await matchLines(writers, account)
+      const { rows } = await writers.query<{ unmatched: number }>(unmatchedStatement, values)
+      return { added: rowCount ?? 0, unmatched: rows[0]?.unmatched ?? 0 }
     },
     async list(merchantId, { accountId, types, settlementId, payId, from, to, after, limit }) {
       const position = 'l.date, l.provider_account_id, l.settlement_id, l.type, l.provider_reference'
@@ -136,6 +148,7 @@ export function createSettlementStore({
       return rows.map(toLine)
     },
     async reconcile(range) {
+      await matchLines(writers, range)
       const { rows } = await readers.query<ComparedRow>(reconcileStatement, [
         range.merchantId,
         range.accountId,
@@ -147,24 +160,47 @@ export function createSettlementStore({
   }
 }
 
-/** What moved money and what a provider's line says of the same operation. CREDIT has no line of its own kind. */
+const given = `json_to_recordset($3::json) AS r(settlement_id text, date date, type text, gross bigint, fee bigint, net bigint,
+  currency text, provider_reference text, reference text, transaction_id text)`
+
+const insertStatement = `INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, date, type, gross, fee,
+    net, currency, provider_reference, reference, transaction_id)
+  SELECT $1, $2, r.settlement_id, r.date, r.type, r.gross, r.fee, r.net, r.currency, r.provider_reference, r.reference,
+    r.transaction_id
+  FROM ${given} ON CONFLICT DO NOTHING`
+
+const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given} JOIN settlement_line l
+    ON l.merchant_id = $1 AND l.provider_account_id = $2 AND l.settlement_id = r.settlement_id AND l.type = r.type
+      AND l.provider_reference = r.provider_reference
+  WHERE (l.type IN ('CAPTURE', 'REFUND') AND l.x_id IS NULL) OR (l.type = 'CHARGEBACK' AND l.pay_id IS NULL)`
+
+/**
+ * What moved money and what a provider's line says of the same operation. Disputes and returns are compared by payment, as
+ * one sum: a chargeback that was reversed has two lines. CREDIT has no line of its own kind.
+ */
 const booked = `SELECT o.merchant_id, o.pay_id, o.x_id, p.trans_id, o.type, p.currency,
     CASE o.type WHEN 'CAPTURE' THEN o.amount ELSE -o.amount END AS amount,
-    (o.updated_at AT TIME ZONE 'UTC')::date AS date
+    (o.updated_at AT TIME ZONE 'UTC')::date AS date, o.x_id AS subject
   FROM payment p JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
   WHERE p.merchant_id = $1 AND p.provider_account = $2 AND o.state = 'OK' AND o.type IN ('CAPTURE', 'REFUND')
-    AND o.amount > 0`
+    AND o.amount > 0
+  UNION ALL SELECT p.merchant_id, p.pay_id, t.x_id, p.trans_id, 'CHARGEBACK', t.currency, (-t.amount)::bigint,
+    (t.at AT TIME ZONE 'UTC')::date, p.pay_id
+  FROM payment p JOIN (${takenBack}) t ON t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id
+  WHERE p.merchant_id = $1 AND p.provider_account = $2`
 
 /** Several lines may speak of one operation (a capture paid out in parts): their sum is compared. */
 const reconcileStatement = `WITH booked AS (${booked}),
-  told AS (SELECT l.*, sum(l.gross) OVER same AS total, row_number() OVER (PARTITION BY l.x_id, l.type ORDER BY l.date) AS nth
-    FROM settlement_line l WHERE l.merchant_id = $1 AND l.provider_account_id = $2 AND l.type IN ('CAPTURE', 'REFUND')
-    WINDOW same AS (PARTITION BY l.x_id, l.type))
+  lines AS (SELECT l.*, CASE l.type WHEN 'CHARGEBACK' THEN l.pay_id ELSE l.x_id END AS subject FROM settlement_line l
+    WHERE l.merchant_id = $1 AND l.provider_account_id = $2 AND l.type IN ('CAPTURE', 'REFUND', 'CHARGEBACK')),
+  told AS (SELECT l.*, sum(l.gross) OVER same AS total,
+      row_number() OVER (PARTITION BY l.subject, l.type ORDER BY l.date) AS nth
+    FROM lines l WINDOW same AS (PARTITION BY l.subject, l.type))
   SELECT b.x_id AS our_x_id, b.pay_id AS our_pay_id, b.trans_id, b.type AS our_type, b.amount AS our_amount,
     b.currency AS our_currency, b.date::text AS our_date, l.total, ${columns}
-  FROM booked b FULL JOIN told l ON l.x_id = b.x_id AND l.type = b.type AND l.pay_id = b.pay_id
+  FROM booked b FULL JOIN told l ON l.subject = b.subject AND l.type = b.type AND l.pay_id = b.pay_id
   WHERE (b.x_id IS NULL AND l.date >= $3::date AND l.date < $4::date)
-    OR (l.settlement_id IS NULL AND b.date >= $3::date AND b.date < $4::date)
+    OR (l.settlement_id IS NULL AND b.amount <> 0 AND b.date >= $3::date AND b.date < $4::date)
     OR (b.x_id IS NOT NULL AND l.settlement_id IS NOT NULL AND l.nth = 1 AND (l.total <> b.amount OR l.currency <> b.currency)
       AND ((l.date >= $3::date AND l.date < $4::date) OR (b.date >= $3::date AND b.date < $4::date)))
   ORDER BY coalesce(b.date, l.date), b.x_id, l.provider_reference`
@@ -173,7 +209,7 @@ interface ComparedRow {
   our_x_id: XId | null
   our_pay_id: PayId
   trans_id: string
-  our_type: 'CAPTURE' | 'REFUND'
+  our_type: BookedOperation['type']
   our_amount: number
   our_currency: string
   our_date: string
@@ -219,17 +255,15 @@ const toLine = (row: LineRow): StoredLine => ({
   transactionId: row.transaction_id ?? undefined,
 })
 
-const fromLine = (line: StoredLine) => ({
-  provider_account_id: line.accountId,
+const fromLine = (line: NewLine) => ({
   settlement_id: line.settlementId,
   date: line.date,
   type: line.type,
-  pay_id: line.payId,
-  x_id: line.xId,
   gross: line.gross,
   fee: line.fee,
   net: line.net,
   currency: line.currency,
   provider_reference: line.providerReference,
+  reference: line.reference,
   transaction_id: line.transactionId,
 })

@@ -4,6 +4,7 @@
  */
 import pg from 'pg'
 import type { MerchantId } from '#domain/ids.ts'
+import { cellLock } from '#storage/cells/address.ts'
 import { rootSecretName, type WrappedKey } from '#storage/vault/vault-store.ts'
 
 export interface MerchantKey extends WrappedKey {
@@ -80,12 +81,42 @@ export async function openRotationStore(databaseUrl: string): Promise<RotationSt
   // What breaks is told by the statement that was running; without a listener it would also end the process.
   client.on('error', () => {})
   await client.connect()
-  const { rows } = await client.query<{ held: boolean }>('SELECT pg_try_advisory_lock($1) AS held', [
-    rotationLock,
-  ])
+  const { rows } = await client.query<{ held: boolean }>(
+    `SELECT pg_try_advisory_lock(${cellLock('$1')}) AS held`,
+    [rotationLock],
+  )
   if (rows[0]?.held) return createRotationStore(client)
   await client.end()
   return undefined
+}
+
+/** Several cells as one, for a change of the master key: the root secret is the same in all of them. */
+export function joinStores(stores: readonly RotationStore[]): RotationStore {
+  const [first] = stores
+  if (!first) throw new Error('there is no cell 0')
+  if (stores.length === 1) return first
+  const origins = new WeakMap<MerchantKey, RotationStore>()
+  return {
+    ...first,
+    async replaceRoot(expected, value) {
+      // A change that was cut off has reached only some of them; cell 0 is the one that counts.
+      if (!(await first.replaceRoot(expected, value))) return false
+      for (const store of stores.slice(1)) await store.replaceRoot(await store.readRoot(), value)
+      return true
+    },
+    async findOthers(masterKeyId, limit) {
+      for (const store of stores) {
+        const found = await store.findOthers(masterKeyId, limit)
+        for (const key of found) origins.set(key, store)
+        if (found.length > 0) return found
+      }
+      return []
+    },
+    async rewrap(changes) {
+      for (const [store, own] of Map.groupBy(changes, ({ from }) => origins.get(from) ?? first))
+        await store.rewrap(own)
+    },
+  }
 }
 
 function createRotationStore(client: pg.Client): RotationStore {

@@ -1,0 +1,138 @@
+/**
+ * Which cell a merchant lives in, in memory, and who is at work for it right now. While a merchant is being moved nobody
+ * begins anything for it, and the process says that it has heard of the move only when what was under way has ended.
+ */
+import type { DirectoryStore, Place } from '#storage/cells/directory-store.ts'
+import { MerchantUnavailable } from '#storage/cells/unavailable.ts'
+
+export interface Directory {
+  /** Reads what has changed, and waits until nobody is at work for a merchant that is being moved. */
+  refresh(): Promise<void>
+  /** The number of the merchant's cell. Throws MerchantUnavailable while it is being moved. */
+  locate(merchantId: string): Promise<number>
+  /** Works for the merchant in its cell. Throws MerchantUnavailable while it is being moved. */
+  visit<T>(merchantId: string, work: (cell: number) => Promise<T>): Promise<T>
+  /** For background work in a cell: undefined when the merchant does not live there, or not at this moment. */
+  enter(merchantId: string, cell: number): (() => void) | undefined
+}
+
+interface Known {
+  readonly cell: number
+  /** On the clock of this process; a move that has not ended by then was cut off. */
+  readonly movingUntil: number
+}
+
+/** 25 s: a request may wait for a provider that long; the mover gives up a little later. */
+const patienceMs = 25_000
+
+export async function openDirectory(
+  store: DirectoryStore,
+  now: () => number = () => performance.now(),
+): Promise<Directory> {
+  const memory = createMemory(store, now)
+  const visitors = createVisitors()
+
+  async function locate(merchantId: string): Promise<number> {
+    const known = await memory.look(merchantId)
+    if (memory.isMoving(known)) throw new MerchantUnavailable('the merchant is being moved to another cell')
+    return known.cell
+  }
+
+  await memory.load()
+  return {
+    async refresh() {
+      await memory.load()
+      await Promise.all(memory.listMoving().map(merchantId => visitors.gone(merchantId, patienceMs)))
+    },
+    locate,
+    async visit(merchantId, work) {
+      const cell = await locate(merchantId)
+      const leave = visitors.enter(merchantId)
+      try {
+        return await work(cell)
+      } finally {
+        leave()
+      }
+    },
+    enter(merchantId, cell) {
+      const known = memory.find(merchantId)
+      // One that is not known yet was made a moment ago; whoever made it serves it first.
+      if (known && (known.cell !== cell || memory.isMoving(known))) return undefined
+      return visitors.enter(merchantId)
+    },
+  }
+}
+
+/** The places of all merchants, as far as they were heard of. */
+function createMemory(store: DirectoryStore, now: () => number) {
+  const places = new Map<string, Known>()
+  let moment = '-infinity'
+  const isMoving = ({ movingUntil }: Known): boolean => movingUntil > now()
+  const find = (merchantId: string): Known | undefined => places.get(merchantId)
+
+  function learn({ merchantId, cell, movingForMs = 0 }: Place): void {
+    places.set(merchantId, { cell, movingUntil: now() + movingForMs })
+  }
+
+  return {
+    find,
+    isMoving,
+    async load() {
+      const changed = await store.changedSince(moment)
+      for (const place of changed.places) learn(place)
+      ;({ moment } = changed)
+    },
+    /** Merchants are made by other processes and by commands, too: one that is not known is asked for. */
+    async look(merchantId: string): Promise<Known> {
+      const known = find(merchantId)
+      if (known) return known
+      const place = await store.find(merchantId)
+      if (place) learn(place)
+      return find(merchantId) ?? { cell: 0, movingUntil: 0 }
+    },
+    listMoving: () => [...places].filter(([, known]) => isMoving(known)).map(([merchantId]) => merchantId),
+  }
+}
+
+interface Visitors {
+  enter(merchantId: string): () => void
+  /** Resolves when nobody is there; rejects after that long. */
+  gone(merchantId: string, withinMs: number): Promise<void>
+}
+
+function createVisitors(): Visitors {
+  const present = new Map<string, number>()
+  const waiting = new Map<string, (() => void)[]>()
+
+  function leave(merchantId: string): void {
+    const left = (present.get(merchantId) ?? 1) - 1
+    if (left > 0) {
+      present.set(merchantId, left)
+      return
+    }
+    present.delete(merchantId)
+    for (const resolve of waiting.get(merchantId) ?? []) resolve()
+    waiting.delete(merchantId)
+  }
+
+  return {
+    enter(merchantId) {
+      present.set(merchantId, (present.get(merchantId) ?? 0) + 1)
+      let isThere = true
+      return () => {
+        if (isThere) leave(merchantId)
+        isThere = false
+      }
+    },
+    gone(merchantId, withinMs) {
+      if (!present.has(merchantId)) return Promise.resolve()
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const timer = setTimeout(
+        () => reject(new Error(`requests of ${merchantId} are still under way`)),
+        withinMs,
+      )
+      waiting.set(merchantId, [...(waiting.get(merchantId) ?? []), resolve])
+      return promise.finally(() => clearTimeout(timer))
+    },
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Moves a merchant to another cell. Every process stops serving it first; then its rows are copied, the directory is
+ * switched, and the old rows are deleted. Cut off before the switch nothing has happened; after it only the deletion is
+ * missing. Either way the same command, run again, ends what was begun.
+ */
+import type { CellAddress } from '#storage/cells/address.ts'
+import { createDirectoryStore, type DirectoryStore } from '#storage/cells/directory-store.ts'
+import { deleteMerchantRows, MovedMeanwhile, withMoveLock, withOpenMove } from '#storage/cells/move-rows.ts'
+import { openDatabase } from '#storage/database.ts'
+import { type Ask, announce, waitUntilHeard } from '#storage/processes/announcements.ts'
+
+/** The merchant stays where it is; the message is a sentence for the operator. */
+export class MoveFault extends Error {}
+
+export interface Moved {
+  readonly merchantId: string
+  readonly from: string
+  readonly to: string
+  readonly rows: number
+}
+
+/** 20 s: after a mover that died, its merchant is served again that soon. A living one renews it. */
+const holdMs = 20_000
+
+/** 5 s: well before the time is over. */
+const renewMs = 5_000
+
+/** 3: rows that come while others are copied are those of a process that did not listen. */
+const maximumTries = 3
+
+/** Named gaps, where tests let the mover die. */
+export type MoveCrash = (point: 'held' | 'copied' | 'switched') => Promise<void>
+
+export interface MoveOptions {
+  readonly cells: readonly CellAddress[]
+  readonly merchantId: string
+  readonly to: number
+  readonly testCrash?: MoveCrash
+}
+
+export async function moveMerchant(options: MoveOptions): Promise<Moved> {
+  const { cells, merchantId, to } = options
+  const [home] = cells
+  const target = cells.find(({ number }) => number === to)
+  if (!home || !target)
+    throw new MoveFault(`there is no such cell; there are ${cells.map(({ name }) => name).join(', ')}`)
+  const database = openDatabase(home.url, () => undefined)
+  try {
+    const store = createDirectoryStore(database)
+    await store.placeAll()
+    const moved = await withMoveLock(home.url, merchantId, ask => move(options, { store, ask, target }))
+    if (!moved) throw new MoveFault(`${merchantId} is being moved by another command; wait for it`)
+    return moved
+  } finally {
+    await database.close()
+  }
+}
+
+interface Tools {
+  readonly store: DirectoryStore
+  readonly ask: Ask
+  readonly target: CellAddress
+}
+
+async function move(options: MoveOptions, tools: Tools): Promise<Moved> {
+  const { cells, merchantId, to } = options
+  const { store, target } = tools
+  const place = await store.find(merchantId)
+  if (!place) throw new MoveFault(`there is no merchant "${merchantId}"; "tollgate merchant list" shows all`)
+  const at = (number: number): CellAddress => {
+    const found = cells.find(cell => cell.number === number)
+    if (!found) throw new MoveFault(`the cell ${number} is not there any more`)
+    return found
+  }
+  const source = at(place.cell)
+  // What an earlier move left is put away first, wherever it was going.
+  if (place.movedFrom !== undefined) {
+    await deleteMerchantRows(at(place.movedFrom).url, merchantId)
+    await store.forgetOld(merchantId)
+  }
+  if (place.movingTo !== undefined && place.movingTo !== to)
+    await deleteMerchantRows(at(place.movingTo).url, merchantId)
+  const rows = place.cell === to ? 0 : await hold(options, tools, source)
+  return { merchantId, from: source.name, to: target.name, rows }
+}
+
+/** Nobody serves the merchant from before the copy until after the switch. */
+async function hold(options: MoveOptions, tools: Tools, source: CellAddress): Promise<number> {
+  const { merchantId, to } = options
+  const { store, ask } = tools
+  if (!(await store.beginMove({ merchantId, to, forMs: holdMs })))
+    throw new MoveFault(`${merchantId} cannot be moved at this moment; try again`)
+  const tell = async (): Promise<boolean> => waitUntilHeard(ask, await announce(ask))
+  const renewing = startRenewing(async () => {
+    await store.renewMove({ merchantId, to, forMs: holdMs })
+    await announce(ask)
+  })
+  try {
+    if (!(await tell()))
+      throw new MoveFault(`${merchantId} was not moved: its requests under way did not end; try again`)
+    await options.testCrash?.('held')
+    const rows = await copyAndSwitch(options, tools, source)
+    await renewing.stop()
+    await tell()
+    return rows
+  } catch (error) {
+    await renewing.stop()
+    await store.giveUpMove(merchantId)
+    await tell()
+    throw error
+  }
+}
+
+async function copyAndSwitch(
+  { merchantId, to, testCrash }: MoveOptions,
+  { store, target }: Tools,
+  source: CellAddress,
+): Promise<number> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const rows = await withOpenMove({ from: source.url, to: target.url, merchantId }, async open => {
+        await open.commitCopy()
+        await testCrash?.('copied')
+        if (!(await store.endMove({ merchantId, to })))
+          throw new MoveFault(`${merchantId} was not moved: it took too long; try again`)
+        await testCrash?.('switched')
+        await open.commitDeletion()
+        await store.forgetOld(merchantId)
+        return open.rows
+      })
+      if (rows !== undefined) return rows
+      throw new MoveFault(`${merchantId} is not in ${source.name}, where the directory has it`)
+    } catch (error) {
+      if (!(error instanceof MovedMeanwhile) || tries === maximumTries) throw error
+    }
+  }
+}
+
+/** Runs again and again until it is stopped. A renewal that failed shows in the end: the switch finds the time over. */
+function startRenewing(renew: () => Promise<void>): { stop(): Promise<void> } {
+  let running = Promise.resolve()
+  const timer = setInterval(() => {
+    running = running.then(renew).catch(() => {})
+  }, renewMs)
+  return {
+    async stop() {
+      clearInterval(timer)
+      await running
+    },
+  }
+}

@@ -1,0 +1,127 @@
+/** Makes sure that the cells of the configuration exist, each with the newest schema. None is ever removed. */
+import { type CellAddress, cellName, inCell } from '#storage/cells/address.ts'
+import { CellFault, createCell, readSources, whilePreparing } from '#storage/cells/create-cell.ts'
+import { createDirectoryStore, type DirectoryStore } from '#storage/cells/directory-store.ts'
+import { isConnectionLost, openDatabase } from '#storage/database.ts'
+import { createInstallation } from '#storage/installation.ts'
+import { openDerivedKeys, unwrapRoot } from '#vault/key-ring.ts'
+import { type MasterRing, toRing } from '#vault/master-key.ts'
+
+export interface CellOptions {
+  /** Cell 0. */
+  readonly home: Pick<CellAddress, 'url' | 'place'>
+  /** How many there must be at least, cell 0 among them. */
+  readonly wanted: number
+  /** Databases that hold one cell each; their order stays. */
+  readonly urls: readonly string[]
+  readonly masterKey: MasterRing
+  readonly describePlace: (url: string) => string
+  readonly onProgress: (line: string) => void
+  /** One more than there are. */
+  readonly addOne?: boolean
+}
+
+/** The cells as they are, without a look at them. */
+export async function listCells(
+  options: Pick<CellOptions, 'home' | 'urls' | 'describePlace'>,
+): Promise<readonly CellAddress[]> {
+  const first: CellAddress = { number: 0, name: cellName(0), ...options.home }
+  const sources = [...(await readSources(options.home.url))].sort(([a], [b]) => a - b)
+  return [first, ...sources.map(([cell, source]) => toAddress({ cell, source }, options))]
+}
+
+/** All cells, cell 0 first. One that is away is listed, too: it is looked for again while the others serve. */
+export async function prepareCells(options: CellOptions): Promise<readonly CellAddress[]> {
+  const { home } = options
+  const database = openDatabase(home.url, () => undefined)
+  try {
+    const store = createDirectoryStore(database)
+    const known = await store.listCells()
+    const missing = listMissing(known, options)
+    const first: CellAddress = { number: 0, name: cellName(0), ...home }
+    if (known.length + missing.length === 0) return [first]
+    // Every cell seals with the keys of cell 0, so those must be there first.
+    await openDerivedKeys(options.masterKey, createInstallation(database))
+    await whilePreparing(home.url, async () => {
+      for (const cell of known) await refreshCell(cell, options)
+      for (const cell of missing) await makeCell(cell, store, options)
+    })
+    await store.placeAll()
+    const rest = [...known, ...missing].sort((a, b) => a.cell - b.cell)
+    return [first, ...rest.map(cell => toAddress(cell, options))]
+  } finally {
+    await database.close()
+  }
+}
+
+interface Cell {
+  readonly cell: number
+  readonly source: number
+}
+
+function listMissing(known: readonly Cell[], { wanted, urls, addOne }: CellOptions): readonly Cell[] {
+  const missing: Cell[] = []
+  const add = (source: number): void => {
+    const cell = 1 + Math.max(0, ...known.map(each => each.cell), ...missing.map(each => each.cell))
+    missing.push({ cell, source })
+  }
+  for (const source of urls.keys()) if (!known.some(cell => cell.source === source + 1)) add(source + 1)
+  while (1 + known.length + missing.length < wanted) add(0)
+  if (addOne && missing.length === 0) add(0)
+  return missing
+}
+
+function toAddress(
+  { cell, source }: Cell,
+  { home, urls, describePlace }: Pick<CellOptions, 'home' | 'urls' | 'describePlace'>,
+): CellAddress {
+  const baseUrl = source === 0 ? home.url : urls[source - 1]
+  const name = cellName(cell)
+  if (baseUrl === undefined) {
+    throw new CellFault(
+      `${name} lies in a database of its own: TOLLGATE_CELL_URLS must name it as the address number ${source}`,
+    )
+  }
+  const place = source === 0 ? home.place : describePlace(baseUrl)
+  return { number: cell, name, url: inCell(baseUrl, cell), place: `${place} (schema ${name})` }
+}
+
+const baseOf = ({ source }: Cell, { home, urls }: CellOptions): string =>
+  source === 0 ? home.url : (urls[source - 1] ?? '')
+
+const isSameRoot =
+  (ring: MasterRing) =>
+  async (a: string, b: string): Promise<boolean> => {
+    const [one, other] = await Promise.all([unwrapRoot(a, ring), unwrapRoot(b, ring)])
+    // The first root secret lies last and never changes.
+    return one.subarray(-32).equals(other.subarray(-32))
+  }
+
+async function refreshCell(cell: Cell, options: CellOptions): Promise<void> {
+  const { name, place } = toAddress(cell, options)
+  try {
+    await ensureCell(cell, options)
+  } catch (error) {
+    if (!isConnectionLost(error)) throw error
+    options.onProgress(
+      `warning: ${name} in ${place} is away; its merchants are answered 503 until it is back`,
+    )
+  }
+}
+
+const ensureCell = (cell: Cell, options: CellOptions): Promise<void> =>
+  createCell(
+    options.home.url,
+    {
+      number: cell.cell,
+      baseUrl: baseOf(cell, options),
+      isSameRoot: isSameRoot(toRing(options.masterKey)),
+    },
+    options.onProgress,
+  )
+
+async function makeCell(cell: Cell, store: DirectoryStore, options: CellOptions): Promise<void> {
+  options.onProgress(`making ${cellName(cell.cell)} …`)
+  await ensureCell(cell, options)
+  await store.addCell(cell.cell, cell.source)
+}

@@ -1,0 +1,150 @@
+/** Merchants, their keys and their endpoints in all cells, as if they were in one. */
+import type { ApiKeyStore } from '#storage/api-keys.ts'
+import { MerchantUnavailable } from '#storage/cells/unavailable.ts'
+import { isConnectionLost } from '#storage/database.ts'
+import type { EndpointStore } from '#storage/events/endpoints.ts'
+import type { MerchantKey, MerchantStore } from '#storage/merchants.ts'
+
+export interface CellStores {
+  readonly merchants: MerchantStore
+  readonly apiKeys: ApiKeyStore
+  readonly endpoints: EndpointStore
+}
+
+/** Those of one cell. */
+export interface NumberedStores extends CellStores {
+  readonly number: number
+}
+
+export interface CellFinder {
+  /** What the directory says; it decides, wherever rows are found. */
+  locate(merchantId: string): Promise<number>
+  /** Works in the cell of the merchant. */
+  visit<T>(merchantId: string, work: (stores: CellStores) => Promise<T>): Promise<T>
+  /** All cells that can be reached, cell 0 first. */
+  all(): readonly NumberedStores[]
+  /** The names of those that cannot. */
+  away(): readonly string[]
+  /** Where a new merchant goes; from now on the directory has it there. */
+  placeNew(merchantId: string): Promise<CellStores>
+}
+
+export const routeStores = (cells: CellFinder): CellStores => ({
+  merchants: routeMerchants(cells),
+  apiKeys: routeKeys(cells),
+  endpoints: routeEndpoints(cells),
+})
+
+/** Of every cell that answers; one that is away takes nothing from the others. */
+async function fromAll<T>(
+  { all }: CellFinder,
+  read: (stores: CellStores) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const found = await Promise.all(
+    all().map(stores =>
+      read(stores).catch((error: unknown) => {
+        if (isConnectionLost(error)) return []
+        throw error
+      }),
+    ),
+  )
+  return found.flat()
+}
+
+/** The first cell that has it. A cell that is away fails the search only when no other one has it. */
+async function fromFirst<T>(
+  { all }: CellFinder,
+  find: (stores: NumberedStores) => Promise<T | undefined | false>,
+): Promise<T | undefined> {
+  let away: unknown
+  for (const stores of all()) {
+    try {
+      const found = await find(stores)
+      if (found !== undefined && found !== false) return found
+    } catch (error) {
+      if (!isConnectionLost(error)) throw error
+      away = error
+    }
+  }
+  if (away !== undefined) throw away
+  return undefined
+}
+
+/**
+ * A bare key names no merchant, so every cell is asked. A row that a move has left behind opens nothing, and where a cell
+ * is away nobody can say that the key is wrong.
+ */
+async function findByKey(
+  cells: CellFinder,
+  find: (merchants: MerchantStore) => Promise<readonly MerchantKey[]>,
+): Promise<readonly MerchantKey[]> {
+  const lookInto = async ({ number, merchants }: NumberedStores) => {
+    const found = await find(merchants)
+    const numbers = await Promise.all(found.map(({ merchant }) => cells.locate(merchant.merchantId)))
+    return found.length > 0 && numbers.every(each => each === number) ? found : undefined
+  }
+  const found = await fromFirst(cells, lookInto)
+  if (!found && cells.away().length > 0) throw new MerchantUnavailable('a cell that may know the key is away')
+  return found ?? []
+}
+
+function routeMerchants(cells: CellFinder): MerchantStore {
+  return {
+    async insert(merchant) {
+      const { merchants } = await cells.placeNew(merchant.merchantId)
+      await merchants.insert(merchant)
+    },
+    find: merchantId => cells.visit(merchantId, ({ merchants }) => merchants.find(merchantId)),
+    findByKeyId: keyId => findByKey(cells, merchants => merchants.findByKeyId(keyId)),
+    findByKeyHash: keyHash => findByKey(cells, merchants => merchants.findByKeyHash(keyHash)),
+    async list() {
+      const found = await fromAll(cells, ({ merchants }) => merchants.list())
+      // Between the copy and the deletion of a move the merchant is in both cells for a moment.
+      const once = new Map(found.map(merchant => [merchant.merchantId, merchant]))
+      return [...once.values()].sort(
+        (a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.merchantId < b.merchantId ? -1 : 1),
+      )
+    },
+    update: (merchantId, settings) =>
+      cells.visit(merchantId, ({ merchants }) => merchants.update(merchantId, settings)),
+    rotateSecret: rotation =>
+      cells.visit(rotation.merchantId, ({ merchants }) => merchants.rotateSecret(rotation)),
+  }
+}
+
+function routeKeys(cells: CellFinder): ApiKeyStore {
+  return {
+    insert: key => cells.visit(key.merchantId, ({ apiKeys }) => apiKeys.insert(key)),
+    list: merchantId => cells.visit(merchantId, ({ apiKeys }) => apiKeys.list(merchantId)),
+    revoke: keyId => fromFirst(cells, ({ apiKeys }) => apiKeys.revoke(keyId)),
+    rotate: rotation => cells.visit(rotation.merchantId, ({ apiKeys }) => apiKeys.rotate(rotation)),
+    async recordUses(uses) {
+      const recorded = await Promise.all(
+        uses.map(use => cells.visit(use.merchantId, ({ apiKeys }) => apiKeys.recordUses([use]))),
+      )
+      return recorded.flat()
+    },
+  }
+}
+
+function routeEndpoints(cells: CellFinder): EndpointStore {
+  return {
+    insert: (endpoint, secret) =>
+      cells.visit(endpoint.merchantId, ({ endpoints }) => endpoints.insert(endpoint, secret)),
+    list: merchantId =>
+      merchantId === undefined
+        ? fromAll(cells, ({ endpoints }) => endpoints.list())
+        : cells.visit(merchantId, ({ endpoints }) => endpoints.list(merchantId)),
+    remove: async endpointId =>
+      (await fromFirst(cells, ({ endpoints }) => endpoints.remove(endpointId))) ?? false,
+    rotateSecret: async (endpointId, secret) =>
+      (await fromFirst(cells, ({ endpoints }) => endpoints.rotateSecret(endpointId, secret))) ?? false,
+    async readAll() {
+      const found = await Promise.all(cells.all().map(({ endpoints }) => endpoints.readAll()))
+      return {
+        mark: found.map(({ mark }) => mark).join(' '),
+        endpoints: found.flatMap(({ endpoints }) => endpoints),
+      }
+    },
+  }
+}

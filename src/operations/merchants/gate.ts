@@ -1,0 +1,13 @@
+/**
+ * Who may be worked for in the background. Where merchants live in several cells, one that is being moved is left alone,
+ * and so are rows that a move has left behind.
+ */
+import type { MerchantId } from '#domain/ids.ts'
+
+/** Undefined: not here, or not now; what was claimed comes back by itself. Else to be called when the work has ended. */
+export type Gate = (merchantId: MerchantId) => (() => void) | undefined
+
+const nothing = (): void => {}
+
+/** With one cell everybody lives there. */
+export const openGate: Gate = () => nothing

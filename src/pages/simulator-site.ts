@@ -1,0 +1,100 @@
+/**
+ * The simulator's own site: the page of its provider and of the card's issuer, where a developer decides for the customer.
+ * The only file of the pages that knows the simulator. Customers are sent here and leave like on any provider's page.
+ */
+import { simulatorPath } from '#connectors/simulator/scenario.ts'
+import type { Money } from '#domain/money.ts'
+import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
+import { openAction } from '#lifecycle/customer-step.ts'
+import { openTry } from '#lifecycle/payment.ts'
+import { type CustomerAction, takeCustomerStep } from '#operations/payments/customer-action.ts'
+import type { Hosted, PageDeps } from '#pages/hosted.ts'
+import type { PageFrame } from '#pages/layout.ts'
+import type { PageContext } from '#pages/page-context.ts'
+import { amountOf, shownAmount } from '#pages/show.ts'
+import { labelMethod } from '#pages/views/checkout.ts'
+import type { InstalmentSchedule } from '#pages/views/instalment-schedule.ts'
+import { renderChallenge, renderProviderPage } from '#pages/views/test-pages.ts'
+
+interface SimulatorSite {
+  readonly pageContext: PageContext
+  readonly deps: PageDeps
+}
+
+interface SiteRoute {
+  readonly verb: PageRoute['verb']
+  readonly path: string
+  readonly handle: (request: PageRequest, hosted: Hosted) => Promise<PageAnswer>
+}
+
+export function simulatorRoutes(site: SimulatorSite): readonly SiteRoute[] {
+  const path = `${simulatorPath}{pageToken}`
+  return [
+    { verb: 'GET', path, handle: async (request, hosted) => show(request, hosted, site) },
+    { verb: 'POST', path, handle: (request, hosted) => decide(request, hosted, site) },
+  ]
+}
+
+/** The simulator has sent the customer exactly here; nobody decides for the customers of other providers. */
+function isHere({ payment }: Hosted, address: string): boolean {
+  const waiting = openTry(payment)
+  const action = waiting && openAction(waiting)
+  return (action?.type === 'redirect' ? action.url : action?.testUrl) === address
+}
+
+const addressOf = ({ params }: PageRequest): string => `${simulatorPath}${params.pageToken ?? ''}`
+
+function show(request: PageRequest, hosted: Hosted, { pageContext }: SimulatorSite): PageAnswer {
+  const action = addressOf(request)
+  if (!isHere(hosted, action)) return pageContext.deadEnd(request, 'unknown')
+  const instalments = pageContext.planOf(hosted, hosted.payment.method)
+  const html = renderStep(hosted, pageContext.frame(request, hosted), { action, instalments })
+  return pageContext.answer(200, html, hosted)
+}
+
+const actions: readonly string[] = ['approve', 'decline', 'cancel', 'pending'] satisfies CustomerAction[]
+
+async function decide(
+  request: PageRequest,
+  hosted: Hosted,
+  { pageContext, deps }: SimulatorSite,
+): Promise<PageAnswer> {
+  if (!isHere(hosted, addressOf(request))) return pageContext.deadEnd(request, 'unknown')
+  const { merchant, payment, step } = hosted
+  const action = request.form?.action
+  if (action !== undefined && actions.includes(action)) {
+    const shown = step && { ...step, amount: readShown(request.form?.shown) }
+    const taken = { merchant, payId: payment.payId, action: action as CustomerAction, shown }
+    await takeCustomerStep(taken, deps.engine)
+  }
+  return pageContext.redirectToNextStep(request, await pageContext.reopen(hosted))
+}
+
+/** The amount that the page showed, sent back by its form; undefined if the form does not name one. */
+function readShown(text: string | undefined): Money | undefined {
+  const [value, currency] = text?.split(' ') ?? []
+  return currency === undefined ? undefined : { value: Number(value), currency }
+}
+
+function renderStep(
+  { payment, label }: Hosted,
+  frame: PageFrame,
+  { action, instalments }: { readonly action: string; readonly instalments?: InstalmentSchedule | undefined },
+): string {
+  // The customer approves the amount that this page shows; if the merchant changes it meanwhile, the page is shown again.
+  const step = { amount: amountOf(payment), action, hidden: [{ name: 'shown', value: shownAmount(payment) }] }
+  const { instrument } = payment
+  return openTry(payment)?.prepared.step === 'challenge' && instrument
+    ? renderChallenge(frame, {
+        ...step,
+        brand: instrument.brand,
+        last4Digits: instrument.last4Digits,
+        date: payment.updatedAt.toISOString(),
+      })
+    : renderProviderPage(frame, {
+        ...step,
+        methodLabel: label ?? labelMethod(payment.method, frame.language.texts),
+        reference: payment.transId,
+        instalments,
+      })
+}

@@ -1,0 +1,149 @@
+/** Makes the schema of a cell and gives it what all cells have in common. Repeating it changes nothing. */
+import pg from 'pg'
+import { cellName, inCell } from '#storage/cells/address.ts'
+import { migrate } from '#storage/migrate.ts'
+
+/** 10 s: a host that drops packets would otherwise keep a start silent for minutes. */
+const connectTimeoutMs = 10_000
+
+/** The cell's own schema holds something else; the message is a sentence for the operator. */
+export class CellFault extends Error {}
+
+export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: 'tollgate cells',
+  })
+  // What breaks is told by the statement that was running; without a listener it would also end the process.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Any number that nobody else locks: the letters "cell". */
+const preparing = 0x63656c6c
+
+/** One process at a time makes cells. */
+export const whilePreparing = (url: string, work: () => Promise<void>): Promise<void> =>
+  withClient(url, async client => {
+    await client.query('SELECT pg_advisory_lock($1)', [preparing])
+    await work()
+  })
+
+/** What every cell of an installation has the same: its environment, and the root secret that all keys follow from. */
+const common = ['environment', 'root_secret']
+
+export interface NewCell {
+  readonly number: number
+  /** Of its database, without a schema. */
+  readonly baseUrl: string
+  /** Whether two stored root secrets are of one installation, although a change of keys has reached only one of them. */
+  readonly isSameRoot: (a: string, b: string) => Promise<boolean>
+}
+
+export async function createCell(
+  home: string,
+  { number, baseUrl, isSameRoot }: NewCell,
+  onProgress: (line: string) => void,
+): Promise<void> {
+  const name = cellName(number)
+  const url = await createSchema(baseUrl, number)
+  await migrate(url, { onProgress })
+  await withClient(home, from => withClient(url, to => copyCommon({ from, to, name, isSameRoot })))
+}
+
+/** Returns the address of the cell. */
+export async function createSchema(baseUrl: string, number: number): Promise<string> {
+  // A database that only lets us use the schemas it has is still fine when the schema is there.
+  await withClient(baseUrl, async client => {
+    const { rows } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [cellName(number)])
+    if (rows.length === 0) await client.query(`CREATE SCHEMA IF NOT EXISTS ${cellName(number)}`)
+  })
+  return inCell(baseUrl, number)
+}
+
+/** Where the cells of an installation lie, by the directory in its cell 0. */
+export const readSources = (home: string): Promise<ReadonlyMap<number, number>> =>
+  withClient(home, async client => {
+    // An older schema knows no cells, and an empty database no table at all.
+    const known = await client.query<{ known: boolean }>("SELECT to_regclass('cell') IS NOT NULL AS known")
+    if (!known.rows[0]?.known) return new Map()
+    const { rows } = await client.query<{ cell: number; source: number }>('SELECT cell, source FROM cell')
+    return new Map(rows.map(({ cell, source }) => [cell, source]))
+  })
+
+interface Copying {
+  readonly from: pg.Client
+  readonly to: pg.Client
+  readonly name: string
+  readonly isSameRoot: NewCell['isSameRoot']
+}
+
+async function copyCommon({ from, to, name, isSameRoot }: Copying): Promise<void> {
+  const { rows } = await from.query<{ name: string; value: string }>(
+    'SELECT name, value FROM installation WHERE name = ANY($1)',
+    [common],
+  )
+  for (const fact of [...rows, { name: 'cell', value: name }]) {
+    await to.query('INSERT INTO installation (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+      fact.name,
+      fact.value,
+    ])
+    const found = await to.query<{ value: string }>('SELECT value FROM installation WHERE name = $1', [
+      fact.name,
+    ])
+    const value = found.rows[0]?.value ?? ''
+    if (value === fact.value) continue
+    if (fact.name === 'root_secret' && (await isSameRoot(fact.value, value))) {
+      await to.query('UPDATE installation SET value = $2 WHERE name = $1', [fact.name, fact.value])
+      continue
+    }
+    throw new CellFault(
+      fact.name === 'cell'
+        ? `the schema of ${name} is that of ${value}: the addresses in TOLLGATE_CELL_URLS must keep their order`
+        : `the schema of ${name} belongs to another installation: its ${fact.name.replace('_', ' ')} is another one`,
+    )
+  }
+  for (const table of ['bin_range', 'exchange_rate']) await copyReference({ from, to }, table)
+}
+
+/** 2,000 rows: a few hundred kilobytes. */
+const rowsAtOnce = 2_000
+
+/** What all merchants look up; imported into every cell from then on. */
+async function copyReference({ from, to }: Pick<Copying, 'from' | 'to'>, table: string): Promise<void> {
+  const { rows: there } = await to.query(`SELECT 1 FROM ${table} LIMIT 1`)
+  if (there.length > 0) return
+  await from.query('BEGIN')
+  await to.query('BEGIN')
+  await from.query(
+    `DECLARE reference NO SCROLL CURSOR FOR SELECT row_to_json(r)::text AS line FROM ${table} r`,
+  )
+  for (;;) {
+    const { rows } = await from.query<{ line: string }>(`FETCH ${rowsAtOnce} FROM reference`)
+    if (rows.length === 0) break
+    await to.query(`INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1::json)`, [
+      `[${rows.map(({ line }) => line).join(',')}]`,
+    ])
+  }
+  await to.query('COMMIT')
+  await from.query('COMMIT')
+}
+
+export interface CellCounts {
+  readonly merchants: number
+  readonly payments: number
+}
+
+export const countCell = (url: string): Promise<CellCounts> =>
+  withClient(url, async client => {
+    const { rows } = await client.query<CellCounts>(
+      `SELECT (SELECT count(*)::integer FROM merchant) AS merchants, (SELECT count(*)::integer FROM payment) AS payments`,
+    )
+    return rows[0] ?? { merchants: 0, payments: 0 }
+  })

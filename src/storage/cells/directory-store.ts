@@ -1,0 +1,157 @@
+/** The directory in cell 0: which cells there are, and which merchant lives in which. */
+import type { Database } from '#storage/database.ts'
+
+export interface Place {
+  readonly merchantId: string
+  readonly cell: number
+  /** How long a move that is under way may still take; undefined while none is, or when its time is over. */
+  readonly movingForMs?: number
+  /** Where its rows are being copied to, or were when the move was cut off. */
+  readonly movingTo?: number
+  /** Where its rows still have to be deleted. */
+  readonly movedFrom?: number
+}
+
+export interface DirectoryStore {
+  /** The cells beside cell 0, with the number of the database they lie in. */
+  listCells(): Promise<readonly { readonly cell: number; readonly source: number }[]>
+  addCell(cell: number, source: number): Promise<void>
+  /** Gives merchants without a place the one they have. */
+  placeAll(): Promise<void>
+  place(merchantId: string, cell: number): Promise<void>
+  find(merchantId: string): Promise<Place | undefined>
+  /** All places that have changed since; the moment is of the database's clock. */
+  changedSince(moment: string): Promise<{ readonly places: readonly Place[]; readonly moment: string }>
+  count(): Promise<ReadonlyMap<number, number>>
+  /** For whoever holds the lock of the move. False: it lives there already, or an earlier move is not put away yet. */
+  beginMove(move: { merchantId: string; to: number; forMs: number }): Promise<boolean>
+  /** False: the time was over. */
+  renewMove(move: { merchantId: string; to: number; forMs: number }): Promise<boolean>
+  /** The merchant lives in the other cell from now on. False: the time was over, and nothing has changed. */
+  endMove(move: { merchantId: string; to: number }): Promise<boolean>
+  giveUpMove(merchantId: string): Promise<void>
+  /** The rows it left behind are gone. */
+  forgetOld(merchantId: string): Promise<void>
+  /** Moves that were cut off, and rows that wait for their deletion. */
+  listUnfinished(): Promise<readonly Place[]>
+}
+
+interface PlaceRow {
+  readonly merchant_id: string
+  readonly cell: number
+  readonly moving_to: number | null
+  readonly moving_for_ms: number | null
+  readonly moved_from: number | null
+}
+
+const columns = `merchant_id, cell, moving_to, moved_from,
+  (extract(epoch FROM moving_until - clock_timestamp()) * 1000)::integer AS moving_for_ms`
+
+const toPlace = (row: PlaceRow): Place => ({
+  merchantId: row.merchant_id,
+  cell: row.cell,
+  ...(row.moving_to === null ? {} : { movingTo: row.moving_to }),
+  ...(row.moving_for_ms !== null && row.moving_for_ms > 0 ? { movingForMs: row.moving_for_ms } : {}),
+  ...(row.moved_from === null ? {} : { movedFrom: row.moved_from }),
+})
+
+const until = (parameter: string): string => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
+
+export function createDirectoryStore(database: Pick<Database, 'readers' | 'writers'>): DirectoryStore {
+  const { readers, writers } = database
+  const did = async (text: string, values: unknown[]): Promise<boolean> =>
+    (await writers.query(text, values)).rowCount === 1
+  return {
+    ...createReads({ readers }),
+    ...createMoves(did),
+    async addCell(cell, source) {
+      await writers.query('INSERT INTO cell (cell, source) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+        cell,
+        source,
+      ])
+    },
+    async placeAll() {
+      await writers.query(`INSERT INTO merchant_cell (merchant_id, cell) SELECT m.merchant_id, 0 FROM merchant m
+        WHERE NOT EXISTS (SELECT 1 FROM merchant_cell c WHERE c.merchant_id = m.merchant_id) ON CONFLICT DO NOTHING`)
+    },
+    async place(merchantId, cell) {
+      await writers.query('INSERT INTO merchant_cell (merchant_id, cell) VALUES ($1, $2)', [merchantId, cell])
+    },
+  }
+}
+
+type Reads = Pick<DirectoryStore, 'listCells' | 'find' | 'changedSince' | 'count' | 'listUnfinished'>
+
+const createReads = ({ readers }: Pick<Database, 'readers'>): Reads => ({
+  async listCells() {
+    const { rows } = await readers.query<{ cell: number; source: number }>(
+      'SELECT cell, source FROM cell ORDER BY cell',
+    )
+    return rows
+  },
+  async find(merchantId) {
+    const { rows } = await readers.query<PlaceRow>(
+      `SELECT ${columns} FROM merchant_cell WHERE merchant_id = $1`,
+      [merchantId],
+    )
+    return rows[0] && toPlace(rows[0])
+  },
+  async changedSince(moment) {
+    const { rows } = await readers.query<PlaceRow>(
+      `SELECT ${columns} FROM merchant_cell WHERE changed_at >= $1::timestamptz - interval '1 minute'`,
+      [moment],
+    )
+    const { rows: now } = await readers.query<{ moment: string }>('SELECT clock_timestamp()::text AS moment')
+    return { places: rows.map(toPlace), moment: now[0]?.moment ?? moment }
+  },
+  async count() {
+    const { rows } = await readers.query<{ cell: number; merchants: number }>(
+      'SELECT cell, count(*)::integer AS merchants FROM merchant_cell GROUP BY cell',
+    )
+    return new Map(rows.map(row => [row.cell, row.merchants]))
+  },
+  async listUnfinished() {
+    const { rows } = await readers.query<PlaceRow>(
+      `SELECT ${columns} FROM merchant_cell
+       WHERE moved_from IS NOT NULL OR (moving_to IS NOT NULL AND moving_until < clock_timestamp())`,
+    )
+    return rows.map(toPlace)
+  },
+})
+
+type Moves = Pick<DirectoryStore, 'beginMove' | 'renewMove' | 'endMove' | 'giveUpMove' | 'forgetOld'>
+
+const createMoves = (did: (text: string, values: unknown[]) => Promise<boolean>): Moves => ({
+  beginMove: ({ merchantId, to, forMs }) =>
+    did(
+      `UPDATE merchant_cell SET moving_to = $2, moving_until = ${until('$3')}, changed_at = clock_timestamp()
+       WHERE merchant_id = $1 AND cell <> $2 AND moved_from IS NULL`,
+      [merchantId, to, forMs],
+    ),
+  renewMove: ({ merchantId, to, forMs }) =>
+    did(
+      `UPDATE merchant_cell SET moving_until = ${until('$3')}, changed_at = clock_timestamp()
+       WHERE merchant_id = $1 AND moving_to = $2 AND moving_until > clock_timestamp()`,
+      [merchantId, to, forMs],
+    ),
+  endMove: ({ merchantId, to }) =>
+    did(
+      `UPDATE merchant_cell SET moved_from = cell, cell = $2, moving_to = NULL, moving_until = NULL,
+         changed_at = clock_timestamp()
+       WHERE merchant_id = $1 AND moving_to = $2 AND moving_until > clock_timestamp()`,
+      [merchantId, to],
+    ),
+  async giveUpMove(merchantId) {
+    await did(
+      `UPDATE merchant_cell SET moving_to = NULL, moving_until = NULL, changed_at = clock_timestamp()
+       WHERE merchant_id = $1`,
+      [merchantId],
+    )
+  },
+  async forgetOld(merchantId) {
+    await did(
+      'UPDATE merchant_cell SET moved_from = NULL, changed_at = clock_timestamp() WHERE merchant_id = $1',
+      [merchantId],
+    )
+  },
+})

@@ -1,0 +1,164 @@
+/**
+ * Copies everything of one merchant from one cell to another. The rows are locked in the old cell from the first read until
+ * they are deleted there, so that nothing can be written to a row whose copy is already made.
+ */
+import type pg from 'pg'
+import { listTables, type Table } from '#storage/backup/tables.ts'
+import { withClient } from '#storage/cells/create-cell.ts'
+import { markName } from '#storage/payments/unanswered.ts'
+import type { Ask } from '#storage/processes/announcements.ts'
+
+/** 500 rows are about half a megabyte in one statement. */
+const rowsAtOnce = 500
+
+/** The directory is the home cell's own. */
+const notMoved = ['merchant_cell']
+
+/** A row came while the others were copied: start again. */
+export class MovedMeanwhile extends Error {}
+
+/** For one mover at a time: undefined when there is another. The lock ends with the connection, however that ends. */
+export const withMoveLock = <T>(
+  url: string,
+  merchantId: string,
+  work: (ask: Ask) => Promise<T>,
+): Promise<T | undefined> =>
+  withClient(url, async client => {
+    const ask: Ask = async (text, values = []) => (await client.query(text, values)).rows as never
+    const [row] = await ask<{ held: boolean }>(
+      "SELECT pg_try_advisory_lock(hashtextextended('move ' || $1, 0)) AS held",
+      [merchantId],
+    )
+    return row?.held ? work(ask) : undefined
+  })
+
+/** Both transactions of a move. `commitCopy` makes the copy last, `commitDeletion` ends the old rows. */
+export interface OpenMove {
+  readonly rows: number
+  commitCopy(): Promise<void>
+  commitDeletion(): Promise<void>
+}
+
+/** Undefined when the merchant is not in the old cell. What is not committed when `work` ends is undone. */
+export const withOpenMove = <T>(
+  { from, to, merchantId }: { readonly from: string; readonly to: string; readonly merchantId: string },
+  work: (move: OpenMove) => Promise<T>,
+): Promise<T | undefined> =>
+  withClient(from, old =>
+    withClient(to, async fresh => {
+      // Connections that end roll back by themselves.
+      if (!(await lockMerchant(old, merchantId))) return undefined
+      const rows = await copyMerchant(old, fresh, merchantId)
+      return work({
+        rows,
+        commitCopy: async () => void (await fresh.query('COMMIT')),
+        async commitDeletion() {
+          await deleteRows(old, await listMerchantTables(old), merchantId)
+          await old.query('COMMIT')
+        },
+      })
+    }),
+  )
+
+export const deleteMerchantRows = (url: string, merchantId: string): Promise<void> =>
+  withClient(url, async client => {
+    await client.query('BEGIN')
+    await deleteRows(client, await listMerchantTables(client), merchantId)
+    await client.query('COMMIT')
+  })
+
+/** In an order in which they can be filled. */
+async function listMerchantTables(client: pg.Client): Promise<readonly Table[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT quote_ident(table_name) AS name FROM information_schema.columns
+     WHERE table_schema = current_schema() AND column_name = 'merchant_id'`,
+  )
+  const names = new Set(rows.map(({ name }) => name))
+  return (await listTables(client)).filter(({ name }) => names.has(name) && !notMoved.includes(name))
+}
+
+/** Begins a transaction in the old cell that holds everything of the merchant until it ends. */
+async function lockMerchant(client: pg.Client, merchantId: string): Promise<boolean> {
+  await client.query('BEGIN')
+  await client.query("SET LOCAL lock_timeout = '10s'")
+  // Rows of other tables refer to this one: while it is held, none of them can be added.
+  const { rows } = await client.query('SELECT 1 FROM merchant WHERE merchant_id = $1 FOR UPDATE', [
+    merchantId,
+  ])
+  return rows.length > 0
+}
+
+/** Begins and leaves open a transaction in the new cell. Returns how many rows were copied. */
+async function copyMerchant(from: pg.Client, to: pg.Client, merchantId: string): Promise<number> {
+  const tables = await listMerchantTables(from)
+  await to.query('BEGIN')
+  await deleteRows(to, tables, merchantId)
+  const copied = new Map<string, number>()
+  for (const table of tables) {
+    copied.set(table.name, await copyTable(from, to, table, merchantId))
+  }
+  for (const { name } of tables) {
+    const { rows } = await from.query<{ count: number }>(
+      `SELECT count(*)::integer AS count FROM ${name} WHERE merchant_id = $1`,
+      [merchantId],
+    )
+    if (rows[0]?.count !== copied.get(name)) throw new MovedMeanwhile(`rows were added to ${name}`)
+  }
+  await forgetProcesses(to, merchantId)
+  return [...copied.values()].reduce((sum, count) => sum + count, 0)
+}
+
+async function copyTable(from: pg.Client, to: pg.Client, table: Table, merchantId: string): Promise<number> {
+  const { name, columns } = table
+  await from.query(`SELECT 1 FROM ${name} WHERE merchant_id = $1 FOR UPDATE`, [merchantId])
+  await from.query(
+    `DECLARE moving NO SCROLL CURSOR FOR
+     SELECT row_to_json(r)::text AS line FROM (SELECT ${columns} FROM ${name} WHERE merchant_id = ${quote(merchantId)}) r`,
+  )
+  let copied = 0
+  for (;;) {
+    const { rows } = await from.query<{ line: string }>(`FETCH ${rowsAtOnce} FROM moving`)
+    if (rows.length === 0) break
+    copied += rows.length
+    await to.query(
+      `INSERT INTO ${name} (${columns}) OVERRIDING SYSTEM VALUE
+       SELECT ${columns} FROM json_populate_recordset(NULL::${name}, $1::json)`,
+      [`[${rows.map(({ line }) => line).join(',')}]`],
+    )
+  }
+  await from.query('CLOSE moving')
+  return copied
+}
+
+/**
+ * Processes have other numbers in each cell, so what they held is free. An operation without an answer is older than what
+ * the new cell still looks at, perhaps: its search begins there again.
+ */
+async function forgetProcesses(client: pg.Client, merchantId: string): Promise<void> {
+  for (const table of ['timer', 'event', 'event_delivery'])
+    await client.query(
+      `UPDATE ${table} SET leased_until = NULL, leased_by = NULL WHERE merchant_id = $1 AND leased_until IS NOT NULL`,
+      [merchantId],
+    )
+  await client.query(
+    "UPDATE operation SET process = NULL WHERE merchant_id = $1 AND state = 'SENT' AND process IS NOT NULL",
+    [merchantId],
+  )
+  await client.query(
+    `UPDATE installation SET value = least(value::timestamptz,
+       (SELECT min(sent_at) FROM operation WHERE merchant_id = $1 AND state = 'SENT'))::text
+     WHERE name = $2`,
+    [merchantId, markName],
+  )
+}
+
+/** A cursor takes no parameters. The form of a merchant's id leaves nothing to quote; this is the second look. */
+function quote(merchantId: string): string {
+  if (!/^[A-Za-z0-9_-]{1,30}$/.test(merchantId)) throw new Error('not the id of a merchant')
+  return `'${merchantId}'`
+}
+
+async function deleteRows(client: pg.Client, tables: readonly Table[], merchantId: string): Promise<void> {
+  for (const { name } of tables.toReversed())
+    await client.query(`DELETE FROM ${name} WHERE merchant_id = $1`, [merchantId])
+}

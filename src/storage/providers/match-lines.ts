@@ -1,0 +1,44 @@
+/**
+ * Leads settlement lines to the payments and operations that they are about, by the names that the provider gave. Run again
+ * and again: an import may be faster than the truth about a payment.
+ */
+import type { MerchantId } from '#domain/ids.ts'
+import type { Database } from '#storage/database.ts'
+
+interface LineScope {
+  readonly merchantId?: MerchantId
+  readonly accountId?: string
+}
+
+const scope = `($1::text IS NULL OR l.merchant_id = $1) AND ($2::text IS NULL OR l.provider_account_id = $2)`
+
+/** Our own reference comes first: a provider may use one id for several things. */
+const paymentOf = `SELECT r.pay_id FROM provider_reference r WHERE r.merchant_id = l.merchant_id
+    AND r.provider_account = l.provider_account_id AND r.reference IN (l.reference, l.transaction_id)
+  ORDER BY r.reference IS NOT DISTINCT FROM l.reference DESC LIMIT 1`
+
+const findPayments = `UPDATE settlement_line l SET pay_id = (${paymentOf})
+  WHERE ${scope} AND l.pay_id IS NULL AND l.type IN ('CAPTURE', 'REFUND', 'CHARGEBACK') AND EXISTS (${paymentOf})`
+
+const candidates = `FROM operation o WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.type = l.type
+  AND o.state = 'OK'`
+
+/** The operation itself where the line names it; else, of a payment that is named, the only one of that kind. */
+const operationOf = `SELECT coalesce(
+    (SELECT o.x_id ${candidates} AND replace(o.x_id::text, '-', '') = l.reference LIMIT 1),
+    (SELECT o.x_id ${candidates} AND o.provider->>'transactionId' = l.transaction_id LIMIT 1),
+    (SELECT min(o.x_id::text)::uuid ${candidates} HAVING count(*) = 1))`
+
+const findOperations = `UPDATE settlement_line l SET x_id = (${operationOf})
+  WHERE ${scope} AND l.x_id IS NULL AND l.pay_id IS NOT NULL AND l.type IN ('CAPTURE', 'REFUND')
+    AND (${operationOf}) IS NOT NULL`
+
+/** Without a scope: the lines of all merchants. */
+export async function matchLines(
+  writers: Database['writers'],
+  { merchantId, accountId }: LineScope = {},
+): Promise<void> {
+  const values = [merchantId ?? null, accountId ?? null]
+  await writers.query(findPayments, values)
+  await writers.query(findOperations, values)
+}

@@ -1,0 +1,241 @@
+/** Wires one cell: its database, engine, providers and workers. With one cell this is the whole gateway but its port. */
+import { type FaultRule, type SharedFaults, shareFaults } from '#connectors/simulator/faults.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import type { CountExchange } from '#http/authentication/shared-counts.ts'
+import type { Logger } from '#http/telemetry/log.ts'
+import type { Metrics } from '#http/telemetry/metrics.ts'
+import { type OpenAudit, openAudit } from '#operations/audit/open-audit.ts'
+import { createTestClock, type TestClock } from '#operations/clock.ts'
+import { createRetentionWorker } from '#operations/customers/erase-payments.ts'
+import { applyDisputeNotice } from '#operations/disputes/dispute-book.ts'
+import type { Clock, Engine } from '#operations/engine.ts'
+import { createEndpointBook } from '#operations/events/endpoint-book.ts'
+import type { Gate } from '#operations/merchants/gate.ts'
+import { createApplyNotice } from '#operations/payments/apply-notice.ts'
+import { pagePath, returnPath } from '#pages/page-context.ts'
+import type { RunningProviders } from '#providers/create-providers.ts'
+import type { CellAddress } from '#storage/cells/address.ts'
+import { createClockStore } from '#storage/clock.ts'
+import { type Database, openDatabase } from '#storage/database.ts'
+import { createDeliveryStore } from '#storage/events/deliveries.ts'
+import { createEndpointStore, type EndpointStore } from '#storage/events/endpoints.ts'
+import { createInstallation } from '#storage/installation.ts'
+import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
+import { createKeyReader, type KeyReader } from '#storage/payments/keys.ts'
+import { createQuoteStore } from '#storage/payments/quotes.ts'
+import { createWorkFinder } from '#storage/payments/unanswered.ts'
+import { createLimitUseStore } from '#storage/processes/limit-uses.ts'
+import { openPresence, type Presence } from '#storage/processes/presence.ts'
+import { createFaultStore } from '#storage/providers/ordered-faults.ts'
+import { type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
+import { createPageTokens, type PageTokens } from '#vault/page-token.ts'
+import { checkDatabase, claimEnvironment } from '#wiring/checks.ts'
+import { createDeliveries, openEngine } from '#wiring/engine.ts'
+import { startLoops } from '#wiring/loops.ts'
+import { findMerchantIn, type GatewayOptions } from '#wiring/parts.ts'
+import { type NoticeWork, startNotices, startProviders } from '#wiring/providers.ts'
+import type { DeliveryWorker } from '#workers/deliver.ts'
+import type { Loop } from '#workers/loop.ts'
+import { createSettleWorker, type SettleWorker } from '#workers/settle.ts'
+import { createTimerWorker, type TimerWorker } from '#workers/timers.ts'
+
+/** What all cells of a process share. */
+export interface Shared {
+  readonly options: GatewayOptions
+  readonly logger: Logger
+  readonly metrics: Metrics
+  readonly clock: Clock
+  readonly counts: CountExchange
+  /** Those who remember merchants; told when one changes. */
+  readonly changes: Set<(merchantId: string) => void>
+  /** Only known once the port is open; nothing that needs it can happen before. */
+  readonly origin: () => string
+}
+
+export interface CellOptions extends Shared {
+  readonly address: Pick<CellAddress, 'number' | 'url'>
+  /** Where the audit trail lies; the cell itself unless given. */
+  readonly home?: Database
+  /** Lets background work of this cell leave merchants alone that live elsewhere. */
+  readonly gate?: Gate
+  /** What an announcement asks for beside what every cell does. */
+  readonly onAnnouncement?: () => Promise<void>
+}
+
+export interface Cell {
+  readonly number: number
+  readonly database: Database
+  readonly presence: Presence
+  readonly keys: DerivedKeys
+  readonly merchants: MerchantStore
+  readonly endpoints: EndpointStore
+  readonly audit: OpenAudit
+  readonly apiKeys: OpenAudit['apiKeys']
+  readonly faults: SharedFaults
+  readonly pageTokens: PageTokens
+  readonly providers: RunningProviders
+  readonly engine: Engine
+  readonly notices: NoticeWork
+  readonly keyReader: KeyReader
+  readonly testClock: TestClock
+  readonly settleWorker: SettleWorker
+  readonly timerWorker: TimerWorker
+  readonly deliveryWorker: DeliveryWorker
+  readonly onEvents: () => void
+  /** What would let an acknowledged payment vanish. */
+  readonly weak: readonly string[]
+  /** Before the port opens: notes what is already there, for `start`. */
+  claim(): Promise<void>
+  /** Starts the workers. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function openCell(cell: CellOptions): Promise<Cell> {
+  const { logger, options, changes } = cell
+  const announcements: (() => Promise<void>)[] = cell.onAnnouncement ? [cell.onAnnouncement] : []
+  const presence = await openPresence(cell.address.url, {
+    onError: err => logger.error({ err }, 'the heartbeat of this process was not written'),
+    onMerchantChange: merchantId => tellChange(changes, merchantId),
+    onAnnouncement: async () => {
+      for (const listener of announcements) await listener()
+    },
+  })
+  const database = openDatabase(
+    cell.address.url,
+    err => logger.error({ err }, 'an idle database connection broke'),
+    { silenceMs: options.databaseSilenceMs, process: presence.process },
+  )
+  try {
+    const weak = await checkDatabase(database, presence.process, options.environment)
+    const installation = createInstallation(database)
+    await claimEnvironment(installation, options.environment)
+    const keys = await openDerivedKeys(options.masterKey, installation)
+    const faults = shareFaults(createFaultStore<FaultRule>(database), presence.announce)
+    announcements.push(faults.load)
+    await faults.load()
+    return await assembleCell(cell, { presence, database, weak, keys, faults })
+  } catch (error) {
+    await presence.close()
+    await database.close()
+    throw error
+  }
+}
+
+export function tellChange(changes: Shared['changes'], merchantId: string): void {
+  for (const listener of changes) listener(merchantId)
+}
+
+type Opened = Pick<Cell, 'presence' | 'database' | 'weak' | 'keys' | 'faults'>
+
+async function assembleCell(cell: CellOptions, opened: Opened): Promise<Cell> {
+  const { options, clock, metrics, logger, gate } = cell
+  const { database, keys, presence, faults } = opened
+  const merchants = createMerchantStore(database)
+  const audit = openAudit(database, clock.nowMs, cell.home)
+  const pageTokens = createPageTokens(() => keys.pageTokens)
+  const deliveryStore = createDeliveryStore(database)
+  const endpoints = createEndpointStore(database)
+  const endpointBook = createEndpointBook(endpoints)
+  await endpointBook.load()
+  const deliveryWorker = createDeliveries(
+    { keys, logger, metrics, clock, options, endpointBook, gate },
+    deliveryStore,
+  )
+  const onEvents = (): void => deliveryWorker.wake()
+  const providers = startProviders({ database, metrics, logger, options, faults })
+  const engine = openEngine({
+    ...{ database, keys, metrics, logger, clock, options, onEvents, presence, endpointBook },
+    providers: options.providers ?? providers.directory,
+    pageAddress: payment => `${cell.origin()}${pagePath}${pageTokens.issue(payment)}`,
+    returnAddress: ({ merchantId, payId, ...step }) =>
+      `${cell.origin()}${returnPath}${pageTokens.issue({ merchantId, payId, step })}`,
+  })
+  const findMerchant = findMerchantIn(merchants)
+  const applyNotice =
+    options.applyNotice ??
+    createApplyNotice({ engine, findMerchant, applyDispute: applyDisputeNotice(engine) })
+  const notices = startNotices(providers, applyNotice, { metrics, database, gate })
+  const workers = createWorkers(cell, { database, engine, merchants, deliveryWorker })
+  const { work, retention, quotes, ...rest } = workers
+  return {
+    number: cell.address.number,
+    ...opened,
+    ...rest,
+    ...{ merchants, endpoints, audit, apiKeys: audit.apiKeys, pageTokens, providers, engine, notices },
+    ...{ deliveryWorker, onEvents },
+    ...createLife(cell, {
+      ...{ ...opened, work, retention, quotes, engine, notices, audit, deliveryStore, deliveryWorker },
+      ...{ onEvents, ...rest },
+    }),
+  }
+}
+
+function createWorkers(
+  { clock, changes, gate }: CellOptions,
+  parts: Pick<Cell, 'database' | 'engine' | 'merchants' | 'deliveryWorker'>,
+) {
+  const { database, engine, merchants, deliveryWorker } = parts
+  const work = createWorkFinder(database)
+  const findMerchant = findMerchantIn(merchants)
+  const settleWorker = createSettleWorker({ engine, work, findMerchant, gate })
+  const timerWorker = createTimerWorker({ engine, finder: work, findMerchant, gate })
+  const keyReader = createKeyReader(database)
+  const retention = createRetentionWorker({ erasure: engine.erasure, clock, findMerchant })
+  const testClock = createTestClock({
+    clock,
+    store: createClockStore(database),
+    findMerchant,
+    runDue: async merchantId =>
+      (await timerWorker.runDue(merchantId)) + (await deliveryWorker.runDue(merchantId)),
+    finishRounds: timerWorker.finishRounds,
+    reap: async (merchantId: MerchantId) =>
+      (await keyReader.reap(merchantId)) + (await retention.run(merchantId)),
+    onChange: merchantId => tellChange(changes, merchantId),
+  })
+  const quotes = createQuoteStore(database)
+  return { work, settleWorker, timerWorker, keyReader, retention, testClock, quotes }
+}
+
+type Living = Opened &
+  Pick<Cell, 'engine' | 'notices' | 'audit' | 'deliveryWorker' | 'onEvents'> &
+  ReturnType<typeof createWorkers> & { readonly deliveryStore: ReturnType<typeof createDeliveryStore> }
+
+/** How the cell begins and ends its work. */
+function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'start' | 'stop'> {
+  const { logger, metrics, clock, counts } = cell
+  const { work, settleWorker, deliveryWorker, database, presence, onEvents } = parts
+  let loops: readonly Loop[] = []
+  let startedAt = new Date(0)
+  let alone = false
+  return {
+    async claim() {
+      // Whoever is alone on the database owns everything that was sent before; nothing new has been sent yet.
+      startedAt = await work.now()
+      alone = await work.claimAlone()
+    },
+    async start() {
+      const onError = (err: unknown): void =>
+        logger.error({ err, component: 'settle' }, 'background work failed; it goes on')
+      if (alone) void settleWorker.recover(startedAt).catch(onError)
+      if (alone) await deliveryWorker.recover()
+      onEvents()
+      loops = startLoops({
+        ...{ ...parts, logger, metrics, clock, counts },
+        // Limits are those of the installation: its first cell carries them.
+        limitUses: cell.address.number === 0 ? createLimitUseStore(database) : undefined,
+      })
+    },
+    async stop() {
+      await Promise.all(loops.map(loop => loop.stop()))
+      await deliveryWorker.stop()
+      await parts.audit.access
+        .flush({ ending: true })
+        .catch(err => logger.error({ err }, 'key uses were not written'))
+      await parts.notices.stop()
+      await work.close()
+      await presence.close()
+      await database.close()
+    },
+  }
+}

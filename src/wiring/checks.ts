@@ -1,0 +1,46 @@
+/** What a database must be like before anything is stored in it. */
+import { type Database, hasSessionSettings, isRefusedByPooler, readDurability } from '#storage/database.ts'
+import type { Installation } from '#storage/installation.ts'
+
+/** The gateway will not start like this; the message says what to change. */
+export class GatewayError extends Error {}
+
+/** Refuses a database, or a pooler before it, that would lose payments. Returns what is weak and tolerated in test. */
+export async function checkDatabase(
+  database: Database,
+  process: number,
+  environment: 'test' | 'live',
+): Promise<readonly string[]> {
+  const isDirect = await hasSessionSettings(database, process).catch((error: unknown) => {
+    if (isRefusedByPooler(error)) return false
+    throw error
+  })
+  if (!isDirect) {
+    throw new GatewayError(
+      'a pooler in transaction mode stands before the database and drops the settings of our connections; ' +
+        'connect to PostgreSQL directly, or through a pooler in session mode that passes "options" on',
+    )
+  }
+  const { durable, weak, unguardedStandby } = await readDurability(database)
+  if (!durable && environment === 'live') {
+    throw new GatewayError(
+      `the database would lose payments in a crash (${weak.join(', ')}); switch this on for live`,
+    )
+  }
+  const standby =
+    'a standby is connected, but synchronous_standby_names is empty: a failover may lose payments'
+  return unguardedStandby ? [...weak, standby] : weak
+}
+
+/** A database belongs to one environment for good: nothing of test may ever be seen by live, or the other way round. */
+export async function claimEnvironment(
+  installation: Installation,
+  environment: 'test' | 'live',
+): Promise<void> {
+  const owner = await installation.readOrInsert('environment', environment)
+  if (owner !== environment) {
+    throw new GatewayError(
+      `this database belongs to the ${owner} environment; give ${environment} one of its own`,
+    )
+  }
+}

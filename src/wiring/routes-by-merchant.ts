@@ -1,0 +1,72 @@
+/** Pages, consoles and notices of all cells behind the same addresses: each request goes to the cell of its merchant. */
+import type { PageRequest, PageRoute } from '#http/server/page-routes.ts'
+import type { RawRoute } from '#http/server/raw-routes.ts'
+import { createProviderAccountStore } from '#storage/providers/accounts.ts'
+import type { Cell } from '#wiring/cell.ts'
+import type { Cells } from '#wiring/cells.ts'
+
+/** Whose page it is; undefined for pages of nobody in particular, which cell 0 shows. */
+type MerchantOf = (request: PageRequest) => string | undefined
+
+export function routeByMerchant(
+  cells: Cells,
+  routesOf: (cell: Cell) => readonly PageRoute[],
+  merchantOf: MerchantOf,
+): readonly PageRoute[] {
+  const own = routesOf(cells.home)
+  if (!cells.several) return own
+  return own.map((route, index) => ({
+    ...route,
+    handle: request => {
+      const merchantId = merchantOf(request)
+      if (merchantId === undefined) return route.handle(request)
+      return cells.visit(merchantId, cell => (routesOf(cell)[index] ?? route).handle(request))
+    },
+  }))
+}
+
+/** The address of a page holds its payment, sealed with a key that all cells share, or the merchant by name. */
+export const routePages = (
+  cells: Cells,
+  routesOf: (cell: Cell) => readonly PageRoute[],
+): readonly PageRoute[] =>
+  routeByMerchant(
+    cells,
+    routesOf,
+    ({ params }) => cells.home.pageTokens.read(params.pageToken ?? '')?.merchantId ?? params.merchantId,
+  )
+
+/** 10,000 accounts; then the memory starts anew. */
+const rememberedMax = 10_000
+
+/** Providers know their account only; whose it is never changes. */
+export function routeNotices(cells: Cells): RawRoute {
+  const { route } = cells.home.notices
+  if (!cells.several) return route
+  const owners = new Map<string, string>()
+
+  async function findOwner(accountId: string): Promise<string | undefined> {
+    const known = owners.get(accountId)
+    if (known !== undefined) return known
+    for (const { database } of cells.all()) {
+      const found = await createProviderAccountStore(database).find(accountId)
+      if (!found) continue
+      if (owners.size >= rememberedMax) owners.clear()
+      owners.set(accountId, found.merchantId)
+      return found.merchantId
+    }
+    return undefined
+  }
+
+  return {
+    ...route,
+    async handle(request) {
+      const owner = await findOwner(request.params.accountId ?? '')
+      if (owner === undefined) return route.handle(request)
+      return cells.visit(owner, cell => cell.notices.route.handle(request))
+    },
+    afterAnswer: () => {
+      for (const cell of cells.all()) cell.notices.wake()
+    },
+  }
+}

@@ -1,0 +1,85 @@
+/** A cell that is away: its merchants are told to come again, all others notice nothing. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { openMerchants } from '#cells/open-merchants.ts'
+import { inCell } from '#storage/cells/address.ts'
+import { createDirectoryStore } from '#storage/cells/directory-store.ts'
+import { openDatabase } from '#storage/database.ts'
+import { type CellStage, createCellStage } from '#test/support/cells.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
+import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+
+let stage: CellStage
+let proxy: DatabaseProxy
+/** Lives in the cell that goes away, and one that does not. */
+let shops: { readonly merchantId: string; readonly apiKey: string }[]
+beforeAll(async () => {
+  stage = await createCellStage(2)
+  proxy = await startDatabaseProxy(stage.otherUrl)
+  const { merchants, close } = await openMerchants({ ...stage, environment: 'test' })
+  shops = [await merchants.create('One'), await merchants.create('Other')]
+  await close()
+  const home = openDatabase(stage.databaseUrl, () => undefined)
+  const cellOf = new Map(
+    await Promise.all(
+      shops.map(
+        async ({ merchantId }) =>
+          [merchantId, (await createDirectoryStore(home).find(merchantId))?.cell ?? 0] as const,
+      ),
+    ),
+  )
+  await home.close()
+  shops.sort((a, b) => (cellOf.get(b.merchantId) ?? 0) - (cellOf.get(a.merchantId) ?? 0))
+  expect(shops.map(({ merchantId }) => cellOf.get(merchantId))).toEqual([1, 0])
+})
+afterAll(async () => {
+  proxy.thaw()
+  await proxy.close()
+  await stage.drop()
+})
+
+const cellsAt = (url: string) =>
+  stage.cells.slice(1).map(cell => ({ ...cell, url: inCell(url, cell.number) }))
+
+async function pay(gateway: TestGateway, who: number, header: 'basic' | 'x-api-key' = 'basic') {
+  const { merchantId, apiKey } = shops[who] ?? { merchantId: '', apiKey: '' }
+  if (header === 'basic')
+    return gateway.call('POST', '/payments', cardPayment(), { authorization: basic(merchantId, apiKey) })
+  const response = await fetch(`${gateway.url}/api/v2/customers?page=1`, { headers: { 'x-api-key': apiKey } })
+  return { status: response.status, headers: response.headers }
+}
+
+test('one that falls silent while it serves: 503 for its merchants until it is back', async () => {
+  const gateway = await startTestGateway({
+    ...stage,
+    cells: cellsAt(proxy.url),
+    databaseSilenceMs: 300,
+  })
+  expect((await pay(gateway, 0)).status).toBe(200)
+  proxy.freeze()
+  const refused = await pay(gateway, 0)
+  expect(refused.status).toBe(503)
+  expect(refused.headers.get('retry-after')).toBe('2')
+  expect((await pay(gateway, 1)).status).toBe(200)
+  expect((await pay(gateway, 1, 'x-api-key')).status).toBe(200)
+  expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200)
+  proxy.thaw()
+  await vi.waitFor(async () => expect((await pay(gateway, 0)).status).toBe(200), 10_000)
+  await gateway.stop()
+})
+
+test('one that is away at the start: the others are served, and a key that it may know is not called wrong', async () => {
+  const nowhere = new URL(stage.otherUrl)
+  nowhere.searchParams.set('host', '/nowhere')
+  const gateway = await startTestGateway({ ...stage, cells: cellsAt(nowhere.href) })
+  expect((await pay(gateway, 1)).status).toBe(200)
+  for (const header of ['basic', 'x-api-key'] as const) {
+    const refused = await pay(gateway, 0, header)
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('retry-after')).toBe('2')
+  }
+  const ready = await (await fetch(`${gateway.url}/health/ready`)).json()
+  expect(ready).toMatchObject({ status: 'ready', details: { cellsAway: ['cell_01'] } })
+  const created = await gateway.gateway.merchants.create('Made meanwhile')
+  expect(created.merchantId).toMatch(/^mer_/)
+  await gateway.stop()
+})

@@ -1,0 +1,262 @@
+/** Several cells behind one gateway: where merchants live, how they are found, and how they move. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { moveMerchant } from '#cells/move.ts'
+import { prepareCells } from '#cells/prepare.ts'
+import type { CellAddress } from '#storage/cells/address.ts'
+import { countCell, withClient } from '#storage/cells/create-cell.ts'
+import { examineCells } from '#storage/doctor/cell-checks.ts'
+import { examine } from '#storage/doctor/doctor.ts'
+import { type CellStage, createCellStage } from '#test/support/cells.ts'
+import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+
+let stage: CellStage
+let gateway: TestGateway
+beforeAll(async () => {
+  stage = await createCellStage()
+  gateway = await startTestGateway({ ...stage, cells: stage.cells.slice(1) })
+})
+afterAll(async () => {
+  await gateway.stop()
+  await stage.drop()
+})
+
+interface Shop {
+  readonly merchantId: string
+  readonly headers: { readonly authorization: string }
+  readonly apiKey: string
+}
+
+async function openShop(): Promise<Shop> {
+  const { merchantId, apiKey } = await gateway.gateway.merchants.create('A shop')
+  return { merchantId, apiKey, headers: { authorization: basic(merchantId, apiKey) } }
+}
+
+const pay = (shop: Shop, more: Record<string, string> = {}, change = {}) =>
+  gateway.call('POST', '/payments', cardPayment(change), { ...shop.headers, ...more })
+
+const read = (shop: Shop, payId: string) =>
+  gateway.call('GET', `/payments/getByPayId/${payId}`, undefined, shop.headers)
+
+/** The cells that have rows of the merchant. */
+async function placesOf(merchantId: string): Promise<readonly string[]> {
+  const found = await Promise.all(
+    stage.cells.map(async ({ name, url }) => {
+      const rows = await withClient(
+        url,
+        async client =>
+          (await client.query('SELECT 1 FROM merchant WHERE merchant_id = $1', [merchantId])).rows,
+      )
+      return rows.length > 0 ? [name] : []
+    }),
+  )
+  return found.flat()
+}
+
+const move = (merchantId: string, to: number, more = {}) =>
+  moveMerchant({ cells: stage.cells, merchantId, to, ...more })
+
+const cellOf = async (shop: Shop): Promise<CellAddress> => {
+  const [name] = await placesOf(shop.merchantId)
+  return stage.cells.find(cell => cell.name === name) as CellAddress
+}
+
+/** A cell that the shop does not live in. */
+async function elsewhere(shop: Shop): Promise<number> {
+  const { number } = await cellOf(shop)
+  return (number + 1) % stage.cells.length
+}
+
+test('new merchants go to the emptiest cell, and each lives in one', async () => {
+  const shops = await Promise.all([1, 2, 3].map(openShop))
+  const counts = await Promise.all(stage.cells.map(({ url }) => countCell(url)))
+  const merchants = counts.map(count => count.merchants)
+  expect(Math.max(...merchants) - Math.min(...merchants)).toBeLessThanOrEqual(2)
+  for (const shop of shops) expect(await placesOf(shop.merchantId)).toHaveLength(1)
+})
+
+test('a merchant of another database is served: payments, refunds, its key, a token, its events', async () => {
+  const shop = await openShop()
+  await move(shop.merchantId, 1)
+  const { body } = await pay(shop)
+  expect(body.status).toBe('OK')
+  const refund = { transId: 'back-1', amount: { value: 400, currency: 'EUR' } }
+  expect((await gateway.call('POST', `/payments/${body.payId}/refunds`, refund, shop.headers)).status).toBe(
+    200,
+  )
+  const form = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: shop.merchantId,
+    client_secret: shop.apiKey,
+  })
+  const token = await gateway.call('POST', '/authorization/oauth/token', String(form), {
+    authorization: '',
+    'content-type': 'application/x-www-form-urlencoded',
+  })
+  expect(token, token.text).toMatchObject({ status: 200 })
+  const bearer = { authorization: `Bearer ${token.body.access_token}` }
+  expect((await gateway.call('GET', '/payments', undefined, bearer)).status).toBe(200)
+  const bare = await fetch(`${gateway.url}/api/v2/customers?page=1`, {
+    headers: { 'x-api-key': shop.apiKey },
+  })
+  expect(bare.status).toBe(200)
+  expect((await gateway.call('GET', '/events', undefined, shop.headers)).status).toBe(200)
+})
+
+test('the wrong key is refused, wherever the merchant lives', async () => {
+  const shop = await openShop()
+  const wrong = { authorization: basic(shop.merchantId, `${shop.apiKey}x`) }
+  expect((await gateway.call('GET', '/events', undefined, wrong)).status).toBe(401)
+  expect(
+    (await gateway.call('GET', '/events', undefined, { authorization: basic('mer_x', 'y') })).status,
+  ).toBe(401)
+})
+
+describe('a move', () => {
+  test('takes everything along: payments, keys of requests, pages, stored cards, timers', async () => {
+    const shop = await openShop()
+    const key = { 'idempotency-key': 'before-the-move' }
+    const request = cardPayment({ captureMethod: { type: 'MANUAL' } })
+    const first = await gateway.call('POST', '/payments', request, { ...shop.headers, ...key })
+    expect(first, first.text).toMatchObject({ body: { status: 'AUTHORIZED' } })
+    const session = {
+      transId: 'session-before-the-move',
+      amount: { value: 4999, currency: 'EUR' },
+      urls: { return: 'https://shop.example/a', cancel: 'https://shop.example/b' },
+    }
+    const hosted = await gateway.call('POST', '/payments/sessions', session, shop.headers)
+    const page = hosted.body._links?.redirect?.href
+    expect(page, hosted.text).toContain('/')
+    const moved = await move(shop.merchantId, await elsewhere(shop))
+    expect(moved.rows).toBeGreaterThan(5)
+    expect(await placesOf(shop.merchantId)).toEqual([moved.to])
+    const again = await gateway.call('POST', '/payments', request, { ...shop.headers, ...key })
+    expect(again.body.payId).toBe(first.body.payId)
+    expect((await read(shop, first.body.payId)).body.status).toBe(first.body.status)
+    const shown = await fetch(page)
+    expect(shown.status).toBe(200)
+    const capture = { transId: 'taken', amount: { value: 700, currency: 'EUR' } }
+    const captured = await gateway.call(
+      'POST',
+      `/payments/${first.body.payId}/captures`,
+      capture,
+      shop.headers,
+    )
+    expect(captured, captured.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+    const back = await move(shop.merchantId, 0)
+    expect(await placesOf(shop.merchantId)).toEqual([back.to])
+    expect((await read(shop, first.body.payId)).status).toBe(200)
+  })
+
+  test('answers 503 with Retry-After while it lasts, and serves others', async () => {
+    const [shop, other] = [await openShop(), await openShop()]
+    const { body } = await pay(shop)
+    const answers: { status: number; retryAfter: string | null }[] = []
+    await move(shop.merchantId, await elsewhere(shop), {
+      testCrash: async (point: string) => {
+        if (point === 'switched') return
+        const answer = await pay(shop)
+        answers.push({ status: answer.status, retryAfter: answer.headers.get('retry-after') })
+        expect((await pay(other)).status).toBe(200)
+      },
+    })
+    expect(answers).toEqual([
+      { status: 503, retryAfter: '2' },
+      { status: 503, retryAfter: '2' },
+    ])
+    expect((await read(shop, body.payId)).body.status).toBe('OK')
+  })
+
+  test.each(['held', 'copied', 'switched'])(
+    'that ends after “%s” can be repeated, and nothing is lost',
+    async at => {
+      const shop = await openShop()
+      const { body } = await pay(shop)
+      const to = await elsewhere(shop)
+      const died = new Error('cut off')
+      const cut = move(shop.merchantId, to, {
+        testCrash: async (point: string) => {
+          if (point === at) throw died
+        },
+      })
+      await expect(cut).rejects.toBe(died)
+      // Served again, wherever it lives now.
+      expect((await read(shop, body.payId)).body.status).toBe('OK')
+      await move(shop.merchantId, to)
+      expect(await placesOf(shop.merchantId)).toEqual([stage.cells[to]?.name])
+      expect((await read(shop, body.payId)).body.status).toBe('OK')
+      expect((await pay(shop)).body.status).toBe('OK')
+    },
+  )
+
+  test('to where the merchant lives changes nothing', async () => {
+    const shop = await openShop()
+    const { number } = await cellOf(shop)
+    expect(await move(shop.merchantId, number)).toMatchObject({ rows: 0 })
+  })
+
+  test('of nobody, or to nowhere, is refused in a sentence', async () => {
+    const shop = await openShop()
+    await expect(move('mer_nobody', 1)).rejects.toThrow('there is no merchant "mer_nobody"')
+    await expect(move(shop.merchantId, 9)).rejects.toThrow('there is no such cell')
+  })
+
+  test('takes faults and the test clock along', async () => {
+    const shop = await openShop()
+    const rule = { operation: 'AUTHORIZATION', fault: 'decline', times: 1 }
+    await gateway.call('POST', '/test/faults', rule, shop.headers)
+    await move(shop.merchantId, await elsewhere(shop))
+    expect((await gateway.call('GET', '/test/faults', undefined, shop.headers)).body.faults).toHaveLength(1)
+    expect((await pay(shop)).body.status).toBe('FAILED')
+    expect((await pay(shop)).body.status).toBe('OK')
+  })
+})
+
+test('rows that a move has left behind are seen by the doctor and served to nobody', async () => {
+  const shop = await openShop()
+  const from = await cellOf(shop)
+  const to = await elsewhere(shop)
+  const cut = move(shop.merchantId, to, {
+    testCrash: async (point: string) => {
+      if (point === 'switched') throw new Error('cut off')
+    },
+  })
+  await expect(cut).rejects.toThrow('cut off')
+  expect(await placesOf(shop.merchantId)).toHaveLength(2)
+  const unwell = async () =>
+    (await examineCells(stage.cells)).flatMap(({ examples }) => examples.map(({ merchantId }) => merchantId))
+  expect(await unwell()).toEqual([shop.merchantId])
+  const { body } = await pay(shop)
+  const rows = await queryRows(from.url, `SELECT 1 FROM payment WHERE pay_id = '${body.payId}'`)
+  expect(rows).toEqual([])
+  await move(shop.merchantId, to)
+  expect(await unwell()).toEqual([])
+})
+
+test('every cell is healthy', async () => {
+  for (const { url } of stage.cells) {
+    const unwell = (await examine(url)).filter(({ found }) => found > 0)
+    expect(unwell).toEqual([])
+  }
+})
+
+test('cells that were made once stay, and an installation takes no cell of another', async () => {
+  const options = {
+    home: { url: stage.databaseUrl, place: 'home' },
+    urls: [stage.otherUrl],
+    wanted: 1,
+    masterKey: stage.masterKey,
+    describePlace: () => 'other',
+    onProgress: () => undefined,
+  }
+  expect((await prepareCells(options)).map(({ name }) => name)).toEqual(['cell_00', 'cell_01', 'cell_02'])
+  await expect(prepareCells({ ...options, urls: [] })).rejects.toThrow('TOLLGATE_CELL_URLS must name it')
+  const stranger = await createCellStage(2)
+  const stolen = prepareCells({
+    ...options,
+    home: { url: stranger.databaseUrl, place: 'home' },
+    masterKey: stranger.masterKey,
+  })
+  await expect(stolen).rejects.toThrow(/belongs to another installation|wrong|key/)
+  await stranger.drop()
+})
