@@ -12,6 +12,7 @@ import { auditCommand, commandActor } from '#commands/audit-trail.ts'
 import { rememberRestoredDemo } from '#commands/demo-merchant.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
+import { showProgress } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import type { Act } from '#operations/audit/audit.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
@@ -89,12 +90,21 @@ async function withDatabase<T>(
 
 async function writeBackup(cells: readonly CellAddress[], out: string): Promise<number> {
   let total = 0
+  const progress = showProgress('Writing rows')
   async function* toText(): AsyncGenerator<string> {
     const onTable = ({ table, rows }: { table: string; rows: number }) => {
       total += rows
-      if (rows > 0) say(`${table}: ${rows} rows`)
+      if (rows === 0) return
+      progress.end()
+      say(`${table}: ${rows} rows`)
     }
-    for (const cell of cells) for await (const line of dumpDatabase(cell, onTable)) yield `${line}\n`
+    let lines = 0
+    for (const cell of cells)
+      for await (const line of dumpDatabase(cell, onTable)) {
+        lines += 1
+        progress.advance(lines)
+        yield `${line}\n`
+      }
   }
   // Whole before it gets its name, and for its owner alone.
   const draft = `${out}.part`
@@ -104,6 +114,8 @@ async function writeBackup(cells: readonly CellAddress[], out: string): Promise<
   } catch (error) {
     await rm(draft, { force: true })
     throw error
+  } finally {
+    progress.end()
   }
   return total
 }

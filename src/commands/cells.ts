@@ -6,7 +6,7 @@ import { jsonOption, printJson, printRows } from '#commands/merchant.ts'
 import { type OpenDatabase, type OpenOptions, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { type CellAddress, parseCellName } from '#storage/cells/address.ts'
-import { type CellCounts, countCell } from '#storage/cells/create-cell.ts'
+import { type CellCounts, countCell, tellEverybody } from '#storage/cells/create-cell.ts'
 import { isConnectionLost } from '#storage/database.ts'
 
 const say = (line: string): void => console.error(line)
@@ -18,13 +18,15 @@ export function addCellCommands(program: Command, readConfig: () => Config): voi
   )
   cells
     .command('add')
-    .description('Makes one more cell. New merchants go to the emptiest. Restart the servers to use it.')
+    .description('Makes one more cell. New merchants go to the emptiest. Running servers use it at once.')
     .addOption(jsonOption())
     .action(async ({ json }: { json?: true }) => {
       const made = await withCells(readConfig(), { addsCell: true }, async database => {
         const cell = database.cells.at(-1)
         if (!cell) throw new Error('no cell was made')
         await auditCommand(database.url, { act: 'cells.add', object: cell.name })
+        if (!(await tellEverybody(database.url)))
+          say(`warning: not every server has opened ${cell.name}; restart them`)
         return cell
       })
       if (json) printJson({ cell: made.name, database: made.place })

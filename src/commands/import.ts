@@ -7,6 +7,7 @@ import { type Command, Option } from 'commander'
 import { commandActor } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { showProgress } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { BinFileError, readBinHeading, readBinLine } from '#domain/bin-file.ts'
 import type { BinRange } from '#domain/bin-ranges.ts'
@@ -47,16 +48,22 @@ async function importBins(config: Config, file: string, json: boolean): Promise<
   const { size } = await lookAt(file)
   const count = await withPools(config, async (pools, isHome) => {
     const reading = { bytes: 0 }
-    const onProgress = (done: number) =>
-      console.error(
-        `${done} ranges, ${Math.floor((100 * Math.min(reading.bytes, size)) / Math.max(1, size))} %`,
-      )
+    let ranges = 0
+    const progress = showProgress('Reading bytes', {
+      line: (bytes, total = 1) => `${ranges} ranges, ${Math.floor((100 * bytes) / total)} %`,
+    })
+    const onProgress = (done: number) => {
+      ranges = done
+      progress.advance(Math.min(reading.bytes, size), Math.max(1, size))
+    }
     try {
-      const ranges = await replaceBins(pools, readRanges(file, reading), onProgress)
+      ranges = await replaceBins(pools, readRanges(file, reading), onProgress)
       if (isHome) await audit(pools, 'bins.import', file, { ranges })
       return ranges
     } catch (error) {
       throw error instanceof RepeatedRange ? new CommandFault(`${file}: ${error.message}`) : error
+    } finally {
+      progress.end()
     }
   })
   if (json) console.log(JSON.stringify({ ranges: count }))

@@ -24,6 +24,8 @@ export interface OpenDatabase {
   readonly masterKey: MasterRing
   /** All of them, cell 0, which is the database itself, first. */
   readonly cells: readonly CellAddress[]
+  /** The cells as they are by now. */
+  listCells(): Promise<readonly CellAddress[]>
   /** The file that the master key lies in, where it lies in one. */
   readonly masterKeyFile?: string
   close(): Promise<void>
@@ -52,7 +54,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
   try {
     if (options.asIs) {
       const cells = await openCells(config, { ...options, home: database })
-      return { ...database, cells, ...(await openMasterKey(config, options)) }
+      return { ...database, cells, listCells: async () => cells, ...(await openMasterKey(config, options)) }
     }
     if (databaseUrl) {
       options.onProgress(`Connecting to the database ${database.place} …`)
@@ -64,7 +66,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     const keys = await openMasterKey(config, { isSealed })
     const masterKey = options.cellsReady ? undefined : keys.masterKey
     const cells = await openCells(config, { ...options, home: database, masterKey })
-    return { ...database, ...keys, cells }
+    return { ...database, ...keys, cells, listCells: () => openCells(config, { ...options, home: database }) }
   } catch (error) {
     await database.close()
     throw error
@@ -94,9 +96,12 @@ async function openCells(
 /** 14: the pools of a cell in one process, its heartbeat, and a command beside. */
 const connectionsPerCell = 14
 
+/** 200: cells may be made while we serve; a place that nobody takes costs next to nothing. */
+const connectionsMin = 200
+
 /** Enough for every worker in every cell of the database. */
 const connectionsFor = ({ cells, workers }: Config): string =>
-  String(Math.max(50, 20 + connectionsPerCell * cells * workers))
+  String(Math.max(connectionsMin, 20 + connectionsPerCell * cells * workers))
 
 async function openEmbedded(
   config: Config,

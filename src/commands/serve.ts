@@ -87,8 +87,9 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   if (cluster.isPrimary && config.workers > 1) {
     return startPrimary({ config, database: await opening, lifetime, open })
   }
-  // With cells there are many connections to wait for, and loading code would keep them waiting on a busy machine.
-  if (config.cells > 1 || config.cellUrls.length > 0) await opening
+  // With several workers or cells there are many connections to wait for, and loading code would keep them waiting on a
+  // busy machine until they time out.
+  if (cluster.isWorker || config.cells > 1 || config.cellUrls.length > 0) await opening
   // The code is loaded while the database starts: both take about as long.
   const [database, { createGateway, GatewayError }] = await Promise.all([opening, import('#gateway.ts')])
   if (lifetime.isEnding()) return
@@ -163,6 +164,7 @@ function toGatewayOptions(config: Config, database: OpenDatabase) {
     environment,
     databaseUrl: database.url,
     cells: database.cells.slice(1),
+    findCells: database.listCells,
     masterKey: database.masterKey,
     listen: { host, port },
     tls: tls && { cert: tls.cert, key: tls.key.reveal() },

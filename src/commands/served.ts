@@ -60,7 +60,8 @@ export function findConsoleOrigin(config: Config): string | undefined {
   const { publicUrl, tls, port, consolePort } = config
   if (publicUrl !== undefined) return publicUrl
   const served = findServed(config)
-  if (served !== undefined) return toConsoleOrigin(served, consolePort)
+  // A port of its own that is chosen at the start stands in nobody's note.
+  if (served !== undefined && consolePort !== 0) return toConsoleOrigin(served, consolePort)
   const shownPort = consolePort ?? port
   return shownPort === 0 ? undefined : `${tls ? 'https' : 'http'}://localhost:${shownPort}`
 }

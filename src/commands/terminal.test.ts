@@ -17,16 +17,22 @@ const streamOf = (isTTY: boolean) => {
 test('a pipe gets no colours and no bar', () => {
   const { stream, written } = streamOf(false)
   expect(paintState('FAILED', stream)).toBe('FAILED')
-  const progress = showProgress('Reading', stream)
+  const progress = showProgress('Reading', { stream })
   progress.advance(5, 10)
   progress.end()
   expect(written).toEqual([])
 })
 
+test('a log gets the line that was given', () => {
+  const { stream, written } = streamOf(false)
+  showProgress('Reading', { stream, line: (done, total) => `${done} of ${total}` }).advance(5, 10)
+  expect(written).toEqual(['5 of 10\n'])
+})
+
 test('a terminal gets a bar that is cleared in the end, drawn ten times a second at most', () => {
   const { stream, written } = streamOf(true)
   let now = 0
-  const progress = showProgress('Reading', stream, () => now)
+  const progress = showProgress('Reading', { stream, nowMs: () => now })
   progress.advance(5, 10)
   now += 50
   progress.advance(6, 10)
@@ -41,7 +47,7 @@ test('a terminal gets a bar that is cleared in the end, drawn ten times a second
 
 test('what has no known end is counted', () => {
   const { stream, written } = streamOf(true)
-  showProgress('Reading', stream, () => 0).advance(12_345)
+  showProgress('Reading', { stream, nowMs: () => 0 }).advance(12_345)
   expect(written[0]).toContain('Reading 12,345')
 })
 

@@ -21,7 +21,7 @@ export const paintQuiet = (text: string, stream: NodeJS.WriteStream = process.st
   stream.isTTY ? styleText('dim', text, { stream }) : text
 
 export interface Progress {
-  /** How much is done; the total once it is known. */
+  /** How much is done; the total where it is known. */
   advance(done: number, total?: number): void
   /** Clears the line. */
   end(): void
@@ -32,13 +32,21 @@ const barWidth = 24
 /** Ten times a second: smooth for the eye, nothing for the work. */
 const drawEveryMs = 100
 
-/** A bar on standard error while something long runs; on anything but a terminal there is none. */
+/** A bar on standard error while something long runs; anything but a terminal gets a line now and then, if one is given. */
 export function showProgress(
   what: string,
-  stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
-  nowMs: () => number = () => performance.now(),
+  {
+    stream = process.stderr,
+    nowMs = () => performance.now(),
+    line,
+  }: {
+    readonly stream?: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
+    readonly nowMs?: () => number
+    readonly line?: (done: number, total?: number) => string
+  } = {},
 ): Progress {
-  if (!stream.isTTY) return { advance: () => {}, end: () => {} }
+  if (!stream.isTTY)
+    return { advance: (...done) => void (line && stream.write(`${line(...done)}\n`)), end: () => {} }
   let drawnAt = Number.NEGATIVE_INFINITY
   return {
     advance(done, total) {

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { overCells } from '#commands/over-cells.ts'
+import { showProgress } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { addDuration } from '#domain/duration.ts'
 import { type Purged, purgeVault } from '#storage/vault/vault-purge.ts'
@@ -50,9 +51,13 @@ async function purge(config: Config, unusedFor: string, dryRun: boolean): Promis
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
-    const onProgress = (destroyed: number, total: number) =>
-      console.error(`${destroyed} of ${total} numbers destroyed`)
-    const purged = await overCells(database, ({ url }) => purgeVault(url, { unusedFor, dryRun, onProgress }))
+    const progress = showProgress('Destroying numbers', {
+      line: (destroyed, total) => `${destroyed} of ${total} numbers destroyed`,
+    })
+    const onProgress = progress.advance
+    const purged = await overCells(database, ({ url }) =>
+      purgeVault(url, { unusedFor, dryRun, onProgress }),
+    ).finally(progress.end)
     if (!dryRun)
       await auditCommand(database.url, {
         act: 'vault.purge',

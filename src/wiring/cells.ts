@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Directory, openDirectory } from '#cells/directory.ts'
 import { chooseEmptiest } from '#cells/open-merchants.ts'
 import { type CellFinder, type CellStores, routeStores } from '#cells/stores.ts'
+import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import type { CellAddress } from '#storage/cells/address.ts'
 import { createDirectoryStore } from '#storage/cells/directory-store.ts'
 import { MerchantUnavailable } from '#storage/cells/unavailable.ts'
@@ -23,7 +24,7 @@ export interface Cells {
   visit<T>(merchantId: string, work: (cell: Cell) => Promise<T>): Promise<T>
   /** Merchants, keys and endpoints of all cells. */
   readonly stores: CellStores
-  /** False: there is cell 0 only, and nobody needs to be found. */
+  /** False while there is cell 0 only, and nobody needs to be found. */
   readonly several: boolean
   claim(): Promise<void>
   start(): Promise<void>
@@ -35,28 +36,77 @@ const lookAgainMs = 2_000
 
 export async function openCells(shared: Shared): Promise<Cells> {
   const { options } = shared
-  const others = options.cells ?? []
+  const known: CellAddress[] = []
   let directory: Directory | undefined
-  let cells: Cells | undefined
+  let opener: Opener | undefined
+  const gateOf =
+    (number: number): Gate =>
+    merchantId =>
+      directory ? directory.enter(merchantId, number) : openGate(merchantId)
+
+  /** Cells may be made while we serve; with the first of them merchants have to be looked up. */
+  async function grow(addresses: readonly CellAddress[]): Promise<void> {
+    const fresh = addresses.filter(({ number }) => number > 0 && !known.some(cell => cell.number === number))
+    if (!opener || fresh.length === 0) return
+    known.push(...fresh)
+    directory ??= await openDirectory(createDirectoryStore(opener.home.database))
+    for (const address of fresh) await opener.open(address)
+  }
+
   const home = await openCell({
     ...shared,
     address: { number: 0, url: options.databaseUrl },
-    gate: others.length === 0 ? undefined : merchantId => directory?.enter(merchantId, 0),
+    gate: gateOf(0),
     onAnnouncement: async () => {
+      if (options.findCells) await grow(await options.findCells())
       // A merchant that comes to a cell brings its faults along, and is served there after the refresh.
-      await loadFaults(cells?.all() ?? [], shared)
+      await loadFaults(opener?.all() ?? [], shared)
       await directory?.refresh()
     },
   })
-  if (others.length === 0) return createSingle(home)
+  opener = createOpener({ shared, home, gateOf })
   try {
-    directory = await openDirectory(createDirectoryStore(home.database))
+    await grow(options.cells ?? [])
   } catch (error) {
-    await home.stop()
+    await opener.stop()
     throw error
   }
-  cells = await openOthers({ shared, home, directory, others })
-  return cells
+  return join(opener, { known, findDirectory: () => directory })
+}
+
+interface Known {
+  readonly known: readonly CellAddress[]
+  /** Undefined while there is cell 0 only. */
+  readonly findDirectory: () => Directory | undefined
+}
+
+function join(opener: Opener, { known, findDirectory }: Known): Cells {
+  const { home, opened, all } = opener
+  const visit: Cells['visit'] = (merchantId, work) => {
+    const directory = findDirectory()
+    if (!directory) return work(home)
+    return directory.visit(merchantId, number => {
+      const cell = opened.get(number)
+      if (!cell) throw new MerchantUnavailable('the cell of the merchant is away')
+      return work(cell)
+    })
+  }
+  const away = (): readonly string[] =>
+    known.filter(({ number }) => opened.get(number)?.presence.isAlive() !== true).map(({ name }) => name)
+  const finder: CellFinder = {
+    ...{ visit, all, away },
+    locate: async merchantId => findDirectory()?.locate(merchantId) ?? 0,
+    placeNew: async merchantId => (findDirectory() ? placeNew(merchantId, home, all()) : home),
+  }
+  return {
+    ...{ home, all, away, visit, stores: routeStores(finder) },
+    get several() {
+      return findDirectory() !== undefined
+    },
+    claim: home.claim,
+    start: opener.start,
+    stop: opener.stop,
+  }
 }
 
 /** A cell that is away keeps nobody waiting; it looks again when it is back. */
@@ -66,59 +116,6 @@ async function loadFaults(cells: readonly Cell[], { logger }: Shared): Promise<v
       if (!isConnectionLost(err)) throw err
       logger.warn({ err, component: `cell ${number}` }, 'ordered faults were not read')
     })
-}
-
-const createSingle = (home: Cell): Cells => ({
-  home,
-  several: false,
-  all: () => [home],
-  away: () => [],
-  visit: (_, work) => work(home),
-  stores: home,
-  claim: home.claim,
-  start: home.start,
-  stop: home.stop,
-})
-
-interface Group {
-  readonly shared: Shared
-  readonly home: Cell
-  readonly directory: Directory
-  readonly others: readonly CellAddress[]
-}
-
-async function openOthers(group: Group): Promise<Cells> {
-  const { home, directory, others } = group
-  const opener = createOpener(group)
-  for (const address of others) await opener.open(address)
-  const { opened } = opener
-  const all = (): readonly Cell[] => [...opened.values()].sort((a, b) => a.number - b.number)
-  const visit: Cells['visit'] = (merchantId, work) =>
-    directory.visit(merchantId, number => {
-      const cell = opened.get(number)
-      if (!cell) throw new MerchantUnavailable('the cell of the merchant is away')
-      return work(cell)
-    })
-  const away = (): readonly string[] =>
-    others.filter(({ number }) => opened.get(number)?.presence.isAlive() !== true).map(({ name }) => name)
-  const finder: CellFinder = {
-    ...{ visit, all, away, locate: directory.locate },
-    placeNew: merchantId => placeNew(merchantId, home, all()),
-  }
-  return {
-    ...{ home, all, away, visit, several: true, stores: routeStores(finder) },
-    claim: home.claim,
-    async start() {
-      const found = all()
-      opener.startThoseToCome()
-      for (const cell of found) await startPatiently(cell, group.shared)
-    },
-    async stop() {
-      await opener.stop()
-      // Cell 0 last: the others write their audit trail there.
-      for (const cell of all().toReversed()) await cell.stop()
-    },
-  }
 }
 
 /** 5: a busy machine that starts many connections at once may let some of them time out. */
@@ -137,20 +134,33 @@ async function startPatiently(cell: Cell, { logger }: Shared): Promise<void> {
   }
 }
 
+interface Opener {
+  readonly home: Cell
+  readonly opened: ReadonlyMap<number, Cell>
+  all(): readonly Cell[]
+  open(address: CellAddress): Promise<void>
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
 /** Opens cells, and goes on looking for those that are away. Once open, a cell's pools find its database by themselves. */
-function createOpener({ shared, home, directory }: Group) {
+function createOpener({
+  shared,
+  home,
+  gateOf,
+}: {
+  readonly shared: Shared
+  readonly home: Cell
+  readonly gateOf: (number: number) => Gate
+}): Opener {
   const opened = new Map<number, Cell>([[0, home]])
   const stopped = new AbortController()
   const looking: Promise<void>[] = []
   let started = false
+  const all = (): readonly Cell[] => [...opened.values()].sort((a, b) => a.number - b.number)
 
   async function openNow(address: CellAddress): Promise<void> {
-    const cell = await openCell({
-      ...shared,
-      address,
-      home: home.database,
-      gate: merchantId => directory.enter(merchantId, address.number),
-    })
+    const cell = await openCell({ ...shared, address, home: home.database, gate: gateOf(address.number) })
     await cell.claim()
     opened.set(address.number, cell)
     if (started) await startPatiently(cell, shared)
@@ -167,25 +177,26 @@ function createOpener({ shared, home, directory }: Group) {
   }
 
   return {
-    opened,
-    startThoseToCome: () => {
-      started = true
-    },
-    async open(address: CellAddress): Promise<void> {
+    ...{ home, opened, all },
+    async open(address) {
       try {
         await openNow(address)
       } catch (error) {
-        if (!isConnectionLost(error)) {
-          for (const cell of opened.values()) await cell.stop()
-          throw error
-        }
+        if (!isConnectionLost(error)) throw error
         shared.logger.error({ err: error, component: address.name }, 'the cell is away; the others serve')
         looking.push(keepLooking(address))
       }
     },
-    async stop(): Promise<void> {
+    async start() {
+      const found = all()
+      started = true
+      for (const cell of found) await startPatiently(cell, shared)
+    },
+    async stop() {
       stopped.abort()
       await Promise.all(looking)
+      // Cell 0 last: the others write their audit trail there.
+      for (const cell of all().toReversed()) await cell.stop()
     },
   }
 }

@@ -27,6 +27,8 @@ export interface GatewayOptions {
   readonly databaseUrl: string
   /** The cells beside cell 0, which is the database above; none unless given. */
   readonly cells?: readonly CellAddress[] | undefined
+  /** The cells as they are now, cell 0 among them; asked when one may have been made. */
+  readonly findCells?: (() => Promise<readonly CellAddress[]>) | undefined
   /** One key, or a ring that is asked again when a key is not known: the master key may be changed meanwhile. */
   readonly masterKey: MasterKey | MasterRing
   readonly listen?: { readonly host: string; readonly port: number }

@@ -14,11 +14,10 @@ export function routeByMerchant(
   merchantOf: MerchantOf,
 ): readonly PageRoute[] {
   const own = routesOf(cells.home)
-  if (!cells.several) return own
   return own.map((route, index) => ({
     ...route,
     handle: request => {
-      const merchantId = merchantOf(request)
+      const merchantId = cells.several ? merchantOf(request) : undefined
       if (merchantId === undefined) return route.handle(request)
       return cells.visit(merchantId, cell => (routesOf(cell)[index] ?? route).handle(request))
     },
@@ -42,7 +41,6 @@ const rememberedMax = 10_000
 /** Providers know their account only; whose it is never changes. */
 export function routeNotices(cells: Cells): RawRoute {
   const { route } = cells.home.notices
-  if (!cells.several) return route
   const owners = new Map<string, string>()
 
   async function findOwner(accountId: string): Promise<string | undefined> {
@@ -61,7 +59,7 @@ export function routeNotices(cells: Cells): RawRoute {
   return {
     ...route,
     async handle(request) {
-      const owner = await findOwner(request.params.accountId ?? '')
+      const owner = cells.several ? await findOwner(request.params.accountId ?? '') : undefined
       if (owner === undefined) return route.handle(request)
       return cells.visit(owner, cell => cell.notices.route.handle(request))
     },

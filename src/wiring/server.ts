@@ -121,32 +121,31 @@ const toHttpOptions = (shared: Shared, cells: Cells, doors: Doors) => ({
 })
 
 /** With one cell everybody has the same services, and nobody is looked up. */
-const chooseServices = (cells: Cells, servicesOf: (cell: Cell) => Services) =>
-  cells.several
-    ? <T>(merchantId: string | undefined, work: (services: Services) => Promise<T>): Promise<T> =>
-        merchantId === undefined
-          ? work(servicesOf(cells.home))
-          : cells.visit(merchantId, cell => work(servicesOf(cell)))
-    : undefined
+function chooseServices(cells: Cells, servicesOf: (cell: Cell) => Services) {
+  const own = servicesOf(cells.home)
+  return <T>(merchantId: string | undefined, work: (services: Services) => Promise<T>): Promise<T> =>
+    cells.several && merchantId !== undefined
+      ? cells.visit(merchantId, cell => work(servicesOf(cell)))
+      : work(own)
+}
 
-const findKeysIn = (cells: Cells): Pick<Cell['keyReader'], 'find'> =>
-  cells.several
-    ? {
-        find: (merchantId, key) => cells.visit(merchantId, cell => cell.keyReader.find(merchantId, key)),
-      }
-    : cells.home.keyReader
+const findKeysIn = (cells: Cells): Pick<Cell['keyReader'], 'find'> => ({
+  find: (merchantId, key) => cells.visit(merchantId, cell => cell.keyReader.find(merchantId, key)),
+})
 
 /** Each cell dates its own keys; failed logins, which may be of nobody, are those of the installation. */
 function watchAccess(cells: Cells): AccessWatch {
-  const { home } = cells
-  if (!cells.several) return home.audit.access
+  const own = cells.home.audit.access
   return {
-    onKeyUse: use =>
-      void cells
-        .visit(use.merchantId, async cell => cell.audit.access.onKeyUse(use))
-        // Being moved at this moment: its next use is as good.
-        .catch(() => undefined),
-    onFailedLogin: (client, address) => home.audit.access.onFailedLogin(client, address),
+    onKeyUse(use) {
+      if (!cells.several) own.onKeyUse(use)
+      else
+        void cells
+          .visit(use.merchantId, async cell => cell.audit.access.onKeyUse(use))
+          // Being moved at this moment: its next use is as good.
+          .catch(() => undefined)
+    },
+    onFailedLogin: (client, address) => own.onFailedLogin(client, address),
   }
 }
 

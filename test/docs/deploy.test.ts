@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { variables } from '#config.ts'
+import type { AnyJson } from '#test/support/any-json.ts'
 import { projectRoot } from '#test/support/docs.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { parseYaml } from '#test/support/yaml.ts'
@@ -190,5 +191,32 @@ describe('deploy/haproxy.cfg', () => {
     expect(text).toMatch(/^ {4}retries 0$/m)
     const [, path = ''] = /http-check send meth GET uri (\S+)/.exec(text) ?? []
     expect((await fetch(gateway.url + path)).status).toBe(200)
+  })
+})
+
+describe('high availability', () => {
+  const patroni = parseYaml(read('deploy/ha/patroni.yaml')) as AnyJson
+  const etcd = parseYaml(read('deploy/ha/etcd.yaml')) as AnyJson
+  const haproxy = read('deploy/ha/haproxy-postgres.cfg')
+
+  test('the standby is synchronous, so that a failover loses nothing', () => {
+    expect(patroni.bootstrap.dcs).toMatchObject({ synchronous_mode: 'true', maximum_lag_on_failover: '0' })
+    expect(patroni.bootstrap.dcs.postgresql.parameters.synchronous_commit).toBe('on')
+    const { ttl, loop_wait: loop, retry_timeout: retry } = patroni.bootstrap.dcs
+    expect(Number(ttl)).toBeGreaterThanOrEqual(Number(loop) + 2 * Number(retry))
+  })
+
+  test('the three files agree on addresses and ports', () => {
+    expect(patroni.etcd3.hosts.split(',')).toContain(new URL(etcd['advertise-client-urls']).host)
+    expect(etcd['initial-cluster'].split(',')).toHaveLength(3)
+    expect(etcd['enable-grpc-gateway']).toBe('true')
+    const [host, port] = patroni.postgresql.connect_address.split(':')
+    const [, checkPort] = patroni.restapi.connect_address.split(':')
+    expect(haproxy).toContain(`server ${patroni.name} ${host}:${port} check port ${checkPort}`)
+  })
+
+  test('the proxy asks for the primary and cuts connections to an old one', () => {
+    expect(haproxy).toMatch(/meth OPTIONS uri \/primary/)
+    expect(haproxy).toMatch(/on-marked-down shutdown-sessions/)
   })
 })

@@ -1,7 +1,9 @@
 /** `doctor` on a database that has seen every kind of payment, and after it was damaged on purpose. */
 import { rmSync } from 'node:fs'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type CheckResult, examine } from '#storage/doctor/doctor.ts'
+import { isRanged, type PaymentKey, sliceStatement, statementsOf } from '#storage/doctor/check.ts'
+import { type CheckResult, examine, rangeSettings } from '#storage/doctor/doctor.ts'
 import { checks } from '#storage/doctor/payment-checks.ts'
 import { makeDataFolder, tollgate } from '#test/support/command-line.ts'
 import { examineDamaged } from '#test/support/damage.ts'
@@ -316,6 +318,34 @@ test('finds the same in slices of a few payments, and shows the first examples o
     expect(shares).toEqual(shares.toSorted((one, other) => one - other))
   } finally {
     await copy.drop()
+  }
+})
+
+test('no check looks through a range once for each of its payments', async () => {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  try {
+    await client.query(rangeSettings)
+    const [after, upTo] = ['1', '2'].map(digit => ({
+      merchantId: `mer_${digit}`,
+      payId: digit.repeat(32),
+    })) as [PaymentKey, PaymentKey]
+    for (const statement of statementsOf(checks).filter(isRanged)) {
+      const { text, values } = sliceStatement(statement, { after, upTo })
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+        `EXPLAIN WITH clock AS (SELECT $1::timestamptz AS now) ${text}`,
+        [new Date(), ...values],
+      )
+      const plan = rows.map(row => row['QUERY PLAN']).join('\n')
+      expect([statement.names, plan]).toEqual([
+        statement.names,
+        expect.not.stringMatching(
+          /Nested Loop[^\n]*\n[^\n]*\n[^\n]*(Group|Hash)Aggregate|Nested Loop (Left|Anti) Join/,
+        ),
+      ])
+    }
+  } finally {
+    await client.end()
   }
 })
 

@@ -46,6 +46,13 @@ const create = async (more: Record<string, unknown> = {}) => {
 const read = async (payId: string) => (await gateway.call('GET', `/payments/getByPayId/${payId}`)).body
 const visit = (url: string, init: RequestInit = {}) => fetch(url, { redirect: 'manual', ...init })
 
+/** The worker in the background may be faster with a timer: its rounds are waited for. */
+async function runTimers(): Promise<number> {
+  const due = await gateway.gateway.timerWorker.runDue()
+  await gateway.gateway.timerWorker.finishRounds()
+  return due
+}
+
 async function deliver(): Promise<void> {
   for (const body of provider.tell(word)) {
     await fetch(`${gateway.url}/providers/${accountId}/notices`, { method: 'POST', body })
@@ -114,6 +121,15 @@ test('404 a return address that we never gave out', async () => {
   expect((await visit(`${gateway.url}/pay/return/abc`)).status).toBe(404)
 })
 
+test('404 on the simulator’s site for a payment of another provider: nobody decides for its customer there', async () => {
+  const { payId, fields } = await openPage()
+  const site = (fields.back ?? '').replace('/pay/return/', '/pay/step/')
+  expect((await visit(site)).status).toBe(404)
+  const body = new URLSearchParams({ action: 'approve' })
+  expect((await visit(site, { method: 'POST', body })).status).toBe(404)
+  expect(await read(payId)).toMatchObject({ status: 'AUTHORIZE_REQUEST' })
+})
+
 test('a customer who turns back ends the page at the provider first', async () => {
   const { payId, fields } = await openPage()
   const page = (await gateway.call('GET', `/payments/getByPayId/${payId}`)).body
@@ -127,7 +143,7 @@ test('a page that is paid when the time is over makes the payment go on as paid'
   const { payId, fields } = await openPage()
   provider.act(fields.reference ?? '', 'approve')
   clock.move(dayMs)
-  await gateway.gateway.timerWorker.runDue()
+  await runTimers()
   await deliver()
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
 })
@@ -214,7 +230,7 @@ test('a request whose answer was lost is repeated as it was, under the same key'
   const created = await shop.begin()
   expect(created.status).toBe('PENDING')
   clock.move(hourMs)
-  for (let due = 1; due > 0; ) due = await gateway.gateway.timerWorker.runDue()
+  for (let due = 1; due > 0; ) due = await runTimers()
   const [first, again] = brief.requests.filter(({ reference }) => reference === created.xId)
   const { send: _first, ...sent } = first ?? {}
   const { send: _again, ...repeated } = again ?? {}

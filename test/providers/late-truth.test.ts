@@ -34,6 +34,13 @@ const eventsOf = (payId: string) =>
     `SELECT body->>'type' AS type FROM event WHERE pay_id = '${payId}' ORDER BY sequence`,
   )
 
+/** The worker in the background may be faster with a timer: its rounds are waited for. */
+async function runTimers(): Promise<number> {
+  const due = await gateway.gateway.timerWorker.runDue()
+  await gateway.gateway.timerWorker.finishRounds()
+  return due
+}
+
 async function deliver(): Promise<void> {
   for (const body of provider.tell(word)) {
     await fetch(`${gateway.url}/providers/${accountId}/notices`, { method: 'POST', body })
@@ -148,7 +155,7 @@ const hostedBody = (type: string, more: Record<string, unknown> = {}) => {
 async function expired(): Promise<{ payId: string; xId: string; transId: string }> {
   const { body } = await gateway.call('POST', '/payments', hostedBody('IDEAL'))
   clock.move(dayMs + secondMs)
-  await gateway.gateway.timerWorker.runDue()
+  await runTimers()
   expect((await read(body.payId)).status).toBe('FAILED')
   return body
 }
@@ -219,7 +226,7 @@ test('an authorisation that comes too late is reversed, also under a transId tha
   )
   const { payId, xId, transId } = body
   clock.move(dayMs + secondMs)
-  await gateway.gateway.timerWorker.runDue()
+  await runTimers()
   await gateway.call('POST', '/payments', cardPayment({ transId }))
   provider.payAnyway(xId)
   await deliver()
@@ -258,11 +265,9 @@ test('a pending answer needs a person once the time that the connector declares 
     const results = await examine(gateway.databaseUrl, { now })
     return results.find(({ name }) => name === 'needs-a-person')?.examples.map(({ xId }) => xId)
   }
-  /** The worker in the background may be faster with a timer, so its rounds count too. */
   const ask = async (times: number) => {
     for (let time = 0; time < times; time += 1) {
-      await gateway.gateway.timerWorker.runDue()
-      await gateway.gateway.timerWorker.finishRounds()
+      await runTimers()
     }
   }
   for (const [days, found] of [

@@ -23,7 +23,13 @@ function readBlock(lines: readonly Line[], indent: number): [Yaml, readonly Line
 function readList(lines: readonly Line[], indent: number): [Yaml[], readonly Line[]] {
   const end = lines.findIndex(line => line.indent !== indent || !line.text.startsWith('- '))
   const own = end === -1 ? lines : lines.slice(0, end)
-  return [own.map(line => readWord(line.text.slice(2))), end === -1 ? [] : lines.slice(end)]
+  return [own.map(line => readItem(line.text.slice(2))), end === -1 ? [] : lines.slice(end)]
+}
+
+/** A word, or a map of one pair on the item's own line. */
+function readItem(text: string): Yaml {
+  const [, key, word] = /^([\w-]+): ([^"[].*)$/.exec(text) ?? []
+  return key === undefined || word === undefined ? readWord(text) : { [key]: readWord(word) }
 }
 
 function readMap(lines: readonly Line[], indent: number): [Yaml, readonly Line[]] {

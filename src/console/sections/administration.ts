@@ -50,7 +50,10 @@ async function showKeys(visit: MerchantVisit, made?: Part) {
       },
     ],
     button: 'Make a key',
-  })}${renderTerminal(`key create ${visit.merchant.merchantId} --name shop --scopes read,payments`)}`
+  })}${renderTerminal(
+    `key create ${visit.merchant.merchantId} --name shop --scopes read,payments`,
+    'key revoke KEY_ID',
+  )}`
   return renderInside(loadConsoleAssets(), visit, { title: 'API keys', main, merchant: visit.merchant })
 }
 

@@ -60,6 +60,8 @@ async function showEndpoints(
     button: 'Add',
   })}<details><summary>All types</summary><p>${eventTypeNames.join(', ')}</p></details>${renderTerminal(
     `webhook add ${merchant.merchantId} --url https://shop.example/webhooks`,
+    'webhook rotate-secret ENDPOINT_ID',
+    'webhook remove ENDPOINT_ID',
   )}`
   const status = problem === undefined ? 200 : 422
   return renderInside(loadConsoleAssets(), visit, { title: 'Webhook endpoints', main, merchant, status })

@@ -117,7 +117,9 @@ export const listSections: readonly ListSection[] = [
       payment(base),
       {
         title: 'Method',
-        show: row => [text('paymentMethods.type')(row), last4(row)],
+        show: row =>
+          pick(row, 'paymentMethods.type') !== undefined &&
+          html`<span class="whole">${text('paymentMethods.type')(row)}${last4(row)}</span>`,
       },
       { title: 'Customer', show: text('customerInfo.email') },
       { title: 'Created', show: time('creationDate') },

@@ -103,7 +103,7 @@ async function showProviders(visit: MerchantVisit, problem?: string) {
   const providers = providersOf(visit)
   const { merchantId } = visit.merchant
   const [accounts, rules] = await Promise.all([providers.list(merchantId), providers.listRules(merchantId)])
-  const main = html`${renderProblem(problem)}<h2>Accounts</h2>${renderTable(accounts as never, accountColumns(visit), 'No accounts: in test the simulator serves everything.', 'Accounts')}<p class="quiet">Accounts are added on the command line, because their secrets come from files.</p>${renderTerminal(`provider add ${merchantId} --connector stripe --name "Main account" --secret apiKey=@FILE`)}
+  const main = html`${renderProblem(problem)}<h2>Accounts</h2>${renderTable(accounts as never, accountColumns(visit), 'No accounts: in test the simulator serves everything.', 'Accounts')}<p class="quiet">Accounts are added on the command line, because their secrets come from files.</p>${renderTerminal(`provider add ${merchantId} --connector stripe --name "Main account" --secret secretKey=@FILE --secret webhookSecret=@FILE`, 'provider disable ACCOUNT_ID', 'provider enable ACCOUNT_ID', 'provider check ACCOUNT_ID')}
 <h2>Routes</h2>${renderTable(rules as never, ruleColumns(visit), 'No rules: the first account that serves the method takes it.', 'Routes')}${
     may(visit, 'routes') &&
     accounts.length > 0 &&
@@ -115,7 +115,7 @@ async function showProviders(visit: MerchantVisit, problem?: string) {
         accounts.map(({ accountId }) => accountId),
       ),
       button: 'Add',
-    })}${renderTerminal(`route add ${merchantId} --account ${accounts[0]?.accountId} --types CARD`)}`
+    })}${renderTerminal(`route add ${merchantId} --account ${accounts[0]?.accountId} --types CARD`, 'route remove RULE_ID')}`
   }`
   const status = problem === undefined ? 200 : 422
   return renderInside(loadConsoleAssets(), visit, {

@@ -72,7 +72,7 @@ function renderFaults(visit: MerchantVisit, faults: readonly Json[]): Html {
     button: 'Forget all faults',
     tone: 'plain',
   })
-  return html`<section><h2>Faults</h2>${renderTable(faults, faultColumns, 'The simulator behaves.', 'Faults')}${add}${faults.length > 0 && clear}${renderCurl('POST', `${apiOf(visit)}/test/faults`, { operation, fault, times: Number(times) })}</section>`
+  return html`<section><h2>Faults</h2>${renderTable(faults, faultColumns, 'The simulator behaves.', 'Faults')}${add}${faults.length > 0 && clear}${renderCurl('POST', `${apiOf(visit)}/test/faults`, { operation, fault, times: Number(times) })}${faults.length > 0 && renderCurl('DELETE', `${apiOf(visit)}/test/faults`)}</section>`
 }
 
 const faultColumns: readonly Column[] = [

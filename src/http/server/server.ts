@@ -1,7 +1,4 @@
-/**
- * Makes the HTTP server of one environment from the endpoint table and what it is handed. It knows no payment words,
- * no database and no configuration; the caller listens and closes.
- */
+/** Makes the HTTP server of one environment from the endpoint table. Knows no payment words, no database, no settings. */
 import type { KeyObject } from 'node:crypto'
 import Fastify, {
   type FastifyError,
@@ -318,17 +315,13 @@ interface EndpointOptions<Services> {
 
 function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sender): Rooms<Services> {
   const { credentials, pepper, accessTokens, watch, keyStore, fingerprintKey, nowMs } = options
+  const { timers = systemTimers } = options
   const failedLogins = createFailedLogins({ nowMs, shared: options.counts?.scope('logins') })
   return {
     withServices: options.withServices ?? ((_, work) => work(options.services)),
     authentication: createAuthentication({ credentials, pepper, accessTokens, failedLogins, watch, nowMs }),
     rateLimit: createRateLimit({ nowMs, shared: options.counts?.scope('requests') }),
-    idempotency: createIdempotency({
-      keyStore,
-      fingerprintKey,
-      nowMs,
-      timers: options.timers ?? systemTimers,
-    }),
+    idempotency: createIdempotency({ keyStore, fingerprintKey, nowMs, timers }),
     validation: createValidation(options),
     logger: options.logger,
     sender,

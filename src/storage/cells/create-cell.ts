@@ -2,6 +2,7 @@
 import pg from 'pg'
 import { cellName, inCell } from '#storage/cells/address.ts'
 import { migrate } from '#storage/migrate.ts'
+import { type Ask, announce, waitUntilHeard } from '#storage/processes/announcements.ts'
 
 /** 10 s: a host that drops packets would otherwise keep a start silent for minutes. */
 const connectTimeoutMs = 10_000
@@ -134,6 +135,13 @@ async function copyReference({ from, to }: Pick<Copying, 'from' | 'to'>, table: 
   await to.query('COMMIT')
   await from.query('COMMIT')
 }
+
+/** Makes every living process look at the cells again. Resolves when all of them have. */
+export const tellEverybody = (home: string): Promise<boolean> =>
+  withClient(home, async client => {
+    const ask: Ask = async (text, values = []) => (await client.query(text, values)).rows as never
+    return waitUntilHeard(ask, await announce(ask))
+  })
 
 export interface CellCounts {
   readonly merchants: number
