@@ -74,7 +74,9 @@ const movement = closed(
     type: operationType,
     status: choice(['AUTHORIZED', 'OK', 'FAILED'], 'What became of the operation.'),
     amount: operationAmount,
-    paymentMethodType: methodType,
+    paymentMethodType: Type.Union([methodType, Type.Literal('UNDECIDED', { type: 'string' })], {
+      description: 'Type of the payment method; UNDECIDED where the customer never chose one.',
+    }),
     responseCode,
     creationDate: formatted('date-time', 'When the operation began.'),
     settledDate: formatted('date-time', 'When it became final.'),

@@ -2151,7 +2151,8 @@ export interface Movement {
   /** What became of the operation. */
   readonly status: "AUTHORIZED" | "OK" | "FAILED"
   readonly amount: OperationAmount
-  readonly paymentMethodType: PaymentMethodType
+  /** Type of the payment method; UNDECIDED where the customer never chose one. */
+  readonly paymentMethodType: (PaymentMethodType) | ("UNDECIDED")
   /** Eight digits: kind, module, detail. */
   readonly responseCode: string
   /** When the operation began. */

@@ -82,13 +82,17 @@ const byTime = `SELECT ${shown} FROM (
 const operationColumns =
   'merchant_id, pay_id, sequence, x_id, trans_id, ref_nr, type, state, amount, response_code, provider, created_at, updated_at'
 
-/** One walk for each type and state. None has a limit of its own: the merge takes from each only what it needs. */
+/**
+ * One walk for each type and state. Ordered and limited on its own, each is planned as a walk along the index, and the
+ * merge takes from each only what it needs; without that the planner would read and sort them all.
+ */
 function mergeWalks({ types, states }: Pick<MovementQuestion, 'types' | 'states'>): string {
   const walks = types.flatMap(type =>
     states.map(
-      state => `SELECT ${operationColumns} FROM operation o WHERE o.merchant_id = $1
+      state => `(SELECT ${operationColumns} FROM operation o WHERE o.merchant_id = $1
         AND o.type = '${type}' AND o.state = '${state}' AND o.state IN ('AUTHORIZED', 'OK', 'FAILED')
-        AND o.updated_at >= $2 AND o.updated_at < $3 AND (${place}) > ($4::timestamptz, $5::uuid, $6::smallint)`,
+        AND o.updated_at >= $2 AND o.updated_at < $3 AND (${place}) > ($4::timestamptz, $5::uuid, $6::smallint)
+        ORDER BY ${place} LIMIT $7)`,
     ),
   )
   return `SELECT ${shown} FROM (SELECT * FROM (${walks.join(' UNION ALL ')}) o ORDER BY ${place} LIMIT $7) o

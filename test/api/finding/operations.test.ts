@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { openShop, type Shop } from '#test/support/shop.ts'
+import { openShop, type Shop, urls } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 let shop: Shop
@@ -53,6 +53,15 @@ test('200 by type, status, payment and time', async () => {
   expect(await typesOf('?payId=nothing')).toEqual([])
   const { data } = await read()
   expect(await typesOf(`?from=${data[1].settledDate}&to=${data[2].settledDate}`)).toEqual(['CAPTURE OK'])
+})
+
+test('200 UNDECIDED where the customer never chose a method', async () => {
+  const other = await openShop(gateway)
+  const session = { transId: 's-1', amount: { value: 500, currency: 'EUR' }, urls }
+  const { body } = await other.call('POST', '/payments/sessions', session)
+  await other.call('POST', `/payments/${body.payId}/cancellations`, {})
+  const { data } = (await other.call('GET', '/operations')).body
+  expect(data).toEqual([expect.objectContaining({ status: 'FAILED', paymentMethodType: 'UNDECIDED' })])
 })
 
 test('200 pages lead from one to the next', async () => {
