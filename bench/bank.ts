@@ -2,6 +2,8 @@
 import { addBankAccount } from '#bench/bank-account.ts'
 import { type Line, showRate } from '#bench/figures.ts'
 import type { Stage } from '#bench/stage.ts'
+import { earliestCollection } from '#connectors/bank/collection.ts'
+import { bankTimeOf } from '#domain/target-calendar.ts'
 import { createGateway } from '#gateway.ts'
 import { giveOutNew } from '#operations/bank/give-out.ts'
 import { makeBatch } from '#operations/bank/make-batch.ts'
@@ -30,7 +32,15 @@ export async function measureBank({
   })
   try {
     const accountId = await addBankAccount(stage)
-    const seed = { databaseUrl: stage.gatewayUrl, merchantId: stage.merchantId, accountId, count: debits }
+    // As captures of the same morning leave them: announced for the day on which the batch will be collected.
+    const dueDate = earliestCollection(bankTimeOf(new Date()), 12)
+    const seed = {
+      databaseUrl: stage.gatewayUrl,
+      merchantId: stage.merchantId,
+      accountId,
+      count: debits,
+      dueDate,
+    }
     await seedDebits(gateway.engine, seed)
     const account = await gateway.bank.account(accountId)
     const folder = await stage.makeFolder('bank')

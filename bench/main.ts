@@ -33,6 +33,7 @@ import { measurePages } from '#bench/pages.ts'
 import { type Peer, startPeer } from '#bench/peer.ts'
 import { findPgbench, type PgbenchForm, writePgbenchScript } from '#bench/pgbench.ts'
 import { measurePlans } from '#bench/plans.ts'
+import { measureProvider } from '#bench/provider.ts'
 import { measureRace } from '#bench/race.ts'
 import { measureRefunds } from '#bench/refunds.ts'
 import { type Memory, readMemory } from '#bench/resources.ts'
@@ -54,6 +55,7 @@ const partNames = [
   'webhooks',
   'pages',
   'hostile',
+  'provider',
   'bank',
   'console',
   'find',
@@ -70,7 +72,8 @@ const help = `npm run bench -- [options]
   --seconds N    length of each measurement (5)
   --rounds N     how often each is repeated, in turns (3)
   --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, refunds, race,
-                 reads, customers, bins (look-ups and account updater), plans, webhooks, pages (the checkout), hostile (strangers), bank (a batch of debits),
+                 reads, customers, bins (look-ups and account updater), plans, webhooks, pages (the checkout), hostile (strangers),
+                 provider (a provider that answers in 100 ms), bank (a batch of debits),
                  console (among a million payments), find (a page by each filter, CSV), start;
                  only when named: database (memory of PostgreSQL under mixed traffic, five minutes), growth (10,000 to
                  1,000,000 stored payments);
@@ -224,6 +227,7 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
       `books of the gateway: ${await bench.through.audit()}; all that was acknowledged is there, all sums hold`,
     )
     say(`books of the bare clients: ${await bench.bare.audit()}; the same`)
+    if (parts.has('provider')) lines.push(...(await measureProvider({ stage, gateway, say })))
     // Last: its debits are written straight into the tables, and wait for a bank when all else is counted.
     if (parts.has('bank')) lines.push(...(await measureBank({ stage: bench.stage, say })))
     if (parts.has('console')) lines.push(...(await measureConsole({ stage, gateway, say })))

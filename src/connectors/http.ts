@@ -26,8 +26,11 @@ const connectMs = 10_000
 /** 30 s of silence: providers keep idle connections for a minute or more, and a new one costs three round trips. */
 const keepAliveMs = 30_000
 
-/** 128 at once to one host: above what a process can have in flight, below what a provider would call an attack. */
-const connectionsMax = 128
+/**
+ * 512 at once to one host: as many payments may wait for a slow provider without queueing for a connection. A healthy
+ * one, which answers in 100 ms, sees a tenth of that.
+ */
+const connectionsMax = 512
 
 export function createProviderHttp({ lookup }: ProviderHttpOptions = {}): ProviderHttpPool {
   let opening: Promise<Agent> | undefined

@@ -73,9 +73,13 @@ function withAction({ action, provider, expiresAt }: CustomerActionOutcome): Pro
   }
 }
 
-/** Whether a repeated answer of the provider asks for the same step, so that nothing changes. */
+/**
+ * Whether a repeated answer of the provider asks for the same step, so that nothing changes. A transfer of which a part has
+ * arrived is pending and still has its instructions.
+ */
 function isSameAction({ state, provider }: Operation, { action }: CustomerActionOutcome): boolean {
-  const known = state === 'AUTHORIZE_REQUEST' ? provider?.action : undefined
+  const isOpen = state === 'AUTHORIZE_REQUEST' || (state === 'PENDING' && action.type === 'instructions')
+  const known = isOpen ? provider?.action : undefined
   if (known?.type !== action.type) return false
   return action.type === 'instructions' || (known.type === 'redirect' && known.url === action.url)
 }

@@ -45,6 +45,46 @@ export function receivedValue(payment: Payment): number | undefined {
   return receipts.length === 0 ? undefined : receipts.reduce((total, { value }) => add(total, value), 0)
 }
 
+/** Whether this receipt was counted before. */
+export const hasReceipt = (payment: Payment, key: string): boolean =>
+  payment.operations.some(operation => receiptsOf(operation).some(receipt => receipt.key === key))
+
+/** What one receipt is to its payment. It depends on the receipts before it alone, whenever it is asked for. */
+export interface ReceiptPlace {
+  /** What had arrived before. */
+  readonly before: number
+  /** What of this receipt is beyond the amount. */
+  readonly surplus: number
+  /** With this one the amount is complete. */
+  readonly completes: boolean
+  /** The capture that takes the money, where the authorisation asked for it. */
+  readonly captureXId?: XId
+}
+
+export function receiptPlace(payment: Payment, key: string): ReceiptPlace {
+  const { value: wanted } = payment.amount
+  const beyond = (received: number): number => Math.max(0, received - wanted)
+  const paid = payment.operations.find(operation => receiptsOf(operation).length > 0)
+  let before = 0
+  for (const receipt of paid ? receiptsOf(paid) : []) {
+    const after = add(before, receipt.value)
+    if (receipt.key === key) {
+      const captureXId = paid?.details.captureXId
+      const surplus = beyond(after) - beyond(before)
+      const completes = before < wanted && after >= wanted
+      return { before, surplus, completes, ...(captureXId === undefined ? {} : { captureXId }) }
+    }
+    before = after
+  }
+  return { before, surplus: 0, completes: false }
+}
+
+/** The authorisation that has ended although a part of its money had arrived; undefined: nothing is to be given back. */
+export const endedAfterReceipt = (payment: Payment): Operation | undefined =>
+  payment.status === 'FAILED'
+    ? payment.operations.find(operation => receiptsOf(operation).length > 0)
+    : undefined
+
 /** The payment with one more receipt. A receipt that is known changes nothing. */
 export function addReceipt(payment: Payment, { key, value, payer, now }: Receipt): Payment {
   const waiting = awaitedTransfer(payment)

@@ -6,8 +6,8 @@ import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
 import { giveOutNew } from '#operations/bank/give-out.ts'
 import { emptyReport, importAll } from '#operations/bank/import-file.ts'
 import { makeBatch } from '#operations/bank/make-batch.ts'
-import { seedDebits } from '#test/support/bank.ts'
-import { statement } from '#test/support/bank-files.ts'
+import { bankSettings, seedDebits } from '#test/support/bank.ts'
+import { statement, statusReport } from '#test/support/bank-files.ts'
 import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
@@ -89,6 +89,55 @@ test('bad files get one sentence each and change nothing; a good one among them 
   expect(mixed.code).toBe(1)
   expect(JSON.parse(mixed.stdout)).toMatchObject({ unmatched: [{ reference: 'GOOD' }] })
 })
+
+test('several accounts with one IBAN: an entry is listed only if it fits none of them', async () => {
+  await seed(1)
+  const account = await bank.account(accountId)
+  await makeBatch(account, undefined, bank)
+  const [file] = await giveOutNew(account, join(commands.folder, 'shared'), bank)
+  const [endToEndId] = referencesIn(file?.path ?? '')
+  const other = await gateway.gateway.merchants.create('Neighbour')
+  const add = ['provider', 'add', other.merchantId, '--connector', 'bank', '--name', 'Same bank']
+  await commands.json(...add, ...bankSettings)
+  const entries = [
+    { reference: 'SHARED', cents: 1001, endToEndId },
+    { reference: 'NOBODY', cents: 5, text: 'for nobody' },
+  ]
+  const path = commands.file('shared.xml', statement(entries))
+  expect(await commands.json('bank', 'import', path)).toMatchObject({
+    booked: 1,
+    repeated: 0,
+    unmatched: [{ reference: 'NOBODY' }],
+  })
+  expect(await commands.json('bank', 'import', path)).toMatchObject({
+    booked: 0,
+    repeated: 1,
+    unmatched: [{ reference: 'NOBODY' }],
+  })
+})
+
+test.each(['together', 'one after the other'])(
+  'the sum of a block that comes before the rejection of one of its debits is booked, %s',
+  async way => {
+    await seed(3)
+    const account = await bank.account(accountId)
+    await makeBatch(account, undefined, bank)
+    const [file] = await giveOutNew(account, join(commands.folder, `sum ${way}`), bank)
+    const text = readFileSync(file?.path ?? '', 'utf8')
+    const blockId = /<PmtInfId>(\w+)</.exec(text)?.[1]
+    const messageId = /<MsgId>(\w+)</.exec(text)?.[1] ?? ''
+    const [rejected = ''] = referencesIn(file?.path ?? '')
+    const paths = [
+      commands.file(`sum ${way}.xml`, statement([{ reference: `SUM ${way}`, cents: 2005, blockId }])),
+      commands.file(`no ${way}.xml`, statusReport(messageId, [{ endToEndId: rejected, reason: 'AM04' }])),
+    ]
+    const report = emptyReport()
+    if (way === 'together') await importAll(paths, report, bank)
+    else for (const path of paths) await importAll([path], report, bank)
+    expect(report).toMatchObject({ booked: 2, rejected: 1, repeated: 0 })
+    expect(report.unmatched).toHaveLength(way === 'together' ? 0 : 1)
+  },
+)
 
 describe('a crash', () => {
   const batch = async (folder: string) => {

@@ -106,6 +106,27 @@ test('what fits nothing is listed and never guessed', async () => {
   expect(await record(made.payId)).toMatchObject({ status: 'AUTHORIZE_REQUEST' })
 })
 
+test('what arrived in parts is one capture in the settlement, and reconciles', async () => {
+  const made = await order('SEPACREDITTRANSFER', 'parts-1')
+  await arrive({ cents: 400, text: 'parts-1' })
+  await arrive({ cents: 800, text: 'parts-1' })
+  const lines = (await gateway.call('GET', `/settlements?payId=${made.payId}`)).body.data
+  const sums = lines.map(({ type, gross, xId }: Record<string, unknown>) => [type, gross, xId !== undefined])
+  expect(sums.toSorted()).toEqual([
+    ['CAPTURE', 1000, true],
+    ['CORRECTION', 200, false],
+    ['RESERVE', -400, false],
+    ['RESERVE', 400, false],
+  ])
+  const range = ['--from', '2026-01-01', '--to', '2199-01-01']
+  expect(await commands.json('reconcile', '--account', accountId, ...range)).toEqual({
+    oursWithoutTheirs: [],
+    theirsWithoutOurs: [],
+    amountsDiffer: [],
+  })
+  expect(await givenBack('parts')).toEqual([{ type: 'pain.001.001.09', payments: 1, sum: 200 }])
+})
+
 test('a refund goes to the account that paid, with the next batch', async () => {
   const made = await order('SEPACREDITTRANSFER', 'refund-1')
   await arrive({ cents: 1000, text: 'refund-1' })
@@ -130,4 +151,55 @@ test('a refund goes to the account that paid, with the next batch', async () => 
   const after = await record(made.payId)
   expect(after).toMatchObject({ amount: { refundedValue: 0 } })
   expect(after.operations.at(-1)).toMatchObject({ type: 'REFUND', status: 'FAILED' })
+})
+
+const givenBack = async (folder: string) => {
+  const { files } = await commands.json(
+    ...['bank', 'batch', '--account', accountId, '--out', join(commands.folder, folder)],
+  )
+  return files.map(({ type, payments, sum }: Record<string, unknown>) => ({ type, payments, sum }))
+}
+
+test('200 an awaited transfer can be cancelled, and what had arrived goes back with the next batch', async () => {
+  const [untouched, begun] = [
+    await order('SEPACREDITTRANSFER', 'cancel-1'),
+    await order('SEPACREDITTRANSFER', 'cancel-2'),
+  ]
+  await arrive({ cents: 300, text: 'cancel-2' })
+  for (const { payId } of [untouched, begun]) {
+    const cancelled = await gateway.call('POST', `/payments/${payId}/cancellations`, {})
+    expect({ code: cancelled.status, ...cancelled.body }).toMatchObject({ code: 200, status: 'FAILED' })
+  }
+  expect(await givenBack('cancelled')).toEqual([{ type: 'pain.001.001.09', payments: 1, sum: 300 }])
+  expect(await givenBack('cancelled-again')).toEqual([])
+})
+
+test('two transfers of one statement pay together, and only what is beyond goes back', async () => {
+  const made = await order('SEPACREDITTRANSFER', 'both-1')
+  expect(await arrive({ cents: 600, text: 'both-1' }, { cents: 700, text: 'both-1' })).toMatchObject({
+    booked: 2,
+  })
+  expect(await record(made.payId)).toMatchObject({
+    status: 'OK',
+    amount: { capturedValue: 1000, receivedValue: 1300 },
+  })
+  expect(await givenBack('both')).toEqual([{ type: 'pain.001.001.09', payments: 1, sum: 300 }])
+})
+
+test('what had arrived of a transfer that was never completed goes back after the end', async () => {
+  const made = await order('SEPACREDITTRANSFER', 'ended-1')
+  await arrive({ cents: 400, text: 'ended-1' })
+  await arrive({ cents: 100, text: 'ended-1' })
+  expect(await givenBack('before')).toEqual([])
+  await gateway.call('POST', '/test/clock', { advance: 'P31D' })
+  expect(await record(made.payId)).toMatchObject({
+    status: 'FAILED',
+    amount: { receivedValue: 500, capturedValue: 0 },
+  })
+  expect(await givenBack('after')).toEqual([{ type: 'pain.001.001.09', payments: 2, sum: 500 }])
+  expect(await givenBack('once')).toEqual([])
+  expect(await arrive({ cents: 500, text: 'ended-1' })).toMatchObject({
+    booked: 0,
+    unmatched: [{ text: 'ended-1' }],
+  })
 })

@@ -90,7 +90,10 @@ test('a disabled account takes no new payments and finishes the old ones', async
   await expect
     .poll(async () => (await shop.create('CARD')).status, { timeout: 5_000, interval: 100 })
     .toBe(422)
-  expect((await shop.act(payId, 'captures', 1000)).status).toBe(200)
+  expect((await shop.act(payId, 'captures', 400)).status).toBe(200)
+  // The rest of the authorisation can still be captured.
+  expect(await commands.run('provider', 'remove', a)).toMatchObject({ code: 1 })
+  expect((await shop.act(payId, 'captures', 600)).status).toBe(200)
   expect((await shop.read(payId)).provider.account).toBe(a)
   expect(await commands.run('provider', 'remove', a)).toMatchObject({ code: 0 })
 })

@@ -29,6 +29,8 @@ export interface Seed {
   /** Of the first debit; the others are a cent more each, up to a hundred. */
   readonly cents?: number
   readonly name?: string
+  /** YYYY-MM-DD: the day that was announced when the debit was asked for. Without it the batch announces it. */
+  readonly dueDate?: string
 }
 
 /** Debits as captures leave them, written straight into the tables: a hundred thousand take seconds. */
@@ -54,6 +56,7 @@ export async function seedDebits({ accounts }: Pick<Engine, 'accounts'>, seed: S
       cents,
       admitted.accountId,
       JSON.stringify(account),
+      seed.dueDate === undefined ? null : JSON.stringify({ fields: { dueDate: seed.dueDate, creditorId } }),
     ])
   } finally {
     await client.end()
@@ -71,11 +74,11 @@ const seedStatement = `WITH made AS MATERIALIZED (SELECT n, uuidv7() AS pay_id, 
         ($6::jsonb || jsonb_build_object('mandateId', 'M-' || replace(pay_id::text, '-', ''), 'dateOfSignature',
           to_char(at, 'DD.MM.YYYY')))::json, $2, 'bank', NULL FROM made),
     operations AS (INSERT INTO operation (merchant_id, pay_id, sequence, x_id, type, state, amount, trans_id, response_code,
-        prepared, details, created_at, updated_at)
+        prepared, details, created_at, updated_at, provider)
       SELECT $1, pay_id, 1, auth_id, 'AUTHORIZATION', 'OK', amount, 'T-' || replace(pay_id::text, '-', ''), '00000000', '{}'::json,
-        json_build_object('captureXId', replace(capture_id::text, '-', '')), at, at FROM made
+        json_build_object('captureXId', replace(capture_id::text, '-', '')), at, at, NULL::json FROM made
       UNION ALL
       SELECT $1, pay_id, 2, capture_id, 'CAPTURE', 'PENDING', amount, 'T-' || replace(pay_id::text, '-', ''), '00000002',
-        '{}'::json, '{}'::json, at, at FROM made)
+        '{}'::json, '{}'::json, at, at, $7::json FROM made)
   INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
   SELECT $1, pay_id, capture_id, 'BATCH', '9000-01-01', 0 FROM made`

@@ -2393,7 +2393,7 @@ export interface PartialCapture {
   readonly manual?: ManualCapture
 }
 
-/** Where the customer's transfer goes. */
+/** Where the customer's transfer goes; in a record of a paid one, the account that it came from. */
 export interface PayeeAccount {
   /** Name of the bank. */
   readonly bankName?: string
@@ -2403,6 +2403,10 @@ export interface PayeeAccount {
   readonly number?: string
   /** Name of the holder. */
   readonly accountHolderName?: string
+  /** Of the account that paid, once its transfer has arrived. */
+  readonly last4Digits?: string
+  /** Stands for the account that paid. */
+  readonly pseudoBankAccountNumber?: string
 }
 
 /** The payment is approved and nothing is captured yet. */

@@ -61,14 +61,14 @@ export function amendmentOf(use: MandateUse, used: UsedMandate | undefined): Man
   }
 }
 
-/** The scheme's own limit: a mandate that was not used for so long is void, and the creditor must cancel it. */
-const disuseMonths = 36
+/** 36 months, the scheme's own limit: a mandate that was not used for so long is void, and the creditor must cancel it. */
+const disuseYears = 3
 
 /** Counted from the last debit, or from the signature when there was none. */
 export function isDisused(lastUseOrSignature: string, collectionDay: string): boolean {
-  const [year = 0, month = 0, day = 0] = lastUseOrSignature.split('-').map(Number)
-  const end = new Date(Date.UTC(year, month - 1 + disuseMonths, day))
-  return collectionDay > end.toISOString().slice(0, 10)
+  const end = `${Number(lastUseOrSignature.slice(0, 4)) + disuseYears}${lastUseOrSignature.slice(4)}`
+  // Three years after a leap day there is none.
+  return collectionDay > end.replace('-02-29', '-03-01')
 }
 
 /** When a debit counts as paid although the bank has not said so. */

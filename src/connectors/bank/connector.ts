@@ -46,6 +46,12 @@ function openBank(settings: BankSettings): Connector {
     credit: queue,
     // Nothing was reserved anywhere, so nothing has to be released.
     reverse: async request => ({ kind: 'approved', provider: { echo: echoOf(request) } }),
+    // Nobody else knows of a transfer that is awaited: it ends where it stands, here.
+    cancelAction: async inquiry => ({
+      kind: 'declined',
+      detail: '0704',
+      provider: { echo: echoOf(inquiry) },
+    }),
     // On our page the customer gives the account and agrees to the mandate later.
     findMisfit: request =>
       isIncoming(request.payment.method.type) || request.payment.integrationType === 'HOSTED'

@@ -29,8 +29,14 @@ const account = closed(
     code: optional(text(11, 'BIC of the bank.')),
     number: optional(text(34, 'IBAN or number of the account.')),
     accountHolderName: optional(text(64, 'Name of the holder.')),
+    last4Digits: optional(text(4, 'Of the account that paid, once its transfer has arrived.')),
+    pseudoBankAccountNumber: optional(text(34, 'Stands for the account that paid.')),
   },
-  { title: 'PayeeAccount', description: "Where the customer's transfer goes." },
+  {
+    title: 'PayeeAccount',
+    description:
+      "Where the customer's transfer goes; in a record of a paid one, the account that it came from.",
+  },
 )
 
 /** What the customer pays a voucher, a transfer or a QR code by. 2048: a QR code holds an address at most. */

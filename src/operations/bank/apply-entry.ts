@@ -39,6 +39,8 @@ export interface Applying {
 export interface Applied {
   readonly result: EntryResult
   readonly count: number
+  /** Bookings that this entry tells of although no other entry did: what comes back had been booked. */
+  readonly booked?: number
   /** Transactions that another entry had told of before: a notification first, the statement's sum later. */
   readonly repeated?: number
   readonly xId?: string
@@ -68,6 +70,7 @@ export async function applyEntry(applying: Applying, bank: Bank): Promise<void> 
     RETURNED: 'returned',
   } as const
   if (applied.result !== 'OTHER') report[counted[applied.result]] += applied.count
+  report.booked += applied.booked ?? 0
   report.repeated += applied.repeated ?? 0
 }
 
@@ -183,8 +186,9 @@ export async function book(
     account,
     open.map(item => bookedLine(item, fact)),
   )
-  await bank.items.mark(open, { bookedBy: fact.key })
-  return { count: open.length, repeated: items.length - open.length }
+  // Another entry of the same files may tell of the same items at this moment: whoever marks one counts it.
+  const count = await bank.items.mark(open, { bookedBy: fact.key })
+  return { count, repeated: items.length - count }
 }
 
 /** What a booked item is to the merchant's books. */
@@ -271,20 +275,23 @@ async function returnItem(
   const fee = item.type === 'DEBIT' ? feeOf(fact, item.amount) : 0
   if (fee === undefined || item.rejected !== null) return undefined
   if (item.returned) return { result: 'RETURNED', count: 0, repeated: 1, xId: item.xId }
+  // The files may come in any order: what was returned had been booked.
+  const bookFirst = async (): Promise<number> =>
+    item.booked ? 0 : (await book([item], fact, account, bank)).count
+  let booked = 0
   if (item.type === 'DEBIT') {
-    // The files may come in any order: what was returned had been booked.
-    if (!item.booked) await book([item], fact, account, bank)
+    booked = await bookFirst()
     await returnDebit({ fact, item, account }, bank)
     await bank.entries.addLines(account, returnedLines(fact, item, fee))
     const xId = entryXId(account, fact.key)
     await endMandateOf(item, { reason: fact.returned?.reason, on: fact.bookedOn, xId }, account, bank)
   } else {
     if (fact.amount.value !== item.amount) return undefined
-    if (!item.booked) await book([item], fact, account, bank)
+    booked = await bookFirst()
     if (item.type === 'TRANSFER') await takeBackTransfer({ fact, item, account }, bank)
   }
-  await bank.items.mark([item], { returnedBy: fact.key })
-  return { result: 'RETURNED', count: 1, xId: item.xId, fee }
+  const count = await bank.items.mark([item], { returnedBy: fact.key })
+  return { result: 'RETURNED', count, booked, repeated: 1 - count, xId: item.xId, fee }
 }
 
 /** Its charges are a line of their own and no part of the return. */

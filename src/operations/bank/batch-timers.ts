@@ -1,7 +1,11 @@
-/** The queue for the next file to a bank: what becomes pending there waits in it, and a debit is announced at once. */
+/**
+ * The queue for the next file to a bank: what becomes pending there waits in it, and a debit is announced at once. So does
+ * the part of a transfer that arrived before its payment ended: it goes back.
+ */
 import type { Connector } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { endedAfterReceipt } from '#lifecycle/receive.ts'
 import { timerAt } from '#operations/timer.ts'
 import { queueTime } from '#storage/bank/batches.ts'
 import type { Timer } from '#storage/commit/change.ts'
@@ -11,6 +15,14 @@ const batchedTypes: ReadonlySet<string> = new Set(['CAPTURE', 'REFUND', 'CREDIT'
 /** Whether the operation moves with the next file: nobody can be asked what became of it. */
 export const waitsForFile = ({ type, state }: Operation, connector: Connector | undefined): boolean =>
   connector?.facts.batched === true && state === 'PENDING' && batchedTypes.has(type)
+
+/** For a payment that has just ended. */
+export function giveBackTimers(ended: Payment): readonly Timer[] {
+  const received = endedAfterReceipt(ended)
+  if (!received) return []
+  const { merchantId, payId } = ended
+  return [{ merchantId, payId, xId: received.xId, kind: 'BATCH', runAt: queueTime, attempt: 0 }]
+}
 
 export function batchTimers(
   change: {

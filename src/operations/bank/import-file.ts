@@ -10,7 +10,7 @@ import { readBankFile } from '#connectors/bank/read-bank-file.ts'
 import { BankFileError } from '#connectors/bank/xml-records.ts'
 import { applyEntry, createTransferBook, type Unmatched } from '#operations/bank/apply-entry.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
-import type { NewEntry, StoredEntry } from '#storage/bank/entries.ts'
+import { type NewEntry, rejectionPrefix, type StoredEntry } from '#storage/bank/entries.ts'
 
 export interface ImportReport {
   /** Transactions of ours that the bank has booked. */
@@ -30,40 +30,66 @@ export const emptyReport = (): ImportReport => ({
   unmatched: [],
 })
 
-/** Each file whole or not at all; a bad one does not keep the others out. Returns a sentence for each bad one. */
+/**
+ * Each file whole or not at all; a bad one does not keep the others out. Returns a sentence for each bad one. All files are
+ * taken in before the first entry is applied, so that their order does not matter.
+ */
 export async function importAll(
   paths: readonly string[],
   report: ImportReport,
   bank: Bank,
 ): Promise<string[]> {
   const bad: string[] = []
+  const taken = new Map<string, BankAccount>()
   for (const path of paths) {
     try {
-      await importFile(path, report, bank)
+      for (const account of await takeFile(path, report, bank)) taken.set(account.accountId, account)
     } catch (error) {
       if (!(error instanceof BankFileError)) throw error
       bad.push(`${path} ${error.message}; nothing of it was taken`)
     }
   }
+  await bank.testCrash('fileTaken')
+  const byIban = Map.groupBy(taken.values(), ({ settings }) => settings.creditorIban)
+  for (const accounts of byIban.values()) {
+    const listed = new Map<string, Unmatched>()
+    for (const account of accounts) await applyWaiting(account, { report, listed }, bank)
+    report.unmatched.push(...(await fittingNobody(listed, accounts, bank)))
+  }
   return bad
 }
 
-/** Throws `BankFileError` with a sentence that begins after the file's name; nothing was changed then. */
-export async function importFile(path: string, report: ImportReport, bank: Bank): Promise<void> {
-  const taken = await takeFile(path, report, bank)
-  await bank.testCrash('fileTaken')
-  for (const account of taken) await applyWaiting(account, report, bank)
+/** Several accounts may have the statement's IBAN: what one of them knows is not listed because another does not. */
+async function fittingNobody(
+  listed: ReadonlyMap<string, Unmatched>,
+  accounts: readonly BankAccount[],
+  bank: Bank,
+): Promise<readonly Unmatched[]> {
+  if (accounts.length < 2 || listed.size === 0) return [...listed.values()]
+  const known = new Set<string>()
+  for (const account of accounts)
+    for (const key of await bank.entries.appliedAmong(account, [...listed.keys()])) known.add(key)
+  return [...listed].filter(([key]) => !known.has(key)).map(([, entry]) => entry)
 }
 
 /** 500: a few hundred kilobytes in one statement. */
 const pageSize = 500
 
+/** Throws `BankFileError` with a sentence that begins after the file's name; nothing was changed then. */
 async function takeFile(path: string, report: ImportReport, bank: Bank): Promise<readonly BankAccount[]> {
   const hash = createHash('sha256')
   const accounts = new Map<string, BankAccount>()
   let repeated = 0
   const strangers: Unmatched[] = []
-  const file = { sha256: () => hash.digest('hex'), accounts: () => [...accounts.values()] }
+  let sha256: string | undefined
+  const file = {
+    // A hash can be asked for its digest once, and every account with that IBAN keeps it.
+    sha256: () => {
+      sha256 ??= hash.digest('hex')
+      return sha256
+    },
+    accounts: () => [...accounts.values()],
+  }
   await bank.entries.takeFile(file, async keep => {
     const keeper = createKeeper(async entries => {
       repeated += await keep(entries)
@@ -158,8 +184,6 @@ function toEntry(fact: BankFact, owners: readonly BankAccount[], bank: Bank): Pr
   )
 }
 
-const rejectionPrefix = 'RJCT'
-
 function factsOf(
   fact: TransactionFact | RejectionFact,
 ): Pick<NewEntry, 'key' | 'amount' | 'currency' | 'bookedOn'> {
@@ -179,22 +203,46 @@ function factsOf(
 /** 32: outcomes that are recorded side by side share their commits. */
 const applyPage = 32
 
-async function applyWaiting(account: BankAccount, report: ImportReport, bank: Bank): Promise<void> {
+/** What the entries of one account come to, and by their keys those that fit nothing of it. */
+interface Findings {
+  readonly report: ImportReport
+  readonly listed: Map<string, Unmatched>
+}
+
+/**
+ * Rejections first, one after the other: single payments stand before whole messages, and know the reason better. A sum
+ * that the bank booked for a block leaves out what it had rejected, so after a rejection older sums are looked at again.
+ */
+async function applyWaiting(account: BankAccount, { report, listed }: Findings, bank: Bank): Promise<void> {
   const transfers = createTransferBook(account, bank)
-  const apply = async (entry: StoredEntry): Promise<ImportReport> => {
+  const older = new Set<string>()
+  const apply = async (entry: StoredEntry) => {
     const own = emptyReport()
     await applyEntry({ entry, account, transfers, report: own }, bank)
-    return own
+    return { entry, own }
   }
+  const count = ({ entry, own }: Awaited<ReturnType<typeof apply>>): void => {
+    addUp(report, own)
+    for (const unmatched of own.unmatched) if (!older.has(entry.key)) listed.set(entry.key, unmatched)
+  }
+  const before = report.rejected
+  for await (const page of waitingPages(account, 'rejections', bank))
+    for (const entry of page) count(await apply(entry))
+  if (report.rejected > before) for (const key of await bank.entries.lookAgain(account)) older.add(key)
+  for await (const page of waitingPages(account, 'transactions', bank))
+    for (const applied of await Promise.all(page.map(apply))) count(applied)
+}
+
+async function* waitingPages(
+  account: BankAccount,
+  kind: 'rejections' | 'transactions',
+  bank: Bank,
+): AsyncGenerator<readonly StoredEntry[]> {
   for (let after: string | undefined; ; ) {
-    const page = await bank.entries.next(account, after, applyPage)
+    const page = await bank.entries.next(account, kind, { after, limit: applyPage })
     after = page.at(-1)?.entryId
     if (after === undefined) return
-    // Rejections one after the other: single payments stand before whole messages, and know the reason better.
-    const inOrder = page.some(({ key }) => key.startsWith(rejectionPrefix))
-    const reports = inOrder ? [] : await Promise.all(page.map(apply))
-    if (inOrder) for (const entry of page) reports.push(await apply(entry))
-    for (const own of reports) addUp(report, own)
+    yield page
   }
 }
 
@@ -203,5 +251,4 @@ function addUp(report: ImportReport, own: ImportReport): void {
   report.rejected += own.rejected
   report.returned += own.returned
   report.repeated += own.repeated
-  report.unmatched.push(...own.unmatched)
 }

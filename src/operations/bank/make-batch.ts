@@ -2,12 +2,14 @@
  * The next batch of an account: what waits is dated, sorted into payment informations, written and hashed, and committed
  * in one transaction. Only then may its files be given out. The same batch always has the same bytes.
  */
+import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
 import {
   amendmentOf,
   earliestCollection,
   isDisused,
   sequenceOf,
   silentApproval,
+  type UsedMandate,
 } from '#connectors/bank/collection.ts'
 import { writeCreditTransfers } from '#connectors/bank/credit-transfers.ts'
 import { writeDirectDebits } from '#connectors/bank/direct-debits.ts'
@@ -15,18 +17,20 @@ import type { BlockHeader, FileHeader, SequenceType } from '#connectors/bank/ini
 import { startOfDay } from '#domain/calendar.ts'
 import { type BankTime, bankTimeOf, isTargetDay, targetDayAfter } from '#domain/target-calendar.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
+import { createFollower, readAhead } from '#operations/bank/read-ahead.ts'
+import { toSurplus } from '#operations/bank/receive-transfer.ts'
 import { refuseDebits } from '#operations/bank/refuse-debits.ts'
 import { storeFile } from '#operations/bank/store-file.ts'
 import { debitsOf, transfersOf } from '#operations/bank/written-payments.ts'
 import { merchantNow } from '#operations/engine.ts'
 import {
   type BatchTransaction,
-  type KnownMandate,
   type NewItem,
   type QueuedPayment,
   type UsedMandateRow,
   withBatchTransaction,
 } from '#storage/bank/batches.ts'
+import type { Surplus } from '#storage/bank/transfers.ts'
 
 /** 1,000: some milliseconds a statement, and a few hundred kilobytes in memory. */
 const pageSize = 1_000
@@ -42,8 +46,14 @@ interface Batch {
   readonly batchId: string
   readonly made: BankTime
   readonly now: Date
+  /** YYYY-MM-DD: the first day on which a debit of this batch can be collected. */
+  readonly earliest: string
   readonly blocks: Map<string, Block>
   readonly refusals: Refusal[]
+  /** Payments that have ended after a part of their money had arrived. */
+  readonly ended: QueuedPayment[]
+  /** Whether the batch is written: only when there is something to put into it. */
+  begun: boolean
 }
 
 interface Block extends BlockHeader {
@@ -62,11 +72,16 @@ export async function makeBatch(account: BankAccount, day: string | undefined, b
     batchId: bank.engine.newId(),
     made,
     now,
+    earliest: earliestCollection(made, account.settings.cutOffHour),
     blocks: new Map(),
     refusals: [],
+    ended: [],
+    begun: false,
   }
   await withBatchTransaction(bank.database, account, async transaction => {
     await collect(batch, transaction)
+    await giveBackEnded(batch, transaction, bank)
+    await collectSurplus(batch, transaction)
     if (batch.blocks.size === 0) return
     await writeFiles(batch, transaction, bank)
   })
@@ -74,60 +89,86 @@ export async function makeBatch(account: BankAccount, day: string | undefined, b
   await refuseDebits(account, batch.refusals, bank.engine)
 }
 
-/** Everything that waits becomes items. The batch itself is only begun when there is something to put into it. */
+/** Every operation that waits becomes an item. */
 async function collect(batch: Batch, transaction: BatchTransaction): Promise<void> {
-  let begun = false
-  const add = async (items: readonly NewItem[], mandates: readonly UsedMandateRow[]): Promise<void> => {
-    if (items.length === 0) return
-    if (!begun) await transaction.begin({ batchId: batch.batchId, madeOn: batch.made.day, madeAt: batch.now })
-    begun = true
-    await transaction.add(items, mandates)
-  }
-  for (let after: QueuedPayment | undefined; ; ) {
-    const page = await transaction.queued(after, pageSize)
-    after = page.at(-1)
-    if (!after) break
-    const mine = page.filter(payment => payment.mine)
-    const mandates = await readMandates(mine, transaction)
+  const adding = createFollower()
+  // A page is asked for before the one before it is added: what that one does to mandates is remembered here.
+  let usedBefore = new Map<string, UsedMandateRow>()
+  for await (const page of readAhead(queuedPages(transaction))) {
     const used = new Map<string, UsedMandateRow>()
-    const items = mine.flatMap(payment => toItem(payment, { batch, mandates, used }))
-    await add(items, [...used.values()])
+    const around = { batch, usedBefore, used }
+    const items = page.filter(payment => payment.mine).flatMap(payment => toItem(payment, around))
+    await adding.follow(() => addItems(batch, { items, mandates: [...used.values()] }, transaction))
+    usedBefore = used
   }
+  await adding.finish()
+}
+
+async function addItems(
+  batch: Batch,
+  { items, mandates }: { readonly items: readonly NewItem[]; readonly mandates: readonly UsedMandateRow[] },
+  transaction: BatchTransaction,
+): Promise<void> {
+  if (items.length === 0) return
+  if (!batch.begun)
+    await transaction.begin({ batchId: batch.batchId, madeOn: batch.made.day, madeAt: batch.now })
+  batch.begun = true
+  await transaction.add(items, mandates)
+}
+
+/** A payment has ended after a part of its transfer had arrived: that part goes back to whoever sent it. */
+async function giveBackEnded(batch: Batch, transaction: BatchTransaction, bank: Bank): Promise<void> {
+  const { account } = batch
+  const { merchantId } = account
+  for (const ended of batch.ended) {
+    const { payId } = ended
+    const surplus: Surplus[] = []
+    for (const { entryId: recordId, keyVersion, sealed } of await transaction.receipts(payId)) {
+      const plain = await bank.records.open('bank entry', merchantId, { recordId, keyVersion, sealed })
+      const fact: TransactionFact = JSON.parse(plain.toString())
+      const row = await toSurplus({ fact, account, payId, amount: fact.amount.value }, bank)
+      if (row) surplus.push(row)
+    }
+    await transaction.giveBack(ended, surplus)
+  }
+}
+
+async function collectSurplus(batch: Batch, transaction: BatchTransaction): Promise<void> {
   for (;;) {
     const surplus = await transaction.surplus(pageSize)
     if (surplus.length === 0) return
-    await add(
-      surplus.map(({ xId, payId, amount }) => placed(batch, { xId, payId, amount, type: 'SURPLUS' })),
-      [],
+    const items = surplus.map(({ xId, payId, amount }) =>
+      placed(batch, { xId, payId, amount, type: 'SURPLUS' }),
     )
+    await addItems(batch, { items, mandates: [] }, transaction)
   }
 }
 
-async function readMandates(
-  page: readonly QueuedPayment[],
-  transaction: BatchTransaction,
-): Promise<Map<string, KnownMandate>> {
-  const keys = [...new Set(page.flatMap(payment => mandateOf(payment).mandateId?.toUpperCase() ?? []))]
-  return new Map((await transaction.mandates(keys)).map(mandate => [mandate.mandateKey, mandate]))
+async function* queuedPages(transaction: BatchTransaction): AsyncGenerator<readonly QueuedPayment[]> {
+  for (let after: QueuedPayment | undefined; ; ) {
+    const page = await transaction.queued(after, pageSize)
+    after = page.at(-1)
+    if (!after) return
+    yield page
+  }
 }
-
-/** A capture may bring a mandate of its own. */
-const mandateOf = ({ account, captureMandate }: QueuedPayment) =>
-  captureMandate?.mandateId === undefined
-    ? { mandateId: account?.mandateId, dateOfSignature: account?.dateOfSignature }
-    : captureMandate
 
 interface Around {
   readonly batch: Batch
-  readonly mandates: Map<string, KnownMandate>
-  /** What this page does to mandates. */
+  /** What the page before this one did to mandates. */
+  readonly usedBefore: ReadonlyMap<string, UsedMandateRow>
+  /** What this page does to them. */
   readonly used: Map<string, UsedMandateRow>
 }
 
 function toItem(payment: QueuedPayment, around: Around): NewItem[] {
   const { batch } = around
   const { xId, payId, amount } = payment
-  const isPayable = payment.writable && payment.account && amount >= 1 && amount <= maximumCents
+  if (payment.type === 'AUTHORIZATION') {
+    batch.ended.push(payment)
+    return []
+  }
+  const isPayable = payment.writable && payment.heldId !== null && amount >= 1 && amount <= maximumCents
   if (!isPayable) return refuse(batch, payment, '0314')
   if (payment.type !== 'CAPTURE') return [placed(batch, { xId, payId, amount, type: 'TRANSFER' })]
   return toDebit(payment, around)
@@ -136,25 +177,21 @@ function toItem(payment: QueuedPayment, around: Around): NewItem[] {
 /** 999,999,999.99 euros: what the scheme's amounts can hold. */
 const maximumCents = 99_999_999_999
 
-function toDebit(payment: QueuedPayment, { batch, mandates, used }: Around): NewItem[] {
-  const { account, made } = batch
-  const { mandateId, dateOfSignature } = mandateOf(payment)
-  if (mandateId === undefined || dateOfSignature === undefined) return refuse(batch, payment, '0357')
-  const earliest = earliestCollection(made, account.settings.cutOffHour)
-  const dueOn =
-    payment.announcedFor !== null && payment.announcedFor > earliest ? payment.announcedFor : earliest
+function toDebit(payment: QueuedPayment, { batch, usedBefore, used }: Around): NewItem[] {
+  const { account, earliest } = batch
+  const { mandateId, dateOfSignature, announcedFor } = payment
+  if (mandateId === null || dateOfSignature === null) return refuse(batch, payment, '0357')
+  const dueOn = announcedFor !== null && announcedFor > earliest ? announcedFor : earliest
   const key = mandateId.toUpperCase()
-  const before = mandates.get(key)
-  const isVoid = before?.ended || isDisused(before?.lastUsedOn ?? toIsoDay(dateOfSignature), dueOn)
+  const before = used.get(key) ?? usedBefore.get(key) ?? storedMandate(payment)
+  const isVoid = payment.mandateEnded || isDisused(before?.lastUsedOn ?? toIsoDay(dateOfSignature), dueOn)
   if (isVoid) return refuse(batch, payment, '0357')
   const { creditorId, creditorName } = account.settings
-  const heldId = payment.account?.accountId ?? ''
+  const heldId = payment.heldId ?? ''
   const use = { creditorId, creditorName, heldId, recurring: payment.recurring, last: payment.last }
   const amendment = amendmentOf(use, before)
   const { xId, payId, amount } = payment
-  const mandate = { mandateKey: key, creditorId, creditorName, heldId, lastUsedOn: dueOn }
-  used.set(key, mandate)
-  mandates.set(key, { ...mandate, ended: false })
+  used.set(key, { mandateKey: key, creditorId, creditorName, heldId, lastUsedOn: dueOn })
   return [
     {
       ...placed(batch, {
@@ -168,9 +205,16 @@ function toDebit(payment: QueuedPayment, { batch, mandates, used }: Around): New
       mandateId,
       ...(amendment ? { amendment } : {}),
       ...approvalOf(account, dueOn),
-      announce: payment.announcedFor !== dueOn,
+      announce: announcedFor !== dueOn,
     },
   ]
+}
+
+function storedMandate(payment: QueuedPayment): UsedMandate | undefined {
+  const { usedCreditorId, usedCreditorName, usedHeldId, lastUsedOn } = payment
+  if (usedCreditorId === null || usedCreditorName === null || usedHeldId === null || lastUsedOn === null)
+    return undefined
+  return { creditorId: usedCreditorId, creditorName: usedCreditorName, heldId: usedHeldId, lastUsedOn }
 }
 
 /** DD.MM.YYYY as mandates are written by merchants. */

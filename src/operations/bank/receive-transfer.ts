@@ -11,13 +11,21 @@ import type { PayId, XId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import { type AccountInstrument, lacksAuthorization, type Payment } from '#lifecycle/payment.ts'
-import { addReceipt, awaitedTransfer, captureReceived, receivedValue } from '#lifecycle/receive.ts'
+import {
+  addReceipt,
+  awaitedTransfer,
+  captureReceived,
+  hasReceipt,
+  receiptPlace,
+  receivedValue,
+} from '#lifecycle/receive.ts'
 import type { Applied } from '#operations/bank/apply-entry.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { entryXId } from '#operations/bank/return-debit.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
-import type { StoredEntry } from '#storage/bank/entries.ts'
+import type { BankLine, StoredEntry } from '#storage/bank/entries.ts'
+import type { Surplus } from '#storage/bank/transfers.ts'
 import type { AccountRow } from '#storage/commit/change.ts'
 
 /** Payments that wait for money, by every reference that leads to them. Read once, when the first transfer asks. */
@@ -67,13 +75,32 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
   const payment = await keepReceipt(payId, received, bank)
   if (!payment) return undefined
   const awaited = awaitedTransfer(payment)
-  const surplus = (receivedValue(payment) ?? 0) - payment.amount.value
-  if (surplus > 0) await keepSurplus(surplus, payment, received, bank)
-  if (surplus >= 0) await approve(payment, received, bank)
-  const names = { fact, transactionId: fact.bankReference, providerReference: fact.key }
-  await bank.entries.addLines(account, [{ ...lineOf('CAPTURE', fact.amount.value, names), payId }])
+  const { surplus } = receiptPlace(payment, fact.key)
+  if (surplus > 0) await keepSurplus({ ...received, payId, amount: surplus }, bank)
+  if ((receivedValue(payment) ?? 0) >= payment.amount.value) await approve(payment, received, bank)
+  await bank.entries.addLines(account, receivedLines(payment, received))
   return { result: 'RECEIVED', count: 1, xId: awaited?.xId ?? entryXId(account, fact.key) }
 }
+
+/**
+ * A part of the amount is a reserve until the rest has come; then the capture is one line of the whole amount, which takes
+ * the reserves up. What is beyond it waits to go back.
+ */
+function receivedLines(payment: Payment, { fact, account }: Received): BankLine[] {
+  const { before, surplus, completes, captureXId } = receiptPlace(payment, fact.key)
+  const { payId, amount } = payment
+  const names = { fact, transactionId: fact.bankReference, providerReference: fact.key }
+  const reference = captureXId ?? captureOf(account, fact)
+  const lines = completes
+    ? [lineOf('CAPTURE', amount.value, { ...names, reference }), lineOf('RESERVE', -before, names)]
+    : [lineOf('RESERVE', fact.amount.value - surplus, names)]
+  return [...lines, lineOf('CORRECTION', surplus, names)]
+    .filter(({ gross }) => gross !== 0)
+    .map(line => ({ ...line, payId }))
+}
+
+/** The reference of the capture that takes money which was not asked for with the authorisation. */
+const captureOf = (account: BankAccount, { key }: TransactionFact): XId => entryXId(account, `capture ${key}`)
 
 /** Undefined: nothing waits for it any more. */
 async function keepReceipt(
@@ -84,7 +111,7 @@ async function keepReceipt(
   const { merchantId, merchant } = account
   const payer = await admitPayer(fact, account, engine)
   return engine.queue.update({ merchantId, payId }, stored => {
-    if (!awaitedTransfer(stored) && receivedValue(stored) === undefined) return { result: undefined }
+    if (!awaitedTransfer(stored) && !hasReceipt(stored, fact.key)) return { result: undefined }
     const now = merchantNow(engine.clock, merchant)
     const next = addReceipt(stored, {
       key: fact.key,
@@ -118,26 +145,32 @@ async function admitPayer(
   }
 }
 
+/** What is to be given back of one receipt. */
+export interface GivenBack {
+  readonly fact: TransactionFact
+  readonly account: BankAccount
+  readonly payId: PayId
+  readonly amount: number
+}
+
 /** Only where the bank says who paid; else the surplus stays where it is, and the record shows what has arrived. */
-async function keepSurplus(
-  surplus: number,
-  { payId }: Payment,
-  { fact, account }: Received,
+const keepSurplus = async (given: GivenBack, bank: Bank): Promise<void> => {
+  const surplus = await toSurplus(given, bank)
+  if (surplus) await bank.transfers.addSurplus(surplus)
+}
+
+/** Undefined: the bank does not say who paid. The id follows from the bank's entry, so that it is given back once. */
+export async function toSurplus(
+  { fact, account, payId, amount }: GivenBack,
   bank: Bank,
-): Promise<void> {
+): Promise<Surplus | undefined> {
   const { merchantId, accountId } = account
   const { partyIban: iban, partyName: name = 'unknown' } = fact
-  if (iban === undefined || !isIban(iban)) return
+  if (iban === undefined || !isIban(iban)) return undefined
   const xId = entryXId(account, `surplus ${fact.key}`)
-  // What came before belongs to the payment: only what is beyond it goes back, and no more than came now.
-  const amount = Math.min(surplus, fact.amount.value)
-  const sealed = await bank.records.seal(
-    'bank surplus',
-    merchantId,
-    xId,
-    Buffer.from(JSON.stringify({ iban, name })),
-  )
-  await bank.transfers.addSurplus({ merchantId, accountId, xId, payId, amount, ...sealed })
+  const payer = Buffer.from(JSON.stringify({ iban, name }))
+  const sealed = await bank.records.seal('bank surplus', merchantId, xId, payer)
+  return { merchantId, accountId, xId, payId, amount, ...sealed }
 }
 
 /** The authorisation waits for nothing any more, and the money is taken: also by a run that finds the half of it done. */
@@ -156,7 +189,7 @@ async function approve(payment: Payment, { fact, account }: Received, { engine }
     }
     await recordOutcome({ merchant, payment, xId: waiting.xId, outcome, unattended: true }, engine)
   }
-  const xId = entryXId(account, `capture ${fact.key}`)
+  const xId = captureOf(account, fact)
   await engine.queue.update({ merchantId, payId }, stored => {
     if (lacksAuthorization(stored)) return { result: false }
     const now = merchantNow(engine.clock, merchant)

@@ -4,6 +4,7 @@ import type { Debit, MandateAmendment } from '#connectors/bank/direct-debits.ts'
 import type { BlockHeader } from '#connectors/bank/initiation.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Bank } from '#operations/bank/bank.ts'
+import { readAhead } from '#operations/bank/read-ahead.ts'
 import type { BatchTransaction, WrittenItem } from '#storage/bank/batches.ts'
 
 export interface WriteTarget {
@@ -29,13 +30,13 @@ async function* pagesOf(
 
 export const debitsOf = (target: WriteTarget) =>
   async function* ({ blockId }: BlockHeader): AsyncGenerator<readonly Debit[]> {
-    for await (const page of pagesOf(blockId, target))
+    for await (const page of readAhead(pagesOf(blockId, target)))
       yield await Promise.all(page.map(item => toDebit(item, target)))
   }
 
 export const transfersOf = (target: WriteTarget) =>
   async function* ({ blockId }: BlockHeader): AsyncGenerator<readonly Transfer[]> {
-    for await (const page of pagesOf(blockId, target))
+    for await (const page of readAhead(pagesOf(blockId, target)))
       yield await Promise.all(page.map(item => toTransfer(item, target)))
   }
 

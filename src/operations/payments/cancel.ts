@@ -5,6 +5,7 @@ import { decideCancellation } from '#lifecycle/cancellation.ts'
 import { endingSubject } from '#lifecycle/event.ts'
 import { withdrawRequest } from '#lifecycle/expiry.ts'
 import { lastOperation, type Payment } from '#lifecycle/payment.ts'
+import { giveBackTimers } from '#operations/bank/batch-timers.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
@@ -54,9 +55,14 @@ function end(
   const answer = { ...answerOperation(ended, lastOperation(ended).xId), status: 200 }
   const told = emitEvent(ended, { subject: endingSubject(ended, now), owed: true, now }, engine)
   const row = keyRow(key, { merchant, payId, answer, now })
+  const setTimers = giveBackTimers(ended)
   return {
     next: told.payment,
-    alongside: { ...told.alongside, ...(row ? { key: row } : {}) },
+    alongside: {
+      ...told.alongside,
+      ...(row ? { key: row } : {}),
+      ...(setTimers.length > 0 ? { setTimers } : {}),
+    },
     result: answer,
   }
 }

@@ -2,6 +2,7 @@
 import { type EventSubject, endingSubject, lapseSubject } from '#lifecycle/event.ts'
 import { type Ending, expireRequest, lapse } from '#lifecycle/expiry.ts'
 import type { Payment } from '#lifecycle/payment.ts'
+import { giveBackTimers } from '#operations/bank/batch-timers.ts'
 import { type Engine, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { endAction } from '#operations/payments/end-action.ts'
@@ -60,6 +61,11 @@ async function end(
     const ended = rule(payment, ending)
     if (!ended) return { alongside: { dropTimers: [timer] }, result: true }
     const told = emitEvent(ended, { subject: subject(payment, ended), owed: true, now: at }, engine)
-    return { next: told.payment, alongside: { ...told.alongside, dropTimers: [timer] }, result: true }
+    const setTimers = giveBackTimers(ended)
+    return {
+      next: told.payment,
+      alongside: { ...told.alongside, dropTimers: [timer], ...(setTimers.length > 0 ? { setTimers } : {}) },
+      result: true,
+    }
   })
 }

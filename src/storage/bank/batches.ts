@@ -5,6 +5,7 @@
 import type { PoolClient } from 'pg'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { AccountInstrument } from '#lifecycle/payment.ts'
+import { insertSurplus, type Surplus, surplusValues } from '#storage/bank/transfers.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface BankAccountKey {
@@ -16,31 +17,30 @@ export interface BankAccountKey {
 export interface QueuedPayment {
   readonly payId: PayId
   readonly xId: XId
-  readonly type: 'CAPTURE' | 'REFUND' | 'CREDIT'
+  /** AUTHORIZATION: a payment that ended after a part of its transfer had arrived. */
+  readonly type: 'AUTHORIZATION' | 'CAPTURE' | 'REFUND' | 'CREDIT'
   /** Whether it waits for this account and not for another one. */
   readonly mine: boolean
   /** Whether it still waits, and the vault still has its account. */
   readonly writable: boolean
   readonly amount: number
-  readonly transId: string
-  readonly refNr: string | null
+  /** The account in the vault; null: the payment has none. */
+  readonly heldId: string | null
   /** The mandate that came with the capture itself, else the payment's. */
-  readonly account: AccountInstrument | null
-  readonly captureMandate: { readonly mandateId?: string; readonly dateOfSignature?: string } | null
+  readonly mandateId: string | null
+  /** DD.MM.YYYY */
+  readonly dateOfSignature: string | null
+  /** What we know of that mandate, as of when the page was asked for. */
+  readonly usedCreditorId: string | null
+  readonly usedCreditorName: string | null
+  readonly usedHeldId: string | null
+  readonly lastUsedOn: string | null
+  readonly mandateEnded: boolean
   readonly recurring: boolean
-  /** The plan's last charge. */
+  /** The plan's last charge: no other day is due before its end. */
   readonly last: boolean
   /** YYYY-MM-DD: what the customer was told. */
   readonly announcedFor: string | null
-}
-
-export interface KnownMandate {
-  readonly mandateKey: string
-  readonly creditorId: string
-  readonly creditorName: string
-  readonly heldId: string
-  readonly lastUsedOn: string
-  readonly ended: boolean
 }
 
 export interface NewItem {
@@ -90,6 +90,12 @@ export interface WrittenItem {
   readonly sealed: Buffer | null
 }
 
+export interface ReceivedEntry {
+  readonly entryId: string
+  readonly keyVersion: number
+  readonly sealed: Buffer
+}
+
 export interface NewFile {
   readonly type: string
   readonly messageId: string
@@ -101,8 +107,11 @@ export interface NewFile {
 export interface BatchTransaction {
   begin(batch: { batchId: string; madeOn: string; madeAt: Date }): Promise<void>
   queued(after: Position | undefined, limit: number): Promise<readonly QueuedPayment[]>
-  mandates(keys: readonly string[]): Promise<readonly KnownMandate[]>
   surplus(limit: number): Promise<readonly WaitingSurplus[]>
+  /** What had arrived for a payment that has ended. */
+  receipts(payId: PayId): Promise<readonly ReceivedEntry[]>
+  /** Takes the ended payment out of the queue and puts what had arrived in line for giving back. */
+  giveBack(ended: Position, surplus: readonly Surplus[]): Promise<void>
   /** Takes the items out of the queue and puts them into the batch. */
   add(items: readonly NewItem[], mandates: readonly UsedMandateRow[]): Promise<void>
   itemsOf(blockId: string, after: string | undefined, limit: number): Promise<readonly WrittenItem[]>
@@ -181,19 +190,25 @@ function batchTransaction(client: PoolClient, { merchantId, accountId }: BankAcc
         after?.xId ?? firstId,
         limit,
       ]),
-    mandates: keys =>
-      read<KnownMandate>(
-        `SELECT mandate_key AS "mandateKey", creditor_id AS "creditorId", creditor_name AS "creditorName",
-           held_id AS "heldId", last_used_on::text AS "lastUsedOn", ended_on IS NOT NULL AS ended
-         FROM bank_mandate WHERE merchant_id = $1 AND provider_account_id = $2 AND mandate_key = ANY($3)`,
-        [merchantId, accountId, keys],
-      ),
     surplus: limit =>
       read<WaitingSurplus>(
         `SELECT x_id AS "xId", pay_id AS "payId", amount FROM bank_surplus
          WHERE provider_account_id = $1 AND batch_id IS NULL ORDER BY x_id LIMIT $2`,
         [accountId, limit],
       ),
+    receipts: payId =>
+      read<ReceivedEntry>(
+        `SELECT entry_id AS "entryId", key_version AS "keyVersion", sealed FROM bank_entry
+         WHERE merchant_id = $1 AND pay_id = $2 AND provider_account_id = $3 AND result = 'RECEIVED' ORDER BY entry_id`,
+        [merchantId, payId, accountId],
+      ),
+    async giveBack({ payId, xId }, surplus) {
+      for (const row of surplus) await write(insertSurplus, surplusValues(row))
+      await write(
+        `DELETE FROM timer WHERE merchant_id = $1 AND pay_id = $2 AND x_id = $3 AND kind = 'BATCH'`,
+        [merchantId, payId, xId],
+      )
+    },
     add: (items, mandates) =>
       write(addItems, [merchantId, accountId, batchId, JSON.stringify(items), JSON.stringify(mandates)]),
     itemsOf: (blockId, after, limit) =>
@@ -223,16 +238,24 @@ export const firstId = '0'.repeat(32)
 const queuedPage = `WITH waiting AS MATERIALIZED (SELECT merchant_id, pay_id, x_id FROM timer
     WHERE merchant_id = $1 AND (pay_id, x_id) > ($3::uuid, $4::uuid) AND kind = 'BATCH' ORDER BY pay_id, x_id LIMIT $5)
   SELECT t.pay_id AS "payId", t.x_id AS "xId", p.provider_account IS NOT DISTINCT FROM $2 AS mine, o.type,
-    o.state = 'PENDING' AND v.sealed IS NOT NULL AS writable, o.amount, o.trans_id AS "transId",
-    o.ref_nr AS "refNr", p.account, o.details->'directDebit' AS "captureMandate",
+    o.state = 'PENDING' AND v.sealed IS NOT NULL AS writable, o.amount, p.account_id AS "heldId",
+    d."mandateId", d."dateOfSignature", m.creditor_id AS "usedCreditorId", m.creditor_name AS "usedCreditorName",
+    m.held_id AS "usedHeldId", m.last_used_on::text AS "lastUsedOn", m.ended_on IS NOT NULL AS "mandateEnded",
     p.plan_id IS NOT NULL OR p.details->'credentialOnFile' IS NOT NULL AS recurring,
-    coalesce(pl.status = 'COMPLETED', false) AS last,
+    coalesce(pl.last, false) AS last,
     o.provider->'fields'->>'dueDate' AS "announcedFor"
   FROM waiting t
   CROSS JOIN LATERAL (SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = t.pay_id OFFSET 0) p
   CROSS JOIN LATERAL (SELECT * FROM operation WHERE merchant_id = $1 AND pay_id = t.pay_id AND x_id = t.x_id OFFSET 0) o
+  CROSS JOIN LATERAL (SELECT mandate->>'mandateId' AS "mandateId", mandate->>'dateOfSignature' AS "dateOfSignature"
+    FROM (SELECT CASE WHEN o.details->'directDebit'->>'mandateId' IS NULL THEN p.account
+      ELSE o.details->'directDebit' END AS mandate) given OFFSET 0) d
   LEFT JOIN LATERAL (SELECT sealed FROM vault_account WHERE merchant_id = $1 AND account_id = p.account_id OFFSET 0) v ON true
-  LEFT JOIN LATERAL (SELECT status FROM payment_plan WHERE merchant_id = $1 AND plan_id = p.plan_id OFFSET 0) pl ON true
+  LEFT JOIN LATERAL (SELECT status = 'COMPLETED' OR (status = 'ACTIVE' AND next_payment_date IS NULL
+      AND recurring->>'frequency' IS NOT NULL AND recurring->>'expiryDate' IS NOT NULL) AS last
+    FROM payment_plan WHERE merchant_id = $1 AND plan_id = p.plan_id OFFSET 0) pl ON true
+  LEFT JOIN LATERAL (SELECT * FROM bank_mandate WHERE merchant_id = $1 AND provider_account_id = $2
+    AND mandate_key = upper(d."mandateId") OFFSET 0) m ON true
   ORDER BY t.pay_id, t.x_id`
 
 /** The primary key of bank_item refuses an operation that lies in another file already, and with it the whole batch. */

@@ -28,6 +28,9 @@ export interface StoredEntry {
   readonly sealed: Buffer
 }
 
+/** How the key of a rejection begins; keys of transactions begin with their direction. */
+export const rejectionPrefix = 'RJCT'
+
 export type EntryResult = 'BOOKED' | 'REJECTED' | 'RETURNED' | 'RECEIVED' | 'OTHER'
 
 export interface EntryStore {
@@ -37,7 +40,13 @@ export interface EntryStore {
     take: (keep: (entries: readonly NewEntry[]) => Promise<number>) => Promise<void>,
   ): Promise<void>
   /** Kept and not yet applied, the oldest first. */
-  next(account: BankAccountKey, after: string | undefined, limit: number): Promise<readonly StoredEntry[]>
+  next(
+    account: BankAccountKey,
+    kind: 'rejections' | 'transactions',
+    page: { readonly after: string | undefined; readonly limit: number },
+  ): Promise<readonly StoredEntry[]>
+  /** What fitted nothing before waits to be applied once more; returns the keys of these entries. */
+  lookAgain(account: BankAccountKey): Promise<readonly string[]>
   /** Remembers the payment before anything is done about it: afterwards it waits for no money any more. */
   matched(entry: Pick<StoredEntry, 'merchantId' | 'entryId'>, payId: PayId): Promise<void>
   applied(
@@ -45,6 +54,8 @@ export interface EntryStore {
     outcome: { readonly result: EntryResult; readonly xId?: string; readonly fee?: number },
   ): Promise<void>
   unmatched(entry: Pick<StoredEntry, 'merchantId' | 'entryId'>): Promise<void>
+  /** Which of these keys are entries that were applied to something of this account. */
+  appliedAmong(account: BankAccountKey, keys: readonly string[]): Promise<readonly string[]>
   /** Settlement lines of an entry, each written once. */
   addLines(account: BankAccountKey, lines: readonly BankLine[]): Promise<void>
 }
@@ -95,15 +106,24 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
       client.release(broken)
     }
   },
-  async next({ merchantId, accountId }, after, limit) {
+  async next({ merchantId, accountId }, kind, { after, limit }) {
     const { rows } = await readers.query<StoredEntry>(
       `SELECT merchant_id AS "merchantId", provider_account_id AS "accountId", entry_id AS "entryId", entry_key AS key,
          pay_id AS "payId", key_version AS "keyVersion", sealed
        FROM bank_entry WHERE merchant_id = $1 AND provider_account_id = $2 AND state = 'NEW' AND entry_id > $3::uuid
+         AND starts_with(entry_key, '${rejectionPrefix}|') = $5
        ORDER BY entry_id LIMIT $4`,
-      [merchantId, accountId, after ?? firstId, limit],
+      [merchantId, accountId, after ?? firstId, limit, kind === 'rejections'],
     )
     return rows
+  },
+  async lookAgain({ merchantId, accountId }) {
+    const { rows } = await writers.query<{ key: string }>(
+      `UPDATE bank_entry SET state = 'NEW' WHERE merchant_id = $1 AND provider_account_id = $2 AND state = 'UNMATCHED'
+       RETURNING entry_key AS key`,
+      [merchantId, accountId],
+    )
+    return rows.map(({ key }) => key)
   },
   async matched({ merchantId, entryId }, payId) {
     await writers.query(`UPDATE bank_entry SET pay_id = $3 WHERE merchant_id = $1 AND entry_id = $2`, [
@@ -118,6 +138,14 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
        WHERE merchant_id = $1 AND entry_id = $2`,
       [merchantId, entryId, result, xId ?? null, fee],
     )
+  },
+  async appliedAmong({ merchantId, accountId }, keys) {
+    const { rows } = await readers.query<{ key: string }>(
+      `SELECT entry_key AS key FROM bank_entry
+       WHERE merchant_id = $1 AND provider_account_id = $2 AND entry_key = ANY($3) AND state = 'APPLIED'`,
+      [merchantId, accountId, keys],
+    )
+    return rows.map(({ key }) => key)
   },
   async addLines({ merchantId, accountId }, lines) {
     if (lines.length > 0) await writers.query(addLines, [merchantId, accountId, JSON.stringify(lines)])

@@ -39,10 +39,11 @@ export interface ItemStore {
     account: BankAccountKey,
     block: BlockName,
   ): Promise<{ readonly payments: number; readonly sum: number }>
+  /** Says how many had no such mark before. */
   mark(
     items: readonly Pick<BankItem, 'merchantId' | 'xId'>[],
     mark: { readonly bookedBy?: string; readonly returnedBy?: string; readonly rejected?: string },
-  ): Promise<void>
+  ): Promise<number>
   endMandate(
     account: BankAccountKey,
     mandate: { readonly mandateId: string; readonly on: string; readonly reason: string },
@@ -86,11 +87,12 @@ export const createItemStore = ({ readers, writers }: Database): ItemStore => ({
   },
   async mark(items, { bookedBy, returnedBy, rejected }) {
     const [first] = items
-    if (!first) return
-    await writers.query(
+    if (!first) return 0
+    const { rowCount } = await writers.query(
       `UPDATE bank_item SET booked_by = coalesce(booked_by, $3), returned_by = coalesce(returned_by, $4),
          rejected = coalesce(rejected, $5)
-       WHERE merchant_id = $1 AND x_id = ANY($2::uuid[])`,
+       WHERE merchant_id = $1 AND x_id = ANY($2::uuid[]) AND ($3::text IS NULL OR booked_by IS NULL)
+         AND ($4::text IS NULL OR returned_by IS NULL) AND ($5::text IS NULL OR rejected IS NULL)`,
       [
         first.merchantId,
         items.map(({ xId }) => xId),
@@ -99,6 +101,7 @@ export const createItemStore = ({ readers, writers }: Database): ItemStore => ({
         rejected?.slice(0, 35) ?? null,
       ],
     )
+    return rowCount ?? 0
   },
   async endMandate({ merchantId, accountId }, { mandateId, on, reason }) {
     await writers.query(

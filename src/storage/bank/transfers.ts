@@ -39,11 +39,15 @@ export const createTransferStore = ({ readers, writers }: Database): TransferSto
     )
     return rows
   },
-  async addSurplus({ merchantId, accountId, xId, payId, amount, keyVersion, sealed }) {
-    await writers.query(
-      `INSERT INTO bank_surplus (merchant_id, x_id, pay_id, provider_account_id, amount, key_version, sealed)
-       VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (merchant_id, x_id) DO NOTHING`,
-      [merchantId, xId, payId, accountId, amount, keyVersion, sealed],
-    )
+  async addSurplus(surplus) {
+    await writers.query(insertSurplus, surplusValues(surplus))
   },
 })
+
+export const insertSurplus = `INSERT INTO bank_surplus (merchant_id, x_id, pay_id, provider_account_id, amount, key_version, sealed)
+  VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (merchant_id, x_id) DO NOTHING`
+
+export const surplusValues = (surplus: Surplus): unknown[] => {
+  const { merchantId, xId, payId, accountId, amount, keyVersion, sealed } = surplus
+  return [merchantId, xId, payId, accountId, amount, keyVersion, sealed]
+}

@@ -72,7 +72,8 @@ const accountColumns = `merchant_id AS "merchantId", provider_account_id AS "acc
 /** A payment on which money may still move at the provider: approved and not all taken, unanswered, or awaiting its customer. */
 const openPayments = `SELECT 1 FROM payment p WHERE p.merchant_id = $1 AND p.provider_account = $2
   AND (p.status IN ('AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST')
-    OR p.capturing + p.reversing + p.refunding > 0)`
+    OR p.capturing + p.reversing + p.refunding > 0
+    OR (p.status = 'OK' AND NOT p.closed_for_capture AND p.authorized > p.captured + p.reversed))`
 
 interface RuleRow {
   merchantId: MerchantId

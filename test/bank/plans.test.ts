@@ -1,0 +1,101 @@
+/** Plans that are collected by direct debit: their sequence types, and the returns after which nothing more is collected. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bankSettings, testIbans } from '#test/support/bank.ts'
+import { statement } from '#test/support/bank-files.ts'
+import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
+import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+
+let gateway: TestGateway
+let commands: CommandsHere
+let accountId: string
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  commands = commandsHere(gateway.databaseUrl, { TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl) })
+  const account = ['provider', 'add', gateway.merchantId, '--connector', 'bank', '--name', 'House bank']
+  accountId = (await commands.json(...account, ...bankSettings)).accountId
+})
+afterAll(async () => {
+  commands.remove()
+  await gateway.stop()
+})
+
+const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+
+async function beginPlan(name: string, expiryDate: string): Promise<{ payId: string; planId: string }> {
+  const answer = await gateway.call('POST', '/payments', {
+    transId: name,
+    amount: { value: 1000, currency: 'EUR' },
+    customerInfo: { merchantCustomerId: `customer ${name}`, email: 'ann@example.com' },
+    credentialOnFile: {
+      type: 'RECURRING',
+      initialPayment: true,
+      recurring: { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge: true, expiryDate },
+    },
+    paymentMethods: {
+      integrationType: 'DIRECT',
+      type: 'DIRECTDEBIT',
+      directDebit: {
+        account: { number: testIbans.good, accountHolderName: 'Ann Müller' },
+        mandateId: `M-${name}`,
+        dateOfSignature: '01.11.2026',
+      },
+    },
+  })
+  expect(answer.body).toMatchObject({ status: 'CAPTURE_REQUEST' })
+  return { payId: answer.body.payId, planId: answer.body.paymentPlanId }
+}
+
+const readPlan = async (planId: string) => (await gateway.call('GET', `/payment-plans/${planId}`)).body
+const advance = (duration: string) => gateway.call('POST', '/test/clock', { advance: duration })
+
+let batches = 0
+async function batch(): Promise<string> {
+  const folder = join(commands.folder, `out-${++batches}`)
+  const { files } = await commands.json('bank', 'batch', '--account', accountId, '--out', folder)
+  expect(files).toHaveLength(1)
+  return readFileSync(files[0].path, 'utf8')
+}
+
+test('the charges of a plan are FRST, RCUR and at the end FNAL', async () => {
+  // Two more charges fit into it, a month and two months later.
+  const { planId } = await beginPlan('sequence', inDays(62))
+  expect(await batch()).toContain('<SeqTp>FRST</SeqTp>')
+  await advance('P31D')
+  expect(await batch()).toContain('<SeqTp>RCUR</SeqTp>')
+  await advance('P31D')
+  expect(await batch()).toContain('<SeqTp>FNAL</SeqTp>')
+  expect(await readPlan(planId)).toMatchObject({ numberOfPayments: 3 })
+})
+
+test('after AC04, MD01, MD06 and MD07 the plan is suspended, after AM04 it goes on', async () => {
+  const reasons = ['AC04', 'MD01', 'MD06', 'MD07', 'AM04']
+  const plans = new Map<string, { payId: string; planId: string }>()
+  for (const reason of reasons) plans.set(reason, await beginPlan(`returned-${reason}`, '2199-12-31'))
+  const text = await batch()
+  const returned = reasons.map(reason => {
+    const mandate = text.indexOf(`<MndtId>M-returned-${reason}</MndtId>`)
+    const endToEndId = text.slice(text.lastIndexOf('<EndToEndId>', mandate) + 12).slice(0, 32)
+    return { reference: `R-${reason}`, cents: 1000, direction: 'DBIT', endToEndId, reason } as const
+  })
+  const file = commands.file('returns.xml', statement(returned, { message: '054' }))
+  expect(await commands.json('bank', 'import', file)).toMatchObject({ returned: 5, unmatched: [] })
+  await advance('P31D')
+  for (const [reason, { payId, planId }] of plans) {
+    const goesOn = reason === 'AM04'
+    expect({ reason, ...(await readPlan(planId)) }).toMatchObject({
+      reason,
+      status: goesOn ? 'ACTIVE' : 'SUSPENDED',
+      numberOfPayments: goesOn ? 2 : 1,
+    })
+    const { data } = (await gateway.call('GET', `/events?payId=${payId}`)).body
+    const suspended = data.filter(({ type }: { type: string }) => type === 'plan.suspended')
+    expect({ reason, told: suspended.length }).toEqual({ reason, told: goesOn ? 0 : 1 })
+    if (!goesOn)
+      expect(suspended[0].body).toMatchObject({
+        paymentPlanId: planId,
+        operation: { type: 'RETURN', status: 'OK', amount: { value: 1000, currency: 'EUR' } },
+      })
+  }
+})
