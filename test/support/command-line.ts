@@ -56,6 +56,7 @@ export async function tollgateHere(words: readonly string[], env: Env = {}) {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
   const spies = [
     vi.spyOn(process.stdout, 'write').mockImplementation(chunk => stdout.push(String(chunk)) > 0),
+    vi.spyOn(process.stderr, 'write').mockImplementation(chunk => stderr.push(String(chunk)) > 0),
     vi.spyOn(console, 'log').mockImplementation(line => void stdout.push(`${line}\n`)),
     vi.spyOn(console, 'error').mockImplementation(line => void stderr.push(`${line}\n`)),
   ]

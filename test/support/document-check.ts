@@ -3,12 +3,14 @@
  * must be described (status, media type, body), and a request that the gateway took must be allowed by the document.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { isInstant } from '#domain/dates.ts'
 import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
 import { describedAs } from '#endpoints/method-union.ts'
 import { about } from '#http/reference/about.ts'
 import type { OpenApiDocument, OperationObject, ParameterObject } from '#http/reference/document.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
+import { keepServed } from '#http/reference/placeholders.ts'
 import { formats } from '#schemas/formats.ts'
 
 export interface Exchange {
@@ -36,9 +38,14 @@ export interface DocumentCheck {
 
 const baseUrl = 'http://127.0.0.1/api/v2'
 
-export function createDocumentCheck(
-  document: OpenApiDocument = buildOpenApi({ ...about, endpoints, webhooks, describedAs, baseUrl }),
-): DocumentCheck {
+/** As the gateway itself publishes it: live has no endpoints for tests. */
+const publish = (environment: 'test' | 'live'): OpenApiDocument => {
+  const served = endpoints.filter(({ testOnly }) => environment === 'test' || !testOnly)
+  return buildOpenApi({ ...about, endpoints: keepServed(served), webhooks, describedAs, baseUrl })
+}
+
+export function createDocumentCheck(environment: 'test' | 'live'): DocumentCheck {
+  const document = publish(environment)
   const operations = listDescribed(document)
   const compile = createCompiler(document)
 
@@ -121,6 +128,8 @@ function createCompiler(document: OpenApiDocument): (place: readonly string[]) =
   // Neither inlined nor optimised: a schema with a member for each method compiles many times faster so.
   const ajv = new Ajv2020({ strict: false, inlineRefs: false, code: { optimize: false } })
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format.check)
+  // An answer may name a moment after the last one that a request may name: the end of a page opened on the last day.
+  ajv.addFormat('date-time', text => /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) || isInstant(text))
   ajv.addSchema(document, 'openapi.json')
   const compiled = new Map<string, ValidateFunction>()
   return place => {

@@ -65,12 +65,13 @@ export interface TestGatewayOptions
   readonly isAlive?: () => boolean
 }
 
-let documentCheck: DocumentCheck | undefined
+const documentChecks = new Map<'test' | 'live', DocumentCheck>()
 
 /** Whatever a test sends and gets must be what the published document says. */
-function requireDescribed(exchange: Exchange): void {
-  documentCheck ??= createDocumentCheck()
-  const violations = documentCheck.listViolations(exchange)
+function requireDescribed(exchange: Exchange, environment: 'test' | 'live'): void {
+  const check = documentChecks.get(environment) ?? createDocumentCheck(environment)
+  documentChecks.set(environment, check)
+  const violations = check.listViolations(exchange)
   if (violations.length > 0) throw new Error(`the OpenAPI document disagrees: ${violations.join('; ')}`)
 }
 
@@ -132,7 +133,10 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     })
     const text = await response.text()
     const mediaType = response.headers.get('content-type')?.split(';')[0] ?? ''
-    requireDescribed({ verb, path, sent: body, status: response.status, mediaType, answer: text })
+    requireDescribed(
+      { verb, path, sent: body, status: response.status, mediaType, answer: text },
+      options.environment ?? 'test',
+    )
     return {
       status: response.status,
       text,

@@ -7,6 +7,7 @@ import { actOnce } from '#endpoints/test/once.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { InvalidField } from '#http/server/ports.ts'
 import { merchantNow } from '#operations/engine.ts'
+import { failedResult } from '#schemas/result.ts'
 import { type ClockRequest, clock, clockRequest } from '#schemas/test-clock.ts'
 
 const shared = {
@@ -57,6 +58,7 @@ export const moveClockEndpoint = endpoint<Services, typeof clockRequest>({
     },
   ],
   idempotent: true,
+  answers: { 200: clock, 422: failedResult },
   handle: (call, services) =>
     actOnce(call, services, async () => {
       const { body, merchant } = call

@@ -8,6 +8,7 @@ import { endpoint } from '#http/endpoint.ts'
 import { actForCustomer } from '#operations/payments/customer-action.ts'
 import { retrieveByPayId } from '#operations/payments/retrieve.ts'
 import { paymentRecord } from '#schemas/payment-record.ts'
+import { failedResult } from '#schemas/result.ts'
 import { customerAction } from '#schemas/test-tools.ts'
 
 const path = Type.Object({ payId: Type.String({ maxLength: 64, description: 'The payId of the payment.' }) })
@@ -29,7 +30,7 @@ export const customerActionEndpoint = endpoint<Services, typeof customerAction, 
   dialect: 'payment',
   params: path,
   body: customerAction,
-  answers: { 200: paymentRecord },
+  answers: { 200: paymentRecord, 422: failedResult },
   examples: [
     {
       summary: 'The customer approves',

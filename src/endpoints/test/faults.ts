@@ -3,6 +3,7 @@ import type { Services } from '#endpoints/services.ts'
 import { actOnce } from '#endpoints/test/once.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { InvalidField } from '#http/server/ports.ts'
+import { failedResult } from '#schemas/result.ts'
 import { faultList, faultRule } from '#schemas/test-tools.ts'
 
 const shared = {
@@ -38,6 +39,7 @@ export const addFaultEndpoint = endpoint<Services, typeof faultRule>({
     },
   ],
   idempotent: true,
+  answers: { 200: faultList, 422: failedResult },
   handle: (call, services) =>
     actOnce(call, services, async () => {
       const { merchantId } = call.merchant

@@ -9,6 +9,7 @@ import { endpoint } from '#http/endpoint.ts'
 import { writeSampleEvent } from '#operations/events/sample-event.ts'
 import { eventRecord } from '#schemas/event.ts'
 import { sampleEvent } from '#schemas/event-body.ts'
+import { failedResult } from '#schemas/result.ts'
 
 const sampleBody = webhooks.find(({ name }) => name === 'payment.authorized')?.example
 
@@ -31,7 +32,7 @@ export const sampleEventEndpoint = endpoint<Services, typeof sampleEvent, typeof
   dialect: 'payment',
   params: path,
   body: sampleEvent,
-  answers: { 200: eventRecord },
+  answers: { 200: eventRecord, 422: failedResult },
   examples: [
     {
       summary: 'An approval',

@@ -16,7 +16,10 @@ export type Check = (value: unknown, length: number) => readonly FieldError[]
 export interface Validation {
   /** The check is compiled when it is first used, or by `warmUp`. */
   compile(schema: TSchema, wholeName: string): Check
-  /** Compiles the schemas that no request has used yet, one at a time so that requests in between are not held up for long. */
+  /**
+   * Compiles the schemas that no request has used yet, one at a time so that requests in between are not held up for long.
+   * Begins after a pause, because a server that has just started has more urgent things to do.
+   */
   warmUp(): void
 }
 
@@ -28,6 +31,9 @@ const thoroughLengthMax = 65_536
 
 /** Keywords of ours that say something to people and to the renderers, nothing to the validator. */
 const silentKeywords = [...annotationKeywords, 'example', 'externalDocs', 'discriminator', 'xml']
+
+/** 3 s: the start, the take-over of what others left and the first requests come before. */
+const warmUpPauseMs = 3_000
 
 const accepted: readonly FieldError[] = []
 
@@ -98,14 +104,14 @@ export function createValidation(options: { formats: Formats; schemas?: readonly
     ),
   }
   const waiting: (() => void)[] = []
-  const warmUp = (): void => {
+  const compileNext = (): void => {
     const next = waiting.shift()
     if (next === undefined) return
     next()
-    setImmediate(warmUp)
+    setImmediate(compileNext)
   }
   return {
-    warmUp,
+    warmUp: () => void setTimeout(compileNext, warmUpPauseMs).unref(),
     compile(schema, wholeName) {
       // A long schema takes tens of milliseconds; all of them together would be most of a start.
       let compiled: ValidateFunction | undefined

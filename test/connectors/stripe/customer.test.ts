@@ -51,7 +51,7 @@ const go = async (url: string): Promise<string> => (await open(url)).headers.get
 async function chooseCard(url: string): Promise<string> {
   const own = await openPage(url)
   expect(own.html).not.toContain('name="securityCode"')
-  const body = new URLSearchParams({ ...own.hidden, type: 'CARD' })
+  const body = new URLSearchParams({ ...own.hidden, type: 'CARD', planConsent: 'yes' })
   const answer = await fetch(own.url, { method: 'POST', body })
   return /href="(http[^"]*\/c\/pay\/[^"]+)"/.exec(await answer.text())?.[1] ?? ''
 }
