@@ -122,6 +122,11 @@ const rarities = [
   'acceptDispute 422',
   'submitEvidence 200',
   'submitEvidence 422',
+  // Only a key that is used again with another body: test/api/test-tools/test-levers.test.ts does that.
+  'moveTestClock 422',
+  'addTestFault 422',
+  'sendSampleEvent 422',
+  'takeCustomerAction 422',
 ]
 
 /** 300 s: a bound for what hangs. It takes about 20 s of one processor, and others may have the machine at that time. */
