@@ -36,6 +36,12 @@ describe('a key on a lever', () => {
       { action: 'decline' },
       { action: 'approve' },
     ],
+    [
+      'sample event',
+      async () => `/test/payments/${await hostedPayment()}/events`,
+      { type: 'dispute.opened' },
+      { type: 'dispute.won' },
+    ],
   ])('200 %s: one effect, and the first answer again', async (_, makePath, body, other) => {
     const path = await makePath()
     const headers = newKey()
