@@ -170,8 +170,8 @@ function closeTag(state: State, name: string): void {
 function describeFault(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof TypeError) return 'is not encoded in UTF-8'
-  if (/unclosed tag|unexpected end|document must contain a root/i.test(message))
-    return /root/.test(message) ? 'is not XML: it has no element' : 'is cut off before its end'
+  if (/document must contain a root/i.test(message)) return 'is not XML: it has no element'
+  if (/unclosed tag|unexpected end/i.test(message)) return 'is cut off before its end'
   if (/entity/i.test(message)) return `uses an entity of its own, which is not read (line ${lineOf(message)})`
   return `is not well-formed XML (line ${lineOf(message)})`
 }
