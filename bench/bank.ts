@@ -10,7 +10,7 @@ import { makeBatch } from '#operations/bank/make-batch.ts'
 import { seedDebits } from '#test/support/bank.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
-/** The issue's. */
+/** The target. */
 const debits = 100_000
 const perSecondMin = 5_000
 /** 150 MB: pages of a thousand debits and what the collector leaves lying, far below the file and its payments. */

@@ -8,7 +8,7 @@ import { type BinRange, toSpan } from '#domain/bin-ranges.ts'
 import { openDatabase } from '#storage/database.ts'
 import { replaceBins } from '#storage/reference/bins.ts'
 
-/** The issue's: as many ranges as the open lists have, and four fifths of the rate of a read. */
+/** The target: as many ranges as the open lists have, and four fifths of the rate of a read. */
 const eightDigitRanges = 297_000
 const sixDigitRanges = 3_000
 const readRatioMin = 0.8

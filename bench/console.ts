@@ -6,7 +6,7 @@ import { withPeople } from '#console/open-people.ts'
 import { cookieName } from '#console/outside.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
-/** The issue's. */
+/** The target. */
 const payments = 1_000_000
 const pageMsMax = 30
 

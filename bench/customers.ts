@@ -6,7 +6,7 @@ import { type Line, ratiosOf, showRates, showRatio, spreadOf } from '#bench/figu
 import type { GatewayRuns } from '#bench/gateway-runs.ts'
 import { type Stage, withClient } from '#bench/stage.ts'
 
-/** The issue's. */
+/** The target. */
 const customerCount = 100_000
 const deepPage = 5_000
 const slowdownMax = 3

@@ -8,7 +8,7 @@ import type { Line } from '#bench/figures.ts'
 import type { GatewayProcess } from '#bench/gateway-process.ts'
 import type { Stage } from '#bench/stage.ts'
 
-/** The issue's. */
+/** The target. */
 const connectionMbMax = 60
 
 /** Flat: what a connection holds in the end is at most a fifth more than after the first fifth of the time. */

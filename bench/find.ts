@@ -3,13 +3,13 @@
  * thousand, and the CSV of a merchant's operations. The payments are written behind the gateway's back, in the same
  * shapes: each filter finds as many in both, so that only the size of the pile differs.
  */
-import type pg from 'pg'
 import { type Line, spreadOf } from '#bench/figures.ts'
 import type { GatewayProcess } from '#bench/gateway-process.ts'
+import { copyRows } from '#bench/history.ts'
 import { readMemory } from '#bench/resources.ts'
 import { makeBenchMerchant, type Stage, withClient } from '#bench/stage.ts'
 
-/** The issue's. */
+/** The target. */
 const few = 1_000
 const many = 1_000_000
 const ratioMax = 3
@@ -166,29 +166,37 @@ async function fill(databaseUrl: string, merchantId: string, count: number): Pro
     const held = `CASE WHEN ${rare(1)} THEN 0 ELSE t.authorized END`
     const named = `jsonb_build_object('email', 'Buyer-' || c.n % ${every} || '@example.com',
       'merchantCustomerId', 'customer-' || c.n % ${every})`
-    await copyRows(client, 'payment', 'sample t, copies c', {
-      pay_id: 'c.pay_id',
-      trans_id: `'find-' || c.n`,
-      ref_nr: `'ref-' || c.n % ${every}`,
-      amount: `CASE WHEN ${rare(7)} THEN 777 ELSE 10000 + c.n % 5000 END`,
-      currency: `CASE WHEN ${rare(7)} THEN 'SEK' ELSE 'EUR' END`,
-      method: `CASE WHEN ${rare(7)} THEN 'IDEAL' ELSE t.method END`,
-      status,
-      live: `NOT (${rare(1)} OR ${rare(3)})`,
-      authorized: held,
-      captured: held,
-      details: `(t.details::jsonb || jsonb_build_object('customerInfo', ${named}))::json`,
-      instrument: `(t.instrument::jsonb || jsonb_build_object('last4Digits',
+    await copyRows(client, {
+      table: 'payment',
+      from: 'sample t, copies c',
+      given: {
+        pay_id: 'c.pay_id',
+        trans_id: `'find-' || c.n`,
+        ref_nr: `'ref-' || c.n % ${every}`,
+        amount: `CASE WHEN ${rare(7)} THEN 777 ELSE 10000 + c.n % 5000 END`,
+        currency: `CASE WHEN ${rare(7)} THEN 'SEK' ELSE 'EUR' END`,
+        method: `CASE WHEN ${rare(7)} THEN 'IDEAL' ELSE t.method END`,
+        status,
+        live: `NOT (${rare(1)} OR ${rare(3)})`,
+        authorized: held,
+        captured: held,
+        details: `(t.details::jsonb || jsonb_build_object('customerInfo', ${named}))::json`,
+        instrument: `(t.instrument::jsonb || jsonb_build_object('last4Digits',
         CASE WHEN ${rare(7)} THEN '0007' ELSE '1111' END))::json`,
-      created_at: 'c.at',
-      updated_at: 'c.at',
+        created_at: 'c.at',
+        updated_at: 'c.at',
+      },
     })
-    await copyRows(client, 'operation', 'operation t JOIN sample s USING (merchant_id, pay_id), copies c', {
-      pay_id: 'c.pay_id',
-      x_id: 'gen_random_uuid()',
-      response_code: code,
-      created_at: 'c.at',
-      updated_at: 'c.at',
+    await copyRows(client, {
+      table: 'operation',
+      from: 'operation t JOIN sample s USING (merchant_id, pay_id), copies c',
+      given: {
+        pay_id: 'c.pay_id',
+        x_id: 'gen_random_uuid()',
+        response_code: code,
+        created_at: 'c.at',
+        updated_at: 'c.at',
+      },
     })
     await client.query(
       `INSERT INTO payment_mark (merchant_id, pay_id, created_at, status, response_code)
@@ -200,23 +208,6 @@ async function fill(databaseUrl: string, merchantId: string, count: number): Pro
     await client.query('VACUUM ANALYZE operation')
     await client.query('VACUUM ANALYZE payment_mark')
   })
-}
-
-/** All columns of the sample, but for those that are given. */
-async function copyRows(
-  client: pg.Client,
-  table: string,
-  from: string,
-  given: Readonly<Record<string, string>>,
-): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    `SELECT attname AS name FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped
-       AND attgenerated = ''`,
-    [table],
-  )
-  const names = rows.map(({ name }) => name)
-  const values = names.map(name => given[name] ?? `t.${name}`)
-  await client.query(`INSERT INTO ${table} (${names.join(', ')}) SELECT ${values.join(', ')} FROM ${from}`)
 }
 
 /** The median of pages that are read to their end, after as many that are not counted. */

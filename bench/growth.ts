@@ -15,7 +15,7 @@ import { examine } from '#storage/doctor/doctor.ts'
 export const usualPayments = 1_000_000
 const smallest = 10_000
 
-/** The issue's: flat within a tenth. */
+/** The target: flat within a tenth. */
 const growthMax = 1.1
 
 /** 500 follow-ups: a second of work, after a second of preparation. */

@@ -75,7 +75,7 @@ function idOf(mark: keyof typeof marks): string {
   return `(lpad(to_hex(at_ms), 12, '0') || '7${marks[mark]}8' || left(md5(n::text), 15))::uuid`
 }
 
-interface CopiedTable {
+export interface CopiedTable {
   readonly table: string
   readonly from: string
   /** SQL for the columns in which a copy differs from its sample. */
@@ -132,7 +132,8 @@ const written: readonly string[] = [
 
 const tableNames = [...copiedTables.map(({ table }) => table), 'customer', 'event', 'event_attempt']
 
-async function copyRows(client: pg.Client, { table, from, given }: CopiedTable): Promise<void> {
+/** Copies rows of a sample with all their columns, but for those that are given. */
+export async function copyRows(client: pg.Client, { table, from, given }: CopiedTable): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT attname AS name FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped
        AND attgenerated = ''`,

@@ -82,7 +82,7 @@ const help = `npm run bench -- [options]
   --minutes N    how long database takes (5)
   --profile DIR  have the gateway write a profile of its processor time there (slows it down)`
 
-/** The issue's: so many times as fast as pgbench in both of its forms, and as the driver loop. */
+/** The target: so many times as fast as pgbench in both of its forms, and as the driver loop. */
 const pgbenchRatioMin: Record<PgbenchForm, number> = { transactions: 2.0, single: 1.3 }
 const driverRatioMin = 2.6
 const captureRatioMin = 2.0

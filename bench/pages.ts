@@ -20,7 +20,7 @@ import { createPageContext } from '#pages/page-context.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 
-/** The issue's. */
+/** The target. */
 const firstLoadBytesMax = 40_000
 const renderMsMax = 3
 const rendersMin = 3_000

@@ -10,7 +10,7 @@ import { type Stage, withClient } from '#bench/stage.ts'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
-/** The issue's: either will do. */
+/** The target: either will do. */
 const perSecondMin = 500
 const ratioMin = 0.5
 

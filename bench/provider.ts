@@ -14,7 +14,7 @@ import { makeBenchMerchant, type Stage } from '#bench/stage.ts'
 import { openProviders } from '#providers/open-providers.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
-/** The issue's. */
+/** The target. */
 const addedMsMax = 15
 const grownMbMax = 60
 const underWay = 500

@@ -12,7 +12,7 @@ interface Bench {
 
 const captures = 10_000
 
-/** The issue's: the race takes at most three times as long. */
+/** The target: the race takes at most three times as long. */
 const slowerMax = 3
 
 export async function measureRace({ through, rounds }: Bench, lines: Line[]): Promise<void> {

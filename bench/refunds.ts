@@ -13,7 +13,7 @@ interface Bench {
   readonly seconds: number
 }
 
-/** The issue's. */
+/** The target. */
 const ratioMin = 2.0
 
 /** 1,000 payments for each second asked for: their preparation must not take longer than the measurement. */

@@ -7,7 +7,7 @@ import type { BareWebhookJob, DeliveryRate } from '#bench/webhook-bare.ts'
 import type { GatewayWebhookJob, GatewayWebhookResult } from '#bench/webhook-gateway.ts'
 import type { ReceiverJob, ReceiverResult } from '#bench/webhook-receiver.ts'
 
-/** The issue's: 2,000 a second or half of the bare loop; a tenth more for a commit; 50 ms to the first attempt. */
+/** The target: 2,000 a second or half of the bare loop; a tenth more for a commit; 50 ms to the first attempt. */
 const ratioMin = 0.5
 const perSecondMin = 2_000
 const commitRatioMax = 1.1
