@@ -1,4 +1,4 @@
-/** The operators: adding one, changing what somebody may do, a new link, and removing. Nobody gives more than they have. */
+/** The operators: adding one, changing what somebody may do, a new link, and removing. Operators cannot grant more than their own rights. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { GlobalPage, Visit } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
@@ -17,7 +17,7 @@ import { html, type Part } from '#http/html.ts'
 import type { PageAnswer } from '#http/server/page-routes.ts'
 import type { Operator } from '#storage/console/people.ts'
 
-/** Those whose merchants the person sees, too: for somebody who sees all merchants everybody. */
+/** The operators whose merchants the signed-in person may see; all operators if that person may see all merchants. */
 export async function listKnown({ deps, operator }: Visit): Promise<readonly Operator[]> {
   const people = await deps.peopleStore.list()
   const { merchants: scope } = operator
