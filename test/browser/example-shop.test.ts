@@ -31,9 +31,10 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await gateway.stop()
   })
 
-  async function choose(button: string): Promise<Page> {
+  async function choose(button: string, prepare?: (page: Page) => Promise<void>): Promise<Page> {
     if (browser === undefined) throw new Error('no browser')
     const { page } = await visit(browser, origin)
+    await prepare?.(page)
     await page.getByRole('button', { name: button }).click()
     return page
   }
@@ -99,6 +100,16 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     expect((await sent).postData()).toMatch(/^token=ott_[\w-]+$/)
     await page.waitForURL(`${origin}/order?PayId=*`)
     expect(await page.textContent('#status')).toBe('AUTHORIZED')
+  })
+
+  test('a customer who presses the button before the card fields have loaded is answered once they have', async () => {
+    const page = await choose('Pay by card here', shown =>
+      shown.route('**/pay/fields/**', async route => {
+        await shown.getByRole('button', { name: 'Pay €49.99' }).click()
+        await route.continue()
+      }),
+    )
+    await page.locator('#problem', { hasText: /./ }).waitFor()
   })
 
   test('by a link', async () => {

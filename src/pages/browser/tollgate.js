@@ -89,6 +89,14 @@
     if (language !== undefined) address.searchParams.set('language', language)
     const waiting = new Map()
     let asked = 0
+    let isReady = false
+    const ask = id => placed.tell({ type: 'tollgate:tokenize', id })
+    // A customer may press the shop's button before the frame has loaded: what was asked meanwhile is asked then.
+    const begin = () => {
+      isReady = true
+      for (const id of waiting.keys()) ask(id)
+      onReady?.()
+    }
     const settle = ({ id, token, card, ...refused }) => {
       const { resolve, reject } = waiting.get(id) ?? {}
       waiting.delete(id)
@@ -96,7 +104,7 @@
       else resolve?.({ token, ...card })
     }
     const hear = ({ type, ...message }) => {
-      if (type === 'tollgate:ready') onReady?.()
+      if (type === 'tollgate:ready') begin()
       if (type === 'tollgate:change') onChange?.(message)
       if (type === 'tollgate:submit') onSubmit?.()
       if (type === 'tollgate:token') settle(message)
@@ -113,7 +121,7 @@
         new Promise((resolve, reject) => {
           asked += 1
           waiting.set(asked, { resolve, reject })
-          placed.tell({ type: 'tollgate:tokenize', id: asked })
+          if (isReady) ask(asked)
         }),
       unmount() {
         placed.unmount()
