@@ -112,7 +112,7 @@ const renews = `(t.expiry_date IS DISTINCT FROM coalesce(i.expiry_date, t.expiry
 
 function lockNew(vault: 'vault_card' | 'vault_account', id: 'card_id' | 'account_id'): string {
   return `${vault}_alive AS MATERIALIZED (SELECT i.c FROM method_in i CROSS JOIN LATERAL (SELECT 1 FROM ${vault} v
-    WHERE v.merchant_id = i.merchant_id AND v.${id} = i.${id} AND v.sealed IS NOT NULL AND v.doomed_at IS NULL
+    WHERE v.merchant_id = i.merchant_id AND v.${id} = i.${id} AND v.sealed IS NOT NULL AND v.delete_after_use_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM stored_method t WHERE ${sameMethod}) FOR SHARE) held)`
 }
 

@@ -78,8 +78,8 @@ const parts = {
     ],
     // A number that is about to be destroyed is kept after all when its card pays again.
     write: keepIn('vault_card', 'card_in', 'card_id', {
-      set: ', doomed_at = NULL, expiry_date = excluded.expiry_date',
-      or: ' OR vault_card.doomed_at IS NOT NULL',
+      set: ', delete_after_use_at = NULL, expiry_date = excluded.expiry_date',
+      or: ' OR vault_card.delete_after_use_at IS NOT NULL',
     }),
   },
   account: {
@@ -91,8 +91,8 @@ const parts = {
       ['sealed', 'bytea'],
     ],
     write: keepIn('vault_account', 'account_in', 'account_id', {
-      set: ', doomed_at = NULL',
-      or: ' OR vault_account.doomed_at IS NOT NULL',
+      set: ', delete_after_use_at = NULL',
+      or: ' OR vault_account.delete_after_use_at IS NOT NULL',
     }),
   },
   quoted: {
@@ -319,7 +319,7 @@ function guards(present: readonly Part[]): string[] {
   for (const part of (['payment', 'chosen'] as const).filter(one => present.includes(one))) {
     taken.push(`SELECT i.c, 'card_gone' AS why FROM ${part}_in i WHERE i.card_id IS NOT NULL ${brought} AND NOT EXISTS (
       SELECT 1 FROM vault_card t WHERE t.merchant_id = i.merchant_id AND t.card_id = i.card_id
-        AND t.sealed IS NOT NULL AND t.doomed_at IS NULL)`)
+        AND t.sealed IS NOT NULL AND t.delete_after_use_at IS NULL)`)
   }
   taken.push(...accountRefusals(present), ...customerRefusals(present), ...planRefusals(present))
   const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'
