@@ -206,6 +206,13 @@ describe('Stripe’s page', () => {
   })
 })
 
+test('200 the list of methods has the names that customers read', async () => {
+  const { body } = await shop.gateway.call('GET', '/payment-methods')
+  const named = (type: string) => body.data.find((row: { type: string }) => row.type === type)?.name
+  expect(named('PROVIDERK')).toBe('Klarna')
+  expect(named('IDEAL')).toContain('iDEAL')
+})
+
 describe('our own page without card numbers', () => {
   test('sends the customer of a card on to Stripe, for each try to another page', async () => {
     const card = { paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } }
