@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isIban } from '#domain/iban.ts'
+import { isCreditorId, isIban } from '#domain/iban.ts'
 
 /** The examples of the registry and of the banks' own handbooks, one for nearly every country. */
 const known = `
@@ -53,3 +53,16 @@ test('every changed digit is noticed', () => {
     }
   }
 })
+
+test.each([
+  ['of Germany', 'DE98ZZZ09999999999'],
+  ['with a business code of its own, which the check digits leave out', 'DE98ABC09999999999'],
+  ['with letters in the national number', 'IT66ZZZA1B2C3D4E5F6G7H8'],
+])('a creditor identifier %s is one', (_what, text) => expect(isCreditorId(text)).toBe(true))
+
+test.each([
+  ['a digit changed', 'DE98ZZZ09999999998'],
+  ['wrong check digits', 'DE97ZZZ09999999999'],
+  ['no national number', 'DE98ZZZ'],
+  ['lower case', 'de98zzz09999999999'],
+])('a creditor identifier with %s is none', (_what, text) => expect(isCreditorId(text)).toBe(false))

@@ -23,6 +23,15 @@ export function isIban(text: string): boolean {
   return check >= 2 && check <= 98 && remainder(text.slice(4) + text.slice(0, 4)) === 1
 }
 
+/**
+ * A creditor identifier of the SEPA direct debit schemes (EPC262-08): country, check digits, a business code that the
+ * creditor chooses and that the check digits leave out, and the country's own number.
+ */
+export function isCreditorId(text: string): boolean {
+  const [, start = '', own = ''] = /^([A-Z]{2}[0-9]{2})[A-Z0-9]{3}([A-Z0-9]{1,28})$/.exec(text) ?? []
+  return own !== '' && remainder(own + start) === 1
+}
+
 /** Modulo 97 with letters read as 10 to 35, digit by digit so that no number grows too large. */
 function remainder(text: string): number {
   let rest = 0

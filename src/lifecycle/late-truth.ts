@@ -69,6 +69,8 @@ const effects: Readonly<Partial<Record<OperationType, Undo>>> = {
     ...payment,
     sums: { ...payment.sums, refunded: subtract(payment.sums.refunded, amount) },
   }),
+  // A payout is the whole of its payment.
+  CREDIT: payment => ({ ...payment, status: 'FAILED', sums: { ...payment.sums, refunded: 0 } }),
 }
 
 export interface Elsewhere {

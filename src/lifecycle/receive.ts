@@ -86,25 +86,50 @@ export const endedAfterReceipt = (payment: Payment): Operation | undefined =>
     : undefined
 
 /** The payment with one more receipt. A receipt that is known changes nothing. */
-export function addReceipt(payment: Payment, { key, value, payer, now }: Receipt): Payment {
+export function addReceipt(payment: Payment, receipt: Receipt): Payment {
   const waiting = awaitedTransfer(payment)
-  if (!waiting || receiptsOf(waiting).some(receipt => receipt.key === key)) return payment
-  const provider = waiting.provider ?? {
-    echo: { reference: waiting.xId, amount: { value: waiting.amount, currency: payment.amount.currency } },
+  if (!waiting || hasReceipt(payment, receipt.key)) return payment
+  const pending: Operation = { ...waiting, state: 'PENDING', responseCode: providerResultOutstanding }
+  return withReceipt({ ...payment, status: 'PENDING' }, waiting, pending, receipt)
+}
+
+/** The authorisation whose money has arrived, or which has ended without it. */
+export const endedTransfer = (payment: Payment): Operation | undefined =>
+  payment.operations.findLast(
+    operation =>
+      operation.type === 'AUTHORIZATION' &&
+      (receiptsOf(operation).length > 0 || (payment.status === 'FAILED' && operation.state === 'FAILED')),
+  )
+
+/** The same for a payment that waits for no money any more. It shows what has arrived, and nothing else changes. */
+export function addLaterReceipt(payment: Payment, receipt: Receipt): Payment {
+  const ended = endedTransfer(payment)
+  if (!ended || hasReceipt(payment, receipt.key)) return payment
+  return withReceipt(payment, ended, ended, receipt)
+}
+
+function withReceipt(
+  payment: Payment,
+  replaced: Operation,
+  operation: Operation,
+  { key, value, payer, now }: Receipt,
+): Payment {
+  const provider = operation.provider ?? {
+    echo: {
+      reference: operation.xId,
+      amount: { value: operation.amount, currency: payment.amount.currency },
+    },
   }
-  const receipts = [...receiptsOf(waiting), { key, value }]
+  const receipts = [...receiptsOf(operation), { key, value }]
   const received: Operation = {
-    ...waiting,
-    state: 'PENDING',
-    responseCode: providerResultOutstanding,
+    ...operation,
     provider: { ...provider, fields: { ...provider.fields, receipts } },
     updatedAt: now,
   }
   return {
     ...payment,
-    status: 'PENDING',
     account: payment.account ?? payer,
-    operations: payment.operations.map(other => (other === waiting ? received : other)),
+    operations: payment.operations.map(other => (other === replaced ? received : other)),
     updatedAt: now,
     version: payment.version + 1,
   }

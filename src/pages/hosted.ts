@@ -159,7 +159,13 @@ interface Urls {
   readonly cancel?: string
 }
 
-export const urlsOf = ({ details }: Payment): Urls => (details.urls ?? {}) as Urls
+const urlsOf = ({ details }: Payment): Urls => (details.urls ?? {}) as Urls
+
+/** Where the page's forms may end. The webhook's address stands beside these and is no business of the customer's. */
+export function returnAddresses(payment: Payment): readonly string[] {
+  const { return: back, cancel } = urlsOf(payment)
+  return [back, cancel].filter(address => address !== undefined)
+}
 
 /**
  * The shop's address from the stored payment, with the payment's id appended. It is handled as text, so that the rest stays

@@ -113,6 +113,30 @@ describe('a debit', () => {
     expect(JSON.stringify(paid)).toContain('0357')
   })
 
+  test('has one line in the settlement when one statement tells of its booking and its return', async () => {
+    await batch()
+    for (let debits = 0; debits < 5; debits++) await debit()
+    const [file] = await batch()
+    const ids = [...readFileSync(file.path, 'utf8').matchAll(/<EndToEndId>(\w+)</g)].map(([, id]) => id ?? '')
+    const entries = ids.flatMap((endToEndId, at) => [
+      { reference: `both-${at}`, cents: 1000, endToEndId },
+      {
+        ...{ reference: `back-${at}`, cents: 1000, endToEndId, date: '2026-11-20' },
+        ...({ direction: 'DBIT', reason: 'AM04' } as const),
+      },
+    ])
+    expect(await importText(statement(entries))).toMatchObject({ booked: 5, returned: 5, unmatched: [] })
+    const lines = await queryRows(
+      gateway.databaseUrl,
+      `SELECT type, count(*)::int AS lines, count(DISTINCT x_id)::int AS debits FROM settlement_line
+       WHERE replace(x_id::text, '-', '') IN ('${ids.join("', '")}') GROUP BY type ORDER BY type`,
+    )
+    expect(lines).toEqual([
+      { type: 'CAPTURE', lines: 5, debits: 5 },
+      { type: 'CHARGEBACK', lines: 5, debits: 5 },
+    ])
+  })
+
   test('is rejected', async () => {
     const { body } = await debit()
     const [file] = await batch()

@@ -118,14 +118,19 @@ test('what arrived in parts is one capture in the settlement, and reconciles', a
     ['RESERVE', -400, false],
     ['RESERVE', 400, false],
   ])
+  await expectReconciled()
+  expect(await givenBack('parts')).toEqual([{ type: 'pain.001.001.09', payments: 1, sum: 200 }])
+})
+
+const expectReconciled = async () => {
   const range = ['--from', '2026-01-01', '--to', '2199-01-01']
   expect(await commands.json('reconcile', '--account', accountId, ...range)).toEqual({
     oursWithoutTheirs: [],
     theirsWithoutOurs: [],
     amountsDiffer: [],
   })
-  expect(await givenBack('parts')).toEqual([{ type: 'pain.001.001.09', payments: 1, sum: 200 }])
-})
+  expect(await commands.json('doctor')).toMatchObject({ healthy: true })
+}
 
 test('a refund goes to the account that paid, with the next batch', async () => {
   const made = await order('SEPACREDITTRANSFER', 'refund-1')
@@ -151,6 +156,35 @@ test('a refund goes to the account that paid, with the next batch', async () => 
   const after = await record(made.payId)
   expect(after).toMatchObject({ amount: { refundedValue: 0 } })
   expect(after.operations.at(-1)).toMatchObject({ type: 'REFUND', status: 'FAILED' })
+  const lines = (await gateway.call('GET', `/settlements?payId=${made.payId}`)).body.data
+  const refunds = lines.filter(({ type }: Record<string, unknown>) => type === 'REFUND')
+  expect(refunds.map(({ gross }: Record<string, unknown>) => gross).toSorted()).toEqual([-300, 300])
+  await expectReconciled()
+})
+
+test('a payout that the bank has booked, and one that came back, reconcile', async () => {
+  const payOut = (transId: string) =>
+    gateway.call('POST', '/payments/refunds', {
+      transId,
+      amount: { value: 123, currency: 'EUR' },
+      paymentMethods: {
+        directDebit: { account: { number: testIbans.good, accountHolderName: 'Ann Müller' } },
+      },
+    })
+  await payOut('payout-kept')
+  await payOut('payout-back')
+  const { files } = await commands.json(
+    ...['bank', 'batch', '--account', accountId, '--out', join(commands.folder, 'p')],
+  )
+  const [kept, back] = [...readFileSync(files[0].path, 'utf8').matchAll(/<EndToEndId>(\w+)</g)].map(
+    ([, id]) => id,
+  )
+  await arrive(
+    { cents: 123, direction: 'DBIT', endToEndId: kept },
+    { cents: 123, direction: 'DBIT', endToEndId: back },
+  )
+  expect(await arrive({ cents: 123, endToEndId: back, reason: 'AC04' })).toMatchObject({ returned: 1 })
+  await expectReconciled()
 })
 
 const givenBack = async (folder: string) => {
@@ -198,8 +232,65 @@ test('what had arrived of a transfer that was never completed goes back after th
   })
   expect(await givenBack('after')).toEqual([{ type: 'pain.001.001.09', payments: 2, sum: 500 }])
   expect(await givenBack('once')).toEqual([])
-  expect(await arrive({ cents: 500, text: 'ended-1' })).toMatchObject({
-    booked: 0,
-    unmatched: [{ text: 'ended-1' }],
+  expect(await arrive({ cents: 500, text: 'ended-1' })).toMatchObject({ booked: 1, unmatched: [] })
+  expect(await record(made.payId)).toMatchObject({ status: 'FAILED', amount: { receivedValue: 1000 } })
+  expect(await givenBack('rest')).toEqual([{ type: 'pain.001.001.09', payments: 1, sum: 500 }])
+})
+
+test('what a customer sends a second time goes back whole, and is listed where nobody is named', async () => {
+  const made = await order('SEPACREDITTRANSFER', 'twice-1')
+  await arrive({ cents: 1000, text: 'twice-1' })
+  expect(await arrive({ cents: 1000, text: 'twice-1' })).toMatchObject({ booked: 1, unmatched: [] })
+  expect(await record(made.payId)).toMatchObject({
+    status: 'OK',
+    amount: { capturedValue: 1000, receivedValue: 2000, refundedValue: 0 },
   })
+  expect(await givenBack('twice')).toEqual([{ type: 'pain.001.001.09', payments: 1, sum: 1000 }])
+  expect(await arrive({ cents: 1000, text: 'twice-1', payer: undefined })).toMatchObject({
+    booked: 0,
+    unmatched: [{ text: 'twice-1' }],
+  })
+  await expectReconciled()
+})
+
+const endedOrder = async (type: string, transId: string) => {
+  const made = await order(type, transId)
+  await gateway.call('POST', `/payments/${made.payId}/cancellations`, {})
+  return made
+}
+
+test('the whole amount after the end is told as paid late, and goes back with the next batch', async () => {
+  const made = await endedOrder('SEPACREDITTRANSFER', 'late-1')
+  expect(await arrive({ cents: 1050, text: 'late 1' })).toMatchObject({ booked: 1, unmatched: [] })
+  const paid = await record(made.payId)
+  expect(paid).toMatchObject({ amount: { capturedValue: 1000, receivedValue: 1050 } })
+  expect(paid.operations.at(-1)).toMatchObject({ type: 'REFUND', status: 'PENDING' })
+  const { body } = await gateway.call('GET', `/events?payId=${made.payId}`)
+  expect(body.data.map((event: { type: string }) => event.type)).toContain('payment.paid_late')
+  const { files } = await commands.json(
+    ...['bank', 'batch', '--account', accountId, '--out', join(commands.folder, 'late')],
+  )
+  expect(files).toMatchObject([{ type: 'pain.001.001.09', payments: 2, sum: 1050 }])
+  const sent = readFileSync(files[0].path, 'utf8').matchAll(/<EndToEndId>(\w+)<.*?Ccy="EUR">([0-9.]+)</g)
+  const entries = [...sent].map(([, endToEndId, amount]) => ({
+    cents: Number(amount?.replace('.', '')),
+    direction: 'DBIT' as const,
+    endToEndId,
+  }))
+  expect(await arrive(...entries)).toMatchObject({ booked: 2 })
+  expect(await record(made.payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
+  await expectReconciled()
+})
+
+test('after the end a method without refunds gives the money back outside the payment, or keeps it if told so', async () => {
+  const given = await endedOrder('INVOICE', 'late-2')
+  await arrive({ cents: 1000, text: 'late 2' })
+  expect(await record(given.payId)).toMatchObject({ status: 'FAILED', amount: { receivedValue: 1000 } })
+  expect(await givenBack('late-2')).toEqual([{ type: 'pain.001.001.09', payments: 1, sum: 1000 }])
+  await commands.json('merchant', 'set', gateway.merchantId, '--paid-late', 'keep')
+  const kept = await endedOrder('INVOICE', 'late-3')
+  await arrive({ cents: 1000, text: 'late 3' })
+  expect(await record(kept.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  expect(await givenBack('late-3')).toEqual([])
+  await expectReconciled()
 })

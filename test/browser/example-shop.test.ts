@@ -31,7 +31,7 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await gateway.stop()
   })
 
-  async function choose(button: string, prepare?: (page: Page) => Promise<void>): Promise<Page> {
+  async function choose(button: string, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
     if (browser === undefined) throw new Error('no browser')
     const { page } = await visit(browser, origin)
     await prepare?.(page)

@@ -88,7 +88,7 @@ test.each<[string, string[], ...string[]]>([
     ['stored-card'],
   ],
   [
-    `UPDATE vault_card SET doomed_at = now()
+    `UPDATE vault_card SET delete_after_use_at = now()
      WHERE card_id = (SELECT card_id FROM stored_method WHERE ${method('other card')})`,
     ['stored-card'],
   ],
@@ -97,7 +97,7 @@ test.each<[string, string[], ...string[]]>([
     ['stored-card'],
   ],
   ['UPDATE vault_account SET sealed = NULL, destroyed_at = now()', ['stored-account']],
-  ['UPDATE vault_account SET doomed_at = now()', ['stored-account']],
+  ['UPDATE vault_account SET delete_after_use_at = now()', ['stored-account']],
   [
     'UPDATE stored_method SET account_id = gen_random_uuid() WHERE account_id IS NOT NULL',
     ['stored-account'],

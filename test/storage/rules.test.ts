@@ -74,7 +74,7 @@ const breaches: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     vault_card_sealed_check: `sealed = ${long(129)}::bytea`,
     vault_card_expiry_date_check: `expiry_date = '12/30'`,
     vault_card_check: 'sealed = NULL',
-    vault_card_doomed_or_destroyed: 'sealed = NULL, destroyed_at = now(), doomed_at = now()',
+    vault_card_destroyed_once: 'sealed = NULL, destroyed_at = now(), delete_after_use_at = now()',
   },
   idempotency_key: {
     idempotency_key_verb_check: `verb = 'GET'`,
@@ -116,4 +116,19 @@ test.each(Object.entries(breaches))('every rule of %s refuses what breaks it', a
     expect(refusal.detail).toBeUndefined()
   }
   await queryRows(gateway.databaseUrl, `UPDATE ${table} SET merchant_id = merchant_id`)
+})
+
+test('the previous release and this one see the same time of deletion under the old and the new column name', async () => {
+  const write = (change: string) =>
+    queryRows(
+      gateway.databaseUrl,
+      `UPDATE vault_card SET ${change} RETURNING doomed_at::text AS old, delete_after_use_at::text AS new`,
+    )
+  const early = '2030-01-01 00:00:00+00'
+  const late = '2031-01-01 00:00:00+00'
+  expect(await write(`doomed_at = '${early}'`)).toEqual([{ old: early, new: early }])
+  expect(await write(`delete_after_use_at = '${late}'`)).toEqual([{ old: late, new: late }])
+  expect(await write('doomed_at = NULL')).toEqual([{ old: null, new: null }])
+  await write(`doomed_at = '${early}'`)
+  expect(await write('delete_after_use_at = NULL')).toEqual([{ old: null, new: null }])
 })

@@ -136,7 +136,7 @@ test('accounts as cards: unused ones are destroyed, those of a customer stay', a
   // Left behind by a deletion whose order has ended since.
   await queryRows(
     gateway.databaseUrl,
-    `UPDATE vault_account SET doomed_at = now() WHERE merchant_id = $1 AND pseudo_number LIKE '%0206'`,
+    `UPDATE vault_account SET delete_after_use_at = now() WHERE merchant_id = $1 AND pseudo_number LIKE '%0206'`,
     [own.merchantId],
   )
   await own.advance('P31D')

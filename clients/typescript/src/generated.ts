@@ -2172,8 +2172,8 @@ export interface MovementList {
 
 /** Who moved the money. */
 export interface MovementProvider {
-  /** The provider account that served it. */
-  readonly account?: string
+  /** The provider account that served it; simulator where none was needed. */
+  readonly account: string
   /** The provider's id of the operation. */
   readonly transactionId?: string
 }

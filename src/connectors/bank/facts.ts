@@ -1,6 +1,6 @@
 /** What holds for every account at a bank: the settings, the methods it serves, and what it can do with each. */
 import type { Capabilities, ConnectorFacts, SettingFact } from '#connectors/contract.ts'
-import { isIban } from '#domain/iban.ts'
+import { isCreditorId, isIban } from '#domain/iban.ts'
 
 /** The settings of an account, read from their text. */
 export interface BankSettings {
@@ -37,9 +37,9 @@ const settings: Readonly<Record<string, SettingFact>> = {
     required: true,
     description: 'the creditor identifier, in Germany given by the Bundesbank',
     check: value =>
-      /^[A-Z]{2}[0-9]{2}[A-Z0-9]{3}[A-Z0-9]{1,28}$/.test(value)
+      isCreditorId(value)
         ? undefined
-        : 'it must be a creditor identifier like DE98ZZZ09999999999',
+        : 'it must be a creditor identifier like DE98ZZZ09999999999, with right check digits',
   },
   cutOffHour: {
     // Noon: what most banks ask for; a file that is early harms nobody, one that is late is rejected.

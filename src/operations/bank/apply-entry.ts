@@ -182,12 +182,9 @@ export async function book(
       })),
     ),
   )
-  await bank.entries.addLines(
-    account,
-    open.map(item => bookedLine(item, fact)),
-  )
   // Another entry of the same files may tell of the same items at this moment: whoever marks one counts it.
-  const count = await bank.items.mark(open, { bookedBy: fact.key })
+  const lines = open.map(item => bookedLine(item, fact))
+  const count = await bank.items.mark(account, open, { bookedBy: fact.key, lines })
   return { count, repeated: items.length - count }
 }
 
@@ -262,7 +259,7 @@ async function reject(
       await endMandateOf(item, { reason, on: item.dueOn, xId: item.xId }, account, bank)
     }),
   )
-  await bank.items.mark(items, { rejected: reason ?? 'NARR' })
+  await bank.items.mark(account, items, { rejected: reason ?? 'NARR' })
 }
 
 /** Money of a debit goes back, or a transfer of ours comes back because its account does not exist any more. */
@@ -279,19 +276,27 @@ async function returnItem(
   const bookFirst = async (): Promise<number> =>
     item.booked ? 0 : (await book([item], fact, account, bank)).count
   let booked = 0
+  let lines: readonly BankLine[]
   if (item.type === 'DEBIT') {
     booked = await bookFirst()
     await returnDebit({ fact, item, account }, bank)
-    await bank.entries.addLines(account, returnedLines(fact, item, fee))
+    lines = returnedLines(fact, item, fee)
     const xId = entryXId(account, fact.key)
     await endMandateOf(item, { reason: fact.returned?.reason, on: fact.bookedOn, xId }, account, bank)
   } else {
     if (fact.amount.value !== item.amount) return undefined
     booked = await bookFirst()
     if (item.type === 'TRANSFER') await takeBackTransfer({ fact, item, account }, bank)
+    lines = [counterLine(fact, item)]
   }
-  const count = await bank.items.mark([item], { returnedBy: fact.key })
+  const count = await bank.items.mark(account, [item], { returnedBy: fact.key, lines })
   return { result: 'RETURNED', count, booked, repeated: 1 - count, xId: item.xId, fee }
+}
+
+/** The money of a transfer is back on the account: with the line of its booking it makes zero. */
+function counterLine(fact: TransactionFact, item: BankItem): BankLine {
+  const { gross, ...line } = bookedLine(item, fact)
+  return { ...line, gross: -gross, net: -line.net, providerReference: `${line.providerReference}-returned` }
 }
 
 /** Its charges are a line of their own and no part of the return. */

@@ -1,9 +1,11 @@
 /**
  * Money that a customer has sent: found by the reference in its text, never guessed. Too little leaves the payment
- * waiting with what has arrived; too much approves it, and the rest goes back with the next batch.
+ * waiting with what has arrived; too much approves it, and the rest goes back with the next batch. So does what arrives a
+ * second time, and what comes after the payment has ended.
  */
 import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { creditorReference } from '#connectors/bank/connector.ts'
+import { isIncoming } from '#connectors/bank/facts.ts'
 import { lineOf } from '#connectors/bank/settlement.ts'
 import { normalizeReference, referencesIn } from '#connectors/bank/transfer-reference.ts'
 import { isIban } from '#domain/iban.ts'
@@ -12,9 +14,11 @@ import { Secret } from '#domain/secret.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import { type AccountInstrument, lacksAuthorization, type Payment } from '#lifecycle/payment.ts'
 import {
+  addLaterReceipt,
   addReceipt,
   awaitedTransfer,
   captureReceived,
+  endedTransfer,
   hasReceipt,
   receiptPlace,
   receivedValue,
@@ -23,41 +27,58 @@ import type { Applied } from '#operations/bank/apply-entry.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { entryXId } from '#operations/bank/return-debit.ts'
 import { merchantNow } from '#operations/engine.ts'
+import { giveBackLate, recordLateApproval } from '#operations/payments/paid-late.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import type { BankLine, StoredEntry } from '#storage/bank/entries.ts'
-import type { Surplus } from '#storage/bank/transfers.ts'
+import type { Surplus, WaitingTransfer } from '#storage/bank/transfers.ts'
 import type { AccountRow } from '#storage/commit/change.ts'
 
-/** Payments that wait for money, by every reference that leads to them. Read once, when the first transfer asks. */
+/** Payments that a transfer may be for, by every reference that leads to them. Read once, when the first transfer asks. */
 export interface TransferBook {
   find(references: readonly string[]): Promise<PayId | undefined>
 }
 
+type ByReference = ReadonlyMap<string, ReadonlySet<PayId>>
+
+/** 90 days: by then whoever paid twice or too late has asked; and the book stays small. */
+const rememberedDays = 90
+const dayMs = 24 * 60 * 60 * 1000
+
 export function createTransferBook(account: BankAccount, bank: Bank): TransferBook {
-  let reading: Promise<Map<string, Set<PayId>>> | undefined
-  const read = async (): Promise<Map<string, Set<PayId>>> => {
-    const byReference = new Map<string, Set<PayId>>()
-    const add = (reference: string, payId: PayId): void => {
-      const name = normalizeReference(reference)
-      const known = byReference.get(name) ?? new Set()
-      byReference.set(name, known.add(payId))
-    }
-    for (const { payId, transId, xId } of await bank.transfers.waiting(account)) {
-      add(transId, payId)
-      add(creditorReference(xId), payId)
-    }
-    return byReference
-  }
+  const { engine, transfers } = bank
+  let waiting: Promise<ByReference> | undefined
+  let ended: Promise<ByReference> | undefined
+  const since = () => new Date(merchantNow(engine.clock, account.merchant).getTime() - rememberedDays * dayMs)
   return {
     async find(references) {
-      reading ??= read()
-      const book = await reading
-      const found = new Set(references.flatMap(reference => [...(book.get(reference) ?? [])]))
+      waiting ??= transfers.waiting(account).then(indexTransfers)
+      const found = payIdsOf(references, await waiting)
+      if (found.size === 0) {
+        ended ??= transfers.ended(account, since()).then(indexTransfers)
+        for (const payId of payIdsOf(references, await ended)) found.add(payId)
+      }
       // Two payments in one text: nobody can know how much is for which.
       return found.size === 1 ? [...found][0] : undefined
     },
   }
 }
+
+function indexTransfers(transfers: readonly WaitingTransfer[]): ByReference {
+  const byReference = new Map<string, Set<PayId>>()
+  const add = (reference: string, payId: PayId): void => {
+    const name = normalizeReference(reference)
+    const known = byReference.get(name) ?? new Set()
+    byReference.set(name, known.add(payId))
+  }
+  for (const { payId, transId, xId } of transfers) {
+    add(transId, payId)
+    add(creditorReference(xId), payId)
+  }
+  return byReference
+}
+
+const payIdsOf = (references: readonly string[], book: ByReference): Set<PayId> =>
+  new Set(references.flatMap(reference => [...(book.get(reference) ?? [])]))
 
 interface Received {
   readonly fact: TransactionFact
@@ -75,11 +96,29 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
   const payment = await keepReceipt(payId, received, bank)
   if (!payment) return undefined
   const awaited = awaitedTransfer(payment)
-  const { surplus } = receiptPlace(payment, fact.key)
-  if (surplus > 0) await keepSurplus({ ...received, payId, amount: surplus }, bank)
-  if ((receivedValue(payment) ?? 0) >= payment.amount.value) await approve(payment, received, bank)
-  await bank.entries.addLines(account, receivedLines(payment, received))
+  const { before, surplus } = receiptPlace(payment, fact.key)
+  const isUseless = payment.status === 'FAILED' && !isLateApproval(payment, { ...received, before })
+  const back = isUseless ? fact.amount.value : surplus
+  if (back > 0) await keepSurplus({ ...received, payId, amount: back }, bank)
+  if (!isUseless && (receivedValue(payment) ?? 0) >= payment.amount.value)
+    await approve(payment, received, bank)
+  const lines = isUseless ? surplusLines(payment, received) : receivedLines(payment, received)
+  await bank.entries.addLines(account, lines)
   return { result: 'RECEIVED', count: 1, xId: awaited?.xId ?? entryXId(account, fact.key) }
+}
+
+/** For a payment that has ended: a part of the amount approves nothing, and what approves it must be refundable or kept. */
+const isLateApproval = (
+  { amount, method }: Payment,
+  { fact, account, before }: Received & { readonly before: number },
+): boolean =>
+  before === 0 &&
+  fact.amount.value >= amount.value &&
+  (method.operations.includes('refund') || account.merchant.paidLate === 'keep')
+
+const surplusLines = ({ payId }: Payment, { fact }: Received): BankLine[] => {
+  const names = { fact, transactionId: fact.bankReference, providerReference: fact.key }
+  return [{ ...lineOf('CORRECTION', fact.amount.value, names), payId }]
 }
 
 /**
@@ -102,7 +141,7 @@ function receivedLines(payment: Payment, { fact, account }: Received): BankLine[
 /** The reference of the capture that takes money which was not asked for with the authorisation. */
 const captureOf = (account: BankAccount, { key }: TransactionFact): XId => entryXId(account, `capture ${key}`)
 
-/** Undefined: nothing waits for it any more. */
+/** Undefined: nothing waits for it any more, and nobody can give it back because the bank does not say who paid. */
 async function keepReceipt(
   payId: PayId,
   { fact, account }: Received,
@@ -111,14 +150,12 @@ async function keepReceipt(
   const { merchantId, merchant } = account
   const payer = await admitPayer(fact, account, engine)
   return engine.queue.update({ merchantId, payId }, stored => {
-    if (!awaitedTransfer(stored) && !hasReceipt(stored, fact.key)) return { result: undefined }
+    const isAwaited = awaitedTransfer(stored) !== undefined
+    const isLater = isIncoming(stored.method.type) && endedTransfer(stored) !== undefined
+    if (!isAwaited && !hasReceipt(stored, fact.key) && !(isLater && payer)) return { result: undefined }
     const now = merchantNow(engine.clock, merchant)
-    const next = addReceipt(stored, {
-      key: fact.key,
-      value: fact.amount.value,
-      payer: payer?.instrument,
-      now,
-    })
+    const keep = isAwaited ? addReceipt : addLaterReceipt
+    const next = keep(stored, { key: fact.key, value: fact.amount.value, payer: payer?.instrument, now })
     const isNew = next !== stored
     return { ...(isNew ? { next, alongside: payer?.row ? { account: payer.row } : {} } : {}), result: next }
   })
@@ -189,6 +226,13 @@ async function approve(payment: Payment, { fact, account }: Received, { engine }
     }
     await recordOutcome({ merchant, payment, xId: waiting.xId, outcome, unattended: true }, engine)
   }
+  const ended = payment.status === 'FAILED' ? endedTransfer(payment) : undefined
+  if (ended) {
+    const { captureXId } = ended.details
+    const outcome = approved(ended.xId, ended.provider)
+    const capture = captureXId === undefined ? undefined : approved(captureXId)
+    await recordLateApproval({ merchant, payment, operation: ended, outcome, capture }, engine)
+  }
   const xId = captureOf(account, fact)
   await engine.queue.update({ merchantId, payId }, stored => {
     if (lacksAuthorization(stored)) return { result: false }
@@ -196,4 +240,6 @@ async function approve(payment: Payment, { fact, account }: Received, { engine }
     const next = captureReceived(stored, { xId, provider: approved(xId).provider, now })
     return next ? { next, result: true } : { result: false }
   })
+  // Does nothing unless the payment had ended before.
+  await giveBackLate(merchant, payment, engine)
 }

@@ -20,12 +20,13 @@ export interface LatePayment {
 /** After a crash between the two steps the notice is applied again, which makes the second step. */
 export async function acceptLate(late: LatePayment, engine: Engine): Promise<'applied' | 'repeated'> {
   const { merchant, payment } = late
-  const isAccepted = await recordApproval(late, engine)
+  const isAccepted = await recordLateApproval(late, engine)
   const isGivenBack = await giveBackLate(merchant, payment, engine)
   return isAccepted || isGivenBack ? 'applied' : 'repeated'
 }
 
-async function recordApproval(late: LatePayment, engine: Engine): Promise<boolean> {
+/** Without giving the money back. Returns whether this was news. */
+export async function recordLateApproval(late: LatePayment, engine: Engine): Promise<boolean> {
   try {
     return await writeApproval(late, { isTransIdTaken: false }, engine)
   } catch (error) {

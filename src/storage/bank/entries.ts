@@ -173,10 +173,17 @@ const keepEntries = `WITH given AS MATERIALIZED (SELECT DISTINCT ON (e."merchant
     RETURNING 1)
   SELECT (SELECT count(*) FROM jsonb_array_elements($1::jsonb)) - (SELECT count(*) FROM kept) AS known`
 
-const addLines = `INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, provider_reference, type,
-    date, gross, fee, net, currency, x_id, transaction_id, pay_id)
-  SELECT $1, $2, "settlementId", "providerReference", type, date, gross, fee, net, currency, reference, "transactionId",
-    "payId"
-  FROM jsonb_to_recordset($3::jsonb) AS l ("settlementId" text, "providerReference" text, type text, date date,
+/** Lines as an array of objects in the given parameters; `condition` leaves some of them out. */
+export const insertLines = (
+  { merchantId, accountId, lines }: { merchantId: string; accountId: string; lines: string },
+  condition = 'true',
+): string => `INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, provider_reference, type, date,
+    gross, fee, net, currency, x_id, transaction_id, pay_id)
+  SELECT ${merchantId}, ${accountId}, "settlementId", "providerReference", type, date, gross, fee, net, currency, reference,
+    "transactionId", "payId"
+  FROM jsonb_to_recordset(${lines}::jsonb) AS l ("settlementId" text, "providerReference" text, type text, date date,
     gross bigint, fee bigint, net bigint, currency text, reference uuid, "transactionId" text, "payId" uuid)
+  WHERE ${condition}
   ON CONFLICT (merchant_id, provider_account_id, settlement_id, type, provider_reference) DO NOTHING`
+
+const addLines = insertLines({ merchantId: '$1', accountId: '$2', lines: '$3' })

@@ -1,6 +1,7 @@
 /** Payments that lie in files for the bank, looked up by what the bank says about them. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
+import { type BankLine, insertLines } from '#storage/bank/entries.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface BankItem {
@@ -25,6 +26,14 @@ export interface BlockName {
   readonly blockId?: string
 }
 
+export interface ItemMark {
+  readonly bookedBy?: string
+  readonly returnedBy?: string
+  readonly rejected?: string
+  /** Each with its item's xId as the reference. */
+  readonly lines?: readonly BankLine[]
+}
+
 export interface ItemStore {
   find(account: BankAccountKey, xId: string): Promise<BankItem | undefined>
   /** Of a block or a message, a page at a time. */
@@ -39,11 +48,11 @@ export interface ItemStore {
     account: BankAccountKey,
     block: BlockName,
   ): Promise<{ readonly payments: number; readonly sum: number }>
-  /** Says how many had no such mark before. */
-  mark(
-    items: readonly Pick<BankItem, 'merchantId' | 'xId'>[],
-    mark: { readonly bookedBy?: string; readonly returnedBy?: string; readonly rejected?: string },
-  ): Promise<number>
+  /**
+   * Says how many had no such mark before. Only their lines are written, in the same statement: two entries of the bank may
+   * tell of one item at the same moment.
+   */
+  mark(account: BankAccountKey, items: readonly Pick<BankItem, 'xId'>[], mark: ItemMark): Promise<number>
   endMandate(
     account: BankAccountKey,
     mandate: { readonly mandateId: string; readonly on: string; readonly reason: string },
@@ -85,23 +94,18 @@ export const createItemStore = ({ readers, writers }: Database): ItemStore => ({
     )
     return rows[0] ?? { payments: 0, sum: 0 }
   },
-  async mark(items, { bookedBy, returnedBy, rejected }) {
-    const [first] = items
-    if (!first) return 0
-    const { rowCount } = await writers.query(
-      `UPDATE bank_item SET booked_by = coalesce(booked_by, $3), returned_by = coalesce(returned_by, $4),
-         rejected = coalesce(rejected, $5)
-       WHERE merchant_id = $1 AND x_id = ANY($2::uuid[]) AND ($3::text IS NULL OR booked_by IS NULL)
-         AND ($4::text IS NULL OR returned_by IS NULL) AND ($5::text IS NULL OR rejected IS NULL)`,
-      [
-        first.merchantId,
-        items.map(({ xId }) => xId),
-        bookedBy ?? null,
-        returnedBy ?? null,
-        rejected?.slice(0, 35) ?? null,
-      ],
-    )
-    return rowCount ?? 0
+  async mark({ merchantId, accountId }, items, { bookedBy, returnedBy, rejected, lines = [] }) {
+    if (items.length === 0) return 0
+    const { rows } = await writers.query<{ marked: number }>(markItems, [
+      merchantId,
+      items.map(({ xId }) => xId),
+      bookedBy ?? null,
+      returnedBy ?? null,
+      rejected?.slice(0, 35) ?? null,
+      accountId,
+      JSON.stringify(lines),
+    ])
+    return rows[0]?.marked ?? 0
   },
   async endMandate({ merchantId, accountId }, { mandateId, on, reason }) {
     await writers.query(
@@ -111,6 +115,17 @@ export const createItemStore = ({ readers, writers }: Database): ItemStore => ({
     )
   },
 })
+
+const markItems = `WITH marked AS (UPDATE bank_item SET booked_by = coalesce(booked_by, $3),
+      returned_by = coalesce(returned_by, $4), rejected = coalesce(rejected, $5)
+    WHERE merchant_id = $1 AND x_id = ANY($2::uuid[]) AND ($3::text IS NULL OR booked_by IS NULL)
+      AND ($4::text IS NULL OR returned_by IS NULL) AND ($5::text IS NULL OR rejected IS NULL)
+    RETURNING x_id),
+  written AS (${insertLines(
+    { merchantId: '$1', accountId: '$6', lines: '$7' },
+    'reference IN (SELECT x_id FROM marked)',
+  )})
+  SELECT count(*)::int AS marked FROM marked`
 
 export interface DebitReader {
   /** YYYY-MM-DD: when a debit that lies in a file is collected; undefined: it lies in none yet. */

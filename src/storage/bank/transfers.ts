@@ -23,6 +23,8 @@ export interface Surplus {
 export interface TransferStore {
   /** Everything of the account that waits for money to arrive. */
   waiting(account: BankAccountKey): Promise<readonly WaitingTransfer[]>
+  /** What waits no more since that time: the money came, or the payment ended without it. */
+  ended(account: BankAccountKey, since: Date): Promise<readonly WaitingTransfer[]>
   /** Written once: the id follows from the bank's entry. */
   addSurplus(surplus: Surplus): Promise<void>
 }
@@ -36,6 +38,16 @@ export const createTransferStore = ({ readers, writers }: Database): TransferSto
            'CAPTURE_REQUEST')
          AND p.captured = 0 AND o.type = 'AUTHORIZATION' AND o.state <> 'FAILED'`,
       [merchantId, accountId],
+    )
+    return rows
+  },
+  async ended({ merchantId, accountId }, since) {
+    const { rows } = await readers.query<WaitingTransfer>(
+      `SELECT p.pay_id AS "payId", p.trans_id AS "transId", o.x_id AS "xId"
+       FROM payment p JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
+       WHERE p.merchant_id = $1 AND p.provider_account = $2 AND p.updated_at >= $3 AND o.type = 'AUTHORIZATION'
+         AND ((p.status = 'FAILED' AND o.state = 'FAILED') OR o.provider->'fields'->'receipts' IS NOT NULL)`,
+      [merchantId, accountId, since],
     )
     return rows
   },

@@ -8,7 +8,7 @@ export function accountRefusals(present: readonly string[]): string[] {
   return [
     `SELECT i.c, 'card_gone' AS why FROM payment_in i WHERE i.account_id IS NOT NULL ${brought} AND NOT EXISTS (
       SELECT 1 FROM vault_account t WHERE t.merchant_id = i.merchant_id AND t.account_id = i.account_id
-        AND t.sealed IS NOT NULL AND t.doomed_at IS NULL)`,
+        AND t.sealed IS NOT NULL AND t.delete_after_use_at IS NULL)`,
   ]
 }
 
@@ -21,14 +21,14 @@ export function keepIn(
   table: string,
   input: string,
   id: string,
-  doomed: { readonly set: string; readonly or: string },
+  revived: { readonly set: string; readonly or: string },
 ): (columns: Columns) => string {
   return columns => {
     const names = columns.map(([name]) => name).join(', ')
     return `INSERT INTO ${table} (${names}) SELECT DISTINCT ON (merchant_id, ${id}) ${names} FROM ${input}
       WHERE c NOT IN (SELECT c FROM refused) ORDER BY merchant_id, ${id}
       ON CONFLICT (merchant_id, ${id}) DO UPDATE
-      SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL${doomed.set}
-      WHERE ${table}.sealed IS NULL${doomed.or}`
+      SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL${revived.set}
+      WHERE ${table}.sealed IS NULL${revived.or}`
   }
 }

@@ -1,6 +1,8 @@
 /** What a change may hold about a customer, and how that becomes rows of its parts. */
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import type { Customer, CustomerData } from '#lifecycle/customer.ts'
+import type { BatchRow } from '#storage/commit/columns.ts'
+import type { customerParts } from '#storage/commit/customer-parts.ts'
 
 /** The card or account that an approved payment leaves with its customer, unless it is there already. */
 export type MethodWrite = {
@@ -40,7 +42,8 @@ export interface CustomerUpdate {
   readonly expectedVersion: number
 }
 
-/** Undefined members are left out of the JSON and become NULL. */
+type Row<Part extends keyof typeof customerParts> = BatchRow<(typeof customerParts)[Part]['columns']>
+
 const fromData = ({ firstName, lastName, email, phone, billingAddress }: CustomerData) => ({
   first_name: firstName,
   last_name: lastName,
@@ -50,7 +53,10 @@ const fromData = ({ firstName, lastName, email, phone, billingAddress }: Custome
   billing_address: billingAddress,
 })
 
-export const fromCustomerUpdate = ({ customer, expectedVersion }: CustomerUpdate, c: number) => ({
+export const fromCustomerUpdate = (
+  { customer, expectedVersion }: CustomerUpdate,
+  c: number,
+): Row<'customerUpdate'> => ({
   c,
   merchant_id: customer.merchantId,
   customer_id: customer.customerId,
@@ -61,10 +67,10 @@ export const fromCustomerUpdate = ({ customer, expectedVersion }: CustomerUpdate
 })
 
 interface CustomerRows {
-  readonly customer: unknown[]
-  readonly customerUse: unknown[]
-  readonly method: unknown[]
-  readonly methodUse: unknown[]
+  readonly customer: Row<'customer'>[]
+  readonly customerUse: Row<'customerUse'>[]
+  readonly method: Row<'method'>[]
+  readonly methodUse: Row<'methodUse'>[]
 }
 
 /** A new customer is stored with their card or account; for a known one the last use is updated. */
@@ -82,7 +88,8 @@ export function pushCustomer(rows: CustomerRows, write: CustomerWrite, c: number
   } else {
     rows.customerUse.push({ ...key, used_at: usedAt, alone: (method ?? charged) === undefined })
   }
-  if (charged !== undefined) rows.methodUse.push({ ...key, held_id: charged, used_at: usedAt })
+  if (charged !== undefined)
+    rows.methodUse.push({ ...key, ...nothingHeld, held_id: charged, used_at: usedAt })
   if (!method) return
   const used = { ...key, ...heldBy(method), used_at: usedAt }
   rows.method.push({
@@ -95,14 +102,27 @@ export function pushCustomer(rows: CustomerRows, write: CustomerWrite, c: number
   if (!birth) rows.methodUse.push(used)
 }
 
-const heldBy = (method: MethodWrite) =>
+const nothingHeld = {
+  card_id: undefined,
+  account_id: undefined,
+  held_id: undefined,
+  expiry_date: undefined,
+  card_holder_name: undefined,
+  account_holder_name: undefined,
+}
+
+const heldBy = (
+  method: MethodWrite,
+): Omit<Row<'methodUse'>, 'c' | 'merchant_id' | 'customer_id' | 'used_at'> =>
   method.cardId === undefined
     ? {
+        ...nothingHeld,
         account_id: method.accountId,
         held_id: method.accountId,
         account_holder_name: method.accountHolderName,
       }
     : {
+        ...nothingHeld,
         card_id: method.cardId,
         held_id: method.cardId,
         expiry_date: method.expiryDate,

@@ -2,24 +2,23 @@
  * The SQL of a batch's customers: births, uses and changes. Payments of one busy customer must not wait for each other,
  * so nothing here waits for a lock but what guards a birth or a new method against a deletion, and those locks are shared.
  */
+import type { Columns } from '#storage/commit/columns.ts'
 
-type Columns = readonly (readonly [name: string, type: string])[]
-
-const key: Columns = [
+const key = [
   ['merchant_id', 'text'],
   ['customer_id', 'uuid'],
-]
+] as const
 
-const data: Columns = [
+const data = [
   ['first_name', 'text'],
   ['last_name', 'text'],
   ['email', 'text'],
   ['phone_country', 'text'],
   ['phone_number', 'text'],
   ['billing_address', 'json'],
-]
+] as const
 
-const used: Columns = [
+const used = [
   ...key,
   ['card_id', 'uuid'],
   ['account_id', 'uuid'],
@@ -29,7 +28,7 @@ const used: Columns = [
   ['card_holder_name', 'text'],
   ['account_holder_name', 'text'],
   ['used_at', 'timestamptz'],
-]
+] as const
 
 const sameCustomer = 't.merchant_id = i.merchant_id AND t.customer_id = i.customer_id'
 const sameMethod = `${sameCustomer} AND t.held_id = i.held_id`
@@ -37,20 +36,20 @@ const accepted = 'i.c NOT IN (SELECT c FROM refused)'
 
 const names = (columns: Columns): string => columns.map(([name]) => name).join(', ')
 
-const customerColumns: Columns = [
+const customerColumns = [
   ...key,
   ['merchant_customer_id', 'text'],
   ...data,
   ['created_at', 'timestamptz'],
-]
+] as const
 
-const methodColumns: Columns = [
+const methodColumns = [
   ...used,
   ['method_id', 'uuid'],
   ['type', 'text'],
   ['last4_digits', 'text'],
   ['brand', 'text'],
-]
+] as const
 
 export const customerParts = {
   customer: {
@@ -59,7 +58,7 @@ export const customerParts = {
       SELECT ${names(customerColumns)}, created_at, created_at, 1 FROM customer_in i WHERE ${accepted}`,
   },
   customerUse: {
-    columns: [...key, ['used_at', 'timestamptz'], ['alone', 'boolean']],
+    columns: [...key, ['used_at', 'timestamptz'], ['alone', 'boolean']] as const,
     // A transaction that holds the row at this moment is a payment with the same time, or a change that comes first: either
     // way waiting would gain a few milliseconds of truth at the price of one payment at a time.
     write: () => `UPDATE customer t SET last_used_at = greatest(t.last_used_at, i.used_at)
@@ -76,7 +75,7 @@ export const customerParts = {
       ['updated_at', 'timestamptz'],
       ['version', 'integer'],
       ['expected_version', 'integer'],
-    ],
+    ] as const,
     // Written by its guard.
     write: undefined,
   },
@@ -112,7 +111,7 @@ const renews = `(t.expiry_date IS DISTINCT FROM coalesce(i.expiry_date, t.expiry
 
 function lockNew(vault: 'vault_card' | 'vault_account', id: 'card_id' | 'account_id'): string {
   return `${vault}_alive AS MATERIALIZED (SELECT i.c FROM method_in i CROSS JOIN LATERAL (SELECT 1 FROM ${vault} v
-    WHERE v.merchant_id = i.merchant_id AND v.${id} = i.${id} AND v.sealed IS NOT NULL AND v.doomed_at IS NULL
+    WHERE v.merchant_id = i.merchant_id AND v.${id} = i.${id} AND v.sealed IS NOT NULL AND v.delete_after_use_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM stored_method t WHERE ${sameMethod}) FOR SHARE) held)`
 }
 

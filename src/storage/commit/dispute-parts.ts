@@ -1,13 +1,13 @@
 /** What a commit writes about disputes: the dispute as it stands, new or changed, beside the payment that it belongs to. */
 import type { Dispute } from '#lifecycle/dispute.ts'
-import type { Columns } from '#storage/commit/columns.ts'
+import type { BatchRow, Columns } from '#storage/commit/columns.ts'
 
-const disputeKey: Columns = [
+const disputeKey = [
   ['merchant_id', 'text'],
   ['dispute_id', 'text'],
-]
+] as const
 
-const disputeState: Columns = [
+const disputeState = [
   ['amount', 'bigint'],
   ['currency', 'text'],
   ['stage', 'text'],
@@ -18,20 +18,20 @@ const disputeState: Columns = [
   ['kept', 'json'],
   ['events', 'json'],
   ['updated_at', 'timestamptz'],
-]
+] as const
 
-const disputeBirth: Columns = [
+const disputeBirth = [
   ['pay_id', 'uuid'],
   ['x_id', 'uuid'],
   ['provider_dispute_id', 'text'],
   ['created_at', 'timestamptz'],
-]
+] as const
 
 const names = (columns: Columns): string => columns.map(([name]) => name).join(', ')
 
 export const disputeParts = {
   dispute: {
-    columns: [...disputeKey, ...disputeState, ...disputeBirth],
+    columns: [...disputeKey, ...disputeState, ...disputeBirth] as const,
     write: (
       columns: Columns,
     ) => `INSERT INTO dispute (${names(columns)}) SELECT ${names(columns)} FROM dispute_in
@@ -41,7 +41,10 @@ export const disputeParts = {
   },
 } satisfies Record<string, { columns: Columns; write: (columns: Columns) => string }>
 
-export const fromDispute = (dispute: Dispute, c: number) => ({
+export const fromDispute = (
+  dispute: Dispute,
+  c: number,
+): BatchRow<(typeof disputeParts)['dispute']['columns']> => ({
   c,
   merchant_id: dispute.merchantId,
   dispute_id: dispute.disputeId,

@@ -28,7 +28,7 @@ import {
   fromTimer,
   fromTimerKey,
 } from '#storage/commit/rows.ts'
-import { commitStatement, type Part, partNames } from '#storage/commit/statement.ts'
+import { commitStatement, type Part, type PartRow, partNames } from '#storage/commit/statement.ts'
 import { fromIntent, fromIntentClaim, fromIntentEnd } from '#storage/payments/intents.ts'
 
 export interface GroupCommit {
@@ -143,12 +143,50 @@ async function noticeEndpoints(onEndpoints: GroupCommitOptions['onEndpoints'], m
   await onEndpoints?.(mark)?.catch(() => undefined)
 }
 
-const rowsByExtent = { settled: fromPaymentState, revised: fromPaymentTerms, chosen: fromPaymentChoice }
+type Rows = { readonly [P in Part]: PartRow<P>[] }
 
-type Rows = Record<Part, unknown[]>
+const emptyRows = (): Rows => ({
+  key: [],
+  payment: [],
+  settled: [],
+  revised: [],
+  chosen: [],
+  card: [],
+  account: [],
+  quoted: [],
+  quote: [],
+  operation: [],
+  mark: [],
+  unmark: [],
+  answered: [],
+  keyAnswer: [],
+  event: [],
+  replay: [],
+  providerReference: [],
+  timer: [],
+  customer: [],
+  customerUse: [],
+  customerUpdate: [],
+  method: [],
+  methodUse: [],
+  timerDrop: [],
+  intent: [],
+  intentClaim: [],
+  intentEnd: [],
+  plan: [],
+  planStart: [],
+  planCharge: [],
+  planTurn: [],
+  planHold: [],
+  planResult: [],
+  planProgress: [],
+  planUpdate: [],
+  planChange: [],
+  dispute: [],
+})
 
 function collectRows(changes: readonly Change[]): Rows {
-  const rows = Object.fromEntries(partNames.map(part => [part, [] as unknown[]])) as Rows
+  const rows = emptyRows()
   for (const [c, change] of changes.entries()) {
     pushPayment(rows, change, c)
     pushOperations(rows, change, c)
@@ -165,8 +203,10 @@ function pushPayment(rows: Rows, change: Change, c: number): void {
   if (mark) rows.mark.push(fromMark(mark, c))
   if (change.unmark) rows.unmark.push(fromUnmark(change.unmark, c))
   if (change.updatePayment) {
-    const { payment, expectedVersion, extent } = change.updatePayment
-    rows[extent].push({ ...rowsByExtent[extent](payment, c), expected_version: expectedVersion })
+    const { payment, expectedVersion: expected_version, extent } = change.updatePayment
+    if (extent === 'settled') rows.settled.push({ ...fromPaymentState(payment, c), expected_version })
+    else if (extent === 'revised') rows.revised.push({ ...fromPaymentTerms(payment, c), expected_version })
+    else rows.chosen.push({ ...fromPaymentChoice(payment, c), expected_version })
   }
   if (change.card) rows.card.push(fromCard(change.card, c))
   if (change.account) rows.account.push(fromAccount(change.account, c))

@@ -1,5 +1,5 @@
 /** The SQL of a batch's payment intents: who claims one by a payment, and who ends it. Of all who want either, one does. */
-import { type Columns, intentKey } from '#storage/commit/columns.ts'
+import { intentKey } from '#storage/commit/columns.ts'
 
 const sameIntent = `t.merchant_id = i.merchant_id AND t.intent_id = i.intent_id
   AND t.pay_id IS NOT DISTINCT FROM i.expected_pay_id AND t.cancelled_at IS NULL`
@@ -14,11 +14,11 @@ export const intentParts = {
       ['pay_id', 'uuid'],
       ['expected_pay_id', 'uuid'],
       ['declines', 'smallint'],
-    ] as Columns,
+    ] as const,
     write: undefined,
   },
   intentEnd: {
-    columns: [...intentKey, ['expected_pay_id', 'uuid'], ['cancelled_at', 'timestamptz']] as Columns,
+    columns: [...intentKey, ['expected_pay_id', 'uuid'], ['cancelled_at', 'timestamptz']] as const,
     write: undefined,
   },
 }

@@ -5,7 +5,7 @@
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { success } from '#domain/response-codes.ts'
 import { lastOperation, type Payment, type PaymentStatus } from '#lifecycle/payment.ts'
-import type { Columns } from '#storage/commit/columns.ts'
+import type { BatchRow } from '#storage/commit/columns.ts'
 
 export interface Mark {
   readonly merchantId: MerchantId
@@ -37,17 +37,17 @@ function mayBeMarked({ operations }: Payment): boolean {
   return more.length > 0 || first?.state !== 'SENT' || first.prepared.sentAtMs !== undefined
 }
 
-const key: Columns = [
+const key = [
   ['merchant_id', 'text'],
   ['pay_id', 'uuid'],
-]
+] as const
 
-const columns: Columns = [
+const columns = [
   ...key,
   ['created_at', 'timestamptz'],
   ['status', 'text'],
   ['response_code', 'text'],
-]
+] as const
 
 const names = columns.map(([name]) => name).join(', ')
 
@@ -65,7 +65,7 @@ export const markParts = {
   },
 }
 
-export const fromMark = (mark: Mark, c: number) => ({
+export const fromMark = (mark: Mark, c: number): BatchRow<typeof columns> => ({
   c,
   merchant_id: mark.merchantId,
   pay_id: mark.payId,
@@ -74,7 +74,7 @@ export const fromMark = (mark: Mark, c: number) => ({
   response_code: mark.responseCode,
 })
 
-export const fromUnmark = ({ merchantId, payId }: Unmark, c: number) => ({
+export const fromUnmark = ({ merchantId, payId }: Unmark, c: number): BatchRow<typeof key> => ({
   c,
   merchant_id: merchantId,
   pay_id: payId,

@@ -4,6 +4,8 @@ import type { Money } from '#domain/money.ts'
 import type { Plan, PlanStatus } from '#lifecycle/plan.ts'
 import type { TurnResult } from '#lifecycle/plan-turn.ts'
 import type { Change } from '#storage/commit/change.ts'
+import type { BatchRow } from '#storage/commit/columns.ts'
+import type { planParts } from '#storage/commit/plan-parts.ts'
 
 interface PlanKey {
   readonly merchantId: MerchantId
@@ -55,14 +57,15 @@ export interface PlanUpdate {
   readonly expectedVersion: number
 }
 
-const keyOf = ({ merchantId, planId }: PlanKey, c: number) => ({
+type Row<Part extends keyof typeof planParts> = BatchRow<(typeof planParts)[Part]['columns']>
+
+const keyOf = ({ merchantId, planId }: PlanKey, c: number): Row<'planCharge'> => ({
   c,
   merchant_id: merchantId,
   plan_id: planId,
 })
 
-/** Undefined members are left out of the JSON and become NULL. */
-const fromBirth = (plan: PlanBirth, c: number) => ({
+const fromBirth = (plan: PlanBirth, c: number): Row<'plan'> => ({
   ...keyOf(plan, c),
   initial_pay_id: plan.initialPayId,
   type: plan.type,
@@ -73,7 +76,7 @@ const fromBirth = (plan: PlanBirth, c: number) => ({
   created_at: plan.createdAt,
 })
 
-const fromStart = (start: PlanStart, c: number) => ({
+const fromStart = (start: PlanStart, c: number): Row<'planStart'> => ({
   ...keyOf(start, c),
   status: start.status,
   currency: start.amount.currency,
@@ -86,14 +89,14 @@ const fromStart = (start: PlanStart, c: number) => ({
   updated_at: start.now,
 })
 
-const fromTurnStart = (turn: PlanTurnStart, c: number) => ({
+const fromTurnStart = (turn: PlanTurnStart, c: number): Row<'planTurn'> => ({
   ...keyOf(turn, c),
   pay_id: turn.payId,
   expected_version: turn.expectedVersion,
   updated_at: turn.now,
 })
 
-const fromResult = (result: PlanResult, c: number) => ({
+const fromResult = (result: PlanResult, c: number): Row<'planResult'> => ({
   ...keyOf(result, c),
   pay_id: result.payId,
   status: result.status,
@@ -102,13 +105,13 @@ const fromResult = (result: PlanResult, c: number) => ({
   updated_at: result.now,
 })
 
-const fromProgress = (progress: PlanProgress, c: number) => ({
+const fromProgress = (progress: PlanProgress, c: number): Row<'planProgress'> => ({
   ...keyOf(progress, c),
   next_payment_date: progress.nextPaymentDate,
   updated_at: progress.now,
 })
 
-const fromUpdate = ({ plan, expectedVersion }: PlanUpdate, c: number) => ({
+const fromUpdate = ({ plan, expectedVersion }: PlanUpdate, c: number): Row<'planUpdate'> => ({
   ...keyOf(plan, c),
   status: plan.status,
   cancelled_at: plan.cancelledAt,
@@ -119,7 +122,7 @@ const fromUpdate = ({ plan, expectedVersion }: PlanUpdate, c: number) => ({
   expected_version: expectedVersion,
 })
 
-const fromChange = ({ plan, expectedVersion }: PlanUpdate, c: number) => ({
+const fromChange = ({ plan, expectedVersion }: PlanUpdate, c: number): Row<'planChange'> => ({
   ...keyOf(plan, c),
   status: plan.status,
   amount: plan.amount.value,
@@ -136,17 +139,7 @@ const fromChange = ({ plan, expectedVersion }: PlanUpdate, c: number) => ({
   expected_version: expectedVersion,
 })
 
-interface PlanRows {
-  readonly plan: unknown[]
-  readonly planStart: unknown[]
-  readonly planCharge: unknown[]
-  readonly planTurn: unknown[]
-  readonly planResult: unknown[]
-  readonly planProgress: unknown[]
-  readonly planUpdate: unknown[]
-  readonly planHold: unknown[]
-  readonly planChange: unknown[]
-}
+type PlanRows = { readonly [Part in keyof typeof planParts]: Row<Part>[] }
 
 export function pushPlan(rows: PlanRows, change: Change, c: number): void {
   if (change.insertPlan) rows.plan.push(fromBirth(change.insertPlan, c))

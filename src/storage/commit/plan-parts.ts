@@ -2,18 +2,17 @@
  * The SQL of a batch's payment plans: births, starts, turns and changes. Every statement goes to its plan by the primary
  * key. What must not happen twice is a guard: an update whose success the rest of the change hangs on.
  */
+import type { Columns } from '#storage/commit/columns.ts'
 
-type Columns = readonly (readonly [name: string, type: string])[]
-
-const key: Columns = [
+const key = [
   ['merchant_id', 'text'],
   ['plan_id', 'uuid'],
-]
+] as const
 
 const samePlan = 't.merchant_id = i.merchant_id AND t.plan_id = i.plan_id'
 const accepted = 'i.c NOT IN (SELECT c FROM refused)'
 
-const birthColumns: Columns = [
+const birthColumns = [
   ...key,
   ['initial_pay_id', 'uuid'],
   ['type', 'text'],
@@ -22,7 +21,7 @@ const birthColumns: Columns = [
   ['recurring', 'json'],
   ['metadata', 'json'],
   ['created_at', 'timestamptz'],
-]
+] as const
 
 const names = birthColumns.map(([name]) => name).join(', ')
 
@@ -48,7 +47,7 @@ export const planParts = {
       ['scheme_reference_id', 'text'],
       ['next_payment_date', 'date'],
       ['updated_at', 'timestamptz'],
-    ],
+    ] as const,
     // A plan that was cancelled while its customer paid stays so, and needs no card.
     write:
       () => `UPDATE payment_plan t SET currency = i.currency, amount = i.amount, customer_id = i.customer_id,
@@ -63,11 +62,16 @@ export const planParts = {
   planCharge: { columns: key, write: undefined },
   // Written by its guard.
   planTurn: {
-    columns: [...key, ['pay_id', 'uuid'], ['expected_version', 'integer'], ['updated_at', 'timestamptz']],
+    columns: [
+      ...key,
+      ['pay_id', 'uuid'],
+      ['expected_version', 'integer'],
+      ['updated_at', 'timestamptz'],
+    ] as const,
     write: undefined,
   },
   // Only a guard.
-  planHold: { columns: [...key, ['expected_version', 'integer']], write: undefined },
+  planHold: { columns: [...key, ['expected_version', 'integer']] as const, write: undefined },
   planResult: {
     columns: [
       ...key,
@@ -76,7 +80,7 @@ export const planParts = {
       ['next_payment_date', 'date'],
       ['tries', 'smallint'],
       ['updated_at', 'timestamptz'],
-    ],
+    ] as const,
     // Cancelled or suspended while the charge was under way: then only the charge is over.
     write: () => `UPDATE payment_plan t SET charging_pay_id = NULL,
         status = CASE t.status WHEN 'ACTIVE' THEN i.status ELSE t.status END,
@@ -85,7 +89,7 @@ export const planParts = {
       FROM plan_result_in i WHERE ${samePlan} AND t.charging_pay_id = i.pay_id AND ${accepted}`,
   },
   planProgress: {
-    columns: [...key, ['next_payment_date', 'date'], ['updated_at', 'timestamptz']],
+    columns: [...key, ['next_payment_date', 'date'], ['updated_at', 'timestamptz']] as const,
     // Two charges of one moment count for the same day; an older one that is settled late moves nothing back.
     write: () => `UPDATE payment_plan t SET updated_at = i.updated_at,
         next_payment_date = CASE WHEN i.next_payment_date IS NULL THEN NULL
@@ -102,7 +106,7 @@ export const planParts = {
       ['updated_at', 'timestamptz'],
       ['version', 'integer'],
       ['expected_version', 'integer'],
-    ],
+    ] as const,
     // Written by its guard.
     write: undefined,
   },
@@ -122,7 +126,7 @@ export const planParts = {
       ['updated_at', 'timestamptz'],
       ['version', 'integer'],
       ['expected_version', 'integer'],
-    ],
+    ] as const,
     // Written by its guard.
     write: undefined,
   },

@@ -1,21 +1,24 @@
 /** The names by which a provider may speak of an operation: our references and its own id. Written with the operation. */
 
 import type { OperationWrite } from '#storage/commit/change.ts'
-import type { Columns } from '#storage/commit/columns.ts'
+import type { BatchRow } from '#storage/commit/columns.ts'
 
-export const referenceColumns: Columns = [
+export const referenceColumns = [
   ['merchant_id', 'text'],
   ['provider_account', 'text'],
   ['reference', 'text'],
   ['pay_id', 'uuid'],
   ['x_id', 'uuid'],
-]
+] as const
 
 /** 255: the longest id of a provider that is kept; a longer one is found by our reference. */
 const longestReference = 255
 
 /** Nothing for payments that went to no account. */
-export function fromReferences({ payment, operation }: OperationWrite, c: number) {
+export function fromReferences(
+  { payment, operation }: OperationWrite,
+  c: number,
+): readonly BatchRow<typeof referenceColumns>[] {
   const account = operation.prepared.account ?? payment.provider?.account
   if (account === undefined) return []
   const { xId, details, provider } = operation

@@ -23,6 +23,14 @@ import type {
   ReplayRow,
   Timer,
 } from '#storage/commit/change.ts'
+import type {
+  BatchRow,
+  paymentChoice,
+  paymentKey,
+  paymentState,
+  paymentTerms,
+} from '#storage/commit/columns.ts'
+import type { PartRow } from '#storage/commit/statement.ts'
 import type { Quote } from '#storage/payments/quotes.ts'
 
 export interface PaymentRow {
@@ -154,8 +162,12 @@ function toOperation(row: OperationRow): Operation {
   }
 }
 
-/** `c` is the change's number in its batch; undefined members are left out of the JSON and become NULL. */
-export const fromPaymentState = (payment: Payment, c: number) => ({
+type StateRow = BatchRow<readonly [...typeof paymentKey, ...typeof paymentState]>
+type TermsRow = BatchRow<readonly [...typeof paymentKey, ...typeof paymentState, ...typeof paymentTerms]>
+type ChoiceRow = TermsRow & BatchRow<typeof paymentChoice>
+
+/** `c` is the number of the change in its batch. */
+export const fromPaymentState = (payment: Payment, c: number): StateRow => ({
   c,
   merchant_id: payment.merchantId,
   pay_id: payment.payId,
@@ -178,7 +190,7 @@ export const fromPaymentState = (payment: Payment, c: number) => ({
   version: payment.version,
 })
 
-export const fromPaymentTerms = (payment: Payment, c: number) => ({
+export const fromPaymentTerms = (payment: Payment, c: number): TermsRow => ({
   ...fromPaymentState(payment, c),
   trans_id: payment.transId,
   ref_nr: payment.refNr,
@@ -198,7 +210,7 @@ function orderReferences({ order }: Payment['details']) {
   return { order_reference: merchantReference, invoice_id: invoiceId }
 }
 
-export const fromPaymentChoice = (payment: Payment, c: number) => ({
+export const fromPaymentChoice = (payment: Payment, c: number): ChoiceRow => ({
   ...fromPaymentTerms(payment, c),
   method: payment.method.type,
   capture_percent: capturePercent(payment),
@@ -210,7 +222,7 @@ export const fromPaymentChoice = (payment: Payment, c: number) => ({
   connector: payment.provider?.connector,
 })
 
-export const fromPayment = (payment: Payment, c: number) => ({
+export const fromPayment = (payment: Payment, c: number): PartRow<'payment'> => ({
   ...fromPaymentChoice(payment, c),
   kind: payment.kind,
   integration_type: payment.integrationType,
@@ -218,7 +230,10 @@ export const fromPayment = (payment: Payment, c: number) => ({
   created_at: payment.createdAt,
 })
 
-export const fromOperationState = ({ payment, operation }: OperationWrite, c: number) => ({
+export const fromOperationState = (
+  { payment, operation }: OperationWrite,
+  c: number,
+): PartRow<'answered'> => ({
   c,
   merchant_id: payment.merchantId,
   pay_id: payment.payId,
@@ -231,7 +246,7 @@ export const fromOperationState = ({ payment, operation }: OperationWrite, c: nu
   updated_at: operation.updatedAt,
 })
 
-export const fromOperation = (write: OperationWrite, c: number) => ({
+export const fromOperation = (write: OperationWrite, c: number): PartRow<'operation'> => ({
   ...fromOperationState(write, c),
   x_id: write.operation.xId,
   type: write.operation.type,
@@ -242,7 +257,7 @@ export const fromOperation = (write: OperationWrite, c: number) => ({
   created_at: write.operation.createdAt,
 })
 
-export const fromCard = (card: CardRow, c: number) => ({
+export const fromCard = (card: CardRow, c: number): PartRow<'card'> => ({
   c,
   merchant_id: card.merchantId,
   card_id: card.cardId,
@@ -252,7 +267,7 @@ export const fromCard = (card: CardRow, c: number) => ({
   expiry_date: card.expiryDate,
 })
 
-export const fromAccount = (account: AccountRow, c: number) => ({
+export const fromAccount = (account: AccountRow, c: number): PartRow<'account'> => ({
   c,
   merchant_id: account.merchantId,
   account_id: account.accountId,
@@ -261,7 +276,7 @@ export const fromAccount = (account: AccountRow, c: number) => ({
   sealed: `\\x${account.sealed.toString('hex')}`,
 })
 
-export const fromQuote = (quote: Quote, c: number) => ({
+export const fromQuote = (quote: Quote, c: number): PartRow<'quoted'> => ({
   c,
   merchant_id: quote.merchantId,
   quote_id: quote.quoteId,
@@ -278,14 +293,14 @@ export const fromQuote = (quote: Quote, c: number) => ({
   expires_at: quote.expiresAt,
 })
 
-export const fromQuoteUse = (use: QuoteUse, c: number) => ({
+export const fromQuoteUse = (use: QuoteUse, c: number): PartRow<'quote'> => ({
   c,
   merchant_id: use.merchantId,
   quote_id: use.quoteId,
   pay_id: use.payId,
 })
 
-export const fromKeyAnswer = (key: KeyAnswer, c: number) => ({
+export const fromKeyAnswer = (key: KeyAnswer, c: number): PartRow<'keyAnswer'> => ({
   c,
   merchant_id: key.merchantId,
   verb: key.verb,
@@ -295,7 +310,7 @@ export const fromKeyAnswer = (key: KeyAnswer, c: number) => ({
   answer_body: key.answer.json,
 })
 
-export const fromKey = (key: KeyRow, c: number) => ({
+export const fromKey = (key: KeyRow, c: number): PartRow<'key'> => ({
   c,
   merchant_id: key.merchantId,
   verb: key.verb,
@@ -309,7 +324,7 @@ export const fromKey = (key: KeyRow, c: number) => ({
   created_at: key.createdAt,
 })
 
-export const fromEvent = (event: EventRow, c: number) => ({
+export const fromEvent = (event: EventRow, c: number): PartRow<'event'> => ({
   c,
   merchant_id: event.merchantId,
   pay_id: event.payId,
@@ -323,7 +338,7 @@ export const fromEvent = (event: EventRow, c: number) => ({
   created_at: event.createdAt,
 })
 
-export const fromReplay = (replay: ReplayRow, c: number) => ({
+export const fromReplay = (replay: ReplayRow, c: number): PartRow<'replay'> => ({
   c,
   merchant_id: replay.merchantId,
   pay_id: replay.payId,
@@ -332,7 +347,7 @@ export const fromReplay = (replay: ReplayRow, c: number) => ({
   due_at: replay.dueAt,
 })
 
-export const fromTimerKey = (timer: Omit<Timer, 'runAt' | 'attempt'>, c: number) => ({
+export const fromTimerKey = (timer: Omit<Timer, 'runAt' | 'attempt'>, c: number): PartRow<'timerDrop'> => ({
   c,
   merchant_id: timer.merchantId,
   pay_id: timer.payId,
@@ -340,7 +355,7 @@ export const fromTimerKey = (timer: Omit<Timer, 'runAt' | 'attempt'>, c: number)
   kind: timer.kind,
 })
 
-export const fromTimer = (timer: Timer, c: number) => ({
+export const fromTimer = (timer: Timer, c: number): PartRow<'timer'> => ({
   ...fromTimerKey(timer, c),
   run_at: timer.runAt,
   attempt: timer.attempt,

@@ -1,7 +1,8 @@
 /** However the parts of a batch are mixed, they go through a handful of prepared statements. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { commitStatement, partNames } from '#storage/commit/statement.ts'
+import { timerKey } from '#storage/commit/columns.ts'
+import { commitStatement, type PartRow, partNames } from '#storage/commit/statement.ts'
 
 test('any mix of parts is served by one of at most eight statements, and each has one text', () => {
   const texts = new Map<string, string>()
@@ -25,4 +26,21 @@ test.each([
   [['keyAnswer', 'settled', 'answered'], 6],
 ] as const)('the common batch of %s does not carry the rare parts', (needed, parts) => {
   expect(commitStatement(needed).shape).toHaveLength(parts)
+})
+
+/** Checked by the compiler: each `@ts-expect-error` below is itself an error once the line after it compiles. */
+test('a misspelt, forgotten or superfluous column of a row fails the type check', () => {
+  const row: PartRow<'timerDrop'> = { c: 0, merchant_id: 'm', pay_id: 'p', x_id: 'x', kind: 'LAPSE' }
+  // @ts-expect-error pay_idd is no column
+  const misspelt: PartRow<'timerDrop'> = { c: 0, merchant_id: 'm', pay_idd: 'p', x_id: 'x', kind: 'LAPSE' }
+  // @ts-expect-error kind is missing
+  const forgotten: PartRow<'timerDrop'> = { c: 0, merchant_id: 'm', pay_id: 'p', x_id: 'x' }
+  // @ts-expect-error run_at belongs to another part
+  const superfluous: PartRow<'timerDrop'> = { ...row, run_at: new Date() }
+  // @ts-expect-error an attempt is a number
+  const mistyped: PartRow<'timer'> = { ...row, run_at: new Date(), attempt: '1' }
+  const columnsOf = (value: object): readonly string[] => Object.keys(value)
+  expect(columnsOf(row)).toEqual(['c', ...timerKey.map(([name]) => name)])
+  for (const wrong of [misspelt, forgotten, superfluous, mistyped])
+    expect(columnsOf(wrong)).not.toEqual(columnsOf(row))
 })

@@ -6,6 +6,7 @@
 import { strict as assert } from 'node:assert'
 import { accountRefusals, keepIn } from '#storage/commit/account-parts.ts'
 import {
+  type BatchRow,
   type Columns,
   intentKey,
   keyAnswer,
@@ -45,16 +46,19 @@ const parts = {
       ['x_id', 'uuid'],
       ...keyAnswer,
       ['created_at', 'timestamptz'],
-    ],
+    ] as const,
     write: insertInto('idempotency_key', 'key'),
   },
   payment: {
-    columns: [...paymentKey, ...paymentState, ...paymentTerms, ...paymentChoice, ...paymentBirth],
+    columns: [...paymentKey, ...paymentState, ...paymentTerms, ...paymentChoice, ...paymentBirth] as const,
     write: insertInto('payment', 'payment'),
   },
-  settled: { columns: [...paymentKey, ...paymentState, ['expected_version', 'integer']], write: undefined },
+  settled: {
+    columns: [...paymentKey, ...paymentState, ['expected_version', 'integer']] as const,
+    write: undefined,
+  },
   revised: {
-    columns: [...paymentKey, ...paymentState, ...paymentTerms, ['expected_version', 'integer']],
+    columns: [...paymentKey, ...paymentState, ...paymentTerms, ['expected_version', 'integer']] as const,
     write: undefined,
   },
   chosen: {
@@ -64,7 +68,7 @@ const parts = {
       ...paymentTerms,
       ...paymentChoice,
       ['expected_version', 'integer'],
-    ],
+    ] as const,
     write: undefined,
   },
   card: {
@@ -75,11 +79,11 @@ const parts = {
       ['key_version', 'integer'],
       ['sealed', 'bytea'],
       ['expiry_date', 'text'],
-    ],
+    ] as const,
     // A number that is about to be destroyed is kept after all when its card pays again.
     write: keepIn('vault_card', 'card_in', 'card_id', {
-      set: ', doomed_at = NULL, expiry_date = excluded.expiry_date',
-      or: ' OR vault_card.doomed_at IS NOT NULL',
+      set: ', delete_after_use_at = NULL, expiry_date = excluded.expiry_date',
+      or: ' OR vault_card.delete_after_use_at IS NOT NULL',
     }),
   },
   account: {
@@ -89,10 +93,10 @@ const parts = {
       ['pseudo_number', 'text'],
       ['key_version', 'integer'],
       ['sealed', 'bytea'],
-    ],
+    ] as const,
     write: keepIn('vault_account', 'account_in', 'account_id', {
-      set: ', doomed_at = NULL',
-      or: ' OR vault_account.doomed_at IS NOT NULL',
+      set: ', delete_after_use_at = NULL',
+      or: ' OR vault_account.delete_after_use_at IS NOT NULL',
     }),
   },
   quoted: {
@@ -109,18 +113,18 @@ const parts = {
       ['trans_id', 'text'],
       ['quoted_at', 'timestamptz'],
       ['expires_at', 'timestamptz'],
-    ],
+    ] as const,
     write: insertInto('dcc_quote', 'quoted'),
   },
   // Written by its guard.
-  quote: { columns: [...quoteKey, ['pay_id', 'uuid']], write: undefined },
+  quote: { columns: [...quoteKey, ['pay_id', 'uuid']] as const, write: undefined },
   operation: {
-    columns: [...operationKey, ...operationState, ...operationBirth],
+    columns: [...operationKey, ...operationState, ...operationBirth] as const,
     write: insertInto('operation', 'operation'),
   },
   ...markParts,
   answered: {
-    columns: [...operationKey, ...operationState],
+    columns: [...operationKey, ...operationState] as const,
     // An operation that is sent only now, after its customer's step, must be found from now on if nobody answers it.
     write: updateOf({
       table: 'operation',
@@ -134,7 +138,7 @@ const parts = {
     }),
   },
   keyAnswer: {
-    columns: [...keyKey, ...keyAnswer],
+    columns: [...keyKey, ...keyAnswer] as const,
     // The first answer stands, whatever becomes of the operation after its customer's step.
     write: updateOf({
       table: 'idempotency_key',
@@ -147,7 +151,7 @@ const parts = {
   ...eventParts,
   providerReference: { columns: referenceColumns, write: writeReferences },
   timer: {
-    columns: [...timerKey, ['run_at', 'timestamptz'], ['attempt', 'integer']],
+    columns: [...timerKey, ['run_at', 'timestamptz'], ['attempt', 'integer']] as const,
     write: insertInto(
       'timer',
       'timer',
@@ -167,7 +171,7 @@ const parts = {
       ['request', 'json'],
       ['expires_at', 'timestamptz'],
       ['created_at', 'timestamptz'],
-    ],
+    ] as const,
     write: insertInto('payment_intent', 'intent'),
   },
   ...intentParts,
@@ -183,6 +187,10 @@ interface PartOfBatch {
 }
 
 export type Part = keyof typeof parts
+
+/** A row of this part, with exactly the part's columns. */
+export type PartRow<P extends Part> = BatchRow<(typeof parts)[P]['columns']>
+
 export const partNames = Object.keys(parts) as Part[]
 
 function insertInto(table: string, part: string, conflict = ''): (columns: Columns) => string {
@@ -319,7 +327,7 @@ function guards(present: readonly Part[]): string[] {
   for (const part of (['payment', 'chosen'] as const).filter(one => present.includes(one))) {
     taken.push(`SELECT i.c, 'card_gone' AS why FROM ${part}_in i WHERE i.card_id IS NOT NULL ${brought} AND NOT EXISTS (
       SELECT 1 FROM vault_card t WHERE t.merchant_id = i.merchant_id AND t.card_id = i.card_id
-        AND t.sealed IS NOT NULL AND t.doomed_at IS NULL)`)
+        AND t.sealed IS NOT NULL AND t.delete_after_use_at IS NULL)`)
   }
   taken.push(...accountRefusals(present), ...customerRefusals(present), ...planRefusals(present))
   const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'

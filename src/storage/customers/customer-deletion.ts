@@ -1,6 +1,7 @@
 /**
- * Deleting customers and stored methods for good, and the numbers that nobody keeps any more. A number that another
- * customer of the merchant keeps stays; one that a payment which waits still needs is doomed and goes when that is over.
+ * Deletes customers and stored methods for good, and destroys the card and account numbers that no other customer of the
+ * merchant keeps. A number that a pending payment still needs is marked with `delete_after_use_at` and destroyed once no
+ * payment needs it.
  */
 import type { PoolClient } from 'pg'
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
@@ -13,7 +14,7 @@ export type Deleted = { readonly forgotten: readonly string[] } | undefined
 export interface CustomerDeletion {
   deleteCustomer(merchantId: MerchantId, customerId: CustomerId): Promise<Deleted>
   deleteMethod(merchantId: MerchantId, customerId: CustomerId, methodId: StoredMethodId): Promise<Deleted>
-  /** Destroys doomed numbers that nobody waits for any more. Returns how many. */
+  /** Destroys the numbers marked `delete_after_use_at` that no payment needs any more. Returns how many. */
   deleteUnused(): Promise<number>
 }
 
@@ -72,8 +73,8 @@ export function createCustomerDeletion({ writers }: Database): CustomerDeletion 
       for (const vault of vaults) {
         const { table, id } = vault
         const { rowCount } = await writers.query(
-          `UPDATE ${table} v SET sealed = NULL, destroyed_at = now(), doomed_at = NULL
-           FROM (SELECT merchant_id, ${id} FROM ${table} v WHERE doomed_at IS NOT NULL AND NOT ${isAwaited(vault)}
+          `UPDATE ${table} v SET sealed = NULL, destroyed_at = now(), delete_after_use_at = NULL
+           FROM (SELECT merchant_id, ${id} FROM ${table} v WHERE delete_after_use_at IS NOT NULL AND NOT ${isAwaited(vault)}
              AND NOT ${isKept(vault)} LIMIT $1 FOR UPDATE SKIP LOCKED) free
            WHERE v.merchant_id = free.merchant_id AND v.${id} = free.${id}`,
           [destroyedAtOnce],
@@ -146,7 +147,7 @@ async function forgetNumbers(
     )
     const { rows } = await client.query<{ held_id: string }>(
       `UPDATE ${table} v SET sealed = CASE WHEN a.awaited THEN sealed END,
-         destroyed_at = CASE WHEN NOT a.awaited THEN now() END, doomed_at = CASE WHEN a.awaited THEN now() END
+         destroyed_at = CASE WHEN NOT a.awaited THEN now() END, delete_after_use_at = CASE WHEN a.awaited THEN now() END
        FROM (SELECT ${id}, ${isAwaited(vault)} AS awaited FROM ${table} v
          WHERE merchant_id = $1 AND ${id} = ANY ($2::uuid[]) AND sealed IS NOT NULL AND NOT ${isKept(vault)}) a
        WHERE v.merchant_id = $1 AND v.${id} = a.${id} RETURNING v.${id} AS held_id`,

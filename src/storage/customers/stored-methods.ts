@@ -77,7 +77,7 @@ export function createStoredMethods(
         `UPDATE stored_method m SET card_id = v.card_id, last4_digits = $4, brand = $5,
            expiry_date = coalesce($6, m.expiry_date), updated_at = $7
          FROM (SELECT card_id FROM vault_card WHERE merchant_id = $1 AND card_id = $3 AND sealed IS NOT NULL
-           AND doomed_at IS NULL FOR SHARE) v
+           AND delete_after_use_at IS NULL FOR SHARE) v
          WHERE m.merchant_id = $1 AND m.card_id = $2 AND ($2::uuid = $3::uuid OR NOT EXISTS (SELECT 1 FROM stored_method o
            WHERE o.merchant_id = $1 AND o.customer_id = m.customer_id AND o.card_id = $3))`,
         [merchantId, cardId, next.cardId, next.last4Digits, next.brand, next.expiryDate, now],
@@ -86,7 +86,7 @@ export function createStoredMethods(
       await writers.query(
         `UPDATE payment_plan pl SET card_id = v.card_id, version = version + 1
          FROM (SELECT card_id FROM vault_card WHERE merchant_id = $1 AND card_id = $3 AND sealed IS NOT NULL
-           AND doomed_at IS NULL FOR SHARE) v
+           AND delete_after_use_at IS NULL FOR SHARE) v
          WHERE pl.merchant_id || '' = $1 AND pl.card_id::text = $2::uuid::text AND $2::uuid <> $3::uuid
            AND (pl.customer_id IS NULL OR NOT EXISTS (SELECT 1 FROM stored_method m WHERE m.merchant_id = $1
              AND m.customer_id = pl.customer_id AND m.card_id = $2))`,

@@ -8,7 +8,7 @@ const none = 'NULL::uuid AS pay_id, NULL::uuid AS x_id'
 const leadsNowhere = (vault: string, id: string): string =>
   `SELECT m.merchant_id, ${none}, format('method %s', ${named('m.method_id')}) AS detail FROM stored_method m
     LEFT JOIN ${vault} v USING (merchant_id, ${id})
-    WHERE m.${id} IS NOT NULL AND (v.sealed IS NULL OR v.doomed_at IS NOT NULL)`
+    WHERE m.${id} IS NOT NULL AND (v.sealed IS NULL OR v.delete_after_use_at IS NOT NULL)`
 
 export const customerChecks: readonly Check[] = [
   {

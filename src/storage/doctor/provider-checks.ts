@@ -34,23 +34,30 @@ export const unsettled = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of 
     AND NOT EXISTS (SELECT 1 FROM settlement_line l WHERE l.merchant_id = p.merchant_id
       AND l.provider_account_id = p.provider_account AND l.pay_id = p.pay_id AND l.type = 'CHARGEBACK')`
 
-/** Lines about an operation or a chargeback that fit none of ours. */
+/** Money that goes out is a REFUND to providers, whether or not it had come in before. */
+const isItsType = `(o.type = l.type OR (o.type = 'CREDIT' AND l.type = 'REFUND'))`
+
+/** Lines about an operation or a chargeback that fit none of ours. What was undone has lines that make zero. */
 export const unbooked = `SELECT l.merchant_id, l.pay_id, l.x_id, format('line %s of settlement %s fits no operation',
     l.provider_reference, l.settlement_id) AS detail
   FROM settlement_line l WHERE (l.type IN ('CAPTURE', 'REFUND') AND NOT EXISTS (SELECT 1 FROM operation o
-      WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id AND o.type = l.type
-        AND o.state = 'OK'))
+      WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id AND ${isItsType}
+        AND (o.state = 'OK' OR (o.state = 'FAILED' AND 0 = (SELECT sum(s.gross) FROM settlement_line s
+          WHERE s.merchant_id = o.merchant_id AND s.pay_id = o.pay_id AND s.x_id = o.x_id AND s.type = l.type)))))
     OR (l.type = 'CHARGEBACK' AND NOT EXISTS (SELECT 1 FROM dispute d
       WHERE d.merchant_id = l.merchant_id AND d.pay_id = l.pay_id AND d.stage <> 'INQUIRY')
       AND NOT EXISTS (SELECT 1 FROM operation o WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id
         AND o.type = 'RETURN'))`
 
-/** Several lines may speak of one operation or one payment's chargebacks: their sum is compared. */
+/**
+ * Several lines may speak of one operation or one payment's chargebacks: their sum is compared. Lines about an operation
+ * that failed are no matter of amounts; they fit ours if they make zero.
+ */
 export const misstated = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s, but the lines say %s', o.type, o.amount,
     sum(l.gross)) AS detail
   FROM settlement_line l JOIN operation o ON o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id
-    AND o.type = l.type
-  WHERE l.type IN ('CAPTURE', 'REFUND')
+    AND ${isItsType}
+  WHERE l.type IN ('CAPTURE', 'REFUND') AND o.state <> 'FAILED'
   GROUP BY o.merchant_id, o.pay_id, o.x_id, o.type, o.amount
   HAVING sum(l.gross) <> CASE o.type WHEN 'CAPTURE' THEN o.amount ELSE -o.amount END
   UNION ALL SELECT t.merchant_id, t.pay_id, t.x_id, format('CHARGEBACK of %s, but the lines say %s', t.amount, sum(l.gross))

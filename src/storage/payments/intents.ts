@@ -4,6 +4,7 @@ import { isDecline } from '#domain/response-codes.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import type { PaymentStatus } from '#lifecycle/payment.ts'
 import type { IntentClaim, IntentEnd } from '#storage/commit/change.ts'
+import type { PartRow } from '#storage/commit/statement.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface IntentReader {
@@ -67,7 +68,7 @@ const toIntent = (row: IntentRow): Omit<Intent, 'merchantId' | 'intentId'> => ({
 })
 
 /** `c` is the change's number in its batch. */
-export const fromIntent = (intent: Intent, c: number) => ({
+export const fromIntent = (intent: Intent, c: number): PartRow<'intent'> => ({
   c,
   merchant_id: intent.merchantId,
   intent_id: intent.intentId,
@@ -76,7 +77,7 @@ export const fromIntent = (intent: Intent, c: number) => ({
   created_at: intent.createdAt,
 })
 
-export const fromIntentClaim = (claim: IntentClaim, c: number) => ({
+export const fromIntentClaim = (claim: IntentClaim, c: number): PartRow<'intentClaim'> => ({
   c,
   merchant_id: claim.merchantId,
   intent_id: claim.intentId,
@@ -85,7 +86,7 @@ export const fromIntentClaim = (claim: IntentClaim, c: number) => ({
   declines: claim.declines,
 })
 
-export const fromIntentEnd = (end: IntentEnd, c: number) => ({
+export const fromIntentEnd = (end: IntentEnd, c: number): PartRow<'intentEnd'> => ({
   c,
   merchant_id: end.merchantId,
   intent_id: end.intentId,

@@ -176,18 +176,22 @@ const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given} JOIN
 
 /**
  * What moved money and what a provider's line says of the same operation. Disputes and returns are compared by payment, as
- * one sum: a chargeback that was reversed has two lines. CREDIT has no line of its own kind.
+ * one sum: a chargeback that was reversed has two lines. Lines call a CREDIT a REFUND, and not every provider writes one.
  */
-const booked = `SELECT o.merchant_id, o.pay_id, o.x_id, p.trans_id, o.type, p.currency,
+const booked = `SELECT o.merchant_id, o.pay_id, o.x_id, p.trans_id, replace(o.type, 'CREDIT', 'REFUND') AS type, p.currency,
     CASE o.type WHEN 'CAPTURE' THEN o.amount ELSE -o.amount END AS amount,
-    (o.updated_at AT TIME ZONE 'UTC')::date AS date, o.x_id AS subject
+    (o.updated_at AT TIME ZONE 'UTC')::date AS date, o.x_id AS subject, o.type <> 'CREDIT' AS is_expected
   FROM payment p JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
-  WHERE p.merchant_id = $1 AND p.provider_account = $2 AND o.state = 'OK' AND o.type IN ('CAPTURE', 'REFUND')
-    AND o.amount > 0
+  WHERE p.merchant_id = $1 AND p.provider_account = $2 AND o.state = 'OK'
+    AND o.type IN ('CAPTURE', 'REFUND', 'CREDIT') AND o.amount > 0
   UNION ALL SELECT p.merchant_id, p.pay_id, t.x_id, p.trans_id, 'CHARGEBACK', t.currency, (-t.amount)::bigint,
-    (t.at AT TIME ZONE 'UTC')::date, p.pay_id
+    (t.at AT TIME ZONE 'UTC')::date, p.pay_id, true
   FROM payment p JOIN (${takenBack}) t ON t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id
   WHERE p.merchant_id = $1 AND p.provider_account = $2`
+
+/** An operation that failed after its booking: the money went and came back, and its lines make zero. */
+const isUndone = `(l.total = 0 AND EXISTS (SELECT 1 FROM operation u WHERE u.merchant_id = l.merchant_id
+    AND u.pay_id = l.pay_id AND u.x_id = l.x_id AND u.state = 'FAILED'))`
 
 /** Several lines may speak of one operation (a capture paid out in parts): their sum is compared. */
 const reconcileStatement = `WITH booked AS (${booked}),
@@ -199,8 +203,8 @@ const reconcileStatement = `WITH booked AS (${booked}),
   SELECT b.x_id AS our_x_id, b.pay_id AS our_pay_id, b.trans_id, b.type AS our_type, b.amount AS our_amount,
     b.currency AS our_currency, b.date::text AS our_date, l.total, ${columns}
   FROM booked b FULL JOIN told l ON l.subject = b.subject AND l.type = b.type AND l.pay_id = b.pay_id
-  WHERE (b.x_id IS NULL AND l.date >= $3::date AND l.date < $4::date)
-    OR (l.settlement_id IS NULL AND b.amount <> 0 AND b.date >= $3::date AND b.date < $4::date)
+  WHERE (b.x_id IS NULL AND l.date >= $3::date AND l.date < $4::date AND NOT ${isUndone})
+    OR (l.settlement_id IS NULL AND b.is_expected AND b.amount <> 0 AND b.date >= $3::date AND b.date < $4::date)
     OR (b.x_id IS NOT NULL AND l.settlement_id IS NOT NULL AND l.nth = 1 AND (l.total <> b.amount OR l.currency <> b.currency)
       AND ((l.date >= $3::date AND l.date < $4::date) OR (b.date >= $3::date AND b.date < $4::date)))
   ORDER BY coalesce(b.date, l.date), b.x_id, l.provider_reference`

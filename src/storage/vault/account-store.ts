@@ -24,7 +24,7 @@ export function createAccountStore({ readers }: Database): AccountStore {
       const { rows } = await readers.query<SealedAccount>({
         name: 'vault_account_by_pseudo_number',
         text: `SELECT ${columns} FROM vault_account WHERE merchant_id = $1 AND pseudo_number = $2
-                 AND doomed_at IS NULL`,
+                 AND delete_after_use_at IS NULL`,
         values: [merchantId, pseudoNumber],
       })
       return rows[0]

@@ -112,7 +112,7 @@ async function destroy(
 ): Promise<{ taken: number; destroyed: number }> {
   const { rows } = await client.query<{ taken: number; destroyed: number }>(
     `WITH batch AS (DELETE FROM ${list} WHERE ctid IN (SELECT ctid FROM ${list} LIMIT $1) RETURNING *),
-       destroyed AS (UPDATE ${table} v SET sealed = NULL, destroyed_at = now(), doomed_at = NULL FROM batch b
+       destroyed AS (UPDATE ${table} v SET sealed = NULL, destroyed_at = now(), delete_after_use_at = NULL FROM batch b
          WHERE v.merchant_id = b.merchant_id AND v.${id} = b.held_id AND v.sealed IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.merchant_id = v.merchant_id AND p.pay_id >= $2
              AND p.${id} = v.${id} AND ${needs('b')})

@@ -79,7 +79,7 @@ export function createVaultStore(database: Database): VaultStore {
       const { rows } = await readers.query<SealedCard>({
         name: 'vault_card_by_pseudo_number',
         text: `SELECT card_id AS "cardId", key_version AS "keyVersion", sealed, expiry_date AS "expiryDate"
-               FROM vault_card WHERE merchant_id || '' = $1 AND pseudo_number = $2 AND doomed_at IS NULL`,
+               FROM vault_card WHERE merchant_id || '' = $1 AND pseudo_number = $2 AND delete_after_use_at IS NULL`,
         values: [merchantId, pseudoNumber],
       })
       return rows[0]

@@ -45,9 +45,9 @@ const remove = (path: string) => shop.call('DELETE', path)
 const methodsOf = async (id: string) => (await get(`/customers/${id}/paymentMethods`)).body.data
 
 const vaultRows = () =>
-  queryRows<{ sealed: Buffer | null; destroyed_at: Date | null; doomed_at: Date | null }>(
+  queryRows<{ sealed: Buffer | null; destroyed_at: Date | null; delete_after_use_at: Date | null }>(
     gateway.databaseUrl,
-    'SELECT sealed, destroyed_at, doomed_at FROM vault_account WHERE merchant_id = $1',
+    'SELECT sealed, destroyed_at, delete_after_use_at FROM vault_account WHERE merchant_id = $1',
     [shop.merchantId],
   )
 
@@ -145,7 +145,9 @@ describe('deletion', () => {
     const path = what === 'customer' ? `/customers/${id}` : `/customers/${id}/paymentMethods/${method.id}`
     expect(await remove(path)).toMatchObject({ status: 200, body: { deleted: true } })
     expect([(await get(path)).status, (await remove(path)).status]).toEqual([404, 404])
-    expect(await vaultRows()).toEqual([{ sealed: null, destroyed_at: expect.any(Date), doomed_at: null }])
+    expect(await vaultRows()).toEqual([
+      { sealed: null, destroyed_at: expect.any(Date), delete_after_use_at: null },
+    ])
     expect(await shop.read(paid.payId)).toEqual(before)
     expect(await debit(method.pseudoBankAccountNumber)).toMatchObject({
       status: 400,
@@ -186,24 +188,26 @@ describe('deletion', () => {
     // The customer has sent the form and has not come back from the next step.
     await shop.customer(waiting.payId, 'pending')
     await remove(`/customers/${id}`)
-    expect(await vaultRows()).toMatchObject([{ sealed: expect.any(Buffer), doomed_at: expect.any(Date) }])
+    expect(await vaultRows()).toMatchObject([
+      { sealed: expect.any(Buffer), delete_after_use_at: expect.any(Date) },
+    ])
     expect((await debit(pseudoBankAccountNumber)).status).toBe(400)
     const { deleteUnused } = gateway.gateway.engine.customers
     expect(await deleteUnused()).toBe(0)
     await shop.customer(waiting.payId, 'cancel')
     expect(await deleteUnused()).toBe(1)
-    expect(await vaultRows()).toMatchObject([{ sealed: null, doomed_at: null }])
+    expect(await vaultRows()).toMatchObject([{ sealed: null, delete_after_use_at: null }])
   })
 
-  test('a doomed number is kept after all when its account pays again', async () => {
+  test('a number due for deletion is kept when its account pays again', async () => {
     const id = await pay()
     await queryRows(
       gateway.databaseUrl,
-      'UPDATE vault_account SET doomed_at = now() WHERE merchant_id = $1',
+      'UPDATE vault_account SET delete_after_use_at = now() WHERE merchant_id = $1',
       [shop.merchantId],
     )
     await pay()
-    expect(await vaultRows()).toMatchObject([{ sealed: expect.any(Buffer), doomed_at: null }])
+    expect(await vaultRows()).toMatchObject([{ sealed: expect.any(Buffer), delete_after_use_at: null }])
     expect(await methodsOf(id)).toHaveLength(1)
   })
 })

@@ -304,9 +304,9 @@ describe('deletion', () => {
   const remove = (path: string) => shop.call('DELETE', path)
   const sealedOf = async (payId: string) =>
     (
-      await queryRows<{ sealed: Buffer | null; destroyed_at: Date | null; doomed_at: Date | null }>(
+      await queryRows<{ sealed: Buffer | null; destroyed_at: Date | null; delete_after_use_at: Date | null }>(
         gateway.databaseUrl,
-        `SELECT v.sealed, v.destroyed_at, v.doomed_at FROM payment p JOIN vault_card v USING (merchant_id, card_id)
+        `SELECT v.sealed, v.destroyed_at, v.delete_after_use_at FROM payment p JOIN vault_card v USING (merchant_id, card_id)
          WHERE p.pay_id = $1`,
         [payId],
       )
@@ -383,14 +383,14 @@ describe('deletion', () => {
     await remove(`/customers/${id}`)
     expect(await sealedOf(order.payId)).toMatchObject({
       sealed: expect.any(Buffer),
-      doomed_at: expect.any(Date),
+      delete_after_use_at: expect.any(Date),
     })
     const card = { number: pseudoCardNumber, expiryDate: undefined }
     expect((await shop.create('CARD', { card })).status).toBe(400)
     expect(await gateway.gateway.engine.customers.deleteUnused()).toBe(0)
     expect(await shop.act(order.payId, 'confirms', 1000)).toMatchObject(done('OK'))
     expect(await gateway.gateway.engine.customers.deleteUnused()).toBe(1)
-    expect(await sealedOf(order.payId)).toMatchObject({ sealed: null, doomed_at: null })
+    expect(await sealedOf(order.payId)).toMatchObject({ sealed: null, delete_after_use_at: null })
   })
 
   test('another process that remembers the card stores it again', async () => {
