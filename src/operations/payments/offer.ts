@@ -21,7 +21,7 @@ export interface OfferedMethod {
 
 /** The part of a payment that decides what its page offers. */
 export type Page = Pick<Payment, 'method' | 'amount' | 'captureMethod' | 'details'> &
-  Partial<Pick<Payment, 'operations'>> & { readonly confirmsLater?: boolean }
+  Partial<Pick<Payment, 'own' | 'operations'>> & { readonly confirmsLater?: boolean }
 
 export async function offerMethods(
   page: Page,
