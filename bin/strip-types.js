@@ -57,6 +57,11 @@ export function readWithoutTypes() {
   // It ends with a word on standard error where it may not write; we then strip for ourselves.
   if (!existsSync(mark)) spawnSync(process.execPath, [fileURLToPath(import.meta.url)], { stdio: 'ignore' })
   registerHooks({
+    // Our own names are files of src/. Node would look for the package that each importing file belongs to.
+    resolve(specifier, context, next) {
+      if (!specifier.startsWith('#') || !context.parentURL?.startsWith(own)) return next(specifier, context)
+      return { url: own + specifier.slice(1), format: 'module', shortCircuit: true }
+    },
     load(url, context, next) {
       if (!url.startsWith(own) || !url.endsWith('.ts')) return next(url, context)
       return { format: 'module', source: readStripped(fileURLToPath(url)), shortCircuit: true }

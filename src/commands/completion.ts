@@ -31,25 +31,27 @@ function collectWords(command: Command, path: string): readonly (readonly [strin
 
 const renderCases = (program: Command): string =>
   collectWords(program, 'tollgate')
-    .map(([path, words]) => `    "${path}") words="${words}" ;;`)
+    .map(([path, words]) => `    "${path}") choices="${words}" ;;`)
     .join('\n')
 
-/** The longest path of words that is a command decides; options and arguments before the cursor are passed over. */
+/**
+ * The longest path of words that is a command decides; options and arguments before the cursor are passed over. `path` and
+ * `words` would be zsh's own variables.
+ */
 const walk = (program: Command): string => `_tollgate_words() {
-  local word words="" known=""
-  path=tollgate
+  local word choices="" reached=tollgate
   for word in "$@"; do
-    case "$path $word" in
+    case "$reached $word" in
 ${collectWords(program, 'tollgate')
   .slice(1)
-  .map(([path]) => `      "${path}") path="${path}" ;;`)
+  .map(([path]) => `      "${path}") reached="${path}" ;;`)
   .join('\n')}
     esac
   done
-  case "$path" in
+  case "$reached" in
 ${renderCases(program)}
   esac
-  echo "$words"
+  echo "$choices"
 }`
 
 export const renderCompletion = (program: Command, shell: Shell): string =>
@@ -57,7 +59,7 @@ export const renderCompletion = (program: Command, shell: Shell): string =>
     ? `# Completion of tollgate for bash.
 ${walk(program)}
 _tollgate() {
-  local path current="\${COMP_WORDS[COMP_CWORD]}"
+  local current="\${COMP_WORDS[COMP_CWORD]}"
   COMPREPLY=($(compgen -W "$(_tollgate_words "\${COMP_WORDS[@]:1:COMP_CWORD-1}")" -- "$current"))
 }
 complete -o default -F _tollgate tollgate
@@ -66,8 +68,8 @@ complete -o default -F _tollgate tollgate
 # Completion of tollgate for zsh.
 ${walk(program)}
 _tollgate() {
-  local path
   compadd -- \${=$(_tollgate_words "\${(@)words[2,CURRENT-1]}")} || _files
 }
-compdef _tollgate tollgate
+# Read from a folder of $fpath, this whole file is the first call of _tollgate.
+if [ "\${funcstack[1]}" = _tollgate ]; then _tollgate "$@"; else compdef _tollgate tollgate; fi
 `

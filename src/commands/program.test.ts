@@ -48,5 +48,13 @@ test.each([
 test('the script for zsh knows the same commands', () => {
   const script = renderCompletion(program, 'zsh')
   expect(script).toMatch(/^#compdef tollgate\n/)
-  for (const [path] of leaves) expect(script).toContain(`"tollgate ${path}") words=`)
+  for (const [path] of leaves) expect(script).toContain(`"tollgate ${path}") choices=`)
 })
+
+test.each(['bash', 'zsh'] as const)(
+  'the script for %s assigns no variable that a shell has for itself',
+  shell => {
+    // zsh ties path to PATH, fpath and cdpath likewise, and keeps the words of the line in words.
+    expect(renderCompletion(program, shell)).not.toMatch(/\b(?:path|fpath|cdpath|words|status|argv|CURRENT)=/)
+  },
+)
