@@ -1,7 +1,7 @@
 /** `payments find|show`, `operations export`, `events list|show|replay <id>`: an operator's look at the rows, of all merchants. */
 import { once } from 'node:events'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { CommandFault } from '#commands/faults.ts'
+import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { openDatabase as openStored } from '#commands/open-database.ts'
 import { overCells } from '#commands/over-cells.ts'
 import { paintState } from '#commands/terminal.ts'
@@ -27,9 +27,10 @@ type Payment = Awaited<ReturnType<Finder['findPayments']>>[number]['payment']
 /** Loaded only when needed, so that help and refusals come at once. */
 async function openFinder(url: string) {
   const { openDatabase } = await import('#storage/database.ts')
-  const { createFinder } = await import('#operations/finding/finder.ts')
+  const { createFinder, UnknownMerchant } = await import('#operations/finding/finder.ts')
   const database = openDatabase(url, () => undefined)
-  return { ...createFinder(database), close: () => database.close() }
+  const isMissing = (error: unknown): boolean => error instanceof UnknownMerchant
+  return { ...createFinder(database), isMissing, close: () => database.close() }
 }
 
 /** Of one merchant, or of all. */
@@ -45,6 +46,8 @@ async function withFinder<T>(
       const finder = await openFinder(url)
       try {
         return await work(finder)
+      } catch (error) {
+        throw finder.isMissing(error) ? new CommandFault(`there is no merchant "${merchantId}"`) : error
       } finally {
         await finder.close()
       }
@@ -92,6 +95,7 @@ function addPayments(program: Command, readConfig: () => Config): void {
         amountFrom: amount,
         amountTo: amount,
       }
+      checkRange(rest)
       const all = await withFinder(readConfig(), finder => finder.findPayments(filter, merchant), merchant)
       const found = all.toSorted((a, b) => b.payment.createdAt.getTime() - a.payment.createdAt.getTime())
       if (json) return say(JSON.stringify(found.map(({ record }) => record)))
@@ -111,6 +115,17 @@ function addPayments(program: Command, readConfig: () => Config): void {
       say(describePayment(shown.payment))
       for (const line of timelineOf(shown.payment, shown.events)) say(line)
     })
+}
+
+function checkRange({
+  from,
+  to,
+}: {
+  readonly from?: Date | undefined
+  readonly to?: Date | undefined
+}): void {
+  if (from && to && from >= to)
+    throw new UsageFault(`--from ${from.toISOString()} must be earlier than --to ${to.toISOString()}`)
 }
 
 const describePayment = ({
@@ -159,6 +174,7 @@ function addOperations(program: Command, readConfig: () => Config): void {
     .requiredOption('--from <time>', 'final at this time or later', parseTime)
     .requiredOption('--to <time>', 'final before this time', parseTime)
     .action(async ({ merchant, from, to }: ExportOptions) => {
+      checkRange({ from, to })
       await withFinder(
         readConfig(),
         async finder => {

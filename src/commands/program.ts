@@ -143,7 +143,7 @@ const examples = `Examples:
   npm run --silent tollgate -- vault purge --unused-for P400D --dry-run
   npm run --silent tollgate -- webhook add mer_… --url https://books.example/events --types refund.succeeded
   npm run --silent tollgate -- listen --forward-to http://localhost:3000/webhooks
-  npm run --silent tollgate -- trigger payment.settled
+  npm run --silent tollgate -- trigger payment.captured
   npm run --silent tollgate -- events replay --since PT2H
   npm run --silent tollgate -- doctor                         look over all data`
 

@@ -15,7 +15,7 @@ export function readAll<Given extends Readers>(
       return [name, reader()]
     } catch (error) {
       if (!(error instanceof InvalidField)) throw error
-      wrong.push(error)
+      wrong.push(error, ...error.also)
       return [name, undefined]
     }
   })
@@ -49,8 +49,28 @@ export function readRange({ from, to }: { readonly from?: string; readonly to?: 
 } {
   const range = { from: toDate(from), to: toDate(to) }
   if (range.from && range.to && range.from.getTime() >= range.to.getTime())
-    throw new InvalidField('to', `to is ${to}; it must be later than from (${from}).`)
+    throw contradict(
+      ['from', `from is ${from}; it must be earlier than to (${to}).`],
+      ['to', `to is ${to}; it must be later than from (${from}).`],
+    )
   return range
+}
+
+type Fault = readonly [field: string, message: string]
+
+/** Either of two filters may be the mistaken one, so both are named. */
+export const contradict = ([field, message]: Fault, [otherField, otherMessage]: Fault): InvalidField =>
+  new InvalidField(field, message, [new InvalidField(otherField, otherMessage)])
+
+/** What is wrong with a query that the schema could not say, for an endpoint's `findFaults`. */
+export function collectFaults(read: () => unknown): readonly InvalidField[] {
+  try {
+    read()
+    return []
+  } catch (error) {
+    if (error instanceof InvalidField) return [error, ...error.also]
+    throw error
+  }
 }
 
 function toDate(text: string | undefined): Date | undefined {

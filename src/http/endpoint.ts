@@ -15,6 +15,12 @@ export type Verb = 'GET' | 'POST' | 'PATCH' | 'DELETE'
  */
 export type Access = 'open' | 'merchant' | 'customer' | 'intent'
 
+/** A fault of one field that only the endpoint knows to find. */
+export interface Fault {
+  readonly field: string
+  readonly message: string
+}
+
 /** How an endpoint says no. One renderer (dialects.ts) knows them all. */
 export type Dialect = 'payment' | 'followUp' | 'customer' | 'service' | 'token'
 
@@ -102,6 +108,8 @@ export interface Endpoint<Services = never> {
   readonly dialect: Dialect
   readonly params?: TSchema
   readonly query?: TSchema
+  /** What a schema cannot say of a query. Asked of the members that pass it when others do not, so that one answer names all. */
+  readonly findFaults?: (query: never) => readonly Fault[]
   readonly body?: TSchema
   /** The body's media type; JSON unless said otherwise. */
   readonly accepts?: 'application/json' | 'application/x-www-form-urlencoded'
@@ -126,10 +134,11 @@ export function endpoint<
   P extends TSchema | undefined = undefined,
   Q extends TSchema | undefined = undefined,
 >(
-  definition: Omit<Endpoint<Services>, 'body' | 'params' | 'query' | 'handle'> & {
+  definition: Omit<Endpoint<Services>, 'body' | 'params' | 'query' | 'findFaults' | 'handle'> & {
     readonly body?: B
     readonly params?: P
     readonly query?: Q
+    readonly findFaults?: (query: Partial<StaticOr<Q>>) => readonly Fault[]
     readonly handle: (
       call: Call<StaticOr<B>, StaticOr<P>, StaticOr<Q>>,
       services: Services,

@@ -16,9 +16,9 @@ import {
   openHosted,
   type PageDeps,
   providerAction,
+  returnAddresses,
   returnUrl,
   stageOf,
-  urlsOf,
 } from '#pages/hosted.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { securityHeaders } from '#pages/security-headers.ts'
@@ -122,7 +122,7 @@ function createAnswers(deps: PageDeps): Answers {
     status,
     body: html,
     headers: securityHeaders({
-      formActions: hosted && Object.values(urlsOf(hosted.payment)),
+      formActions: hosted && returnAddresses(hosted.payment),
       theme: hosted && themeOf(hosted),
       frameAncestors: hosted?.merchant.frameOrigins,
       tls,

@@ -15,7 +15,9 @@ const amountBound = (description: string) => optional(text(12, description, { pa
 const pageLimit = (maximum: number, usual: number, pattern: string) =>
   optional(text(4, `How many on a page, 1 to ${maximum}; ${usual} unless given.`, { pattern }))
 
-const cursor = optional(text(512, 'nextCursor of the page before, with the same filters.'))
+const cursor = optional(
+  text(512, 'nextCursor of the page before, with the same filters.', { pattern: '^[0-9A-Za-z_-]{20,}$' }),
+)
 const nextCursor = optional(text(512, 'Where the next page begins; absent on the last one.'))
 
 export const paymentQuery = closed(
@@ -84,7 +86,7 @@ const movement = closed(
     provider: optional(
       closed(
         {
-          account: optional(text(64, 'The provider account that served it.')),
+          account: text(64, 'The provider account that served it; simulator where none was needed.'),
           transactionId: optional(text(128, "The provider's id of the operation.")),
         },
         { title: 'MovementProvider', description: 'Who moved the money.' },

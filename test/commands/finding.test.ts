@@ -61,6 +61,16 @@ test('operations export writes CSV', async () => {
   ])
 })
 
+test.each([
+  [2, ['payments', 'find', '--from', '2026-02-01', '--to', '2026-01-01'], 'must be earlier than --to'],
+  [1, ['payments', 'find', '--merchant', 'nobody'], 'there is no merchant "nobody"'],
+  [1, ['events', 'list', '--merchant', 'nobody'], 'there is no merchant "nobody"'],
+  [1, ['operations', 'export', '--merchant', 'nobody', '--from', 'P1D', '--to', '2199-01-01'], 'no merchant'],
+])('%i %j', async (expected, words, reason) => {
+  const { code, stdout, stderr } = await tollgateHere(words, env())
+  expect([code, stdout, stderr]).toEqual([expected, '', expect.stringContaining(reason)])
+})
+
 test('events list, show and replay; webhook add and remove', async () => {
   const [event] = JSON.parse(await run('events', 'list', '--merchant', shop.merchantId, '--failed', '--json'))
   expect(event).toMatchObject({ payId, type: 'payment.captured', status: 'FAILED' })

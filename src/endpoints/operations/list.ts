@@ -1,12 +1,12 @@
 /** `GET /operations`: the book of movements, as pages or as one CSV file. */
 import { parsePayId } from '#domain/ids.ts'
-import { nameCursor, oneOf, readAll, readList, readRange } from '#endpoints/filters.ts'
+import { collectFaults, nameCursor, oneOf, readAll, readList, readRange } from '#endpoints/filters.ts'
 import { exampleIds } from '#endpoints/payments/follow-up.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 import { csvHeader, listMovements, streamMovements } from '#operations/finding/movements.ts'
-import { movementList, operationQuery } from '#schemas/finding.ts'
+import { movementList, type OperationQuery, operationQuery } from '#schemas/finding.ts'
 import { finalStates } from '#storage/payments/movements.ts'
 
 const usualLimit = 100
@@ -37,6 +37,7 @@ export const listOperationsEndpoint = endpoint<Services, undefined, undefined, t
   idempotent: false,
   dialect: 'customer',
   query: operationQuery,
+  findFaults: query => collectFaults(() => readFilters(query)),
   answers: { 200: movementList },
   alsoAnswers: {
     'text/csv':
@@ -62,7 +63,7 @@ export const listOperationsEndpoint = endpoint<Services, undefined, undefined, t
             responseCode: '00000000',
             creationDate: '2026-11-15T12:00:00.000Z',
             settledDate: '2026-11-15T12:00:00.013Z',
-            provider: { transactionId: 'sim0c1f3a5b7d9e2468ace0' },
+            provider: { account: 'simulator', transactionId: 'sim0c1f3a5b7d9e2468ace0' },
           },
         ],
       },
@@ -71,11 +72,7 @@ export const listOperationsEndpoint = endpoint<Services, undefined, undefined, t
   async handle({ query, merchant, accept }, { engine }) {
     const { limit, cursor, ...filters } = query
     const payId = query.payId === undefined ? undefined : parsePayId(query.payId)
-    const { range, ...lists } = readAll({
-      types: () => readList('type', query.type, oneOf(types)) ?? types,
-      states: () => readList('status', query.status, oneOf(finalStates)) ?? finalStates,
-      range: () => readRange(query),
-    })
+    const { range, ...lists } = readFilters(query)
     const question = { merchantId: merchant.merchantId, ...lists, ...range, payId }
     const isNobody = query.payId !== undefined && payId === undefined
     if (wantsCsv(accept)) {
@@ -100,7 +97,15 @@ export const listOperationsEndpoint = endpoint<Services, undefined, undefined, t
   },
 })
 
+const readFilters = (query: OperationQuery) =>
+  readAll({
+    types: () => readList('type', query.type, oneOf(types)) ?? types,
+    states: () => readList('status', query.status, oneOf(finalStates)) ?? finalStates,
+    range: () => readRange(query),
+  })
+
 async function* noRows(): AsyncGenerator<string> {}
 
 /** The media type that the caller wants first. Programs that want anything get JSON. */
-const wantsCsv = (accept = ''): boolean => /^\s*text\/csv\b/i.test(accept)
+const wantsCsv = (accept = ''): boolean =>
+  /^\s*text\/csv\b(?![^,]*;\s*q=0(?:\.0*)?\s*(?:[,;]|$))/i.test(accept)

@@ -1,11 +1,18 @@
 /** `GET /payments`: the merchant's payments, found by what is known of them. */
 import { parseCustomerId, parsePlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { nameCursor, oneOf, readAll, readList, readRange } from '#endpoints/filters.ts'
+import {
+  collectFaults,
+  contradict,
+  nameCursor,
+  oneOf,
+  readAll,
+  readList,
+  readRange,
+} from '#endpoints/filters.ts'
 import { recordExample } from '#endpoints/payments/record-example.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { InvalidField } from '#http/server/ports.ts'
 import type { PaymentStatus } from '#lifecycle/payment.ts'
 import { findMethod } from '#methods/catalogue.ts'
 import { listPayments, type PaymentListRequest } from '#operations/finding/list-payments.ts'
@@ -30,6 +37,7 @@ export const listPaymentsEndpoint = endpoint<Services, undefined, undefined, typ
   idempotent: false,
   dialect: 'customer',
   query: paymentQuery,
+  findFaults: query => collectFaults(() => toFilter(query)),
   answers: { 200: paymentList },
   examples: [
     {
@@ -114,9 +122,9 @@ function readAmounts({ amountFrom, amountTo }: PaymentQuery) {
     amountTo: amountTo === undefined ? undefined : Number(amountTo),
   }
   if ((amounts.amountFrom ?? 0) > (amounts.amountTo ?? Number.POSITIVE_INFINITY))
-    throw new InvalidField(
-      'amountTo',
-      `amountTo is ${amountTo}; it must not be below amountFrom (${amountFrom}).`,
+    throw contradict(
+      ['amountFrom', `amountFrom is ${amountFrom}; it must not be above amountTo (${amountTo}).`],
+      ['amountTo', `amountTo is ${amountTo}; it must not be below amountFrom (${amountFrom}).`],
     )
   return amounts
 }

@@ -21,7 +21,7 @@ import { type Idempotency, readKey } from '#http/body/idempotency.ts'
 import { findFlaw, readJson } from '#http/body/json-text.ts'
 import { listSpellings, type Spelling, unifySpellings } from '#http/body/spellings.ts'
 import type { Check, Validation } from '#http/body/validation.ts'
-import type { Answer, Call, Endpoint } from '#http/endpoint.ts'
+import type { Answer, Call, Endpoint, Fault } from '#http/endpoint.ts'
 import { insideCaller } from '#http/server/inside-call.ts'
 import { InvalidField, NotFound, type RetryAfterOf } from '#http/server/ports.ts'
 import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/server/send.ts'
@@ -160,7 +160,22 @@ function findErrors(
     const stray = isForm ? undefined : findStrayCardData(body.value, key)
     return stray && refuseInvalid([stray])
   }
-  return refuseInvalid([...inPath, ...inQuery, ...inBody])
+  return refuseInvalid([...inPath, ...inQuery, ...findFaultsBeside(inQuery, endpoint, request), ...inBody])
+}
+
+/** Faults of the members that the schema has nothing against. */
+function findFaultsBeside(
+  wrong: readonly FieldError[],
+  { findFaults }: Pick<Endpoint<never>, 'findFaults'>,
+  { query }: FastifyRequest,
+): readonly FieldError[] {
+  if (!findFaults || wrong.length === 0) return noErrors
+  const named = new Set(wrong.map(({ field }) => field))
+  const others = Object.entries(query as Record<string, unknown>).filter(([name]) => !named.has(name))
+  return findFaults(Object.fromEntries(others) as never).map(fault => ({
+    field: fault.field,
+    error: nameField(fault),
+  }))
 }
 
 /** The path as it was meant, whatever was percent-encoded in it. */
@@ -212,7 +227,7 @@ async function answerRequest<Services>(
 const goesOn = /^(?:is|are|has|holds|must|may|cannot|lies|goes|exists|needs) /
 
 /** Every error text names its field, also when a handler left that to the path beside it. */
-function nameField({ field, message }: InvalidField): string {
+function nameField({ field, message }: Fault): string {
   if (goesOn.test(message)) return `${field} ${message}`
   return message.includes(field) ? message : `${field}: ${message}`
 }

@@ -29,14 +29,20 @@ export interface EventWish {
 
 export type ListedEvent = StoredEvent & { readonly merchantId: MerchantId }
 
+/** An operator named a merchant that does not exist. */
+export class UnknownMerchant extends Error {}
+
 export function createFinder(database: Database) {
   const finder = createPaymentFinder(database)
   const payments = createPaymentReader(database)
   const events = createEventStore(database)
-  const merchantIds = async (wanted?: string): Promise<readonly MerchantId[]> =>
-    (await createMerchantStore(database).list())
-      .map(({ merchantId }) => merchantId)
-      .filter(merchantId => wanted === undefined || merchantId === wanted)
+  async function merchantIds(wanted?: string): Promise<readonly MerchantId[]> {
+    const all = (await createMerchantStore(database).list()).map(({ merchantId }) => merchantId)
+    if (wanted === undefined) return all
+    const found = all.filter(merchantId => merchantId === wanted)
+    if (found.length === 0) throw new UnknownMerchant(`there is no merchant "${wanted}"`)
+    return found
+  }
 
   const newestFirst = (a: { createdAt: Date }, b: { createdAt: Date }): number =>
     b.createdAt.getTime() - a.createdAt.getTime()
@@ -72,11 +78,11 @@ export function createFinder(database: Database) {
     },
 
     async *exportOperations({ merchant, from, to }: { merchant: string; from: Date; to: Date }) {
-      yield csvHeader
-      const [merchantId] = await merchantIds(merchant)
-      if (merchantId === undefined) throw new Error(`there is no merchant "${merchant}"`)
-      const question = { merchantId, from, to, types: operationTypes, states: finalStates }
-      yield* streamMovements(question, createMovementReader(database))
+      for (const merchantId of await merchantIds(merchant)) {
+        yield csvHeader
+        const question = { merchantId, from, to, types: operationTypes, states: finalStates }
+        yield* streamMovements(question, createMovementReader(database))
+      }
     },
 
     async listEvents({ merchant, since, status }: EventWish): Promise<readonly ListedEvent[]> {

@@ -3,7 +3,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { type LinkState, linkState } from '#lifecycle/link.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
-import { listPayments, type PaymentListRequest } from '#operations/finding/list-payments.ts'
+import { cursorAfter, listPayments, type PaymentListRequest } from '#operations/finding/list-payments.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
 import { answerRefusal, type OperationAnswer, toLink } from '#operations/payments/answer.ts'
 import { expiryTimer } from '#operations/timer.ts'
@@ -15,6 +15,9 @@ function show(payment: Payment, merchant: Merchant, engine: Pick<Engine, 'clock'
   return toLink(payment, { page: engine.pageAddress(payment), state })
 }
 
+/** 100 at once and 1,000 in all: where a state is rare, one request reads no more of a merchant's links than this. */
+const links = { atOnce: 100, looksMax: 10 }
+
 /** A page may hold fewer than asked for where a state is asked for; nextCursor alone tells whether there are more. */
 export async function listLinks(
   request: Omit<PaymentListRequest, 'filter'> & { readonly states?: readonly LinkState[] },
@@ -23,13 +26,20 @@ export async function listLinks(
   const { merchant, limit, states } = request
   const found: ReturnType<typeof show>[] = []
   let cursor = request.cursor
+  let looks = 0
   do {
-    const rest = { ...request, cursor, limit: limit - found.length, filter: { link: true as const } }
-    const page = await listPayments(rest, engine)
-    const links = page.payments.map(payment => show(payment, merchant, engine))
-    found.push(...links.filter(({ status }) => states?.includes(status) ?? true))
+    const part = { ...request, cursor, limit: states ? links.atOnce : limit, filter: { link: true as const } }
+    const page = await listPayments(part, engine)
     cursor = page.nextCursor
-  } while (cursor !== undefined && found.length < limit)
+    for (const [index, payment] of page.payments.entries()) {
+      const link = show(payment, merchant, engine)
+      if (states?.includes(link.status) ?? true) found.push(link)
+      if (found.length < limit) continue
+      if (index + 1 < page.payments.length) cursor = cursorAfter(request, payment)
+      break
+    }
+    looks += 1
+  } while (cursor !== undefined && found.length < limit && looks < links.looksMax)
   return { data: found, nextCursor: cursor }
 }
 

@@ -54,9 +54,15 @@ async function readPage<Found extends PaymentPlace>(
   const payments = found.slice(0, limit)
   const last = payments.at(-1)
   return found.length > limit && last
-    ? { payments, nextCursor: writeCursor(bound, [last.createdAt.getTime(), last.payId]) }
+    ? { payments, nextCursor: cursorAfter({ merchant, scope }, last) }
     : { payments }
 }
+
+/** Where a page begins that follows this payment. */
+export const cursorAfter = (
+  { merchant: { merchantId }, scope }: Pick<PaymentListRequest, 'merchant' | 'scope'>,
+  { createdAt, payId }: PaymentPlace,
+): string => writeCursor({ ...scope, merchantId }, [createdAt.getTime(), payId])
 
 export const checkCursor = (scope: CursorScope, cursor: string): readonly (string | number)[] => {
   const place = readCursor(scope, cursor)

@@ -26,15 +26,17 @@ export const toMovementItem = (movement: Movement) => ({
   ...providerOf(movement),
 })
 
-function providerOf({ providerAccount, transactionId }: Movement) {
-  if (transactionId === null && providerAccount === null) return {}
-  return {
-    provider: {
-      ...(providerAccount === null ? {} : { account: providerAccount }),
-      ...(transactionId === null ? {} : { transactionId }),
-    },
-  }
+function providerOf(movement: Movement) {
+  const account = accountOf(movement)
+  const { transactionId } = movement
+  return account === null
+    ? {}
+    : { provider: { account, ...(transactionId === null ? {} : { transactionId }) } }
 }
+
+/** Merchants without accounts are served by the simulator, which nobody had to open an account with. */
+const accountOf = ({ providerAccount, transactionId }: Movement): string | null =>
+  providerAccount ?? (transactionId === null ? null : 'simulator')
 
 const placeOf = ({ settledAt, payId, sequence }: Movement): MovementPlace => ({ settledAt, payId, sequence })
 
@@ -99,8 +101,8 @@ function toCsv(page: readonly Movement[]): string {
 /** Only what merchants and providers chose can hold anything that needs care; the rest is ids, words and numbers. */
 function toCsvRow(movement: Movement): string {
   const { xId, payId, transId, refNr, type, state, amount, currency, method, responseCode } = movement
-  const { createdAt, settledAt, providerAccount, transactionId } = movement
-  return `${xId},${payId},${toCsvCell(transId)},${toCsvCell(refNr ?? '')},${type},${state},${amount},${toDecimalText(amount, currency)},${currency},${method},${responseCode},${createdAt.toISOString()},${settledAt.toISOString()},${toCsvCell(providerAccount ?? '')},${toCsvCell(transactionId ?? '')}\r\n`
+  const { createdAt, settledAt, transactionId } = movement
+  return `${xId},${payId},${toCsvCell(transId)},${toCsvCell(refNr ?? '')},${type},${state},${amount},${toDecimalText(amount, currency)},${currency},${method},${responseCode},${createdAt.toISOString()},${settledAt.toISOString()},${toCsvCell(accountOf(movement) ?? '')},${toCsvCell(transactionId ?? '')}\r\n`
 }
 
 /** A spreadsheet takes what begins like this for a formula; an apostrophe makes it text. */

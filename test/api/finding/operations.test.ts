@@ -42,7 +42,7 @@ test('200 the oldest first, with all that an accountant needs', async () => {
     responseCode: '00000000',
     creationDate: expect.any(String),
     settledDate: expect.any(String),
-    provider: { transactionId: expect.stringMatching(/^sim/) },
+    provider: { account: 'simulator', transactionId: expect.stringMatching(/^sim/) },
   })
 })
 
@@ -91,7 +91,24 @@ test.each([
   ['?limit=1001', 'limit'],
   ['?cursor=x', 'cursor'],
   ['?since=1', 'since'],
+  ['?limit=0&type=PAYMENT', 'type'],
+  ['?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', 'from'],
 ])('400 %s names %s', async (query, field) => {
   const { status, body } = await shop.call('GET', `/operations${query}`)
-  expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining(field)])
+  expect(status).toBe(400)
+  expect(Object.keys(body.errors)).toContain(field)
+})
+
+test.each([
+  ['text/csv', 'text/csv'],
+  ['TEXT/CSV;q=0.9, application/json;q=0.1', 'text/csv'],
+  ['text/csv;q=0', 'application/json'],
+  ['text/csv; q=0.0, application/json', 'application/json'],
+  ['application/json, text/csv', 'application/json'],
+])('Accept: %s is answered as %s', async (accept, expected) => {
+  const response = await fetch(`${gateway.url}/api/v2/operations`, {
+    headers: { authorization: shop.authorization, accept },
+  })
+  expect(response.headers.get('content-type')).toContain(expected)
+  await response.text()
 })

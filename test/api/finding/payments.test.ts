@@ -118,7 +118,18 @@ describe('400 names the parameter', () => {
   test('all of those that are wrong', async () => {
     const { status, body } = await list('?status=PAID&type=CRAD&amountFrom=5&amountTo=4')
     expect(status).toBe(400)
-    expect(Object.keys(body.errors).sort()).toEqual(['amountTo', 'status', 'type'])
+    expect(Object.keys(body.errors).sort()).toEqual(['amountFrom', 'amountTo', 'status', 'type'])
+  })
+
+  test('those that only the endpoint can judge beside those of the schema', async () => {
+    const { body } = await list(
+      '?colour=red&limit=0&cursor=x&currency=EURO&status=PAID&amountFrom=5&amountTo=4',
+    )
+    expect(Object.keys(body.errors).sort()).toEqual(
+      ['amountFrom', 'amountTo', 'colour', 'currency', 'cursor', 'limit', 'status'].sort(),
+    )
+    const twice = await list('?status=OK&status=FAILED&from=2026-01-02T00:00:00Z&to=2026-01-02T00:00:00Z')
+    expect(Object.keys(twice.body.errors).sort()).toEqual(['from', 'status', 'to'])
   })
 
   test.each([
@@ -127,10 +138,10 @@ describe('400 names the parameter', () => {
     ['?type=CRAD', 'type'],
     ['?currency=EURO', 'currency'],
     ['?amountFrom=-1', 'amountFrom'],
-    ['?amountFrom=5&amountTo=4', 'amountTo'],
+    ['?amountFrom=5&amountTo=4', 'amountFrom'],
     ['?from=yesterday', 'from'],
     ['?to=2200-01-01T00:00:00Z', 'to'],
-    ['?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', 'to'],
+    ['?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', 'from'],
     ['?limit=101', 'limit'],
     ['?limit=0', 'limit'],
     ['?responseCode=51', 'responseCode'],
@@ -140,7 +151,7 @@ describe('400 names the parameter', () => {
     const { status, body, headers } = await list(query)
     expect(status).toBe(400)
     expect(headers.get('content-type')).toContain('application/problem+json')
-    expect(JSON.stringify(body)).toContain(field)
+    expect(Object.keys(body.errors)).toContain(field)
   })
 
   test('a cursor of other filters, and one of another merchant', async () => {

@@ -82,7 +82,9 @@ test('404 another merchant’s intent', async () => {
 })
 
 test('200 an app’s own scheme, and the page’s policy names that scheme alone', async () => {
-  const id = await open({ urls: { return: 'myapp://done', cancel: 'myapp://back' } })
+  const id = await open({
+    urls: { return: 'myapp://done', cancel: 'myapp://back', webhook: 'https://hooks.shop.example/x' },
+  })
   const { status, body } = await shop.call('POST', `/payment-intents/${id}/confirm`, {
     integrationType: 'HOSTED',
     type: 'CARD',

@@ -45,6 +45,25 @@ test('200 the four states, listed and alone', async () => {
   expect([page.data.length, next]).toEqual([3, { data: [expect.objectContaining({ id: paid.id })] }])
 })
 
+test('200 a state is found among many others, page after page', async () => {
+  const wanted: string[] = []
+  for (const index of Array.from({ length: 9 }).keys()) {
+    const { id, payId } = await make(`many-${index}`)
+    if (index % 3 > 0) continue
+    await shop.call('POST', `/payments/${payId}/cancellations`)
+    wanted.unshift(id)
+  }
+  const seen: string[] = []
+  let cursor: string | undefined
+  do {
+    const query = `?status=CANCELLED&limit=1${cursor === undefined ? '' : `&cursor=${cursor}`}`
+    const { body } = await shop.call('GET', `/payments/links${query}`)
+    seen.push(...body.data.map(({ id }: AnyJson) => id))
+    cursor = body.nextCursor
+  } while (cursor !== undefined)
+  expect(seen).toEqual(wanted)
+})
+
 test('200 another end and description, which hold', async () => {
   const { id, payId } = await make('changed')
   const { now } = (await shop.call('GET', '/test/clock')).body
