@@ -99,10 +99,13 @@ describe('how it is captured', () => {
   })
 
   test('offers only methods that support the requested capture method', () => {
-    const session = { session: true, allowedPaymentMethod: ['INVOICE', 'EPS', 'CARD'] }
-    const types = offerFor({ ...afterInvoice, details: session }).map(({ type }) => type)
+    const session = {
+      details: { allowedPaymentMethod: ['INVOICE', 'EPS', 'CARD'] },
+      own: { session: true },
+    }
+    const types = offerFor({ ...afterInvoice, ...session }).map(({ type }) => type)
     expect(types).toEqual(['INVOICE', 'EPS', 'CARD'])
-    const byHand = offerFor({ ...hosted(), details: session }).map(({ type }) => type)
+    const byHand = offerFor({ ...hosted(), ...session }).map(({ type }) => type)
     expect(byHand).toEqual(['INVOICE', 'CARD'])
   })
 })

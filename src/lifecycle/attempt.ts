@@ -88,7 +88,7 @@ export function recordTry(payment: Payment, begun: Try): Payment {
     provider,
     instrument,
     account,
-    details: withConsent(payment, begun),
+    own: withConsent(payment, begun),
     captureMethod: captureBy(method, payment),
     status: asks ? 'PENDING' : 'AUTHORIZE_REQUEST',
     awaits: asks ? undefined : 'CONFIRM',
@@ -101,8 +101,8 @@ export function recordTry(payment: Payment, begun: Try): Payment {
 }
 
 /** The customer may change their mind about saving the card between two tries; the last answer counts. */
-const withConsent = ({ details }: Payment, { keepsCard }: Try): Payment['details'] =>
-  keepsCard === undefined || keepsCard === details.keepCard ? details : { ...details, keepCard: keepsCard }
+const withConsent = ({ own }: Payment, { keepsCard }: Try): Payment['own'] =>
+  keepsCard === undefined || keepsCard === own.keepCard ? own : { ...own, keepCard: keepsCard }
 
 /** The capture method of the request if the payment method supports it, otherwise the method's default. */
 function captureBy(method: Method, payment: Payment): Payment['captureMethod'] {

@@ -6,6 +6,7 @@ import {
   customerActionOutstanding,
   providerResultOutstanding,
 } from '#domain/response-codes.ts'
+import type { OwnDetails, SentDetails } from '#lifecycle/details.ts'
 import {
   type AccountInstrument,
   type Instrument,
@@ -42,7 +43,8 @@ export interface CreateCommand {
   readonly expiresAt?: Date
   /** What the method's own object says besides card data, by the names of the contract. */
   readonly methodFields?: Readonly<Record<string, unknown>>
-  readonly details: Readonly<Record<string, unknown>>
+  readonly details: SentDetails
+  readonly own?: OwnDetails
 }
 
 export interface NewPayment {
@@ -154,9 +156,8 @@ export function openPayment(birth: NewPayment): Payment {
     instrument,
     account,
     planId: birth.planId,
-    details: command.methodFields
-      ? { ...command.details, methodFields: command.methodFields }
-      : command.details,
+    details: command.details,
+    own: { ...command.own, methodFields: command.methodFields },
     eventSequence: 0,
     operations: [first],
     createdAt: now,

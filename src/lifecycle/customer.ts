@@ -64,14 +64,9 @@ export type StoredMethod = StoredCard | StoredAccount
 
 export const isStoredCard = (method: StoredMethod): method is StoredCard => method.cardId !== undefined
 
-interface NamedCustomer extends CustomerData {
-  readonly merchantCustomerId?: string
-}
-
 /** The merchant's own id of the customer; undefined if the request names none. */
 export function namedCustomer({ kind, details }: Payment): string | undefined {
-  const { customerInfo } = details as { customerInfo?: NamedCustomer }
-  const named = customerInfo?.merchantCustomerId
+  const named = details.customerInfo?.merchantCustomerId
   return kind === 'PAYMENT' && named !== undefined && named !== '' ? named : undefined
 }
 
@@ -79,22 +74,18 @@ export function namedCustomer({ kind, details }: Payment): string | undefined {
  * The customer whose stored card or account a merchant-initiated payment charges; undefined if it belongs to no customer.
  * It is stored with the payment, because the payment may be settled later by another process.
  */
-export const chargedCustomer = ({ details }: Payment): CustomerId | undefined =>
-  details.chargedCustomerId as CustomerId | undefined
+export const chargedCustomer = ({ own }: Payment): CustomerId | undefined => own.chargedCustomerId
 
 /** Whether the payment has just been approved. */
 export const isApproval = (before: Payment, after: Payment): boolean =>
   lacksAuthorization(before) && !lacksAuthorization(after)
 
 /** On a hosted page customers decide whether their card is saved; elsewhere the merchant did, by naming the customer. */
-export const keepsCard = ({ details }: Payment): boolean => details.keepCard !== false
+export const keepsCard = ({ own }: Payment): boolean => own.keepCard !== false
 
 /** The customer record that an approved payment creates. */
 export function customerDataOf({ details }: Payment): CustomerData | undefined {
-  const { customerInfo, billingAddress } = details as {
-    customerInfo?: NamedCustomer
-    billingAddress?: CustomerAddress
-  }
+  const { customerInfo, billingAddress } = details
   if (!customerInfo) return undefined
   const { firstName, lastName, email, phone } = customerInfo
   const { streetName, city, postalCode, state, country } = billingAddress ?? {}

@@ -49,7 +49,7 @@ export function raiseEvent(
     metadata: payment.details.metadata,
     paymentPlanId: payment.planId,
     paymentIntentId: intentOf(payment),
-    linkId: payment.details.linkId,
+    linkId: payment.own.linkId,
     ...members,
     creationDate: payment.createdAt.toISOString(),
     sequence,
@@ -140,16 +140,9 @@ const captureType = (payment: Payment, capture: Operation): EventType =>
     ? 'payment.captured'
     : 'capture.succeeded'
 
-/** Facts of the intent, stored with its payment, that decide whether another try may follow. */
-export interface IntentTerms {
-  readonly expiresAt: string
-  /** Of the payments made from the intent before. */
-  readonly declines: number
-}
-
 function isIntentOpen(payment: Payment, now: Date): boolean {
-  const terms = payment.details.intentTerms as IntentTerms | undefined
-  if (!terms || payment.details.intentEnded === true) return false
+  const terms = payment.own.intentTerms
+  if (!terms) return false
   const declined = payment.operations.filter(
     ({ state, responseCode }) => state === 'FAILED' && isDecline(responseCode),
   ).length

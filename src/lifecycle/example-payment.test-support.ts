@@ -59,6 +59,7 @@ export function paymentOf({ sums, ...change }: PaymentChange = {}): Payment {
     closedForCapture: false,
     authorizationExpiresAt: later(7 * 24),
     details: {},
+    own: {},
     eventSequence: 0,
     operations: [operationOf({})],
     createdAt: now,

@@ -76,7 +76,4 @@ export function giveWay(payment: Payment, next: NextWay, ending: Ending): Paymen
 }
 
 /** The intent that a payment was made from; it is kept with the fields of the request. */
-export function intentOf({ details }: Payment): IntentId | undefined {
-  const { paymentIntentId } = details as { paymentIntentId?: IntentId }
-  return paymentIntentId
-}
+export const intentOf = ({ own }: Payment): IntentId | undefined => own.paymentIntentId

@@ -6,6 +6,7 @@
 import type { CustomerId, MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import { add, type Money, percentOf } from '#domain/money.ts'
 import { providerResultOutstanding } from '#domain/response-codes.ts'
+import type { OwnDetails, SentDetails } from '#lifecycle/details.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import type { CaptureType, IntegrationType, Method } from '#methods/rows.ts'
 
@@ -158,8 +159,10 @@ export interface Payment {
   readonly planId?: PlanId
   /** Masked account data, the mandate, and the vault's key to the number. */
   readonly account?: AccountInstrument
-  /** The request's other fields as they came, without card data. */
-  readonly details: Readonly<Record<string, unknown>>
+  /** What the merchant sent besides, without card data. */
+  readonly details: SentDetails
+  /** What the gateway notes about the payment. */
+  readonly own: OwnDetails
   readonly eventSequence: number
   readonly operations: readonly Operation[]
   readonly createdAt: Date

@@ -3,7 +3,7 @@
  * how its outcome changes the plan. A turn with an unknown outcome blocks the next one.
  */
 import { addDays, dayOf, startOfDay } from '#domain/calendar.ts'
-import type { PayId } from '#domain/ids.ts'
+import type { PlanTurn } from '#lifecycle/details.ts'
 import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
 import { isOver, nextPaymentAfter, type Plan } from '#lifecycle/plan.ts'
 
@@ -13,22 +13,11 @@ const tryDays = [0, 1, 3, 7] as const
 /** Insufficient funds, limits, an issuer that cannot be reached: what may be different in a few days. */
 const softDeclines = /^2[0-9]{3}03(?:51|61|65|91|96)$/
 
-/** Facts of the plan, stored with the payment, that are needed to advance the plan once the outcome is known. */
-export interface PlanTurn {
-  readonly initialPayId: PayId
-  /** The due day after this one; absent where there is none. */
-  readonly next?: string
-  readonly expiryDate?: string
-  /** Given where the gateway charges by itself: the day it charges for, and how often that was declined before. */
-  readonly automatic?: { readonly dueDate: string; readonly tries: number }
-}
-
 export type AutomaticTurn = PlanTurn & Required<Pick<PlanTurn, 'automatic'>>
 
 export const isAutomatic = (turn: PlanTurn): turn is AutomaticTurn => turn.automatic !== undefined
 
-export const turnOf = ({ details }: Pick<Payment, 'details'>): PlanTurn | undefined =>
-  details.planTurn as PlanTurn | undefined
+export const turnOf = ({ own }: Pick<Payment, 'own'>): PlanTurn | undefined => own.planTurn
 
 type Schedule = Pick<Plan, 'recurring' | 'nextPaymentDate' | 'tries'>
 

@@ -75,7 +75,7 @@ export interface CredentialTerms {
 }
 
 export const credentialTerms = (details: Payment['details']): CredentialTerms | undefined =>
-  details.credentialOnFile as CredentialTerms | undefined
+  details.credentialOnFile
 
 /** Only the payment that the customer makes begins a plan; those made within it do not. */
 export const beginsPlan = (details: Payment['details']): boolean =>

@@ -1,5 +1,6 @@
 /** Which parts of a payment the merchant may still change, and the payment with them changed. */
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
+import type { SentDetails } from '#lifecycle/details.ts'
 import { lacksOutcome, type Payment } from '#lifecycle/payment.ts'
 
 export interface UpdateCommand {
@@ -45,11 +46,7 @@ export function update(payment: Payment, command: UpdateCommand, now: Date): Pay
   }
 }
 
-function merged(
-  field: 'order' | 'metadata',
-  payment: Payment,
-  command: UpdateCommand,
-): Record<string, unknown> {
+function merged(field: 'order' | 'metadata', payment: Payment, command: UpdateCommand): SentDetails {
   const given = command[field]
-  return given ? { [field]: { ...(payment.details[field] as object | undefined), ...given } } : {}
+  return given ? { [field]: { ...payment.details[field], ...given } } : {}
 }

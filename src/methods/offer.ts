@@ -8,17 +8,23 @@ export interface Offerable {
   readonly method: Method
   readonly amount: { readonly value: number; readonly currency: string }
   readonly captureMethod: { readonly type: CaptureType }
-  readonly details: Readonly<Record<string, unknown>>
+  readonly details: Agreement &
+    Parameters<typeof findCountry>[0] & { readonly allowedPaymentMethod?: readonly string[] }
+  readonly own?: { readonly session?: boolean }
+}
+
+interface Agreement {
+  readonly credentialOnFile?: { readonly initialPayment?: boolean }
 }
 
 const coreMethods: readonly Method[] = allMethods.filter(({ core }) => core)
 
 /** `chosen`: the types the merchant has set; the core methods unless given. The order is the merchant's. */
 export function offeredMethods(payment: Offerable, chosen?: readonly string[]): readonly Method[] {
-  const { method, details } = payment
-  const allowed = details.allowedPaymentMethod as readonly string[] | undefined
+  const { method, details, own } = payment
+  const allowed = details.allowedPaymentMethod
   // A payment that was made for one method shows that one. A session goes on offering all, whatever was tried before.
-  if (method !== undecided && details.session !== true) return [method]
+  if (method !== undecided && own?.session !== true) return [method]
   const methods =
     allowed && chosen === undefined ? toMethods(allowed) : chosen ? toMethods(chosen) : coreMethods
   return methods.filter(row => (allowed === undefined || allowed.includes(row.type)) && fits(row, payment))
@@ -42,8 +48,8 @@ function fits(method: Method, { amount, captureMethod, details }: Offerable): bo
 }
 
 /** A customer who agrees to later charges must pay with a method that can be charged again. */
-export const beginsAgreement = ({ credentialOnFile }: Offerable['details']): boolean =>
-  (credentialOnFile as { initialPayment?: boolean } | undefined)?.initialPayment === true
+export const beginsAgreement = ({ credentialOnFile }: Agreement): boolean =>
+  credentialOnFile?.initialPayment === true
 
 /** Which form a page shows for a method before its provider can be asked. */
 export type MethodForm = 'card' | 'account' | 'none'

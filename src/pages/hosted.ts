@@ -127,7 +127,7 @@ async function listRemembered(
   return cards.filter(({ expiryDate }) => expiryDate === undefined || expiryDate >= thisMonth)
 }
 
-export const isLink = ({ details }: Payment): boolean => details.linkId !== undefined
+export const isLink = ({ own }: Payment): boolean => own.linkId !== undefined
 
 /**
  * Where the customer is. `form`: chooses or fills in. `step`: has to go to a provider or issuer. `instructions`: pays
@@ -176,7 +176,7 @@ interface Urls {
   readonly cancel?: string
 }
 
-const urlsOf = ({ details }: Payment): Urls => (details.urls ?? {}) as Urls
+const urlsOf = ({ details }: Payment): Urls => details.urls ?? {}
 
 /** Where the page's forms may end. The webhook's address stands beside these and is no business of the customer's. */
 export function returnAddresses(payment: Payment): readonly string[] {
@@ -203,7 +203,7 @@ export function returnUrl(payment: Payment): string | undefined {
   return withPayId(payment.status === 'FAILED' ? (cancel ?? back) : back, payment)
 }
 
-export const isSession = ({ details }: Payment): boolean => details.session === true
+export const isSession = ({ own }: Payment): boolean => own.session === true
 
 /** How often and until when a payment's plan charges; undefined where the payment begins none. */
 export const recurringTerms = ({ details }: Payment): CredentialTerms['recurring'] =>
@@ -211,8 +211,7 @@ export const recurringTerms = ({ details }: Payment): CredentialTerms['recurring
 
 /** The merchant's request requires saving the card, so the page shows no tick box. */
 export function isKeptAnyway({ amount, details }: Payment): boolean {
-  const agreed = details.credentialOnFile as { initialPayment?: boolean } | undefined
-  return amount.value === 0 || details.linkType === 'TOKENIZE' || agreed?.initialPayment === true
+  return amount.value === 0 || details.linkType === 'TOKENIZE' || beginsPlan(details)
 }
 
 export interface Mandate {
@@ -223,7 +222,7 @@ export interface Mandate {
 
 /** The mandate of the request; otherwise the payment's id serves as mandate reference, signed today. */
 export function mandateOf({ payment, now }: Pick<Hosted, 'payment' | 'now'>): Mandate {
-  const given = (payment.details.methodFields ?? {}) as Partial<Mandate>
+  const given = (payment.own.methodFields ?? {}) as Partial<Mandate>
   const [year, month, day] = now.toISOString().slice(0, 10).split('-')
   return {
     mandateId: given.mandateId ?? payment.payId,

@@ -13,7 +13,8 @@ export async function withFreshAction(hosted: Hosted, context: PageContext, deps
   const waiting = openTry(hosted.payment)
   const action = waiting && openAction(waiting)
   const hasEnded =
-    action?.expiresAt !== undefined && Date.parse(action.expiresAt) <= deps.engine.clock.nowMs()
+    (action?.type === 'redirect' && action.hasEnded) ||
+    (action?.expiresAt !== undefined && Date.parse(action.expiresAt) <= deps.engine.clock.nowMs())
   // A page that an earlier release named in another way is replaced too.
   const isLost = action?.type === 'redirect' && providerAction(hosted) === undefined
   if (!hasEnded && !isLost) return hosted

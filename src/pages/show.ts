@@ -26,7 +26,6 @@ import type { InstalmentSchedule } from '#pages/views/instalment-schedule.ts'
 import { type InstructionName, renderInstructions } from '#pages/views/instructions.ts'
 import type { PlanTerms } from '#pages/views/plan-terms.ts'
 import { type ResultKind, renderResult } from '#pages/views/result.ts'
-import type { Order } from '#schemas/order.ts'
 
 export interface Visit {
   readonly assets: Assets
@@ -36,7 +35,7 @@ export interface Visit {
 }
 
 export function frameOf(hosted: Pick<Hosted, 'merchant' | 'payment'> | undefined, visit: Visit): PageFrame {
-  const wanted = hosted?.payment.details.language as string | undefined
+  const wanted = hosted?.payment.details.language
   return {
     language: chooseLanguage(wanted, visit.acceptLanguage),
     assets: visit.assets,
@@ -173,19 +172,15 @@ function cardForm(
 }
 
 /** A known customer's card is saved unless they object; their last answer is shown again. */
-const isToBeSaved = ({ details }: Payment, entered: Readonly<Record<string, string>>): boolean =>
-  entered.type === undefined ? details.keepCard !== false : entered.saveCard === 'yes'
+const isToBeSaved = ({ own }: Payment, entered: Readonly<Record<string, string>>): boolean =>
+  entered.type === undefined ? own.keepCard !== false : entered.saveCard === 'yes'
 
 /** 202912 as people write it, so that the entry is still there when the customer returns from the bank's page. */
 const toEntry = (expiryDate: string | undefined): string | undefined =>
   expiryDate && `${expiryDate.slice(4)}/${expiryDate.slice(2, 4)}`
 
 const orderOf = (payment: Payment) =>
-  summarizeOrder(
-    payment.amount,
-    payment.details.order as Order | undefined,
-    payment.details.description as string | undefined,
-  )
+  summarizeOrder(payment.amount, payment.details.order, payment.details.description)
 
 export function showInstructions({ payment, label }: Hosted, frame: PageFrame): string {
   const { texts } = frame.language

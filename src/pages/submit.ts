@@ -183,4 +183,4 @@ async function toTried(
 
 /** What the merchant said about cards when it asked for the page. */
 const preferencesOf = ({ payment }: Hosted): { readonly threeDsPolicy?: object } =>
-  (payment.details.methodFields ?? {}) as { threeDsPolicy?: object }
+  (payment.own.methodFields ?? {}) as { threeDsPolicy?: object }

@@ -56,7 +56,7 @@ export const listedMethod = closed(
   {
     type: text(40, 'The name in `paymentMethods.type`.'),
     key: text(40, "The name of the method's object under `paymentMethods`."),
-    name: text(64, 'The name shown to customers.'),
+    name: text(128, 'The name shown to customers: the one that the account gives, where it gives one.'),
     family: choice(families, 'What kind of method it is.'),
     core: flag('Whether hosted pages offer it to merchants who have not chosen.'),
     flow: choice(

@@ -70,6 +70,23 @@ export const operationRecord = closed(
 )
 export type OperationRecord = Static<typeof operationRecord>
 
+/** The fields of a request that the record of its payment shows again. */
+export const recordDetails = {
+  ...paymentDetails,
+  // A credit has a record too, and its request has other schemas for the address and the browser.
+  billingAddress: optional(
+    Type.Union([billingAddress, refundBillingAddress], {
+      description: 'Where the invoice goes, or the credit.',
+    }),
+  ),
+  browserInfo: optional(
+    Type.Union([browserInfo, refundBrowserInfo], { description: "The customer's browser." }),
+  ),
+  ...pageFields,
+  ...linkFields,
+  urls: optional(appUrls),
+}
+
 /** 1000: 50 captures, their refunds and reversals, with room for the declined ones. */
 const operationsMax = 1000
 
@@ -93,19 +110,7 @@ export const paymentRecord = closed(
         { title: 'PaymentProvider', description: 'Who processes the payment; absent without an account.' },
       ),
     ),
-    ...paymentDetails,
-    // A credit is a record too, and its request names address and browser in its own way.
-    billingAddress: optional(
-      Type.Union([billingAddress, refundBillingAddress], {
-        description: 'Where the invoice goes, or the credit.',
-      }),
-    ),
-    browserInfo: optional(
-      Type.Union([browserInfo, refundBrowserInfo], { description: "The customer's browser." }),
-    ),
-    ...pageFields,
-    ...linkFields,
-    urls: optional(appUrls),
+    ...recordDetails,
     customerInfo: optional(customerInfoAnswer),
     operations: Type.Array(operationRecord, { maxItems: operationsMax, description: 'The oldest first.' }),
     paymentPlanId: optional(text(64, 'The plan this payment belongs to.')),

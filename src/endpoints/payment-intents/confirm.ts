@@ -175,10 +175,10 @@ function composeIntent(
         ...command,
         // The customer has as long as the intent lives.
         expiresAt: intent.expiresAt,
-        details: {
-          ...command.details,
+        details: { ...command.details, expirationTime },
+        own: {
+          ...command.own,
           paymentIntentId: intent.intentId,
-          expirationTime,
           intentTerms: {
             expiresAt: intent.expiresAt.toISOString(),
             declines: intent.declines + (intent.refusedTries ?? 0),

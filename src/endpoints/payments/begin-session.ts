@@ -13,14 +13,14 @@ import type { CreateSession } from '#schemas/session.ts'
 
 export interface Beginning {
   readonly answerWaiting: CreatePayment['answerWaiting']
-  /** What is kept besides the request. */
-  readonly details?: Readonly<Record<string, unknown>>
+  /** Given for a payment link. */
+  readonly linkId?: string
 }
 
 export async function beginSession(
   { body, merchant, key }: Pick<Call<CreateSession>, 'body' | 'merchant' | 'key'>,
   { engine, environment }: Services,
-  { answerWaiting, details }: Beginning,
+  { answerWaiting, linkId }: Beginning,
 ): Promise<Answer> {
   checkShared(body, environment)
   for (const [index, type] of (body.allowedPaymentMethod ?? []).entries())
@@ -35,14 +35,14 @@ export async function beginSession(
     confirmsLater: confirmsLater({ card: paymentMethods?.card }),
     now,
   })
-  const page = { ...command, details: { ...command.details, ...details, session: true } }
+  const page = { ...command, own: { ...command.own, linkId, session: true } }
   checkOffer(page, merchant.methods)
   return perform(createPayment({ merchant, command: page, key, answerWaiting }, engine))
 }
 
 /** A page without a single method to pay by would be a dead end for the customer; the merchant hears of it now. */
 function checkOffer(
-  page: Pick<Payment, 'method' | 'amount' | 'captureMethod' | 'details'>,
+  page: Pick<Payment, 'method' | 'amount' | 'captureMethod' | 'details' | 'own'>,
   chosen: readonly string[] | undefined,
 ): void {
   if (offeredMethods(page, chosen).length > 0) return

@@ -48,6 +48,6 @@ export const linkEndpoint = endpoint<Services, typeof createLink>({
   handle: (call, services) =>
     beginSession(call, services, {
       answerWaiting: answerLink,
-      details: { linkId: `pl_${randomBytes(linkIdBytes).toString('base64url')}` },
+      linkId: `pl_${randomBytes(linkIdBytes).toString('base64url')}`,
     }),
 })

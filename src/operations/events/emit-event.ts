@@ -38,6 +38,6 @@ export const emitEvent = (
 
 /** The address that the payment was created with. */
 function webhookOf({ details }: Payment): string | undefined {
-  const urls = details.urls as { readonly webhook?: unknown } | undefined
+  const urls = details.urls
   return typeof urls?.webhook === 'string' ? urls.webhook : undefined
 }

@@ -2,6 +2,7 @@
 import type { XId } from '#domain/ids.ts'
 import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
+import { shownDetails } from '#lifecycle/details.ts'
 import { shownSums } from '#lifecycle/event.ts'
 import { intentOf } from '#lifecycle/intent.ts'
 import type { LinkState } from '#lifecycle/link.ts'
@@ -59,9 +60,9 @@ export const answerLink = (payment: Payment, page: string): OperationAnswer =>
   toAnswer(200, toLink(payment, { page, state: 'ACTIVE' }))
 
 export function toLink(payment: Payment, { page, state }: { page: string; state: LinkState }) {
-  const { linkId, description, linkType } = payment.details as Record<string, string | undefined>
+  const { description, linkType } = payment.details
   return {
-    id: linkId,
+    id: payment.own.linkId,
     payId: payment.payId,
     transId: payment.transId,
     status: state,
@@ -85,7 +86,7 @@ const approves = ({ type }: Operation): boolean => type === 'AUTHORIZATION' || t
 
 /** Who pays, with our id of the customer; a create tells the id alone, because the rest is what it was just told. */
 function withCustomerId({ customerId, details }: Payment, whole: boolean) {
-  return { gatewayCustomerId: customerId, ...(whole ? (details.customerInfo as object) : {}) }
+  return { gatewayCustomerId: customerId, ...(whole ? details.customerInfo : {}) }
 }
 
 /** The contract echoes metadata in every result but that of an incremental authorisation. */
@@ -154,7 +155,7 @@ function methodResult(payment: Payment, operation: Operation, page?: string) {
 
 /** An agreement to charge again is made by the first of a series only. */
 function beginsAgreement({ details }: Payment): boolean {
-  const agreed = details.credentialOnFile as { type?: string; initialPayment?: boolean } | undefined
+  const agreed = details.credentialOnFile
   return agreed?.type === 'RECURRING' && agreed.initialPayment === true
 }
 
@@ -197,19 +198,6 @@ const defaultChannel = 'ECOM'
 /** The record of a payment: every stored field, masked, with its operations. */
 export function toRecord(payment: Payment) {
   const last = lastOperation(payment)
-  const {
-    metadata,
-    amount: amountDetails,
-    methodFields: _fields,
-    linkId: _link,
-    session: _session,
-    planTurn: _turn,
-    keepCard: _keepCard,
-    chargedCustomerId: _charged,
-    intentTerms: _terms,
-    intentEnded: _ended,
-    ...details
-  } = payment.details as Record<string, unknown> & { amount?: object }
   return {
     payId: payment.payId,
     merchantId: payment.merchantId,
@@ -219,7 +207,7 @@ export function toRecord(payment: Payment) {
     status: payment.status,
     ...describeCode(last.responseCode),
     amount: {
-      ...amountDetails,
+      ...payment.details.amount,
       value: payment.amount.value,
       currency: payment.amount.currency,
       ...shownSums(payment),
@@ -230,12 +218,12 @@ export function toRecord(payment: Payment) {
     channel: payment.kind === 'CREDIT' ? undefined : defaultChannel,
     // What the payment was created with; a later operation may have had another.
     simulationMode: payment.operations[0]?.details.simulationMode,
-    ...details,
+    ...shownDetails(payment.details),
     ...(payment.customerId ? { customerInfo: withCustomerId(payment, true) } : {}),
     paymentMethods: toPaymentMethods(payment),
     provider: payment.provider,
-    metadata,
     paymentPlanId: payment.planId,
+    paymentIntentId: intentOf(payment),
     operations: payment.operations.map(operation => toOperationEntry(payment, operation)),
     creationDate: payment.createdAt.toISOString(),
     updatedAt: payment.updatedAt.toISOString(),
@@ -264,13 +252,14 @@ function toAccountFields({ account }: Payment) {
 }
 
 /** Only cards have a scheme. An agreement that the merchant named stays the one to name again. */
-const schemeReference = ({ details }: Payment, provider: Operation['provider']): string | undefined =>
-  (details.methodFields as { schemeReferenceId?: string } | undefined)?.schemeReferenceId ??
-  provider?.schemeReferenceId
+const schemeReference = ({ own }: Payment, provider: Operation['provider']): string | undefined =>
+  textOf(own.methodFields?.schemeReferenceId) ?? provider?.schemeReferenceId
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 /** Nothing while the customer has not chosen a method. */
 function toPaymentMethods(payment: Payment) {
-  const { method, instrument, details } = payment
+  const { method, instrument, own } = payment
   if (method === undecided) return undefined
   const { provider } = payment.kind === 'CREDIT' ? lastOperation(payment) : approvingOperation(payment)
   return {
@@ -278,7 +267,7 @@ function toPaymentMethods(payment: Payment) {
     type: method.type,
     [method.key]: {
       ...toRecordFields(method.key, {
-        ...(details.methodFields as object | undefined),
+        ...own.methodFields,
         ...provider?.fields,
         ...stepFacts(payment),
       }),

@@ -5,6 +5,7 @@ import { findCountryByAlpha3 } from '#domain/countries.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
 import type { Refusal } from '#domain/response-codes.ts'
+import type { SentDetails } from '#lifecycle/details.ts'
 import type { Payment, PaymentProvider } from '#lifecycle/payment.ts'
 import { findCountry } from '#methods/catalogue.ts'
 import type { CaptureType, Method } from '#methods/rows.ts'
@@ -16,7 +17,7 @@ export interface Choosing {
   readonly method: Method
   readonly amount: Money
   readonly brand?: string
-  readonly details: Readonly<Record<string, unknown>>
+  readonly details: SentDetails
   readonly captureType?: CaptureType
   /** A card number is to be sent. */
   readonly sendsCard?: boolean

@@ -63,7 +63,6 @@ interface Details {
   readonly enhancedData?: Fields
   readonly language?: string
   readonly channel?: string
-  readonly methodFields?: Fields
   /** What the amount is made of: taxes, shipping, discounts. */
   readonly amount?: Fields
 }
@@ -105,7 +104,7 @@ export function toContext(payment: Payment, { method, details, returnUrl }: Aski
     captureMethod: payment.captureMethod.type,
     integrationType: payment.integrationType,
     channel: said.channel,
-    methodFields: said.methodFields,
+    methodFields: payment.own.methodFields,
   }
 }
 

@@ -17,8 +17,10 @@ export interface Tried {
 
 /** The address that the merchant gives for its customer; on our own pages the client's counts instead. */
 export const triedBy = ({ instrument, details }: Pick<Payment, 'instrument' | 'details'>): Tried => {
-  const browser = details.browserInfo as { readonly ipAddress?: string } | undefined
-  return { cardId: instrument?.cardId, address: browser?.ipAddress }
+  const browser = details.browserInfo
+  // Credits have a browser object of their own, without this member.
+  const address = browser && 'ipAddress' in browser ? browser.ipAddress : undefined
+  return { cardId: instrument?.cardId, address }
 }
 
 export interface Velocity {

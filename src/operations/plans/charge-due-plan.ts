@@ -47,10 +47,16 @@ async function charge(found: ChargeablePlan, due: Due, engine: Engine): Promise<
   const instruments = await openInstruments(found, engine)
   // The number was deleted, so the plan cannot be charged, today or later.
   if (!instruments) return end(plan, 'SUSPENDED', due, engine)
-  const details = { planTurn: turn, ...(webhook === undefined ? {} : { urls: { webhook } }) }
+  const details = webhook === undefined ? {} : { urls: { webhook } }
   const begin = { planId: plan.planId, turn: { expectedVersion: plan.version, timer } }
   for (const transId of transIds(plan, turn, engine)) {
-    const command = toChargeCommand(found, { merchant, transId, amount: plan.amount, details })
+    const command = toChargeCommand(found, {
+      merchant,
+      transId,
+      amount: plan.amount,
+      details,
+      planTurn: turn,
+    })
     try {
       await createPayment({ merchant, command, ...instruments, plan: begin, at, unattended: true }, engine)
       return

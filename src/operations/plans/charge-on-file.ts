@@ -30,8 +30,8 @@ export async function chargeStoredMethod(
   const method = stored && findMethod(stored.type)
   if (!stored || !storedCard || !method) return undefined
   const schemeReferenceId = await engine.plans.findSchemeReference(merchantId, customerId, stored.cardId)
-  const details = { ...request.details, chargedCustomerId: customerId }
-  const command = toCommand({ ...request, details }, method, schemeReferenceId)
+  const own = { chargedCustomerId: customerId }
+  const command = { ...toCommand(request, method, schemeReferenceId), own }
   try {
     const { cardHolderName } = stored
     return await createPayment({ merchant, command, storedCard, cardholderName: cardHolderName, key }, engine)

@@ -12,6 +12,7 @@ import type { Money } from '#domain/money.ts'
 import type { Refusal } from '#domain/response-codes.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
 import type { Decision } from '#lifecycle/decision.ts'
+import type { PlanTurn, SentDetails } from '#lifecycle/details.ts'
 import { decidePlanCharge, decideUnscheduled, fixedAmount, type Plan } from '#lifecycle/plan.ts'
 import { manualTurn } from '#lifecycle/plan-turn.ts'
 import { findCurrencyMisfit, findStoredMethod } from '#methods/catalogue.ts'
@@ -35,7 +36,7 @@ export interface ChargeRequest {
   readonly simulationMode?: string
   readonly metadata?: Readonly<Record<string, unknown>>
   /** Order, statement descriptor, addresses: kept with the payment. */
-  readonly details: Readonly<Record<string, unknown>>
+  readonly details: SentDetails
   readonly key?: OperationKey
 }
 
@@ -89,7 +90,7 @@ async function prepareCharge(
   return (
     instruments && {
       merchant,
-      command: toChargeCommand(found, { ...request, details: { ...request.details, planTurn } }),
+      command: toChargeCommand(found, { ...request, planTurn }),
       ...instruments,
       plan: { planId: plan.planId },
     }
@@ -99,9 +100,13 @@ async function prepareCharge(
 /** The command of any charge of a plan. */
 export function toChargeCommand(
   { plan, method: type, captureMethod, atProvider }: ChargeablePlan,
-  request: Omit<ChargeRequest, 'key'> & { readonly amount: Money; readonly unscheduled?: boolean },
+  request: Omit<ChargeRequest, 'key'> & {
+    readonly amount: Money
+    readonly unscheduled?: boolean
+    readonly planTurn?: PlanTurn
+  },
 ): CreateCommand {
-  const { merchant, amount, unscheduled, details } = request
+  const { merchant, amount, unscheduled, details, planTurn } = request
   const method = findStoredMethod(type)
   if (!method) throw new Error(`a plan was made with the unknown method ${type}`)
   const isUnscheduled = unscheduled || plan.type === 'UNSCHEDULED'
@@ -113,9 +118,9 @@ export function toChargeCommand(
     captureMethod: request.captureMethod ?? captureMethod,
     schemeReferenceId: plan.schemeReferenceId,
     atProvider,
+    own: { planTurn, chargedCustomerId: plan.customerId },
     details: {
       ...details,
-      ...(plan.customerId === undefined ? {} : { chargedCustomerId: plan.customerId }),
       credentialOnFile: {
         type: isUnscheduled ? 'UNSCHEDULED' : plan.type,
         initialPayment: false,

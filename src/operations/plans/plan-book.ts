@@ -6,9 +6,10 @@ import { dayOf } from '#domain/calendar.ts'
 import type { PayId, PlanId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { isApproval, namedCustomer } from '#lifecycle/customer.ts'
+import type { PlanTurn } from '#lifecycle/details.ts'
 import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
 import { beginsPlan, credentialTerms, nextPaymentAfter } from '#lifecycle/plan.ts'
-import { isAutomatic, nextMoment, type PlanTurn, settleTurn, turnOf } from '#lifecycle/plan-turn.ts'
+import { isAutomatic, nextMoment, settleTurn, turnOf } from '#lifecycle/plan-turn.ts'
 import { type TimerKey, timerAt } from '#operations/timer.ts'
 import type { Change, Timer } from '#storage/commit/change.ts'
 
@@ -23,7 +24,7 @@ export function openPlan(payment: Payment): Pick<Change, 'insertPlan'> {
   const { merchantId, payId, planId, amount, details, createdAt } = payment
   const terms = credentialTerms(details)
   if (planId === undefined || !terms || !beginsPlan(details)) return {}
-  const metadata = details.metadata as Readonly<Record<string, unknown>> | undefined
+  const { metadata } = details
   const { type, recurring } = terms
   return {
     insertPlan: { merchantId, planId, initialPayId: payId, type, amount, recurring, metadata, createdAt },

@@ -1,5 +1,5 @@
 /** What a batch asks of the vault's accounts before it writes, and how cards and accounts are kept. */
-import type { Columns } from '#storage/commit/columns.ts'
+import type { Columns } from '#storage/recordset.ts'
 
 /** A payment by pseudo number does not bring its account but relies on the vault, which may have destroyed it since. */
 export function accountRefusals(present: readonly string[]): string[] {

@@ -279,4 +279,5 @@ const isRevised = (before: Payment, after: Payment): boolean =>
   before.captureMethod !== after.captureMethod ||
   before.expiresAt !== after.expiresAt ||
   before.awaits !== after.awaits ||
-  before.details !== after.details
+  before.details !== after.details ||
+  before.own !== after.own

@@ -1,31 +1,5 @@
 /** The columns of the tables that a commit writes, grouped by when they change. statement.ts says how they are written. */
-
-/** What a column of each PostgreSQL type is given as, in the JSON that carries rows to the database. */
-interface ValueOf {
-  text: string
-  uuid: string
-  boolean: boolean
-  smallint: number
-  integer: number
-  bigint: number
-  timestamptz: Date
-  /** YYYY-MM-DD. */
-  date: string
-  json: unknown
-  /** In PostgreSQL's hexadecimal spelling, `\\x00ff`. */
-  bytea: string
-}
-
-/** Column name and type, in the order of the table. `c` (the change's number in its batch) is added to every part. */
-export type Columns = readonly (readonly [name: string, type: keyof ValueOf])[]
-
-/**
- * A row with exactly these columns, so that a misspelt, forgotten or superfluous column fails the type check. Undefined
- * members are left out of the JSON and become NULL.
- */
-export type RowOf<C extends Columns> = {
-  readonly [Column in C[number] as Column[0]]: ValueOf[Column[1]] | undefined
-}
+import type { Columns, RowOf } from '#storage/recordset.ts'
 
 /** A row in a batch of changes. */
 export type BatchRow<C extends Columns> = RowOf<C> & {
@@ -114,6 +88,15 @@ export const operationBirth = [
   ['details', 'json'],
   ['key', 'json'],
   ['created_at', 'timestamptz'],
+] as const
+
+export const cardColumns = [
+  ['merchant_id', 'text'],
+  ['card_id', 'uuid'],
+  ['pseudo_number', 'text'],
+  ['key_version', 'integer'],
+  ['sealed', 'bytea'],
+  ['expiry_date', 'text'],
 ] as const
 
 export const keyKey = [

@@ -2,7 +2,7 @@
  * The SQL of a batch's customers: births, uses and changes. Payments of one busy customer must not wait for each other,
  * so nothing here waits for a lock but what guards a birth or a new method against a deletion, and those locks are shared.
  */
-import type { Columns } from '#storage/commit/columns.ts'
+import type { Columns } from '#storage/recordset.ts'
 
 const key = [
   ['merchant_id', 'text'],

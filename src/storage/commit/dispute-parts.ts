@@ -1,6 +1,7 @@
 /** What a commit writes about disputes: the dispute as it stands, new or changed, beside the payment that it belongs to. */
 import type { Dispute } from '#lifecycle/dispute.ts'
-import type { BatchRow, Columns } from '#storage/commit/columns.ts'
+import type { BatchRow } from '#storage/commit/columns.ts'
+import type { Columns } from '#storage/recordset.ts'
 
 const disputeKey = [
   ['merchant_id', 'text'],

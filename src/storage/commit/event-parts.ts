@@ -2,7 +2,8 @@
  * The SQL of a batch's events: the event itself, its way to every added endpoint that wants its type, and replays. Which
  * endpoints there are is asked of the rows, so that none is missed for an outdated memory.
  */
-import { type Columns, paymentKey } from '#storage/commit/columns.ts'
+import { paymentKey } from '#storage/commit/columns.ts'
+import type { Columns } from '#storage/recordset.ts'
 
 /** The row of `installation` that changes with every added or removed endpoint. */
 export const endpointsName = 'webhook_endpoints'

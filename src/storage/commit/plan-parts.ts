@@ -2,7 +2,7 @@
  * The SQL of a batch's payment plans: births, starts, turns and changes. Every statement goes to its plan by the primary
  * key. What must not happen twice is a guard: an update whose success the rest of the change hangs on.
  */
-import type { Columns } from '#storage/commit/columns.ts'
+import type { Columns } from '#storage/recordset.ts'
 
 const key = [
   ['merchant_id', 'text'],

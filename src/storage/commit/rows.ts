@@ -1,6 +1,7 @@
 /** Records ↔ rows. The only place that knows both spellings; a row that does not fit is an error, not a default. */
 import { strict as assert } from 'node:assert'
 import type { CustomerId, MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
+import { joinDetails, type OwnDetails, type SentDetails, splitDetails } from '#lifecycle/details.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import type {
   AccountInstrument,
@@ -67,7 +68,7 @@ export interface PaymentRow {
   account_pseudo_number: string | null
   provider_account: string | null
   connector: string | null
-  details: Record<string, unknown>
+  details: SentDetails & OwnDetails
   event_sequence: number
   created_at: Date
   updated_at: Date
@@ -134,7 +135,7 @@ export function toPayment(row: PaymentRow): Payment {
     account: row.account
       ? { ...row.account, pseudoAccountNumber: row.account_pseudo_number ?? undefined }
       : undefined,
-    details: row.details,
+    ...splitDetails(row.details),
     eventSequence: row.event_sequence,
     operations: row.operations.map(toOperation),
     createdAt: row.created_at,
@@ -200,15 +201,10 @@ export const fromPaymentTerms = (payment: Payment, c: number): TermsRow => ({
   delayed_hours: payment.captureMethod.delayedHours,
   expires_at: payment.expiresAt,
   awaits: payment.awaits,
-  details: payment.details,
-  ...orderReferences(payment.details),
+  details: joinDetails(payment.details, payment.own),
+  order_reference: payment.details.order?.merchantReference,
+  invoice_id: payment.details.order?.invoiceId,
 })
-
-/** What a search for duplicates looks for, beside the details that hold it. */
-function orderReferences({ order }: Payment['details']) {
-  const { merchantReference, invoiceId } = (order ?? {}) as { merchantReference?: string; invoiceId?: string }
-  return { order_reference: merchantReference, invoice_id: invoiceId }
-}
 
 export const fromPaymentChoice = (payment: Payment, c: number): ChoiceRow => ({
   ...fromPaymentTerms(payment, c),

@@ -7,7 +7,7 @@ import { strict as assert } from 'node:assert'
 import { accountRefusals, keepIn } from '#storage/commit/account-parts.ts'
 import {
   type BatchRow,
-  type Columns,
+  cardColumns,
   intentKey,
   keyAnswer,
   keyKey,
@@ -35,6 +35,7 @@ import { intentGuards, intentParts } from '#storage/commit/intent-parts.ts'
 import { markParts } from '#storage/commit/marks.ts'
 import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
 import { referenceColumns, writeReferences } from '#storage/commit/provider-references.ts'
+import { type Columns, recordset } from '#storage/recordset.ts'
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
 const parts = {
@@ -72,14 +73,7 @@ const parts = {
     write: undefined,
   },
   card: {
-    columns: [
-      ['merchant_id', 'text'],
-      ['card_id', 'uuid'],
-      ['pseudo_number', 'text'],
-      ['key_version', 'integer'],
-      ['sealed', 'bytea'],
-      ['expiry_date', 'text'],
-    ] as const,
+    columns: cardColumns,
     // A number that is about to be destroyed is kept after all when its card pays again.
     write: keepIn('vault_card', 'card_in', 'card_id', {
       set: ', delete_after_use_at = NULL, expiry_date = excluded.expiry_date',
@@ -293,8 +287,8 @@ const answer = `SELECT c, why FROM refused
 
 function writeStatement(present: readonly Part[]): string {
   const inputs = present.map((part, index) => {
-    const columns = ['c integer', ...parts[part].columns.map(([name, type]) => `${name} ${type}`)].join(', ')
-    return `${inputName(part)} AS MATERIALIZED (SELECT * FROM json_to_recordset($${index + 1}::json) AS r(${columns}))`
+    const columns: Columns = [['c', 'integer'], ...parts[part].columns]
+    return `${inputName(part)} AS MATERIALIZED (SELECT * FROM ${recordset(`$${index + 1}`, columns)})`
   })
   const writes = present.flatMap(part => {
     const { columns, write, also }: PartOfBatch = parts[part]

@@ -1,5 +1,11 @@
 /** What each process counted against a limit, exchanged between processes by way of one small table. */
 import type { Database } from '#storage/database.ts'
+import { recordset, toRecordset } from '#storage/recordset.ts'
+
+const useColumns = [
+  ['name', 'text'],
+  ['used', 'integer'],
+] as const
 
 export interface LimitUse {
   readonly name: string
@@ -21,15 +27,15 @@ export function createLimitUseStore({ deliverers }: Pick<Database, 'deliverers'>
   return {
     async tell(process, uses) {
       await deliverers.query({
-        name: 'tell_limit_uses',
+        name: 'announce_limit_uses',
         text: `INSERT INTO limit_use (process, name, used)
-          SELECT $1, name, used FROM json_to_recordset($2::json) AS r(name text, used integer)`,
-        values: [process, JSON.stringify(uses)],
+          SELECT $1, name, used FROM ${recordset('$2', useColumns)}`,
+        values: [process, toRecordset(useColumns, uses)],
       })
     },
     async hear(process) {
       const { rows } = await deliverers.query<LimitUse & { number: number }>({
-        name: 'hear_limit_uses',
+        name: 'read_limit_uses',
         text: `SELECT number, name, used FROM limit_use
           WHERE at > now() - $2 * interval '1 second' AND process <> $1 ORDER BY number`,
         values: [process, heardSeconds],

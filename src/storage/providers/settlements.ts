@@ -3,6 +3,7 @@ import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 import { takenBack } from '#storage/doctor/provider-checks.ts'
 import { matchLines } from '#storage/providers/match-lines.ts'
+import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
 export type SettlementType = 'CAPTURE' | 'REFUND' | 'CHARGEBACK' | 'FEE' | 'RESERVE' | 'PAYOUT' | 'CORRECTION'
 
@@ -117,7 +118,7 @@ export function createSettlementStore({
   return {
     async insert(account, lines) {
       if (lines.length === 0) return { added: 0, unmatched: 0 }
-      const values = [account.merchantId, account.accountId, JSON.stringify(lines.map(fromLine))]
+      const values = [account.merchantId, account.accountId, toRecordset(lineColumns, lines.map(fromLine))]
       const { rowCount } = await writers.query(insertStatement, values)
       await matchLines(writers, account)
       const { rows } = await writers.query<{ unmatched: number }>(unmatchedStatement, values)
@@ -160,8 +161,20 @@ export function createSettlementStore({
   }
 }
 
-const given = `json_to_recordset($3::json) AS r(settlement_id text, date date, type text, gross bigint, fee bigint, net bigint,
-  currency text, provider_reference text, reference text, transaction_id text)`
+const lineColumns = [
+  ['settlement_id', 'text'],
+  ['date', 'date'],
+  ['type', 'text'],
+  ['gross', 'bigint'],
+  ['fee', 'bigint'],
+  ['net', 'bigint'],
+  ['currency', 'text'],
+  ['provider_reference', 'text'],
+  ['reference', 'text'],
+  ['transaction_id', 'text'],
+] as const
+
+const given = recordset('$3', lineColumns)
 
 const insertStatement = `INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, date, type, gross, fee,
     net, currency, provider_reference, reference, transaction_id)
@@ -209,33 +222,45 @@ const reconcileStatement = `WITH booked AS (${booked}),
       AND ((l.date >= $3::date AND l.date < $4::date) OR (b.date >= $3::date AND b.date < $4::date)))
   ORDER BY coalesce(b.date, l.date), b.x_id, l.provider_reference`
 
-interface ComparedRow {
-  our_x_id: XId | null
+/** An operation of ours, a line of theirs, or both. */
+type ComparedRow = (OurPart | { our_x_id: null }) & (TheirPart | { settlement_id: null })
+
+interface OurPart {
+  our_x_id: XId
   our_pay_id: PayId
   trans_id: string
   our_type: BookedOperation['type']
   our_amount: number
   our_currency: string
   our_date: string
-  total: string | null
-  settlement_id: string | null
+}
+
+interface TheirPart extends LineRow {
+  total: string
 }
 
 function toReconciliation(rows: readonly ComparedRow[]): Reconciliation {
-  const isOurs = (row: ComparedRow): boolean => row.our_x_id !== null
-  const isTheirs = (row: ComparedRow): boolean => row.settlement_id !== null
-  const line = (row: ComparedRow): StoredLine => toLine(row as unknown as LineRow)
   return {
-    oursWithoutTheirs: rows.filter(row => isOurs(row) && !isTheirs(row)).map(toBooked),
-    theirsWithoutOurs: rows.filter(row => !isOurs(row) && isTheirs(row)).map(line),
+    oursWithoutTheirs: rows
+      .filter(row => isOurs(row))
+      .filter(row => !isTheirs(row))
+      .map(toBooked),
+    theirsWithoutOurs: rows
+      .filter(row => isTheirs(row))
+      .filter(row => !isOurs(row))
+      .map(toLine),
     amountsDiffer: rows
-      .filter(row => isOurs(row) && isTheirs(row))
-      .map(row => ({ ours: toBooked(row), theirs: { ...line(row), gross: Number(row.total) } })),
+      .filter(row => isOurs(row))
+      .filter(row => isTheirs(row))
+      .map(row => ({ ours: toBooked(row), theirs: { ...toLine(row), gross: Number(row.total) } })),
   }
 }
 
-const toBooked = (row: ComparedRow): BookedOperation => ({
-  xId: row.our_x_id as XId,
+const isOurs = <Row extends ComparedRow>(row: Row): row is Row & OurPart => row.our_x_id !== null
+const isTheirs = <Row extends ComparedRow>(row: Row): row is Row & TheirPart => row.settlement_id !== null
+
+const toBooked = (row: OurPart): BookedOperation => ({
+  xId: row.our_x_id,
   payId: row.our_pay_id,
   transId: row.trans_id,
   type: row.our_type,
@@ -259,7 +284,7 @@ const toLine = (row: LineRow): StoredLine => ({
   transactionId: row.transaction_id ?? undefined,
 })
 
-const fromLine = (line: NewLine) => ({
+const fromLine = (line: NewLine): RowOf<typeof lineColumns> => ({
   settlement_id: line.settlementId,
   date: line.date,
   type: line.type,

@@ -1,6 +1,12 @@
 /** Exchange rates against the euro, as published: reading two of them, and replacing all. They belong to no merchant. */
 import type { DailyRates } from '#domain/ecb-rates.ts'
 import type { Database } from '#storage/database.ts'
+import { recordset, toRecordset } from '#storage/recordset.ts'
+
+const rateColumns = [
+  ['currency', 'text'],
+  ['per_euro', 'text'],
+] as const
 
 /** Units of each currency for one euro, as decimal texts. */
 export interface FoundRates {
@@ -36,17 +42,14 @@ export async function replaceRates(
   { date, rates }: DailyRates,
   source: string,
 ): Promise<void> {
-  const all = [...new Map([...rates, [base, '1']])].map(([currency, perEuro]) => ({
-    currency,
-    per_euro: perEuro,
-  }))
+  const all = [...new Map([...rates, [base, '1']])].map(([currency, per_euro]) => ({ currency, per_euro }))
   await writers.query(
-    `WITH given AS (SELECT * FROM json_to_recordset($1::json) AS r(currency text, per_euro text)),
+    `WITH given AS (SELECT * FROM ${recordset('$1', rateColumns)}),
        gone AS (DELETE FROM exchange_rate WHERE currency NOT IN (SELECT currency FROM given))
      INSERT INTO exchange_rate (currency, per_euro, source, published)
      SELECT currency, per_euro, $2, $3::date FROM given
      ON CONFLICT (currency) DO UPDATE
      SET per_euro = excluded.per_euro, source = excluded.source, published = excluded.published`,
-    [JSON.stringify(all), source, date],
+    [toRecordset(rateColumns, all), source, date],
   )
 }

@@ -1,8 +1,10 @@
 /** Many cards of the vault at once: keeping them, and reading back what stands for them. Knows nothing of what is inside. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { CardRow } from '#storage/commit/change.ts'
+import { cardColumns } from '#storage/commit/columns.ts'
 import { fromCard } from '#storage/commit/rows.ts'
 import type { Database } from '#storage/database.ts'
+import { recordset, toRecordset } from '#storage/recordset.ts'
 
 export interface KeptCard {
   readonly cardId: string
@@ -24,7 +26,7 @@ export function createCardBook({ writers }: Database): CardBook {
     async keep(cards) {
       if (cards.length === 0) return true
       try {
-        await writers.query({ ...keepStatement, values: [JSON.stringify(cards.map(fromCard))] })
+        await writers.query({ ...keepStatement, values: [toRecordset(cardColumns, cards.map(fromCard))] })
         return true
       } catch (error) {
         const { code, constraint } = error as { code?: string; constraint?: string }
@@ -57,8 +59,7 @@ const keepStatement = {
   name: 'vault_card_keep',
   text: `INSERT INTO vault_card (merchant_id, card_id, pseudo_number, key_version, sealed, expiry_date)
     SELECT DISTINCT ON (merchant_id, card_id) merchant_id, card_id, pseudo_number, key_version, sealed, expiry_date
-    FROM json_to_recordset($1::json) AS r(merchant_id text, card_id uuid, pseudo_number text, key_version integer,
-      sealed bytea, expiry_date text)
+    FROM ${recordset('$1', cardColumns)}
     ORDER BY merchant_id, card_id
     ON CONFLICT (merchant_id, card_id) DO UPDATE
     SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL

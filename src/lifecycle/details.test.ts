@@ -1,0 +1,17 @@
+/** What the merchant sent and what the gateway notes are stored together and must not be mixed up. */
+import { expect, test } from 'vitest'
+import { joinDetails, shownDetails, splitDetails } from '#lifecycle/details.ts'
+
+const sent = { language: 'de', metadata: { shop: '7' }, description: 'Consulting in March' }
+const own = { linkId: 'pl_1', session: true, keepCard: false, methodFields: { mandateId: 'M1' } }
+
+test('stored details are read back as what was sent and what is our own', () => {
+  expect(splitDetails(joinDetails(sent, own))).toEqual({ details: sent, own })
+})
+
+test('a record shows only fields that its schema names', () => {
+  expect(shownDetails(sent)).toEqual(sent)
+  // A field that a later release stores, or one that was stored by mistake.
+  const stored = { ...sent, amount: { taxTotal: 1 }, riskScore: 99 }
+  expect(shownDetails(stored)).toEqual(sent)
+})

@@ -1,0 +1,93 @@
+/**
+ * The fields of a payment that have no column of their own, in two parts: what the merchant sent, and what the gateway notes
+ * for itself. Both are stored in one JSON column and separated when the payment is read.
+ */
+import type { Static, TObject } from 'typebox'
+import type { CustomerId, IntentId, PayId } from '#domain/ids.ts'
+import type { createAmount } from '#schemas/amount.ts'
+import { recordDetails } from '#schemas/payment-record.ts'
+
+type Sent = Static<TObject<typeof recordDetails>>
+
+/** Fields of the request as they came, without card data. */
+export type SentDetails = {
+  readonly [Field in Exclude<keyof Sent, 'refNr' | 'captureMethod' | 'simulationMode'>]?: Sent[Field]
+} & {
+  /** The parts that the amount is made of. */
+  readonly amount?: Omit<Static<typeof createAmount>, 'value' | 'currency'>
+}
+
+/** The allow list: the fields of the request that the payment's record shows. */
+const shownFields: ReadonlySet<string> = new Set(Object.keys(recordDetails))
+
+/** Facts of a plan that are needed to advance it once the outcome of its payment is known. */
+export interface PlanTurn {
+  readonly initialPayId: PayId
+  /** The due day after this one; absent where there is none. */
+  readonly next?: string
+  readonly expiryDate?: string
+  /** Given where the gateway charges by itself: the day it charges for, and how often that was declined before. */
+  readonly automatic?: { readonly dueDate: string; readonly tries: number }
+}
+
+/** Facts of an intent that decide whether another try may follow. */
+export interface IntentTerms {
+  readonly expiresAt: string
+  /** Of the payments made from the intent before. */
+  readonly declines: number
+}
+
+/** What the gateway notes with the payment. */
+export interface OwnDetails {
+  /** The members of the method's object, without card data. The record shows some of them inside `paymentMethods`. */
+  readonly methodFields?: Readonly<Record<string, unknown>>
+  /** The payment is a link, under this id. */
+  readonly linkId?: string
+  /** The customer chooses the method on a hosted page. */
+  readonly session?: boolean
+  readonly planTurn?: PlanTurn
+  /** Whether the customer agreed, on a hosted page, to saving the card. */
+  readonly keepCard?: boolean
+  /** The customer whose stored card or account is charged without them. */
+  readonly chargedCustomerId?: CustomerId
+  readonly paymentIntentId?: IntentId
+  readonly intentTerms?: IntentTerms
+}
+
+type StoredDetails = SentDetails & OwnDetails
+
+export const joinDetails = (details: SentDetails, own: OwnDetails): StoredDetails => ({ ...details, ...own })
+
+export function splitDetails(stored: StoredDetails): {
+  readonly details: SentDetails
+  readonly own: OwnDetails
+} {
+  const {
+    methodFields,
+    linkId,
+    session,
+    planTurn,
+    keepCard,
+    chargedCustomerId,
+    paymentIntentId,
+    intentTerms,
+    ...details
+  } = stored
+  // Names every field, so that one added to OwnDetails cannot be forgotten here.
+  const own: { readonly [Field in keyof Required<OwnDetails>]: OwnDetails[Field] } = {
+    methodFields,
+    linkId,
+    session,
+    planTurn,
+    keepCard,
+    chargedCustomerId,
+    paymentIntentId,
+    intentTerms,
+  }
+  return { details, own }
+}
+
+/** What the merchant sent, as the payment's record shows it. */
+export function shownDetails(details: SentDetails): SentDetails {
+  return Object.fromEntries(Object.entries(details).filter(([field]) => shownFields.has(field)))
+}

@@ -1,0 +1,39 @@
+/**
+ * Rows that go into a statement as one JSON array. The same list of columns, written `as const`, makes the SQL and the type
+ * of the rows.
+ */
+
+/** What a column of each PostgreSQL type is given as, in the JSON that carries rows to the database. */
+interface ValueOf {
+  text: string
+  uuid: string
+  boolean: boolean
+  smallint: number
+  integer: number
+  bigint: number
+  timestamptz: Date
+  /** YYYY-MM-DD. */
+  date: string
+  json: unknown
+  /** In PostgreSQL's hexadecimal spelling, `\\x00ff`. */
+  bytea: string
+}
+
+/** Column name and type, in the order of the table. */
+export type Columns = readonly (readonly [name: string, type: keyof ValueOf])[]
+
+/**
+ * A row with exactly these columns, so that a misspelt, forgotten or superfluous column fails the type check. Undefined
+ * members are left out of the JSON and become NULL.
+ */
+export type RowOf<C extends Columns> = {
+  readonly [Column in C[number] as Column[0]]: ValueOf[Column[1]] | undefined
+}
+
+/** The rows of a parameter as a table that a statement can select from. */
+export const recordset = (parameter: string, columns: Columns, alias = 'r'): string =>
+  `json_to_recordset(${parameter}::json) AS ${alias}(${columns.map(([name, type]) => `${name} ${type}`).join(', ')})`
+
+/** The parameter's value. */
+export const toRecordset = <C extends Columns>(_columns: C, rows: readonly RowOf<C>[]): string =>
+  JSON.stringify(rows)
