@@ -99,6 +99,39 @@ export function abandonTry(payment: Payment, xId: XId, now: Date): Payment | und
   }
 }
 
+/** Five minutes: clocks differ, and a page that ends together with its payment leaves no time for another one. */
+const pageMarginMs = 5 * 60 * 1000
+
+/**
+ * The payment after its provider's page has ended unpaid: it waits on, and the next visit opens a new page. Undefined where
+ * the payment ends with the page, or where a card or account was sent with it, which is never sent twice.
+ */
+export function endPage(payment: Payment, operation: Operation, now: Date): Payment | undefined {
+  const { action } = operation.provider ?? {}
+  const { expiresAt, instrument, account } = payment
+  if (action?.type !== 'redirect' || action.challenge || instrument || account || !expiresAt) return undefined
+  const pageEndMs = Math.max(now.getTime(), Date.parse(action.expiresAt ?? now.toISOString()))
+  if (expiresAt.getTime() <= pageEndMs + pageMarginMs) return undefined
+  if (action.hasEnded && operation.state === 'AUTHORIZE_REQUEST') return payment
+  const prepared = { ...operation.prepared, step: 'page' as const }
+  const waiting: Operation = {
+    ...operation,
+    state: 'AUTHORIZE_REQUEST',
+    responseCode: stepCode(prepared),
+    prepared,
+    provider: operation.provider && { ...operation.provider, action: { ...action, hasEnded: true } },
+    updatedAt: now,
+  }
+  return {
+    ...payment,
+    status: 'AUTHORIZE_REQUEST',
+    awaits: 'CUSTOMER',
+    operations: payment.operations.map(other => (other.xId === waiting.xId ? waiting : other)),
+    updatedAt: now,
+    version: payment.version + 1,
+  }
+}
+
 /** What the customer of a waiting operation has to do; undefined once it was done. */
 export const openAction = ({ prepared, provider }: Operation): StoredAction | undefined =>
   prepared.step === undefined ? undefined : provider?.action

@@ -8,7 +8,13 @@ import type { Money } from '#domain/money.ts'
  */
 export type Outcome =
   | { readonly kind: 'approved'; readonly provider: ProviderFacts }
-  | { readonly kind: 'declined'; readonly detail: string; readonly provider: ProviderFacts }
+  | {
+      readonly kind: 'declined'
+      readonly detail: string
+      readonly provider: ProviderFacts
+      /** The provider's page ended unpaid. Nobody said no: a payment that stays open longer gets a new page. */
+      readonly pageEnded?: boolean
+    }
   | {
       readonly kind: 'pending'
       readonly provider: ProviderFacts
@@ -17,6 +23,8 @@ export type Outcome =
     }
   | { readonly kind: 'unreached' }
   | { readonly kind: 'unknown' }
+
+export type Declined = Extract<Outcome, { kind: 'declined' }>
 
 /** The sixth outcome: the provider continues once the customer has acted. Only authorisations have it. */
 export interface CustomerActionOutcome {
@@ -78,7 +86,11 @@ export interface ProviderFacts {
 
 /** An action as it lies in the database: times are text. */
 export type StoredAction =
-  | (Extract<CustomerAction, { type: 'redirect' }> & { readonly expiresAt?: string })
+  | (Extract<CustomerAction, { type: 'redirect' }> & {
+      readonly expiresAt?: string
+      /** The provider has told that its page ended, whatever it had announced. */
+      readonly hasEnded?: boolean
+    })
   | {
       readonly type: 'instructions'
       readonly instructions: Omit<Instructions, 'deadline'> & { readonly deadline?: string }

@@ -8,7 +8,7 @@ import { add, subtract } from '#domain/money.ts'
 import { providerResultOutstanding, simulatedCode, success, unreachedCode } from '#domain/response-codes.ts'
 import { mayTryAgain } from '#lifecycle/attempt.ts'
 import { endsCapturing } from '#lifecycle/capture.ts'
-import { awaitAction } from '#lifecycle/customer-step.ts'
+import { awaitAction, endPage } from '#lifecycle/customer-step.ts'
 import { toOperation } from '#lifecycle/follow-up.ts'
 import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
 import {
@@ -40,6 +40,9 @@ export function settle(
   // The provider still waits for the customer, or the outcome is unknown: the operation keeps waiting.
   if (outcome.kind === 'unknown' && !isUnanswered(operation)) return payment
   if (outcome.kind === 'action') return awaitAction(payment, operation, outcome, now)
+  const renewable =
+    outcome.kind === 'declined' && outcome.pageEnded ? endPage(payment, operation, now) : undefined
+  if (renewable) return renewable
   const answered = answerOperation(payment, operation, outcome, now)
   const { approve, fail } = effects[operation.type]
   switch (outcome.kind) {

@@ -5,7 +5,7 @@ import { openTry } from '#lifecycle/payment.ts'
 import { attemptPayment } from '#operations/payments/attempt.ts'
 import { takeCustomerStep } from '#operations/payments/customer-action.ts'
 import { countDeclineAfter } from '#pages/count-decline.ts'
-import { type Hosted, openHosted, type PageDeps, providerAction, returnUrl } from '#pages/hosted.ts'
+import { type Hosted, openHosted, type PageDeps, pageOf, providerAction, returnUrl } from '#pages/hosted.ts'
 import { baseOf, type PageContext } from '#pages/page-context.ts'
 
 /** An expired provider page is replaced at the customer's next visit. Providers use real time, not the test clock. */
@@ -13,7 +13,8 @@ export async function withFreshAction(hosted: Hosted, context: PageContext, deps
   const waiting = openTry(hosted.payment)
   const action = waiting && openAction(waiting)
   const hasEnded =
-    action?.expiresAt !== undefined && Date.parse(action.expiresAt) <= deps.engine.clock.nowMs()
+    (action?.type === 'redirect' && action.hasEnded) ||
+    (action?.expiresAt !== undefined && Date.parse(action.expiresAt) <= deps.engine.clock.nowMs())
   // A page that an earlier release named in another way is replaced too.
   const isLost = action?.type === 'redirect' && providerAction(hosted) === undefined
   if (!hasEnded && !isLost) return hosted
@@ -34,13 +35,13 @@ export async function takeBack(
   const hosted = await openHosted(request.params.pageToken ?? '', deps)
   if (!hosted?.step) return context.deadEnd(request, 'unknown')
   const { merchant, payment, step } = hosted
-  const { merchantId, payId } = payment
+  const { payId } = payment
   const before = providerAction(hosted)
   if (openTry(payment)?.xId === step.xId) {
     const returned = { query: request.query ?? {}, form: request.form ?? {} }
     await takeCustomerStep({ merchant, payId, action: 'return', returned }, deps.engine)
   }
-  const own = { ...hosted, step: undefined, pageToken: deps.pageTokens.issue({ merchantId, payId }) }
+  const own = { ...hosted, step: undefined, pageToken: deps.pageTokens.issue(pageOf(payment)) }
   const after = await context.reopen(own)
   await countDeclineAfter(request, { before: hosted, after }, deps)
   const next = providerAction(after)

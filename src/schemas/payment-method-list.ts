@@ -1,6 +1,7 @@
 /** What `GET /payment-methods` takes and gives: the rows of the catalogue, with what each method can do. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { choice, closed, flag, formatted, optional, text, whole } from '#schemas/fields.ts'
+import { Type } from '#schemas/type.ts'
 
 const integrationTypes = ['HOSTED', 'DIRECT'] as const
 const operations = [
@@ -56,7 +57,7 @@ export const listedMethod = closed(
   {
     type: text(40, 'The name in `paymentMethods.type`.'),
     key: text(40, "The name of the method's object under `paymentMethods`."),
-    name: text(64, 'The name shown to customers.'),
+    name: text(128, 'The name shown to customers: the one that the account gives, where it gives one.'),
     family: choice(families, 'What kind of method it is.'),
     core: flag('Whether hosted pages offer it to merchants who have not chosen.'),
     flow: choice(

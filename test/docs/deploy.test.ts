@@ -121,6 +121,13 @@ interface Compose {
   readonly volumes: Record<string, unknown>
 }
 
+test('the secrets that docs/deploy.md makes for Compose are ones that live accepts', () => {
+  const [, modes = ''] = /^chmod (\d+) secrets\/\*$/m.exec(read('docs/deploy.md')) ?? []
+  // Live refuses a master key that every user may read.
+  expect(modes).toMatch(/^\d\d0$/)
+  expect(read('docs/deploy.md')).toMatch(/^sudo chown 1000 secrets\/database-url secrets\/master-key$/m)
+})
+
 describe('deploy/systemd/tollgate.service', () => {
   const lines = read('deploy/systemd/tollgate.service')
     .split('\n')
@@ -153,6 +160,11 @@ describe('deploy/systemd/tollgate.service', () => {
 
 describe('deploy/nginx.conf', () => {
   const text = read('deploy/nginx.conf').replaceAll(/#.*$/gm, '')
+
+  test('asks for HTTP/2 in the form that nginx of Debian 12 knows too', () => {
+    expect(text).toMatch(/^ *listen 443 ssl http2;$/m)
+    expect(text).not.toMatch(/^ *http2 /m)
+  })
 
   test('is made of blocks that close and statements that end', () => {
     let depth = 0

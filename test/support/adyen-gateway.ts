@@ -108,7 +108,7 @@ async function readBooks(databaseUrl: string, { ledger }: AdyenDouble) {
   const rows = await queryRows<Row>(
     databaseUrl,
     `SELECT operation.x_id, authorized, reversed, captured, refunded FROM payment JOIN operation USING (merchant_id, pay_id)
-    WHERE operation.type = 'AUTHORIZATION'`,
+    WHERE operation.type = 'AUTHORIZATION' AND operation.state <> 'FAILED'`,
   )
   const ours = rows.map(row => ({
     reference: row.x_id.replaceAll('-', ''),

@@ -2666,7 +2666,7 @@ export interface PaymentMethod {
   readonly type: string
   /** The name of the method's object under `paymentMethods`. */
   readonly key: string
-  /** The name shown to customers. */
+  /** The name shown to customers: the one that the account gives, where it gives one. */
   readonly name: string
   /** What kind of method it is. */
   readonly family: "card" | "direct_debit" | "bank_redirect" | "open_banking" | "bank_transfer" | "qr" | "wallet" | "mobile" | "bnpl" | "instalment" | "invoice" | "voucher" | "prepaid" | "gift_card" | "carrier_billing" | "crypto" | "cash_on_delivery"

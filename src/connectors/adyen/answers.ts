@@ -24,6 +24,7 @@ import type {
 } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
+import type { Declined } from '#lifecycle/outcome.ts'
 
 /** The question that an answer has to fit. */
 export interface Asked {
@@ -141,7 +142,7 @@ function partlyApproved(body: Loose, asked: Asked): Outcome {
     : { kind: 'approved', provider: { ...toFacts(body), echo: { reference: asked.reference, amount } } }
 }
 
-const declined = (body: Loose, asked: Asked, detail: string): Outcome => ({
+const declined = (body: Loose, asked: Asked, detail: string): Declined => ({
   kind: 'declined',
   detail,
   provider: { echo: echoOf(asked), ...toFacts(body) },
@@ -204,7 +205,7 @@ export function fromSessionResult(answer: HttpAnswer, asked: Asked): Authorizati
     case 'canceled':
       return { authorization: declined(body, asked, cancelledByCustomer) }
     case 'expired':
-      return { authorization: declined(body, asked, timedOut) }
+      return { authorization: { ...declined(body, asked, timedOut), pageEnded: true } }
     default:
       return waiting
   }

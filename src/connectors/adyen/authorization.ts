@@ -84,7 +84,7 @@ function toPaymentRequest(request: AuthorizationRequest, terms: AdyenTerms, paym
     ...present({
       browserInfo: request.customerPresent ? toBrowserInfo(request.payment) : undefined,
       channel: request.customerPresent ? 'Web' : undefined,
-      mpiData: toMpiData(request.threeDs?.imported),
+      mpiData: toMpiData(request.threeDs),
       shopperReference: stored?.shopperReference,
     }),
     ...(request.card === undefined ? {} : toThreeDs(request)),
@@ -187,14 +187,15 @@ function toThreeDs({ threeDs, customerPresent }: AuthorizationRequest): Loose {
 }
 
 /** An authentication that the merchant made elsewhere. */
-function toMpiData(imported: Readonly<Record<string, string>> | undefined): Loose | undefined {
+function toMpiData(threeDs: ThreeDsRequest | undefined): Loose | undefined {
+  const imported = threeDs?.imported
   if (imported === undefined) return undefined
   const { transStatus = '' } = imported
   return present({
     threeDSVersion: imported.acsProtocolVersion,
     eci: imported.eci,
     dsTransID: imported.dsTransId,
-    cavv: imported.authenticationValue,
+    cavv: threeDs?.authenticationValue?.reveal(),
     directoryResponse: 'ACDINRUY'.includes(transStatus) ? transStatus || undefined : undefined,
     authenticationResponse: 'YNUA'.includes(transStatus) ? transStatus || undefined : undefined,
   })

@@ -34,13 +34,16 @@ const events: Readonly<Record<string, readonly [DisputeStage, DisputeStatus]>> =
 
 export const disputeEvents: readonly string[] = Object.keys(events)
 
-/** `disputeStatus`, where Adyen adds it to an event that opens or continues a dispute. */
+/**
+ * `disputeStatus`, where Adyen adds it to an event that opens or continues a dispute. Undefended means that nobody has
+ * defended it so far.
+ */
 const statuses: Readonly<Record<string, DisputeStatus>> = {
   Unresponded: 'OPEN',
   Responded: 'UNDER_REVIEW',
   Pending: 'UNDER_REVIEW',
   Expired: 'EXPIRED',
-  Undefended: 'EXPIRED',
+  Undefended: 'OPEN',
   Accepted: 'ACCEPTED',
   Lost: 'LOST',
   Won: 'WON',
@@ -60,15 +63,23 @@ export function readDispute(name: string, item: Loose, amount: Money): NoticeFac
     dispute: {
       providerDisputeId,
       stage,
-      // A reversed chargeback is money back, whatever Adyen still expects from the issuer.
-      status:
-        name === 'CHARGEBACK_REVERSED' ? status : (statuses[textAt(data, 'disputeStatus') ?? ''] ?? status),
+      status: statusOf(name, status, textAt(data, 'disputeStatus')),
       amount,
       reasonCode,
       reasonGroup: groupOf(reasonCode),
       evidenceDueBy: dateAt(data, 'defensePeriodEndsAt'),
     },
   }
+}
+
+/**
+ * A reversed chargeback is money back, whatever Adyen still expects from the issuer, and a second one opens the dispute again.
+ * That a dispute is open says less than an event that ended its defence.
+ */
+function statusOf(name: string, status: DisputeStatus, told: string | undefined): DisputeStatus {
+  if (name === 'CHARGEBACK_REVERSED' || name === 'SECOND_CHARGEBACK') return status
+  const said = statuses[told ?? '']
+  return said === undefined || said === 'OPEN' ? status : said
 }
 
 function readReturn(name: string, item: Loose, amount: Money, reasonCode: string): NoticeFact {

@@ -5,6 +5,7 @@ import { detailOfRefusal, generalDecline, timedOut } from '#connectors/adyen/ref
 import type { NoticeFact, NoticeSubject, Outcome } from '#connectors/contract.ts'
 import { parseXId, type XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
+import type { Declined } from '#lifecycle/outcome.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 
 /** A text in JSON as Adyen sends it; some libraries write a boolean. */
@@ -17,7 +18,9 @@ const byEvent: Readonly<Record<string, Read>> = {
   AUTHORISATION: readAuthorisation,
   // A payment that was begun and never finished: a page that was left, a voucher that ran out.
   OFFER_CLOSED: (item, amount) =>
-    isSuccess(item) ? outcomeOf('AUTHORIZATION', item, amount, refused(item, amount, timedOut)) : undefined,
+    isSuccess(item)
+      ? outcomeOf('AUTHORIZATION', item, amount, { ...refused(item, amount, timedOut), pageEnded: true })
+      : undefined,
   CAPTURE: modification('CAPTURE'),
   REFUND: modification('REFUND'),
   CANCELLATION: withoutAmount('REVERSAL'),
@@ -93,7 +96,7 @@ function takenBack(operation: OperationType): Read {
       : undefined
 }
 
-const refused = (item: Loose, amount: Money, detail: string): Outcome => ({
+const refused = (item: Loose, amount: Money, detail: string): Declined => ({
   kind: 'declined',
   detail,
   provider: { ...facts(item, amount), responseText: textAt(item, 'reason')?.slice(0, 255) },

@@ -19,6 +19,7 @@ import {
   toTechnicalCancel,
 } from '#connectors/adyen/modifications.ts'
 import type { AuthorizationRequest, CredentialUse, ThreeDsRequest } from '#connectors/contract.ts'
+import { Secret } from '#domain/secret.ts'
 import { methodOf, xIdOf } from '#lifecycle/example-payment.test-support.ts'
 import { absenceNote, compileDocument, hasAdyenDocuments } from '#test/support/adyen-documents.ts'
 
@@ -36,8 +37,9 @@ const imported = {
   acsProtocolVersion: '2.2.0',
   eci: '05',
   dsTransId: '123e4567-e89b-12d3-a456-426614174000',
-  authenticationValue: 'AQIDBAUGBwgJCgsMDQ4PEBESExQ=',
 }
+/** Kept apart, as a request brings it: it is never stored. */
+const proof = new Secret('AQIDBAUGBwgJCgsMDQ4PEBESExQ=')
 const threeDsCases: readonly (ThreeDsRequest | undefined)[] = [
   undefined,
   { skip: true },
@@ -51,7 +53,10 @@ const threeDsCases: readonly (ThreeDsRequest | undefined)[] = [
     'SECURE_CORPORATE',
     'DELEGATED_AUTHENTICATION',
   ].map(exemption => ({ exemption })),
-  ...[...'YANUCRDIS'].map(transStatus => ({ imported: { ...imported, transStatus } })),
+  ...[...'YANUCRDIS'].map(transStatus => ({
+    imported: { ...imported, transStatus },
+    authenticationValue: proof,
+  })),
 ]
 
 /** Methods × what is known about the customer × how it is captured × which credentials × how it is authenticated. */
@@ -233,13 +238,13 @@ describe('what is sent', () => {
   })
 
   test('3-D Secure that was made elsewhere is handed on', () => {
-    const threeDs = { imported: { ...imported, transStatus: 'Y' } }
+    const threeDs = { imported: { ...imported, transStatus: 'Y' }, authenticationValue: proof }
     const { mpiData, authenticationData } = bodyOf(authorizationOf('CARD', { card, threeDs }))
     expect(mpiData).toEqual({
       threeDSVersion: '2.2.0',
       eci: '05',
       dsTransID: imported.dsTransId,
-      cavv: imported.authenticationValue,
+      cavv: proof.reveal(),
       directoryResponse: 'Y',
       authenticationResponse: 'Y',
     })

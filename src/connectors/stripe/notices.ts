@@ -25,7 +25,7 @@ import {
   wireAt,
 } from '#connectors/stripe/translate/wire.ts'
 import { parseXId, type XId } from '#domain/ids.ts'
-import type { Outcome } from '#lifecycle/outcome.ts'
+import type { Declined, Outcome } from '#lifecycle/outcome.ts'
 
 const accepted = { status: 200, body: '{"received":true}', type: 'application/json' } as const
 
@@ -65,7 +65,7 @@ const readers: Readonly<Record<string, Reader>> = {
   'checkout.session.completed': paidSession,
   'checkout.session.async_payment_succeeded': paidSession,
   'checkout.session.async_payment_failed': session => failedSession(session, generalDecline),
-  'checkout.session.expired': session => failedSession(session, timedOut),
+  'checkout.session.expired': session => failedSession(session, timedOut, { pageEnded: true }),
   'payment_intent.succeeded': intent =>
     // A manual capture is reported by its charge, with the amount of this capture.
     textAt(intent, 'capture_method') === 'manual' ? undefined : authorization(intent),
@@ -146,7 +146,11 @@ function paidSession(session: Wire): NoticeFact | undefined {
   }
 }
 
-function failedSession(session: Wire, detail: string): NoticeFact | undefined {
+function failedSession(
+  session: Wire,
+  detail: string,
+  more: Pick<Declined, 'pageEnded'> = {},
+): NoticeFact | undefined {
   const asked = askedBy(session)
   const echo = echoOf(session, asked, 'amount_total')
   if (echo === undefined) return undefined
@@ -155,7 +159,7 @@ function failedSession(session: Wire, detail: string): NoticeFact | undefined {
     operation: 'AUTHORIZATION',
     subject: subjectOf(session, textAt(session, 'id')),
     amount: echo.amount,
-    outcome: declined(echo, detail, undefined, textAt(session, 'id')),
+    outcome: { ...declined(echo, detail, undefined, textAt(session, 'id')), ...more },
   }
 }
 

@@ -41,7 +41,7 @@ export async function endAction({ merchant, payment }: OpenAction, engine: Engin
     ? await ask(async signal => ({ authorization: await cancelAction(inquiry, signal) }))
     : unknown
   const { kind } = cancelled.authorization
-  if (kind === 'declined' || kind === 'unreached') return 'ended'
+  if (kind === 'declined') return 'ended'
   const captureXId = payment.captureMethod.type === 'AUTOMATIC' ? waiting.details.captureXId : undefined
   const found = inquire ? await ask(signal => inquire(inquiry, signal)) : cancelled
   const outcome = believeBoth(found, captureXId, context)

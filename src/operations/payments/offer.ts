@@ -98,13 +98,14 @@ export async function servedMethods(
   // Nobody takes anything in a live installation without accounts, and the catalogue is still what may be integrated.
   if (!first || first.accountId === undefined) return methods
   return methods.flatMap(method => {
-    const can = accounts.map(({ connector }) => connector.supports(method)).find(Boolean)
-    if (!can) return []
+    const account = accounts.find(({ connector }) => connector.supports(method))
+    const can = account?.connector.supports(method)
+    if (!account || !can) return []
     const narrow = narrowMethod(method, can)
     const integration =
       can.rawCards || formOf(method) !== 'card'
         ? method.integration
         : method.integration.filter(type => type === 'HOSTED')
-    return [{ ...narrow, integration }]
+    return [{ ...narrow, integration, label: account.label(method.type) ?? method.label }]
   })
 }

@@ -97,8 +97,8 @@ async function countDecline(
   { merchant, payment, xId, outcome, at }: OutcomeRecord,
   engine: Engine,
 ): Promise<void> {
-  const { kind } = 'kind' in outcome ? outcome : outcome.authorization
-  if (kind !== 'declined') return
+  const said = 'kind' in outcome ? outcome : outcome.authorization
+  if (said.kind !== 'declined' || said.pageEnded) return
   const type = findOperation(payment, xId)?.type
   const now = at ?? merchantNow(engine.clock, merchant)
   try {

@@ -103,6 +103,37 @@ describe('Adyen’s page', () => {
     expect((await shop.record(payId)).amount).toMatchObject({ capturedValue: 1000, refundedValue: 1000 })
   })
 
+  test('a page that could not be ended at Adyen is not called cancelled', async () => {
+    const { payId, page } = await visit('BLIK', { amount: { value: 1000, currency: 'PLN' } })
+    shop.double.fail(/\/cancels$/, 'turnedAway')
+    shop.double.fail(/\/cancels$/, 'turnedAway')
+    shop.double.fail(/\/cancels$/, 'turnedAway')
+    const { status, body } = await shop.gateway.call('POST', `/payments/${payId}/cancellations`, {})
+    expect([status, body.responseCode]).toEqual([422, '20200014'])
+    await go(await go(`${page}/approve`))
+    expect(await statusOf(payId)).toBe('OK')
+  })
+
+  test('a payment that stays open longer than Adyen’s offer gets a new page', async () => {
+    const { payId, own, page } = await visit('IDEAL')
+    const { reference } = shop.double.requests.findLast(({ path }) => path.endsWith('/payments'))?.body ?? {}
+    shop.double.ledger.owed.push({
+      eventCode: 'OFFER_CLOSED',
+      eventDate: '2026-03-01T12:00:00+01:00',
+      merchantAccountCode: shop.double.checkout.merchantAccount,
+      merchantReference: reference,
+      pspReference: 'CLOSED1',
+      amount: { value: 1000, currency: 'EUR' },
+      success: 'true',
+    })
+    await shop.settle()
+    expect(await statusOf(payId)).toBe('AUTHORIZE_REQUEST')
+    const next = await go(own)
+    expect(next).not.toBe(page)
+    await go(await go(`${next}/approve`))
+    expect(await statusOf(payId)).toBe('OK')
+  })
+
   test('paid after the payment has expired: the money goes back by itself', async () => {
     const { payId, page } = await visit('BLIK', {
       amount: { value: 1000, currency: 'PLN' },

@@ -183,6 +183,34 @@ describe('Stripe’s page', () => {
     await deliver()
     expect(await read(payId)).toMatchObject({ status: 'FAILED', responseCode: '23000402' })
   })
+
+  test('a payment that stays open longer than Stripe’s page gets a new one, whoever tells its end', async () => {
+    const expirationTime = new Date(clock.nowMs() + 3 * 86_400_000).toISOString()
+    const { payId, own, page, sessionId } = await visit('IDEAL', { expirationTime })
+    shop.double.books.expireSession(sessionId)
+    await deliver('twice')
+    expect(await read(payId)).toMatchObject({ status: 'AUTHORIZE_REQUEST', responseCode: '60000100' })
+    const second = await go(own)
+    expect(second).not.toBe(page)
+    expect(await go(own)).toBe(second)
+    shop.double.books.expireSession(second.split('/').at(-1) ?? '')
+    shop.double.takeEvents()
+    clock.move(10 * secondMs)
+    await shop.gateway.gateway.timerWorker.runDue()
+    const third = await go(own)
+    expect(third).not.toBe(second)
+    expect(await go(await go(`${third}?choice=yes`))).toBe(`${urls.return}?PayId=${payId}`)
+    expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+    await deliver()
+    await expectSameBooks(payId)
+  })
+})
+
+test('200 the list of methods has the names that customers read', async () => {
+  const { body } = await shop.gateway.call('GET', '/payment-methods')
+  const named = (type: string) => body.data.find((row: { type: string }) => row.type === type)?.name
+  expect(named('PROVIDERK')).toBe('Klarna')
+  expect(named('IDEAL')).toContain('iDEAL')
 })
 
 describe('our own page without card numbers', () => {

@@ -5,7 +5,7 @@ import { detailOfDecline, malfunction } from '#connectors/stripe/translate/decli
 import { parseWire, referenceAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
-import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
+import type { Declined, Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 
 /** What was asked, for the comparison with what Stripe echoes. */
 export interface Asked {
@@ -62,7 +62,7 @@ export const declined = (
   detail: string,
   responseText?: string,
   transactionId?: string,
-): Outcome => ({
+): Declined => ({
   kind: 'declined',
   detail,
   provider: {

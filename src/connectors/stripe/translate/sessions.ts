@@ -127,7 +127,7 @@ export function readSession(session: Wire, asked: Asked): AuthorizationOutcome {
         ? paidSession(session, { ...asked, echo })
         : both({ kind: 'pending', provider: { echo, transactionId: id } })
     case 'expired':
-      return both(declined(asked, timedOut, 'The page has expired.', id))
+      return both({ ...declined(asked, timedOut, 'The page has expired.', id), pageEnded: true })
     case 'open':
       return both(openPage(session, { echo, transactionId: id }))
     default:
