@@ -80,6 +80,8 @@ export interface ConsolePage {
   readonly path: string
   readonly act: ConsoleAct
   readonly testOnly?: true
+  /** Its form may bring files, of so many bytes in all. */
+  readonly uploadBytesMax?: number
 }
 
 export interface GlobalPage extends ConsolePage {

@@ -23,7 +23,7 @@ export function siteOf({ headers }: PageRequest, { origin }: Pick<ConsoleDeps, '
   return { host: host.replace(/:\d+$/, ''), origin: `${seen.protocol}//${host}` }
 }
 
-export function readCookie({ headers }: PageRequest): string | undefined {
+export function readCookie({ headers }: Pick<PageRequest, 'headers'>): string | undefined {
   const pair = (headers.cookie ?? '').split(';').find(one => one.trim().startsWith(`${cookieName}=`))
   return pair?.slice(pair.indexOf('=') + 1).trim()
 }

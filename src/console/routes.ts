@@ -27,13 +27,14 @@ import { operatorPages } from '#console/sections/operators.ts'
 import { homePages, overviewPages } from '#console/sections/overview.ts'
 import { paymentPages } from '#console/sections/payment.ts'
 import { peoplePages } from '#console/sections/people.ts'
+import { providerAccountPages } from '#console/sections/provider-accounts.ts'
 import { providerPages } from '#console/sections/providers.ts'
 import { reconciliationPages } from '#console/sections/reconciliation.ts'
 import { settingsPages } from '#console/sections/settings.ts'
 import { testPages } from '#console/sections/test-tools.ts'
 import { html } from '#http/html.ts'
 import type { InsideRequest } from '#http/server/inside-call.ts'
-import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
+import type { PageAnswer, PageRequest, PageRoute, Upload } from '#http/server/page-routes.ts'
 import { auditAs } from '#operations/audit/audit.ts'
 import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
 
@@ -53,6 +54,7 @@ export const merchantPages: readonly MerchantPage[] = [
   ...reconciliationPages,
   ...endpointPages,
   ...providerPages,
+  ...providerAccountPages,
   ...settingsPages,
   ...administrationPages,
   ...inboxPages,
@@ -61,11 +63,17 @@ export const merchantPages: readonly MerchantPage[] = [
 
 export function createConsoleRoutes(deps: ConsoleDeps): readonly PageRoute[] {
   const isServed = ({ testOnly }: ConsolePage): boolean => deps.environment === 'test' || !testOnly
-  const route = (verb: 'GET' | 'POST', path: string, handle: PageRoute['handle']): PageRoute => ({
+  const route = (
+    verb: 'GET' | 'POST',
+    path: string,
+    handle: PageRoute['handle'],
+    upload?: Upload,
+  ): PageRoute => ({
     verb,
     path: `/console${path}`,
     handle: async request => (isForeign(request) ? refuseForeign() : handle(request)),
     fail: (_, fault) => fail(fault),
+    ...(upload ? { upload } : {}),
   })
   return [
     route('GET', '/sign-in', request => showSignIn(request, deps, { next: request.query.next })),
@@ -86,13 +94,25 @@ export function createConsoleRoutes(deps: ConsoleDeps): readonly PageRoute[] {
     ...merchantPages
       .filter(isServed)
       .map(page =>
-        route(page.verb, `/m/{merchant}${page.path}`, request =>
-          withVisit(request, deps, visit => showMerchantPage(visit, page)),
+        route(
+          page.verb,
+          `/m/{merchant}${page.path}`,
+          request => withVisit(request, deps, visit => showMerchantPage(visit, page)),
+          page.uploadBytesMax === undefined ? undefined : uploadOf(page.uploadBytesMax, deps),
         ),
       ),
     route('GET', '/*', async request => withVisit(request, deps, async visit => notFound(visit))),
   ]
 }
+
+/** Only people who are signed in may send files; the text of anybody else's form is kept until they are back. */
+const uploadOf = (bytesMax: number, { people }: ConsoleDeps): Upload => ({
+  bytesMax,
+  async admits(headers) {
+    const token = readCookie({ headers })
+    return token !== undefined && (await people.openSession(token)) !== undefined
+  },
+})
 
 /** Opens the session; without one the way leads to the sign-in and back, and what was typed is kept. */
 async function withVisit(
@@ -113,9 +133,14 @@ async function withVisit(
   return show({ request, operator, sessionId, csrf, merchants, deps, audit })
 }
 
+/** 1,000: all filters of a list with their longest values are shorter, and three times that still fits a header. */
+const nextMax = 1_000
+
 function askToSignIn(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswer> | PageAnswer {
   const next = request.verb === 'GET' ? request.url : (request.url.split('?')[0] ?? '')
-  if (request.verb === 'GET') return seeOther(`/console/sign-in?next=${encodeURIComponent(next)}`)
+  // Servers and proxies in front refuse long headers, so a query that nobody's filters need is not carried along.
+  const way = next.length > nextMax ? (next.split('?', 1)[0] ?? '').slice(0, nextMax) : next
+  if (request.verb === 'GET') return seeOther(`/console/sign-in?next=${encodeURIComponent(way)}`)
   const problem = 'Your session has ended. Sign in to go on; what you typed is kept.'
   return showSignIn(request, deps, { next, kept: request.form ?? {}, problem, status: 401 })
 }

@@ -41,9 +41,14 @@ export interface ShownAccount extends AccountRecord {
   readonly secrets: readonly string[]
 }
 
+/** What an account of a connector may be given, by name. */
+export type ConnectorForm = Pick<ConnectorFacts, 'name' | 'settings' | 'secrets'>
+
 export type NewRule = Omit<RuleRecord, 'ruleId' | 'createdAt'>
 
 export interface ProviderAdministration {
+  /** Those that accounts of this environment may have, with what applies there. */
+  connectors(): readonly ConnectorForm[]
   add(merchantId: string, account: NewAccount): Promise<ShownAccount>
   list(merchantId?: string): Promise<readonly ShownAccount[]>
   find(accountId: string): Promise<ShownAccount>
@@ -87,6 +92,7 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
   }
 
   return {
+    connectors: () => listConnectors(deps),
     async add(merchantId, { connector, name, settings, secrets }) {
       const facts = factsOf(connector)
       checkSettings(settings, { facts, environment })
@@ -132,6 +138,17 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
     },
   }
 }
+
+const listConnectors = ({ definitions, environment }: AdministrationDeps): readonly ConnectorForm[] =>
+  definitions
+    .map(({ facts: { name, settings, secrets } }) => ({ name, settings, secrets }))
+    .filter(({ name }) => environment === 'test' || name !== simulatorName)
+    .map(({ settings, ...connector }) => ({
+      ...connector,
+      settings: Object.fromEntries(
+        Object.entries(settings).filter(([, fact]) => (fact.environment ?? environment) === environment),
+      ),
+    }))
 
 /** Finds connectors and accounts or says which there are, shows accounts without their secrets, and seals those. */
 function createAccountReader(deps: AdministrationDeps) {

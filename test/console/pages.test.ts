@@ -219,6 +219,24 @@ test('200 the inbox shows a webhook that nobody receives, with a signature that 
   expect(inbox).toContain('&quot;type&quot;:&quot;payment.captured&quot;')
 })
 
+test('200 the inbox goes on to older webhooks until the last one, each shown once', async () => {
+  for (let number = 0; number < 21; number++)
+    await gateway.call('POST', `/test/payments/${payId}/events`, { type: 'payment.captured' })
+  const [counted] = await queryRows<{ events: number }>(
+    gateway.databaseUrl,
+    `SELECT count(*)::int AS events FROM event WHERE merchant_id = '${gateway.merchantId}'`,
+  )
+  const seen: string[] = []
+  for (let next: string | undefined = '/inbox'; next !== undefined; ) {
+    const page = await read(at(next))
+    seen.push(...[...page.matchAll(/\/events\/([0-9a-f]{32})">Attempts/g)].map(([, id]) => id ?? ''))
+    const older = /href="\?before=([0-9a-f]{32})"/.exec(page)?.[1]
+    next = older && `/inbox?before=${older}`
+  }
+  expect(seen).toHaveLength(counted?.events ?? 0)
+  expect(new Set(seen).size).toBe(seen.length)
+})
+
 test('a signature of another body, of another secret or of none proves nothing', async () => {
   const headers = { 'webhook-id': 'a', 'webhook-timestamp': '1', 'webhook-signature': 'v1,AAAA v2,x' }
   expect(provesBody(headers, '{}', Buffer.alloc(32))).toBe(false)
@@ -255,8 +273,8 @@ test('200 the story of a payment tells the notices that its provider sent, in th
   expect(story.indexOf('Notice CAPTURE')).toBeGreaterThan(story.indexOf('AUTHORIZATION'))
 })
 
-test('303 a plan is paused, resumed, and cancelled only when asked twice', async () => {
-  const { body } = await gateway.call(
+const beginPlan = (merchantCustomerId: string) =>
+  gateway.call(
     'POST',
     '/payments',
     cardPayment({
@@ -265,10 +283,122 @@ test('303 a plan is paused, resumed, and cancelled only when asked twice', async
         initialPayment: true,
         recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
       },
-      customerInfo: { merchantCustomerId: 'the plan', email: 'plan@example.com' },
+      customerInfo: { merchantCustomerId, email: 'plan@example.com' },
       card: { expiryDate: '209912' },
     }),
   )
+
+test('303 a plan gets another amount and another card, and is resumed with a charge at once', async () => {
+  const { body } = await beginPlan('the changing plan')
+  const plan = at(`/plans/${body.paymentPlanId}`)
+  const recordOf = async () => (await gateway.call('GET', `/payment-plans/${body.paymentPlanId}`)).body
+  expect((await owner.post(`${plan}/amount`, { amount: 'ten', key: 'p0' })).status).toBe(422)
+  const asked = await owner.post(`${plan}/amount`, { amount: '12.99', key: 'p1' })
+  expect([asked.status, await asked.text()]).toEqual([200, expect.stringContaining('€12.99')])
+  expect((await recordOf()).amount.value).toBe(1000)
+  expect((await owner.post(`${plan}/amount`, { amount: '12.99', key: 'p1', sure: 'yes' })).status).toBe(303)
+  expect((await recordOf()).amount.value).toBe(1299)
+  expect(await read(plan)).not.toContain('Charge another stored method')
+  await gateway.call(
+    'POST',
+    '/payments',
+    cardPayment({
+      customerInfo: { merchantCustomerId: 'the changing plan', email: 'plan@example.com' },
+      credentialOnFile: { type: 'UNSCHEDULED', initialPayment: true, unscheduled: { subType: 'CIT' } },
+      card: { number: '5555555555554444', expiryDate: '209912' },
+    }),
+  )
+  const choice = /<option value="([0-9a-f]{32})">mastercard •••• 4444</i.exec(await read(plan))?.[1] ?? ''
+  expect((await owner.post(`${plan}/method`, { paymentMethodId: choice, key: 'p2' })).status).toBe(303)
+  expect((await recordOf()).paymentMethodId).toBe(choice)
+  await owner.post(`${plan}/pause`)
+  expect((await owner.post(`${plan}/charge`, { key: 'p3' })).status).toBe(200)
+  for (let click = 0; click < 2; click++)
+    expect((await owner.post(`${plan}/charge`, { key: 'p3', sure: 'yes' })).status).toBe(303)
+  expect(await recordOf()).toMatchObject({ status: 'ACTIVE', numberOfPayments: 2 })
+})
+
+test('303 evidence goes out with its files, which are kept sealed; too much of it is 413', async () => {
+  await gateway.call('POST', '/payments', cardPayment({ card: { number: '4000000000002685' } }))
+  await gateway.call('POST', '/test/clock', { advance: 'P3D' })
+  const { disputeId } = (await gateway.call('GET', '/disputes')).body.data[0]
+  const address = at(`/disputes/${disputeId}`)
+  const page = await read(address)
+  expect(page).toContain('enctype="multipart/form-data"')
+  const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
+  const send = (fields: Record<string, string>, files: readonly File[]) => {
+    const form = new FormData()
+    for (const [name, value] of Object.entries({ csrf, key: 'e1', ...fields })) form.set(name, value)
+    for (const file of files) form.append('files', file)
+    return fetch(`${gateway.url}${address}/evidence`, {
+      ...{ method: 'POST', redirect: 'manual', body: form, headers: { cookie: owner.cookie } },
+    })
+  }
+  const receipt = new File(['%PDF-1.4\n%%EOF\n'], 'receipt.pdf', { type: 'application/pdf' })
+  expect((await send({ text: ' ' }, [])).status).toBe(422)
+  expect((await send({ text: 'x', csrf: 'wrong' }, [receipt])).status).toBe(403)
+  expect((await send({ text: 'x' }, [new File(['<script>'], 'a.html', { type: 'text/html' })])).status).toBe(
+    422,
+  )
+  expect((await send({}, [new File(['x'.repeat(17_000_000)], 'a.pdf')])).status).toBe(413)
+  expect((await send({ text: 'We WIN' }, [receipt])).status).toBe(303)
+  expect((await gateway.call('GET', `/disputes/${disputeId}`)).body.status).not.toBe('OPEN')
+  expect(await actsOf(disputeId)).toEqual(['dispute.evidence by the owner'])
+})
+
+test('401 the text of evidence outlives the session, whatever files came with it', async () => {
+  const form = new FormData()
+  form.set('text', 'typed for an hour')
+  form.append('files', new File(['x'.repeat(100_000)], 'a.pdf', { type: 'application/pdf' }))
+  const answer = await fetch(`${gateway.url}${at('/disputes/x/evidence')}`, { method: 'POST', body: form })
+  expect([answer.status, await answer.text()]).toEqual([
+    401,
+    expect.stringContaining('name="kept.text" value="typed for an hour"'),
+  ])
+})
+
+test('303 a provider account is added and changed, and its secrets are never shown', async () => {
+  const form = await read(at('/providers/new?connector=adyen'))
+  for (const name of ['set.merchantAccount', 'secret.apiKey', 'secret.hmacKey'])
+    expect(form).toContain(`name="${name}"`)
+  const fields = {
+    connector: 'adyen',
+    name: 'Second PSP',
+    'set.merchantAccount': 'Shop',
+    others: 'types=IDEAL\nbaseUrl=http://127.0.0.1:9',
+    'secret.apiKey': 'a-very-secret-api-key',
+    'secret.hmacKey': 'ab'.repeat(32),
+  }
+  const wrong = await owner.post(at('/providers/new'), { ...fields, others: 'colour=red' })
+  const refusal = await wrong.text()
+  expect([wrong.status, refusal]).toEqual([422, expect.stringContaining('colour')])
+  expect(refusal).not.toContain('a-very-secret-api-key')
+  const added = await owner.post(at('/providers/new'), fields)
+  const address = (added.headers.get('location') ?? '').split('?')[0] ?? ''
+  const page = await read(address)
+  expect(page).toContain('apiKey, hmacKey')
+  expect(page).not.toContain('a-very-secret-api-key')
+  const { connector: _, 'secret.apiKey': __, 'secret.hmacKey': ___, ...change } = fields
+  expect((await owner.post(address, { ...change, name: 'Renamed', others: '' })).status).toBe(303)
+  const accountId = address.split('/').at(-1) ?? ''
+  const [account] = await queryRows<{ name: string; settings: object }>(
+    gateway.databaseUrl,
+    `SELECT name, settings FROM provider_account WHERE provider_account_id = '${accountId}'`,
+  )
+  expect(account).toEqual({ name: 'Renamed', settings: { merchantAccount: 'Shop' } })
+  expect(await actsOf(accountId)).toEqual(['provider.add by the owner', 'provider.set by the owner'])
+  const trail = await queryRows<{ row: string }>(gateway.databaseUrl, 'SELECT audit::text AS row FROM audit')
+  expect(JSON.stringify(trail)).not.toContain('a-very-secret-api-key')
+  const stranger = await signUp(gateway, { role: 'support' })
+  expect((await stranger.get(address)).status).toBe(403)
+  await queryRows(
+    gateway.databaseUrl,
+    `DELETE FROM provider_account WHERE provider_account_id = '${accountId}'`,
+  )
+})
+
+test('303 a plan is paused, resumed, and cancelled only when asked twice', async () => {
+  const { body } = await beginPlan('the plan')
   const plan = at(`/plans/${body.paymentPlanId}`)
   expect(await read(at('/plans'))).toContain(body.paymentPlanId)
   for (const act of ['pause', 'resume']) expect((await owner.post(`${plan}/${act}`)).status).toBe(303)

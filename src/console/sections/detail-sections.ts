@@ -1,8 +1,10 @@
 /** The single objects of the console, one row each: where it is read, what can be done with it, and what else is shown of it. */
+import { amountHint, amountProblem, readAmount } from '#console/amount.ts'
 import { type Json, type MerchantVisit, readAnswer } from '#console/context.ts'
 import { rowsOf } from '#console/sections/lists.ts'
 import { type Column, type Field, renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
 import type { ConsoleAct } from '#domain/console-roles.ts'
+import type { UploadedFile } from '#http/body/multipart.ts'
 import { html, type Part } from '#http/html.ts'
 
 export interface Detail {
@@ -21,12 +23,28 @@ export interface DetailAct {
   readonly done: string
   /** States in which it makes sense; all unless given. */
   readonly from?: readonly string[]
+  /** Whether it makes sense for this object; always unless given. */
+  readonly when?: (object: Json) => boolean
+  readonly verb?: 'PATCH'
   readonly endpoint: (id: string) => string
-  readonly body?: (form: Readonly<Record<string, string>>) => unknown
-  readonly field?: Field
+  /** A `WrongEntry` names what must be typed otherwise. */
+  readonly body?: (entered: Entered) => unknown
+  /** None: the act is not offered for this object. */
+  readonly fields?: (object: Json, visit: MerchantVisit) => readonly Field[] | Promise<readonly Field[]>
+  /** The body that the command for a terminal shows, where it is not that of the form as it stands. */
+  readonly sample?: unknown
   /** What is asked once more before it is done. */
-  readonly asks?: string
+  readonly asks?: (entered: Entered) => Part
+  readonly uploadBytesMax?: number
 }
+
+export interface Entered {
+  readonly form: Readonly<Record<string, string>>
+  readonly files: readonly UploadedFile[]
+  readonly object: Json
+}
+
+export class WrongEntry extends Error {}
 
 export const attemptColumns: readonly Column[] = [
   { title: 'At', show: row => showTime(row.at) },
@@ -75,9 +93,63 @@ async function showCustomer(customer: Json, visit: MerchantVisit): Promise<Part>
   const id = String(customer.id)
   const [payments, methods] = await Promise.all([
     listRows(visit, `/payments?gatewayCustomerId=${id}&limit=20`),
-    listRows(visit, `/customers/${id}/paymentMethods?page=1`),
+    listRows(visit, `/customers/${id}/paymentMethods`),
   ])
   return html`${showPayments(visit, payments)}<p><a href="${baseOf(visit)}/payments?gatewayCustomerId=${id}">All payments</a></p><h2>Stored methods</h2>${renderTable(methods, methodColumns, 'None.', 'Stored methods')}`
+}
+
+interface Money {
+  readonly value: number
+  readonly currency: string
+}
+
+/** States in which a plan can be changed. */
+const changeable = ['ACTIVE', 'PAUSED', 'SUSPENDED']
+
+const amountField = ({ value, currency }: Money): Field => ({
+  name: 'amount',
+  label: `New amount in ${currency}`,
+  hint: amountHint,
+  value: String(value),
+  required: true,
+})
+
+function newAmount({ form, object }: Entered): Money {
+  const { currency } = object.amount as Money
+  const value = readAmount(form.amount ?? '', currency)
+  if (value === undefined) throw new WrongEntry(amountProblem)
+  return { value, currency }
+}
+
+/** What the plan's customer has stored besides the method that is charged now. */
+async function otherMethods(plan: Json, visit: MerchantVisit): Promise<readonly Field[]> {
+  if (plan.gatewayCustomerId === undefined) return []
+  const stored = await listRows(visit, `/customers/${String(plan.gatewayCustomerId)}/paymentMethods`)
+  const others = stored.filter(({ id }) => id !== plan.paymentMethodId)
+  if (others.length === 0) return []
+  const names = Object.fromEntries(others.map(method => [String(method.id), nameOf(method)]))
+  return [{ name: 'paymentMethodId', label: 'Method', choices: Object.keys(names), names }]
+}
+
+/** As customers know it: visa •••• 1111. */
+const nameOf = ({ type, brand, last4Digits }: Json): string =>
+  [brand ?? type, last4Digits && `•••• ${String(last4Digits)}`].filter(Boolean).join(' ')
+
+const evidenceTypes = ['application/pdf', 'image/png', 'image/jpeg']
+/** 16 MB: three files of the largest size, and the text. */
+const evidenceBytesMax = 16_000_000
+
+function toEvidence({ form, files }: Entered): unknown {
+  const { text = '' } = form
+  if (text.trim() === '' && files.length === 0) throw new WrongEntry('Write something, or choose a file.')
+  return {
+    ...(text.trim() === '' ? {} : { text }),
+    ...(files.length === 0
+      ? {}
+      : {
+          files: files.map(({ name, type, bytes }) => ({ name, type, content: bytes.toString('base64') })),
+        }),
+  }
 }
 
 export const details: readonly Detail[] = [
@@ -120,6 +192,41 @@ export const details: readonly Detail[] = [
         body: () => ({}),
       },
       {
+        name: 'charge',
+        title: 'Resume and charge now',
+        act: 'plans',
+        done: 'saved',
+        from: ['PAUSED', 'SUSPENDED'],
+        endpoint: id => `/payment-plans/${id}/resume`,
+        body: () => ({ chargeNow: true }),
+        asks: ({ object }) => html`Resume this plan and charge ${showMoney(object.amount as never)} at once?`,
+      },
+      {
+        name: 'amount',
+        title: 'Change the amount',
+        act: 'plans',
+        done: 'saved',
+        from: changeable,
+        when: ({ amount }) => amount !== undefined,
+        verb: 'PATCH',
+        endpoint: id => `/payment-plans/${id}`,
+        fields: ({ amount }) => [amountField(amount as Money)],
+        body: entered => ({ amount: newAmount(entered) }),
+        asks: entered =>
+          html`Charge ${showMoney(newAmount(entered))} instead of ${showMoney(entered.object.amount as never)} from the next time on?`,
+      },
+      {
+        name: 'method',
+        title: 'Charge another stored method',
+        act: 'plans',
+        done: 'saved',
+        from: changeable,
+        verb: 'PATCH',
+        endpoint: id => `/payment-plans/${id}`,
+        fields: otherMethods,
+        body: ({ form }) => ({ paymentMethodId: form.paymentMethodId ?? '' }),
+      },
+      {
         name: 'cancel',
         title: 'Cancel the plan',
         act: 'plans',
@@ -127,7 +234,7 @@ export const details: readonly Detail[] = [
         from: ['ACTIVE', 'PAUSED', 'SUSPENDED'],
         endpoint: id => `/payment-plans/${id}/cancel`,
         body: () => ({ reason: 'Cancelled in the console' }),
-        asks: 'Cancel this plan? It is never charged again.',
+        asks: () => 'Cancel this plan? It is never charged again.',
       },
     ],
     more: async (plan, visit) =>
@@ -145,8 +252,19 @@ export const details: readonly Detail[] = [
         done: 'saved',
         from: ['OPEN'],
         endpoint: id => `/disputes/${id}/evidence`,
-        body: form => ({ text: form.text ?? '' }),
-        field: { name: 'text', label: 'Evidence', long: true },
+        fields: () => [
+          { name: 'text', label: 'Evidence', long: true },
+          {
+            name: 'files',
+            label: 'Files',
+            type: 'file',
+            accept: evidenceTypes.join(','),
+            hint: 'PDF, PNG or JPEG, 5 MB each',
+          },
+        ],
+        body: toEvidence,
+        sample: { text: '…', files: [{ name: 'receipt.pdf', type: 'application/pdf', content: 'BASE64' }] },
+        uploadBytesMax: evidenceBytesMax,
       },
       {
         name: 'accept',
@@ -156,7 +274,7 @@ export const details: readonly Detail[] = [
         from: ['OPEN'],
         endpoint: id => `/disputes/${id}/accept`,
         body: () => ({}),
-        asks: 'Accept this dispute? The money is lost, and no evidence can be sent any more.',
+        asks: () => 'Accept this dispute? The money is lost, and no evidence can be sent any more.',
       },
     ],
     more: dispute =>

@@ -9,7 +9,7 @@ import {
   readRefusal,
 } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
-import { type Detail, type DetailAct, details } from '#console/sections/detail-sections.ts'
+import { type Detail, type DetailAct, details, WrongEntry } from '#console/sections/detail-sections.ts'
 import {
   renderCurl,
   renderForm,
@@ -46,62 +46,106 @@ function showValue(name: string, value: unknown, base: string): Part {
 const apiOf = ({ deps }: MerchantVisit): string => `${deps.origin()}/api/v2`
 
 /** The form of an act, with a key of its own: sent twice, it acts once. */
-function renderAct(visit: MerchantVisit, act: DetailAct, address: string): Part {
+async function renderAct(visit: MerchantVisit, act: DetailAct, { object, address }: Shown): Promise<Part> {
   const { id = '' } = visit.request.params
-  const typed = act.field && visit.request.form?.[act.field.name]
+  const fields = (await act.fields?.(object, visit)) ?? []
+  if (act.fields && fields.length === 0) return ''
+  const typed = visit.request.form ?? {}
+  const form = Object.fromEntries(
+    fields.map(({ name, value, choices }) => [name, value ?? choices?.[0] ?? '…']),
+  )
+  const body = act.sample ?? act.body?.({ form, files: [], object })
   return html`<div class="panel">${renderForm({
     action: `${address}/${act.name}`,
     csrf: visit.csrf,
     hidden: { key: visit.deps.newId() },
-    fields: act.field ? [{ ...act.field, value: typed, required: true }] : [],
+    fields: fields.map(field => ({ ...field, value: typed[field.name] ?? field.value })),
     button: act.asks === undefined ? act.title : `${act.title} …`,
     tone: 'plain',
-  })}${renderCurl('POST', `${apiOf(visit)}${act.endpoint(id)}`, act.body?.(act.field ? { [act.field.name]: '…' } : {}))}</div>`
+  })}${renderCurl(act.verb ?? 'POST', `${apiOf(visit)}${act.endpoint(id)}`, body)}</div>`
 }
+
+interface Shown {
+  readonly object: Json
+  readonly address: string
+}
+
+const findObject = async (visit: MerchantVisit, detail: Detail): Promise<Json | undefined> =>
+  readAnswer(
+    await visit.api({
+      verb: 'GET',
+      path: detail.endpoint(encodeURIComponent(visit.request.params.id ?? '')),
+    }),
+  )
 
 async function showDetail(visit: MerchantVisit, detail: Detail, problem?: string) {
   const { id = '' } = visit.request.params
-  const object = readAnswer(await visit.api({ verb: 'GET', path: detail.endpoint(encodeURIComponent(id)) }))
+  const object = await findObject(visit, detail)
   const { merchant } = visit
   if (!object) {
     const main = html`<p>This merchant has no such object.</p>`
     return renderInside(loadConsoleAssets(), visit, { title: 'Not found', main, merchant, status: 404 })
   }
   const base = `/console/m/${merchant.merchantId}`
-  const acts = detail.acts.filter(
-    act => may(visit, act.act) && (!act.from || act.from.includes(String(object.status))),
-  )
-  const main = html`${renderProblem(problem)}${renderObject(object, base)}${acts.map(act =>
-    renderAct(visit, act, `${base}${detail.path}/${id}`),
-  )}${await detail.more?.(object, visit)}${renderCurl('GET', `${apiOf(visit)}${detail.endpoint(id)}`)}`
+  const shown = { object, address: `${base}${detail.path}/${id}` }
+  const acts = detail.acts.filter(act => may(visit, act.act) && isOpen(act, object))
+  const forms = await Promise.all(acts.map(act => renderAct(visit, act, shown)))
+  const main = html`${renderProblem(problem)}${renderObject(object, base)}${forms}${await detail.more?.(object, visit)}${renderCurl('GET', `${apiOf(visit)}${detail.endpoint(id)}`)}`
   const status = problem === undefined ? 200 : 422
   return renderInside(loadConsoleAssets(), visit, { title: `${detail.title} ${id}`, main, merchant, status })
 }
 
+const isOpen = ({ from, when = () => true }: DetailAct, object: Json): boolean =>
+  (!from || from.includes(String(object.status))) && when(object)
+
 /** What cannot be taken back is asked once more. */
-function askOnceMore(visit: MerchantVisit, detail: Detail, act: DetailAct) {
+function askOnceMore(visit: MerchantVisit, detail: Detail, { name, title, question }: Question) {
   const { id = '' } = visit.request.params
   const { csrf: _, ...typed } = visit.request.form ?? {}
   const address = `/console/m/${visit.merchant.merchantId}${detail.path}/${id}`
-  const main = html`<p>${act.asks}</p>${renderForm({
-    action: `${address}/${act.name}`,
+  const main = html`<p>${question}</p>${renderForm({
+    action: `${address}/${name}`,
     csrf: visit.csrf,
     hidden: { ...typed, sure: 'yes' },
-    button: `Yes: ${act.title.toLowerCase()}`,
+    button: `Yes: ${title.toLowerCase()}`,
     tone: 'danger',
   })}<p><a href="${address}">No, go back</a></p>`
-  return renderInside(loadConsoleAssets(), visit, { title: act.title, main, merchant: visit.merchant })
+  return renderInside(loadConsoleAssets(), visit, { title, main, merchant: visit.merchant })
+}
+
+interface Question {
+  readonly name: string
+  readonly title: string
+  readonly question: Part
 }
 
 async function doDetail(visit: MerchantVisit, detail: Detail, act: DetailAct) {
+  const { form = {}, files = [] } = visit.request
+  const object = await findObject(visit, detail)
+  if (!object) return showDetail(visit, detail)
+  const entered = { form, files, object }
+  try {
+    const body = act.body?.(entered)
+    if (act.asks && form.sure !== 'yes')
+      return askOnceMore(visit, detail, { ...act, question: act.asks(entered) })
+    return await sendDetail(visit, { detail, act, body })
+  } catch (error) {
+    if (error instanceof WrongEntry) return showDetail(visit, detail, error.message)
+    throw error
+  }
+}
+
+async function sendDetail(
+  visit: MerchantVisit,
+  { detail, act, body }: { readonly detail: Detail; readonly act: DetailAct; readonly body: unknown },
+) {
   const { id = '' } = visit.request.params
-  const form = visit.request.form ?? {}
-  if (act.asks !== undefined && form.sure !== 'yes') return askOnceMore(visit, detail, act)
+  const { key } = visit.request.form ?? {}
   const answer = await visit.api({
-    verb: 'POST',
+    verb: act.verb ?? 'POST',
     path: act.endpoint(encodeURIComponent(id)),
-    ...(act.body ? { body: act.body(form) } : {}),
-    key: form.key ? `console-${form.key}` : undefined,
+    ...(body === undefined ? {} : { body }),
+    key: key ? `console-${key}` : undefined,
   })
   if (answer.status === 404) return showDetail(visit, detail)
   if (answer.status >= 300) return showDetail(visit, detail, readRefusal(answer))
@@ -122,6 +166,7 @@ export const detailPages: readonly MerchantPage[] = details.flatMap(detail => [
         verb: 'POST',
         path: `${detail.path}/{id}/${act.name}`,
         act: act.act,
+        ...(act.uploadBytesMax === undefined ? {} : { uploadBytesMax: act.uploadBytesMax }),
         show: (visit: MerchantVisit) => doDetail(visit, detail, act),
       }) as const,
   ),

@@ -15,11 +15,12 @@ import {
   showTime,
 } from '#console/views/parts.ts'
 import { eventTypeNames } from '#domain/event-types.ts'
-import { type Html, html } from '#http/html.ts'
+import { parseXId } from '#domain/ids.ts'
+import { type Html, html, type Part } from '#http/html.ts'
 import type { InboxMessage } from '#storage/console/story.ts'
 import { buildMessage } from '#webhooks/message.ts'
 
-/** 20: the newest; older ones are among the events. */
+/** 20: each is shown whole, with its body. */
 const shownMessages = 20
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}`
@@ -60,15 +61,24 @@ ${renderPairs(Object.entries(headers).map(([name, value]) => [name, html`<code>$
 <pre tabindex="0"><code data-copy>${body}</code></pre><p><a href="${baseOf(visit)}/events/${eventId}">Attempts and replay</a> · <a href="${baseOf(visit)}/payments/${payId}">Payment</a></p></details>`
 }
 
+const renderPager = ({ before, older }: { before: string | undefined; older: string | undefined }): Part =>
+  (before !== undefined || older !== undefined) &&
+  html`<p class="pager">${before !== undefined && html`<a href="?">The newest</a> `}${older !== undefined && html`<a rel="next" href="?before=${older}">Older ones</a>`}</p>`
+
 async function showInbox(visit: MerchantVisit, problem?: string) {
   const { merchant, deps, csrf, request } = visit
-  const messages = await deps.story.messages(merchant.merchantId, shownMessages)
+  const before = parseXId(request.query.before ?? '')
+  const found = await deps.story.messages(merchant.merchantId, { before, limit: shownMessages + 1 })
+  const messages = found.slice(0, shownMessages)
+  const older = found.length > shownMessages ? messages.at(-1)?.eventId : undefined
   const { payId = messages[0]?.payId ?? '', type = 'payment.captured' } = request.form ?? request.query
-  const main = html`${renderProblem(problem)}<p>The newest ${shownMessages} webhooks as a receiver would get them now, whether or not anybody receives them. The signature is made with the merchant's newest secret and checked like a receiver checks it.</p>${
+  const main = html`${renderProblem(problem)}<p>All webhooks, the newest first, as a receiver would get them now, whether or not anybody receives them. The signature is made with the merchant's newest secret and checked like a receiver checks it.</p>${
     messages.length === 0
-      ? html`<p class="empty">No webhooks yet. A shop is told what no request of it was answered with: customers' steps, late results, disputes, charges of plans. Send a sample below.</p>`
+      ? before !== undefined
+        ? html`<p class="empty">There are no older ones.</p>`
+        : html`<p class="empty">No webhooks yet. A shop is told what no request of it was answered with: customers' steps, late results, disputes, charges of plans. Send a sample below.</p>`
       : messages.map(message => renderMessage(visit, message))
-  }<h2>Send a sample</h2>${renderForm({
+  }${renderPager({ before, older })}<h2>Send a sample</h2>${renderForm({
     action: `${baseOf(visit)}/inbox`,
     csrf,
     hidden: { key: deps.newId() },

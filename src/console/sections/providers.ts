@@ -27,7 +27,11 @@ const showSettings = (settings: unknown): string =>
     .join(', ')
 
 const accountColumns = (visit: MerchantVisit): readonly Column[] => [
-  { title: 'Account', show: row => html`${String(row.name)}<br><code>${String(row.accountId)}</code>` },
+  {
+    title: 'Account',
+    show: row =>
+      html`<a href="${baseOf(visit)}/accounts/${String(row.accountId)}">${String(row.name)}</a><br><code>${String(row.accountId)}</code>`,
+  },
   { title: 'Connector', show: row => String(row.connector) },
   { title: 'Settings', show: row => showSettings(row.settings) },
   { title: 'Secrets', show: row => String(row.secrets ?? '') },
@@ -103,7 +107,7 @@ async function showProviders(visit: MerchantVisit, problem?: string) {
   const providers = providersOf(visit)
   const { merchantId } = visit.merchant
   const [accounts, rules] = await Promise.all([providers.list(merchantId), providers.listRules(merchantId)])
-  const main = html`${renderProblem(problem)}<h2>Accounts</h2>${renderTable(accounts as never, accountColumns(visit), 'No accounts: in test the simulator serves everything.', 'Accounts')}<p class="quiet">Accounts are added on the command line, because their secrets come from files.</p>${renderTerminal(`provider add ${merchantId} --connector stripe --name "Main account" --secret secretKey=@FILE --secret webhookSecret=@FILE`, 'provider disable ACCOUNT_ID', 'provider enable ACCOUNT_ID', 'provider check ACCOUNT_ID')}
+  const main = html`${renderProblem(problem)}<h2>Accounts</h2>${renderTable(accounts as never, accountColumns(visit), 'No accounts: in test the simulator serves everything.', 'Accounts')}<p><a class="button" href="${baseOf(visit)}/new">New account</a></p>${renderTerminal(`provider add ${merchantId} --connector stripe --name "Main account" --secret secretKey=@FILE --secret webhookSecret=@FILE`, 'provider disable ACCOUNT_ID', 'provider enable ACCOUNT_ID', 'provider check ACCOUNT_ID')}
 <h2>Routes</h2>${renderTable(rules as never, ruleColumns(visit), 'No rules: the first account that serves the method takes it.', 'Routes')}${
     may(visit, 'routes') &&
     accounts.length > 0 &&

@@ -93,14 +93,18 @@ export function renderTable(
 export interface Field {
   readonly name: string
   readonly label: string
-  readonly type?: 'text' | 'date' | 'datetime-local' | 'number' | 'password' | 'email' | 'search'
+  readonly type?: 'text' | 'date' | 'datetime-local' | 'number' | 'password' | 'email' | 'search' | 'file'
   readonly value?: string | undefined
   readonly choices?: readonly string[]
+  /** What people read instead of a choice. */
+  readonly names?: Readonly<Record<string, string>>
   readonly hint?: string
   readonly required?: true
   /** Several lines. */
   readonly long?: true
   readonly autocomplete?: string
+  /** Of files: the types that a browser offers, with commas. */
+  readonly accept?: string
 }
 
 export function renderField({
@@ -113,19 +117,23 @@ export function renderField({
   required,
   long,
   autocomplete,
+  names = {},
+  accept,
 }: Field): Html {
   const described = hint && html` aria-describedby="hint-${name}"`
   const must = required ? html` required` : ''
   const control = choices
     ? html`<select id="f-${name}" name="${name}"${described}>${withValue(choices, value).map(
         choice =>
-          html`<option value="${choice}"${choice === value ? html` selected` : ''}>${choice === '' ? 'any' : choice}</option>`,
+          html`<option value="${choice}"${choice === value ? html` selected` : ''}>${choice === '' ? 'any' : (names[choice] ?? choice)}</option>`,
       )}</select>`
     : long
       ? html`<textarea id="f-${name}" name="${name}" rows="4" cols="60"${must}${described}>${value}</textarea>`
-      : html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${must}${
-          autocomplete && html` autocomplete="${autocomplete}"`
-        }${described}>`
+      : type === 'file'
+        ? html`<input id="f-${name}" name="${name}" type="file" multiple${must}${accept && html` accept="${accept}"`}${described}>`
+        : html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${must}${
+            autocomplete && html` autocomplete="${autocomplete}"`
+          }${described}>`
   return html`<div class="field"><label for="f-${name}">${label}</label>${control}${
     hint && html`<small id="hint-${name}">${hint}</small>`
   }</div>`
@@ -144,8 +152,10 @@ export interface Form {
   readonly tone?: 'plain' | 'danger'
 }
 
+const sendsFiles = (fields: readonly Field[]): boolean => fields.some(({ type }) => type === 'file')
+
 export const renderForm = ({ action, csrf, fields = [], hidden = {}, button, tone }: Form): Html =>
-  html`<form method="post" action="${action}" class="act"><input type="hidden" name="csrf" value="${csrf}">${Object.entries(
+  html`<form method="post" action="${action}" class="act"${sendsFiles(fields) && html` enctype="multipart/form-data"`}><input type="hidden" name="csrf" value="${csrf}">${Object.entries(
     hidden,
   ).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,

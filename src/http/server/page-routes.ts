@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '#http/answers/refusal.ts'
 import { readForm } from '#http/body/form.ts'
+import { boundaryOf, type Multipart, readMultipart, type UploadedFile } from '#http/body/multipart.ts'
 import { accepts } from '#http/server/accept-encoding.ts'
 import { pourBytes, type Sender, sendBytes } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
@@ -16,6 +17,8 @@ export interface PageRequest {
   readonly params: Readonly<Record<string, string>>
   /** Fields of the form; empty for GET. Undefined where the body is no readable form. */
   readonly form: Readonly<Record<string, string>> | undefined
+  /** Of a form that brings files. */
+  readonly files?: readonly UploadedFile[]
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>
   /** Where the request came from. */
@@ -42,6 +45,14 @@ export interface PageRoute {
   readonly handle: (request: PageRequest) => Promise<PageAnswer>
   /** What is shown when the handler throws. */
   readonly fail: (request: PageRequest, fault: unknown) => PageAnswer
+  readonly upload?: Upload
+}
+
+/** A form may bring files there. */
+export interface Upload {
+  readonly bytesMax: number
+  /** Whoever is not admitted may send as much as with any other form: what is beyond is not read. */
+  readonly admits: (headers: PageRequest['headers']) => Promise<boolean>
 }
 
 /** 16 KiB: a filled-in form has a few hundred bytes. */
@@ -59,8 +70,10 @@ export function addPageRoutes(
     scope.addContentTypeParser(formType, { parseAs: 'buffer' }, (_, bytes, done) => done(null, bytes))
     // Anything else is read as a form that makes no sense: people get a page, never a bare protocol error.
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_, __, done) => done(null, undefined))
+    scope.addContentTypeParser('multipart/form-data', readUpload)
     for (const route of routes) {
       scope.route({
+        config: { upload: route.upload },
         method: route.verb,
         url: route.path.replace(/\{(\w+)\}/g, ':$1'),
         bodyLimit: formBytesMax,
@@ -71,6 +84,27 @@ export function addPageRoutes(
       })
     }
   })
+}
+
+/** Collects the bytes of a form that brings files, up to what this route and this visitor are allowed. */
+async function readUpload(request: FastifyRequest, payload: Readable): Promise<Multipart | undefined> {
+  const { upload } = request.routeOptions.config as { readonly upload?: Upload }
+  const boundary = boundaryOf(request.headers['content-type'])
+  if (!upload || boundary === undefined) return undefined
+  const isAdmitted = await upload.admits(request.headers as PageRequest['headers'])
+  const bytesMax = isAdmitted ? upload.bytesMax : formBytesMax
+  const chunks: Buffer[] = []
+  let length = 0
+  // The connection must outlive a body that is not read to its end: the answer goes the same way.
+  for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
+    if (length < bytesMax) chunks.push(chunk.subarray(0, bytesMax - length))
+    length += chunk.length
+    // Browsers hear an answer only after they have sent everything, but a stranger is not waited for.
+    if (length > bytesMax && !isAdmitted) break
+  }
+  if (isAdmitted && length > bytesMax)
+    throw Object.assign(new Error('the files are too large'), { statusCode: 413 })
+  return readMultipart(Buffer.concat(chunks), boundary)
 }
 
 interface Exchange {
@@ -131,11 +165,16 @@ function pack(
     : { body, headers: { vary } }
 }
 
+function readBody(body: unknown): Pick<PageRequest, 'form' | 'files'> {
+  if (!Buffer.isBuffer(body)) return { form: undefined, ...(body as Multipart | undefined) }
+  const form = readForm(body)
+  return { form: form instanceof Refusal ? undefined : form }
+}
+
 function readRequest(request: FastifyRequest): PageRequest {
-  const form = Buffer.isBuffer(request.body) ? readForm(request.body) : undefined
   return {
     params: request.params as Record<string, string>,
-    form: request.method === 'POST' ? (form instanceof Refusal ? undefined : form) : {},
+    ...(request.method === 'POST' ? readBody(request.body) : { form: {} }),
     query: readQuery(request.query),
     headers: request.headers as Record<string, string | undefined>,
     address: request.clientAddress,

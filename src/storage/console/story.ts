@@ -26,8 +26,11 @@ export interface InboxMessage {
 export interface StoryStore {
   /** Notices that name one of these operations, by our id or by the provider's; the oldest first. */
   notices(merchantId: string, references: readonly string[]): Promise<readonly PaymentNotice[]>
-  /** The newest first. */
-  messages(merchantId: string, limit: number): Promise<readonly InboxMessage[]>
+  /** The newest first; `before`: those that came before this event. */
+  messages(
+    merchantId: string,
+    page: { readonly before?: string | undefined; readonly limit: number },
+  ): Promise<readonly InboxMessage[]>
 }
 
 /** 200: far more than a provider says about one payment. */
@@ -44,15 +47,15 @@ export function createStoryStore({ readers }: Pick<Database, 'readers'>): StoryS
       )
       return rows
     },
-    async messages(merchantId, limit) {
+    async messages(merchantId, { before, limit }) {
       const { rows } = await readers.query<InboxMessage>(
         `SELECT e.event_id AS "eventId", e.pay_id AS "payId", e.type, e.status, e.body::text AS body,
            m.webhook_kind AS kind, e.created_at AS "createdAt",
            ARRAY(SELECT s.sealed FROM webhook_secret s WHERE s.merchant_id = e.merchant_id
              AND (s.expires_at IS NULL OR s.expires_at > now()) ORDER BY s.created_at DESC) AS secrets
          FROM event e JOIN merchant m ON m.merchant_id = e.merchant_id
-         WHERE e.merchant_id = $1 ORDER BY e.event_id DESC LIMIT $2`,
-        [merchantId, limit],
+         WHERE e.merchant_id = $1 AND ($3::uuid IS NULL OR e.event_id < $3::uuid) ORDER BY e.event_id DESC LIMIT $2`,
+        [merchantId, limit, before ?? null],
       )
       return rows
     },
