@@ -28,6 +28,8 @@ export default defineConfig({
     // 2 min: a bound for what hangs, far above any test that waits for real processes on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // What a test waits for comes within milliseconds; 30 s: a bound for what never comes, on a busy machine too.
+    expect: { poll: { timeout: 30_000, interval: 20 } },
     provide: { isLongRun: false },
     // What tests start reads its sources compiled.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), 'tollgate-compile-cache') },

@@ -6,6 +6,7 @@
 import type { OpenApiDocument } from './client-types.ts'
 
 interface Example {
+  readonly summary: string
   readonly value: unknown
 }
 
@@ -22,6 +23,8 @@ interface DocumentedOperation {
 
 export interface SampleRequest {
   readonly operationId: string
+  /** The operation's id; a number follows for its second example and those after it. */
+  readonly name: string
   readonly title: string
   readonly tag: string
   readonly verb: string
@@ -88,13 +91,26 @@ function fillBody(value: unknown): string {
   return JSON.stringify(Object.fromEntries(filled), null, 2)
 }
 
-function readBody({ requestBody }: DocumentedOperation): Pick<SampleRequest, 'json' | 'form'> {
-  const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? []
-  const [example] = Object.values(content?.examples ?? {})
-  if (example === undefined) return {}
-  if (type !== 'application/x-www-form-urlencoded') return { json: fillBody(example.value) }
-  const form = { ...(example.value as Record<string, string>) }
+function renderBody(type: string, { value }: Example): Pick<SampleRequest, 'json' | 'form'> {
+  if (type !== 'application/x-www-form-urlencoded') return { json: fillBody(value) }
+  const form = { ...(value as Record<string, string>) }
   return { form: { ...form, client_id: use('merchantId'), client_secret: use('apiKey') } }
+}
+
+type Variant = Pick<SampleRequest, 'name' | 'title' | 'json' | 'form' | 'saves'>
+
+/** One for each example of the body. Only the first one's ids are saved, because the requests after it are about that one. */
+function listVariants({ operationId, summary, requestBody }: DocumentedOperation): readonly Variant[] {
+  const first = { name: operationId, title: summary, saves: saved[operationId] ?? {} }
+  const [type = '', content] = Object.entries(requestBody?.content ?? {})[0] ?? []
+  const examples = Object.values(content?.examples ?? {})
+  if (examples.length === 0) return [first]
+  return examples.map((example, index) => ({
+    ...(index === 0
+      ? first
+      : { name: `${operationId}${index + 1}`, title: `${summary}: ${example.summary}`, saves: {} }),
+    ...renderBody(type, example),
+  }))
 }
 
 /** Intents are confirmed by a customer's device, with the token of the intent. */
@@ -103,19 +119,17 @@ const authorizationOf = ({ operationId, 'x-access': access }: DocumentedOperatio
 
 export function listRequests({ paths }: OpenApiDocument): readonly SampleRequest[] {
   return Object.entries(paths).flatMap(([path, verbs]) =>
-    Object.entries(verbs).map(([verb, found]) => {
+    Object.entries(verbs).flatMap(([verb, found]) => {
       const operation = found as unknown as DocumentedOperation
-      return {
+      return listVariants(operation).map(variant => ({
         operationId: operation.operationId,
-        title: operation.summary,
         tag: operation.tags[0] ?? 'Others',
         verb: verb.toUpperCase(),
         path: fillPath(path),
         query: fillQuery(operation['x-examples']?.[0]?.query),
-        ...readBody(operation),
         authorization: authorizationOf(operation),
-        saves: saved[operation.operationId] ?? {},
-      }
+        ...variant,
+      }))
     }),
   )
 }
@@ -137,7 +151,7 @@ const headersFor = {
 } as const
 
 function renderHttpRequest(request: SampleRequest): string {
-  const { operationId, title, verb, path, query, json, form, authorization, saves } = request
+  const { name, title, verb, path, query, json, form, authorization, saves } = request
   const type =
     json === undefined
       ? form && 'Content-Type: application/x-www-form-urlencoded'
@@ -145,21 +159,21 @@ function renderHttpRequest(request: SampleRequest): string {
   const body = json ?? (form && toFormText(form))
   const lines = [
     `### ${title}`,
-    `# @name ${operationId}`,
+    `# @name ${name}`,
     `${verb} ${use('baseUrl')}${path}${toQueryText(query)}`,
     ...headersFor[authorization],
     ...(type === undefined ? [] : [type]),
     ...(body === undefined ? [] : ['', body]),
     '',
-    ...renderSaved(operationId, saves),
+    ...renderSaved(name, saves),
   ]
   return lines.join('\n').trimEnd()
 }
 
 /** In a block of their own, because everything behind a request is its body; they take the newest answer. */
-function renderSaved(operationId: string, saves: SampleRequest['saves']): readonly string[] {
+function renderSaved(request: string, saves: SampleRequest['saves']): readonly string[] {
   const lines = Object.entries(saves).map(
-    ([name, member]) => `@${name} = ${use(`${operationId}.response.body.$.${toJsonPath(member)}`)}`,
+    ([name, member]) => `@${name} = ${use(`${request}.response.body.$.${toJsonPath(member)}`)}`,
   )
   return lines.length === 0 ? [] : ['###', ...lines]
 }

@@ -63,7 +63,7 @@ test('one that falls silent while it serves: 503 for its merchants until it is b
   expect((await pay(gateway, 1, 'x-api-key')).status).toBe(200)
   expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200)
   proxy.thaw()
-  await vi.waitFor(async () => expect((await pay(gateway, 0)).status).toBe(200), 10_000)
+  await vi.waitFor(async () => expect((await pay(gateway, 0)).status).toBe(200), 30_000)
   await gateway.stop()
 })
 

@@ -88,7 +88,7 @@ test('a disabled account takes no new payments and finishes the old ones', async
   })
   await commands.json('provider', 'disable', a)
   await expect
-    .poll(async () => (await shop.create('CARD')).status, { timeout: 5_000, interval: 100 })
+    .poll(async () => (await shop.create('CARD')).status, { timeout: 30_000, interval: 100 })
     .toBe(422)
   expect((await shop.act(payId, 'captures', 400)).status).toBe(200)
   // The rest of the authorisation can still be captured.
@@ -103,7 +103,7 @@ test('what was begun stays with its account, whatever the rules say later', asyn
   const payId = await shop.authorize('CARD')
   await commands.json('route', 'add', shop.merchantId, '--account', accounts[1] ?? '')
   await expect
-    .poll(async () => (await pay(shop)).provider?.account, { timeout: 5_000, interval: 100 })
+    .poll(async () => (await pay(shop)).provider?.account, { timeout: 30_000, interval: 100 })
     .toBe(accounts[1])
   expect((await shop.act(payId, 'captures', 1000)).status).toBe(200)
   expect((await shop.read(payId)).provider.account).toBe(accounts[0])

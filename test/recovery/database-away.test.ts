@@ -67,7 +67,7 @@ test('503 with Retry-After everywhere while the database is silent, and 200 agai
   const live = await fetch(`${gateway.url}/health/live`)
   expect(live.status).toBe(200)
   proxy.thaw()
-  await vi.waitFor(async () => expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200), 10_000)
+  await vi.waitFor(async () => expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200), 30_000)
   const paid = await gateway.call('POST', '/payments', cardPayment())
   expect(paid, paid.text).toMatchObject({ status: 200, body: { status: 'OK' } })
 })
@@ -100,7 +100,7 @@ test('an outcome that the provider gave while the database was away is written w
   await vi.waitFor(async () => {
     const { body } = await direct.call('GET', `/payments/getByTransId/${request.transId}`)
     expect(body).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
-  }, 15_000)
+  }, 30_000)
   // Nobody had to ask the provider again.
   expect(acquirer.ledger.length).toBe(asked)
   const again = await gateway.call('POST', '/payments', request, { 'idempotency-key': 'away-1' })

@@ -52,10 +52,10 @@ test.each(['before', 'withAnswer'] as const)(
     const second = moment === 'withAnswer' ? await findHolder(first) : first
     if (second !== first) await endConnection(second)
     await findHolder(first, second)
-    await vi.waitFor(() => expect(database.readers.totalCount - database.readers.idleCount).toBe(1))
+    await vi.waitFor(() => expect(database.readers.totalCount - database.readers.idleCount).toBe(1), 30_000)
     expect(reported.length).toBeGreaterThanOrEqual(2)
     await finder.close()
-    await vi.waitFor(() => expect(database.readers.idleCount).toBe(database.readers.totalCount))
+    await vi.waitFor(() => expect(database.readers.idleCount).toBe(database.readers.totalCount), 30_000)
     await database.close()
   },
 )

@@ -34,8 +34,14 @@ export interface Visit {
 /** By browser and options: our pages store nothing, so that customers alike may share a profile; starting one is slow. */
 const shared = new WeakMap<Browser, Map<string, Promise<BrowserContext>>>()
 
-const newContext = (browser: Browser, options: BrowserContextOptions): Promise<BrowserContext> =>
-  browser.newContext({ viewport: desktop, locale: 'en-GB', ...options })
+/** 90 s: a bound for what never comes, on a machine that is busy with other things. */
+const patienceMs = 90_000
+
+async function newContext(browser: Browser, options: BrowserContextOptions): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: desktop, locale: 'en-GB', ...options })
+  context.setDefaultTimeout(patienceMs)
+  return context
+}
 
 export async function visit(
   browser: Browser,
