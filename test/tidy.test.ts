@@ -36,7 +36,7 @@ function withoutComments(text: string): string {
 }
 
 const importsOf = (file: SourceFile): string[] =>
-  [...file.code.matchAll(/from '([^']+)'|import\('([^']+)'\)/g)].map(m => m[1] ?? m[2] ?? '')
+  [...file.code.matchAll(/from '([^']+)'|(?:import|require)\('([^']+)'\)/g)].map(m => m[1] ?? m[2] ?? '')
 
 const truth = ['domain', 'schemas', 'methods', 'lifecycle']
 const stores = ['connectors', 'storage', 'vault']

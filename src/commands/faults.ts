@@ -1,5 +1,5 @@
 /** How a command that fails says so: one sentence for people, a number for scripts, a stack only for those who ask. */
-import { CommanderError } from 'commander'
+import type { CommanderError } from 'commander'
 import { ConfigError } from '#config.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/index.ts'
 import { MigrationError } from '#storage/migrate.ts'
@@ -18,15 +18,19 @@ export const exitCodes = { fault: 1, usage: 2 } as const
 /** Their messages were written for the person at the terminal. Any other is a surprise. */
 const sayable = [CommandFault, UsageFault, ConfigError, EmbeddedPostgresError, MigrationError, MasterKeyError]
 
+/** Known by its code and not by its class, so that a server need not load the library. */
+const isCommanderError = (error: unknown): error is CommanderError =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('commander.')
+
 export function toExitCode(error: unknown): number {
-  if (error instanceof CommanderError && error.exitCode === 0) return 0
-  const usage = [CommanderError, UsageFault, ConfigError].some(kind => error instanceof kind)
+  if (isCommanderError(error) && error.exitCode === 0) return 0
+  const usage = isCommanderError(error) || error instanceof UsageFault || error instanceof ConfigError
   return usage ? exitCodes.usage : exitCodes.fault
 }
 
 /** Undefined: there is nothing left to say. */
 export function describeFault(error: unknown, showsStacks: boolean): string | undefined {
-  if (error instanceof CommanderError) {
+  if (isCommanderError(error)) {
     // Help was asked for or has been shown already.
     if (error.exitCode === 0 || error.code === 'commander.help') return undefined
     return `tollgate: ${error.message.replace(/^error: /, '')}`

@@ -6,8 +6,8 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** 3 s: by then every schema has been compiled in the background. */
-const afterStartMs = 3_000
+/** 4 s: by then the schemas of frequent requests have been compiled in the background (http/body/validation.ts). */
+const afterStartMs = 4_000
 
 /** 5 s with less than a tenth of one core: nobody waits for an answer who would notice the 50 ms that collecting takes. */
 const lookMs = 5_000

@@ -1,5 +1,4 @@
 /** The command line: which commands there are and what help says about them. Each command's work lies beside. */
-import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addAuditCommands } from '#commands/audit.ts'
@@ -7,11 +6,10 @@ import { auditCommand } from '#commands/audit-trail.ts'
 import { addBackupCommands } from '#commands/backup.ts'
 import { addBankCommands } from '#commands/bank.ts'
 import { addCellCommands, addMoveCommand } from '#commands/cells.ts'
-import { reportFault } from '#commands/cluster.ts'
 import { addCompletionCommand } from '#commands/completion.ts'
 import { addDoctorCommand } from '#commands/doctor.ts'
 import { addEndpointCommands } from '#commands/endpoints.ts'
-import { CommandFault, describeFault, toExitCode } from '#commands/faults.ts'
+import { CommandFault } from '#commands/faults.ts'
 import { addFindingCommands } from '#commands/finding.ts'
 import { addImportCommands } from '#commands/import.ts'
 import { addKeyCommands } from '#commands/key.ts'
@@ -31,24 +29,9 @@ import { addSettlementCommands } from '#commands/settlements.ts'
 import { addVaultCommands } from '#commands/vault.ts'
 import { addVerifyPageCommand } from '#commands/verify-page.ts'
 import { addWebhookCommands } from '#commands/webhooks.ts'
-import { type Config, config, showsStacks, variables } from '#config.ts'
+import { type Config, variables } from '#config.ts'
 import { listPending } from '#storage/migrate.ts'
 
-/** Never throws: a failure has been told on standard error, and the number is for the shell. */
-export async function run(words: readonly string[]): Promise<number> {
-  try {
-    await buildProgram(config).parseAsync(words.length === 0 ? ['serve'] : words, { from: 'user' })
-    return 0
-  } catch (error) {
-    const sentence = describeFault(error, showsStacks())
-    // A worker's primary prints the sentence, once for all of them.
-    if (sentence !== undefined && cluster.isWorker) await reportFault(sentence)
-    else if (sentence !== undefined) console.error(sentence)
-    return toExitCode(error)
-  }
-}
-
-/** Exported for the test that looks over all commands. */
 export function buildProgram(readConfig: () => Config): Command {
   const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const program = new Command('tollgate')

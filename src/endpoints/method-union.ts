@@ -3,7 +3,7 @@
  * its name, so that code generators make types of it that know all methods. Requests are checked against plain objects
  * instead (src/schemas), because a union that fits nowhere cannot say which field is wrong.
  */
-import Type, { type TProperties, type TSchema } from 'typebox'
+import type { TProperties, TSchema } from 'typebox'
 import { cardRecord } from '#methods/fields/card.ts'
 import {
   captureObjects,
@@ -25,6 +25,7 @@ import { webhookEvent } from '#schemas/event-body.ts'
 import { choice, closed, optional, when } from '#schemas/fields.ts'
 import { integrationType } from '#schemas/identifiers.ts'
 import { intentMembers } from '#schemas/payment-intent.ts'
+import { Type } from '#schemas/type.ts'
 
 /** Keys whose object has members of its own in some request or record; all the others share one shape. */
 const shapedKeys = new Set(

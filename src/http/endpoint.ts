@@ -101,6 +101,8 @@ export interface Endpoint<Services = never> {
   readonly idempotent: boolean
   /** Exists in the test environment only. */
   readonly testOnly?: true
+  /** Called all the time: what checks its body is compiled soon after the start, not by the first request. */
+  readonly frequent?: true
   /** Searches for what the body names and answers 404 where there is nothing. */
   readonly looksUp?: true
   readonly dialect: Dialect

@@ -2,8 +2,8 @@
  * Which language a page speaks: the one the payment asks for, else the best of the browser's, else English. Texts and
  * formats may differ in detail: de-AT reads the German texts with Austrian numbers.
  */
-import type { Texts } from '#pages/texts/en.ts'
-import { textsByTag } from '#pages/texts/index.ts'
+import { en, type Texts } from '#pages/texts/en.ts'
+import { readTexts } from '#pages/texts/index.ts'
 
 export interface Language {
   /** Of the texts, for the `lang` of the page. */
@@ -13,9 +13,6 @@ export interface Language {
   readonly direction: 'ltr' | 'rtl'
   readonly texts: Texts
 }
-
-const available: Readonly<Record<string, Texts>> = textsByTag
-export const languageTags: readonly string[] = Object.keys(available)
 
 const rightToLeft: ReadonlySet<string> = new Set(['ar', 'fa', 'he', 'ur'])
 /** Old codes that browsers still send. Both written forms of Norwegian get the Bokmål texts. */
@@ -34,7 +31,7 @@ const partsMax = 10
 const byTag = new Map<string, Language | undefined>()
 
 const makeLanguage = (tag: string, locale: string): Language | undefined => {
-  const texts = Object.hasOwn(available, tag) ? available[tag] : undefined
+  const texts = readTexts(tag)
   if (texts === undefined) return undefined
   const direction = rightToLeft.has(tag.split('-')[0] ?? '') ? 'rtl' : 'ltr'
   return { tag, locale, direction, texts }
@@ -89,7 +86,7 @@ const english: Language = findLanguage(fallback) ?? {
   tag: fallback,
   locale: fallback,
   direction: 'ltr',
-  texts: textsByTag.en,
+  texts: en,
 }
 
 /** `wanted` is the payment's own `language`; `accepted` the browser's Accept-Language. */

@@ -1,8 +1,9 @@
 /** Customers of the vault and their stored payment methods, as lists and details show them and as a change takes them. */
-import Type, { type Static, type TProperties } from 'typebox'
+import type { Static, TProperties } from 'typebox'
 import { nameMax, phone } from '#schemas/address.ts'
 import { choice, closed, flag, formatted, optional, text, whole } from '#schemas/fields.ts'
 import { methodType, ownId } from '#schemas/identifiers.ts'
+import { Type } from '#schemas/type.ts'
 
 /** The contract writes the times of the vault without a zone; they are UTC. */
 const moment = (description: string) =>

@@ -1,6 +1,7 @@
 /** The customer's device, as a fraud service or the mobile SDK describes it. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { choice, closed, flag, freeTextMax, optional, text, whole } from '#schemas/fields.ts'
+import { Type } from '#schemas/type.ts'
 
 /** 100: no fraud service names more rules, and no browser more languages, for one payment. */
 const listMax = 100

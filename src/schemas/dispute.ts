@@ -1,8 +1,9 @@
 /** Disputes as the API shows them, and what a merchant may answer. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { operationAmount } from '#schemas/amount.ts'
 import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
 import { ownId, payId, xId } from '#schemas/identifiers.ts'
+import { Type } from '#schemas/type.ts'
 
 const stage = choice(
   ['INQUIRY', 'CHARGEBACK', 'PRE_ARBITRATION', 'ARBITRATION'],

@@ -1,8 +1,9 @@
 /** Line-item data that some acquirers want with a capture. It is passed on; no rule of ours reads it. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { maximumAmount } from '#domain/money.ts'
 import { nameMax } from '#schemas/address.ts'
 import { choice, closed, formatted, freeTextMax, optional, text, whole } from '#schemas/fields.ts'
+import { Type } from '#schemas/type.ts'
 
 /** Above any mileage, unit count or consumption of one rental. */
 const countMax = 1_000_000_000

@@ -1,5 +1,5 @@
 /** What an enhanced webhook carries: one object per type of event, all with the same members, told apart by `type`. */
-import Type, { type Static, type TProperties } from 'typebox'
+import type { Static, TProperties } from 'typebox'
 import { type EventType, eventTypeNames, eventTypes } from '#domain/event-types.ts'
 import { operationAmount, recordAmount } from '#schemas/amount.ts'
 import { choice, closed, formatted, optional, text, whole } from '#schemas/fields.ts'
@@ -16,6 +16,7 @@ import {
 import { metadata } from '#schemas/metadata.ts'
 import { operationStatus, operationType, paymentStatus } from '#schemas/payment-record.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
+import { Type } from '#schemas/type.ts'
 
 const eventOperation = closed(
   {

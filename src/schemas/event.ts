@@ -1,8 +1,9 @@
 /** Events as the API shows them: what the merchant was told, where, and how each attempt went. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { eventTypeNames } from '#domain/event-types.ts'
 import { choice, closed, formatted, optional, text, url, whole } from '#schemas/fields.ts'
 import { ownId, payId } from '#schemas/identifiers.ts'
+import { Type } from '#schemas/type.ts'
 
 const eventStatus = choice(
   ['PENDING', 'DELIVERED', 'FAILED'],

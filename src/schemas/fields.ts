@@ -3,13 +3,8 @@
  * `sensitive: true` marks a value that no error text may repeat, `alsoSpelt` a second name that requests may use; both
  * are annotations and check nothing.
  */
-import Type, {
-  type TObjectOptions,
-  type TProperties,
-  type TSchema,
-  type TSchemaOptions,
-  type TStringOptions,
-} from 'typebox'
+import type { TObjectOptions, TProperties, TSchema, TSchemaOptions, TStringOptions } from 'typebox'
+import { Type } from '#schemas/type.ts'
 
 /** Keywords of ours that a strict validator must be told about. */
 export const annotationKeywords: readonly string[] = ['sensitive', 'alsoSpelt']

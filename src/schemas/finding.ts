@@ -1,10 +1,11 @@
 /** Listing payments and operations: which filters there are, and what a page looks like. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { operationAmount } from '#schemas/amount.ts'
 import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
 import { methodType, payId, refNr, transId, xId } from '#schemas/identifiers.ts'
 import { operationType, paymentRecord } from '#schemas/payment-record.ts'
 import { responseCode } from '#schemas/result.ts'
+import { Type } from '#schemas/type.ts'
 
 /** 2,000: a comma list of all types of the catalogue that anybody names. */
 const listMax = 2_000

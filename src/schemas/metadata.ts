@@ -2,7 +2,8 @@
  * The merchant's own key/value data. It comes back unchanged, so whatever could not is refused: the schema counts keys,
  * `checkMetadata` looks at what a schema cannot see.
  */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '#schemas/type.ts'
 
 /** 16 KiB as JSON text: plenty for references, too little for documents. */
 const metadataBytesMax = 16 * 1024

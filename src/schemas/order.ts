@@ -1,8 +1,9 @@
 /** What the customer buys. Nothing here is added up or compared with the amount: it is passed on and shown. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { maximumAmount } from '#domain/money.ts'
 import { choice, closed, formatted, freeTextMax, optional, text, url, whole } from '#schemas/fields.ts'
 import { orderDescription } from '#schemas/identifiers.ts'
+import { Type } from '#schemas/type.ts'
 
 /** 500: the longest basket the contract takes. */
 const itemsMax = 500

@@ -1,6 +1,7 @@
 /** What `GET /payment-methods` takes and gives: the rows of the catalogue, with what each method can do. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { choice, closed, flag, formatted, optional, text, whole } from '#schemas/fields.ts'
+import { Type } from '#schemas/type.ts'
 
 const integrationTypes = ['HOSTED', 'DIRECT'] as const
 const operations = [

@@ -1,5 +1,5 @@
 /** Payment plans: their record and lists, what may be charged within them, and payments without a schedule. */
-import Type, { type Static, type TProperties } from 'typebox'
+import type { Static, TProperties } from 'typebox'
 import { operationAmount, plainAmount } from '#schemas/amount.ts'
 import { captureMethod } from '#schemas/capture-method.ts'
 import { demand, refuse } from '#schemas/create-payment.ts'
@@ -30,6 +30,7 @@ import {
 import { metadata } from '#schemas/metadata.ts'
 import { order } from '#schemas/order.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
+import { Type } from '#schemas/type.ts'
 
 const statuses = ['PENDING', 'ACTIVE', 'PAUSED', 'SUSPENDED', 'CANCELLED', 'COMPLETED'] as const
 const types = ['RECURRING', 'UNSCHEDULED'] as const

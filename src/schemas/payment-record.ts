@@ -1,5 +1,5 @@
 /** A payment as both retrievals and the update show it: what was sent, what became of it, and every operation. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { otherRecordObject, recordObjects } from '#methods/fields/objects.ts'
 import { billingAddress, refundBillingAddress } from '#schemas/address.ts'
 import { operationAmount, recordAmount } from '#schemas/amount.ts'
@@ -20,6 +20,7 @@ import {
 } from '#schemas/identifiers.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
 import { linkFields, pageFields } from '#schemas/session.ts'
+import { Type } from '#schemas/type.ts'
 import { appUrls } from '#schemas/urls.ts'
 
 const recordMethods = closedBut(

@@ -1,7 +1,8 @@
 /** The three shapes in which an error can be said; which endpoint uses which is the HTTP room's business. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { closed, optional } from '#schemas/fields.ts'
 import { responseCode } from '#schemas/result.ts'
+import { Type } from '#schemas/type.ts'
 
 export const problemDetails = closed(
   {

@@ -1,5 +1,5 @@
 /** Requests for a page on which the customer chooses the method: a checkout session, or a link to send around. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { eventToken, threeDsPolicy } from '#methods/fields/card.ts'
 import { createAmount, operationAmount } from '#schemas/amount.ts'
 import { demand, paymentDetails, paysSomething } from '#schemas/create-payment.ts'
@@ -7,6 +7,7 @@ import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
 import { methodType, payId, refNr, transId } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
 import { links, responseCode, responseDescription } from '#schemas/result.ts'
+import { Type } from '#schemas/type.ts'
 
 const cardPreferences = closed(
   { eventToken: optional(eventToken), threeDsPolicy: optional(threeDsPolicy) },

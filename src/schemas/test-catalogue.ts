@@ -1,6 +1,7 @@
 /** What `GET /test/catalogue` gives: all that has a meaning in the test environment. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { choice, closed, flag, optional, text } from '#schemas/fields.ts'
+import { Type } from '#schemas/type.ts'
 
 const outcome = text(64, 'What a payment with it comes to.')
 const description = text(255, 'The same in a few words.')

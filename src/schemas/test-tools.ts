@@ -1,6 +1,7 @@
 /** The levers of the test environment besides its clock: faults on demand, and the customer's part without a browser. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { choice, closed, optional, text, whole } from '#schemas/fields.ts'
+import { Type } from '#schemas/type.ts'
 
 export const faultRule = closed(
   {

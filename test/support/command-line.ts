@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { vi } from 'vitest'
-import { run } from '#commands/program.ts'
+import { run } from '#commands/run.ts'
 import { identifyProcess, waitUntil } from '#storage/embedded/processes.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

@@ -1,7 +1,6 @@
 /** A small server for the tests of this room: invented endpoints, merchants in memory, time moved by hand. Tests only. */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { Registry } from 'prom-client'
-import { Type } from 'typebox'
 import { hashApiKey, type LiveKey, scopes } from '#domain/api-key.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -21,6 +20,7 @@ import { createHttpServer, type HttpServer, type HttpServerOptions } from '#http
 import type { Timers } from '#http/server/timers.ts'
 import { createLogger } from '#http/telemetry/log.ts'
 import { createMetrics, type Metrics } from '#http/telemetry/metrics.ts'
+import { Type } from '#schemas/type.ts'
 
 /** Time and timers that only a test moves. */
 export class HandClock implements Timers {

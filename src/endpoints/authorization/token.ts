@@ -1,7 +1,8 @@
 /** POST /authorization/oauth/token: an API key for a short-lived access token. The logic is http/authentication/issue-token.ts. */
-import { Type } from 'typebox'
+
 import type { Form, IssueToken } from '#http/authentication/issue-token.ts'
 import { endpoint } from '#http/endpoint.ts'
+import { Type } from '#schemas/type.ts'
 
 const TokenForm = Type.Object(
   {

@@ -1,5 +1,5 @@
 /** `GET /customers/{customerId}/payment-plans`: what a customer has agreed to. */
-import Type from 'typebox'
+
 import { requireCustomerId } from '#endpoints/customers/path.ts'
 import { customerEndpoint } from '#endpoints/customers/shared.ts'
 import { bornBy, planExample, readPage } from '#endpoints/payment-plans/shared.ts'
@@ -7,6 +7,7 @@ import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { listCustomerPlans } from '#operations/plans/plans.ts'
 import { pageQuery, planList } from '#schemas/payment-plan.ts'
+import { Type } from '#schemas/type.ts'
 
 const path = Type.Object({
   customerId: Type.String({ maxLength: 64, description: 'Our id of the customer.' }),

@@ -1,8 +1,9 @@
 /** The paths of customers and their stored methods. Any text is taken here: what is not an id of ours is not found. */
-import Type from 'typebox'
+
 import { type CustomerId, parseCustomerId, parseStoredMethodId } from '#domain/ids.ts'
 import { NotFound } from '#http/server/ports.ts'
 import type { MethodPath } from '#operations/customers/customers.ts'
+import { Type } from '#schemas/type.ts'
 
 const customer = Type.String({ maxLength: 64, description: 'Our id of the customer.' })
 

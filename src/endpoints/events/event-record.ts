@@ -1,8 +1,9 @@
 /** An event in the words of the API, and the example that the reference shows of it. */
-import Type from 'typebox'
+
 import { exampleIds } from '#endpoints/payments/follow-up.ts'
 import { NotFound } from '#http/server/ports.ts'
 import type { EventRecord } from '#schemas/event.ts'
+import { Type } from '#schemas/type.ts'
 import type { StoredEvent } from '#storage/events/events.ts'
 
 export const eventPath = Type.Object({

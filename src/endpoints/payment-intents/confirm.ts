@@ -1,5 +1,5 @@
 /** `POST /payment-intents/{id}/confirm`: what the app pays an intent with. */
-import Type from 'typebox'
+
 import { isPseudoCardNumber } from '#domain/card-numbers.ts'
 import { parseIntentId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -23,6 +23,7 @@ import {
   intentMembers,
   intentResult,
 } from '#schemas/payment-intent.ts'
+import { Type } from '#schemas/type.ts'
 
 const intentPath = Type.Object({
   id: Type.String({ maxLength: 64, description: 'The id of the payment intent.' }),

@@ -1,11 +1,12 @@
 /** `GET /payment-intents/{id}` and `POST /payment-intents/{id}/cancel`: where an intent stands, and its end. */
-import Type from 'typebox'
+
 import { parseIntentId } from '#domain/ids.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { NotFound } from '#http/server/ports.ts'
 import { cancelIntent, getIntent } from '#operations/intents/end-intent.ts'
 import { failedIntent, intentRecord } from '#schemas/payment-intent.ts'
+import { Type } from '#schemas/type.ts'
 
 const intentPath = Type.Object({
   id: Type.String({ maxLength: 64, description: 'The id of the payment intent.' }),

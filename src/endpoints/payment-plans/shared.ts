@@ -1,5 +1,5 @@
 /** What the endpoints of payment plans have in common: paths, pages, and the plan that their examples show. */
-import Type from 'typebox'
+
 import { type PlanId, parsePlanId } from '#domain/ids.ts'
 import { normalizeAddresses } from '#domain/text.ts'
 import { checkShared } from '#endpoints/checks.ts'
@@ -7,6 +7,7 @@ import type { Services } from '#endpoints/services.ts'
 import { InvalidField, NotFound } from '#http/server/ports.ts'
 import type { ChargeRequest as Charge } from '#operations/plans/charge-plan.ts'
 import type { ChargeRequest } from '#schemas/payment-plan.ts'
+import { Type } from '#schemas/type.ts'
 
 export const planEndpoint = {
   tag: 'Payment plans',

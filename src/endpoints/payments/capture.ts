@@ -23,6 +23,7 @@ export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof 
   version: '2.0.0',
   access: 'merchant',
   idempotent: true,
+  frequent: true,
   dialect: 'payment',
   params: paymentPath,
   body: captureRequest,

@@ -23,6 +23,7 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
   version: '2.5.0',
   access: 'merchant',
   idempotent: true,
+  frequent: true,
   dialect: 'payment',
   body: createPaymentSchema,
   answers: { 200: operationResult, 422: failedResult },

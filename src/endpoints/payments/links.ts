@@ -1,5 +1,5 @@
 /** `GET /payments/links`, `GET /payments/links/{id}` and `PATCH /payments/links/{id}`: links that were made before. */
-import Type from 'typebox'
+
 import { nameCursor, oneOf, readList } from '#endpoints/filters.ts'
 import { readExpiry } from '#endpoints/payments/payment-command.ts'
 import { perform, type Services } from '#endpoints/services.ts'
@@ -8,6 +8,7 @@ import { merchantNow } from '#operations/engine.ts'
 import { getLink, listLinks, updateLink } from '#operations/finding/links.ts'
 import { failedResult } from '#schemas/result.ts'
 import { link, linkList, linkQuery, linkStates, updateLink as updateLinkSchema } from '#schemas/session.ts'
+import { Type } from '#schemas/type.ts'
 
 const linkPath = Type.Object({ id: Type.String({ maxLength: 64, description: 'The id of the link.' }) })
 

@@ -1,5 +1,5 @@
 /** The path of everything that belongs to one payment. Any text is taken here: what is not an id of ours is not found. */
-import Type from 'typebox'
+import { Type } from '#schemas/type.ts'
 
 export const paymentPath = Type.Object({
   id: Type.String({ maxLength: 64, description: 'The payId of the payment.' }),

@@ -22,6 +22,7 @@ export const refundEndpoint = endpoint<Services, typeof refundRequest, typeof pa
   version: '2.4.0',
   access: 'merchant',
   idempotent: true,
+  frequent: true,
   dialect: 'followUp',
   params: paymentPath,
   body: refundRequest,

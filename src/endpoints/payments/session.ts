@@ -19,6 +19,7 @@ export const sessionEndpoint = endpoint<Services, typeof createSession>({
   version: '2.5.0',
   access: 'merchant',
   idempotent: true,
+  frequent: true,
   dialect: 'payment',
   body: createSession,
   answers: { 200: session, 422: failedResult },

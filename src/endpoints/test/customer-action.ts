@@ -1,5 +1,5 @@
 /** `POST /test/payments/{payId}/customer-action`: the customer's step on a provider's page, without a browser. */
-import Type from 'typebox'
+
 import { requirePayId } from '#endpoints/payments/follow-up.ts'
 import { recordExample } from '#endpoints/payments/record-example.ts'
 import { perform, type Services } from '#endpoints/services.ts'
@@ -10,6 +10,7 @@ import { retrieveByPayId } from '#operations/payments/retrieve.ts'
 import { paymentRecord } from '#schemas/payment-record.ts'
 import { failedResult } from '#schemas/result.ts'
 import { customerAction } from '#schemas/test-tools.ts'
+import { Type } from '#schemas/type.ts'
 
 const path = Type.Object({ payId: Type.String({ maxLength: 64, description: 'The payId of the payment.' }) })
 

@@ -1,5 +1,5 @@
 /** `POST /test/payments/{payId}/events`: an event of any type, to try a receiver with. */
-import Type from 'typebox'
+
 import { eventExample, toEventRecord } from '#endpoints/events/event-record.ts'
 import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { requirePayId } from '#endpoints/payments/follow-up.ts'
@@ -10,6 +10,7 @@ import { writeSampleEvent } from '#operations/events/sample-event.ts'
 import { eventRecord } from '#schemas/event.ts'
 import { sampleEvent } from '#schemas/event-body.ts'
 import { failedResult } from '#schemas/result.ts'
+import { Type } from '#schemas/type.ts'
 
 const sampleBody = webhooks.find(({ name }) => name === 'payment.authorized')?.example
 

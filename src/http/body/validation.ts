@@ -14,10 +14,11 @@ import { annotationKeywords } from '#schemas/fields.ts'
 export type Check = (value: unknown, length: number) => readonly FieldError[]
 
 export interface Validation {
-  /** The check is compiled when it is first used, or by `warmUp`. */
-  compile(schema: TSchema, wholeName: string): Check
+  /** The check is compiled when it is first used, or by `warmUp` where it is `frequent`. */
+  compile(schema: TSchema, wholeName: string, options?: { readonly frequent: boolean }): Check
   /**
-   * Compiles the schemas that no request has used yet, one at a time so that requests in between are not held up for long.
+   * Compiles the schemas of frequent checks that no request has used yet, one at a time so that requests in between are not
+   * held up for long. The others wait for their first request: compiling all of them takes as long as the rest of a start.
    * Begins after a pause, because a server that has just started has more urgent things to do.
    */
   warmUp(): void
@@ -37,10 +38,19 @@ const warmUpPauseMs = 3_000
 
 const accepted: readonly FieldError[] = []
 
-function createAjv(options: { allErrors: boolean; formats: Formats; schemas: readonly TSchema[] }): Ajv2020 {
+/**
+ * What a compiled check tells: `verdict` only whether the value is accepted, `firstError` and `allErrors` what is wrong with
+ * it. Most endpoints of a run need the verdict alone, which is the shortest code.
+ */
+type Telling = 'verdict' | 'firstError' | 'allErrors'
+
+function createAjv(options: { telling: Telling; formats: Formats; schemas: readonly TSchema[] }): Ajv2020 {
   const ajv = new Ajv2020({
-    allErrors: options.allErrors,
-    verbose: true,
+    allErrors: options.telling === 'allErrors',
+    verbose: options.telling !== 'verdict',
+    messages: options.telling !== 'verdict',
+    // Tidies the generated code, which takes half of the time to compile it and leaves it as quick as before.
+    code: { optimize: false },
     strict: true,
     // Conditions speak about members that are typed beside them, which these two would call a mistake.
     strictRequired: false,
@@ -48,8 +58,8 @@ function createAjv(options: { allErrors: boolean; formats: Formats; schemas: rea
     coerceTypes: false,
     useDefaults: false,
     removeAdditional: false,
-    // The quick one has judged the schemas themselves already.
-    validateSchema: !options.allErrors,
+    // The first one that is compiled judges the schemas themselves.
+    validateSchema: options.telling === 'verdict',
     logger: false,
   })
   ajv.addVocabulary(silentKeywords)
@@ -79,13 +89,17 @@ function createCompiler(options: Parameters<typeof createAjv>[0]): Compiler {
 }
 
 /** What was compiled stays for the next server of this process with the same schemas: tests start hundreds of them. */
-const compilers = { quick: new WeakMap<Formats, Compiler>(), thorough: new WeakMap<Formats, Compiler>() }
+const compilers: Readonly<Record<Telling, WeakMap<Formats, Compiler>>> = {
+  verdict: new WeakMap(),
+  firstError: new WeakMap(),
+  allErrors: new WeakMap(),
+}
 
-function compilerFor(kind: keyof typeof compilers, formats: Formats, schemas: readonly TSchema[]): Compiler {
-  const known = compilers[kind].get(formats)
+function compilerFor(telling: Telling, formats: Formats, schemas: readonly TSchema[]): Compiler {
+  const known = compilers[telling].get(formats)
   if (known?.schemas === schemas) return known
-  const created = createCompiler({ allErrors: kind === 'thorough', formats, schemas })
-  compilers[kind].set(formats, created)
+  const created = createCompiler({ telling, formats, schemas })
+  compilers[telling].set(formats, created)
   return created
 }
 
@@ -93,7 +107,7 @@ const noSchemas: readonly TSchema[] = []
 
 export function createValidation(options: { formats: Formats; schemas?: readonly TSchema[] }): Validation {
   const { formats, schemas = noSchemas } = options
-  const quick = compilerFor('quick', formats, schemas)
+  const compilerOf = (telling: Telling): Compiler => compilerFor(telling, formats, schemas)
   const book: SchemaBook = {
     formats,
     byId: new Map(
@@ -112,26 +126,20 @@ export function createValidation(options: { formats: Formats; schemas?: readonly
   }
   return {
     warmUp: () => void setTimeout(compileNext, warmUpPauseMs).unref(),
-    compile(schema, wholeName) {
+    compile(schema, wholeName, { frequent } = { frequent: false }) {
       // A long schema takes tens of milliseconds; all of them together would be most of a start.
-      let compiled: ValidateFunction | undefined
-      const compileNow = (): ValidateFunction => {
-        compiled ??= quick.compile(schema)
-        return compiled
+      let verdict: ValidateFunction | undefined
+      const compileVerdict = (): ValidateFunction => {
+        verdict ??= compilerOf('verdict').compile(schema)
+        return verdict
       }
-      waiting.push(compileNow)
-      let explain: ValidateFunction | undefined
+      if (frequent) waiting.push(compileVerdict)
       return (value, length) => {
-        const accepts = compiled ?? compileNow()
+        const accepts = verdict ?? compileVerdict()
         if (accepts(value)) return accepted
-        let errors = accepts.errors ?? []
-        if (length <= thoroughLengthMax) {
-          // Made at the first refusal: most endpoints of a run never need it.
-          explain ??= compilerFor('thorough', formats, schemas).compile(schema)
-          explain(value)
-          errors = explain.errors ?? errors
-        }
-        return explainErrors(errors, { schema: schema as JsonSchema, value, wholeName, book })
+        const explain = compilerOf(length <= thoroughLengthMax ? 'allErrors' : 'firstError').compile(schema)
+        explain(value)
+        return explainErrors(explain.errors ?? [], { schema: schema as JsonSchema, value, wholeName, book })
       }
     },
   }

@@ -2,11 +2,12 @@
  * Which errors an endpoint may answer with, by its dialect and by what it accepts: status, body, headers, in
  * words. The renderer of the dialects speaks them at run time; here they are only described.
  */
-import Type, { type TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
 import type { Dialect, Endpoint } from '#http/endpoint.ts'
 import type { HeaderObject } from '#http/reference/document.ts'
 import { closed, optional } from '#schemas/fields.ts'
 import { fieldError, internalError, problemDetails } from '#schemas/problem.ts'
+import { Type } from '#schemas/type.ts'
 
 export interface ErrorAnswer {
   readonly status: number

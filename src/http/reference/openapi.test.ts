@@ -1,10 +1,11 @@
 /** The document and the page, made from a small table that has nothing to do with payments. */
-import Type from 'typebox'
+
 import { describe, expect, test } from 'vitest'
 import type { Access, Dialect } from '#http/endpoint.ts'
 import type { OpenApiDocument, OperationObject } from '#http/reference/document.ts'
 import { buildOpenApi, type DescribedEndpoint } from '#http/reference/openapi.ts'
 import { renderReference } from '#http/reference/render-reference.ts'
+import { Type } from '#schemas/type.ts'
 
 const Weight = Type.Object(
   {

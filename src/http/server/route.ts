@@ -3,7 +3,7 @@
  * All that can be known before a request comes is prepared here once per endpoint.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type TSchema, Type } from 'typebox'
+import type { TSchema } from 'typebox'
 import { findStrayCardData } from '#domain/stray-card-data.ts'
 import {
   type FieldError,
@@ -26,6 +26,7 @@ import { insideCaller } from '#http/server/inside-call.ts'
 import { InvalidField, NotFound, type RetryAfterOf } from '#http/server/ports.ts'
 import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
+import { Type } from '#schemas/type.ts'
 
 /** Works with the services of a merchant, or with those of nobody in particular. */
 export type WithServices<Services> = <T>(
@@ -61,7 +62,8 @@ export interface Prepared {
 const nothingKnown: TSchema = Type.Object({}, { additionalProperties: false })
 
 export function prepareEndpoint<Services>(endpoint: Endpoint<Services>, validation: Validation): Prepared {
-  const checkBody = validation.compile(endpoint.body ?? nothingKnown, 'body')
+  const frequent = endpoint.frequent === true
+  const checkBody = validation.compile(endpoint.body ?? nothingKnown, 'body', { frequent })
   return {
     endpoint,
     checkBody,

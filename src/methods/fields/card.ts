@@ -1,8 +1,9 @@
 /** The card within requests, answers and records. A full number and a security code appear in requests only. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { nameMax } from '#schemas/address.ts'
 import { plainAmount } from '#schemas/amount.ts'
 import { choice, closed, flag, formatted, optional, text, when } from '#schemas/fields.ts'
+import { Type } from '#schemas/type.ts'
 
 const number = formatted('card-number', 'Card number or pseudo card number.', { sensitive: true })
 const payableNumber = formatted(

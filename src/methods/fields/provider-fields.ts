@@ -1,6 +1,7 @@
 /** The fields that many method objects share, and the objects of all the methods that have none of their own. */
-import Type from 'typebox'
+
 import { closed, freeTextMax, optional, text } from '#schemas/fields.ts'
+import { Type } from '#schemas/type.ts'
 
 /** 128: ids of providers are 16 to 64 characters long, with room to grow. */
 const providerIdMax = 128

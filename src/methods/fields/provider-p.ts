@@ -1,5 +1,5 @@
 /** Provider P: a wallet whose captures may pass the authorised amount. */
-import Type from 'typebox'
+
 import {
   providerDeclineCategory,
   providerId,
@@ -7,6 +7,7 @@ import {
   providerTransactionId,
 } from '#methods/fields/provider-fields.ts'
 import { closed, flag, optional } from '#schemas/fields.ts'
+import { Type } from '#schemas/type.ts'
 
 const confirm = optional(flag('Whether the payment waits for a confirm call once the customer has approved.'))
 

@@ -1,8 +1,9 @@
 /** Provider R: purchase on invoice; a capture says how the goods were sent. */
-import Type from 'typebox'
+
 import { providerId, providerResponseCode, providerResponseText } from '#methods/fields/provider-fields.ts'
 import { billingAddress, shipping } from '#schemas/address.ts'
 import { choice, closed, freeTextMax, optional, text } from '#schemas/fields.ts'
+import { Type } from '#schemas/type.ts'
 
 const shippingInfo = closed(
   {

@@ -1,83 +1,60 @@
 /** All languages of the hosted pages. Adding one is a file beside this and a line below. */
-import { ar } from '#pages/texts/ar.ts'
-import { bg } from '#pages/texts/bg.ts'
-import { ca } from '#pages/texts/ca.ts'
-import { cs } from '#pages/texts/cs.ts'
-import { da } from '#pages/texts/da.ts'
-import { de } from '#pages/texts/de.ts'
-import { el } from '#pages/texts/el.ts'
+import { createRequire } from 'node:module'
 import { en, type Texts } from '#pages/texts/en.ts'
-import { es } from '#pages/texts/es.ts'
-import { et } from '#pages/texts/et.ts'
-import { fa } from '#pages/texts/fa.ts'
-import { fi } from '#pages/texts/fi.ts'
-import { fr } from '#pages/texts/fr.ts'
-import { he } from '#pages/texts/he.ts'
-import { hi } from '#pages/texts/hi.ts'
-import { hr } from '#pages/texts/hr.ts'
-import { hu } from '#pages/texts/hu.ts'
-import { id } from '#pages/texts/id.ts'
-import { it } from '#pages/texts/it.ts'
-import { ja } from '#pages/texts/ja.ts'
-import { ko } from '#pages/texts/ko.ts'
-import { lt } from '#pages/texts/lt.ts'
-import { lv } from '#pages/texts/lv.ts'
-import { ms } from '#pages/texts/ms.ts'
-import { nb } from '#pages/texts/nb.ts'
-import { nl } from '#pages/texts/nl.ts'
-import { pl } from '#pages/texts/pl.ts'
-import { pt } from '#pages/texts/pt.ts'
-import { ro } from '#pages/texts/ro.ts'
-import { ru } from '#pages/texts/ru.ts'
-import { sk } from '#pages/texts/sk.ts'
-import { sl } from '#pages/texts/sl.ts'
-import { sv } from '#pages/texts/sv.ts'
-import { th } from '#pages/texts/th.ts'
-import { tr } from '#pages/texts/tr.ts'
-import { uk } from '#pages/texts/uk.ts'
-import { vi } from '#pages/texts/vi.ts'
-import { zhHans } from '#pages/texts/zh-hans.ts'
-import { zhHant } from '#pages/texts/zh-hant.ts'
 
-/** By BCP 47 tag. The first is spoken when nothing else fits. */
-export const textsByTag = {
-  en,
-  ar,
-  bg,
-  ca,
-  cs,
-  da,
-  de,
-  el,
-  es,
-  et,
-  fa,
-  fi,
-  fr,
-  he,
-  hi,
-  hr,
-  hu,
-  id,
-  it,
-  ja,
-  ko,
-  lt,
-  lv,
-  ms,
-  nb,
-  nl,
-  pl,
-  pt,
-  ro,
-  ru,
-  sk,
-  sl,
-  sv,
-  th,
-  tr,
-  uk,
-  vi,
-  'zh-Hans': zhHans,
-  'zh-Hant': zhHant,
-} as const satisfies Readonly<Record<string, Texts>>
+const require = createRequire(import.meta.url)
+
+/**
+ * By BCP 47 tag; the first is spoken when nothing else fits. A file is read when a page first speaks its language: together
+ * they are half a megabyte, of which most servers need little.
+ */
+const files = {
+  en: () => ({ en }),
+  ar: () => require('#pages/texts/ar.ts'),
+  bg: () => require('#pages/texts/bg.ts'),
+  ca: () => require('#pages/texts/ca.ts'),
+  cs: () => require('#pages/texts/cs.ts'),
+  da: () => require('#pages/texts/da.ts'),
+  de: () => require('#pages/texts/de.ts'),
+  el: () => require('#pages/texts/el.ts'),
+  es: () => require('#pages/texts/es.ts'),
+  et: () => require('#pages/texts/et.ts'),
+  fa: () => require('#pages/texts/fa.ts'),
+  fi: () => require('#pages/texts/fi.ts'),
+  fr: () => require('#pages/texts/fr.ts'),
+  he: () => require('#pages/texts/he.ts'),
+  hi: () => require('#pages/texts/hi.ts'),
+  hr: () => require('#pages/texts/hr.ts'),
+  hu: () => require('#pages/texts/hu.ts'),
+  id: () => require('#pages/texts/id.ts'),
+  it: () => require('#pages/texts/it.ts'),
+  ja: () => require('#pages/texts/ja.ts'),
+  ko: () => require('#pages/texts/ko.ts'),
+  lt: () => require('#pages/texts/lt.ts'),
+  lv: () => require('#pages/texts/lv.ts'),
+  ms: () => require('#pages/texts/ms.ts'),
+  nb: () => require('#pages/texts/nb.ts'),
+  nl: () => require('#pages/texts/nl.ts'),
+  pl: () => require('#pages/texts/pl.ts'),
+  pt: () => require('#pages/texts/pt.ts'),
+  ro: () => require('#pages/texts/ro.ts'),
+  ru: () => require('#pages/texts/ru.ts'),
+  sk: () => require('#pages/texts/sk.ts'),
+  sl: () => require('#pages/texts/sl.ts'),
+  sv: () => require('#pages/texts/sv.ts'),
+  th: () => require('#pages/texts/th.ts'),
+  tr: () => require('#pages/texts/tr.ts'),
+  uk: () => require('#pages/texts/uk.ts'),
+  vi: () => require('#pages/texts/vi.ts'),
+  'zh-Hans': () => require('#pages/texts/zh-hans.ts'),
+  'zh-Hant': () => require('#pages/texts/zh-hant.ts'),
+} as const satisfies Readonly<Record<string, () => Readonly<Record<string, Texts>>>>
+
+export const languageTags: readonly string[] = Object.keys(files)
+
+/** Undefined for a language without texts. */
+export function readTexts(tag: string): Texts | undefined {
+  if (!Object.hasOwn(files, tag)) return undefined
+  const file: Readonly<Record<string, Texts>> = files[tag as keyof typeof files]()
+  return Object.values(file)[0]
+}

@@ -1,8 +1,9 @@
 /** `POST /services/accountUpdater`: cards to ask the schemes about, and what they say. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { choice, closed, formatted, optional, text, when } from '#schemas/fields.ts'
 import { transId } from '#schemas/identifiers.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
+import { Type } from '#schemas/type.ts'
 
 /** 10,000: the contract's limit for one request. */
 const cardsMax = 10_000

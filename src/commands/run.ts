@@ -1,0 +1,27 @@
+/**
+ * Runs the command that a line of words names. A server loads none of the other commands: they would stay in its memory for
+ * as long as it lives.
+ */
+import cluster from 'node:cluster'
+import { reportFault } from '#commands/cluster.ts'
+import { describeFault, toExitCode } from '#commands/faults.ts'
+import { serve } from '#commands/serve.ts'
+import { config, showsStacks } from '#config.ts'
+
+/** Never throws: a failure has been told on standard error, and the number is for the shell. */
+export async function run(words: readonly string[]): Promise<number> {
+  try {
+    if (words.length === 0 || (words.length === 1 && words[0] === 'serve')) await serve(config())
+    else {
+      const { buildProgram } = await import('#commands/program.ts')
+      await buildProgram(config).parseAsync(words, { from: 'user' })
+    }
+    return 0
+  } catch (error) {
+    const sentence = describeFault(error, showsStacks())
+    // A worker's primary prints the sentence, once for all of them.
+    if (sentence !== undefined && cluster.isWorker) await reportFault(sentence)
+    else if (sentence !== undefined) console.error(sentence)
+    return toExitCode(error)
+  }
+}
