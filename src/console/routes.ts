@@ -133,9 +133,14 @@ async function withVisit(
   return show({ request, operator, sessionId, csrf, merchants, deps, audit })
 }
 
+/** 1,000: all filters of a list with their longest values are shorter, and three times that still fits a header. */
+const nextMax = 1_000
+
 function askToSignIn(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswer> | PageAnswer {
   const next = request.verb === 'GET' ? request.url : (request.url.split('?')[0] ?? '')
-  if (request.verb === 'GET') return seeOther(`/console/sign-in?next=${encodeURIComponent(next)}`)
+  // Servers and proxies in front refuse long headers, so a query that nobody's filters need is not carried along.
+  const way = next.length > nextMax ? (next.split('?', 1)[0] ?? '').slice(0, nextMax) : next
+  if (request.verb === 'GET') return seeOther(`/console/sign-in?next=${encodeURIComponent(way)}`)
   const problem = 'Your session has ended. Sign in to go on; what you typed is kept.'
   return showSignIn(request, deps, { next, kept: request.form ?? {}, problem, status: 401 })
 }

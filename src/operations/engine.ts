@@ -51,7 +51,7 @@ export interface Engine {
   readonly clock: Clock
   readonly newId: () => string
   /** The page on which the customer of this payment goes on. */
-  readonly pageAddress: (payment: Pick<Payment, 'merchantId' | 'payId'>) => string
+  readonly pageAddress: (payment: Pick<Payment, 'merchantId' | 'payId' | 'operations'>) => string
   /** Where a provider sends the customer of this try back to. */
   readonly returnAddress: (subject: ReturnSubject) => string
   /** Told of every settled or undecided call, for the metrics. */

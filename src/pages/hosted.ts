@@ -16,8 +16,20 @@ import { type OfferedMethod, offerMethods } from '#operations/payments/offer.ts'
 export interface PageSubject {
   readonly merchantId: Merchant['merchantId']
   readonly payId: Payment['payId']
+  /** The payment's first operation. */
+  readonly first?: Operation['xId'] | undefined
   readonly step?: { readonly xId: Operation['xId']; readonly type: string }
 }
+
+export const pageOf = ({
+  merchantId,
+  payId,
+  operations,
+}: Pick<Payment, 'merchantId' | 'payId' | 'operations'>): PageSubject => ({
+  merchantId,
+  payId,
+  first: operations[0]?.xId,
+})
 
 export interface PageDeps {
   readonly engine: Engine
@@ -28,7 +40,8 @@ export interface PageDeps {
   readonly findMerchant: (merchantId: Merchant['merchantId']) => Promise<Merchant | undefined>
   readonly pageTokens: {
     issue(subject: PageSubject): string
-    read(pageToken: string): PageSubject | undefined
+    /** isOld: a replaced key has sealed it, which somebody may have stolen. */
+    read(pageToken: string): (PageSubject & { readonly isOld: boolean }) | undefined
   }
   readonly secure: boolean
   /** Counts of other processes against the same limits; without it the process counts alone. */
@@ -71,7 +84,7 @@ export async function openHosted(
   const subject = pageTokens.read(pageToken)
   const merchant = subject && (await findMerchant(subject.merchantId))
   const payment = subject && merchant && (await engine.payments.byPayId(subject.merchantId, subject.payId))
-  if (!payment || !merchant) return undefined
+  if (!payment || !merchant || (subject.isOld && !namesOperation(subject, payment))) return undefined
   const now = merchantNow(engine.clock, merchant)
   if (hasEnded(payment, now)) return undefined
   const remembered = await listRemembered(payment, now, engine)
@@ -82,6 +95,10 @@ export async function openHosted(
   const label = account?.label(payment.method.type)
   return { pageToken, merchant, payment, step: subject.step, now, remembered, offered, label }
 }
+
+/** Of an address that a replaced key has sealed: its maker knew more of the payment than its id. */
+const namesOperation = ({ first, step }: PageSubject, { operations }: Payment): boolean =>
+  operations.some(({ xId }) => xId === (step?.xId ?? first))
 
 /** 30 days, as the contract says. */
 const shownAfterEndMs = 30 * 24 * 60 * 60 * 1000

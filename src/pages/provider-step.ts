@@ -5,7 +5,7 @@ import { openTry } from '#lifecycle/payment.ts'
 import { attemptPayment } from '#operations/payments/attempt.ts'
 import { takeCustomerStep } from '#operations/payments/customer-action.ts'
 import { countDeclineAfter } from '#pages/count-decline.ts'
-import { type Hosted, openHosted, type PageDeps, providerAction, returnUrl } from '#pages/hosted.ts'
+import { type Hosted, openHosted, type PageDeps, pageOf, providerAction, returnUrl } from '#pages/hosted.ts'
 import { baseOf, type PageContext } from '#pages/page-context.ts'
 
 /** An expired provider page is replaced at the customer's next visit. Providers use real time, not the test clock. */
@@ -35,13 +35,13 @@ export async function takeBack(
   const hosted = await openHosted(request.params.pageToken ?? '', deps)
   if (!hosted?.step) return context.deadEnd(request, 'unknown')
   const { merchant, payment, step } = hosted
-  const { merchantId, payId } = payment
+  const { payId } = payment
   const before = providerAction(hosted)
   if (openTry(payment)?.xId === step.xId) {
     const returned = { query: request.query ?? {}, form: request.form ?? {} }
     await takeCustomerStep({ merchant, payId, action: 'return', returned }, deps.engine)
   }
-  const own = { ...hosted, step: undefined, pageToken: deps.pageTokens.issue({ merchantId, payId }) }
+  const own = { ...hosted, step: undefined, pageToken: deps.pageTokens.issue(pageOf(payment)) }
   const after = await context.reopen(own)
   await countDeclineAfter(request, { before: hosted, after }, deps)
   const next = providerAction(after)

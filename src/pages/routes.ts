@@ -8,7 +8,7 @@ import { takeCustomerStep } from '#operations/payments/customer-action.ts'
 import { fieldsPath, showFields, takeFields, tokensMax } from '#pages/card-fields.ts'
 import { offersMax } from '#pages/currency.ts'
 import { fileRoutes } from '#pages/files.ts'
-import { type Hosted, openHosted, type PageDeps, stageOf } from '#pages/hosted.ts'
+import { type Hosted, openHosted, type PageDeps, pageOf, stageOf } from '#pages/hosted.ts'
 import { createLimits } from '#pages/limits.ts'
 import {
   baseOf,
@@ -127,10 +127,10 @@ function withStep(
     const hosted = await openHosted(request.params.pageToken ?? '', deps)
     if (!hosted?.step) return pageContext.deadEnd(request, 'unknown')
     if (isForeign(request)) return { ...pageContext.deadEnd(request, 'unknown'), status: 403 }
-    const { merchantId, payId, method } = hosted.payment
+    const { method } = hosted.payment
     const isShown = openTry(hosted.payment)?.xId === hosted.step.xId && method.type === hosted.step.type
     // From here on the customer is on the payment's own pages again.
-    const own = { ...hosted, pageToken: deps.pageTokens.issue({ merchantId, payId }) }
+    const own = { ...hosted, pageToken: deps.pageTokens.issue(pageOf(hosted.payment)) }
     return isShown ? handle(request, own) : pageContext.redirectToNextStep(request, own)
   }
 }

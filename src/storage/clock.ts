@@ -2,6 +2,7 @@
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 import { dueDeliveries, lockOrder } from '#storage/events/deliveries.ts'
+import { byOtherIndex } from '#storage/planner.ts'
 
 export interface ClockStore {
   /** Only forward. */
@@ -17,7 +18,7 @@ export function createClockStore({ writers }: Database): ClockStore {
     async advance(merchantId, byMs) {
       await writers.query(
         `WITH moved AS (UPDATE timer SET run_at = run_at - $2 * interval '1 millisecond'
-             WHERE merchant_id || '' = $1),
+             WHERE ${byOtherIndex('merchant_id')} = $1),
            locked AS MATERIALIZED (SELECT t.event_id FROM event t
              WHERE t.merchant_id = $1 AND t.due_at IS NOT NULL ${lockOrder}),
            events AS (UPDATE event SET due_at = due_at - $2 * interval '1 millisecond'
@@ -40,7 +41,7 @@ export function createClockStore({ writers }: Database): ClockStore {
         `SELECT coalesce(sum(greatest(0,
              (least($2::timestamptz::date, (recurring->>'expiryDate')::date) - next_payment_date) /
              CASE recurring->>'frequency' WHEN 'DAILY' THEN 1 WHEN 'WEEKLY' THEN 7 WHEN 'MONTHLY' THEN 28 ELSE 365 END)), 0)::int AS charges
-         FROM payment_plan WHERE merchant_id || '' = $1 AND status = 'ACTIVE'
+         FROM payment_plan WHERE ${byOtherIndex('merchant_id')} = $1 AND status = 'ACTIVE'
            AND next_payment_date IS NOT NULL AND recurring->>'autoCharge' = 'true'`,
         [merchantId, until],
       )
@@ -48,7 +49,7 @@ export function createClockStore({ writers }: Database): ClockStore {
     },
     async hasDue(merchantId, now) {
       const { rows } = await writers.query(
-        `SELECT 1 FROM timer WHERE merchant_id || '' = $1 AND run_at <= $2
+        `SELECT 1 FROM timer WHERE ${byOtherIndex('merchant_id')} = $1 AND run_at <= $2
          UNION ALL ${dueDeliveries.join(' UNION ALL ')} LIMIT 1`,
         [merchantId, now],
       )

@@ -5,6 +5,7 @@
 import pg from 'pg'
 import { createBreaker, DatabaseSilent } from '#storage/breaker.ts'
 import { splitOptions } from '#storage/cells/address.ts'
+import { readerSettings, writerSettings } from '#storage/planner.ts'
 
 export interface Database {
   readonly url: string
@@ -25,27 +26,6 @@ const readerConnections = 6
 
 /** 2: one claims while the other records. */
 const delivererConnections = 2
-
-/**
- * The batch statements join a handful of rows to big tables by primary key. A plan made while a table was still
- * empty would read all of it for ever after, so every way but the index is priced out on these connections.
- */
-const writerOptions = [
-  'enable_seqscan=off',
-  'enable_bitmapscan=off',
-  'enable_hashjoin=off',
-  'enable_mergejoin=off',
-  'enable_material=off',
-  'plan_cache_mode=force_generic_plan',
-]
-  .map(setting => `-c ${setting}`)
-  .join(' ')
-
-/**
- * Every read of ours goes by an index, and knows only while it runs how little it wants: not knowing it, the planner would
- * read the whole table for the last few rows of it (measured: 20 ms for a page of customers instead of one).
- */
-const readerOptions = '-c enable_seqscan=off'
 
 /**
  * 8 s: a database that is silent instead of gone (a network that drops packets, a frozen server) is taken for lost after
@@ -94,9 +74,9 @@ export function openDatabase(
     })
     return created
   }
-  const writers = pool(writerConnections, `${writerOptions} ${limits}`)
-  const readers = pool(readerConnections, `${readerOptions} ${limits}`)
-  const deliverers = pool(delivererConnections, `${writerOptions} ${limits}`)
+  const writers = pool(writerConnections, `${writerSettings} ${limits}`)
+  const readers = pool(readerConnections, `${readerSettings} ${limits}`)
+  const deliverers = pool(delivererConnections, `${writerSettings} ${limits}`)
   return {
     url,
     writers,

@@ -10,13 +10,24 @@ import type { PageKey } from '#vault/key-ring.ts'
 export interface PageSubject {
   readonly merchantId: MerchantId
   readonly payId: PayId
+  /** The payment's first operation, which only the gateway and its merchant know by its id. Addresses of earlier releases lack it. */
+  readonly first?: XId | undefined
   readonly step?: { readonly xId: XId; readonly type: string }
+}
+
+/** What an address says. */
+export interface OpenedPage extends PageSubject {
+  /**
+   * Sealed by a key that a newer root secret has replaced, which somebody may have stolen. Such an address counts only if it
+   * names an operation of its payment: whoever has the old key and knows no more than the payId cannot make one.
+   */
+  readonly isOld: boolean
 }
 
 export interface PageTokens {
   issue(subject: PageSubject): string
   /** Undefined for anything we have not issued. */
-  read(pageToken: string): PageSubject | undefined
+  read(pageToken: string): OpenedPage | undefined
 }
 
 const nonceBytes = 12
@@ -26,7 +37,7 @@ const saltBytes = 16
 /** 512: twice the longest address, with the longest merchant id and the longest name of a method. */
 const longestToken = 512
 
-type Contents = [merchantId: MerchantId, payId: PayId, xId?: XId, type?: string]
+type Contents = [merchantId: MerchantId, payId: PayId, xId?: XId | null, type?: string]
 
 /**
  * `keys`: the newest, which seals, first. The others open addresses of payments that were made while they were the newest,
@@ -34,9 +45,9 @@ type Contents = [merchantId: MerchantId, payId: PayId, xId?: XId, type?: string]
  */
 export function createPageTokens(keys: () => readonly [PageKey, ...PageKey[]]): PageTokens {
   return {
-    issue({ merchantId, payId, step }) {
+    issue({ merchantId, payId, first, step }) {
       const [{ key }] = keys()
-      const contents: Contents = step ? [merchantId, payId, step.xId, step.type] : [merchantId, payId]
+      const contents: Contents = step ? [merchantId, payId, step.xId, step.type] : [merchantId, payId, first]
       const text = JSON.stringify(contents)
       // A provider that gets the same request again must read the same address back, so that of a try follows from the try.
       const chance = step
@@ -56,8 +67,11 @@ export function createPageTokens(keys: () => readonly [PageKey, ...PageKey[]]): 
       if (!opened) return undefined
       const [merchantId, payId, xId, type] = opened.contents
       if (opened.beforeMs !== undefined && madeAtMs(payId) >= opened.beforeMs) return undefined
-      const step = xId !== undefined && type !== undefined ? { xId, type } : undefined
-      return step ? { merchantId, payId, step } : { merchantId, payId }
+      const { isOld } = opened
+      const named = xId ?? undefined
+      return named !== undefined && type !== undefined
+        ? { merchantId, payId, step: { xId: named, type }, isOld }
+        : { merchantId, payId, first: named, isOld }
     },
   }
 }
@@ -65,10 +79,14 @@ export function createPageTokens(keys: () => readonly [PageKey, ...PageKey[]]): 
 function openWithAny(
   keys: readonly PageKey[],
   sealed: Buffer,
-): { readonly contents: Contents; readonly beforeMs: number | undefined } | undefined {
-  for (const { key, beforeMs } of keys) {
+):
+  | { readonly contents: Contents; readonly beforeMs: number | undefined; readonly isOld: boolean }
+  | undefined {
+  for (const [index, { key, beforeMs }] of keys.entries()) {
     const salted = unseal(key, sealed)
-    if (salted) return { contents: JSON.parse(salted.toString('utf8', saltBytes)) as Contents, beforeMs }
+    if (!salted) continue
+    const contents = JSON.parse(salted.toString('utf8', saltBytes)) as Contents
+    return { contents, beforeMs, isOld: index > 0 }
   }
   return undefined
 }

@@ -12,6 +12,7 @@ import type { Clock, Engine } from '#operations/engine.ts'
 import { createEndpointBook } from '#operations/events/endpoint-book.ts'
 import type { Gate } from '#operations/merchants/gate.ts'
 import { createApplyNotice } from '#operations/payments/apply-notice.ts'
+import { pageOf } from '#pages/hosted.ts'
 import { pagePath, returnPath } from '#pages/page-context.ts'
 import type { RunningProviders } from '#providers/create-providers.ts'
 import type { CellAddress } from '#storage/cells/address.ts'
@@ -151,7 +152,7 @@ async function assembleCell(cell: CellOptions, opened: Opened): Promise<Cell> {
   const engine = openEngine({
     ...{ database, keys, metrics, logger, clock, options, onEvents, presence, endpointBook },
     providers: options.providers ?? providers.directory,
-    pageAddress: payment => `${cell.origin()}${pagePath}${pageTokens.issue(payment)}`,
+    pageAddress: payment => `${cell.origin()}${pagePath}${pageTokens.issue(pageOf(payment))}`,
     returnAddress: ({ merchantId, payId, ...step }) =>
       `${cell.origin()}${returnPath}${pageTokens.issue({ merchantId, payId, step })}`,
   })

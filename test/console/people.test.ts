@@ -95,6 +95,15 @@ test('what was typed when the session ended comes back after signing in', async 
   expect([made.status, (await made.text()).includes('A new shop')]).toEqual([200, true])
 })
 
+test('the way to the sign-in and back stays short', async () => {
+  const ask = async (path: string) =>
+    (await fetch(`${gateway.url}${path}`, { redirect: 'manual' })).headers.get('location')
+  expect(await ask('/console/merchants?x=1')).toBe('/console/sign-in?next=%2Fconsole%2Fmerchants%3Fx%3D1')
+  expect(await ask(`/console/merchants?x=${'a'.repeat(12_000)}`)).toBe(
+    '/console/sign-in?next=%2Fconsole%2Fmerchants',
+  )
+})
+
 test('a sign-in leads nowhere else', async () => {
   const person = await signUp(gateway, { role: 'viewer' })
   const { email, password, totpSecret } = person

@@ -3,8 +3,9 @@ import { rmSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isRanged, type PaymentKey, sliceStatement, statementsOf } from '#storage/doctor/check.ts'
-import { type CheckResult, examine, rangeSettings } from '#storage/doctor/doctor.ts'
+import { type CheckResult, examine } from '#storage/doctor/doctor.ts'
 import { checks } from '#storage/doctor/payment-checks.ts'
+import { wholeTableSettings } from '#storage/planner.ts'
 import { makeDataFolder, tollgate } from '#test/support/command-line.ts'
 import { examineDamaged } from '#test/support/damage.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
@@ -325,7 +326,7 @@ test('no check looks through a range once for each of its payments', async () =>
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
   try {
-    await client.query(rangeSettings)
+    await client.query(wholeTableSettings)
     const [after, upTo] = ['1', '2'].map(digit => ({
       merchantId: `mer_${digit}`,
       payId: digit.repeat(32),

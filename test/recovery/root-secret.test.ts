@@ -169,6 +169,17 @@ test('page addresses: a forged one opens no payment that came later', async () =
   expect((await fetch(body._links.redirect.href)).status).toBe(200)
 })
 
+test('page addresses: a forged one opens no earlier payment of which only the payId is known', async () => {
+  const forge = createPageTokens(() => stolen.pageTokens)
+  const subject = { merchantId: shop.merchantId as MerchantId, payId: before.payId as PayId }
+  const open = async (more: object) =>
+    (await fetch(`${gateway.url}/pay/${forge.issue({ ...subject, ...more })}`)).status
+  expect(await open({})).toBe(404)
+  expect(await open({ first: before.payId })).toBe(404)
+  // Whoever has the payment's own row, too, knows as much as its merchant.
+  expect(await open({ first: (await shop.read(before.payId)).operations[0].xId })).toBe(200)
+})
+
 test('fingerprints: a card that came later is kept under one that the old key cannot make', async () => {
   const { body } = await pay(later)
   const rows = await queryRows<{ id: string }>(

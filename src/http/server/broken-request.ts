@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { renderRefusal } from '#http/answers/dialects.ts'
-import { Refusal } from '#http/answers/refusal.ts'
+import { Refusal, refuseField } from '#http/answers/refusal.ts'
 import { readTrace } from '#http/server/trace.ts'
 
 /** Not imported: an import reads all that node:http offers, and with it a client for the web of 10 MB (measured). */
@@ -69,6 +69,26 @@ export function answerExpectations(server: Pick<Server, 'on'>): void {
     })
     response.end(request.method === 'HEAD' ? undefined : body)
   })
+}
+
+/** Headers that decide who calls and what is meant; Node takes the first, a proxy in front may have looked at the last. */
+const onceOnly: ReadonlyMap<string, string> = new Map(
+  ['Authorization', 'Host', 'Content-Type', 'X-API-Key', 'Idempotency-Key', 'Origin'].map(name => [
+    name.toLowerCase(),
+    name,
+  ]),
+)
+
+/** A header that must stand once and stands twice. `headers`: names and values in turn, as they were sent. */
+export function refuseRepeatedHeader(headers: readonly string[]): Refusal | undefined {
+  const seen = new Set<string>()
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = onceOnly.get(headers[index]?.toLowerCase() ?? '')
+    if (name === undefined) continue
+    if (seen.has(name)) return refuseField(name, `${name} stands more than once; send it once.`)
+    seen.add(name)
+  }
+  return undefined
 }
 
 /**

@@ -35,6 +35,22 @@ test('431 for headers above 16 KiB, 400 for what is not HTTP', async () => {
   await own.app.close()
 })
 
+test.each([
+  ['Authorization', `authorization: ${shop.authorization}\r\n`],
+  ['Host', 'HOST: evil.example\r\n'],
+  ['X-API-Key', 'x-api-key: a\r\nX-API-Key: b\r\n'],
+  ['Idempotency-Key', 'idempotency-key: a\r\nidempotency-key: b\r\n'],
+])('400 for two headers %s, of which a proxy may have taken the other', async (name, more) => {
+  const own = await createToy()
+  const port = await listen(own)
+  const twice = await talk(port, `${ask('/api/v2/toys/1')}${more}connection: close\r\n\r\n`)
+  const heard = await twice.heard()
+  expect(heard).toMatch(/^HTTP\/1\.1 400 /)
+  expect(heard).toContain(`${name} stands more than once`)
+  expect(own.credentials.finds).toBe(0)
+  await own.app.close()
+})
+
 test('431 in answer to HEAD has no body, also when the verb came in an earlier packet', async () => {
   const own = await createToy()
   const port = await listen(own)

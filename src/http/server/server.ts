@@ -18,7 +18,7 @@ import { createIdempotency } from '#http/body/idempotency.ts'
 import type { Formats } from '#http/body/schema-words.ts'
 import { createValidation } from '#http/body/validation.ts'
 import type { Endpoint } from '#http/endpoint.ts'
-import { answerBrokenRequest, answerExpectations } from '#http/server/broken-request.ts'
+import { answerBrokenRequest, answerExpectations, refuseRepeatedHeader } from '#http/server/broken-request.ts'
 import {
   type ClientAddresses,
   createClientAddresses,
@@ -361,7 +361,10 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   const answerUnrouted = createUnrouted(routes, sender)
   app.addHook('onRequest', (request, reply, done) => {
     setUp(request)
-    if (request.is404) answerUnrouted(request, reply)
+    const refusal = refuseRepeatedHeader(request.raw.rawHeaders)
+    const dialect = request.routeOptions.config.prepared?.endpoint.dialect ?? 'customer'
+    if (refusal) sendRefusal(reply, { dialect, refusal }, sender)
+    else if (request.is404) answerUnrouted(request, reply)
     else done()
   })
   app.setErrorHandler((error, request, reply) => {

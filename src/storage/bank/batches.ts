@@ -7,6 +7,7 @@ import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { AccountInstrument } from '#lifecycle/payment.ts'
 import { insertSurplus, type Surplus, surplusValues } from '#storage/bank/transfers.ts'
 import type { Database } from '#storage/database.ts'
+import { lookUp } from '#storage/planner.ts'
 
 export interface BankAccountKey {
   readonly merchantId: MerchantId
@@ -233,7 +234,7 @@ export const firstId = '0'.repeat(32)
 
 /**
  * Oldest payments first: their ids are in the order of time. The page is taken by the primary key before anything is
- * joined to it, and `OFFSET 0` keeps each look-up a look-up, so that no plan made on an empty table reads everything.
+ * joined to it, and each stays a look-up, so that no plan made on an empty table reads everything.
  */
 const queuedPage = `WITH waiting AS MATERIALIZED (SELECT merchant_id, pay_id, x_id FROM timer
     WHERE merchant_id = $1 AND (pay_id, x_id) > ($3::uuid, $4::uuid) AND kind = 'BATCH' ORDER BY pay_id, x_id LIMIT $5)
@@ -245,25 +246,25 @@ const queuedPage = `WITH waiting AS MATERIALIZED (SELECT merchant_id, pay_id, x_
     coalesce(pl.last, false) AS last,
     o.provider->'fields'->>'dueDate' AS "announcedFor"
   FROM waiting t
-  CROSS JOIN LATERAL (SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = t.pay_id OFFSET 0) p
-  CROSS JOIN LATERAL (SELECT * FROM operation WHERE merchant_id = $1 AND pay_id = t.pay_id AND x_id = t.x_id OFFSET 0) o
-  CROSS JOIN LATERAL (SELECT mandate->>'mandateId' AS "mandateId", mandate->>'dateOfSignature' AS "dateOfSignature"
+  CROSS JOIN LATERAL ${lookUp(`SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = t.pay_id`)} p
+  CROSS JOIN LATERAL ${lookUp(`SELECT * FROM operation WHERE merchant_id = $1 AND pay_id = t.pay_id AND x_id = t.x_id`)} o
+  CROSS JOIN LATERAL ${lookUp(`SELECT mandate->>'mandateId' AS "mandateId", mandate->>'dateOfSignature' AS "dateOfSignature"
     FROM (SELECT CASE WHEN o.details->'directDebit'->>'mandateId' IS NULL THEN p.account
-      ELSE o.details->'directDebit' END AS mandate) given OFFSET 0) d
-  LEFT JOIN LATERAL (SELECT sealed FROM vault_account WHERE merchant_id = $1 AND account_id = p.account_id OFFSET 0) v ON true
-  LEFT JOIN LATERAL (SELECT status = 'COMPLETED' OR (status = 'ACTIVE' AND next_payment_date IS NULL
+      ELSE o.details->'directDebit' END AS mandate) given`)} d
+  LEFT JOIN LATERAL ${lookUp(`SELECT sealed FROM vault_account WHERE merchant_id = $1 AND account_id = p.account_id`)} v ON true
+  LEFT JOIN LATERAL ${lookUp(`SELECT status = 'COMPLETED' OR (status = 'ACTIVE' AND next_payment_date IS NULL
       AND recurring->>'frequency' IS NOT NULL AND recurring->>'expiryDate' IS NOT NULL) AS last
-    FROM payment_plan WHERE merchant_id = $1 AND plan_id = p.plan_id OFFSET 0) pl ON true
-  LEFT JOIN LATERAL (SELECT * FROM bank_mandate WHERE merchant_id = $1 AND provider_account_id = $2
-    AND mandate_key = upper(d."mandateId") OFFSET 0) m ON true
+    FROM payment_plan WHERE merchant_id = $1 AND plan_id = p.plan_id`)} pl ON true
+  LEFT JOIN LATERAL ${lookUp(`SELECT * FROM bank_mandate WHERE merchant_id = $1 AND provider_account_id = $2
+    AND mandate_key = upper(d."mandateId")`)} m ON true
   ORDER BY t.pay_id, t.x_id`
 
 /** The primary key of bank_item refuses an operation that lies in another file already, and with it the whole batch. */
 const addItems = `WITH items AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($4::jsonb) AS i ("xId" uuid, "payId" uuid,
       type text, "blockId" text, amount bigint, "dueOn" date, "sequenceType" text, "mandateId" text, amendment json,
       "approveAt" timestamptz, announce boolean)),
-    taken AS (DELETE FROM timer WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM items i CROSS JOIN LATERAL (SELECT ctid FROM timer
-        WHERE merchant_id = $1 AND pay_id = i."payId" AND x_id = i."xId" AND kind = 'BATCH' OFFSET 0) t))),
+    taken AS (DELETE FROM timer WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM items i CROSS JOIN LATERAL ${lookUp(`SELECT ctid FROM timer
+        WHERE merchant_id = $1 AND pay_id = i."payId" AND x_id = i."xId" AND kind = 'BATCH'`)} t))),
     given AS (UPDATE bank_surplus SET batch_id = $3 WHERE merchant_id = $1
       AND x_id = ANY (ARRAY(SELECT "xId" FROM items WHERE type = 'SURPLUS'))),
     approvals AS (INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
@@ -290,10 +291,9 @@ const itemPage = `WITH page AS MATERIALIZED (SELECT * FROM bank_item
     p.account_id AS "heldId", CASE i.type WHEN 'SURPLUS' THEN s.key_version ELSE v.key_version END AS "keyVersion",
     CASE i.type WHEN 'SURPLUS' THEN s.sealed ELSE v.sealed END AS sealed
   FROM page i
-  CROSS JOIN LATERAL (SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = i.pay_id OFFSET 0) p
-  LEFT JOIN LATERAL (SELECT details FROM operation WHERE merchant_id = $1 AND pay_id = i.pay_id AND x_id = i.x_id OFFSET 0) o
+  CROSS JOIN LATERAL ${lookUp(`SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = i.pay_id`)} p
+  LEFT JOIN LATERAL ${lookUp(`SELECT details FROM operation WHERE merchant_id = $1 AND pay_id = i.pay_id AND x_id = i.x_id`)} o
     ON true
-  LEFT JOIN LATERAL (SELECT key_version, sealed FROM vault_account WHERE merchant_id = $1 AND account_id = p.account_id
-    OFFSET 0) v ON true
-  LEFT JOIN LATERAL (SELECT key_version, sealed FROM bank_surplus WHERE merchant_id = $1 AND x_id = i.x_id OFFSET 0) s ON true
+  LEFT JOIN LATERAL ${lookUp(`SELECT key_version, sealed FROM vault_account WHERE merchant_id = $1 AND account_id = p.account_id`)} v ON true
+  LEFT JOIN LATERAL ${lookUp(`SELECT key_version, sealed FROM bank_surplus WHERE merchant_id = $1 AND x_id = i.x_id`)} s ON true
   ORDER BY i.x_id`

@@ -2,6 +2,8 @@
  * The SQL of a batch's customers: births, uses and changes. Payments of one busy customer must not wait for each other,
  * so nothing here waits for a lock but what guards a birth or a new method against a deletion, and those locks are shared.
  */
+
+import { byOtherIndex, lookUp } from '#storage/planner.ts'
 import type { Columns } from '#storage/recordset.ts'
 
 const key = [
@@ -130,8 +132,8 @@ const locks: Partial<Record<CustomerPart, string>> = {
 /** Who may not write, as rows of `c` and `why`. Unique index and foreign key are the last word. */
 const refusals: Partial<Record<CustomerPart, string>> = {
   customer: `SELECT i.c, 'customer_changed' AS why FROM customer_in i WHERE i.c NOT IN (SELECT c FROM customer_open)
-    OR EXISTS (SELECT 1 FROM customer t WHERE t.merchant_id || '' = i.merchant_id
-      AND t.merchant_customer_id = i.merchant_customer_id)
+    OR EXISTS ${lookUp(`SELECT 1 FROM customer t WHERE ${byOtherIndex('t.merchant_id')} = i.merchant_id
+      AND t.merchant_customer_id = i.merchant_customer_id`)}
     OR EXISTS (SELECT 1 FROM customer_in t WHERE t.merchant_id = i.merchant_id
       AND t.merchant_customer_id = i.merchant_customer_id AND t.c < i.c)`,
   customerUse: `SELECT i.c, 'customer_changed' AS why FROM customer_use_in i WHERE NOT EXISTS (

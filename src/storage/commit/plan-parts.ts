@@ -2,6 +2,7 @@
  * The SQL of a batch's payment plans: births, starts, turns and changes. Every statement goes to its plan by the primary
  * key. What must not happen twice is a guard: an update whose success the rest of the change hangs on.
  */
+import { checkedLast } from '#storage/planner.ts'
 import type { Columns } from '#storage/recordset.ts'
 
 const key = [
@@ -94,7 +95,8 @@ export const planParts = {
     write: () => `UPDATE payment_plan t SET updated_at = i.updated_at,
         next_payment_date = CASE WHEN i.next_payment_date IS NULL THEN NULL
           ELSE greatest(t.next_payment_date, i.next_payment_date) END
-      FROM plan_progress_in i WHERE ${samePlan} AND t.status = 'ACTIVE' AND t.next_payment_date IS NOT NULL AND ${accepted}`,
+      FROM plan_progress_in i WHERE ${samePlan} AND ${checkedLast("t.status = 'ACTIVE' AND t.next_payment_date IS NOT NULL")}
+        AND ${accepted}`,
   },
   planUpdate: {
     columns: [

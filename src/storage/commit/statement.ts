@@ -35,6 +35,7 @@ import { intentGuards, intentParts } from '#storage/commit/intent-parts.ts'
 import { markParts } from '#storage/commit/marks.ts'
 import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
 import { referenceColumns, writeReferences } from '#storage/commit/provider-references.ts'
+import { checkedLast } from '#storage/planner.ts'
 import { type Columns, recordset } from '#storage/recordset.ts'
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
@@ -139,7 +140,7 @@ const parts = {
       part: 'keyAnswer',
       key: keyKey,
       state: keyAnswer,
-      only: 't.answer_status IS NULL',
+      only: checkedLast('t.answer_status IS NULL'),
     }),
   },
   ...eventParts,

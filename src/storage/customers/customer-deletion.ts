@@ -7,6 +7,7 @@ import type { PoolClient } from 'pg'
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import { inTransaction } from '#storage/customers/customer-pages.ts'
 import type { Database } from '#storage/database.ts'
+import { byOtherIndex } from '#storage/planner.ts'
 
 /** The cards and accounts whose numbers are unknown from now on; undefined when there was nothing to delete. */
 export type Deleted = { readonly forgotten: readonly string[] } | undefined
@@ -42,7 +43,7 @@ const isAwaited = ({
 const isKept = ({
   id,
 }: VaultOf): string => `EXISTS (SELECT 1 FROM stored_method m WHERE m.${id}::text = v.${id}::text
-  AND m.merchant_id || '' = v.merchant_id)`
+  AND ${byOtherIndex('m.merchant_id')} = v.merchant_id)`
 
 export function createCustomerDeletion({ writers }: Database): CustomerDeletion {
   return {
@@ -124,7 +125,7 @@ async function suspendPlans(
        card_id = NULL, ended_method_id = $4, version = version + 1,
        updated_at = greatest(pl.updated_at, (SELECT now() + clock_offset_ms * interval '1 millisecond' FROM merchant
          WHERE merchant_id = $1))
-     WHERE pl.merchant_id || '' = $1 AND pl.customer_id = $2 AND pl.card_id = $3`,
+     WHERE ${byOtherIndex('pl.merchant_id')} = $1 AND pl.customer_id = $2 AND pl.card_id = $3`,
     [method.merchantId, method.customerId, method.cardId, method.methodId],
   )
 }

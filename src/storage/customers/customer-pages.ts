@@ -9,6 +9,7 @@ import type { Customer } from '#lifecycle/customer.ts'
 import { pageSize } from '#schemas/customer.ts'
 import { type CustomerRow, customerColumns, toCustomer } from '#storage/customers/customers.ts'
 import type { Database } from '#storage/database.ts'
+import { byOtherIndex } from '#storage/planner.ts'
 
 export interface CustomerConditions {
   /** Instants: from the first up to but without the second. */
@@ -44,7 +45,7 @@ interface PageRow extends CustomerRow {
 export const blockStatement = {
   name: 'customer_page',
   text: `WITH opened AS MATERIALIZED (
-      SELECT b.older, (SELECT count(*) FROM customer c WHERE c.merchant_id || '' = $1 AND c.created_at >= o.open_at) AS count
+      SELECT b.older, (SELECT count(*) FROM customer c WHERE ${byOtherIndex('c.merchant_id')} = $1 AND c.created_at >= o.open_at) AS count
       FROM customer_order o JOIN customer_block b ON b.merchant_id = $1 AND b.first_at = o.open_at
       WHERE o.merchant_id = $1),
     page AS MATERIALIZED (
@@ -53,7 +54,7 @@ export const blockStatement = {
     SELECT page.total, page.open_count, ${customerColumns} FROM page LEFT JOIN LATERAL (
       SELECT k.* FROM (SELECT first_at, older FROM customer_block WHERE merchant_id = $1 AND older <= page.low
           ORDER BY older DESC, first_at DESC LIMIT 1) b
-      CROSS JOIN LATERAL (SELECT * FROM customer k WHERE k.merchant_id || '' = $1 AND k.created_at >= b.first_at
+      CROSS JOIN LATERAL (SELECT * FROM customer k WHERE ${byOtherIndex('k.merchant_id')} = $1 AND k.created_at >= b.first_at
           ORDER BY k.created_at, k.customer_id OFFSET page.low - b.older LIMIT page.high - page.low) k) c ON true
     ORDER BY c.created_at DESC, c.customer_id DESC`,
 }
@@ -72,7 +73,7 @@ export function createCustomerPages({ readers, writers }: Database): CustomerPag
     conditions: CustomerConditions,
   ): Promise<CustomerPage> {
     const values: unknown[] = [merchantId]
-    const where = ["c.merchant_id || '' = $1"]
+    const where = [`${byOtherIndex('c.merchant_id')} = $1`]
     for (const [name, text] of Object.entries(comparisons)) {
       const value = conditions[name as keyof CustomerConditions]
       if (value !== undefined) where.push(text.replace('?', `$${values.push(value)}`))
@@ -132,7 +133,7 @@ async function splitBlock(merchantId: MerchantId, writers: Database['writers']):
 const partText = `WITH numbered AS (
     SELECT created_at, row_number() OVER (ORDER BY created_at, customer_id) AS number,
       rank() OVER (ORDER BY created_at) - 1 AS before
-    FROM customer WHERE merchant_id || '' = $1 AND created_at >= $2::timestamptz),
+    FROM customer WHERE ${byOtherIndex('merchant_id')} = $1 AND created_at >= $2::timestamptz),
   begun AS (
     SELECT DISTINCT created_at AS first_at, before FROM numbered WHERE number % $3 = 1 AND before > 0),
   marked AS (

@@ -4,6 +4,7 @@ import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import type { Customer, StoredMethod } from '#lifecycle/customer.ts'
 import { methodsMax } from '#schemas/customer.ts'
 import type { Database } from '#storage/database.ts'
+import { byOtherIndex } from '#storage/planner.ts'
 
 export interface CustomerLookUp {
   /** Undefined: the merchant has no customer with this id. */
@@ -134,7 +135,7 @@ export function createCustomerReader({ readers, writers }: Database): CustomerRe
     async byMerchantCustomerId(merchantId, merchantCustomerId) {
       const { rows } = await readers.query<{ customer_id: CustomerId | null; open_since: Date | null }>({
         name: 'customer_by_merchant_customer_id',
-        text: `SELECT (SELECT customer_id FROM customer WHERE merchant_id || '' = $1
+        text: `SELECT (SELECT customer_id FROM customer WHERE ${byOtherIndex('merchant_id')} = $1
                   AND merchant_customer_id = $2) AS customer_id,
                  (SELECT date_trunc('milliseconds', open_at + interval '999 microseconds') FROM customer_order
                   WHERE merchant_id = $1) AS open_since`,

@@ -3,6 +3,7 @@ import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import { isStoredCard, type StoredCard, type StoredMethod } from '#lifecycle/customer.ts'
 import type { CustomerReader } from '#storage/customers/customers.ts'
 import type { Database } from '#storage/database.ts'
+import { byOtherIndex } from '#storage/planner.ts'
 
 export interface CardReplacement {
   readonly merchantId: MerchantId
@@ -87,7 +88,7 @@ export function createStoredMethods(
         `UPDATE payment_plan pl SET card_id = v.card_id, version = version + 1
          FROM (SELECT card_id FROM vault_card WHERE merchant_id = $1 AND card_id = $3 AND sealed IS NOT NULL
            AND delete_after_use_at IS NULL FOR SHARE) v
-         WHERE pl.merchant_id || '' = $1 AND pl.card_id::text = $2::uuid::text AND $2::uuid <> $3::uuid
+         WHERE ${byOtherIndex('pl.merchant_id')} = $1 AND pl.card_id::text = $2::uuid::text AND $2::uuid <> $3::uuid
            AND (pl.customer_id IS NULL OR NOT EXISTS (SELECT 1 FROM stored_method m WHERE m.merchant_id = $1
              AND m.customer_id = pl.customer_id AND m.card_id = $2))`,
         [merchantId, cardId, next.cardId],

@@ -1,5 +1,6 @@
 /** What must be true of the customer vault at any moment: each check is a query for what breaks it. */
 import type { Check } from '#storage/doctor/check.ts'
+import { byOtherIndex } from '#storage/planner.ts'
 
 const named = (id: string): string => `replace(${id}::text, '-', '')`
 
@@ -19,7 +20,7 @@ export const customerChecks: readonly Check[] = [
           ORDER BY b.first_at ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS found
         FROM (SELECT *, lead(first_at, 1, 'infinity') OVER (PARTITION BY merchant_id ORDER BY first_at) AS until
           FROM customer_block) b
-        CROSS JOIN LATERAL (SELECT count(*) FROM customer c WHERE c.merchant_id || '' = b.merchant_id
+        CROSS JOIN LATERAL (SELECT count(*) FROM customer c WHERE ${byOtherIndex('c.merchant_id')} = b.merchant_id
           AND c.created_at >= b.first_at AND c.created_at < b.until) n) counted
       WHERE found <> older`,
   },

@@ -13,6 +13,7 @@ import {
   statementsOf,
 } from '#storage/doctor/check.ts'
 import { checks } from '#storage/doctor/payment-checks.ts'
+import { wholeTableSettings } from '#storage/planner.ts'
 
 export interface Example {
   readonly merchantId: string
@@ -59,12 +60,6 @@ const connectionsMax = 4
 /** 64 MB: sorts and joins over millions of rows stay mostly in memory, on the smallest machine we care about too. */
 const settings = `SET default_transaction_read_only = on; SET statement_timeout = 0; SET work_mem = '64MB'`
 
-/**
- * The planner takes a range between two keys for one row, and would then look through all operations of the range for each
- * of its payments: minutes instead of a second (measured with 50,000).
- */
-export const rangeSettings = 'SET enable_nestloop = off'
-
 export async function examine(
   databaseUrl: string,
   options: ExaminationOptions = {},
@@ -76,7 +71,7 @@ export async function examine(
     await Promise.all(clients.map(client => client.connect()))
     for (const client of clients) {
       await client.query(settings)
-      if (!options.since) await client.query(rangeSettings)
+      if (!options.since) await client.query(wholeTableSettings)
     }
     return await examineWith(clients, options)
   } finally {

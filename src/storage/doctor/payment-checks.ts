@@ -12,6 +12,7 @@ import { intentChecks } from '#storage/doctor/intent-checks.ts'
 import { planChecks } from '#storage/doctor/plan-checks.ts'
 import { providerChecks } from '#storage/doctor/provider-checks.ts'
 import { vaultChecks } from '#storage/doctor/vault-checks.ts'
+import { lookUp } from '#storage/planner.ts'
 
 const unanswered = `state IN ('SENT', 'PENDING')`
 const approved = `state IN ('AUTHORIZED', 'CAPTURE_REQUEST', 'OK')`
@@ -245,7 +246,7 @@ const keys: Sweep = {
     FULL JOIN (SELECT k.merchant_id, k.pay_id, k.x_id, k.verb, k.path, k.key FROM idempotency_key k
       WHERE k.x_id IS NOT NULL AND {touched k}) k
       ON k.merchant_id = o.merchant_id AND k.pay_id = o.pay_id AND k.x_id = o.x_id
-    CROSS JOIN LATERAL (SELECT o.x_id IS NOT NULL AND k.x_id IS NOT NULL AND ${keyFits} AS fits OFFSET 0) f
+    CROSS JOIN LATERAL ${lookUp(`SELECT o.x_id IS NOT NULL AND k.x_id IS NOT NULL AND ${keyFits} AS fits`)} f
     LEFT JOIN merchant m ON m.merchant_id = o.merchant_id CROSS JOIN clock`,
   where: 'NOT f.fits',
   ids: ['coalesce(k.merchant_id, o.merchant_id)', 'coalesce(k.pay_id, o.pay_id)', 'coalesce(k.x_id, o.x_id)'],

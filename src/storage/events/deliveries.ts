@@ -6,6 +6,7 @@ import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
 import { thisProcess } from '#storage/commit/columns.ts'
 import type { Database } from '#storage/database.ts'
+import { byOtherIndex } from '#storage/planner.ts'
 
 export interface Delivery {
   readonly merchantId: MerchantId
@@ -180,7 +181,7 @@ const claimStatement = (queue: Queue): string => {
  * Statements that write several rows and wait for locks take them in this order, because two that wait for each other
  * would both fail. Claims skip locked rows.
  */
-export const lockOrder = 'ORDER BY t.merchant_id, t.pay_id, t.sequence FOR UPDATE OF t'
+export const lockOrder = `ORDER BY ${byOtherIndex('t.merchant_id')}, t.pay_id, t.sequence FOR UPDATE OF t`
 
 const sameRow = ({ key }: Queue): string => key.map(name => `t.${name} = i.${name}`).join(' AND ')
 

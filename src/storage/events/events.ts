@@ -2,6 +2,7 @@
 import type { EventType } from '#domain/event-types.ts'
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
+import { lookUp } from '#storage/planner.ts'
 
 export type EventStatus = 'PENDING' | 'DELIVERED' | 'FAILED'
 
@@ -77,7 +78,7 @@ const ofEvent = (table: string): string =>
   `${table}.merchant_id = e.merchant_id AND ${table}.pay_id = e.pay_id AND ${table}.sequence = e.sequence`
 
 const someDelivery = (status: EventStatus): string =>
-  `EXISTS (SELECT 1 FROM event_delivery d WHERE ${ofEvent('d')} AND d.status = '${status}')`
+  `EXISTS ${lookUp(`SELECT 1 FROM event_delivery d WHERE ${ofEvent('d')} AND d.status = '${status}'`)}`
 
 /** On its way while any receiver waits for it; failed when one of them will not hear it. */
 const overall = `CASE WHEN e.status = 'PENDING' OR ${someDelivery('PENDING')} THEN 'PENDING'

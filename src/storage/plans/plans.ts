@@ -5,6 +5,7 @@ import type { ChargedMethod, Plan, PlanHistory, PlanStatus, RecurringTerms } fro
 import { pageSize } from '#schemas/customer.ts'
 import type { Database } from '#storage/database.ts'
 import { gatherLookUps, wantedRows, wantedValues } from '#storage/gather.ts'
+import { byOtherIndex, lookUp } from '#storage/planner.ts'
 
 export interface PlanConditions {
   readonly status?: PlanStatus
@@ -146,11 +147,11 @@ interface HistoryRow {
 
 /** A payment's ids begin with their time, so the greatest is the newest. A reversed payment was approved before. */
 const withHistory = `LEFT JOIN LATERAL (SELECT count(*) AS payments FROM payment a WHERE a.plan_id = pl.plan_id
-    AND a.merchant_id || '' = pl.merchant_id AND a.status IN ('AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'REVERSED')) made ON true
+    AND ${byOtherIndex('a.merchant_id')} = pl.merchant_id AND a.status IN ('AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'REVERSED')) made ON true
   LEFT JOIN LATERAL (SELECT l.pay_id AS last_pay_id, l.status AS last_status, l.created_at AS last_created_at,
       (SELECT o.response_code FROM operation o WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id
        ORDER BY o.sequence DESC LIMIT 1) AS last_response_code
-    FROM payment l WHERE l.plan_id = pl.plan_id AND l.merchant_id || '' = pl.merchant_id
+    FROM payment l WHERE l.plan_id = pl.plan_id AND ${byOtherIndex('l.merchant_id')} = pl.merchant_id
     ORDER BY l.pay_id DESC LIMIT 1) last ON true`
 
 const historyColumns =
@@ -261,8 +262,8 @@ export function createPlanReader({ readers }: Database): PlanReader {
                  v.expiry_date AS vault_expiry_date, m.expiry_date AS stored_expiry_date,
                  m.card_holder_name AS stored_holder_name, m.last4_digits AS stored_last4_digits,
                  m.account_holder_name, p.provider_account, ${providerToken} AS provider_token
-               FROM ${wantedRows} CROSS JOIN LATERAL (SELECT * FROM payment_plan pl
-                 WHERE pl.merchant_id = w.merchant_id AND pl.plan_id = w.id OFFSET 0) pl
+               FROM ${wantedRows} CROSS JOIN LATERAL ${lookUp(`SELECT * FROM payment_plan pl
+                 WHERE pl.merchant_id = w.merchant_id AND pl.plan_id = w.id`)} pl
                ${withInitial} ${withMethod}
                LEFT JOIN vault_card v ON v.merchant_id = pl.merchant_id AND v.card_id = pl.card_id`,
         values: wantedValues(wanted),
@@ -289,7 +290,7 @@ export function createPlanReader({ readers }: Database): PlanReader {
 
     async list(merchantId, page, conditions) {
       const values: unknown[] = [merchantId]
-      const where = ["pl.merchant_id || '' = $1"]
+      const where = [`${byOtherIndex('pl.merchant_id')} = $1`]
       for (const [name, text] of Object.entries(comparisons)) {
         const value = conditions[name as keyof PlanConditions]
         if (value !== undefined) where.push(text.replace('?', `$${values.push(value)}`))
@@ -315,11 +316,11 @@ export function createPlanReader({ readers }: Database): PlanReader {
         name: 'plan_payments',
         text: `WITH mine AS MATERIALIZED (SELECT plan_id FROM payment_plan WHERE merchant_id = $1 AND plan_id = $2),
                  totals AS MATERIALIZED (SELECT (SELECT count(*) FROM payment c WHERE c.plan_id = mine.plan_id
-                   AND c.merchant_id || '' = $1) AS total FROM mine)
+                   AND ${byOtherIndex('c.merchant_id')} = $1) AS total FROM mine)
                SELECT totals.total, i.*, totals.total - $3::bigint - i.place + 1 AS sequence FROM totals
                LEFT JOIN LATERAL (SELECT c.pay_id, c.trans_id, c.ref_nr, c.status, c.amount, c.currency, c.created_at,
                    row_number() OVER (ORDER BY c.pay_id DESC) AS place, o.x_id, o.response_code
-                 FROM (SELECT * FROM payment c WHERE c.plan_id = $2 AND c.merchant_id || '' = $1
+                 FROM (SELECT * FROM payment c WHERE c.plan_id = $2 AND ${byOtherIndex('c.merchant_id')} = $1
                    ORDER BY c.pay_id DESC OFFSET $3 LIMIT ${pageSize}) c
                  CROSS JOIN LATERAL (SELECT o.x_id, o.response_code FROM operation o WHERE o.merchant_id = c.merchant_id
                    AND o.pay_id = c.pay_id ORDER BY o.sequence DESC LIMIT 1) o) i ON true
@@ -333,7 +334,7 @@ export function createPlanReader({ readers }: Database): PlanReader {
     async findSchemeReference(merchantId, customerId, cardId) {
       const { rows } = await readers.query<{ scheme_reference_id: string }>({
         name: 'plan_scheme_reference',
-        text: `SELECT scheme_reference_id FROM payment_plan WHERE merchant_id || '' = $1 AND customer_id = $2
+        text: `SELECT scheme_reference_id FROM payment_plan WHERE ${byOtherIndex('merchant_id')} = $1 AND customer_id = $2
                  AND card_id = $3 AND scheme_reference_id IS NOT NULL ORDER BY created_at DESC LIMIT 1`,
         values: [merchantId, customerId, cardId],
       })

@@ -2,6 +2,7 @@
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 import { gatherLookUps, wantedRows, wantedValues } from '#storage/gather.ts'
+import { byOtherIndex, lookUp } from '#storage/planner.ts'
 
 /** The row of `installation` that holds the root secret, and before its colon the id of the master key in use. */
 export const rootSecretName = 'root_secret'
@@ -41,8 +42,8 @@ export function createVaultStore(database: Database): VaultStore {
         name: 'vault_cards_by_id',
         text: `SELECT v.merchant_id AS "merchantId", v.card_id AS "cardId", v.key_version AS "keyVersion", v.sealed,
                  v.expiry_date AS "expiryDate"
-               FROM ${wantedRows} CROSS JOIN LATERAL (SELECT * FROM vault_card v
-                 WHERE v.merchant_id = w.merchant_id AND v.card_id = w.id OFFSET 0) v`,
+               FROM ${wantedRows} CROSS JOIN LATERAL ${lookUp(`SELECT * FROM vault_card v
+                 WHERE v.merchant_id = w.merchant_id AND v.card_id = w.id`)} v`,
         values: wantedValues(wanted),
       })
       return rows
@@ -79,7 +80,7 @@ export function createVaultStore(database: Database): VaultStore {
       const { rows } = await readers.query<SealedCard>({
         name: 'vault_card_by_pseudo_number',
         text: `SELECT card_id AS "cardId", key_version AS "keyVersion", sealed, expiry_date AS "expiryDate"
-               FROM vault_card WHERE merchant_id || '' = $1 AND pseudo_number = $2 AND delete_after_use_at IS NULL`,
+               FROM vault_card WHERE ${byOtherIndex('merchant_id')} = $1 AND pseudo_number = $2 AND delete_after_use_at IS NULL`,
         values: [merchantId, pseudoNumber],
       })
       return rows[0]

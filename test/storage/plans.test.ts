@@ -1,0 +1,147 @@
+/**
+ * The plan of every statement that ordinary traffic uses: none may read a table that grows with traffic in any
+ * other way than by an index, with a condition on the index. src/storage/planner.ts says how plans are steered.
+ */
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { openIntents } from '#test/support/intents.ts'
+import { planPayment } from '#test/support/plans.ts'
+
+interface Statement {
+  readonly text: string
+  /** The settings of the connection that runs it. */
+  readonly options: string
+}
+
+/** Tables with a row per payment, customer, event or delivery. */
+const growing = new Set([
+  ...[
+    'payment',
+    'operation',
+    'idempotency_key',
+    'payment_mark',
+    'provider_reference',
+    'timer',
+    'payment_intent',
+  ],
+  ...['customer', 'stored_method', 'payment_plan', 'vault_card', 'vault_account', 'dcc_quote', 'dispute'],
+  ...['event', 'event_attempt', 'event_delivery', 'event_delivery_attempt'],
+])
+
+const statements = new Map<string, Statement>()
+let gateway: TestGateway
+
+/** Notes every statement on its way to the real database. */
+function recordStatements(): () => void {
+  const { query } = pg.Client.prototype
+  pg.Client.prototype.query = function record(this: pg.Client, ...words: unknown[]) {
+    const [first] = words as [string | { name?: string; text?: string } | undefined]
+    const text = typeof first === 'string' ? first : first?.text
+    const { options } = (this as unknown as { connectionParameters: { options?: string } })
+      .connectionParameters
+    if (text !== undefined && /^\s*(SELECT|WITH|UPDATE|DELETE)\b/.test(text)) {
+      const name = typeof first === 'object' ? first.name : undefined
+      statements.set(name ?? text, { text, options: options ?? '' })
+    }
+    return Reflect.apply(query, this, words)
+  } as typeof query
+  return () => {
+    pg.Client.prototype.query = query
+  }
+}
+
+beforeAll(async () => {
+  const stop = recordStatements()
+  try {
+    gateway = await startTestGateway()
+    await driveTraffic()
+  } finally {
+    stop()
+  }
+})
+
+afterAll(() => gateway.stop())
+
+/** A second gateway captures and reads, because the first one remembers what it has just written. */
+async function driveTraffic(): Promise<void> {
+  const other = await startTestGateway({ beside: gateway })
+  const call = async (from: TestGateway, ...request: Parameters<TestGateway['call']>) => {
+    const answer = await from.call(...request)
+    expect(answer.status, `${request[1]} ${answer.text}`).toBeLessThan(300)
+    return answer.body
+  }
+  const amount = { value: 100, currency: 'EUR' }
+  const customerInfo = { merchantCustomerId: 'c-1', email: 'ada@example.com' }
+  const manual = cardPayment({ captureMethod: { type: 'MANUAL' }, customerInfo })
+  const { payId } = await call(gateway, 'POST', '/payments', manual, { 'idempotency-key': 'plans' })
+  for (const step of ['captures', 'refunds'])
+    await call(other, 'POST', `/payments/${payId}/${step}`, { transId: step, amount })
+  await call(gateway, 'GET', `/payments/getByPayId/${payId}`)
+  await call(other, 'GET', `/payments/getByTransId/${manual.transId}`)
+  for (const list of ['/payments?limit=5', '/events?page=1', '/customers?page=1', '/payment-plans?page=1'])
+    await call(other, 'GET', list)
+  const { paymentPlanId } = await call(gateway, 'POST', '/payments', cardPayment(planPayment()))
+  await call(other, 'GET', `/payment-plans/${paymentPlanId}`)
+  await call(other, 'GET', `/payment-plans/${paymentPlanId}/payments?page=1`)
+  await call(gateway, 'POST', '/payments/links', { transId: 'link', amount })
+  await openIntents(gateway, gateway).intent()
+  await gateway.gateway.timerWorker.runDue()
+  await other.stop()
+}
+
+interface Node {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Index Cond'?: string
+  readonly Plans?: readonly Node[]
+}
+
+/** Indexes that hold only the rows that wait for something, such as events that are due: these may be read whole. */
+async function listPartial(client: pg.Client): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ name: string }>(
+    'SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indpred IS NOT NULL',
+  )
+  return new Set(rows.map(({ name }) => name))
+}
+
+/** Reads of growing tables that no condition on an index bounds, as `Seq Scan on payment`. */
+function findUnbounded(node: Node, partial: ReadonlySet<string>): readonly string[] {
+  const { 'Node Type': type, 'Relation Name': relation, 'Index Name': index, Plans: below = [] } = node
+  const isBounded = node['Index Cond'] !== undefined || (index !== undefined && partial.has(index))
+  const isRead = /^(Seq Scan|Index Scan|Index Only Scan)$/.test(type) && growing.has(relation ?? '')
+  return [
+    ...(isRead && !isBounded ? [`${type} on ${relation}`] : []),
+    ...below.flatMap(child => findUnbounded(child, partial)),
+  ]
+}
+
+async function explain({ text, options }: Statement): Promise<readonly string[]> {
+  const client = new pg.Client({ connectionString: gateway.databaseUrl, options })
+  await client.connect()
+  try {
+    const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)
+    return findUnbounded(rows[0]['QUERY PLAN'][0].Plan, await listPartial(client))
+  } finally {
+    await client.end()
+  }
+}
+
+test('every statement reads growing tables by an index', async () => {
+  expect([...statements.keys()]).toEqual(
+    expect.arrayContaining(['commit_6', 'payments_by_pay_id', 'payment_by_trans_id', 'claim_timers']),
+  )
+  const unbounded: Record<string, readonly string[]> = {}
+  for (const [name, statement] of statements) {
+    const found = await explain(statement)
+    if (found.length > 0) unbounded[name] = found
+  }
+  expect(unbounded).toEqual({})
+})
+
+test('a read without an index is found', async () => {
+  const { options } = statements.get('payments_by_pay_id') ?? { options: '' }
+  const text = 'SELECT 1 FROM operation WHERE response_code = $1'
+  expect(await explain({ text, options })).toEqual(['Seq Scan on operation'])
+})
