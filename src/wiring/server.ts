@@ -1,4 +1,6 @@
 /** Wires the HTTP server of one environment: endpoints, pages, credentials, the API reference. */
+import { testRanges } from '#connectors/simulator/test-bins.ts'
+import { testRateSource, testRates } from '#connectors/simulator/test-rates.ts'
 import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
 import { describedAs } from '#endpoints/method-union.ts'
@@ -180,6 +182,11 @@ function openServices(
     settlements: createSettlementStore(database),
     lookUps: createLookUps(database, {
       ...options,
+      // Live knows only what was imported.
+      builtIn:
+        options.environment === 'test'
+          ? { ranges: testRanges, rates: { rates: testRates, source: testRateSource } }
+          : undefined,
       storedMethods: options.storedMethods ?? storedMethodsOf(engine.storedMethods),
     }),
   }

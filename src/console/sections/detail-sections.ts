@@ -36,6 +36,7 @@ export interface DetailAct {
   /** What is asked once more before it is done. */
   readonly asks?: (entered: Entered) => Part
   readonly uploadBytesMax?: number
+  readonly stacked?: true
 }
 
 export interface Entered {
@@ -72,8 +73,17 @@ const disputeColumns: readonly Column[] = [
   { title: 'Status', show: row => showState(row.status) },
 ]
 
+/** As customers know it: visa •••• 1111. */
+const nameOf = ({ type, brand, last4Digits }: Json): string =>
+  [brand ?? type, last4Digits && `•••• ${String(last4Digits)}`].filter(Boolean).join(' ')
+
+/** 203012 is 12/2030. */
+const showExpiry = (value: unknown): string =>
+  typeof value === 'string' ? `${value.slice(4)}/${value.slice(0, 4)}` : ''
+
 const methodColumns: readonly Column[] = [
-  { title: 'Method', show: row => String(row.type ?? '') },
+  { title: 'Method', show: nameOf },
+  { title: 'Valid until', show: row => showExpiry(row.expiryDate) },
   { title: 'Id', show: row => html`<code>${String(row.id ?? row.paymentMethodId ?? '')}</code>` },
 ]
 
@@ -130,10 +140,6 @@ async function otherMethods(plan: Json, visit: MerchantVisit): Promise<readonly 
   const names = Object.fromEntries(others.map(method => [String(method.id), nameOf(method)]))
   return [{ name: 'paymentMethodId', label: 'Method', choices: Object.keys(names), names }]
 }
-
-/** As customers know it: visa •••• 1111. */
-const nameOf = ({ type, brand, last4Digits }: Json): string =>
-  [brand ?? type, last4Digits && `•••• ${String(last4Digits)}`].filter(Boolean).join(' ')
 
 const evidenceTypes = ['application/pdf', 'image/png', 'image/jpeg']
 /** 16 MB: three files of the largest size, and the text. */
@@ -265,6 +271,7 @@ export const details: readonly Detail[] = [
         body: toEvidence,
         sample: { text: '…', files: [{ name: 'receipt.pdf', type: 'application/pdf', content: 'BASE64' }] },
         uploadBytesMax: evidenceBytesMax,
+        stacked: true,
       },
       {
         name: 'accept',

@@ -31,16 +31,20 @@ const renderObject = (object: Json, base: string): Part =>
       .map(([name, value]) => [name, showValue(name, value, base)] as const),
   )
 
+/** Of ours: all of one length, and easier to compare in letters of one width. */
+const isId = (value: unknown): boolean =>
+  typeof value === 'string' && /^(?:[a-z]+_)?[0-9a-f]{32}$/.test(value)
+
 function showValue(name: string, value: unknown, base: string): Part {
   if (name === 'amount') return showMoney(value as never)
   if (name === 'status') return showState(value)
+  const shown = isId(value) ? html`<code>${String(value)}</code>` : String(value)
   if (/^(payId|initialPayId)$/.test(name))
-    return html`<a href="${base}/payments/${String(value)}">${String(value)}</a>`
-  if (name === 'gatewayCustomerId')
-    return html`<a href="${base}/customers/${String(value)}">${String(value)}</a>`
+    return html`<a href="${base}/payments/${String(value)}">${shown}</a>`
+  if (name === 'gatewayCustomerId') return html`<a href="${base}/customers/${String(value)}">${shown}</a>`
   if (/(Date|At|By|Time)$/.test(name) && typeof value === 'string' && value.includes('T'))
     return showTime(value)
-  return String(value)
+  return shown
 }
 
 const apiOf = ({ deps }: MerchantVisit): string => `${deps.origin()}/api/v2`
@@ -62,6 +66,7 @@ async function renderAct(visit: MerchantVisit, act: DetailAct, { object, address
     fields: fields.map(field => ({ ...field, value: typed[field.name] ?? field.value })),
     button: act.asks === undefined ? act.title : `${act.title} …`,
     tone: 'plain',
+    ...(act.stacked ? { stacked: true } : {}),
   })}${renderCurl(act.verb ?? 'POST', `${apiOf(visit)}${act.endpoint(id)}`, body)}</div>`
 }
 

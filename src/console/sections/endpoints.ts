@@ -53,7 +53,7 @@ async function showEndpoints(
     action: baseOf(visit),
     csrf,
     fields: [
-      { name: 'url', label: 'Address', value: url, required: true },
+      { name: 'url', label: 'Address', value: url, wide: true, required: true },
       { name: 'types', label: 'Types', hint: 'With commas; empty: all', value: types },
       { name: 'kind', label: 'Body', choices: ['ENHANCED', 'BASIC'], value: kind },
     ],

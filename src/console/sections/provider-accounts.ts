@@ -29,7 +29,8 @@ function accountFields(visit: MerchantVisit, connector: ConnectorForm, account?:
     ...Object.entries(connector.settings).map(([name, { description, default: usual, required }]): Field => {
       const key = settingName(name)
       const value = form[key] ?? kept[name] ?? ''
-      const hint = usual === undefined ? description : `${description}; ${usual} unless given`
+      const said = description.replace(/\.$/, '')
+      const hint = usual === undefined ? said : `${said}; ${usual} unless given`
       return { name: key, label: name, hint, value, ...(required && !usual ? { required: true } : {}) }
     }),
     {
@@ -45,7 +46,7 @@ function accountFields(visit: MerchantVisit, connector: ConnectorForm, account?:
         name: secretName(name),
         label: name,
         type: 'password',
-        hint: isKept ? `${description}; empty keeps the present one` : description,
+        hint: `${description.replace(/\.$/, '')}${isKept ? '; empty keeps the present one' : ''}`,
         autocomplete: 'off',
         ...(required && !isKept ? { required: true } : {}),
       }
@@ -119,6 +120,7 @@ async function showNew(visit: MerchantVisit, problem?: string) {
     hidden: { connector: connector.name },
     fields: accountFields(visit, connector),
     button: 'Add the account',
+    stacked: true,
   })}${terminalOf(connector, `provider add ${visit.merchant.merchantId} --connector ${connector.name} --name "Main account"`)}`
   return render(visit, `New ${connector.name} account`, main, problem)
 }
@@ -173,6 +175,7 @@ async function showAccount(visit: MerchantVisit, problem?: string) {
     csrf: visit.csrf,
     fields: accountFields(visit, connector, account),
     button: 'Save',
+    stacked: true,
   })}${terminalOf(connector, `provider set ${accountId}`)}`
   return render(visit, `Account ${name}`, main, problem)
 }

@@ -102,6 +102,8 @@ export interface Field {
   readonly required?: true
   /** Several lines. */
   readonly long?: true
+  /** For addresses and other long texts. */
+  readonly wide?: true
   readonly autocomplete?: string
   /** Of files: the types that a browser offers, with commas. */
   readonly accept?: string
@@ -116,6 +118,7 @@ export function renderField({
   hint,
   required,
   long,
+  wide,
   autocomplete,
   names = {},
   accept,
@@ -134,7 +137,7 @@ export function renderField({
         : html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${must}${
             autocomplete && html` autocomplete="${autocomplete}"`
           }${described}>`
-  return html`<div class="field"><label for="f-${name}">${label}</label>${control}${
+  return html`<div class="field${(wide || long) && ' wide'}"><label for="f-${name}">${label}</label>${control}${
     hint && html`<small id="hint-${name}">${hint}</small>`
   }</div>`
 }
@@ -150,12 +153,14 @@ export interface Form {
   readonly hidden?: Readonly<Record<string, string>>
   readonly button: string
   readonly tone?: 'plain' | 'danger'
+  /** One field below the other, for long forms. */
+  readonly stacked?: true
 }
 
 const sendsFiles = (fields: readonly Field[]): boolean => fields.some(({ type }) => type === 'file')
 
-export const renderForm = ({ action, csrf, fields = [], hidden = {}, button, tone }: Form): Html =>
-  html`<form method="post" action="${action}" class="act"${sendsFiles(fields) && html` enctype="multipart/form-data"`}><input type="hidden" name="csrf" value="${csrf}">${Object.entries(
+export const renderForm = ({ action, csrf, fields = [], hidden = {}, button, tone, stacked }: Form): Html =>
+  html`<form method="post" action="${action}" class="act${stacked && ' stacked'}"${sendsFiles(fields) && html` enctype="multipart/form-data"`}><input type="hidden" name="csrf" value="${csrf}">${Object.entries(
     hidden,
   ).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,

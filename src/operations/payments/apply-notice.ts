@@ -163,6 +163,8 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
       engine,
     )
   }
+  if (operation.state === 'FAILED' && outcome.kind === 'declined' && outcome.provider.fields?.undone)
+    return markUndone({ ...noticed, operation }, outcome.provider, engine)
   if (operation.state === 'OK' && outcome.kind === 'declined') {
     const { detail, provider } = outcome
     return applyTakenBack({ ...noticed, operation }, { ...fact, kind: 'takenBack', detail, provider }, engine)
@@ -182,6 +184,31 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
 /** The provider had approved it, and undid it because we asked: hearing of the approval afterwards changes nothing. */
 const isUndone = ({ provider }: Operation, { transactionId }: ProviderFacts): boolean =>
   transactionId !== undefined && provider?.fields?.undone === transactionId
+
+/** Remembers which approval of a failed try was undone, so that the notice of that approval is finished too. */
+async function markUndone(
+  {
+    merchant,
+    payment: { merchantId, payId },
+    operation: { xId },
+  }: Noticed & { readonly operation: Operation },
+  told: ProviderFacts,
+  engine: Engine,
+): Promise<Applied> {
+  const undone = told.fields?.undone
+  await engine.queue.update({ merchantId, payId }, stored => {
+    if (findOperation(stored, xId)?.provider?.fields?.undone === undone) return { result: undefined }
+    const operations = stored.operations.map(operation => {
+      const provider = operation.provider ?? told
+      return operation.xId === xId
+        ? { ...operation, provider: { ...provider, fields: { ...provider.fields, undone } } }
+        : operation
+    })
+    const updatedAt = merchantNow(engine.clock, merchant)
+    return { next: { ...stored, operations, updatedAt, version: stored.version + 1 }, result: undefined }
+  })
+  return 'applied'
+}
 
 function isPartOf({ outcome, amount }: Fact<'outcome'>, payment: Payment, operation: Operation): boolean {
   if (outcome.kind !== 'approved') return false

@@ -96,6 +96,18 @@ export const providerChecks: readonly Check[] = [
       WHERE n.state = 'PENDING' AND n.received_at < clock.now - interval '1 hour'`,
   },
   {
+    name: 'paid-twice',
+    sentence:
+      'An approval that its payment no longer needs is given back; one that could not be needs a person.',
+    broken: `SELECT n.merchant_id, o.pay_id, o.x_id,
+        format('notice %s of %s says that a failed try was paid', n.item_key, n.provider_account_id) AS detail
+      FROM notice_item n CROSS JOIN clock
+      JOIN operation o ON o.merchant_id = n.merchant_id AND o.x_id = CASE WHEN n.reference ~ '^[0-9a-f]{32}$'
+        THEN n.reference::uuid END AND o.state = 'FAILED'
+      WHERE n.state IN ('UNMATCHED', 'EXPIRED') AND n.kind = 'AUTHORIZATION approved'
+        AND n.received_at < clock.now - interval '1 hour'`,
+  },
+  {
     name: 'settlement-has-ours',
     sentence: `Captures, refunds and chargebacks are in the provider's settlement; see "reconcile".`,
     broken: unsettled,
