@@ -129,6 +129,10 @@ export async function hasSessionSettings(database: Database, process: number): P
   return rows[0]?.process === String(process) && rows[0].scans === 'off'
 }
 
+export const poolerRefusal =
+  'a pooler in transaction mode stands before the database and drops the settings of our connections; ' +
+  'connect to PostgreSQL directly, or through a pooler in session mode that passes "options" on'
+
 /** What pgBouncer says of settings that it does not pass on. */
 export const isRefusedByPooler = (error: unknown): boolean =>
   error instanceof Error && /unsupported startup parameter/.test(error.message)
