@@ -224,7 +224,7 @@ function refuseFrameworkError(
   const { code, statusCode } = error as Partial<FastifyError>
   const known = code === undefined ? undefined : frameworkRefusals[code]
   if (known) return known(request.routeOptions.bodyLimit ?? defaultLimits.bodyBytes)
-  // The connection broke while the body was read; nobody hears this answer, and it is no fault of ours.
+  // The connection broke while the body was read; so no one receives this answer, and it is not an error of ours.
   if (statusCode === 400) return refuseField('body', 'The body did not arrive completely.')
   return toRefusal(error, request, faults)
 }
