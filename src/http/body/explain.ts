@@ -113,7 +113,7 @@ function chooseBranch(branches: readonly ErrorObject[][], union: ErrorObject): E
   const fitting = branches.filter(branch => !branch.some(isWrongKind))
   const [best] = fitting.sort((a, b) => a.length - b.length)
   if (best) return best
-  // No branch fits because a member that tells them apart has a value that none knows: that member is the error.
+  // No branch fits because the member that distinguishes them has an unknown value: that member is the error.
   const tellers = branches.flatMap(branch =>
     branch.filter(error => isWrongKind(error) && !isSamePlace(error, union)),
   )
@@ -218,7 +218,7 @@ function showValue(value: unknown, path: Path, { schema, book }: Explained): str
   return `is ${whole.slice(0, shownMax).toWellFormed()}…${typeof value === 'string' ? '"' : ''}`
 }
 
-/** JSON pointer → names and indexes, told apart by the value itself. */
+/** JSON pointer → names and indexes, distinguished by the value itself. */
 function readPointer(pointer: string, value: unknown): Path {
   let at = value
   return pointer

@@ -89,7 +89,7 @@ export async function* streamMovements(
     const last = page.at(-1)
     // The database is at the next page while this one is written and sent.
     const next = page.length < csvPage || !last ? undefined : read(rawPlaceOf(last))
-    // Whoever leaves in between leaves a page that nobody waits for.
+    // A client that disconnects in between leaves a page of the export that is no longer needed.
     next?.catch(() => undefined)
     yield toCsv(page)
     page = (await next) ?? []
