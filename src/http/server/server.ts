@@ -63,10 +63,7 @@ export const defaultLimits: HttpLimits = {
   headersTimeoutMs: 10_000,
   /** 30 s for all of a request: 1 MiB over a slow line (35 kB/s) still arrives. */
   requestTimeoutMs: 30_000,
-  /**
-   * 5 s: what `Keep-Alive` announces. Clients that read it give an idle connection up long before we end it, so that no
-   * request is sent into a connection that is being closed.
-   */
+  /** 5 s: what `Keep-Alive` announces. Clients that read it close an idle connection long before we do. */
   keepAliveHintMs: 5_000,
   /** 10 s: the contract ends idle connections within 12 s. */
   keepAliveTimeoutMs: 10_000,
