@@ -69,7 +69,7 @@ export function openDatabase(
     created.on('connect', client => client.on('error', () => {}))
     // The same for idle ones.
     created.on('error', error => {
-      // A connection that breaks while all are being closed is no news.
+      // A connection that breaks while the pool is closing is expected.
       if (!closing) onError(error)
     })
     return created

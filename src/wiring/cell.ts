@@ -97,7 +97,7 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
   const announcements: (() => Promise<void>)[] = cell.onAnnouncement ? [cell.onAnnouncement] : []
   const presence = await openPresence(cell.address.url, {
     onError: err => logger.error({ err }, 'the heartbeat of this process was not written'),
-    onMerchantChange: merchantId => tellChange(changes, merchantId),
+    onMerchantChange: merchantId => publishChange(changes, merchantId),
     onAnnouncement: async () => {
       for (const listener of announcements) await listener()
     },
@@ -127,7 +127,7 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
   }
 }
 
-export function tellChange(changes: Shared['changes'], merchantId: string): void {
+export function publishChange(changes: Shared['changes'], merchantId: string): void {
   for (const listener of changes) listener(merchantId)
 }
 
@@ -196,7 +196,7 @@ function createWorkers(
     finishRounds: timerWorker.finishRounds,
     reap: async (merchantId: MerchantId) =>
       (await keyReader.reap(merchantId)) + (await retention.run(merchantId)),
-    onChange: merchantId => tellChange(changes, merchantId),
+    onChange: merchantId => publishChange(changes, merchantId),
   })
   const quotes = createQuoteStore(database)
   return { work, settleWorker, timerWorker, keyReader, retention, testClock, quotes }

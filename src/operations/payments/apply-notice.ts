@@ -1,5 +1,5 @@
 /**
- * What a provider tells by itself, applied as one more source of an outcome for a stored reference: through the same code
+ * Provider notices, applied as one more source of an outcome for a stored reference: through the same code
  * as any answer, with the right amount, once however often it is reported.
  */
 import type { NoticeFact, NoticeItem, NoticeSubject } from '#connectors/contract.ts'
@@ -169,7 +169,7 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
     const { detail, provider } = outcome
     return applyTakenBack({ ...noticed, operation }, { ...fact, kind: 'takenBack', detail, provider }, engine)
   }
-  // The approval stood, and was undone at our request before we had heard of it.
+  // The provider had approved, and undid the approval at our request before the notice arrived.
   if (operation.state === 'AUTHORIZED' && outcome.kind === 'declined') {
     const reversal = { kind: 'approved', provider: outcome.provider } as const
     return applyElsewhere(
@@ -181,7 +181,7 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
   return operation.prepared.paidLate ? acceptLate({ ...noticed, operation, outcome }, engine) : 'repeated'
 }
 
-/** The provider had approved it, and undid it because we asked: hearing of the approval afterwards changes nothing. */
+/** The provider had approved it, and undid it because we asked: a late notice of the approval changes nothing. */
 const isUndone = ({ provider }: Operation, { transactionId }: ProviderFacts): boolean =>
   transactionId !== undefined && provider?.fields?.undone === transactionId
 
@@ -255,7 +255,7 @@ async function applyToCapture(
   return true
 }
 
-/** A notice about the payment's id that speaks of the approval is about the operation that asked for it. */
+/** A notice with the payment's id that reports an approval belongs to the operation that requested it. */
 function namedByType(
   { payment, captureXId }: Noticed,
   { operation }: Fact<'outcome'>,
@@ -312,8 +312,8 @@ async function applyElsewhere(
     const now = merchantNow(engine.clock, merchant)
     const next = recordElsewhere(stored, { type, xId, amount: amount?.value, provider, now })
     if (!next) return { result: 'unmatched' }
-    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    return { next: told.payment, alongside: told.alongside, result: 'applied' }
+    const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }
   })
   return result ?? 'unmatched'
 }
@@ -346,8 +346,8 @@ async function applyTakenBack(
     const now = merchantNow(engine.clock, merchant)
     const next = takeBack(stored, { xId, detail, provider, now })
     if (!next) return { result: findOperation(stored, xId)?.state === 'FAILED' ? 'repeated' : 'unmatched' }
-    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    return { next: told.payment, alongside: told.alongside, result: 'applied' }
+    const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }
   })
   return result ?? 'unmatched'
 }

@@ -26,7 +26,7 @@ export interface CallContext {
   readonly engine: Pick<Engine, 'onAlarm' | 'isAlive'>
 }
 
-/** How to ask, what decides whether it arrived, and what stands when nothing was heard. */
+/** How to call the provider, how to find out whether the request arrived, and the outcome if there is no answer. */
 export interface ProviderCall<T> {
   readonly ask: (send: number, signal: AbortSignal) => Promise<T>
   readonly outcomeOf: (answer: T) => Outcome | CustomerActionOutcome
@@ -76,7 +76,7 @@ async function askOnce<T>(
   try {
     return await Promise.race([ask(send, controller.signal), deadline])
   } catch (error) {
-    // A connector that throws has told us nothing about what the provider did.
+    // If a connector throws, it is unknown what the provider did.
     if (!controller.signal.aborted)
       engine.onAlarm({
         code: 'CONNECTOR_THREW',

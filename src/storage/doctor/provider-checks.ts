@@ -15,7 +15,7 @@ export const takenBack = `SELECT merchant_id, pay_id, min(x_id::text)::uuid AS x
 
 const newestLines = `(SELECT merchant_id, provider_account_id, max(date) AS newest FROM settlement_line GROUP BY 1, 2) told`
 
-/** Captures, refunds and chargebacks of accounts whose provider has sent lines, that no line speaks of. */
+/** Captures, refunds and chargebacks of accounts whose provider has sent settlement lines, without a line of their own. */
 export const unsettled = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s is in no settlement line of %s', o.type,
     o.amount, p.provider_account) AS detail
   FROM ${newestLines}
@@ -50,7 +50,7 @@ export const unbooked = `SELECT l.merchant_id, l.pay_id, l.x_id, format('line %s
         AND o.type = 'RETURN'))`
 
 /**
- * Several lines may speak of one operation or one payment's chargebacks: their sum is compared. Lines about an operation
+ * Several lines may belong to one operation or to one payment's chargebacks: their sum is compared. Lines about an operation
  * that failed are no matter of amounts; they fit ours if they make zero.
  */
 export const misstated = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s, but the lines say %s', o.type, o.amount,

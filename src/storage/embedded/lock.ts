@@ -23,7 +23,7 @@ interface OwnerRecord {
 
 export interface Ownership {
   readonly kind: 'owner'
-  /** Tells others where the database answers. */
+  /** Publishes the address of the database for other processes. */
   publish(url: string): void
   release(): void
 }
