@@ -5,7 +5,7 @@
 import type { ErrorObject } from 'ajv'
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import type { FieldError } from '#http/answers/refusal.ts'
-import { joinPath } from '#http/body/json-text.ts'
+import { joinPath, startOf } from '#http/body/json-text.ts'
 import {
   describeAllowed,
   isHidden,
@@ -212,8 +212,9 @@ function showValue(value: unknown, path: Path, { schema, book }: Explained): str
   if (isObject(value)) return 'is an object'
   if (isHidden(schema, path, book)) return 'is not as it must be (the value is not shown)'
   // Filtered before it is cut: the first half of a card number must not pass as an innocent number.
-  const whole = scrubCardNumbers(JSON.stringify(value))
-  if (whole.length <= shownMax) return `is ${whole}`
+  const start = typeof value === 'string' ? startOf(value, shownMax) : value
+  const whole = scrubCardNumbers(JSON.stringify(start))
+  if (whole.length <= shownMax) return `is ${start === value ? whole : `${whole.slice(0, -1)}…"`}`
   return `is ${whole.slice(0, shownMax).toWellFormed()}…${typeof value === 'string' ? '"' : ''}`
 }
 
