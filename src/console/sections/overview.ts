@@ -3,8 +3,17 @@ import { loadConsoleAssets } from '#console/assets.ts'
 import type { GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/context.ts'
 import { may } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
+import { samplePayment } from '#console/sections/test-tools.ts'
 import { renderBars, renderShares } from '#console/views/charts.ts'
-import { type Column, renderForm, renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
+import {
+  type Column,
+  renderCurl,
+  renderForm,
+  renderTable,
+  showMoney,
+  showState,
+  showTime,
+} from '#console/views/parts.ts'
 import { describe } from '#domain/response-codes.ts'
 import { type Html, html } from '#http/html.ts'
 import { undecided } from '#methods/undecided.ts'
@@ -129,11 +138,12 @@ function renderVolume(volumes: readonly DayVolume[], days: readonly string[]): H
 function renderFirstSteps(visit: MerchantVisit): Html {
   const base = `/console/m/${visit.merchant.merchantId}`
   const isTest = visit.deps.environment === 'test' && may(visit, 'testTools')
+  const key = visit.deps.newId()
   return html`<div class="empty"><p>No payments in the last ${shownDays} days.</p>${
     isTest
-      ? html`<p>Make a first one with a test card and look at everything that happens.</p>${renderForm({ action: `${base}/test/payment`, csrf: visit.csrf, hidden: { key: visit.deps.newId() }, button: 'Make a test payment' })}`
+      ? html`<p>Make a first one with a test card and look at everything that happens.</p>${renderForm({ action: `${base}/test/payment`, csrf: visit.csrf, hidden: { key }, button: 'Make a test payment' })}`
       : html`<p>They appear here as soon as your shop sends them.</p>`
-  }</div>`
+  }</div>${isTest && renderCurl('POST', `${visit.deps.origin()}/api/v2/payments`, samplePayment(visit, key))}`
 }
 
 async function showHome(visit: Visit) {
