@@ -6,7 +6,7 @@ import { jsonOption, printJson, printRows } from '#commands/merchant.ts'
 import { type OpenDatabase, type OpenOptions, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { type CellAddress, parseCellName } from '#storage/cells/address.ts'
-import { type CellCounts, countCell, tellEverybody } from '#storage/cells/create-cell.ts'
+import { announceToAll, type CellCounts, countCell } from '#storage/cells/create-cell.ts'
 import { isConnectionLost } from '#storage/database.ts'
 
 const say = (line: string): void => console.error(line)
@@ -25,7 +25,7 @@ export function addCellCommands(program: Command, readConfig: () => Config): voi
         const cell = database.cells.at(-1)
         if (!cell) throw new Error('no cell was made')
         await auditCommand(database.url, { act: 'cells.add', object: cell.name })
-        if (!(await tellEverybody(database.url)))
+        if (!(await announceToAll(database.url)))
           say(`warning: not every server has opened ${cell.name}; restart them`)
         return cell
       })

@@ -57,7 +57,8 @@ export const variables: readonly Variable[] = [
   },
   {
     name: 'TOLLGATE_SECURITY_CONTACT',
-    meaning: 'whom strangers tell about a hole, for security.txt: an https:, mailto: or tel: address',
+    meaning:
+      'where security researchers report a vulnerability, for security.txt: an https:, mailto: or tel: address',
     default: 'mailto:security@ and the public host',
   },
   { name: 'TOLLGATE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent', default: 'info' },

@@ -71,7 +71,7 @@ export const isActiveCurrency = (code: string): boolean => byCode.has(code)
 export const exponentOf = (code: string): number | undefined => byCode.get(code)?.exponent
 
 /** An amount as people write it, with a point and all digits of its currency: 4999 EUR is 49.99. */
-export function toDecimalText(value: number, currency: string): string {
+export function toDecimalText(value: number | string, currency: string): string {
   const exponent = exponentOf(currency) ?? 0
   const digits = String(value).padStart(exponent + 1, '0')
   return exponent === 0 ? digits : `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`

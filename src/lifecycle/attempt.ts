@@ -116,7 +116,7 @@ export const capturesWith = (payment: Payment, method: Method): boolean =>
 
 /**
  * The capture method that the merchant asked for. A failed try may have stored another one, because its method supported no
- * other. The capture reference is created with the payment only for AUTOMATIC, so its presence tells what was asked for.
+ * other. The capture reference is created with the payment only for AUTOMATIC, so its presence shows what the request asked for.
  */
 export const askedCapture = ({
   operations,

@@ -45,7 +45,7 @@ export function decideCapture(payment: Payment, command: CaptureCommand, now: Da
   return accept
 }
 
-/** The payment with the capture reserved: what is recorded before the provider hears of it. */
+/** The payment with the capture reserved: what is recorded before the provider is called. */
 export function reserveCapture(payment: Payment, command: CaptureCommand, recording: Recording): Payment {
   const { manual, closes } = command
   const isPart = command.amount.value < openAmount(payment)

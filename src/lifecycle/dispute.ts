@@ -10,7 +10,7 @@ export type DisputeStage = 'INQUIRY' | 'CHARGEBACK' | 'PRE_ARBITRATION' | 'ARBIT
 export type DisputeStatus = 'OPEN' | 'UNDER_REVIEW' | 'WON' | 'LOST' | 'ACCEPTED' | 'EXPIRED'
 export type DisputeReason = 'FRAUD' | 'CONSUMER' | 'PROCESSING' | 'AUTHORIZATION' | 'OTHER'
 
-/** How a dispute stands, as a provider tells it. */
+/** The state of a dispute, as a provider reports it. */
 export interface DisputeFacts {
   readonly providerDisputeId: string
   readonly stage: DisputeStage

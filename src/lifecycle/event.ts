@@ -77,7 +77,7 @@ const describeOperation = (payment: Payment, operation: Operation) => ({
   responseDescription: describe(operation.responseCode).description,
 })
 
-/** The event about the outcome of one operation; `now` tells whether an intent is still open. */
+/** The event about the outcome of one operation; `now` decides whether an intent is still open. */
 export function resultSubject(payment: Payment, xId: XId, now: Date): EventSubject {
   const operation = findOperation(payment, xId) ?? lastOperation(payment)
   const failed = operation.state === 'FAILED'
@@ -153,10 +153,10 @@ function isIntentOpen(payment: Payment, now: Date): boolean {
  * An intent is confirmed by the app, so the shop's server has not seen the answer: an event is sent about every result, even
  * one that was answered at once. Later requests, such as captures, come from the server, which gets their answers itself.
  */
-export const isAlwaysTold = (payment: Payment, { type }: Operation): boolean =>
+export const alwaysHasEvent = (payment: Payment, { type }: Operation): boolean =>
   intentOf(payment) !== undefined && (type === 'AUTHORIZATION' || type === 'CONFIRM')
 
-/** What an event has beside the members of all, where nothing has happened that would tell: for samples and examples. */
+/** Members that only this event type has, with sample values: for sample events and examples. */
 export function sampleMembers(type: EventType): Readonly<Record<string, string>> {
   if (type.startsWith('dispute.')) return { disputeId: 'dp_019a3f6b2c4d7e8f9012a3b4c5d6e7f8' }
   if (type !== 'debit.announced') return {}

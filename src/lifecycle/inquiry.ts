@@ -7,7 +7,7 @@ const hourMs = 60 * minuteMs
 /** Delays after the operation. The first ones are short, because most lost answers are available seconds later. */
 const firstInquiriesMs = [10 * secondMs, 30 * secondMs, minuteMs, 5 * minuteMs, 15 * minuteMs]
 
-/** After a day the provider is asked every six hours: debits and vouchers take days, and nobody waits for them. */
+/** After a day the provider is asked every six hours: debits and vouchers take days, and no caller waits for them. */
 const hourlyForMs = 24 * hourMs
 const laterPauseMs = 6 * hourMs
 

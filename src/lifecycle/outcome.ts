@@ -12,7 +12,7 @@ export type Outcome =
       readonly kind: 'declined'
       readonly detail: string
       readonly provider: ProviderFacts
-      /** The provider's page ended unpaid. Nobody said no: a payment that stays open longer gets a new page. */
+      /** The provider's page expired unpaid. This is not a decline: a payment that stays open longer gets a new page. */
       readonly pageEnded?: boolean
     }
   | {
@@ -78,7 +78,7 @@ export interface ProviderFacts {
   readonly schemeReferenceId?: string
   /** The provider's own token of the card or account, where it keeps one for later payments. */
   readonly providerToken?: string
-  /** What only some providers tell, by the names of the contract; methods/result-fields.ts says where each is shown. */
+  /** What only some providers return, by the names of the contract; methods/result-fields.ts says where each is shown. */
   readonly fields?: Readonly<Record<string, unknown>>
   /** Ours: what the customer was asked to do, kept until the operation is decided. */
   readonly action?: StoredAction
@@ -88,7 +88,7 @@ export interface ProviderFacts {
 export type StoredAction =
   | (Extract<CustomerAction, { type: 'redirect' }> & {
       readonly expiresAt?: string
-      /** The provider has told that its page ended, whatever it had announced. */
+      /** The provider has reported that its page ended, even before the announced time. */
       readonly hasEnded?: boolean
     })
   | {

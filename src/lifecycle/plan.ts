@@ -57,7 +57,7 @@ export interface Plan {
   readonly version: number
 }
 
-/** The last payment of a plan and how many were approved, as its record tells. */
+/** The last payment of a plan and how many were approved, as its record shows them. */
 export interface PlanHistory {
   readonly numberOfPayments: number
   readonly lastPayment?: {

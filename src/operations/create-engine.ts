@@ -52,9 +52,9 @@ export interface EngineParts
   readonly environment: 'test' | 'live'
   /** Card numbers that stand in the published catalogue of the test environment. */
   readonly publishedCards: readonly string[]
-  /** Told how many changes shared a commit. */
+  /** Called with the number of changes that shared a commit. */
   readonly onBatch: (size: number) => void
-  /** Told when a commit held events. */
+  /** Called after a commit that held events. */
   readonly onEvents: () => void
 }
 

@@ -39,7 +39,7 @@ export interface Engine {
   readonly oneTimeCards: OneTimeCards
   readonly plans: PlanReader
   readonly disputes: DisputeStore
-  /** What a provider's notice speaks of. */
+  /** Finds the operation that a provider's notice refers to. */
   readonly references: ReferenceReader
   readonly endpoints: EndpointBook
   readonly finder: PaymentFinder
@@ -54,7 +54,7 @@ export interface Engine {
   readonly pageAddress: (payment: Pick<Payment, 'merchantId' | 'payId' | 'operations'>) => string
   /** Where a provider sends the customer of this try back to. */
   readonly returnAddress: (subject: ReturnSubject) => string
-  /** Told of every settled or undecided call, for the metrics. */
+  /** Called after every provider call, settled or undecided, for the metrics. */
   readonly onOutcome: (operation: string, outcome: string) => void
   /** Called for faults that no caller sees: an answer that did not belong to its question, a provider that threw. */
   readonly onAlarm: (alarm: Alarm) => void

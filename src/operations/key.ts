@@ -22,7 +22,7 @@ export function keyRow(
   return key && { ...key, merchantId: merchant.merchantId, payId, xId, answer, createdAt: now }
 }
 
-/** For answers that come with nothing else to write: stored under their key, so that a repeated request hears the same. */
+/** For answers that come with nothing else to write: stored under their key, so that a repeated request gets the same answer. */
 export async function storeAnswer(
   answer: OperationAnswer,
   { key, merchant }: { key?: OperationKey; merchant: Merchant },

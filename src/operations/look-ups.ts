@@ -1,6 +1,4 @@
-/** What the services look things up in, and how stored data and that of the test environment are joined. */
-import { testRanges } from '#connectors/simulator/test-bins.ts'
-import { testRateSource, testRates } from '#connectors/simulator/test-rates.ts'
+/** What the services look things up in, and how imported data and data that comes with the gateway are joined. */
 import { type BinRange, type BinSpan, findNarrowest, widthOf } from '#domain/bin-ranges.ts'
 import type { StoredMethods } from '#operations/customers/stored-methods.ts'
 import type { Database } from '#storage/database.ts'
@@ -22,22 +20,27 @@ export interface LookUps {
 /** 3.00 %: what the contract's example shows. */
 const usualMarkup = '3.00'
 
-/** In test the built-in ranges and rates stand behind what was imported; live knows only what was imported. */
+/** Card ranges and rates that come with the gateway. */
+export interface BuiltInData {
+  readonly ranges: readonly BinRange[]
+  readonly rates: FoundRates
+}
+
+/** Built-in data stands behind what was imported. */
 export function createLookUps(
   database: Database,
   options: {
-    readonly environment: 'test' | 'live'
+    readonly builtIn?: BuiltInData | undefined
     readonly dccMarkup?: string
     readonly storedMethods: StoredMethods
   },
 ): LookUps {
-  const { environment, dccMarkup = usualMarkup, storedMethods } = options
+  const { builtIn, dccMarkup = usualMarkup, storedMethods } = options
   const bins = createBinReader(database)
   const rates = createRateReader(database)
-  const isTest = environment === 'test'
   return {
-    bins: isTest ? joinBins(bins, testRanges) : bins,
-    rates: isTest ? joinRates(rates, { rates: testRates, source: testRateSource }) : rates,
+    bins: builtIn ? joinBins(bins, builtIn.ranges) : bins,
+    rates: builtIn ? joinRates(rates, builtIn.rates) : rates,
     duplicates: createDuplicateFinder(database),
     cards: createCardBook(database),
     storedMethods,

@@ -105,7 +105,7 @@ function describeFact(fact: NoticeFact): string {
     case 'dispute':
       return `dispute ${fact.dispute.status}`
     case 'report':
-      return 'report'
+      return `report ${fact.name}`.slice(0, 64)
     case 'ignored':
       return `ignored ${fact.name}`.slice(0, 64)
     case 'return':
@@ -113,7 +113,9 @@ function describeFact(fact: NoticeFact): string {
   }
 }
 
+/** How lists name what a notice is about; a report by the address at which the provider keeps it. */
 function referenceOf(fact: NoticeFact): string | undefined {
+  if (fact.kind === 'report') return fact.url.slice(0, 255)
   if (!('subject' in fact)) return undefined
   const { reference, transactionId, paymentTransactionId } = fact.subject
   return (reference ?? transactionId ?? paymentTransactionId)?.slice(0, 255)

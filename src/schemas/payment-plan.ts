@@ -70,7 +70,7 @@ export const planRecord = closed(
     cancelledAt: optional(formatted('date-time', 'When it was cancelled.')),
     cancellationReason: optional(text(freeTextMax, 'Why it was cancelled.')),
   },
-  { title: 'PaymentPlan', description: 'Leave to charge a customer again, and what came of it so far.' },
+  { title: 'PaymentPlan', description: 'Permission to charge a customer again, and what came of it so far.' },
 )
 
 const planPayment = closed(

@@ -4,7 +4,7 @@
  */
 import pg from 'pg'
 
-/** The statement was not sent: the database did not answer an earlier one and has not been heard from since. */
+/** The statement was not sent: the database did not answer an earlier one and has not answered since. */
 export class DatabaseSilent extends Error {
   constructor() {
     super('the database does not answer')
@@ -37,7 +37,7 @@ export function createBreaker(url: string): Breaker {
       connectionTimeoutMillis: probeTimeoutMs,
       query_timeout: probeTimeoutMs,
     })
-    // The failure is told by connect or query; without a listener it would also end the process.
+    // connect or query reports the failure; without a listener the error event would also end the process.
     client.on('error', () => {})
     try {
       await client.connect()

@@ -9,6 +9,12 @@ export interface ClockStore {
   advance(merchantId: MerchantId, byMs: number): Promise<void>
   /** How many days of the merchant's active plans lie before that instant. */
   countCharges(merchantId: MerchantId, until: Date): Promise<number>
+  /** How many timers and deliveries of the merchant are due by that real time, counted up to the limit, and when the first is. */
+  countDue(
+    merchantId: MerchantId,
+    until: Date,
+    limit: number,
+  ): Promise<{ readonly count: number; readonly first: Date | null }>
   /** Whether a timer or an event of the merchant is due, leased or not. */
   hasDue(merchantId: MerchantId, now: Date): Promise<boolean>
 }
@@ -46,6 +52,16 @@ export function createClockStore({ writers }: Database): ClockStore {
         [merchantId, until],
       )
       return rows[0]?.charges ?? 0
+    },
+    async countDue(merchantId, until, limit) {
+      const { rows } = await writers.query<{ count: number; first: Date | null }>(
+        `SELECT count(*)::int AS count,
+           (SELECT min(run_at) FROM timer WHERE ${byOtherIndex('merchant_id')} = $1) AS first
+         FROM (SELECT 1 FROM timer WHERE ${byOtherIndex('merchant_id')} = $1 AND run_at <= $2
+           UNION ALL ${dueDeliveries.join(' UNION ALL ')} LIMIT $3) due`,
+        [merchantId, until, limit],
+      )
+      return rows[0] ?? { count: 0, first: null }
     },
     async hasDue(merchantId, now) {
       const { rows } = await writers.query(

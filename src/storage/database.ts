@@ -69,7 +69,7 @@ export function openDatabase(
     created.on('connect', client => client.on('error', () => {}))
     // The same for idle ones.
     created.on('error', error => {
-      // A connection that breaks while all are being closed is no news.
+      // A connection that breaks while the pool is closing is expected.
       if (!closing) onError(error)
     })
     return created
@@ -128,6 +128,10 @@ export async function hasSessionSettings(database: Database, process: number): P
   )
   return rows[0]?.process === String(process) && rows[0].scans === 'off'
 }
+
+export const poolerRefusal =
+  'a pooler in transaction mode stands before the database and drops the settings of our connections; ' +
+  'connect to PostgreSQL directly, or through a pooler in session mode that passes "options" on'
 
 /** What pgBouncer says of settings that it does not pass on. */
 export const isRefusedByPooler = (error: unknown): boolean =>

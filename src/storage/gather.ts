@@ -21,7 +21,7 @@ const maximumAtOnce = 32
 /** 2: one is answered while the next is read; with more the lists stay short and each row costs more (measured). */
 const maximumUnderWay = 2
 
-/** `ask` answers with what there is, in any order; `nameOf` tells whose it is. */
+/** `ask` returns the rows that exist, in any order; `nameOf` says which caller each belongs to. */
 export function gatherLookUps<Found>(
   ask: (wanted: readonly Wanted[]) => Promise<readonly Found[]>,
   nameOf: (found: Found) => Wanted,
@@ -49,7 +49,7 @@ export function gatherLookUps<Found>(
     }
   }
 
-  /** Never throws: everybody who waits hears of it. */
+  /** Never throws: the error goes to all waiting callers. */
   async function answer(asking: readonly Asking<Found>[]): Promise<void> {
     try {
       const found = await ask(asking.map(({ wanted }) => wanted))

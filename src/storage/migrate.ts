@@ -5,6 +5,8 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
+import { splitOptions } from '#storage/cells/address.ts'
+import { isRefusedByPooler, poolerRefusal } from '#storage/database.ts'
 import { findUnsafe } from '#storage/migration-rules.ts'
 
 export class MigrationError extends Error {}
@@ -28,13 +30,10 @@ export async function migrate(
     upTo?: string | undefined
   } = {},
 ): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs })
-  // What breaks is told by the statement that was running; without a listener it would also end the process.
-  client.on('error', () => {})
-  await client.connect()
+  const client = await connectToMigrate(url)
   try {
     await checkServer(client)
-    await client.query('SELECT pg_advisory_lock($1)', [lockNumber])
+    await takeLock(client, options.onProgress)
     await client.query(`CREATE TABLE IF NOT EXISTS schema_migration (
       name text NOT NULL PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
     const applied = await readApplied(client)
@@ -58,6 +57,43 @@ export async function migrate(
   } finally {
     await client.end()
   }
+}
+
+/**
+ * A lock that is taken through a pooler in transaction mode stays with the pooler's connection when ours has ended, and every
+ * later start would wait for it. So we look first whether the connection keeps what was said when it was opened.
+ */
+async function connectToMigrate(url: string): Promise<pg.Client> {
+  const { address, options: given } = splitOptions(url)
+  const client = new pg.Client({
+    connectionString: address,
+    options: `-c tollgate.session=kept ${given}`.trimEnd(),
+    connectionTimeoutMillis: connectTimeoutMs,
+  })
+  // What breaks is told by the statement that was running; without a listener it would also end the process.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ session: string | null }>(
+      "SELECT current_setting('tollgate.session', true) AS session",
+    )
+    if (rows[0]?.session === 'kept') return client
+  } catch (error) {
+    await client.end()
+    throw isRefusedByPooler(error) ? new MigrationError(poolerRefusal, { cause: error }) : error
+  }
+  await client.end()
+  throw new MigrationError(poolerRefusal)
+}
+
+/** Given back when the connection ends. */
+async function takeLock(client: pg.Client, onProgress: ((line: string) => void) | undefined): Promise<void> {
+  const { rows } = await client.query<{ held: boolean }>('SELECT pg_try_advisory_lock($1) AS held', [
+    lockNumber,
+  ])
+  if (rows[0]?.held) return
+  onProgress?.('waiting for another process that migrates this database …')
+  await client.query('SELECT pg_advisory_lock($1)', [lockNumber])
 }
 
 export interface PendingMigration {

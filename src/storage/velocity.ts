@@ -19,7 +19,7 @@ export interface Block extends Subject {
 }
 
 export interface VelocityStore {
-  /** Counts one decline and returns until when nobody is asked any more, if the limit is reached. */
+  /** Counts one decline. Returns until when payments are refused, if the limit is reached. */
   countDecline(subject: Subject, limit: DeclineLimit, at: Date): Promise<Date | undefined>
   /** What changed since that moment of real time, and the moment to ask from next; without one, all blocks there are. */
   readChanges(since: Date | undefined): Promise<{ readonly blocks: readonly Block[]; readonly until: Date }>

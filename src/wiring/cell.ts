@@ -47,7 +47,7 @@ export interface Shared {
   readonly metrics: Metrics
   readonly clock: Clock
   readonly counts: CountExchange
-  /** Those who remember merchants; told when one changes. */
+  /** Caches of merchants; notified when one changes. */
   readonly changes: Set<(merchantId: string) => void>
   /** Only known once the port is open; nothing that needs it can happen before. */
   readonly origin: () => string
@@ -97,7 +97,7 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
   const announcements: (() => Promise<void>)[] = cell.onAnnouncement ? [cell.onAnnouncement] : []
   const presence = await openPresence(cell.address.url, {
     onError: err => logger.error({ err }, 'the heartbeat of this process was not written'),
-    onMerchantChange: merchantId => tellChange(changes, merchantId),
+    onMerchantChange: merchantId => publishChange(changes, merchantId),
     onAnnouncement: async () => {
       for (const listener of announcements) await listener()
     },
@@ -112,7 +112,7 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
     const installation = createInstallation(database)
     await claimEnvironment(installation, options.environment)
     const keys = await openDerivedKeys(options.masterKey, installation)
-    // A new root secret changes the hashes of all API keys, which every process is told of at once.
+    // A new root secret changes the hashes of all API keys, so every process is notified at once.
     cell.changes.add(
       () => void keys.refresh().catch(err => cell.logger.error({ err }, 'the root secret was not read')),
     )
@@ -127,7 +127,7 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
   }
 }
 
-export function tellChange(changes: Shared['changes'], merchantId: string): void {
+export function publishChange(changes: Shared['changes'], merchantId: string): void {
   for (const listener of changes) listener(merchantId)
 }
 
@@ -196,7 +196,7 @@ function createWorkers(
     finishRounds: timerWorker.finishRounds,
     reap: async (merchantId: MerchantId) =>
       (await keyReader.reap(merchantId)) + (await retention.run(merchantId)),
-    onChange: merchantId => tellChange(changes, merchantId),
+    onChange: merchantId => publishChange(changes, merchantId),
   })
   const quotes = createQuoteStore(database)
   return { work, settleWorker, timerWorker, keyReader, retention, testClock, quotes }

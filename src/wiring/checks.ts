@@ -1,5 +1,11 @@
 /** What a database must be like before anything is stored in it. */
-import { type Database, hasSessionSettings, isRefusedByPooler, readDurability } from '#storage/database.ts'
+import {
+  type Database,
+  hasSessionSettings,
+  isRefusedByPooler,
+  poolerRefusal,
+  readDurability,
+} from '#storage/database.ts'
 import type { Installation } from '#storage/installation.ts'
 
 /** The gateway will not start like this; the message says what to change. */
@@ -15,12 +21,7 @@ export async function checkDatabase(
     if (isRefusedByPooler(error)) return false
     throw error
   })
-  if (!isDirect) {
-    throw new GatewayError(
-      'a pooler in transaction mode stands before the database and drops the settings of our connections; ' +
-        'connect to PostgreSQL directly, or through a pooler in session mode that passes "options" on',
-    )
-  }
+  if (!isDirect) throw new GatewayError(poolerRefusal)
   const { durable, weak, unguardedStandby } = await readDurability(database)
   if (!durable && environment === 'live') {
     throw new GatewayError(

@@ -120,6 +120,6 @@ async function takeOver(
 async function exchangeCounts({ counts, presence }: BackgroundWork, limitUses: LimitUseStore): Promise<void> {
   const uses = counts.take()
   if (presence.isAlone()) return
-  if (uses.length > 0) await limitUses.tell(presence.process, uses)
-  counts.give(await limitUses.hear(presence.process))
+  if (uses.length > 0) await limitUses.publish(presence.process, uses)
+  counts.give(await limitUses.read(presence.process))
 }

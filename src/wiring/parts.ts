@@ -35,7 +35,7 @@ export interface GatewayOptions {
   readonly tls?: { readonly cert: string; readonly key: string }
   /** Proxies in front that end TLS: how many, or which addresses and networks they have. */
   readonly trustedProxies?: TrustedProxies | undefined
-  /** Whom strangers tell about a hole, for security.txt. */
+  /** Where vulnerabilities are reported, for security.txt. */
   readonly securityContact?: string | undefined
   /** Whether webhooks of the test environment may be sent to this machine itself; true unless given. */
   readonly loopbackWebhooks?: boolean | undefined
@@ -81,7 +81,7 @@ export interface Parts {
   readonly clock: Clock
   readonly options: GatewayOptions
   readonly faults: OrderedFaults
-  /** Told when a commit held events. */
+  /** Called after a commit that held events. */
   readonly onEvents: () => void
   readonly presence: Presence
   /** What other processes counted against the same limits. */

@@ -1,9 +1,11 @@
 /** A cell that is away: its merchants are told to come again, all others notice nothing. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openMerchants } from '#cells/open-merchants.ts'
+import { rotateRoot } from '#operations/merchants/rotate-root.ts'
 import { inCell } from '#storage/cells/address.ts'
 import { createDirectoryStore } from '#storage/cells/directory-store.ts'
 import { openDatabase } from '#storage/database.ts'
+import { openRotationStore } from '#storage/vault/key-rotation.ts'
 import { type CellStage, createCellStage } from '#test/support/cells.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -81,5 +83,31 @@ test('one that is away at the start: the others are served, and a key that it ma
   expect(ready).toMatchObject({ status: 'ready', details: { cellsAway: ['cell_01'] } })
   const created = await gateway.gateway.merchants.create('Made meanwhile')
   expect(created.merchantId).toMatch(/^mer_/)
+  await gateway.stop()
+})
+
+test('a new root secret that reaches only one of two cells is finished by repeating it', async () => {
+  const ring = stage.masterKey
+  const open = async (number: number) =>
+    (await openRotationStore(inCell(number === 0 ? stage.databaseUrl : stage.otherUrl, number))) ??
+    expect.fail('the lock is held')
+  const stores = [await open(0), await open(1)] as const
+  const cutOff = () => Promise.reject(new Error('cut off'))
+  try {
+    const broken = [stores[0], { ...stores[1], replaceRootWith: cutOff }]
+    await expect(rotateRoot(ring, { stores: broken })).rejects.toThrow('cut off')
+    expect(await stores[0].readRoot()).not.toBe(await stores[1].readRoot())
+    // Another one is cut off as well: the cell is then two behind.
+    await expect(rotateRoot(ring, { stores: broken })).rejects.toThrow('cut off')
+    expect(await rotateRoot(ring, { stores })).toBe(4)
+    expect(await stores[0].readRoot()).toBe(await stores[1].readRoot())
+  } finally {
+    for (const store of stores) await store.close()
+  }
+  const gateway = await startTestGateway({ ...stage, cells: cellsAt(stage.otherUrl) })
+  for (const who of [0, 1]) {
+    expect((await pay(gateway, who)).status).toBe(200)
+    expect((await pay(gateway, who, 'x-api-key')).status).toBe(200)
+  }
   await gateway.stop()
 })

@@ -7,6 +7,7 @@ import { countCell, withClient } from '#storage/cells/create-cell.ts'
 import { examineCells } from '#storage/doctor/cell-checks.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import { type CellStage, createCellStage } from '#test/support/cells.ts'
+import { type Person, signUp } from '#test/support/console.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
@@ -101,6 +102,33 @@ test('a merchant of another database is served: payments, refunds, its key, a to
   })
   expect(bare.status).toBe(200)
   expect((await gateway.call('GET', '/events', undefined, shop.headers)).status).toBe(200)
+})
+
+/** Every page that the pages of the console under this address link to, with the status of each. */
+async function visitAll(person: Person, start: string): Promise<ReadonlyMap<string, number>> {
+  const met = new Map<string, number>()
+  const waiting = [start]
+  for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
+    if (met.has(path)) continue
+    const answer = await person.get(path)
+    met.set(path, answer.status)
+    const links = [...(await answer.text()).matchAll(/href="([^"#?]*)"/g)].map(([, link = '']) => link)
+    waiting.push(...links.filter(link => link.startsWith(`${start}/`)))
+  }
+  return met
+}
+
+test('the console shows a merchant of another database on every page', async () => {
+  const shop = await openShop()
+  await move(shop.merchantId, 1)
+  const { body } = await pay(shop)
+  const person = await signUp(gateway, { role: 'owner', masterKey: stage.key })
+  const pages = `/console/m/${shop.merchantId}`
+  const met = await visitAll(person, pages)
+  expect([...met].filter(([, status]) => status !== 200)).toEqual([])
+  expect([...met.keys()]).toEqual(
+    expect.arrayContaining([`${pages}/payments/${body.payId}`, `${pages}/providers`, `${pages}/keys`]),
+  )
 })
 
 test('the wrong key is refused, wherever the merchant lives', async () => {

@@ -28,6 +28,12 @@ const notice = (age: string, state = 'PENDING') => `
   SELECT merchant_id, 'acc_000000000000000000000000', 'k', notice_id, 0, 'x', '${state}', now(), now() - interval '${age}'
   FROM n`
 
+/** An approval of that state's try of the only payment, which fitted nothing for hours. */
+const extraApproval = (state: string) => `${notice('2 hours', 'UNMATCHED')};
+  UPDATE operation SET state = '${state}' WHERE type = 'AUTHORIZATION';
+  UPDATE notice_item SET kind = 'AUTHORIZATION approved', reference = (SELECT replace(x_id::text, '-', '') FROM operation
+    WHERE type = 'AUTHORIZATION')`
+
 test.each<[string, string[]]>([
   ['SELECT 1', []],
   ['UPDATE payment SET disputed = disputed - 1', ['disputed-is-the-sum-of-disputes']],
@@ -38,6 +44,8 @@ test.each<[string, string[]]>([
   [notice('2 hours'), ['notices-are-applied']],
   [notice('1 minute'), []],
   [notice('2 hours', 'UNMATCHED'), []],
+  [extraApproval('OK'), []],
+  [extraApproval('FAILED'), ['authorized-sum', 'paid-twice']],
 ])('%s: %j', async (damage, expected) => {
   expect(await nameDamage(database.url, damage)).toEqual(expected)
 })

@@ -1,8 +1,10 @@
 /** Several processes on one database: heartbeats, work that a dead one left, one that wakes up too late, shared news. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { hasSessionSettings, isRefusedByPooler, openDatabase } from '#storage/database.ts'
+import { migrate } from '#storage/migrate.ts'
 import { openPresence, type Presence } from '#storage/processes/presence.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
+import { startDatabaseProxy } from '#test/support/database-proxy.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
@@ -130,6 +132,15 @@ test('a connection without our session settings is noticed: a pooler in transact
   expect(await hasSessionSettings(direct, 8)).toBe(false)
   expect(isRefusedByPooler(new Error('unsupported startup parameter in options: enable_seqscan'))).toBe(true)
   await Promise.all([pooled.close(), direct.close()])
+})
+
+test('a start through a pooler in transaction mode is refused, and leaves no lock behind that a later one waits for', async () => {
+  const pooler = await startDatabaseProxy(gateway.databaseUrl, { pools: true })
+  await expect(migrate(pooler.url)).rejects.toThrow(/^a pooler in transaction mode stands before/)
+  const said: string[] = []
+  await migrate(gateway.databaseUrl, { onProgress: line => said.push(line) })
+  expect(said).toEqual([])
+  await pooler.close()
 })
 
 test('failed logins are counted by all processes together', async () => {

@@ -3,15 +3,22 @@
  * A failing seed prints its diary; put it alone into `seeds` to see it again.
  */
 import { expect, test } from 'vitest'
-import { simulate } from '#test/simulation/world.ts'
+import { type Movement, simulate } from '#test/simulation/world.ts'
 import { inLongRun } from '#test/support/size.ts'
 
 const seeds = Array.from({ length: inLongRun(6, 100) }, (_, index) => index + 1)
 const steps = inLongRun(50, 200)
 
+const total: Record<Movement, number> = { captured: 0, reversed: 0, refunded: 0, returned: 0, disputed: 0 }
+
 test.each(seeds)('seed %i', async seed => {
-  const { findings, brokenRules, diary } = await simulate(seed, steps)
+  const { findings, brokenRules, diary, moved } = await simulate(seed, steps)
+  for (const way of Object.keys(total) as Movement[]) total[way] += moved[way]
   const told = `seed ${seed}, ${steps} steps\n${diary.join('\n')}`
   expect(findings, told).toEqual([])
   expect(brokenRules, told).toEqual({})
+})
+
+test('money went every way', () => {
+  for (const [way, sum] of Object.entries(total)) expect(sum, way).toBeGreaterThan(0)
 })

@@ -1,9 +1,15 @@
 /**
  * A shop, an acquirer and a gateway that has every kind of bad luck, driven by a seed: declines, lost requests, lost
- * answers, silence, crashes at every gap, restarts, bursts, repeated keys, and a clock that jumps.
+ * answers, silence, crashes at every gap, restarts, bursts, repeated keys, returned debits, disputes, and a clock that jumps.
  */
 import { type Acquirer, createAcquirer, type Fault } from '#test/support/acquirer.ts'
-import { type AuditedRequest, type Auditor, createAuditor, type Inspection } from '#test/support/auditor.ts'
+import {
+  type AuditedRequest,
+  type Auditor,
+  createAuditor,
+  type Inspection,
+  type LaterFate,
+} from '#test/support/auditor.ts'
 import { createTestClock, secondMs, type TestClock } from '#test/support/clock.ts'
 import { type Crash, crashNames, createCrash } from '#test/support/crash.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
@@ -13,7 +19,7 @@ import {
   type TestGateway,
   type TestRequest,
 } from '#test/support/gateway.ts'
-import { countEvents, findBrokenRules } from '#test/support/invariants.ts'
+import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { createRandom, type Random } from '#test/support/random.ts'
 import { urls } from '#test/support/shop.ts'
 
@@ -36,6 +42,17 @@ export interface Verdict {
   readonly findings: readonly string[]
   readonly brokenRules: Readonly<Record<string, unknown[]>>
   readonly diary: readonly string[]
+  /** How much money went each way, so that a simulation without refunds or disputes does not pass unnoticed. */
+  readonly moved: Readonly<Record<Movement, number>>
+}
+
+const movements = ['captured', 'reversed', 'refunded', 'returned', 'disputed'] as const
+export type Movement = (typeof movements)[number]
+
+async function sumUp({ database }: World): Promise<Verdict['moved']> {
+  const sums = movements.map(name => `coalesce(sum(${name}), 0)::integer AS ${name}`).join(', ')
+  const [row] = await queryRows<Record<Movement, number>>(database.url, `SELECT ${sums} FROM payment`)
+  return row ?? { captured: 0, reversed: 0, refunded: 0, returned: 0, disputed: 0 }
 }
 
 export async function simulate(seed: number, steps: number): Promise<Verdict> {
@@ -48,7 +65,8 @@ export async function simulate(seed: number, steps: number): Promise<Verdict> {
     }
     await comeToRest(world)
     const findings = await world.auditor.audit(inspect(world))
-    return { findings, brokenRules: await findBrokenRules(world.database.url), diary: world.diary }
+    const brokenRules = await findBrokenRules(world.database.url)
+    return { findings, brokenRules, diary: world.diary, moved: await sumUp(world) }
   } finally {
     await world.gateway.stop()
     await world.database.drop()
@@ -67,7 +85,7 @@ async function createWorld(seed: number): Promise<World> {
     databaseUrl: database.url,
     requestsPerSecond: 1_000_000,
   })
-  const auditor = createAuditor(acquirer.ledger)
+  const auditor = createAuditor(acquirer.ledger, fateOf)
   return {
     random: createRandom(seed),
     clock,
@@ -101,6 +119,10 @@ const deeds: readonly Deed[] = [
   captureOne,
   captureOne,
   captureInBurst,
+  refundOne,
+  refundOne,
+  reverseOne,
+  createDebit,
   repeatKey,
   repeatKey,
   moveClock,
@@ -151,6 +173,20 @@ async function captureOne(world: World): Promise<void> {
   if (request) await perform(world, request)
 }
 
+async function refundOne(world: World): Promise<void> {
+  const request = prepareFollowUp(world, 'refunds')
+  if (request) await perform(world, request)
+}
+
+async function reverseOne(world: World): Promise<void> {
+  const request = prepareFollowUp(world, 'reversals')
+  if (request) await perform(world, request)
+}
+
+async function createDebit(world: World): Promise<void> {
+  await perform(world, prepareDebit(world))
+}
+
 async function captureInBurst(world: World): Promise<void> {
   const first = prepareCapture(world)
   if (!first) return
@@ -184,7 +220,7 @@ async function die(world: World): Promise<void> {
   if (random.chance(0.3)) return dieVisiting(world)
   const request = random.chance(0.5)
     ? prepareCreate(world)
-    : (prepareCapture(world, undefined, true) ?? prepareCreate(world))
+    : (prepareAnyFollowUp(world) ?? prepareCreate(world))
   const point = random.pick(crashNames)
   const before = acquirer.inquiries()
   const answer = await crash.die(point, world.gateway, { verb: 'POST', ...request })
@@ -232,7 +268,10 @@ async function perform(world: World, request: AuditedRequest): Promise<TestAnswe
 const faults: readonly Fault[] = ['lost_answer', 'lost_request', 'throws']
 
 /** Bad luck for the request that comes next. */
-function chooseLuck({ random, acquirer }: World, operation: 'AUTHORIZATION' | 'CAPTURE'): object {
+function chooseLuck(
+  { random, acquirer }: World,
+  operation: 'AUTHORIZATION' | 'CAPTURE' | 'REFUND' | 'REVERSAL',
+): object {
   if (random.chance(0.2)) acquirer.failNext(operation, random.pick(faults))
   return random.chance(0.15) ? { simulationMode: random.pick(['0305', '0351', 'Test:0396']) } : {}
 }
@@ -245,7 +284,7 @@ function nameRequest(world: World): { name: string; headers: Record<string, stri
 function prepareCreate(world: World, transId?: string): AuditedRequest {
   const { random } = world
   const { name, headers } = nameRequest(world)
-  const number = random.chance(0.1) ? '4000000000000341' : '4111111111111111'
+  const number = pickCard(world)
   return {
     path: '/payments',
     headers,
@@ -254,6 +293,48 @@ function prepareCreate(world: World, transId?: string): AuditedRequest {
       amount: { value: 1 + random.below(2000), currency: 'EUR' },
       captureMethod: { type: random.chance(0.3) ? 'AUTOMATIC' : 'MANUAL' },
       paymentMethods: { integrationType: 'DIRECT', type: 'CARD', card: { number, expiryDate: '203012' } },
+      ...chooseLuck(world, 'AUTHORIZATION'),
+    },
+  }
+}
+
+/** Declined at the capture; disputed two days after it; or nothing special. */
+const pickCard = ({ random }: World): string =>
+  random.chance(0.1) ? '4000000000000341' : random.chance(0.4) ? disputedCard : '4111111111111111'
+
+const disputedCard = '4000000000002685'
+/** A debit of this account is returned two days after it was captured. */
+const returningAccount = 'DE35370400440532013002'
+
+function fateOf({ body }: AuditedRequest): LaterFate | undefined {
+  const { card, directDebit } = (body as DirectPayment).paymentMethods
+  if (directDebit?.account.number === returningAccount) return 'returned'
+  return card?.number === disputedCard ? 'disputed' : undefined
+}
+
+interface DirectPayment {
+  readonly paymentMethods: {
+    readonly card?: { readonly number: string }
+    readonly directDebit?: { readonly account: { readonly number: string } }
+  }
+}
+
+function prepareDebit(world: World): AuditedRequest {
+  const { random } = world
+  const { name, headers } = nameRequest(world)
+  const number = random.chance(0.5) ? returningAccount : 'DE89370400440532013000'
+  return {
+    path: '/payments',
+    headers,
+    body: {
+      transId: name,
+      amount: { value: 1 + random.below(2000), currency: 'EUR' },
+      captureMethod: { type: random.chance(0.6) ? 'AUTOMATIC' : 'MANUAL' },
+      paymentMethods: {
+        integrationType: 'DIRECT',
+        type: 'DIRECTDEBIT',
+        directDebit: { account: { number, accountHolderName: 'Ada Lovelace' } },
+      },
       ...chooseLuck(world, 'AUTHORIZATION'),
     },
   }
@@ -305,11 +386,31 @@ function prepareCapture(world: World, path?: string, small = false): AuditedRequ
   }
 }
 
-/** Bad luck ends, time passes, and whatever was open must be settled within a day. */
+function prepareFollowUp(world: World, kind: 'refunds' | 'reversals'): AuditedRequest | undefined {
+  const { random, auditor } = world
+  if (auditor.payIds.length === 0) return undefined
+  const { headers } = nameRequest(world)
+  return {
+    path: `/payments/${random.pick(auditor.payIds)}/${kind}`,
+    headers,
+    body: {
+      transId: kind,
+      amount: { value: 1 + random.below(random.chance(0.7) ? 300 : 2000), currency: 'EUR' },
+      ...chooseLuck(world, kind === 'refunds' ? 'REFUND' : 'REVERSAL'),
+    },
+  }
+}
+
+const prepareAnyFollowUp = (world: World): AuditedRequest | undefined =>
+  world.random.chance(0.5)
+    ? prepareCapture(world, undefined, true)
+    : prepareFollowUp(world, world.random.pick(['refunds', 'reversals']))
+
+/** Bad luck ends, time passes: whatever was open must be settled within a day, and captures are returned or disputed after two. */
 async function comeToRest({ acquirer, clock, gateway }: World): Promise<void> {
   acquirer.heal()
   acquirer.setSilent(false)
-  for (let hour = 0; hour < 24; hour++) {
+  for (let hour = 0; hour < 72; hour++) {
     clock.move(3600 * secondMs)
     while ((await gateway.gateway.timerWorker.runDue()) > 0);
   }
@@ -324,6 +425,11 @@ function inspect({ gateway, database }: World): Inspection {
     byPayId: payId => read(`/payments/getByPayId/${payId}`),
     byTransId: transId => read(`/payments/getByTransId/${transId}`),
     resend: request => gateway.send({ verb: 'POST', ...request }),
-    countEvents: xId => countEvents(database.url, xId),
+    // A dispute has events of its own under the reference of its capture.
+    async countEvents(xId) {
+      const about = `x_id = $1 AND type NOT LIKE 'dispute.%'`
+      const rows = await queryRows(database.url, `SELECT 1 FROM event WHERE ${about}`, [xId])
+      return rows.length
+    },
   }
 }

@@ -31,7 +31,8 @@ interface Told {
 
 interface Entry {
   readonly request: AuditedRequest
-  readonly isCapture: boolean
+  /** A capture, a reversal or a refund of a payment that exists. */
+  readonly isFollowUp: boolean
   /** Undefined: the process died before it could answer. */
   readonly answer?: AuditedAnswer
   readonly told?: Told
@@ -43,9 +44,20 @@ export interface AuditedRecord {
   readonly payId: string
   readonly transId: string
   readonly status: string
-  readonly amount: { value: number; authorizedValue: number; capturedValue: number }
+  readonly amount: {
+    value: number
+    authorizedValue: number
+    capturedValue: number
+    reversedValue: number
+    refundedValue: number
+    returnedValue: number
+    disputedValue: number
+  }
   readonly operations: { xId: string; type: string; status: string; amount: { value: number } }[]
 }
+
+/** What becomes of captured money later, by the card or account that was charged. */
+export type LaterFate = 'returned' | 'disputed'
 
 /** How the auditor looks at the gateway when all has come to rest. */
 export interface Inspection {
@@ -54,6 +66,8 @@ export interface Inspection {
   resend(request: AuditedRequest): Promise<AuditedAnswer>
   countEvents(xId: string): Promise<number>
 }
+
+const isFollowUp = ({ path }: AuditedRequest): boolean => /\/(captures|reversals|refunds)$/.test(path)
 
 export interface Auditor {
   /** A request and what was answered. */
@@ -78,7 +92,10 @@ const amountOf = (request: AuditedRequest): number =>
 const isDecided = ({ status }: Told): boolean => status !== 'PENDING' && status !== 'AUTHORIZE_REQUEST'
 const isRefusal = (told: Told): boolean => told.responseCode.startsWith('20')
 
-export function createAuditor(ledger: readonly LedgerLine[]): Auditor {
+export function createAuditor(
+  ledger: readonly LedgerLine[],
+  fateOf: (request: AuditedRequest) => LaterFate | undefined = () => undefined,
+): Auditor {
   const entries: Entry[] = []
   const byKey = new Map<string, Entry>()
   const findings: string[] = []
@@ -94,9 +111,9 @@ export function createAuditor(ledger: readonly LedgerLine[]): Auditor {
     const told = JSON.parse(answer.text) as Told
     if (answer.status !== 200 && answer.status !== 422) find(`${answer.status}: ${answer.text}`)
     if (answer.headers.get('idempotent-replayed')) find(`a first request was replayed: ${answer.text}`)
-    const isCapture = request.path.endsWith('/captures')
-    enter({ request, isCapture, answer, told, owedEvent: told.status === 'PENDING' })
-    checkTold(told, amountOf(request), isCapture)
+    const follows = isFollowUp(request)
+    enter({ request, isFollowUp: follows, answer, told, owedEvent: told.status === 'PENDING' })
+    checkTold(told, amountOf(request), follows)
   }
 
   function enter(entry: Entry): void {
@@ -117,7 +134,7 @@ export function createAuditor(ledger: readonly LedgerLine[]): Auditor {
   }
 
   /** At the moment of the answer the ledger must already bear it out. */
-  function checkTold(told: Told, amount: number, isCapture: boolean): void {
+  function checkTold(told: Told, amount: number, follows: boolean): void {
     const lines = ledger.filter(line => line.reference === told.xId)
     const approved = lines.some(line => line.approved && line.amount === amount)
     if (told.status === 'FAILED' && lines.some(line => line.approved)) find(`FAILED, but taken: ${told.xId}`)
@@ -125,7 +142,7 @@ export function createAuditor(ledger: readonly LedgerLine[]): Auditor {
       find(`refused, but sent: ${told.xId}`)
     if (/^(OK|AUTHORIZED)$/.test(told.status) && !approved)
       find(`${told.status}, but never taken: ${told.xId}`)
-    if (isCapture && told.status === 'AUTHORIZED') find(`a capture cannot be AUTHORIZED: ${told.xId}`)
+    if (follows && told.status === 'AUTHORIZED') find(`a follow-up cannot be AUTHORIZED: ${told.xId}`)
   }
 
   async function audit(inspection: Inspection): Promise<string[]> {
@@ -135,7 +152,14 @@ export function createAuditor(ledger: readonly LedgerLine[]): Auditor {
       if (references.indexOf(reference) !== references.lastIndexOf(reference))
         find(`sent twice: ${reference}`)
     }
-    for (const record of records.values()) auditRecord(record, ledger, find)
+    const fates = new Map<string, LaterFate | undefined>()
+    for (const { request, told } of entries)
+      if (!isFollowUp(request) && told?.payId !== undefined) fates.set(told.payId, fateOf(request))
+    for (const record of records.values()) {
+      auditRecord(record, ledger, find)
+      // Of a payment whose answer was lost, the auditor does not know the card.
+      if (fates.has(record.payId)) auditFate(record, fates.get(record.payId), find)
+    }
     const known = new Set([...records.values()].flatMap(({ operations }) => operations.map(({ xId }) => xId)))
     for (const reference of references) if (!known.has(reference)) find(`nobody knows of ${reference}`)
     for (const entry of entries) await auditEntry(entry, records, inspection)
@@ -145,11 +169,11 @@ export function createAuditor(ledger: readonly LedgerLine[]): Auditor {
   /** By what the merchant was told, and by its own transIds where it was told nothing. */
   async function collectRecords(inspection: Inspection): Promise<Map<string, AuditedRecord>> {
     const records = new Map<string, AuditedRecord>()
-    for (const { told, request, isCapture } of entries) {
+    for (const { told, request, isFollowUp: follows } of entries) {
       const payId = told?.payId
       const record = payId
         ? (records.get(payId) ?? (await inspection.byPayId(payId)))
-        : isCapture
+        : follows
           ? undefined
           : await inspection.byTransId(transIdOf(request))
       if (record) records.set(record.payId, record)
@@ -206,8 +230,7 @@ export function createAuditor(ledger: readonly LedgerLine[]): Auditor {
 
   return {
     hear,
-    lose: (request, settled) =>
-      enter({ request, isCapture: request.path.endsWith('/captures'), owedEvent: !settled }),
+    lose: (request, settled) => enter({ request, isFollowUp: isFollowUp(request), owedEvent: !settled }),
     audit,
     get payIds() {
       return [...new Set(entries.flatMap(({ told }) => (told?.payId ? [told.payId] : [])))]
@@ -245,11 +268,18 @@ function auditRecord(
       .filter(line => operations.some(({ xId }) => xId === line.reference))
       .reduce((total, line) => total + line.amount, 0)
   const [authorized, captured] = [sum('AUTHORIZATION'), sum('CAPTURE')]
-  if (captured > authorized) find(`${payId}: ${captured} taken of ${authorized}`)
+  const [reversed, refunded] = [sum('REVERSAL'), sum('REFUND')]
+  if (captured + reversed > authorized)
+    find(`${payId}: ${captured} taken and ${reversed} freed of ${authorized}`)
+  if (refunded + amount.returnedValue > captured)
+    find(`${payId}: ${refunded} refunded and ${amount.returnedValue} returned of ${captured}`)
+  if (amount.reversedValue !== reversed) find(`${payId}: ${amount.reversedValue} reversed, not ${reversed}`)
+  if (amount.refundedValue !== refunded) find(`${payId}: ${amount.refundedValue} refunded, not ${refunded}`)
   if (amount.authorizedValue !== authorized)
     find(`${payId}: ${amount.authorizedValue} authorised, not ${authorized}`)
   if (amount.capturedValue !== captured) find(`${payId}: ${amount.capturedValue} captured, not ${captured}`)
-  const expected = captured > 0 ? 'OK' : authorized > 0 ? 'AUTHORIZED' : 'FAILED'
+  const open = authorized > reversed ? 'AUTHORIZED' : 'REVERSED'
+  const expected = captured > 0 ? 'OK' : authorized > 0 ? open : 'FAILED'
   if (status !== expected) find(`${payId} is ${status}, not ${expected}`)
   for (const {
     xId,
@@ -257,9 +287,28 @@ function auditRecord(
     status: state,
     amount: { value },
   } of operations) {
+    // A return comes from the customer's bank; nobody has sent it.
+    if (type === 'RETURN') continue
     if (state === 'PENDING') find(`${xId} never came to rest`)
     const line = ledger.find(({ reference }) => reference === xId)
     if (line && (line.amount !== value || line.operation !== type)) find(`${xId} is not what was sent`)
     if ((line?.approved ?? false) !== (state !== 'FAILED')) find(`${xId} is ${state} against the ledger`)
   }
+}
+
+/** Returned is all of a debit that was not refunded before; disputed is every capture, refunded or not. */
+function auditFate(
+  { payId, amount, operations }: AuditedRecord,
+  fate: LaterFate | undefined,
+  find: (text: string) => void,
+): void {
+  const { capturedValue, refundedValue, returnedValue, disputedValue } = amount
+  const returned = fate === 'returned' ? capturedValue - refundedValue : 0
+  const disputed = fate === 'disputed' ? capturedValue : 0
+  if (returnedValue !== returned) find(`${payId}: ${returnedValue} returned, not ${returned}`)
+  if (disputedValue !== disputed) find(`${payId}: ${disputedValue} disputed, not ${disputed}`)
+  const booked = operations
+    .filter(({ type }) => type === 'RETURN')
+    .reduce((sum, operation) => sum + operation.amount.value, 0)
+  if (booked !== returnedValue) find(`${payId}: returns of ${booked} make ${returnedValue}`)
 }

@@ -3,12 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { prepareCells } from '#cells/prepare.ts'
 import type { CellAddress } from '#storage/cells/address.ts'
 import { createEmptyDatabase, createTestDatabase } from '#test/support/database.ts'
-import { createMasterRing, toMasterKey } from '#vault/master-key.ts'
+import { createMasterRing, type MasterKey, toMasterKey } from '#vault/master-key.ts'
 
 export interface CellStage {
   readonly databaseUrl: string
   readonly cells: readonly CellAddress[]
   readonly masterKey: ReturnType<typeof createMasterRing>
+  /** The only key of the ring. */
+  readonly key: MasterKey
   /** Of the database that the last cell has to itself. */
   readonly otherUrl: string
   drop(): Promise<void>
@@ -33,6 +35,7 @@ export async function createCellStage(wanted = 3): Promise<CellStage> {
     otherUrl: other.url,
     cells,
     masterKey,
+    key,
     async drop() {
       await home.drop()
       await other.drop()

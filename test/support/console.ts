@@ -3,7 +3,7 @@ import { withPeople } from '#console/open-people.ts'
 import { totpCode, totpStep } from '#console/totp.ts'
 import type { Role } from '#domain/console-roles.ts'
 import { masterKeyOf, type TestGateway } from '#test/support/gateway.ts'
-import { toMasterKey } from '#vault/master-key.ts'
+import { type MasterKey, toMasterKey } from '#vault/master-key.ts'
 
 export interface Person {
   readonly email: string
@@ -15,17 +15,24 @@ export interface Person {
   post(path: string, fields?: Record<string, string>, headers?: Record<string, string>): Promise<Response>
 }
 
+export interface NewPerson {
+  readonly role: Role
+  readonly merchants?: readonly string[]
+  /** The gateway's own unless given. */
+  readonly masterKey?: MasterKey
+}
+
 let people = 0
 
 export async function makeLink(
   gateway: TestGateway,
-  { role, merchants }: { role: Role; merchants?: readonly string[] },
+  { role, merchants, masterKey }: NewPerson,
 ): Promise<{ readonly email: string; readonly path: string }> {
   people += 1
   const email = `person${people}@example.com`
   const options = {
     databaseUrl: gateway.databaseUrl,
-    masterKey: toMasterKey(masterKeyOf(gateway.databaseUrl), 'the test key'),
+    masterKey: masterKey ?? toMasterKey(masterKeyOf(gateway.databaseUrl), 'the test key'),
   }
   const path = await withPeople(options, ({ add }) => add({ email, role, merchants }))
   return { email, path: path ?? '' }
@@ -43,10 +50,7 @@ export const readCookie = (response: Response): string =>
 
 export const readCsrf = (page: string): string => /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
 
-export async function signUp(
-  gateway: TestGateway,
-  who: { role: Role; merchants?: readonly string[] },
-): Promise<Person> {
+export async function signUp(gateway: TestGateway, who: NewPerson): Promise<Person> {
   const { email, path } = await makeLink(gateway, who)
   const totpSecret = readSecret(await (await fetch(`${gateway.url}${path}`)).text())
   const password = 'correct horse battery staple'

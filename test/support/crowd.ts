@@ -17,8 +17,11 @@ export interface Crowd {
 /** 64 connections: enough to keep a gateway busy, few enough for the smallest limit on open files. */
 const connections = 64
 
+/** 2 s: long before the gateway ends an idle connection, so that no request is sent into one that is being closed. */
+const idleMs = 2_000
+
 export function gatherCrowd(gateway: TestGateway, authorization: string): Crowd {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const agent = new Agent({ keepAlive: true, maxSockets: connections, timeout: idleMs })
   return {
     post(path, body) {
       const { promise, resolve, reject } = Promise.withResolvers<CrowdAnswer>()

@@ -31,9 +31,29 @@ const commitMark = Buffer.from('commit_')
 /** ReadyForQuery, idle: the server has done all it was asked, commit included. */
 const readyMark = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
+/** Terminate: the client says goodbye. */
+const goodbye = Buffer.from([0x58, 0, 0, 0, 4])
+
+/** The first message of a connection without the settings that it asks for, as a pooler passes it on. */
+function dropSettings(startup: Buffer): Buffer {
+  const words = startup.subarray(8).toString('latin1').split('\0')
+  const at = words.indexOf('options')
+  if (at >= 0) words.splice(at, 2)
+  const passed = Buffer.concat([startup.subarray(0, 8), Buffer.from(words.join('\0'), 'latin1')])
+  passed.writeInt32BE(passed.length)
+  return passed
+}
+
 type Moment = 'before' | 'after' | 'withAnswer'
 
-export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
+/**
+ * `pools`: does what a pooler in transaction mode does to us. Settings of a connection are dropped, and the server's connection
+ * stays open, with its locks, when the client has gone.
+ */
+export async function startDatabaseProxy(
+  databaseUrl: string,
+  { pools = false } = {},
+): Promise<DatabaseProxy> {
   const given = new URL(databaseUrl)
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-proxy-'))
   chmodSync(folder, 0o700)
@@ -70,11 +90,14 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       socket.on('error', cut)
       socket.on('close', () => {
         sockets.delete(socket)
-        if (socket === client || !held) cut()
+        if (socket === client ? !pools : !held) cut()
       })
     }
-    client.on('data', bytes => {
-      if (frozen) return
+    let isFirst = true
+    client.on('data', given => {
+      if (frozen || (pools && given.equals(goodbye))) return
+      const bytes = pools && isFirst ? dropSettings(given) : given
+      isFirst = false
       for (const [name] of bytes.toString('latin1').matchAll(/commit_\w+/g)) commitNames.add(name)
       const moment = judge(bytes)
       if (moment === 'before') return cut()

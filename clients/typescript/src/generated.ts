@@ -2755,7 +2755,7 @@ export interface PaymentPaidLateEvent {
   readonly xId: string
 }
 
-/** Leave to charge a customer again, and what came of it so far. */
+/** Permission to charge a customer again, and what came of it so far. */
 export interface PaymentPlan {
   /** Our id of the plan. */
   readonly paymentPlanId: string
@@ -4142,7 +4142,7 @@ export interface ProviderKConfirmed {
   readonly providerResponseCode?: string
   /** The provider's id of the operation. */
   readonly providerTransactionId?: string
-  /** Stands for the leave to charge again. Only for the first of a plan. */
+  /** Stands for the permission to charge again. Only for the first of a plan. */
   readonly billingAgreementId?: string
   /** Send the customer here, so that the provider can set its cookie. */
   readonly redirectUrl?: string
@@ -4196,7 +4196,7 @@ export interface ProviderKPaymentRecord {
 export interface ProviderKRecord {
   /** The provider's id of the operation. */
   readonly providerTransactionId?: string
-  /** Stands for the leave to charge again. Only for the first of a plan. */
+  /** Stands for the permission to charge again. Only for the first of a plan. */
   readonly billingAgreementId?: string
 }
 

@@ -87,6 +87,13 @@ describe('/payments', () => {
     })
   })
 
+  test('after a redirect Adyen’s own reference of the payment is echo enough, another one is not', () => {
+    const answer = answered(200, { resultCode: 'Authorised', pspReference: 'PSP1' })
+    const kindFor = (pspReference: string) =>
+      fromPayment(answer, { ...asked, pspReference }).authorization.kind
+    expect([kindFor('PSP1'), kindFor('PSP2')]).toEqual(['approved', 'unknown'])
+  })
+
   test.each([
     ['a result code of tomorrow', { resultCode: 'Teleported', ...echo }],
     ['no result code', { ...echo }],

@@ -30,8 +30,10 @@ import type { Declined } from '#lifecycle/outcome.ts'
 export interface Asked {
   readonly reference: XId
   readonly amount: Money
-  /** Adyen was told to capture with the authorisation. */
+  /** The request asked Adyen to capture with the authorisation. */
   readonly captureReference?: XId
+  /** Adyen's reference of the payment, where an earlier answer has named it. */
+  readonly pspReference?: string
 }
 
 const echoOf = ({ reference, amount }: Asked) => ({ reference, amount })
@@ -82,8 +84,10 @@ function belongs(body: Loose, asked: Asked, sent: AdyenAmount | undefined): bool
   )
 }
 
-const isEchoed = (body: Loose): boolean =>
-  ['merchantReference', 'reference', 'amount'].some(name => body[name] !== undefined)
+/** Adyen's own reference, known from the first answer, names the payment as well as ours does. */
+const isEchoed = (body: Loose, { pspReference }: Asked): boolean =>
+  ['merchantReference', 'reference', 'amount'].some(name => body[name] !== undefined) ||
+  (pspReference !== undefined && textAt(body, 'pspReference') === pspReference)
 
 export function fromPayment(answer: HttpAnswer, asked: Asked): AuthorizationOutcome {
   const reading = readAnswer(answer, asked)
@@ -98,7 +102,7 @@ function fromResult(body: Loose, asked: Asked): AuthorizationOutcome {
   if (!belongs(body, asked, toAdyenAmount(asked.amount))) return { authorization: unknown }
   switch (resultCode) {
     case 'Authorised':
-      return isEchoed(body) ? approved(body, asked) : { authorization: unknown }
+      return isEchoed(body, asked) ? approved(body, asked) : { authorization: unknown }
     case 'Refused':
     case 'Error':
       return {

@@ -126,7 +126,7 @@ async function complete(
   signal: AbortSignal,
 ): Promise<AuthorizationOutcome> {
   const brought = { ...returned.query, ...returned.form }
-  const asked: Asked = { ...returned }
+  const asked: Asked = { ...returned, pspReference: returned.provider?.transactionId }
   const sessionId = textAt(returned.provider?.fields, 'sessionId')
   const { sessionResult } = brought
   if (sessionId !== undefined && sessionResult !== undefined) {

@@ -40,6 +40,13 @@ const imported = {
 }
 /** Kept apart, as a request brings it: it is never stored. */
 const proof = new Secret('AQIDBAUGBwgJCgsMDQ4PEBESExQ=')
+const enhancedData = {
+  common: { amounts: { grossAmount: 400, netAmount: 336, taxAmount: 64 } },
+  carRental: {
+    schemeA: { billingAndInvoiceInformation: { countryCode: 'DE', customerReference: 'PO 4711' } },
+  },
+}
+
 const threeDsCases: readonly (ThreeDsRequest | undefined)[] = [
   undefined,
   { skip: true },
@@ -62,7 +69,7 @@ const threeDsCases: readonly (ThreeDsRequest | undefined)[] = [
 /** Methods × what is known about the customer × how it is captured × which credentials × how it is authenticated. */
 function* everyAuthorization(): Generator<AuthorizationRequest> {
   for (const type of adyenTypes)
-    for (const context of [{}, richContext])
+    for (const context of [{}, { ...richContext, enhancedData }])
       for (const captureMethod of methodOf(type).capture) {
         const options = { ...context, captureMethod }
         yield authorizationOf(type, {}, options)
@@ -254,6 +261,24 @@ describe('what is sent', () => {
   test('a card that was not given cannot be charged without the customer', () => {
     const call = toAuthorizationCall(authorizationOf('CARD', { customerPresent: false }), terms)
     expect(call.path).toBe('none')
+  })
+
+  test.each([
+    ['a capture', toCapture],
+    ['a refund', toRefund],
+  ] as const)('%s of a card carries tax and reference of the customer', (_, modify) => {
+    const sentFor = (type: string, more = {}) =>
+      modify(
+        followUpOf('CAPTURE', {}, { enhancedData: { ...enhancedData, ...more }, method: methodOf(type) }),
+        'PSP0000000000001',
+        terms,
+      ).body.enhancedSchemeData
+    const levelTwoThree = { totalTaxAmount: 64, customerReferenceNumber: 'PO 4711' }
+    expect(sentFor('CARD')).toEqual({ levelTwoThree })
+    // A reference that schemes refuse is left out, and other methods have no such data.
+    const unfit = { schemeA: { billingAndInvoiceInformation: { customerReference: '0000' } } }
+    expect(sentFor('CARD', { carRental: unfit })).toEqual({ levelTwoThree: { totalTaxAmount: 64 } })
+    expect(sentFor('PROVIDERK')).toBeUndefined()
   })
 
   test.each([

@@ -1,4 +1,4 @@
-/** What a customer's leave to be charged again must say, and no schema can see. */
+/** Checks of the agreement to charge a customer again (`credentialOnFile`) that no schema can express. */
 import { InvalidField } from '#http/server/ports.ts'
 import type { Method } from '#methods/rows.ts'
 import { undecided } from '#methods/undecided.ts'

@@ -64,7 +64,7 @@ export const tokenizeEndpoint = endpoint<Services, typeof tokenQuestion>({
   ],
   async handle({ body, merchant, key, traceId, address }, { engine, lookUps, audit }) {
     const { type, number, expiryDate } = body
-    const tell = (found: PseudoNumber | Refusal): Answer => {
+    const answerWith = (found: PseudoNumber | Refusal): Answer => {
       if (typeof found === 'string') return refusedAnswer(refusalCodes[found], traceId)
       const { pseudoNumber, last4Digits, brand } = found
       return answer(200, {
@@ -80,6 +80,6 @@ export const tokenizeEndpoint = endpoint<Services, typeof tokenQuestion>({
     const { merchantId } = merchant
     await auditOpening({ merchantId, from: address, purpose: 'tokenization', cards }, audit)
     const request = { merchant, kind: type, number: new Secret(number), expiryDate, key }
-    return perform(tokenize(request, tell, { ...lookUps, ...engine }))
+    return perform(tokenize(request, answerWith, { ...lookUps, ...engine }))
   },
 })

@@ -73,6 +73,13 @@ export const moveClockEndpoint = endpoint<Services, typeof clockRequest>({
           `would make about ${charges} charges of payment plans due; at most ${chargesMax} are made in one call, so move in smaller steps`,
         )
       }
+      if (await services.testTools.clock.isTooMuch(merchant, target, dueMax)) {
+        const field = body.advance === undefined ? 'now' : 'advance'
+        throw new InvalidField(
+          field,
+          `would make more than ${dueMax} captures, expiries, inquiries and deliveries due; so many are not run in one call, so move in smaller steps`,
+        )
+      }
       const moved = await services.testTools.clock.moveTo(merchant, target)
       const clockOffsetMs = moved.getTime() - clock.nowMs()
       return { body: { now: moved.toISOString() }, merchant: { ...merchant, clockOffsetMs } }
@@ -81,6 +88,9 @@ export const moveClockEndpoint = endpoint<Services, typeof clockRequest>({
 
 /** 5,000: a daily plan for thirteen years, and some seconds of work; more would take the database from everybody else. */
 const chargesMax = 5_000
+
+/** 20,000: what a long test run leaves behind, and at some hundred a second a minute of work. */
+const dueMax = 20_000
 
 function readTarget({ advance, now }: ClockRequest, nowMs: number): number {
   const field = advance === undefined ? 'now' : 'advance'

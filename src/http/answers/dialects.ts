@@ -26,7 +26,7 @@ const responseCodes: Partial<Record<RefusalKind, ResponseCode>> = {
   fault: describe(internalFault),
 }
 
-/** The `error` words of RFC 6749 for the token endpoint, which speaks no problem details. */
+/** The `error` values of RFC 6749 for the token endpoint, which does not use problem details. */
 const oauthWords: Partial<Record<RefusalKind, string>> = {
   unauthenticated: 'invalid_client',
   forbidden: 'access_denied',
@@ -108,7 +108,7 @@ const writers: Readonly<Record<Shape, (refusal: Refusal, context: RefusalContext
     ...writeProblem(refusal, context),
     responseCode: responseCodes[refusal.kind]?.code,
   }),
-  // Refusals without a field (an unreadable address, say) speak about the request as a whole.
+  // Refusals without a field (an unreadable address, say) are about the request as a whole.
   field: refusal => refusal.errors[0] ?? { field: 'body', error: refusal.detail },
   operation: (refusal, context) => ({
     merchantId: context.merchantId,

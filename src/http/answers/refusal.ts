@@ -1,5 +1,5 @@
 /**
- * Every way in which this room says no, as values of one closed list. A refusal knows its status and its words;
+ * Every way in which the HTTP layer refuses a request, as values of one closed list. A refusal has a status and a text;
  * how it is written down is the dialect's business (dialects.ts).
  */
 export interface FieldError {
@@ -31,7 +31,7 @@ interface RefusalMore {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A class, so that one `instanceof` tells it from a success; not an Error, because it needs no stack. */
+/** A class, so that one `instanceof` distinguishes it from a success; not an Error, because it needs no stack. */
 export class Refusal {
   readonly kind: RefusalKind
   readonly detail: string

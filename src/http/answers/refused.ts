@@ -1,5 +1,5 @@
 /**
- * A 422 of the endpoints that speak problem details: the answer of a handler, so that it can be stored under its key and
+ * A 422 of the endpoints that answer with problem details: the answer of a handler, so that it can be stored under its key and
  * comes back as the same bytes.
  */
 import { describe } from '#domain/response-codes.ts'

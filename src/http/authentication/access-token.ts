@@ -98,7 +98,7 @@ async function verifySignature(
     const claims: unknown = JSON.parse(Buffer.from(payload).toString('utf8'))
     return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : undefined
   } catch {
-    // Whatever is wrong with it, the answer is the same 401 and must not tell more.
+    // Whatever is wrong with the token, the answer is the same 401 and must not reveal more.
     return undefined
   }
 }

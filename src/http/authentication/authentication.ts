@@ -1,5 +1,5 @@
 /**
- * Who calls? Basic, Bearer or (where the endpoint says so) a bare API key. A verified header is remembered for a few
+ * Authentication: Basic, Bearer or (where the endpoint says so) a bare API key. A verified header is remembered for a few
  * seconds under its keyed hash, so that the usual request costs one hash; nothing here remembers a wrong one.
  */
 import { hash, randomBytes } from 'node:crypto'

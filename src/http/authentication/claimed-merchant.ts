@@ -1,4 +1,4 @@
-/** Who a refused caller says it is, for the log. Nothing here is believed; what cannot be a merchant's id is left out. */
+/** The merchant that a refused caller claims to be, for the log. It is not verified; what cannot be a merchant's id is left out. */
 import { Refusal } from '#http/answers/refusal.ts'
 import { readForm } from '#http/body/form.ts'
 

@@ -21,7 +21,7 @@ const merchantIdForm = /^[\x21-\x7e]{1,30}$/
 
 export const isMerchantId = (text: string): boolean => merchantIdForm.test(text)
 
-/** The hash of a key that nobody has: what an unknown merchant's key is compared with. */
+/** The hash of a key that does not exist: an unknown merchant's key is compared with it, so that the time is the same. */
 const nobodysHash = createHmac('sha256', randomBytes(32)).update(randomBytes(32)).digest('hex')
 
 export async function findClient(
@@ -73,7 +73,7 @@ function pickClient(
   const hashSince = (since?: number): string =>
     named ? hashBoundKey(peppers, { merchantId, apiKey, since }) : hashApiKey(peppers, apiKey, firstPepper)
   let matched: Client | undefined
-  // Every live key is compared to the end, so that the time tells nothing about which one was close.
+  // Every live key is compared to the end, so that the time reveals nothing about which one was close.
   for (const candidate of candidates) {
     const { keyHash, bound, keyId, pepper } = candidate.key
     // A hash that covers the text alone must not answer for a key whose hash covers its merchant, or the other way round.

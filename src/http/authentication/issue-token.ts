@@ -83,7 +83,7 @@ async function decide(form: Form, address: string, ports: IssueTokenPorts): Prom
   if (client === undefined) {
     if (isMerchantId(clientId)) ports.watch.onFailedLogin(clientId, address)
     // Only wrong credentials count: they are what guessing looks like.
-    // A client_id that no merchant can have is no guess at a merchant's key, so it is not counted.
+    // A client_id that no merchant can have is not a guess at a merchant's key, so it is not counted.
     const tooMany = isMerchantId(clientId) ? ports.failedTokenRequests.count(clientId, address) : undefined
     return tooMany ?? refuseUnauthenticated('client_id or client_secret is wrong.')
   }

@@ -1,6 +1,6 @@
 /**
  * How much one caller may ask: a bucket of requests per merchant, and a count of failed logins per pair of client and
- * address. What other processes counted is heard within a second (shared-counts.ts).
+ * address. Counts of other processes are read within a second (shared-counts.ts).
  */
 import type { Merchant } from '#domain/merchant.ts'
 import { Refusal } from '#http/answers/refusal.ts'

@@ -1,6 +1,6 @@
 /**
  * Limits that hold for all processes together. Each process decides at once by what it knows, notes what it counted, and
- * hears about twice a second what the others counted: a limit is passed by no more than the limit itself once more.
+ * reads about twice a second what the others counted, so a limit can be exceeded by at most the limit itself.
  */
 import { hash } from 'node:crypto'
 

@@ -5,7 +5,7 @@
 import type { ErrorObject } from 'ajv'
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import type { FieldError } from '#http/answers/refusal.ts'
-import { joinPath } from '#http/body/json-text.ts'
+import { joinPath, startOf } from '#http/body/json-text.ts'
 import {
   describeAllowed,
   isHidden,
@@ -113,7 +113,7 @@ function chooseBranch(branches: readonly ErrorObject[][], union: ErrorObject): E
   const fitting = branches.filter(branch => !branch.some(isWrongKind))
   const [best] = fitting.sort((a, b) => a.length - b.length)
   if (best) return best
-  // No branch fits because a member that tells them apart has a value that none knows: that member is the error.
+  // No branch fits because the member that distinguishes them has an unknown value: that member is the error.
   const tellers = branches.flatMap(branch =>
     branch.filter(error => isWrongKind(error) && !isSamePlace(error, union)),
   )
@@ -212,12 +212,13 @@ function showValue(value: unknown, path: Path, { schema, book }: Explained): str
   if (isObject(value)) return 'is an object'
   if (isHidden(schema, path, book)) return 'is not as it must be (the value is not shown)'
   // Filtered before it is cut: the first half of a card number must not pass as an innocent number.
-  const whole = scrubCardNumbers(JSON.stringify(value))
-  if (whole.length <= shownMax) return `is ${whole}`
+  const start = typeof value === 'string' ? startOf(value, shownMax) : value
+  const whole = scrubCardNumbers(JSON.stringify(start))
+  if (whole.length <= shownMax) return `is ${start === value ? whole : `${whole.slice(0, -1)}…"`}`
   return `is ${whole.slice(0, shownMax).toWellFormed()}…${typeof value === 'string' ? '"' : ''}`
 }
 
-/** JSON pointer → names and indexes, told apart by the value itself. */
+/** JSON pointer → names and indexes, distinguished by the value itself. */
 function readPointer(pointer: string, value: unknown): Path {
   let at = value
   return pointer

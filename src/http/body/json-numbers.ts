@@ -23,7 +23,7 @@ function withoutLastZeros(digits: string): string {
 const isKept = (source: string): boolean =>
   normalizeNumber(source) === normalizeNumber(String(Number(source)))
 
-/** The library's types do not know yet that a reviver is told how a value was written. */
+/** The library's types lack the reviver's third argument, the source text of the value. */
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
 
 const markLost: Reviver = (_, value, { source }) =>

@@ -22,6 +22,9 @@ const nameMax = 64
 
 const unreadable = refuseField('body', 'The body is not readable as JSON; it must be one JSON object.')
 const tooDeep = refuseField('body', `The body is nested too deep; at most ${nestingMax} levels are taken.`)
+/** 100,000: twice as many as the longest request of the contract, 10,000 cards, and a tenth of what fits into the body. */
+const valuesMax = 100_000
+const tooMany = refuseField('body', `The body holds more than ${valuesMax} values; send fewer at once.`)
 const notUtf8 = refuseField('body', 'The body is not valid UTF-8; JSON is always sent as UTF-8.')
 
 /** Counts the members of all objects; NaN (which swallows every sum) as soon as something must be refused. */
@@ -57,11 +60,15 @@ export function cutName(name: string): string {
   // A name of no letters could not be seen.
   if (name === '') return '""'
   if (name.length <= nameMax) return name
-  // Four times as much as is shown is read, not a megabyte. Digits at that cut may be the beginning of a card number,
-  // and masking what stands before may move them to where they are shown: they go.
-  const start = name.slice(0, nameMax * 4).replace(/[0-9 .+%-]+$/, '')
-  return `${scrubCardNumbers(start).slice(0, nameMax).toWellFormed()}…`
+  return `${scrubCardNumbers(startOf(name, nameMax)).slice(0, nameMax).toWellFormed()}…`
 }
+
+/**
+ * What has to be read of a long text of which so much is shown: four times as much, not a megabyte. Digits at that cut may be
+ * the beginning of a card number, and masking what stands before may move them to where they are shown: they go.
+ */
+export const startOf = (text: string, shownMax: number): string =>
+  text.length <= shownMax * 4 ? text : text.slice(0, shownMax * 4).replace(/[0-9 .+%-]+$/, '')
 
 export const joinPath = (parent: string, name: string | number): string => {
   if (typeof name === 'number') return `${parent}[${name}]`
@@ -111,6 +118,7 @@ function findKeyFlaw(key: string, owner: Record<string, unknown>, path: string):
 
 const quote = 34
 const colon = 58
+const comma = 44
 const backslash = 92
 /** `[` and `{`, `]` and `}` differ in one bit only. */
 const caseBit = 32
@@ -128,18 +136,24 @@ interface Scan {
   /** Colons outside of strings: in valid JSON one per member of an object, before duplicates are dropped. */
   readonly members: number
   readonly levels: number
+  /** Commas, lists and objects: about as many as there are values. */
+  readonly values: number
   /** Some number is so long, or has an exponent, that it might not come back as it was sent. */
   readonly odd: boolean
 }
 
-/** One look at the text before it is parsed. What it finds in text that is not JSON does not matter. */
+/**
+ * One look at the text before it is parsed, which ends where too much stands in it already. What it finds in text that is not
+ * JSON does not matter.
+ */
 function scanText(text: string): Scan {
   let members = 0
   let level = 0
   let levels = 0
+  let values = 0
   let digits = 0
   let odd = false
-  for (let at = 0; at < text.length; at++) {
+  for (let at = 0; at < text.length && values <= valuesMax && levels <= parsedLevelsMax; at++) {
     const code = text.charCodeAt(at)
     if (code >= zero && code <= nine) {
       if (++digits > exactDigitsMax) odd = true
@@ -150,10 +164,13 @@ function scanText(text: string): Scan {
     digits = 0
     if (code === quote) at = endOfString(text, at)
     else if (code === colon) members++
-    else if ((code | caseBit) === opening) levels = Math.max(levels, ++level)
-    else if ((code | caseBit) === closing) level--
+    else if (code === comma) values++
+    else if ((code | caseBit) === opening) {
+      values++
+      levels = Math.max(levels, ++level)
+    } else if ((code | caseBit) === closing) level--
   }
-  return { members, levels, odd }
+  return { members, levels, values, odd }
 }
 
 /** The place of the closing quote, or the end of a text that lacks it. */
@@ -197,6 +214,7 @@ export function readJson(bytes: Buffer): ReadJson | Refusal {
   if (text.includes('\ufffd') && !isUtf8(bytes)) return notUtf8
   const written = scanText(text)
   if (written.levels > parsedLevelsMax) return tooDeep
+  if (written.values > valuesMax) return tooMany
   let value: unknown
   try {
     value = written.odd ? markLostNumbers(text) : JSON.parse(text)

@@ -30,7 +30,7 @@ function resolveReference(reference: unknown, root: JsonSchema, book: SchemaBook
     .reduce<unknown>((at, part) => (isSchema(at) ? at[part] : undefined), root)
 }
 
-/** The schema itself and all that speak about the same value through it. A condition (`if`) only asks, so it is not one. */
+/** The schema itself and all schemas that apply to the same value through it. A condition (`if`) only asks, so it is not one. */
 function expand(start: readonly unknown[], root: JsonSchema, book: SchemaBook): JsonSchema[] {
   const seen = new Set<JsonSchema>()
   const waiting = [...start]
@@ -61,7 +61,7 @@ function childSchemas(schema: JsonSchema, segment: string | number): unknown[] {
   return matching.length > 0 ? matching : [schema.additionalProperties]
 }
 
-/** All schemas that speak about the value at each step of the path, the root first. */
+/** All schemas that apply to the value at each step of the path, the root first. */
 function* walkSchemas(root: JsonSchema, path: readonly (string | number)[], book: SchemaBook) {
   let level = expand([root], root, book)
   yield level
@@ -85,7 +85,7 @@ export function schemasAt(
   return last
 }
 
-/** True when the value's schema or any above it says `sensitive`, and where no schema speaks about the value at all. */
+/** True when the value's schema or any above it says `sensitive`, and if no schema applies to the value at all. */
 export function isHidden(root: JsonSchema, path: readonly (string | number)[], book: SchemaBook): boolean {
   let last: JsonSchema[] = []
   for (const level of walkSchemas(root, path, book)) {

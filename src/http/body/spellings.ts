@@ -23,7 +23,7 @@ export function listSpellings(schema: unknown, path: readonly string[] = []): Sp
   })
 }
 
-/** Changes the body, which nobody else holds yet. */
+/** Changes the body in place; no other code has a reference to it yet. */
 export function unifySpellings(body: unknown, spellings: readonly Spelling[]): void {
   for (const { path, name, other } of spellings) {
     const object = path.reduce<unknown>((at, key) => (isNode(at) ? at[key] : undefined), body)

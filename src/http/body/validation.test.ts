@@ -187,6 +187,12 @@ test('a card number in an innocent field is masked, and before the value is cut'
   expect(first?.error.length).toBeLessThan(200)
 })
 
+test('of a long text only the beginning is read, and digits at its end are not shown', () => {
+  const errorOf = (transId: string) => errorsOf({ ...good, transId })[0]?.error
+  expect(errorOf('4 '.repeat(500_000))).toMatch(/^transId is "…"; /)
+  expect(errorOf(`${'x'.repeat(250)}411111${'1'.repeat(500_000)}`)).not.toContain('4111')
+})
+
 test('the first error in document order comes first, what is missing last', () => {
   const fields = errorsOf({ zzz: 1, amount: { currency: 'X', value: 0 }, flag: 1 }).map(({ field }) => field)
   expect(fields).toEqual(['zzz', 'amount.currency', 'amount.value', 'flag', 'transId'])

@@ -39,7 +39,7 @@ const warmUpPauseMs = 3_000
 const accepted: readonly FieldError[] = []
 
 /**
- * What a compiled check tells: `verdict` only whether the value is accepted, `firstError` and `allErrors` what is wrong with
+ * What a compiled check returns: `verdict` only whether the value is accepted, `firstError` and `allErrors` what is wrong with
  * it. Most endpoints of a run need the verdict alone, which is the shortest code.
  */
 type Telling = 'verdict' | 'firstError' | 'allErrors'
@@ -52,7 +52,7 @@ function createAjv(options: { telling: Telling; formats: Formats; schemas: reado
     // Tidies the generated code, which takes half of the time to compile it and leaves it as quick as before.
     code: { optimize: false },
     strict: true,
-    // Conditions speak about members that are typed beside them, which these two would call a mistake.
+    // Conditions name members that are typed elsewhere in the schema, which these two would report as a mistake.
     strictRequired: false,
     strictTypes: false,
     coerceTypes: false,

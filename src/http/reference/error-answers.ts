@@ -1,6 +1,6 @@
 /**
  * Which errors an endpoint may answer with, by its dialect and by what it accepts: status, body, headers, in
- * words. The renderer of the dialects speaks them at run time; here they are only described.
+ * words. dialects.ts renders them at run time; here they are only described.
  */
 import type { TSchema } from 'typebox'
 import type { Dialect, Endpoint } from '#http/endpoint.ts'
@@ -105,7 +105,7 @@ const common: Readonly<Record<number, Described>> = {
   },
 }
 
-/** The token endpoint speaks OAuth in place of problem details. */
+/** The token endpoint answers in the OAuth format instead of problem details. */
 const spokenAsOAuth = Object.fromEntries(
   Object.entries(common)
     .filter(([, described]) => described.schema === problemDetails)

@@ -164,7 +164,7 @@ function sharedName({ schema: { $ref } }: MediaObject, view: OperationView): str
   return name !== undefined && view.shared.has(name) ? name : undefined
 }
 
-/** Headers that every answer carries are told once, in the guide. */
+/** Headers that every answer carries are described once, in the guide. */
 const toldInGuide = new Set(['traceparent', 'X-Api-Version'])
 
 function renderHeaders(response: ResponseObject): Html | undefined {

@@ -30,7 +30,7 @@ export function answerBrokenRequest(error: Broken, socket: Socket): void {
   // More of what was answered already: it is read and dropped until the other side has had its answer.
   if (socket.writableEnded && error.code !== 'ECONNRESET') return
   const owed = owedAnswer(socket)
-  // The fault lies in a later request, or after the head of an answer: a cut tells the client that it knows nothing.
+  // The fault lies in a later request, or after the head of an answer: cutting the connection shows the client that the outcome is unknown.
   const wouldMix = owed !== undefined && (owed.headersSent || owed.req.complete)
   if (error.code === 'ECONNRESET' || !socket.writable || wouldMix) {
     socket.destroy()
@@ -71,7 +71,7 @@ export function answerExpectations(server: Pick<Server, 'on'>): void {
   })
 }
 
-/** Headers that decide who calls and what is meant; Node takes the first, a proxy in front may have looked at the last. */
+/** Headers that decide the caller and the meaning of the request; Node takes the first, a proxy in front may have looked at the last. */
 const onceOnly: ReadonlyMap<string, string> = new Map(
   ['Authorization', 'Host', 'Content-Type', 'X-API-Key', 'Idempotency-Key', 'Origin'].map(name => [
     name.toLowerCase(),

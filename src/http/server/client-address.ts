@@ -1,5 +1,5 @@
 /**
- * Who is at the other end: the address of the connection, or what trusted proxies in front say about it. Entries of
+ * The client's address: that of the connection, or what trusted proxies in front say about it. Entries of
  * `X-Forwarded-For` are believed from the right, because a proxy appends what it saw and the rest is the client's own text.
  */
 import { BlockList, isIP } from 'node:net'
@@ -19,7 +19,7 @@ const hopsMax = 20
 
 const unknownAddress = '0.0.0.0'
 
-/** `::ffff:192.0.2.1` is 192.0.2.1, with whom it must share every limit. */
+/** `::ffff:192.0.2.1` is 192.0.2.1 and must share every limit with it. */
 export function plainAddress(text: string): string | undefined {
   const bare = text.startsWith('::ffff:') && isIP(text.slice(7)) === 4 ? text.slice(7) : text
   const zone = bare.indexOf('%')
@@ -73,7 +73,7 @@ export function createClientAddresses(proxies: TrustedProxies = 0): ClientAddres
 }
 
 /**
- * Whom limits count: an IPv4 address, or the /64 of an IPv6 address, which is what one household or server is given and
+ * The unit that limits count: an IPv4 address, or the /64 of an IPv6 address, which is what one household or server is given and
  * may change its address in at will.
  */
 export function networkOf(address: string): string {

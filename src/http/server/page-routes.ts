@@ -1,5 +1,5 @@
 /**
- * Pages for people at the origin: data like endpoints, but they speak HTML, read forms and need no credentials. What a page
+ * Pages for people at the origin: data like endpoints, but they answer in HTML, read forms and need no credentials. What a page
  * says is made elsewhere; here it is only read from and written to the wire. Knows no payment words.
  */
 import { Readable } from 'node:stream'
@@ -99,7 +99,7 @@ async function readUpload(request: FastifyRequest, payload: Readable): Promise<M
   for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
     if (length < bytesMax) chunks.push(chunk.subarray(0, bytesMax - length))
     length += chunk.length
-    // Browsers hear an answer only after they have sent everything, but a stranger is not waited for.
+    // Browsers read an answer only after they have sent everything, but we do not wait for an unauthenticated client.
     if (length > bytesMax && !isAdmitted) break
   }
   if (isAdmitted && length > bytesMax)

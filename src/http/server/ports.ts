@@ -31,7 +31,7 @@ export interface KeyStore {
   find(merchantId: string, key: IdempotencyKey): Promise<StoredKey | undefined>
 }
 
-/** Told who comes in and who does not, for the audit trail. Neither may wait for anything. */
+/** Called for accepted and refused logins, for the audit trail. Neither may block. */
 export interface AccessWatch {
   /** A live key was used, by itself or through its access token, from an address that its list allows or not. */
   onKeyUse(use: {

@@ -29,7 +29,7 @@ export interface RawRoute {
   /** More is refused with 413 before it is read. */
   readonly bodyBytesMax: number
   readonly handle: (request: RawRequest) => Promise<RawAnswer>
-  /** Told of a body that was too large. */
+  /** Called when a body was too large. */
   readonly onTooLarge?: () => void
   /** Called when the answer is on its way. */
   readonly afterAnswer?: () => void

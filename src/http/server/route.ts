@@ -77,7 +77,7 @@ export function prepareEndpoint<Services>(endpoint: Endpoint<Services>, validati
 const header = (value: string | string[] | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined
 
-/** Before a byte of the body is read: who calls, and has it asked too often? */
+/** Authentication and rate limits, before a byte of the body is read. */
 export function createAdmission<Services>(prepared: Prepared, rooms: Rooms<Services>) {
   const { endpoint } = prepared
   const admit = (caller: Caller | Refusal, request: FastifyRequest): Refusal | undefined => {
@@ -265,7 +265,7 @@ const asProblem = (answered: Answer): Answer => ({
   headers: { ...answered.headers, 'content-type': 'application/problem+json' },
 })
 
-/** Its beginning has left already, so a fault can only be logged; the cut connection tells the caller. */
+/** Its beginning has left already, so a fault can only be logged; the caller sees that the connection was cut. */
 async function pour(
   reply: FastifyReply,
   answered: Answer,

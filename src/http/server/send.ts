@@ -100,7 +100,7 @@ function send(reply: FastifyReply, sending: Sending, sender: Sender): FastifyRep
   if (sender.isLeaving()) headers.connection = 'close'
   reply.hijack()
   reply.raw.writeHead(sending.status, headers)
-  // HEAD is told how long the body would be, and does not get it.
+  // A HEAD request gets the length of the body and not the body.
   if (reply.request.method === 'HEAD') reply.raw.end()
   else reply.raw.end(sending.body)
   return reply

@@ -156,6 +156,19 @@ test('one address holds so many connections and no more', async () => {
   await own.app.close()
 })
 
+test('clients are told to give an idle connection up long before it is ended', async () => {
+  const own = await createToy()
+  const port = await listen(own)
+  const answered = await fetch(`http://127.0.0.1:${port}/api/v2/toys/1`, {
+    headers: { authorization: shop.authorization },
+  })
+  await answered.text()
+  expect(answered.headers.get('keep-alive')).toBe('timeout=5')
+  const { keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = own.app.server
+  expect(keepAliveTimeout + keepAliveTimeoutBuffer).toBe(10_000)
+  await own.app.close()
+})
+
 test('of too many idle connections the oldest go, and after a while all of them', async () => {
   const own = await createToy({ limits: { idlePerAddress: 2 } })
   const port = await listen(own)

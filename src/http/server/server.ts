@@ -45,6 +45,7 @@ export interface HttpLimits {
   readonly connections: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
+  readonly keepAliveHintMs: number
   readonly keepAliveTimeoutMs: number
   readonly proxyKeepAliveTimeoutMs: number
   readonly openPerAddress: number
@@ -62,6 +63,8 @@ export const defaultLimits: HttpLimits = {
   headersTimeoutMs: 10_000,
   /** 30 s for all of a request: 1 MiB over a slow line (35 kB/s) still arrives. */
   requestTimeoutMs: 30_000,
+  /** 5 s: what `Keep-Alive` announces. Clients that read it close an idle connection long before we do. */
+  keepAliveHintMs: 5_000,
   /** 10 s: the contract ends idle connections within 12 s. */
   keepAliveTimeoutMs: 10_000,
   /** 75 s: longer than the 60 s after which common balancers give up an idle connection, so that they close first. */
@@ -159,8 +162,7 @@ function createFastify<Services>(
     logger: false,
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout:
-      trustedProxies === undefined ? limits.keepAliveTimeoutMs : limits.proxyKeepAliveTimeoutMs,
+    keepAliveTimeout: trustedProxies === undefined ? limits.keepAliveHintMs : limits.proxyKeepAliveTimeoutMs,
     // A request that comes while we close is refused by the route, in its dialect.
     return503OnClosing: false,
     forceCloseConnections: 'idle' as const,
@@ -175,6 +177,8 @@ function createFastify<Services>(
     ? Fastify({ ...common, https: { ...tls, ...tlsSettings, ...http, handshakeTimeout } })
     : Fastify({ ...common, http })
   app.server.headersTimeout = limits.headersTimeoutMs
+  if (trustedProxies === undefined)
+    app.server.keepAliveTimeoutBuffer = limits.keepAliveTimeoutMs - limits.keepAliveHintMs
   app.server.maxConnections = limits.connections
   return app as unknown as FastifyInstance
 }
@@ -217,7 +221,7 @@ function refuseFrameworkError(
   const { code, statusCode } = error as Partial<FastifyError>
   const known = code === undefined ? undefined : frameworkRefusals[code]
   if (known) return known(request.routeOptions.bodyLimit ?? defaultLimits.bodyBytes)
-  // The connection broke while the body was read; nobody hears this answer, and it is no fault of ours.
+  // The connection broke while the body was read; so no one receives this answer, and it is not an error of ours.
   if (statusCode === 400) return refuseField('body', 'The body did not arrive completely.')
   return toRefusal(error, request, faults)
 }

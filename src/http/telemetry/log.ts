@@ -41,7 +41,7 @@ const allowedFields: ReadonlySet<string> = new Set([
 
 /** Longer texts are cut: a log line is for reading. */
 const textMax = 2_000
-/** A chain of causes deeper than this tells nothing more. */
+/** A chain of causes deeper than this adds nothing. */
 const causesMax = 3
 
 const isPlain = (value: unknown): value is string | number | boolean =>
@@ -117,7 +117,7 @@ export function batchLines(out: DestinationStream): DestinationStream {
 
 const urgent = /^\{"level":"(?:error|fatal)"/
 
-/** Synchronous: at the end of the process there is no later. */
+/** Synchronous: the process is about to end. */
 const standardOutput = () => batchLines(destination({ dest: 1, sync: true }))
 
 let stampedMs = 0

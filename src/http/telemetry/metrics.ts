@@ -10,7 +10,7 @@ export interface Metrics {
   countOutcome(operation: string, outcome: string): void
   observeBatch(changes: number): void
   setWebhookLag(seconds: number): void
-  /** An event that nobody is going to hear unless it is replayed. */
+  /** An event that will not be delivered unless it is replayed. */
   countWebhookFailure(): void
   webhookFailures(): number
   /** A connection that was ended because one address, or the whole server, had too many, or because it was idle too long. */

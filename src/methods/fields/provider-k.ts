@@ -81,7 +81,7 @@ export const providerKCreated = closed(
 const agreement = {
   providerTransactionId: optional(providerTransactionId),
   billingAgreementId: optional(
-    providerId('Stands for the leave to charge again. Only for the first of a plan.'),
+    providerId('Stands for the permission to charge again. Only for the first of a plan.'),
   ),
 }
 

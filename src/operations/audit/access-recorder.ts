@@ -1,5 +1,5 @@
 /**
- * Keeps book of who comes in: when each key was last used, the first use of a key from an address, and failed logins by
+ * Records logins for the audit trail: when each key was last used, the first use of a key from an address, and failed logins by
  * the minute. Requests only leave a note in memory; the notes are written down together, about once a second.
  */
 import { isIP } from 'node:net'
@@ -30,7 +30,7 @@ export interface AccessRecorderDeps {
 
 /** 10,000 pairs of key and address within a second: more keys than one process serves. */
 const notesMax = 10_000
-/** 50 pairs of client and address are told apart in a minute; a flood of invented ones is counted together. */
+/** 50 pairs of client and address are counted separately per minute; all further ones, such as a flood of invented ones, together. */
 const failuresMax = 50
 const minuteMs = 60_000
 

@@ -7,7 +7,7 @@ import { emitEvent } from '#operations/events/emit-event.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import type { DueTimer } from '#operations/timer.ts'
 
-/** Tells the merchant when the debit will be collected, so that they can tell their customer. */
+/** Sends the merchant the event with the collection date of a debit, so that they can notify their customer (pre-notification). */
 export async function announceDebit({ timer, at }: DueTimer, engine: Engine): Promise<void> {
   const { merchantId, payId, xId } = timer
   const dueDay = await engine.debits.dueDay(merchantId, xId)
@@ -16,10 +16,10 @@ export async function announceDebit({ timer, at }: DueTimer, engine: Engine): Pr
     // Answered meanwhile: there is nothing to announce any more.
     if (debit?.state !== 'PENDING') return { alongside: { dropTimers: [timer] }, result: true }
     const subject = announcement(stored, debit, dueDay)
-    const told = emitEvent(stored, { subject, owed: true, now: at }, engine)
+    const emitted = emitEvent(stored, { subject, owed: true, now: at }, engine)
     return {
-      next: { ...told.payment, version: stored.version + 1 },
-      alongside: { ...told.alongside, dropTimers: [timer] },
+      next: { ...emitted.payment, version: stored.version + 1 },
+      alongside: { ...emitted.alongside, dropTimers: [timer] },
       result: dueDay !== undefined,
     }
   })

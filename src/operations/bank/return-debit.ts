@@ -29,8 +29,8 @@ export async function returnDebit(
     const provider = { echo, ...(reason === undefined ? {} : { responseCode: reason }) }
     const next = returnCapture(stored, { capture, xId, detail: detailOf(reason), provider, now })
     if (!next) return { result: false }
-    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    return { next: told.payment, alongside: told.alongside, result: true }
+    const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    return { next: emitted.payment, alongside: emitted.alongside, result: true }
   })
 }
 
@@ -46,8 +46,8 @@ export async function takeBackTransfer(
     const now = merchantNow(engine.clock, account.merchant)
     const next = takeBack(stored, { xId, detail, now })
     if (!next) return { result: false }
-    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    return { next: told.payment, alongside: told.alongside, result: true }
+    const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    return { next: emitted.payment, alongside: emitted.alongside, result: true }
   })
 }
 

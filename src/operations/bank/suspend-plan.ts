@@ -1,4 +1,4 @@
-/** A mandate has ended: the plan that collects with it must not try again, and the merchant hears which payment showed it. */
+/** A mandate has ended: the plan that collects with it must not try again, and the event names the payment that showed it. */
 import type { XId } from '#domain/ids.ts'
 import { findOperation } from '#lifecycle/payment.ts'
 import { endPlan } from '#lifecycle/plan.ts'
@@ -30,9 +30,9 @@ export async function suspendPlanOf(
     try {
       await engine.queue.update({ merchantId, payId }, stored => {
         const subject = { type: 'plan.suspended', xId, operation: findOperation(stored, xId) } as const
-        const told = emitEvent(stored, { subject, owed: true, now }, engine)
-        const next = { ...told.payment, version: stored.version + 1 }
-        return { next, alongside: { ...change, ...told.alongside }, result: true }
+        const emitted = emitEvent(stored, { subject, owed: true, now }, engine)
+        const next = { ...emitted.payment, version: stored.version + 1 }
+        return { next, alongside: { ...change, ...emitted.alongside }, result: true }
       })
       return
     } catch (error) {

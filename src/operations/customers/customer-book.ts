@@ -1,6 +1,6 @@
 /**
- * Who pays? An approved payment that names a customer finds it or makes it, in the commit that approves it. Who was
- * found once is remembered; the commit itself says when that is no longer true, and then it is looked up again.
+ * Resolves the customer of a payment. An approved payment that names a customer finds or creates them, in the commit that
+ * approves it. Customers are cached; the commit refuses an outdated entry, and then they are looked up again.
  */
 import type { CustomerId, StoredMethodId } from '#domain/ids.ts'
 import { chargedCustomer, customerDataOf, isApproval, keepsCard, namedCustomer } from '#lifecycle/customer.ts'
@@ -80,7 +80,7 @@ export function createCustomerBook(deps: {
   return {
     async resolveCustomer(payment, step) {
       const charged = chargedCustomer(payment)
-      if (charged) return introduceCharged(charged, step)
+      if (charged) return resolveCharged(charged, step)
       const named = namedCustomer(payment)
       if (named === undefined) return step(undefined)
       let withoutCard = false
@@ -100,8 +100,8 @@ export function createCustomerBook(deps: {
   }
 }
 
-/** A customer that was deleted while the charge was under way is not made again for it. */
-async function introduceCharged<T>(
+/** A customer who was deleted while the charge was under way is not created again. */
+async function resolveCharged<T>(
   customerId: CustomerId,
   step: (knownCustomer: KnownCustomer | undefined) => Promise<T>,
 ): Promise<T> {

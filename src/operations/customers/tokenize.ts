@@ -32,7 +32,7 @@ export interface PseudoNumber {
 }
 
 /** Writes the answer for what was found; it is stored under the key in the commit that keeps the number. */
-export type Tell = (found: PseudoNumber | Refusal) => OperationAnswer
+export type Answering = (found: PseudoNumber | Refusal) => OperationAnswer
 
 type Needs = Pick<LookUps, 'cards'> & Pick<Engine, 'vault' | 'accounts' | 'commit' | 'clock'>
 
@@ -45,13 +45,17 @@ interface Admission {
 /** 5: as for payments. */
 const maximumTries = 5
 
-export async function tokenize(request: TokenRequest, tell: Tell, needs: Needs): Promise<OperationAnswer> {
+export async function tokenize(
+  request: TokenRequest,
+  answerWith: Answering,
+  needs: Needs,
+): Promise<OperationAnswer> {
   const { isValid, admit } = kinds[request.kind]
-  if (!isValid(request.number.reveal())) return storeRefusal(tell('NUMBER_INVALID'), request, needs)
+  if (!isValid(request.number.reveal())) return storeRefusal(answerWith('NUMBER_INVALID'), request, needs)
   for (let attempt = 0; attempt < maximumTries; attempt += 1) {
     const admission = await admit(request, attempt, needs)
-    if (!admission) return storeRefusal(tell('NUMBER_UNKNOWN'), request, needs)
-    const answer = tell(admission.found)
+    if (!admission) return storeRefusal(answerWith('NUMBER_UNKNOWN'), request, needs)
+    const answer = answerWith(admission.found)
     const key = keyRow(request.key, {
       merchant: request.merchant,
       answer,

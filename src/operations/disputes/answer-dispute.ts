@@ -107,7 +107,7 @@ async function answerDispute(
   const changed = await changeDispute(
     { merchantId, payId: dispute.payId },
     {
-      // A notice may have told the outcome while we were asking: then there is nothing left to change.
+      // A notice may have brought the outcome while the provider was asked: then there is nothing left to change.
       decide: (stored, disputes) => {
         const current = disputes.find(one => one.disputeId === disputeId)
         return current?.status === 'OPEN' ? change(stored, current, connector, now) : undefined

@@ -49,10 +49,10 @@ export async function changeDispute(
       if (stored.version !== seen.version) return { result: 'moved' }
       const change = decide(stored, disputes)
       if (!change) return { result: undefined }
-      const told = emitNews(change, now, engine)
+      const emitted = emitNews(change, now, engine)
       return {
-        next: told.payment,
-        alongside: { ...alongside(change), ...told.alongside, dispute: change.dispute },
+        next: emitted.payment,
+        alongside: { ...alongside(change), ...emitted.alongside, dispute: change.dispute },
         result: change,
       }
     })
@@ -72,7 +72,7 @@ function emitNews({ payment, dispute, news }: DisputeChange, now: Date, engine: 
 
 export type DisputeApplied = 'applied' | 'repeated' | 'unmatched'
 
-/** A provider tells how a dispute stands; `capture` where it names one. */
+/** A provider reports the state of a dispute; `capture` if it names one. */
 export async function applyDispute(
   target: DisputeTarget & { readonly capture?: XId },
   { facts, now }: { readonly facts: DisputeFacts; readonly now: Date },

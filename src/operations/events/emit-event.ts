@@ -1,4 +1,4 @@
-/** Owing the merchant events: their numbers in the payment's sequence and their rows are written with the state they tell of. */
+/** Writes the merchant's events: sequence number and row are part of the commit of the change that they report. */
 import { type EventSubject, raiseEvent } from '#lifecycle/event.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'

@@ -19,11 +19,11 @@ export async function writeSampleEvent(
     const members = sampleMembers(type)
     const isPlans = type === 'plan.completed' || type === 'plan.cancelled'
     const subject = { type, xId: operation.xId, members, ...(isPlans ? {} : { operation }) }
-    const told = emitEvent(payment, { subject, owed: true, now }, engine)
-    const [event] = told.alongside.events ?? []
+    const emitted = emitEvent(payment, { subject, owed: true, now }, engine)
+    const [event] = emitted.alongside.events ?? []
     return {
-      next: { ...told.payment, version: payment.version + 1 },
-      alongside: told.alongside,
+      next: { ...emitted.payment, version: payment.version + 1 },
+      alongside: emitted.alongside,
       result: event?.eventId ?? '',
     }
   })

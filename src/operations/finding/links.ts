@@ -18,7 +18,7 @@ function show(payment: Payment, merchant: Merchant, engine: Pick<Engine, 'clock'
 /** 100 at once and 1,000 in all: where a state is rare, one request reads no more of a merchant's links than this. */
 const links = { atOnce: 100, looksMax: 10 }
 
-/** A page may hold fewer than asked for where a state is asked for; nextCursor alone tells whether there are more. */
+/** A page filtered by state may hold fewer links than requested; only nextCursor says whether there are more. */
 export async function listLinks(
   request: Omit<PaymentListRequest, 'filter'> & { readonly states?: readonly LinkState[] },
   engine: Links,

@@ -49,7 +49,7 @@ async function readPage<Found extends PaymentPlace>(
   const place = cursor === undefined ? undefined : readCursor(bound, cursor)
   if (cursor !== undefined && !place) throw new ForeignCursor(wrongCursor)
   const after = place && { createdAt: new Date(Number(place[0])), payId: String(place[1]) as PayId }
-  // One more than asked for tells whether there is a next page.
+  // One row more than requested shows whether there is a next page.
   const found = await find({ merchantId, filter, after, limit: limit + 1 })
   const payments = found.slice(0, limit)
   const last = payments.at(-1)

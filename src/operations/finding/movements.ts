@@ -9,6 +9,8 @@ import type {
   MovementPlace,
   MovementQuestion,
   MovementReader,
+  RawMovement,
+  RawPlace,
 } from '#storage/payments/movements.ts'
 
 export const toMovementItem = (movement: Movement) => ({
@@ -35,10 +37,11 @@ function providerOf(movement: Movement) {
 }
 
 /** Merchants without accounts are served by the simulator, which nobody had to open an account with. */
-const accountOf = ({ providerAccount, transactionId }: Movement): string | null =>
+const accountOf = ({
+  providerAccount,
+  transactionId,
+}: Pick<Movement, 'providerAccount' | 'transactionId'>): string | null =>
   providerAccount ?? (transactionId === null ? null : 'simulator')
-
-const placeOf = ({ settledAt, payId, sequence }: Movement): MovementPlace => ({ settledAt, payId, sequence })
 
 export async function listMovements(
   question: Omit<MovementQuestion, 'after'>,
@@ -67,48 +70,87 @@ export const csvHeader =
   'xId,payId,transId,refNr,type,status,value,amount,currency,paymentMethodType,responseCode,creationDate,settledDate,' +
   'providerAccount,providerTransactionId\r\n'
 
-/** 1,000 rows are a quarter of a megabyte: two such pages are in memory, and what they leave behind is collected young. */
-const csvPage = 1_000
+/** 2,000 rows are half a megabyte: two such pages are in memory, and planning one costs a tenth of reading it. */
+const csvPage = 2_000
 
 /** Row after row, as long as the client reads. */
 export async function* streamMovements(
   question: Omit<MovementQuestion, 'after' | 'limit'> & { readonly merchantId: MerchantId },
   reader: MovementReader,
 ): AsyncGenerator<string> {
-  const { payId } = question
-  const read = (after?: MovementPlace): Promise<readonly Movement[]> =>
-    payId === undefined
-      ? reader.readMany({ ...question, after, limit: csvPage })
-      : reader.read({ ...question, after, limit: csvPage })
+  // A payment has fewer operations than a page.
+  if (question.payId !== undefined) {
+    for (const movement of await reader.read({ ...question, limit: csvPage })) yield toCsvRow(toRaw(movement))
+    return
+  }
+  const read = (after?: RawPlace) => reader.readMany({ ...question, after, limit: csvPage })
   let page = await read()
   while (page.length > 0) {
     const last = page.at(-1)
     // The database is at the next page while this one is written and sent.
-    const next = page.length < csvPage || !last ? undefined : read(placeOf(last))
-    // Whoever leaves in between leaves a page that nobody waits for.
+    const next = page.length < csvPage || !last ? undefined : read(rawPlaceOf(last))
+    // A client that disconnects in between leaves a page of the export that is no longer needed.
     next?.catch(() => undefined)
     yield toCsv(page)
     page = (await next) ?? []
   }
 }
 
-function toCsv(page: readonly Movement[]): string {
+const rawPlaceOf = ([, payId, , , , , , , , , , settledAt, , , sequence]: RawMovement): RawPlace => ({
+  settledAt: `${settledAt}Z`,
+  payId,
+  sequence,
+})
+
+const toRaw = (movement: Movement): RawMovement => [
+  movement.xId,
+  movement.payId,
+  movement.transId,
+  movement.refNr,
+  movement.type,
+  movement.state,
+  String(movement.amount),
+  movement.currency,
+  movement.method,
+  movement.responseCode,
+  movement.createdAt.toISOString(),
+  movement.settledAt.toISOString(),
+  movement.providerAccount,
+  movement.transactionId,
+  String(movement.sequence),
+]
+
+function toCsv(page: readonly RawMovement[]): string {
   let text = ''
   for (const movement of page) text += toCsvRow(movement)
   return text
 }
 
 /** Only what merchants and providers chose can hold anything that needs care; the rest is ids, words and numbers. */
-function toCsvRow(movement: Movement): string {
-  const { xId, payId, transId, refNr, type, state, amount, currency, method, responseCode } = movement
-  const { createdAt, settledAt, transactionId } = movement
-  return `${xId},${payId},${toCsvCell(transId)},${toCsvCell(refNr ?? '')},${type},${state},${amount},${toDecimalText(amount, currency)},${currency},${method},${responseCode},${createdAt.toISOString()},${settledAt.toISOString()},${toCsvCell(accountOf(movement) ?? '')},${toCsvCell(transactionId ?? '')}\r\n`
+function toCsvRow(movement: RawMovement): string {
+  const [xId, payId, transId, refNr, type, state, amount, currency, method, responseCode] = movement
+  const [, , , , , , , , , , createdAt, settledAt, providerAccount, transactionId] = movement
+  const account = accountOf({ providerAccount, transactionId })
+  return `${toId(xId)},${toId(payId)},${toCsvCell(transId)},${toCsvCell(refNr)},${type},${state},${amount},${toDecimalText(amount, currency)},${currency},${method},${responseCode},${toInstant(createdAt)},${toInstant(settledAt)},${toCsvCell(account)},${toCsvCell(transactionId)}\r\n`
 }
+
+/** Without the dashes that the database writes. */
+const toId = (text: string): string =>
+  text.length === 36
+    ? text.slice(0, 8) + text.slice(9, 13) + text.slice(14, 18) + text.slice(19, 23) + text.slice(24)
+    : text
+
+/** `2026-11-15 12:00:00.01` is `2026-11-15T12:00:00.010Z`: the database leaves zeros at the end out. */
+const toInstant = (text: string): string =>
+  text.endsWith('Z')
+    ? text
+    : `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, 23).padEnd(3, '0')}Z`
 
 /** A spreadsheet takes what begins like this for a formula; an apostrophe makes it text. */
 const formulaStart = /^[=+\-@\t\r]/
 
-function toCsvCell(text: string): string {
+function toCsvCell(text: string | null): string {
+  if (text === null) return ''
   const harmless = formulaStart.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }

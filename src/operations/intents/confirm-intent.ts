@@ -1,6 +1,6 @@
 /**
- * Confirming a payment intent: an ordinary payment whose first commit also claims the intent, so that of many who try
- * one succeeds. Who loses looks again: at a payment that holds the intent, or at one that has failed meanwhile.
+ * Confirming a payment intent: an ordinary payment whose first commit also claims the intent, so that of several
+ * concurrent confirmations one succeeds. The others read the intent again: another payment holds it, or has failed meanwhile.
  */
 import type { IntentId, PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -80,8 +80,8 @@ async function openAgain(
   const ended = await engine.queue.update({ merchantId, payId: payment.payId }, stored => {
     const given = giveWay(stored, next, ending)
     if (!given) return { result: stored.status === 'FAILED' }
-    const told = emitEvent(given, { subject: endingSubject(given, now), owed: true, now }, engine)
-    return { next: told.payment, alongside: told.alongside, result: true }
+    const emitted = emitEvent(given, { subject: endingSubject(given, now), owed: true, now }, engine)
+    return { next: emitted.payment, alongside: emitted.alongside, result: true }
   })
   return ended === true
 }

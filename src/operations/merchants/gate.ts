@@ -1,5 +1,5 @@
 /**
- * Who may be worked for in the background. Where merchants live in several cells, one that is being moved is left alone,
+ * Which merchants background work may be done for. Where merchants live in several cells, one that is being moved is left alone,
  * and so are rows that a move has left behind.
  */
 import type { MerchantId } from '#domain/ids.ts'

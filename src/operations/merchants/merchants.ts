@@ -150,7 +150,7 @@ function createKeyAdministration(deps: MerchantDeps): KeyAdministration {
   }
 }
 
-/** Only what is different, so that a row tells at a glance what was done. */
+/** Only what is different, so that a row of the audit trail shows at a glance what was done. */
 function pickChanges(
   before: object | undefined,
   after: object | undefined,

@@ -35,7 +35,7 @@ const shownState = (operation: Operation): string =>
 export function answerOperation(payment: Payment, xId: XId, page?: string): OperationAnswer {
   const operation = findOperation(payment, xId)
   if (!operation) throw new Error(`payment ${payment.payId} has no operation ${xId}`)
-  // Create and confirm speak of the payment: OK when the automatic capture went through as well.
+  // Create and confirm show the status of the payment: OK if the automatic capture succeeded as well.
   const status = approves(operation) ? payment.status : shownState(operation)
   const _links = page === undefined ? undefined : linkTo(page)
   return toAnswer(httpStatus(status), { ...resultOf(payment, { operation, status, page }), _links })
@@ -43,7 +43,7 @@ export function answerOperation(payment: Payment, xId: XId, page?: string): Oper
 
 const linkTo = (href: string) => ({ redirect: { href, type: 'text/html' } })
 
-/** The answer to a session: the payment and its page, before anything of an operation is worth telling. */
+/** The answer to a session: the payment and its page; no operation has a result yet. */
 export const answerSession = (payment: Payment, page: string): OperationAnswer =>
   toAnswer(200, {
     payId: payment.payId,
@@ -84,7 +84,7 @@ interface Shown {
 
 const approves = ({ type }: Operation): boolean => type === 'AUTHORIZATION' || type === 'CONFIRM'
 
-/** Who pays, with our id of the customer; a create tells the id alone, because the rest is what it was just told. */
+/** The customer, with our id. The answer to a create has the id alone, because the request contained the rest. */
 function withCustomerId({ customerId, details }: Payment, whole: boolean) {
   return { gatewayCustomerId: customerId, ...(whole ? details.customerInfo : {}) }
 }
@@ -114,7 +114,7 @@ function resultOf(payment: Payment, { operation, status, page }: Shown) {
   }
 }
 
-/** What a customer who pays by voucher, transfer or QR code goes by, as long as that is outstanding. */
+/** What a customer needs to pay by voucher, transfer or QR code, while the payment is outstanding. */
 function stepFacts(payment: Payment, page?: string): Readonly<Record<string, unknown>> {
   const waiting = openTry(payment)
   if (!waiting?.prepared.step) return {}
@@ -285,7 +285,7 @@ function toPaymentMethods(payment: Payment) {
   }
 }
 
-/** Told where it is not the account that the payment stayed with: one that was not reached before. */
+/** Shown if the operation went to another account than the payment: one that could not be reached. */
 const accountOf = ({ provider }: Payment, { prepared }: Operation) =>
   prepared.account === undefined || prepared.account === provider?.account
     ? undefined

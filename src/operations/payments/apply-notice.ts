@@ -1,5 +1,5 @@
 /**
- * What a provider tells by itself, applied as one more source of an outcome for a stored reference: through the same code
+ * Provider notices, applied as one more source of an outcome for a stored reference: through the same code
  * as any answer, with the right amount, once however often it is reported.
  */
 import type { NoticeFact, NoticeItem, NoticeSubject } from '#connectors/contract.ts'
@@ -163,11 +163,13 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
       engine,
     )
   }
+  if (operation.state === 'FAILED' && outcome.kind === 'declined' && outcome.provider.fields?.undone)
+    return markUndone({ ...noticed, operation }, outcome.provider, engine)
   if (operation.state === 'OK' && outcome.kind === 'declined') {
     const { detail, provider } = outcome
     return applyTakenBack({ ...noticed, operation }, { ...fact, kind: 'takenBack', detail, provider }, engine)
   }
-  // The approval stood, and was undone at our request before we had heard of it.
+  // The provider had approved, and undid the approval at our request before the notice arrived.
   if (operation.state === 'AUTHORIZED' && outcome.kind === 'declined') {
     const reversal = { kind: 'approved', provider: outcome.provider } as const
     return applyElsewhere(
@@ -179,9 +181,34 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
   return operation.prepared.paidLate ? acceptLate({ ...noticed, operation, outcome }, engine) : 'repeated'
 }
 
-/** The provider had approved it, and undid it because we asked: hearing of the approval afterwards changes nothing. */
+/** The provider had approved it, and undid it because we asked: a late notice of the approval changes nothing. */
 const isUndone = ({ provider }: Operation, { transactionId }: ProviderFacts): boolean =>
   transactionId !== undefined && provider?.fields?.undone === transactionId
+
+/** Remembers which approval of a failed try was undone, so that the notice of that approval is finished too. */
+async function markUndone(
+  {
+    merchant,
+    payment: { merchantId, payId },
+    operation: { xId },
+  }: Noticed & { readonly operation: Operation },
+  told: ProviderFacts,
+  engine: Engine,
+): Promise<Applied> {
+  const undone = told.fields?.undone
+  await engine.queue.update({ merchantId, payId }, stored => {
+    if (findOperation(stored, xId)?.provider?.fields?.undone === undone) return { result: undefined }
+    const operations = stored.operations.map(operation => {
+      const provider = operation.provider ?? told
+      return operation.xId === xId
+        ? { ...operation, provider: { ...provider, fields: { ...provider.fields, undone } } }
+        : operation
+    })
+    const updatedAt = merchantNow(engine.clock, merchant)
+    return { next: { ...stored, operations, updatedAt, version: stored.version + 1 }, result: undefined }
+  })
+  return 'applied'
+}
 
 function isPartOf({ outcome, amount }: Fact<'outcome'>, payment: Payment, operation: Operation): boolean {
   if (outcome.kind !== 'approved') return false
@@ -228,7 +255,7 @@ async function applyToCapture(
   return true
 }
 
-/** A notice about the payment's id that speaks of the approval is about the operation that asked for it. */
+/** A notice with the payment's id that reports an approval belongs to the operation that requested it. */
 function namedByType(
   { payment, captureXId }: Noticed,
   { operation }: Fact<'outcome'>,
@@ -285,8 +312,8 @@ async function applyElsewhere(
     const now = merchantNow(engine.clock, merchant)
     const next = recordElsewhere(stored, { type, xId, amount: amount?.value, provider, now })
     if (!next) return { result: 'unmatched' }
-    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    return { next: told.payment, alongside: told.alongside, result: 'applied' }
+    const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }
   })
   return result ?? 'unmatched'
 }
@@ -319,8 +346,8 @@ async function applyTakenBack(
     const now = merchantNow(engine.clock, merchant)
     const next = takeBack(stored, { xId, detail, provider, now })
     if (!next) return { result: findOperation(stored, xId)?.state === 'FAILED' ? 'repeated' : 'unmatched' }
-    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    return { next: told.payment, alongside: told.alongside, result: 'applied' }
+    const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }
   })
   return result ?? 'unmatched'
 }

@@ -94,7 +94,7 @@ async function leaveOpenPage(attempt: Attempt, engine: Engine): Promise<Attempt 
 
 async function record(attempt: Attempt, engine: Engine): Promise<Begun | undefined> {
   const { merchantId } = attempt.merchant
-  // Drawn once: should the commit's answer be lost, the payment tells by this reference that the try is already there.
+  // Generated once: if the answer to the commit is lost, this reference shows that the try is already stored.
   const ids = { xId: newXId(engine), captureXId: newXId(engine) }
   for (let round = 0; round < maximumPseudoNumberTries; round += 1) {
     const card = await admitCard(attempt, round, engine)

@@ -7,7 +7,7 @@ import type { Money } from '#domain/money.ts'
 import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
 import type { Engine } from '#operations/engine.ts'
 
-/** 20 s: shorter than the 30 s at which merchants' clients commonly give up, so that they still hear PENDING from us. */
+/** 20 s: shorter than the 30 s at which merchants' clients commonly give up, so that they still get our PENDING answer. */
 const longestCallMs = 20_000
 
 /** A request that certainly never arrived is sent again at most twice. */
@@ -26,7 +26,7 @@ export interface CallContext {
   readonly engine: Pick<Engine, 'onAlarm' | 'isAlive'>
 }
 
-/** How to ask, what decides whether it arrived, and what stands when nothing was heard. */
+/** How to call the provider, how to find out whether the request arrived, and the outcome if there is no answer. */
 export interface ProviderCall<T> {
   readonly ask: (send: number, signal: AbortSignal) => Promise<T>
   readonly outcomeOf: (answer: T) => Outcome | CustomerActionOutcome
@@ -76,7 +76,7 @@ async function askOnce<T>(
   try {
     return await Promise.race([ask(send, controller.signal), deadline])
   } catch (error) {
-    // A connector that throws has told us nothing about what the provider did.
+    // If a connector throws, it is unknown what the provider did.
     if (!controller.signal.aborted)
       engine.onAlarm({
         code: 'CONNECTOR_THREW',

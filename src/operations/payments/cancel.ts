@@ -53,13 +53,13 @@ function end(
   const { merchant, payId, key } = request
   // What was asked for was done: 200, although the payment has failed.
   const answer = { ...answerOperation(ended, lastOperation(ended).xId), status: 200 }
-  const told = emitEvent(ended, { subject: endingSubject(ended, now), owed: true, now }, engine)
+  const emitted = emitEvent(ended, { subject: endingSubject(ended, now), owed: true, now }, engine)
   const row = keyRow(key, { merchant, payId, answer, now })
   const setTimers = giveBackTimers(ended)
   return {
-    next: told.payment,
+    next: emitted.payment,
     alongside: {
-      ...told.alongside,
+      ...emitted.alongside,
       ...(row ? { key: row } : {}),
       ...(setTimers.length > 0 ? { setTimers } : {}),
     },

@@ -95,7 +95,7 @@ async function record(
   }
 }
 
-/** The account that the first step was made with; where nobody was asked then, it is chosen now. */
+/** The provider account of the first step; if no provider was called then, it is chosen now. */
 async function accountOf(payment: Payment, merchant: Merchant, engine: Engine): Promise<Choice> {
   const sendsCard = payment.instrument !== undefined
   if (!payment.provider)

@@ -284,7 +284,7 @@ async function begin(
     instrument: card && toInstrument(card, paying.cardholderName, quoteResult?.offer),
     account: account && request.account && toAccountInstrument(account, request.account),
     prepared: {},
-    // What the customer will fill in on our page decides who is asked.
+    // The provider account depends on what the customer enters on the page.
     provider: isFormFirst ? undefined : providerOf(provider),
     key: keyReference(request.key),
     planId: request.plan?.planId ?? (beginsPlan(command.details) ? (engine.newId() as PlanId) : undefined),
@@ -296,7 +296,7 @@ async function begin(
     reference: xId,
     amount: command.amount,
     payment: toContext(unprepared, {
-      // Sealing an address costs time, and without accounts nobody needs one whose customer is not there.
+      // Sealing a return address costs time; a payment without accounts and without a customer present needs none.
       returnUrl:
         provider.accountId !== undefined || isPresent(request)
           ? returnAddressOf(unprepared, xId, engine)
@@ -352,7 +352,7 @@ async function prepare(
 ): Promise<Prepared> {
   const misfit = accountId === undefined ? undefined : connector.findMisfit?.(unsent)
   if (misfit) throw new MethodMisfit(misfit)
-  // A card taken for an order to come is authenticated without its holder, who may not be there.
+  // A card taken for a later order is not authenticated with 3-D Secure, because the cardholder may not be present.
   if (kind !== 'CREDIT' && !command.confirmsLater && command.integrationType === 'DIRECT') {
     const missing = connector.willChallenge?.(unsent) ? findMissingAddress(command.details.urls) : undefined
     if (missing !== undefined) throw new ReturnAddressMissing(missing)

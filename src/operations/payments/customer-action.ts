@@ -83,7 +83,7 @@ async function fillInForm(payment: Payment, step: CustomerStep, engine: Engine):
   const { merchant, payId, action } = step
   const [offer] = await offerMethods(payment, merchant, engine)
   const testData = offer?.account.connector.testData
-  // Nobody knows what a real provider's form would take.
+  // It is not known what a real provider's form would accept.
   if (!offer || (!testData && offer.form !== 'none')) return
   const { method } = offer
   const instrument = testData?.instrument(method)
@@ -126,8 +126,8 @@ async function record(
   if (action === 'cancel') {
     const cancelled = cancelRequest(payment, { now, xId: ending })
     if (!cancelled) return found
-    const told = emitEvent(cancelled, { subject: endingSubject(cancelled, now), owed: true, now }, engine)
-    return { next: told.payment, alongside: told.alongside, ...found }
+    const emitted = emitEvent(cancelled, { subject: endingSubject(cancelled, now), owed: true, now }, engine)
+    return { next: emitted.payment, alongside: emitted.alongside, ...found }
   }
   if (!waiting) return found
   if (action === 'pending') return { next: leaveOpen(payment, waiting, now), ...found }
@@ -146,7 +146,7 @@ function isShown(shown: CustomerStep['shown'], payment: Payment): boolean {
   return isAmount && xId === openTry(payment)?.xId && type === payment.method.type
 }
 
-/** The provider has not heard from the customer yet; until the deadline the customer may still come back. */
+/** The customer has not acted at the provider yet and may still come back until the deadline. */
 const leaveOpen = (payment: Payment, waiting: Operation, now: Date): Payment => ({
   ...withTry(payment, { ...waiting, state: 'PENDING', responseCode: providerResultOutstanding }, now),
   status: 'PENDING',
@@ -166,7 +166,7 @@ const handOver = (payment: Payment, waiting: Operation, now: Date): Payment => (
 interface Sending {
   readonly waiting: Operation
   readonly merchant: Merchant
-  /** Tells this decision from others, should its commit be lost from sight. */
+  /** Identifies this decision if the answer to its commit is lost. */
   readonly ending: XId
   readonly returned: Returned
 }
@@ -192,7 +192,7 @@ async function complete(payment: Payment, sending: Sending, engine: Engine): Pro
     sentAtMs: now.getTime(),
     decision: ending,
   }
-  // From here on it is the provider's move: a customer who turns back now could only hide what was approved.
+  // From here on the provider decides: cancelling now could hide an approval.
   const next: Payment = {
     ...withTry(
       payment,

@@ -1,4 +1,4 @@
-/** Debits that a bank sends back, and captures that a cardholder disputes: when to look for it, and what is recorded and told when it has happened. */
+/** Returned debits and disputed captures: when the provider is asked, what is recorded, and which event is sent. */
 import type { Connector } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { returnCapture } from '#lifecycle/debit-return.ts'
@@ -42,8 +42,8 @@ export async function returnDebit({ timer, at }: DueTimer, engine: Engine): Prom
     if (findOperation(stored, xId)) return { result: true }
     const next = returnCapture(stored, { ...found, capture, xId, now: at })
     if (!next) return { alongside: { dropTimers: [timer] }, result: true }
-    const told = emitEvent(next, { subject: resultSubject(next, xId, at), owed: true, now: at }, engine)
-    return { next: told.payment, alongside: { ...told.alongside, dropTimers: [timer] }, result: true }
+    const emitted = emitEvent(next, { subject: resultSubject(next, xId, at), owed: true, now: at }, engine)
+    return { next: emitted.payment, alongside: { ...emitted.alongside, dropTimers: [timer] }, result: true }
   })
 }
 

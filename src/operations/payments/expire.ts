@@ -60,11 +60,15 @@ async function end(
     }
     const ended = rule(payment, ending)
     if (!ended) return { alongside: { dropTimers: [timer] }, result: true }
-    const told = emitEvent(ended, { subject: subject(payment, ended), owed: true, now: at }, engine)
+    const emitted = emitEvent(ended, { subject: subject(payment, ended), owed: true, now: at }, engine)
     const setTimers = giveBackTimers(ended)
     return {
-      next: told.payment,
-      alongside: { ...told.alongside, dropTimers: [timer], ...(setTimers.length > 0 ? { setTimers } : {}) },
+      next: emitted.payment,
+      alongside: {
+        ...emitted.alongside,
+        dropTimers: [timer],
+        ...(setTimers.length > 0 ? { setTimers } : {}),
+      },
       result: true,
     }
   })

@@ -49,7 +49,7 @@ export function toPageChoosing(
     method,
     amount,
     details,
-    // AUTOMATIC is also what nobody asked for in particular.
+    // AUTOMATIC is also the default, so the merchant may not have asked for it.
     captureType: type === 'AUTOMATIC' ? undefined : type,
     isKept: beginsAgreement(details),
     confirmsLater: page.confirmsLater ?? page.operations?.[0]?.details.confirmsLater,
@@ -95,7 +95,7 @@ export async function servedMethods(
 ): Promise<readonly Method[]> {
   const accounts = await providers.enabled(merchantId)
   const [first] = accounts
-  // Nobody takes anything in a live installation without accounts, and the catalogue is still what may be integrated.
+  // A live installation without accounts can take no payment; the catalogue is listed so that merchants can integrate.
   if (!first || first.accountId === undefined) return methods
   return methods.flatMap(method => {
     const account = accounts.find(({ connector }) => connector.supports(method))

@@ -47,8 +47,8 @@ async function writeApproval(
     if (!next) return { result: false }
     const operation = findOperation(next, xId)
     const subject = { type: 'payment.paid_late' as const, xId, operation }
-    const told = emitEvent(next, { subject, owed: true, now }, engine)
-    return { next: told.payment, alongside: told.alongside, result: true }
+    const emitted = emitEvent(next, { subject, owed: true, now }, engine)
+    return { next: emitted.payment, alongside: emitted.alongside, result: true }
   })
   return written === true
 }

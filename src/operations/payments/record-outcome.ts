@@ -5,7 +5,7 @@
 import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { isAlwaysTold, resultSubject } from '#lifecycle/event.ts'
+import { alwaysHasEvent, resultSubject } from '#lifecycle/event.ts'
 import { inquiryTime } from '#lifecycle/inquiry.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import {
@@ -128,14 +128,14 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
   const decided = changed.some(operation => !isUnanswered(operation))
   const joined = joinCustomer(stored, settled, record.knownCustomer, now)
   const { timers, ...moved } = movePlan(stored, joined.payment, { merchant, now })
-  const owed = inquiry !== undefined || unattended === true || isAlwaysTold(stored, before)
+  const owed = inquiry !== undefined || unattended === true || alwaysHasEvent(stored, before)
   const emissions = decided && isFinal(settled) ? emissionsOf(joined.payment, { xId, owed, now, moved }) : []
-  const told = emitEvents(joined.payment, { emissions, now }, engine)
-  const answer = answerOperation(told.payment, xId, pageFor(told.payment, before, record, engine))
+  const emitted = emitEvents(joined.payment, { emissions, now }, engine)
+  const answer = answerOperation(emitted.payment, xId, pageFor(emitted.payment, before, record, engine))
   return {
-    ...(changed.length > 0 ? { next: told.payment } : {}),
+    ...(changed.length > 0 ? { next: emitted.payment } : {}),
     alongside: {
-      ...told.alongside,
+      ...emitted.alongside,
       ...joined.alongside,
       ...moved,
       ...withTimers(timerWrites(stored, settled, touched, { ...record, timers }), [
@@ -216,7 +216,7 @@ function timerWrites(
       kind: 'INQUIRY' as const,
     }
     if (time) setTimers.push(timerAt(key, time, merchant, attempt))
-    // Somebody who came back from a provider's page was asked for meanwhile.
+    // The customer came back from the provider's page meanwhile, and the provider was asked then.
     else if (inquiry !== undefined || after.provider !== undefined) dropTimers.push(key)
   }
   // The customer is on the move again. The timer for the end of its patience may have passed while the provider decided.

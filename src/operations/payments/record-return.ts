@@ -1,4 +1,4 @@
-/** Captured money that went back to the customer's bank, as a notice or a statement tells it. */
+/** Captured money that went back to the customer's bank, as reported by a notice or a statement. */
 import type { NoticeFact } from '#connectors/contract.ts'
 import { returnCapture } from '#lifecycle/debit-return.ts'
 import { resultSubject } from '#lifecycle/event.ts'
@@ -17,19 +17,19 @@ export async function recordReturn(
   const xId = newXId(engine)
   const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
     if (findOperation(stored, xId)) return { result: 'applied' }
-    if (isTold(stored, transactionId)) return { result: 'repeated' }
+    if (isRecorded(stored, transactionId)) return { result: 'repeated' }
     const capture = returnedCapture(stored, operation, amount.value)
     const now = merchantNow(engine.clock, merchant)
     const provider = { echo: { reference: xId, amount }, transactionId, responseCode: detail.slice(-2) }
     const next = capture && returnCapture(stored, { capture: capture.xId, xId, detail, provider, now })
     if (!next) return { result: 'unmatched' }
-    const told = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    return { next: told.payment, alongside: told.alongside, result: 'applied' }
+    const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }
   })
   return result ?? 'unmatched'
 }
 
-const isTold = ({ operations }: Payment, transactionId: string): boolean =>
+const isRecorded = ({ operations }: Payment, transactionId: string): boolean =>
   operations.some(({ provider, details }) => provider?.transactionId === transactionId && details.refundOf)
 
 /** The capture that is named; else the last one of that amount. */

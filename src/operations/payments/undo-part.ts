@@ -1,4 +1,4 @@
-/** Approvals that nobody asked for, of a part only or of an abandoned try, are undone at the provider. */
+/** Undoes approvals at the provider that the merchant did not request: of a part of the amount, or of an abandoned try. */
 import type { Connector, Inquiry } from '#connectors/contract.ts'
 import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
 import type { Engine } from '#operations/engine.ts'

@@ -49,7 +49,7 @@ export interface VelocityDeps {
   readonly publishedCardIds: (merchantId: MerchantId) => ReadonlySet<string>
 }
 
-/** 100,000 blocked cards and addresses of about 150 bytes; more are learnt again from the next decline. */
+/** 100,000 blocked cards and addresses of about 150 bytes; those beyond are read again after their next decline. */
 const blocksMax = 100_000
 
 /** Limits of merchants that have set none. */

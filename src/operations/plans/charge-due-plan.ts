@@ -70,7 +70,7 @@ async function charge(found: ChargeablePlan, due: Due, engine: Engine): Promise<
   throw new Error(`no free transId for plan ${plan.planId}`)
 }
 
-/** Tells plan, day and try; should the merchant have used that itself, chance takes the place of day and try. */
+/** The transId names plan, day and try; if the merchant has used it already, random digits replace day and try. */
 const transIds = ({ planId }: Plan, { automatic: { dueDate, tries } }: AutomaticTurn, engine: Engine) => [
   `${planId}-${dueDate.replaceAll('-', '')}-${tries + 1}`,
   `${planId}-${engine.newId().slice(-20)}`,
@@ -86,7 +86,7 @@ async function rest(plan: Plan | undefined, due: Omit<Due, 'turn'>, engine: Engi
   if (!committed) await lookAgain(due, engine)
 }
 
-/** Of several who see the end one writes it; the others look again. */
+/** If several processes see that a plan has ended, one writes it and the others read the plan again. */
 async function end(
   plan: Plan,
   status: 'COMPLETED' | 'SUSPENDED',

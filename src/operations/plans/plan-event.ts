@@ -26,9 +26,9 @@ export async function commitWithPlanEvent(
   try {
     const done = await engine.queue.update({ merchantId, payId }, payment => {
       const subject = { type, xId: lastOperation(payment).xId }
-      const told = emitEvent(payment, { subject, owed, now }, engine)
-      const next = { ...told.payment, version: payment.version + 1 }
-      return { next, alongside: { ...change, ...told.alongside }, result: true }
+      const emitted = emitEvent(payment, { subject, owed, now }, engine)
+      const next = { ...emitted.payment, version: payment.version + 1 }
+      return { next, alongside: { ...change, ...emitted.alongside }, result: true }
     })
     // Without its initial payment a plan could not have been made.
     if (!done) throw new Error(`payment ${payId} of a plan has vanished`)

@@ -40,7 +40,7 @@ export interface QueuedPayment {
   readonly recurring: boolean
   /** The plan's last charge: no other day is due before its end. */
   readonly last: boolean
-  /** YYYY-MM-DD: what the customer was told. */
+  /** YYYY-MM-DD: the collection date announced to the customer. */
   readonly announcedFor: string | null
 }
 
@@ -56,7 +56,7 @@ export interface NewItem {
   readonly amendment?: unknown
   /** Real time: when it counts as paid unless somebody says otherwise. */
   readonly approveAt?: Date
-  /** The customer was told another day. */
+  /** Another collection date was announced to the customer. */
   readonly announce?: boolean
 }
 

@@ -16,7 +16,7 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
     connectionTimeoutMillis: connectTimeoutMs,
     application_name: 'tollgate cells',
   })
-  // What breaks is told by the statement that was running; without a listener it would also end the process.
+  // The statement that was running reports the failure; without a listener the error event would also end the process.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -137,7 +137,7 @@ async function copyReference({ from, to }: Pick<Copying, 'from' | 'to'>, table: 
 }
 
 /** Makes every living process look at the cells again. Resolves when all of them have. */
-export const tellEverybody = (home: string): Promise<boolean> =>
+export const announceToAll = (home: string): Promise<boolean> =>
   withClient(home, async client => {
     const ask: Ask = async (text, values = []) => (await client.query(text, values)).rows as never
     return waitUntilHeard(ask, await announce(ask))

@@ -79,7 +79,7 @@ export interface EventRow {
   readonly xId: XId
   readonly type: EventType
   readonly body: unknown
-  /** Whether the address below is to hear of it; added endpoints hear of everything. */
+  /** Whether it is sent to the address below; added endpoints get every event. */
   readonly owed: boolean
   /** The payment's own address for events; the merchant's unless given. */
   readonly url?: string
@@ -90,7 +90,7 @@ export interface ReplayRow {
   readonly merchantId: MerchantId
   readonly payId: PayId
   readonly sequence: number
-  /** The endpoint that is to hear it again; all that the event is for unless given. */
+  /** The endpoint that it is sent to again; all its receivers unless given. */
   readonly endpointId?: string
   /** Real time. */
   readonly dueAt: Date
@@ -101,7 +101,7 @@ export interface ReplayRow {
  * PLAN: the next charge of a payment plan, or its end; it stands under the plan's initial payment.
  * RETURN: look whether a captured debit was sent back, or a capture disputed and how that ended. BATCH: waits for the
  * next file to the bank; never due by itself.
- * ANNOUNCE: tell the merchant when a debit will be collected. APPROVE: a debit that nobody has returned counts as paid.
+ * ANNOUNCE: send the merchant the collection date of a debit. APPROVE: a debit that nobody has returned counts as paid.
  */
 export type TimerKind =
   | 'INQUIRY'
@@ -176,10 +176,10 @@ export interface Change {
   readonly startPlan?: PlanStart
   /** Written only while the plan may be charged. */
   readonly chargePlan?: PlanGuard
-  /** Written only while the plan is as it was seen: of all who want to charge it for a day, one does. */
+  /** Written only if the plan's version is unchanged, so that a day is charged once. */
   readonly beginTurn?: PlanTurnStart
   readonly endTurn?: PlanResult
-  /** Written only while the plan is as it was seen, and nobody changes it meanwhile. */
+  /** Written only if the plan's version is unchanged; the row is locked until the commit. */
   readonly holdPlan?: PlanHold
   readonly movePlan?: PlanProgress
   /** Written only while the stored version is still the expected one. */
@@ -222,7 +222,7 @@ export type Committed =
   | { readonly committed: true }
   | { readonly committed: false; readonly conflict: Conflict }
 
-/** The statement may or may not have been committed: only a look at the stored rows can tell. */
+/** The statement may or may not have been committed: only reading the stored rows can show it. */
 export class CommitUnknown extends Error {
   constructor(cause: unknown) {
     super('the connection was lost while committing', { cause })

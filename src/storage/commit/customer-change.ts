@@ -28,7 +28,7 @@ interface AccountMethod {
 export interface CustomerWrite {
   readonly merchantId: MerchantId
   readonly customerId: CustomerId
-  /** Given when nobody is known under the merchant's id yet. */
+  /** Given if the merchant's customer id is new. */
   readonly birth?: CustomerData & { readonly merchantCustomerId: string; readonly createdAt: Date }
   readonly method?: MethodWrite
   /** The card or account on file that was charged: only dated, never stored again. */

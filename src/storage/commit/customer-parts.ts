@@ -129,7 +129,7 @@ const locks: Partial<Record<CustomerPart, string>> = {
     SELECT 1 FROM stored_method t WHERE ${sameMethod} FOR NO KEY UPDATE SKIP LOCKED) held)`,
 }
 
-/** Who may not write, as rows of `c` and `why`. Unique index and foreign key are the last word. */
+/** The changes that are refused, as rows of `c` and `why`. Unique index and foreign key have the last word. */
 const refusals: Partial<Record<CustomerPart, string>> = {
   customer: `SELECT i.c, 'customer_changed' AS why FROM customer_in i WHERE i.c NOT IN (SELECT c FROM customer_open)
     OR EXISTS ${lookUp(`SELECT 1 FROM customer t WHERE ${byOtherIndex('t.merchant_id')} = i.merchant_id

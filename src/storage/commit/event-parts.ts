@@ -8,7 +8,7 @@ import type { Columns } from '#storage/recordset.ts'
 /** The row of `installation` that changes with every added or removed endpoint. */
 export const endpointsName = 'webhook_endpoints'
 
-/** No change has this number: its row tells of the endpoints. */
+/** No change has this number: its row carries the state of the endpoints. */
 export const endpointsRow = -1
 
 const accepted = 'i.c NOT IN (SELECT c FROM refused)'
@@ -20,8 +20,8 @@ const dueAt = `i.created_at - coalesce((SELECT clock_offset_ms FROM merchant m W
   * interval '1 millisecond'`
 
 /**
- * An event that its address need not hear of is written as delivered. So is one that has no address, where the merchant
- * has added endpoints instead: these hear of it.
+ * An event that is not owed to its address is written as delivered. So is one without an address if the merchant has added
+ * endpoints: it is delivered to these.
  */
 const isOwed = `i.owed AND (i.url IS NOT NULL
   OR NOT EXISTS (SELECT 1 FROM webhook_endpoint w WHERE w.merchant_id = i.merchant_id)
@@ -50,7 +50,7 @@ const replayEvents = (): string =>
   `UPDATE event t SET status = 'PENDING', due_at = i.due_at, leased_until = NULL, tries = 0, round = t.round + 1
     FROM replay_in i WHERE ${sameEvent} AND t.owed AND i.endpoint_id IS NULL AND ${accepted}`
 
-/** All endpoints of today that want the type, or the one that is named, whether it has heard the event before or not. */
+/** To all present endpoints that subscribe to the type, or to the one that is named, even if it has received the event before. */
 const replayDeliveries = (): string =>
   `INSERT INTO event_delivery AS d (merchant_id, pay_id, sequence, endpoint_id, url, due_at)
     SELECT i.merchant_id, i.pay_id, i.sequence, w.endpoint_id, w.url, i.due_at

@@ -42,7 +42,7 @@ export interface GroupCommitOptions {
   /** Batches under way at once; equal to the writer pool's size. */
   readonly maximumInFlight?: number
   readonly onBatch?: (size: number) => void
-  /** Told the mark of the webhook endpoints by every commit; callers are answered when it has resolved. */
+  /** Called after every commit with the version of the webhook endpoints; callers are answered when it has resolved. */
   readonly onEndpoints?: (mark: string) => Promise<void> | undefined
 }
 
@@ -92,7 +92,7 @@ export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}):
 
 const done: Committed = { committed: true }
 
-/** 5: of two that wait for each other one goes through, so who loses five times in a row has met five others. */
+/** 5: one of two deadlocked statements always succeeds, so losing five times in a row takes five different opponents. */
 const maximumDeadlocks = 5
 
 /** Never throws: every waiting caller gets its own answer. */
@@ -214,7 +214,7 @@ function pushPayment(rows: Rows, change: Change, c: number): void {
   if (change.useQuote) rows.quote.push(fromQuoteUse(change.useQuote, c))
 }
 
-/** Its operations, what providers call them, and the events that tell of them. */
+/** Its operations, their provider references, and the events about them. */
 function pushOperations(rows: Rows, change: Change, c: number): void {
   for (const operation of change.insertOperations ?? []) {
     rows.operation.push(fromOperation(operation, c))

@@ -1,4 +1,4 @@
-/** The SQL of a batch's payment intents: who claims one by a payment, and who ends it. Of all who want either, one does. */
+/** The SQL of a batch's payment intents: claiming one for a payment, and ending it. Of concurrent changes one succeeds. */
 import { intentKey } from '#storage/commit/columns.ts'
 
 const sameIntent = `t.merchant_id = i.merchant_id AND t.intent_id = i.intent_id

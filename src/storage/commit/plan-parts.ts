@@ -134,7 +134,7 @@ export const planParts = {
   },
 } satisfies Record<string, { columns: Columns; write: (() => string) | undefined }>
 
-/** Who may not write, as rows of `c` and `why`. */
+/** The changes that are refused, as rows of `c` and `why`. */
 export const planRefusals = (present: readonly string[]): string[] =>
   present.includes('planCharge')
     ? [
@@ -144,7 +144,7 @@ export const planRefusals = (present: readonly string[]): string[] =>
     : []
 
 const guards = {
-  // Of all who read the plan in this state, one charges it.
+  // Of all changes that expect this version of the plan, one charges it.
   planTurn: {
     input: 'plan_turn_in',
     updated: 'plan_turned',

@@ -1,4 +1,4 @@
-/** The names by which a provider may speak of an operation: our references and its own id. Written with the operation. */
+/** The references by which a provider may name an operation: ours and its own id. Written with the operation. */
 
 import type { OperationWrite } from '#storage/commit/change.ts'
 import type { BatchRow } from '#storage/commit/columns.ts'

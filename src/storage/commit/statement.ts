@@ -302,7 +302,7 @@ function writeStatement(present: readonly Part[]): string {
 }
 
 /**
- * Who may not write, and why. A key or transId that is taken refuses its change; so does a payment whose version has
+ * The changes that are refused, and why. A key or transId that is taken refuses its change; so does a payment whose version has
  * moved on, or an intent that another payment has claimed. The update of the payment, and of the intent, is itself part
  * of the guard: under a race the row that is locked and looked at again is the truth, so everything else of the change
  * hangs on whether that update happened.

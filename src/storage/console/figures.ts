@@ -48,7 +48,7 @@ export interface FigureStore {
 
 const recent = 'p.merchant_id = $1 AND p.created_at >= $2'
 
-/** Codes of this kind tell of a fault, not of a decision. */
+/** Response codes of this kind mean a technical fault, not a decision of the issuer. */
 const isFault = `m.response_code LIKE '4%'`
 
 export function createFigureStore({ readers }: Pick<Database, 'readers'>): FigureStore {

@@ -1,4 +1,4 @@
-/** What the story of a payment and the inbox of webhooks are made of, beyond what the API tells. */
+/** What the story of a payment and the inbox of webhooks are made of, beyond what the API shows. */
 import type { WebhookKind } from '#domain/merchant.ts'
 import type { Database } from '#storage/database.ts'
 

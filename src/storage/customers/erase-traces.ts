@@ -1,5 +1,5 @@
 /**
- * What tells of a payment's customer outside of the payment itself: what receivers answered to its events, raw notices of
+ * Personal data of a payment's customer outside of the payment itself: what receivers answered to its events, raw notices of
  * providers, and evidence in its disputes. Notices that still wait to be applied and evidence in open disputes stay.
  */
 import type { PoolClient } from 'pg'

@@ -73,7 +73,7 @@ export function createStoredMethods(
     },
 
     async replaceCard({ merchantId, cardId, next, now }) {
-      // Who keeps both cards already keeps the old one as it is: two rows must not become the same card.
+      // A customer who has both cards stored keeps the old row as it is: two rows must not become the same card.
       const { rowCount } = await writers.query(
         `UPDATE stored_method m SET card_id = v.card_id, last4_digits = $4, brand = $5,
            expiry_date = coalesce($6, m.expiry_date), updated_at = $7

@@ -1,4 +1,4 @@
-/** For the doctor: is the chain of the audit trail whole? Hashes are not computed in SQL, so this is no statement like the others. */
+/** The doctor's check of the audit trail's hash chain. Hashes are computed here and not in SQL, unlike the other checks. */
 import type pg from 'pg'
 import { verifyAudit } from '#storage/audit/audit.ts'
 import type { CheckResult } from '#storage/doctor/doctor.ts'

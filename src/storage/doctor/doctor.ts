@@ -1,5 +1,5 @@
 /**
- * Looks over all stored data and tells what cannot be. It reads only, on connections of its own without a time limit, and
+ * Examines all stored data and reports contradictions. It reads only, on connections of its own without a time limit, and
  * each statement sees one moment of a gateway that goes on working.
  */
 import { availableParallelism } from 'node:os'
@@ -37,9 +37,9 @@ export interface ExaminationOptions {
   readonly now?: Date
   /** Only payments that have changed since, in their merchant's time, where a check goes payment by payment. */
   readonly since?: Date
-  /** Told of each check, in their order, as soon as it and those before it have ended: on much data that takes a while. */
+  /** Called with each check in order, as soon as it and all before it have ended: with much data that takes a while. */
   readonly onResult?: (result: CheckResult) => void
-  /** Told how much of the work is done, from 0 to 1. */
+  /** Called with the share of the work that is done, from 0 to 1. */
   readonly onProgress?: (share: number) => void
   /** How many payments are looked at in one go; fewer in tests. */
   readonly paymentsAtOnce?: number
@@ -95,7 +95,7 @@ function openClient(databaseUrl: string): pg.Client {
     connectionTimeoutMillis: connectTimeoutMs,
     application_name: 'tollgate doctor',
   })
-  // What breaks is told by the statement that was running; without a listener it would also end the process.
+  // The statement that was running reports the failure; without a listener the error event would also end the process.
   client.on('error', () => {})
   return client
 }

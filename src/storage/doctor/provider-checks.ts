@@ -15,7 +15,7 @@ export const takenBack = `SELECT merchant_id, pay_id, min(x_id::text)::uuid AS x
 
 const newestLines = `(SELECT merchant_id, provider_account_id, max(date) AS newest FROM settlement_line GROUP BY 1, 2) told`
 
-/** Captures, refunds and chargebacks of accounts whose provider has sent lines, that no line speaks of. */
+/** Captures, refunds and chargebacks of accounts whose provider has sent settlement lines, without a line of their own. */
 export const unsettled = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s is in no settlement line of %s', o.type,
     o.amount, p.provider_account) AS detail
   FROM ${newestLines}
@@ -50,7 +50,7 @@ export const unbooked = `SELECT l.merchant_id, l.pay_id, l.x_id, format('line %s
         AND o.type = 'RETURN'))`
 
 /**
- * Several lines may speak of one operation or one payment's chargebacks: their sum is compared. Lines about an operation
+ * Several lines may belong to one operation or to one payment's chargebacks: their sum is compared. Lines about an operation
  * that failed are no matter of amounts; they fit ours if they make zero.
  */
 export const misstated = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s, but the lines say %s', o.type, o.amount,
@@ -94,6 +94,18 @@ export const providerChecks: readonly Check[] = [
         format('notice %s of %s: %s', n.item_key, n.provider_account_id, coalesce(n.detail, 'not tried')) AS detail
       FROM notice_item n CROSS JOIN clock
       WHERE n.state = 'PENDING' AND n.received_at < clock.now - interval '1 hour'`,
+  },
+  {
+    name: 'paid-twice',
+    sentence:
+      'An approval that its payment no longer needs is given back; one that could not be needs a person.',
+    broken: `SELECT n.merchant_id, o.pay_id, o.x_id,
+        format('notice %s of %s says that a failed try was paid', n.item_key, n.provider_account_id) AS detail
+      FROM notice_item n CROSS JOIN clock
+      JOIN operation o ON o.merchant_id = n.merchant_id AND o.x_id = CASE WHEN n.reference ~ '^[0-9a-f]{32}$'
+        THEN n.reference::uuid END AND o.state = 'FAILED'
+      WHERE n.state IN ('UNMATCHED', 'EXPIRED') AND n.kind = 'AUTHORIZATION approved'
+        AND n.received_at < clock.now - interval '1 hour'`,
   },
   {
     name: 'settlement-has-ours',

@@ -29,7 +29,7 @@ const hex = (column: string): string => `replace(${column}::text, '-', '')`
 
 export async function readSealedRows(databaseUrl: string): Promise<SealedRows> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'tollgate doctor' })
-  // What breaks is told by the statement that was running; without a listener it would also end the process.
+  // The statement that was running reports the failure; without a listener the error event would also end the process.
   client.on('error', () => {})
   await client.connect()
   try {

@@ -1,6 +1,6 @@
 /**
  * Runs the PostgreSQL server of a cluster and ends it, also one that an earlier process left behind.
- * The server dies with us even when we are killed, and does not hear the terminal's Ctrl-C.
+ * The server stops with us even when we are killed, and does not receive the terminal's Ctrl-C.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
@@ -123,7 +123,7 @@ async function stopLaunched({ cluster, askToStop, exit }: Stopping): Promise<voi
   throw new EmbeddedPostgresError(`The embedded PostgreSQL (process ${pid}) does not stop. End it by hand.`)
 }
 
-/** Ends a server of this cluster that nobody watches any more, or waits for one that is ending already. */
+/** Stops an orphaned server of this cluster, or waits for one that is stopping already. */
 export async function stopOrphan(cluster: string, onProgress: (line: string) => void): Promise<void> {
   const pid = readPostmasterPid(cluster)
   if (pid === undefined || !isPostmasterOf(pid, cluster)) return

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * What tells this process from any other that ever had its number; undefined when it is gone. On Linux the
+ * Identifies this process among all that ever had its process id; undefined when it is gone. On Linux the
  * boot belongs to it, because after a restart of the machine the same number may well start at the same tick.
  */
 export function identifyProcess(pid: number): string | undefined {

@@ -41,7 +41,7 @@ export interface Claim {
   /** How many more each lane can take; one that is not named takes `laneFree`. */
   readonly lanes: readonly (Lane & { readonly free: number })[]
   readonly laneFree: number
-  /** Whether there are added endpoints that may have something to hear. */
+  /** Whether there are added endpoints that may have deliveries. */
   readonly endpoints: boolean
   /** All merchants unless given. */
   readonly merchantId?: MerchantId
@@ -63,7 +63,7 @@ export interface DeliveryStore {
   claim(claim: Claim): Promise<readonly Delivery[]>
   /** Writes attempts and what they make of their events, all in one commit. */
   record(attempts: readonly Attempt[]): Promise<void>
-  /** Gives back what was claimed and never sent, or sent without hearing. */
+  /** Releases what was claimed and not sent, or sent without an answer. */
   release(deliveries: readonly Delivery[]): Promise<void>
   /** For the only gateway on the database: whatever is leased was leased by a dead one. */
   releaseAll(): Promise<void>

@@ -80,7 +80,7 @@ const ofEvent = (table: string): string =>
 const someDelivery = (status: EventStatus): string =>
   `EXISTS ${lookUp(`SELECT 1 FROM event_delivery d WHERE ${ofEvent('d')} AND d.status = '${status}'`)}`
 
-/** On its way while any receiver waits for it; failed when one of them will not hear it. */
+/** PENDING while a delivery is outstanding; FAILED if one delivery has failed for good. */
 const overall = `CASE WHEN e.status = 'PENDING' OR ${someDelivery('PENDING')} THEN 'PENDING'
   WHEN e.status = 'FAILED' OR ${someDelivery('FAILED')} THEN 'FAILED' ELSE 'DELIVERED' END`
 

@@ -48,10 +48,41 @@ export interface MovementQuestion {
   readonly limit: number
 }
 
+/** A movement as the database writes it. Times look like `2026-11-15 12:00:00.013` and are in UTC, ids have dashes. */
+export type RawMovement = readonly [
+  xId: string,
+  payId: string,
+  transId: string,
+  refNr: string | null,
+  type: string,
+  state: string,
+  amount: string,
+  currency: string,
+  method: string,
+  responseCode: string,
+  createdAt: string,
+  settledAt: string,
+  providerAccount: string | null,
+  transactionId: string | null,
+  sequence: string,
+]
+
+/** The last one of a page. */
+export interface RawPlace {
+  readonly settledAt: string
+  readonly payId: string
+  readonly sequence: string
+}
+
 export interface MovementReader {
   read(question: MovementQuestion): Promise<readonly Movement[]>
-  /** The same for large pages: the planner sees every type and state and merges their walks along the index. */
-  readMany(question: Omit<MovementQuestion, 'payId'>): Promise<readonly Movement[]>
+  /**
+   * The same for large pages: the planner sees every type and state and merges their walks along the index, and the columns
+   * come as the database writes them, because making dates and objects of them would cost more than finding them.
+   */
+  readMany(
+    question: Omit<MovementQuestion, 'payId' | 'after'> & { readonly after?: RawPlace },
+  ): Promise<readonly RawMovement[]>
 }
 
 const shown = `o.merchant_id AS "merchantId", o.pay_id AS "payId", o.sequence, o.x_id AS "xId", o.trans_id AS "transId",
@@ -59,7 +90,12 @@ const shown = `o.merchant_id AS "merchantId", o.pay_id AS "payId", o.sequence, o
   p.provider_account AS "providerAccount", o.provider ->> 'transactionId' AS "transactionId",
   o.created_at AS "createdAt", o.updated_at AS "settledAt"`
 
+const rawColumns = `o.x_id, o.pay_id, o.trans_id, o.ref_nr, o.type, o.state, o.amount, p.currency, p.method, o.response_code,
+  o.created_at AT TIME ZONE 'UTC', o.updated_at AT TIME ZONE 'UTC', p.provider_account, o.provider ->> 'transactionId', o.sequence`
+
 const place = 'o.updated_at, o.pay_id, o.sequence'
+
+const asWritten = { getTypeParser: () => (text: string) => text }
 
 /** Before everything: the first page begins here. */
 const beginning = { settledAt: new Date(0), payId: '0'.repeat(32), sequence: 0 }
@@ -95,7 +131,7 @@ function mergeWalks({ types, states }: Pick<MovementQuestion, 'types' | 'states'
         ORDER BY ${place} LIMIT $7)`,
     ),
   )
-  return `SELECT ${shown} FROM (SELECT * FROM (${walks.join(' UNION ALL ')}) o ORDER BY ${place} LIMIT $7) o
+  return `SELECT ${rawColumns} FROM (SELECT * FROM (${walks.join(' UNION ALL ')}) o ORDER BY ${place} LIMIT $7) o
     JOIN payment p ON p.merchant_id = o.merchant_id AND p.pay_id = o.pay_id ORDER BY ${place}`
 }
 
@@ -127,16 +163,21 @@ export function createMovementReader({ readers }: Pick<Database, 'readers'>): Mo
     },
 
     async readMany({ merchantId, types, states, from, to, after = beginning, limit }) {
-      const { rows } = await readers.query<Movement>(mergeWalks({ types, states }), [
-        merchantId,
-        from ?? beginning.settledAt,
-        to ?? end,
-        after.settledAt,
-        after.payId,
-        after.sequence,
-        limit,
-      ])
-      return rows
+      const { rows } = await readers.query<unknown[]>({
+        text: mergeWalks({ types, states }),
+        values: [
+          merchantId,
+          from ?? beginning.settledAt,
+          to ?? end,
+          after.settledAt,
+          after.payId,
+          after.sequence,
+          limit,
+        ],
+        rowMode: 'array',
+        types: asWritten,
+      })
+      return rows as unknown as readonly RawMovement[]
     },
   }
 }

@@ -154,7 +154,7 @@ function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' |
       given = true
     }
     // A connection that is checked out of the pool has no error listener: without one, its end would end the process.
-    // It may tell of its end twice, by the socket and by the protocol: the second time changes nothing.
+    // The end may be reported twice, by the socket and by the protocol; the second report changes nothing.
     client.on('error', error => {
       if (lost) return
       lost = error

@@ -1,6 +1,6 @@
 /**
- * News that every process must have heard before its sender goes on. The sender raises a number and waits until each
- * living process has written that it heard it; a process writes so only after it has done what the news asks for.
+ * Announcements that every process must have acted on before the sender continues. The sender raises a number and waits
+ * until each live process has acknowledged it, which it does after acting on the announcement.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -14,13 +14,13 @@ export const lastAnnouncement =
 /** 8 s: a process that gave no heartbeat for this long counts as dead. */
 export const deadAfterMs = 8_000
 
-/** 20 ms: an announcement is heard within a few of these. */
+/** 20 ms: an announcement is acknowledged within a few of these. */
 const pollMs = 20
 
-/** 30 s: longer than any request may take that a process lets end before it says that it has heard. */
+/** 30 s: longer than any request that a process finishes before it acknowledges. */
 const patienceMs = 30_000
 
-/** Raises the number and tells everybody. Cells of one database share the channel, so the schema is named. */
+/** Raises the number and notifies all processes. Cells of one database share the channel, so the schema is named. */
 export async function announce(ask: Ask): Promise<number> {
   const [row] = await ask<{ number: number }>(
     `INSERT INTO installation (name, value) VALUES ('announcement', '1') ON CONFLICT (name)
@@ -31,7 +31,7 @@ export async function announce(ask: Ask): Promise<number> {
   return row.number
 }
 
-/** Waits until every living process has heard it. Returns whether all have; one that is stuck is given up after a while. */
+/** Waits until every live process has acknowledged. Returns whether all have; a process that is stuck is given up after a while. */
 export async function waitUntilHeard(ask: Ask, number: number, except?: number): Promise<boolean> {
   const begunAt = performance.now()
   for (;;) {

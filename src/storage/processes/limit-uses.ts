@@ -13,19 +13,19 @@ export interface LimitUse {
 }
 
 export interface LimitUseStore {
-  tell(process: number, uses: readonly LimitUse[]): Promise<void>
-  /** What others have told lately and this reader has not heard yet. */
-  hear(process: number): Promise<readonly LimitUse[]>
+  publish(process: number, uses: readonly LimitUse[]): Promise<void>
+  /** Uses that other processes have published and this reader has not seen yet. */
+  read(process: number): Promise<readonly LimitUse[]>
   reap(): Promise<void>
 }
 
-/** 5 s: a commit that took its time is still heard; whatever was heard before is known by its number. */
+/** 5 s: includes rows of slow commits; rows that were read before are recognised by their number. */
 const heardSeconds = 5
 
 export function createLimitUseStore({ deliverers }: Pick<Database, 'deliverers'>): LimitUseStore {
   let heard = new Set<number>()
   return {
-    async tell(process, uses) {
+    async publish(process, uses) {
       await deliverers.query({
         name: 'announce_limit_uses',
         text: `INSERT INTO limit_use (process, name, used)
@@ -33,7 +33,7 @@ export function createLimitUseStore({ deliverers }: Pick<Database, 'deliverers'>
         values: [process, toRecordset(useColumns, uses)],
       })
     },
-    async hear(process) {
+    async read(process) {
       const { rows } = await deliverers.query<LimitUse & { number: number }>({
         name: 'read_limit_uses',
         text: `SELECT number, name, used FROM limit_use

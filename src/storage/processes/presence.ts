@@ -1,5 +1,5 @@
 /**
- * This process among the others on the database: it has a number, gives a heartbeat, hears of merchants that others have
+ * This process among the others on the database: it has a number, sends heartbeats, learns which merchants others have
  * changed, and finds processes that have fallen silent. One connection of its own does all of it, so that a busy pool
  * can never make a living process look dead.
  */
@@ -25,7 +25,7 @@ export interface Presence {
   isAlone(): boolean
   /** Processes that ended or fell silent and whose work has not been taken over yet. */
   findDead(): Promise<readonly number[]>
-  /** What the dead had left is settled; nobody needs to look again. */
+  /** What dead processes had left behind is settled and need not be looked for again. */
   forget(dead: readonly number[]): Promise<void>
   /** Makes every process, this one first, look again at what they share. Resolves when all of them have. */
   announce(): Promise<void>
@@ -149,7 +149,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
         pauseMs = beatMs
       } catch (error) {
         onError(error)
-        // A database that is back is to hear of us at once: until then nothing is sent.
+        // Send a heartbeat as soon as the database is back: until then nothing may be sent to providers.
         pauseMs = Math.min(retryMs, beatMs)
       }
     }

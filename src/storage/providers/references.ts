@@ -1,4 +1,4 @@
-/** Finding the payment and the operation that a provider speaks of. */
+/** Finds the payment and the operation by a reference that the provider uses. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 

@@ -206,7 +206,7 @@ const booked = `SELECT o.merchant_id, o.pay_id, o.x_id, p.trans_id, replace(o.ty
 const isUndone = `(l.total = 0 AND EXISTS (SELECT 1 FROM operation u WHERE u.merchant_id = l.merchant_id
     AND u.pay_id = l.pay_id AND u.x_id = l.x_id AND u.state = 'FAILED'))`
 
-/** Several lines may speak of one operation (a capture paid out in parts): their sum is compared. */
+/** Several lines may belong to one operation (a capture paid out in parts): their sum is compared. */
 const reconcileStatement = `WITH booked AS (${booked}),
   lines AS (SELECT l.*, CASE l.type WHEN 'CHARGEBACK' THEN l.pay_id ELSE l.x_id END AS subject FROM settlement_line l
     WHERE l.merchant_id = $1 AND l.provider_account_id = $2 AND l.type IN ('CAPTURE', 'REFUND', 'CHARGEBACK')),

@@ -51,7 +51,7 @@ const toRange = (row: FoundRow): BinRange => ({
   dccEligible: row.dcc_eligible,
 })
 
-/** Two ranges of the file are the same; which of them is meant nobody can tell. */
+/** Two ranges of the file are the same, so it is unclear which one applies. */
 export class RepeatedRange extends Error {}
 
 /** 5,000 ranges are about a megabyte of JSON: few round trips, and little memory on both sides. */

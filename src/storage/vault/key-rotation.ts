@@ -114,7 +114,7 @@ export async function openRotationStore(databaseUrl: string): Promise<RotationSt
     connectionTimeoutMillis: connectTimeoutMs,
     application_name: 'tollgate keys',
   })
-  // What breaks is told by the statement that was running; without a listener it would also end the process.
+  // The statement that was running reports the failure; without a listener the error event would also end the process.
   client.on('error', () => {})
   await client.connect()
   const { rows } = await client.query<{ held: boolean }>(

@@ -18,7 +18,7 @@ export interface PurgeOptions {
   readonly dryRun: boolean
   /** 1,000: a commit of some milliseconds. */
   readonly batch?: number
-  /** Told of the numbers destroyed so far, and of how many there are to be. */
+  /** Called with how many numbers are destroyed so far, and how many there are. */
   readonly onProgress?: (destroyed: number, total: number) => void
 }
 
@@ -39,7 +39,7 @@ export async function purgeVault(databaseUrl: string, options: PurgeOptions): Pr
     connectionTimeoutMillis: connectTimeoutMs,
     application_name: 'tollgate vault',
   })
-  // What breaks is told by the statement that was running; without a listener it would also end the process.
+  // The statement that was running reports the failure; without a listener the error event would also end the process.
   client.on('error', () => {})
   await client.connect()
   try {

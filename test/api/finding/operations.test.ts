@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
 import { openShop, type Shop, urls } from '#test/support/shop.ts'
 
 let gateway: TestGateway
@@ -83,6 +84,24 @@ test('200 text/csv with a header, both forms of the amount, and nothing that a s
     `,${payId},"""quoted"", and long",'=1+1,AUTHORIZATION,AUTHORIZED,1000,10.00,EUR,CARD,`,
   )
   expect(rows.slice(2)).toEqual([''])
+})
+
+test('the CSV of all shows what the pages show, whatever the time zone of the database', async () => {
+  const name = new URL(gateway.databaseUrl).pathname.slice(1)
+  await queryRows(gateway.databaseUrl, `ALTER DATABASE ${name} SET timezone = 'Asia/Kolkata'`)
+  const other = await startTestGateway({ beside: gateway })
+  try {
+    const response = await fetch(`${other.url}/api/v2/operations`, {
+      headers: { authorization: shop.authorization, accept: 'text/csv' },
+    })
+    const rows = (await response.text()).trim().split('\r\n').slice(1)
+    const { data } = await read()
+    const times = data.map((one: AnyJson) => `${one.creationDate},${one.settledDate}`)
+    expect(rows.map(row => row.split(',').slice(-4, -2).join(','))).toEqual(times)
+    expect(rows.map(row => row.slice(0, 65))).toEqual(data.map((one: AnyJson) => `${one.xId},${one.payId}`))
+  } finally {
+    await other.stop()
+  }
 })
 
 test.each([

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
 import { type Change, openShop, type Shop, urls } from '#test/support/shop.ts'
 
 let gateway: TestGateway
@@ -96,6 +97,26 @@ test('a payment that leaves a status is found under the new one only', async () 
   await other.act(payId, 'captures', 1000)
   expect([await under('AUTHORIZED'), await under('OK')]).toEqual([[], [payId]])
   expect((await list('?responseCode=21000305', other)).body.data).toEqual([])
+})
+
+test('a payment that a process of an earlier release writes, which knows no marks, is found', async () => {
+  const other = await openShop(gateway)
+  const { body } = await other.create('CARD', { card: { number: '4000000000009995' } })
+  const found = async () =>
+    (await list('?responseCode=21000351', other)).body.data.map((one: AnyJson) => one.payId)
+  const of = `merchant_id = '${other.merchantId}' AND pay_id = '${body.payId}'`
+  await queryRows(gateway.databaseUrl, `DELETE FROM payment_mark WHERE ${of}`)
+  expect(await found()).toEqual([])
+  const write = (setting: string) =>
+    queryRows(
+      gateway.databaseUrl,
+      `BEGIN; SET LOCAL application_name = 'tollgate'; ${setting};
+        UPDATE payment SET version = version + 1 WHERE ${of}; COMMIT`,
+    )
+  await write("SET LOCAL tollgate.process = '1'")
+  expect(await found()).toEqual([])
+  await write("SET LOCAL tollgate.process = ''")
+  expect(await found()).toEqual([body.payId])
 })
 
 test('walking all pages while payments arrive shows each of the first ones exactly once', async () => {

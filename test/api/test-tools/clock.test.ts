@@ -1,5 +1,11 @@
 /** GET and POST /test/clock over HTTP: whose time it is, and what it moves with it. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { MerchantId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { createTestClock } from '#operations/clock.ts'
+import { createClockStore } from '#storage/clock.ts'
+import { openDatabase } from '#storage/database.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { beginPlan } from '#test/support/plans.ts'
@@ -112,6 +118,33 @@ describe('the clock', () => {
       body: { field: 'advance', error: expect.stringMatching(/about 36\d{3} charges.*smaller steps/) },
     })
     expect((await move({ advance: 'P3D' })).status).toBe(200)
+  })
+
+  test('no call runs more than its share, and a step to the first that is due is always possible', async () => {
+    const own = await openShop(gateway)
+    for (const delayedHours of [5, 6, 7])
+      await own.create('CARD', { captureMethod: { type: 'DELAYED', delayed: { delayedHours } } })
+    const database = openDatabase(gateway.databaseUrl, () => undefined)
+    try {
+      const clock = { nowMs: Date.now, waitMs: async () => {} }
+      const merchant = { merchantId: own.merchantId as MerchantId, clockOffsetMs: 0 } as Merchant
+      const { isTooMuch } = createTestClock({
+        ...{
+          clock,
+          store: createClockStore(database),
+          onChange: () => {},
+          findMerchant: async () => merchant,
+        },
+        ...{ runDue: async () => 0, finishRounds: async () => {}, reap: async () => 0 },
+      })
+      const inHours = (hours: number) => Date.now() + hours * 60 * minuteMs
+      expect(await isTooMuch(merchant, inHours(8), 3)).toBe(false)
+      expect(await isTooMuch(merchant, inHours(8), 2)).toBe(true)
+      expect(await isTooMuch(merchant, inHours(5.5), 0)).toBe(true)
+      expect(await isTooMuch(merchant, inHours(5), 0)).toBe(false)
+    } finally {
+      await database.close()
+    }
   })
 
   test('401 without credentials', async () => {

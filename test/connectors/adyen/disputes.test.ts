@@ -93,6 +93,21 @@ test('a debit that comes back is a return, not a dispute', async () => {
   expect((await shop.record(payId)).amount).toMatchObject({ returnedValue: 1000 })
 })
 
+test('a report that is ready is listed with the address at which Adyen keeps it', async () => {
+  const address =
+    'https://ca-test.adyen.com/reports/download/MerchantAccount/Shop/settlement_detail_report_batch_4.csv'
+  shop.double.ledger.report('settlement_detail_report_batch_4.csv', address)
+  await shop.settle()
+  const notices = await shop.commands.json('notices', 'list', '--json')
+  expect(notices).toContainEqual(
+    expect.objectContaining({
+      kind: 'report settlement_detail_report_batch_4.csv',
+      reference: address,
+      state: 'IGNORED',
+    }),
+  )
+})
+
 test('a settlement report is imported and agrees with the books', async () => {
   const { payId, payment } = await captured()
   const report = [

@@ -3,7 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestClock, type TestClock } from '#test/support/clock.ts'
+import { openPage } from '#test/support/customer-page.ts'
 import { cardPayment } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
 
 let shop: AdyenGateway
 let clock: TestClock
@@ -101,6 +103,34 @@ describe('Adyen’s page', () => {
     await pass(0)
     await pass(0)
     expect((await shop.record(payId)).amount).toMatchObject({ capturedValue: 1000, refundedValue: 1000 })
+  })
+
+  test('paid on two pages: the one that was left behind is undone, and its notices are finished', async () => {
+    const { paymentMethods: _, captureMethod: __, ...order } = cardPayment()
+    const { body } = await shop.gateway.call('POST', '/payments/sessions', {
+      ...order,
+      urls,
+      captureMethod: { type: 'MANUAL' },
+    })
+    const choose = async (): Promise<string> => {
+      const own = await openPage(body._links.redirect.href)
+      const form = new URLSearchParams({ ...own.hidden, type: 'PROVIDERK' })
+      const answer = await fetch(own.url, { method: 'POST', body: form })
+      return new RegExp(`href="(${shop.double.origin}[^"]+)"`).exec(await answer.text())?.[1] ?? ''
+    }
+    const left = await choose()
+    const paid = await choose()
+    await go(await go(`${paid}/approve`))
+    await go(`${left}/approve`)
+    await pass(0)
+    await queryRows(
+      shop.gateway.databaseUrl,
+      'UPDATE notice_item SET due_at = now() WHERE due_at IS NOT NULL',
+    )
+    await pass(0)
+    expect(await statusOf(body.payId)).toBe('AUTHORIZED')
+    const open = await shop.commands.json('notices', 'list', '--unmatched', '--json')
+    expect(open).toEqual([])
   })
 
   test('a page that could not be ended at Adyen is not called cancelled', async () => {
