@@ -3,6 +3,7 @@ import { loadConsoleAssets } from '#console/assets.ts'
 import type { GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/context.ts'
 import { may } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
+import type { Figures } from '#console/overviews.ts'
 import { samplePayment } from '#console/sections/test-tools.ts'
 import { renderBars, renderShares } from '#console/views/charts.ts'
 import {
@@ -38,20 +39,34 @@ async function showOverview(visit: MerchantVisit) {
     lately: new Date(nowMs - dayMs),
     dueBefore: new Date(nowMs + dueDays * dayMs),
   })
+  if (!figures) {
+    const main = html`<p class="note warn" role="status">There are so many payments that their figures could not be counted in time. They are counted anew in a minute; the lists are not affected.</p>`
+    return renderInside(loadConsoleAssets(), visit, { title: 'Overview', main, merchant })
+  }
+  const main = renderFigures(visit, { figures, readAt, since })
+  return renderInside(loadConsoleAssets(), visit, { title: 'Overview', main, merchant })
+}
+
+function renderFigures(
+  visit: MerchantVisit,
+  {
+    figures,
+    readAt,
+    since,
+  }: { readonly figures: Figures; readonly readAt: Date | undefined; readonly since: Date },
+): Html {
   const { volumes, approvals, declines, health, waiting } = figures
-  const base = `/console/m/${merchantId}`
+  const base = `/console/m/${visit.merchant.merchantId}`
   const days = Array.from({ length: shownDays }, (_, index) =>
     new Date(since.getTime() + index * dayMs).toISOString().slice(0, 10),
   )
-  const main =
-    volumes.length === 0
-      ? renderFirstSteps(visit)
-      : html`<div class="figures">${renderTotals(volumes)}${renderWaiting(waiting, base)}</div>
+  return volumes.length === 0
+    ? renderFirstSteps(visit)
+    : html`<div class="figures">${renderTotals(volumes)}${renderWaiting(waiting, base)}</div>
 ${renderVolume(volumes, days)}
 <div class="columns even"><section><h2>Approval rate by method</h2>${renderApproval(approvals)}</section>
 <section><h2>Why payments fail</h2>${renderTable(declines as never, declineColumns(base), 'Nothing was declined.', 'Why payments fail')}</section></div>
 <section><h2>Providers, last 24 hours</h2>${renderTable(health as never, healthColumns, 'No payments in the last 24 hours.', 'Providers')}</section>${readAt && html`<p class="quiet">Figures of ${showTime(readAt)} UTC; they are read anew every minute.</p>`}`
-  return renderInside(loadConsoleAssets(), visit, { title: 'Overview', main, merchant })
 }
 
 const renderWaiting = ({ pending, failedEvents, disputesDue }: Waiting, base: string): Html =>
