@@ -1,12 +1,12 @@
 /**
- * Which cell a merchant lives in, in memory, and who is at work for it right now. While a merchant is being moved nobody
- * begins anything for it, and the process says that it has heard of the move only when what was under way has ended.
+ * Which cell a merchant lives in, in memory, and which work is under way for it. While a merchant is being moved, no process
+ * begins anything for it, and a process acknowledges the move only when the work that was under way has ended.
  */
 import type { DirectoryStore, Place } from '#storage/cells/directory-store.ts'
 import { MerchantUnavailable } from '#storage/cells/unavailable.ts'
 
 export interface Directory {
-  /** Reads what has changed, and waits until nobody is at work for a merchant that is being moved. */
+  /** Reads what has changed, and waits until no work is under way for a merchant that is being moved. */
   refresh(): Promise<void>
   /** The number of the merchant's cell. Throws MerchantUnavailable while it is being moved. */
   locate(merchantId: string): Promise<number>
@@ -63,7 +63,7 @@ export async function openDirectory(
   }
 }
 
-/** The places of all merchants, as far as they were heard of. */
+/** The cells of all merchants that are known so far. */
 function createMemory(store: DirectoryStore, now: () => number) {
   const places = new Map<string, Known>()
   let moment = '-infinity'
@@ -96,7 +96,7 @@ function createMemory(store: DirectoryStore, now: () => number) {
 
 interface Visitors {
   enter(merchantId: string): () => void
-  /** Resolves when nobody is there; rejects after that long. */
+  /** Resolves when no work is under way; rejects after that long. */
   gone(merchantId: string, withinMs: number): Promise<void>
 }
 

@@ -84,7 +84,7 @@ async function move(options: MoveOptions, tools: Tools): Promise<Moved> {
   return { merchantId, from: source.name, to: target.name, rows }
 }
 
-/** Nobody serves the merchant from before the copy until after the switch. */
+/** The merchant is not served from before the copy until after the switch. */
 async function hold(options: MoveOptions, tools: Tools, source: CellAddress): Promise<number> {
   const { merchantId, to } = options
   const { store, ask } = tools

@@ -72,7 +72,7 @@ async function fromFirst<T>(
 
 /**
  * A bare key names no merchant, so every cell is asked. A row that a move has left behind opens nothing, and where a cell
- * is away nobody can say that the key is wrong.
+ * is unreachable it is not known whether the key is wrong.
  */
 async function findByKey(
   cells: CellFinder,

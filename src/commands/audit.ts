@@ -9,7 +9,7 @@ import { parseInstant } from '#domain/dates.ts'
 import { type AuditRow, type AuditStore, createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase as openPools } from '#storage/database.ts'
 
-/** 1,000,000: nobody reads more at once; `audit export` has no limit. */
+/** 1,000,000: more than anyone reads at once; `audit export` has no limit. */
 const limitMax = 1_000_000
 
 interface ListOptions {

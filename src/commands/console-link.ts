@@ -1,5 +1,5 @@
 /**
- * The console's line of the start's banner. In test, as long as nobody has set up how to sign in, it is a link that makes
+ * The console's line of the start's banner. In test, until the first person has set up a sign-in, it is a link that makes
  * whoever runs the gateway its first owner; each start makes a new one until one was used.
  */
 import { auditCommand } from '#commands/audit-trail.ts'

@@ -1,4 +1,4 @@
-/** Which gateway and which merchant a developer's command speaks for: what is named, else the demo merchant next door. */
+/** The gateway and the merchant that a developer's command works with: those given by options, else the local demo merchant. */
 import { type Command, Option } from 'commander'
 import { readDemoMerchant } from '#commands/demo-merchant.ts'
 import { UsageFault } from '#commands/faults.ts'

@@ -1,4 +1,4 @@
-/** `webhook add|list|remove|rotate-secret`: further endpoints that hear of a merchant's events. */
+/** `webhook add|list|remove|rotate-secret`: additional endpoints for a merchant's events. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CommandFault } from '#commands/faults.ts'
 import { withMerchants } from '#commands/open-database.ts'

@@ -53,7 +53,7 @@ function describeCauses({ cause }: Error): string {
   return cause instanceof Error ? `\ncaused by ${cause.stack}${describeCauses(cause)}` : ''
 }
 
-/** What the gateway says no to is told in one sentence, like every other fault of a command. */
+/** A refusal of the gateway is printed as one sentence, like every other error of a command. */
 export async function explainFaults(work: Promise<void>): Promise<void> {
   try {
     await work

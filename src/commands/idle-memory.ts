@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm'
 /** 4 s: by then the schemas of frequent requests have been compiled in the background (http/body/validation.ts). */
 const afterStartMs = 4_000
 
-/** 5 s with less than a tenth of one core: nobody waits for an answer who would notice the 50 ms that collecting takes. */
+/** 5 s with less than a tenth of one core: no caller is waiting who would notice the 50 ms of a garbage collection. */
 const lookMs = 5_000
 const idleShareMax = 0.1
 
@@ -21,7 +21,7 @@ type GarbageCollector = (options: { type: 'major'; execution: 'sync'; flavor: 'l
 export function releaseMemoryWhenIdle(): void {
   let held = 0
   const release = (): void => {
-    // The collector is not offered to programs unless asked for; asked for here, it is seen by nobody else.
+    // Node exposes the garbage collector only with a flag; set here, it is visible to this file alone.
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as GarbageCollector
     setFlagsFromString('--no-expose-gc')

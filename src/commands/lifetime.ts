@@ -1,5 +1,5 @@
 /**
- * When a serving process is to end: asked by a signal, left behind by npm, or robbed of its database. It only tells;
+ * When a serving process is to end: by a signal, because npm has ended, or because its database is gone. It only reports;
  * stopping in order is the server's own work.
  */
 import { constants } from 'node:os'
@@ -7,7 +7,7 @@ import { constants } from 'node:os'
 export interface Ending {
   /** What went wrong; absent when somebody asked for the end. */
   readonly fault?: string
-  /** Who asks by SIGTERM will send the traffic elsewhere: it is served until then. */
+  /** After SIGTERM a load balancer still sends traffic for a moment; it is served until then. */
   readonly drains?: boolean
 }
 

@@ -89,7 +89,7 @@ export interface TailDeps {
   readonly pause: () => Promise<void>
 }
 
-/** Looks again and again; what was told once is not told again, also where several things share a moment. */
+/** Polls; what was printed once is not printed again, even if several entries share a timestamp. */
 export async function tailLogs(
   { from, count = Number.POSITIVE_INFINITY }: { readonly from: string; readonly count?: number },
   { client, say: tell, isEnding, pause }: TailDeps,

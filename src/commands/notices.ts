@@ -1,4 +1,4 @@
-/** `notices list`: what providers have told, and what of it fits nothing that we know. */
+/** `notices list`: notices of providers, and which of them match no operation. */
 import { type Command, Option } from 'commander'
 import { withProviders } from '#commands/provider.ts'
 import { parseWhole, printTable } from '#commands/provider-options.ts'

@@ -1,6 +1,6 @@
 /**
  * Who npm is for a process that an npm script started. Not every shell passes npm's signals on, and a killed npm sends
- * none: then only the change of this name tells that npm is gone.
+ * none: then only the change of this name shows that npm is gone.
  */
 import { readFileSync } from 'node:fs'
 

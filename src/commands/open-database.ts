@@ -96,7 +96,7 @@ async function openCells(
 /** 14: the pools of a cell in one process, its heartbeat, and a command beside. */
 const connectionsPerCell = 14
 
-/** 200: cells may be made while we serve; a place that nobody takes costs next to nothing. */
+/** 200: cells may be made while we serve; an unused connection slot costs next to nothing. */
 const connectionsMin = 200
 
 /** Enough for every worker in every cell of the database. */

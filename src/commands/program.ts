@@ -38,7 +38,7 @@ export function buildProgram(readConfig: () => Config): Command {
   program
     .description(`${manifest.description}\nWithout a command it serves.`)
     .version(manifest.version)
-    // Failures are thrown to run(), which tells them in one place.
+    // Errors are thrown to run(), which prints them in one place.
     .exitOverride()
     .configureOutput({ outputError: () => {} })
     .addHelpText('after', `\n${examples}\n\n${renderVariables()}\n\n${exits}`)

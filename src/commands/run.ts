@@ -8,7 +8,7 @@ import { describeFault, toExitCode } from '#commands/faults.ts'
 import { serve } from '#commands/serve.ts'
 import { config, showsStacks } from '#config.ts'
 
-/** Never throws: a failure has been told on standard error, and the number is for the shell. */
+/** Never throws: the error is printed on standard error, and the exit code is for the shell. */
 export async function run(words: readonly string[]): Promise<number> {
   try {
     if (words.length === 0 || (words.length === 1 && words[0] === 'serve')) await serve(config())

@@ -18,7 +18,7 @@ export function rememberServed({ dataDirectory }: Pick<Config, 'dataDirectory'>,
   const draft = `${file}.${process.pid}`
   try {
     writeFileSync(draft, `${JSON.stringify({ origin, pid: process.pid })}\n`, { mode: 0o600 })
-    // Whole before it gets its name: nobody ever reads half of it.
+    // Written under another name and then renamed, so that readers never see half a file.
     renameSync(draft, file)
   } catch (error) {
     if (unwritable.includes((error as NodeJS.ErrnoException).code)) return () => {}
@@ -60,7 +60,7 @@ export function findConsoleOrigin(config: Config): string | undefined {
   const { publicUrl, tls, port, consolePort } = config
   if (publicUrl !== undefined) return publicUrl
   const served = findServed(config)
-  // A port of its own that is chosen at the start stands in nobody's note.
+  // A port that is chosen at the start is not written down anywhere.
   if (served !== undefined && consolePort !== 0) return toConsoleOrigin(served, consolePort)
   const shownPort = consolePort ?? port
   return shownPort === 0 ? undefined : `${tls ? 'https' : 'http'}://localhost:${shownPort}`

@@ -10,7 +10,7 @@ import { type Purged, purgeVault } from '#storage/vault/vault-purge.ts'
 
 /**
  * 1 day: a running server may take a card for kept for an hour after it has seen it, and a shop that pays by pseudo
- * number should hear of a purge before it happens, not by it.
+ * number should learn of a purge before it happens.
  */
 const shortestMs = 24 * 60 * 60 * 1000
 

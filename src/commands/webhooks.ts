@@ -240,5 +240,5 @@ const parseWhole =
   }
 
 const parseHours = parseWhole(0, overlapHoursMax)
-/** A million: nobody waits for more. */
+/** A million: more than a caller would wait for. */
 const parseCount = parseWhole(1, 1_000_000)

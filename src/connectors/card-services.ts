@@ -29,7 +29,7 @@ export interface InstalmentPlan {
 
 /** Money that was collected and has gone back without the merchant's doing. */
 export interface DebitReturn {
-  /** The last four digits of the response code that tells why. */
+  /** The last four digits of the response code with the reason. */
   readonly detail: string
   readonly provider: ProviderFacts
 }

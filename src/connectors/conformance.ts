@@ -7,7 +7,7 @@ import { strict as assert } from 'node:assert'
 import type { OperationType } from '#lifecycle/payment.ts'
 
 /**
- * What the provider does with the next request. `lostBefore`: it never arrives, and nobody can tell. `lostAfter`: it is
+ * What the provider does with the next request. `lostBefore`: it never arrives, and the caller cannot know. `lostAfter`: it is
  * carried out and the answer is lost. `otherAmount`: the answer names an amount that was not asked for.
  */
 export type Behaviour =
@@ -82,7 +82,7 @@ export interface Stage {
     name: FollowUpName,
     options: { readonly value: number; readonly diesAt?: CrashName },
   ): Promise<void>
-  /** Delivers what the provider has to tell, and lets time pass until nothing is open any more. */
+  /** Delivers the provider's notices, and lets time pass until nothing is open any more. */
   settle(order: NoticeOrder): Promise<void>
   read(payId: string): Promise<ShownPayment>
   /** What the doctor finds wrong; nothing where all is well. */

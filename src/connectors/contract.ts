@@ -33,7 +33,7 @@ export interface ConnectorDefinition {
 export interface ConnectorFacts {
   /** As in `provider add --connector NAME`. */
   readonly name: string
-  /** In live, calls may only go to these hosts; `*.` stands for one label. Empty: this connector calls nobody. */
+  /** In live, calls may only go to these hosts; `*.` stands for one label. Empty: this connector makes no calls. */
   readonly liveHosts: readonly string[]
   readonly settings: Readonly<Record<string, SettingFact>>
   readonly secrets: Readonly<Record<string, SecretFact>>
@@ -303,7 +303,7 @@ export interface FollowUpRequest extends OperationRequest {
   readonly authorizationReference: XId
   /** The provider's id of the approved payment. */
   readonly authorizationTransactionId?: string
-  /** What the provider told when it approved, `fields` included. */
+  /** What the provider returned when it approved, `fields` included. */
   readonly authorization?: ProviderFacts
   /** The capture that a refund gives back, and the provider's id of it. */
   readonly captureReference?: XId
@@ -319,7 +319,7 @@ export interface Inquiry {
   readonly reference: XId
   readonly amount: Money
   readonly payment: PaymentContext
-  /** What the provider has told so far: its id, its page's id. */
+  /** What the provider has returned so far: its id, its page's id. */
   readonly provider?: ProviderFacts
   readonly authorizationTransactionId?: string
   readonly captureReference?: XId

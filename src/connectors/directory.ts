@@ -30,7 +30,7 @@ export interface OpenedAccount {
 
 export interface ProviderDirectory {
   /**
-   * The enabled accounts that may take this payment, in the order of routing; empty: nobody serves it. The engine takes the
+   * The enabled accounts that may take this payment, in the order of routing; empty: no account serves it. The engine takes the
    * first one and goes on to the next only when the provider was certainly not reached. Answered from memory: this is on
    * the way of every payment and must cost no round trip to the database.
    */

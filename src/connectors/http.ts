@@ -20,7 +20,7 @@ export interface ProviderHttpPool {
 /** 1 MiB: a hundred times the longest answer to a payment. More is cut off together with its connection. */
 const answerBytesMax = 1_048_576
 
-/** 10 s: half of what a call may take, so that a host which drops packets is told apart from one that is slow. */
+/** 10 s: half of what a call may take, so that a host which drops packets can be distinguished from a slow one. */
 const connectMs = 10_000
 
 /** 30 s of silence: providers keep idle connections for a minute or more, and a new one costs three round trips. */

@@ -1,5 +1,5 @@
 /**
- * What a provider tells by itself: notices, disputes, settlement lines. Part of the connector contract; the rest is in
+ * What a provider reports on its own: notices, disputes, settlement lines. Part of the connector contract; the rest is in
  * contract.ts, which hands these types on.
  */
 import type { Inquiry } from '#connectors/contract.ts'

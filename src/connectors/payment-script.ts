@@ -119,7 +119,7 @@ async function release(
   return connector.reverse?.(follow('REVERSAL', amount.value), signal)
 }
 
-/** Nobody pays on the page: it is opened, found again, and ended. */
+/** The page is opened, looked up and ended without a payment. */
 async function payOnPage(script: PaymentScript, method: Method): Promise<readonly CheckFinding[]> {
   const { connector, signal } = script
   const request = toRequest(script, method)

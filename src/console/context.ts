@@ -1,4 +1,4 @@
-/** What every page of the console is handed: who asks, which merchant is meant, and the ways to read and act. */
+/** The context of every console page: the person, the merchant, and the functions to read and act. */
 
 import type { Overviews } from '#console/overviews.ts'
 import type { Passkeys } from '#console/passkeys.ts'
@@ -49,7 +49,7 @@ export interface ConsoleDeps {
   readonly nowMs: () => number
 }
 
-/** A page request of somebody who is signed in. */
+/** A page request of a signed-in person. */
 export interface Visit {
   readonly request: PageRequest
   readonly operator: Operator

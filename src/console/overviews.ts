@@ -28,7 +28,7 @@ export interface Overviews {
   ): Promise<{ readonly figures: Figures; readonly readAt?: Date | undefined }>
 }
 
-/** 200 ms: nobody notices less, and the database hardly. */
+/** 200 ms: too short to notice, and hardly any load for the database. */
 const longMs = 200
 const keptMs = 60_000
 /** 200 merchants with that many payments: each is a few kilobytes. */

@@ -20,7 +20,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `argon2id$${memory}$${passes}$${parallelism}$${nonce.toString('base64')}$${Buffer.from(tag).toString('base64')}`
 }
 
-/** Without a stored hash the same work is done for nothing, so that the time does not tell who has an account. */
+/** Without a stored hash the same work is done for nothing, so that the time does not reveal whether an account exists. */
 export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
   const [, memory, passes, parallelism, nonce = '', tag = ''] = (stored ?? (await unknownPerson())).split('$')
   const expected = Buffer.from(tag, 'base64')

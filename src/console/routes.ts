@@ -138,7 +138,7 @@ const nextMax = 1_000
 
 function askToSignIn(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswer> | PageAnswer {
   const next = request.verb === 'GET' ? request.url : (request.url.split('?')[0] ?? '')
-  // Servers and proxies in front refuse long headers, so a query that nobody's filters need is not carried along.
+  // Servers and proxies in front refuse long headers, so a query without filters of ours is not carried along.
   const way = next.length > nextMax ? (next.split('?', 1)[0] ?? '').slice(0, nextMax) : next
   if (request.verb === 'GET') return seeOther(`/console/sign-in?next=${encodeURIComponent(way)}`)
   const problem = 'Your session has ended. Sign in to go on; what you typed is kept.'

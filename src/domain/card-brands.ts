@@ -1,5 +1,5 @@
 /**
- * The card networks: by which leading digits a number is told, how long it is, how it is printed, and on whose numbers
+ * The card networks: by which leading digits a number is recognised, how long it is, how it is printed, and on whose numbers
  * else the brand is found. Pure look-ups in one table; nothing here stores a number or refuses one.
  */
 
@@ -16,7 +16,7 @@ export interface CardBrand {
   readonly securityCodeLength: number
   /** Leading digits that are this brand's own. */
   readonly ranges: readonly Range[]
-  /** Leading digits that another brand is told by, while this one is on the card too. */
+  /** Leading digits that belong to another brand, while this one is on the card too (co-branded). */
   readonly sharedRanges: readonly Range[]
   /** Brands on whose cards this one may be found anywhere: issuers choose, and no public list says which. */
   readonly rides: readonly string[]
@@ -215,7 +215,7 @@ const findBrand = (number: string): CardBrand | undefined =>
 export const isKnownCardNumber = (number: string): boolean =>
   findBrand(number)?.lengths.includes(number.length) === true
 
-/** The wire name of the brand the number is told by, `unknown` where no range fits. */
+/** The wire name of the brand that the number belongs to, `unknown` if no range fits. */
 export const detectBrand = (number: string): string => findBrand(number)?.brand ?? unknownBrand
 
 const bySpelling: ReadonlyMap<string, CardBrand> = new Map(
@@ -229,7 +229,7 @@ function squeeze(text: string): string {
 /** By any spelling: `American Express`, `american_express` and `amex` are one brand. */
 export const findCardBrand = (spelling: string): CardBrand | undefined => bySpelling.get(squeeze(spelling))
 
-/** Brands whose own or shared ranges hold the number besides the one it is told by. */
+/** Brands whose own or shared ranges hold the number besides the one it belongs to. */
 export function listCoBadges(number: string): readonly string[] {
   const own = detectBrand(number)
   return cardBrands

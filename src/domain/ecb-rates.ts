@@ -94,7 +94,7 @@ function checkDate(text: string): string {
   return text
 }
 
-/** Currencies that have left the list since are skipped: nobody can be quoted in them. */
+/** Currencies that have left the list since are skipped: they are no longer quoted. */
 function addRate(day: { date: string; rates: Map<string, string> }, currency: string, rate: string): void {
   if (!/^[A-Z]{3}$/.test(currency))
     throw new RateFileError(`${cut(currency) || 'an empty heading'} is not a currency`)

@@ -1,4 +1,4 @@
-/** Every kind of event that a merchant can be told of, once. The docs, the OpenAPI document and `tollgate trigger` read it. */
+/** Every type of event that is sent to merchants, listed once. The docs, the OpenAPI document and `tollgate trigger` read it. */
 
 export const eventTypes = {
   'payment.authorized': 'The payment is approved and nothing is captured yet.',

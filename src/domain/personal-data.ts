@@ -36,7 +36,7 @@ const personal: ReadonlySet<string> = new Set([
   'browserInfo',
   'device',
   'deviceInfo',
-  // What the merchant tells about the account of its customer, for 3-D Secure.
+  // What the merchant knows about its customer's account, for 3-D Secure.
   'fraudData',
   'sender',
   'recipient',

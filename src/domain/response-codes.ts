@@ -23,7 +23,7 @@ export interface ResponseCode {
 export const success = '00000000'
 /** The customer has a step to take: a redirect, a form, a confirmation. */
 export const customerActionOutstanding = '60000100'
-/** The provider has not said its last word, or we have not heard it. */
+/** The provider has not decided yet, or its decision has not reached us. */
 export const providerResultOutstanding = '60000200'
 export const challengeOutstanding = '70000200'
 export const internalFault = '40000001'
@@ -134,7 +134,7 @@ function row(code: string, description: string, advice: Advice): ResponseCode {
   return { code, description, advice }
 }
 
-/** The middle digits, by the family of the payment's method or by the room that speaks. */
+/** The middle digits, by the family of the payment's method or by the part of the gateway that answers. */
 const modules = {
   card: '100',
   direct_debit: '300',
@@ -206,7 +206,7 @@ export const cancelledCode = (speaker: Speaker): string => `2${moduleOf(speaker)
 /** Never arrived, however often it was sent: for the merchant the same as an issuer that cannot be reached. */
 export const unreachedCode = (speaker: Speaker): string => declineCode(speaker, '91')
 
-/** A provider's no. One that never heard of it, and a customer who turned back or stayed away, said none. */
+/** A decline of the provider; not a request that never arrived, nor a customer who cancelled or never came. */
 export const isDecline = (code: string): boolean => !/0391$|0402$|0703$|0704$/.test(code)
 
 const byCode: ReadonlyMap<string, ResponseCode> = new Map(fixed.map(entry => [entry.code, entry]))
@@ -225,7 +225,7 @@ function describePattern(code: string): ResponseCode | undefined {
   if (detail === '0704') return row(code, 'Cancelled by the merchant.', 'stop')
   const provider = detail.startsWith('03') ? providerCodes[detail.slice(2)] : undefined
   if (provider === undefined) return row(code, 'Declined.', 'stop')
-  // Who pays without a card cannot try another one.
+  // A customer who does not pay by card cannot try another card.
   const advice =
     provider.advice === 'other card' && module !== modules.card ? 'other method' : provider.advice
   return row(code, `Declined: ${provider.text}.`, advice)

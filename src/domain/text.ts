@@ -16,7 +16,7 @@ export const isPrintable = (text: string): boolean => !invisible.test(text)
 
 /**
  * The shape of an email address, in any script: a local part, an at sign, a domain with at least one dot. Whether mail
- * arrives there only sending can tell. 64 and 254 are the limits of RFC 5321.
+ * arrives there is known only after sending. 64 and 254 are the limits of RFC 5321.
  */
 export function isEmail(text: string): boolean {
   const at = text.lastIndexOf('@')

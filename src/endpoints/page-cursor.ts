@@ -45,7 +45,7 @@ function readWords(cursor: string): readonly string[] | undefined {
   }
 }
 
-/** One page: the rows that were asked for, and one more that tells whether there are others. */
+/** One page: the rows that were asked for, and one more that shows whether there is a next page. */
 export function toPage<Row, Shown>(
   rows: readonly Row[],
   limit: number,

@@ -1,4 +1,4 @@
-/** `POST /providers/{accountId}/notices`: where providers tell what happened. Unauthenticated; the connector verifies it. */
+/** `POST /providers/{accountId}/notices`: where providers send notices. Unauthenticated; the connector verifies it. */
 import { NotFound } from '#http/server/ports.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'
 import { type Inbox, noticeBytesMax, type Verdict } from '#providers/inbox.ts'
@@ -6,7 +6,7 @@ import { type Inbox, noticeBytesMax, type Verdict } from '#providers/inbox.ts'
 export interface NoticeRouteDeps {
   readonly inbox: Inbox
   readonly onVerdict: (verdict: Verdict) => void
-  /** Told after the answer, so that what was stored is applied at once. */
+  /** Called after the answer, so that stored notices are applied at once. */
   readonly wake: () => void
 }
 

@@ -68,7 +68,7 @@ export const findCurrencyMisfit = (method: Method, currency: string): Misfit | u
     ? undefined
     : misfit('amount.currency', currency, method, method.currencies)
 
-/** The country a payment belongs to, and the field that says so; undefined where nobody has said it. */
+/** The country a payment belongs to, and the field that says so; undefined if the request names none. */
 export function findCountry({
   billingAddress,
   shipping,

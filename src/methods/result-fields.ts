@@ -1,11 +1,11 @@
 /**
  * Which of a provider's facts the result of an operation shows: exactly those that the published schema of that operation
- * and method names, in the type it names. What else a provider tells stays inside.
+ * and method names, in the type it names. Other fields of a provider are not shown.
  */
 import type { TObject } from 'typebox'
 import { type MethodOperationName, recordObject, resultObject } from '#methods/fields/objects.ts'
 
-/** The schemas speak of requests, the payment of operations: the same things under two names. */
+/** Schemas are named after requests, payments hold operations: the mapping between the two names. */
 const requestOf: Readonly<Record<string, MethodOperationName>> = {
   AUTHORIZATION: 'create',
   CONFIRM: 'confirm',
@@ -16,7 +16,7 @@ const requestOf: Readonly<Record<string, MethodOperationName>> = {
   CREDIT: 'credit',
 }
 
-/** The same for the record of a payment: what its schema names, of what the provider told. */
+/** The same for the record of a payment: the provider's fields that its schema names. */
 export function toRecordFields(
   key: string,
   facts: Readonly<Record<string, unknown>>,

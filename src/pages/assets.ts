@@ -89,7 +89,7 @@ function makeAsset({ name, parts, contentType, purpose }: Source, folder: string
   const body = Buffer.from(joinParts(parts))
   const digest = createHash('sha384').update(body).digest()
   const [stem, extension] = name.split('.')
-  // 12 characters of the hash: enough to tell the versions of one file apart.
+  // 12 characters of the hash: enough to distinguish the versions of one file.
   const url = `${folder}/${stem}-${digest.toString('base64url').slice(0, 12)}.${extension}`
   return {
     name,

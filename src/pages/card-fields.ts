@@ -67,7 +67,7 @@ export async function takeFields(
   })
 }
 
-/** Other texts are no merchant's id, and nobody is asked for them. */
+/** Other texts cannot be a merchant's id, so no query is made for them. */
 const idForm = /^[\w.-]{1,64}$/
 
 /** Only a merchant who has named the sites that may frame its pages has card fields. */

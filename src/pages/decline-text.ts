@@ -1,7 +1,7 @@
-/** What a customer is told about a decline: enough to do the right thing next, nothing that helps whoever holds a stolen card. */
+/** The text a customer sees after a decline: enough to choose the next step, nothing that helps the holder of a stolen card. */
 import type { TextKey, Texts } from '#pages/texts/en.ts'
 
-/** By the last four digits of the response code. Lost, stolen and suspected cards are deliberately not told apart. */
+/** By the last four digits of the response code. Lost, stolen and suspected cards deliberately get the same text. */
 const byDetail: Readonly<Record<string, TextKey>> = {
   '0314': 'declinedNumber',
   '0333': 'declinedExpired',

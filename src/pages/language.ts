@@ -1,5 +1,5 @@
 /**
- * Which language a page speaks: the one the payment asks for, else the best of the browser's, else English. Texts and
+ * The language of a page: the one the payment asks for, else the best of the browser's, else English. Texts and
  * formats may differ in detail: de-AT reads the German texts with Austrian numbers.
  */
 import { en, type Texts } from '#pages/texts/en.ts'

@@ -1,6 +1,6 @@
 /**
  * Amounts, numbers and dates as the customer reads them. The exponent is that of our own currency table: the run time's
- * locale data rounds some currencies to decimals that nobody counts in.
+ * locale data rounds some currencies to decimals that are not in use.
  */
 import { strict as assert } from 'node:assert'
 import { exponentOf } from '#domain/currencies.ts'

@@ -152,7 +152,7 @@ function isForeign({ form, headers, verb }: PageRequest): boolean {
 /** `none`: customers did it themselves, for example by reloading. */
 const ownSites: readonly string[] = ['same-origin', 'none']
 
-/** On our own pages the customer can only turn back; what else they did is the provider's to tell. */
+/** On our own pages the customer can only turn back; everything else is reported by the provider. */
 async function cancel(
   request: PageRequest,
   hosted: Hosted,

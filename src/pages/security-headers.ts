@@ -55,7 +55,7 @@ export function securityHeaders({
     "base-uri 'none'",
     // A mistake in a template must not become a script: the browser then refuses strings as code altogether.
     "require-trusted-types-for 'script'",
-    // PCI DSS 11.6.1: browsers tell us when a page was made to load something else.
+    // PCI DSS 11.6.1: browsers report when a page was made to load something else.
     `report-uri ${reportPath}`,
     'report-to csp',
   ]

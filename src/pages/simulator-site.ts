@@ -36,7 +36,7 @@ export function simulatorRoutes(site: SimulatorSite): readonly SiteRoute[] {
   ]
 }
 
-/** The simulator has sent the customer exactly here; nobody decides for the customers of other providers. */
+/** Only payments of the simulator: a customer of another provider must not be decided for here. */
 function isHere({ payment }: Hosted, address: string): boolean {
   const waiting = openTry(payment)
   const action = waiting && openAction(waiting)

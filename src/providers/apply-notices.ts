@@ -1,5 +1,5 @@
 /**
- * Applies what providers have told, from the inbox. Each item is applied until that has happened: whoever dies in between
+ * Applies the notices of providers from the inbox. Each item is retried until it is applied: a process that dies in between
  * leaves its lease to another, and applying something twice has one effect. What fits nothing is tried again, because a
  * notice may be faster than the answer to the request that it is about.
  */

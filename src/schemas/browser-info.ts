@@ -9,7 +9,7 @@ const address = text(45, "The browser's IP address.")
 /** 999,999: six digits, the room EMV 3-D Secure gives a screen. */
 const pixelsMax = 999_999
 
-/** What a browser can only tell by script. */
+/** What is only known if the browser runs scripts. */
 const knownByScript = ['javaEnabled', 'colorDepth', 'screenHeight', 'screenWidth', 'timeZoneOffset']
 
 export const browserInfo = closed(

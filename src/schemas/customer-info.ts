@@ -1,4 +1,4 @@
-/** Who pays. */
+/** The customer of a payment. */
 import type { Static } from 'typebox'
 import { nameMax, phone } from '#schemas/address.ts'
 import { closed, formatted, optional, text } from '#schemas/fields.ts'

@@ -1,4 +1,4 @@
-/** What an enhanced webhook carries: one object per type of event, all with the same members, told apart by `type`. */
+/** What an enhanced webhook carries: one object per type of event, all with the same members, distinguished by `type`. */
 import type { Static, TProperties } from 'typebox'
 import { type EventType, eventTypeNames, eventTypes } from '#domain/event-types.ts'
 import { operationAmount, recordAmount } from '#schemas/amount.ts'

@@ -1,4 +1,4 @@
-/** Events as the API shows them: what the merchant was told, where, and how each attempt went. */
+/** Events as the API shows them: the body, the receivers, and how each attempt went. */
 import type { Static } from 'typebox'
 import { eventTypeNames } from '#domain/event-types.ts'
 import { choice, closed, formatted, optional, text, url, whole } from '#schemas/fields.ts'
@@ -21,7 +21,7 @@ const eventDelivery = closed(
   { title: 'EventDelivery', description: 'The event at one added endpoint.' },
 )
 
-/** 100: far more endpoints than a merchant has systems that want to hear. */
+/** 100: far more endpoints than a merchant has systems that need events. */
 const endpointsMax = 100
 
 const eventAttempt = closed(
@@ -35,7 +35,7 @@ const eventAttempt = closed(
   { title: 'EventAttempt', description: 'One try to deliver the event.' },
 )
 
-/** 10,000: ten of its own and as many for each replay; nobody replays a thousand times. */
+/** 10,000: ten of its own and as many for each replay; a thousand replays are not to be expected. */
 const attemptsMax = 10_000
 
 export const eventRecord = closed(

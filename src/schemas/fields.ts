@@ -6,7 +6,7 @@
 import type { TObjectOptions, TProperties, TSchema, TSchemaOptions, TStringOptions } from 'typebox'
 import { Type } from '#schemas/type.ts'
 
-/** Keywords of ours that a strict validator must be told about. */
+/** Keywords of ours that a strict validator has to know. */
 export const annotationKeywords: readonly string[] = ['sensitive', 'alsoSpelt']
 
 /** 255: room for any reference or remark of a shop, and no room for a document. */

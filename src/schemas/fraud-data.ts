@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { maximumAmount } from '#domain/money.ts'
 import { choice, closed, flag, formatted, freeTextMax, optional, text, whole } from '#schemas/fields.ts'
 
-/** A million: nobody counts further for one account. */
+/** A million: far above any real count for one account. */
 const countMax = 1_000_000
 /** 250 countries of three digits and their commas. */
 const zonesMax = 1000

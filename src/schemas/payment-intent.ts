@@ -1,5 +1,5 @@
 /**
- * Payment intents: what the shop's server prepares, what the app confirms it with, and what both are told. An intent
+ * Payment intents: what the shop's server prepares, what the app confirms it with, and the answers to both. An intent
  * takes what a payment takes, less what only the shop's server could say at the moment of paying.
  */
 import type { Static } from 'typebox'

@@ -10,7 +10,7 @@ const make = (own: Schema, options: Schema | undefined): TSchema => ({ ...own, .
 
 const plain = (type: string) => (options?: Schema) => make({ type }, options)
 
-/** Tells `object` which members may be absent; validators and the OpenAPI document do not see it. */
+/** Marks for `object` the members that may be absent; validators and the OpenAPI document do not see it. */
 const optionalMark = '~optional'
 
 const object = (properties: Readonly<Record<string, TSchema>>, options?: Schema): TSchema => {

@@ -34,9 +34,9 @@ export interface CardVault {
     number: Secret<string>,
     options: { expiryDate?: string; attempt?: number },
   ): Promise<AdmittedCard | undefined>
-  /** Told after the row was committed, so that the next payment with this card need not write it again. */
+  /** Called after the row was committed, so that the next payment with this card need not write it again. */
   remember(card: AdmittedCard & { readonly merchantId: MerchantId }): void
-  /** Told after the card's number was destroyed, so that the next payment with it writes it again. */
+  /** Called after the card's number was destroyed, so that the next payment with it writes it again. */
   forget(merchantId: MerchantId, cardId: string): void
   /** The number of a card that an earlier payment brought, for a step that comes later; undefined once destroyed. */
   reopen(merchantId: MerchantId, cardId: string): Promise<Secret<string> | undefined>

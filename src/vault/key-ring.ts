@@ -99,7 +99,7 @@ export async function openDerivedKeys(
 const derive = (root: Buffer, purpose: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', root, '', `tollgate ${purpose}`, keyBytes)))
 
-/** 60 s: processes that have not heard of a new root secret yet seal addresses with the one before for that long at most. */
+/** 60 s: until then, other processes may still seal addresses with the previous root secret. */
 const lateMs = 60_000
 
 export function deriveAll(roots: RootSecrets): Derived {

@@ -10,7 +10,7 @@ import { dirname } from 'node:path'
 export class MasterKeyError extends Error {}
 
 export interface MasterKey {
-  /** The first half of its hash: names the key without telling it. */
+  /** The first half of its hash: identifies the key without revealing it. */
   readonly id: string
   readonly key: KeyObject
 }

@@ -8,7 +8,7 @@ import { buildMessage } from '#webhooks/message.ts'
 import { isTaken } from '#webhooks/schedule.ts'
 import type { Sender, Sent } from '#webhooks/send.ts'
 
-/** What the API tells of an event, as far as it is needed here. */
+/** The members of an event of the API that are needed here. */
 export interface ShownEvent {
   readonly id: string
   readonly payId: string

@@ -1,4 +1,4 @@
-/** Which addresses may be called in which environment, as far as the address itself tells; see addresses.ts for the rest. */
+/** Which addresses may be called in which environment, as far as the address itself shows it; see addresses.ts for the rest. */
 
 export interface AddressPolicy {
   readonly httpsOnly: boolean

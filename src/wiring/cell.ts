@@ -47,7 +47,7 @@ export interface Shared {
   readonly metrics: Metrics
   readonly clock: Clock
   readonly counts: CountExchange
-  /** Those who remember merchants; told when one changes. */
+  /** Caches of merchants; notified when one changes. */
   readonly changes: Set<(merchantId: string) => void>
   /** Only known once the port is open; nothing that needs it can happen before. */
   readonly origin: () => string
@@ -112,7 +112,7 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
     const installation = createInstallation(database)
     await claimEnvironment(installation, options.environment)
     const keys = await openDerivedKeys(options.masterKey, installation)
-    // A new root secret changes the hashes of all API keys, which every process is told of at once.
+    // A new root secret changes the hashes of all API keys, so every process is notified at once.
     cell.changes.add(
       () => void keys.refresh().catch(err => cell.logger.error({ err }, 'the root secret was not read')),
     )

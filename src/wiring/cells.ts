@@ -24,7 +24,7 @@ export interface Cells {
   visit<T>(merchantId: string, work: (cell: Cell) => Promise<T>): Promise<T>
   /** Merchants, keys and endpoints of all cells. */
   readonly stores: CellStores
-  /** False while there is cell 0 only, and nobody needs to be found. */
+  /** False while there is only cell 0, so that no merchant needs to be located. */
   readonly several: boolean
   claim(): Promise<void>
   start(): Promise<void>
@@ -109,7 +109,7 @@ function join(opener: Opener, { known, findDirectory }: Known): Cells {
   }
 }
 
-/** A cell that is away keeps nobody waiting; it looks again when it is back. */
+/** A cell that is unreachable does not delay the others; it is checked again when it is back. */
 async function loadFaults(cells: readonly Cell[], { logger }: Shared): Promise<void> {
   for (const { faults, number } of cells)
     await faults.load().catch((err: unknown) => {

@@ -5,7 +5,7 @@ import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import type { Cell } from '#wiring/cell.ts'
 import type { Cells } from '#wiring/cells.ts'
 
-/** Whose page it is; undefined for pages of nobody in particular, which cell 0 shows. */
+/** The merchant of a page; undefined for pages without one, which cell 0 shows. */
 type MerchantOf = (request: PageRequest) => string | undefined
 
 export function routeByMerchant(

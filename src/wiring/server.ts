@@ -89,7 +89,7 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   return server
 }
 
-/** Who comes in, and who keeps book of it. */
+/** Authentication, and the recording of logins. */
 interface Doors extends ClientCheck {
   readonly accessTokens: AccessTokens
   readonly watch: AccessWatch
@@ -128,7 +128,7 @@ const toHttpOptions = (shared: Shared, cells: Cells, doors: Doors) => ({
   trustedProxies: shared.options.trustedProxies,
 })
 
-/** With one cell everybody has the same services, and nobody is looked up. */
+/** With one cell all merchants have the same services, and no look-up is needed. */
 function chooseServices(cells: Cells, servicesOf: (cell: Cell) => Services) {
   const own = servicesOf(cells.home)
   return <T>(merchantId: string | undefined, work: (services: Services) => Promise<T>): Promise<T> =>
@@ -141,7 +141,7 @@ const findKeysIn = (cells: Cells): Pick<Cell['keyReader'], 'find'> => ({
   find: (merchantId, key) => cells.visit(merchantId, cell => cell.keyReader.find(merchantId, key)),
 })
 
-/** Each cell dates its own keys; failed logins, which may be of nobody, are those of the installation. */
+/** Each cell records the use of its keys; failed logins, which may name no merchant, belong to the installation. */
 function watchAccess(cells: Cells): AccessWatch {
   const own = cells.home.audit.access
   return {

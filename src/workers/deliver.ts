@@ -162,7 +162,7 @@ function createPump({ run, isStopped, onError }: Pump): () => void {
   }
 }
 
-/** One attempt: what is sent, and what becomes of the delivery by the answer. Tells whether there was an answer. */
+/** One attempt: what is sent, and what becomes of the delivery by the answer. Returns whether there was an answer. */
 function createAttempts(
   deps: Omit<DeliveryDeps, 'hasEndpoints'>,
 ): (delivery: Delivery, isStopped: () => boolean) => Promise<boolean> {

@@ -11,7 +11,7 @@ export interface Lanes {
   list(): (Lane & { readonly free: number })[]
 }
 
-/** 8: a receiver nobody knows yet gets a few at once. */
+/** 8: a receiver without history gets a few deliveries at once. */
 export const laneStart = 8
 
 /** 64: beyond this a receiver is not faster, only busier. */

@@ -58,7 +58,7 @@ const readInstructions = (action: Loose | undefined): Instructions => ({
   downloadUrl: textAt(action, 'downloadUrl') ?? textAt(action, 'instructionsUrl'),
 })
 
-/** Only what Adyen told is shown; the deadline stands in the instructions too, because the customer has to keep it. */
+/** Only what Adyen returned is shown; the deadline is part of the instructions, because the customer has to keep it. */
 const show = (told: Instructions, expiresAt: Date | undefined): ReadAction => ({
   action: { type: 'instructions', instructions: present({ ...told, deadline: expiresAt }) ?? {} },
   ...(expiresAt === undefined ? {} : { expiresAt }),

@@ -15,7 +15,7 @@ const deviations: ReadonlyMap<string, number> = new Map([
   ['IDR', 0],
 ])
 
-/** Units of account and bond currencies, with which nobody pays. */
+/** Units of account and bond currencies, which are not used for payments. */
 const notPayable: ReadonlySet<string> = new Set('BOV CHE CHW CLF COU MXV USN UYI UYW XAD'.split(' '))
 
 export const adyenExponent = (currency: string): number | undefined =>

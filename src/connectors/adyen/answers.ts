@@ -30,7 +30,7 @@ import type { Declined } from '#lifecycle/outcome.ts'
 export interface Asked {
   readonly reference: XId
   readonly amount: Money
-  /** Adyen was told to capture with the authorisation. */
+  /** The request asked Adyen to capture with the authorisation. */
   readonly captureReference?: XId
   /** Adyen's reference of the payment, where an earlier answer has named it. */
   readonly pspReference?: string

@@ -102,7 +102,7 @@ function toSessionRequest(request: AuthorizationRequest, terms: AdyenTerms, meth
   }
 }
 
-/** Required by the API also where no customer will come back; nobody is ever sent to it. */
+/** Required by the API even if no customer is present; no customer is ever sent to it. */
 const nowhere = 'https://localhost/'
 
 function toShared(request: AuthorizationRequest, terms: AdyenTerms): Loose {

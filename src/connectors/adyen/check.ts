@@ -1,4 +1,4 @@
-/** What one harmless call (`/paymentMethods`) tells about an account: is the key right, is the merchant account. */
+/** Checks an account with one harmless call (`/paymentMethods`): are the key and the merchant account right? */
 import { listAt, parseJson, textAt } from '#connectors/adyen/loose.ts'
 import type { CheckFinding, HttpAnswer } from '#connectors/contract.ts'
 

@@ -1,4 +1,4 @@
-/** Careful reading of JSON whose shape nobody has promised: an unexpected value is an absent one, never an exception. */
+/** Careful reading of JSON without a guaranteed shape: an unexpected value is an absent one, never an exception. */
 
 export type Loose = Readonly<Record<string, unknown>>
 

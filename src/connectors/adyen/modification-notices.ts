@@ -42,14 +42,14 @@ const byEvent: Readonly<Record<string, Read>> = {
 export const readModification = (name: string, item: Loose, amount: Money): NoticeFact | undefined =>
   byEvent[name]?.(item, amount)
 
-/** Every event that can become the outcome of an operation; the rest of Webhooks v1 concerns disputes, reports or nobody. */
+/** Every event that can become the outcome of an operation; the rest of Webhooks v1 is about disputes and reports, or is not needed. */
 export const modificationEvents: readonly string[] = Object.keys(byEvent)
 
 function readAuthorisation(item: Loose, amount: Money): NoticeFact | undefined {
   if (isSuccess(item))
     return {
       ...outcomeOf('AUTHORIZATION', item, amount, { kind: 'approved', provider: facts(item, amount) }),
-      // Where Adyen captures by itself this is the only word about it; elsewhere nobody asked for a capture with it.
+      // If Adyen captures automatically, this is the only notice of the capture; otherwise no capture was requested.
       capture: { kind: 'approved', provider: facts(item, amount) },
     }
   // On a hosted page the customer may try again: the session decides, not one attempt.

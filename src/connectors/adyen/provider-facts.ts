@@ -1,4 +1,4 @@
-/** What Adyen tells about a payment besides its result, by the names of our records. */
+/** What Adyen returns about a payment besides its result, by the names of our records. */
 import { toProviderToken } from '#connectors/adyen/authorization.ts'
 import { type Loose, present, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'

@@ -69,7 +69,7 @@ const byReason: ReadonlyMap<string, string> = new Map(
 export const detailOfRefusal = (code: string | undefined, reason?: string): string =>
   byCode.get(code ?? '') ?? byReason.get((reason ?? '').toLowerCase()) ?? generalDecline
 
-/** Errors of validation: Adyen processed nothing. Only codes that tell more than "invalid" are listed. */
+/** Errors of validation: Adyen processed nothing. Only codes that say more than "invalid" are listed. */
 const errorDetails: ReadonlyMap<string, string> = new Map([
   // Invalid card number
   ['101', '0314'],

@@ -46,7 +46,7 @@ export function sequenceOf(use: Pick<MandateUse, 'recurring' | 'last'>, used: bo
   return use.recurring ? 'FRST' : 'OOFF'
 }
 
-/** What the bank must be told has changed since the mandate was used last; undefined: nothing. */
+/** The mandate's amendments since its last use, which the file must state; undefined: none. */
 export function amendmentOf(use: MandateUse, used: UsedMandate | undefined): MandateAmendment | undefined {
   if (!used) return undefined
   const movedCreditor = used.creditorId !== use.creditorId

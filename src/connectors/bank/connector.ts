@@ -1,5 +1,5 @@
 /**
- * The bank as a provider. It calls nobody: an authorisation is a complete mandate on an account with a right checksum, and
+ * The bank as a provider. It makes no calls: an authorisation is a complete mandate on an account with a right checksum, and
  * whatever moves money is pending until the next file and the bank's own word. Files are made and read by commands.
  */
 import { createHash } from 'node:crypto'
@@ -46,7 +46,7 @@ function openBank(settings: BankSettings): Connector {
     credit: queue,
     // Nothing was reserved anywhere, so nothing has to be released.
     reverse: async request => ({ kind: 'approved', provider: { echo: echoOf(request) } }),
-    // Nobody else knows of a transfer that is awaited: it ends where it stands, here.
+    // An awaited transfer is known only here, so ending it needs no call.
     cancelAction: async inquiry => ({
       kind: 'declined',
       detail: '0704',

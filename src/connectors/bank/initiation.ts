@@ -83,7 +83,7 @@ export function remittanceOf(text: string): string {
   return sepa === '' ? '' : element('RmtInf', leaf('Ustrd', sepa))
 }
 
-/** The header must tell what the body holds, so a body that differs from it is a fault and never leaves. */
+/** The header states count and sum of the body; a body that differs from it is an error, and the file is not written. */
 export function checkTotals(block: BlockHeader, written: { payments: number; sum: bigint }): void {
   if (written.payments !== block.payments || written.sum !== block.sum)
     throw new Error(

@@ -149,8 +149,8 @@ function directionOf(details: XmlNode | undefined, entry: XmlNode): 'CRDT' | 'DB
 }
 
 /**
- * The bank's reference names an entry in every file that tells of it. Where the bank gives none, statement and place
- * within it do. Several transactions of one entry are told apart by their own references.
+ * The bank's reference identifies an entry in every file that contains it. Where the bank gives none, statement and place
+ * within it do. Several transactions of one entry are distinguished by their own references.
  */
 function keyOf(source: Source, direction: string, amount: Money): string {
   const { entry, details, alone, ordinal, statementId, entries } = source

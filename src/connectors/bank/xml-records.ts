@@ -16,9 +16,9 @@ export interface XmlNode {
 
 /** What a reader of one kind of document does with its elements. */
 export interface RecordHandler {
-  /** Elements with one of these names are handed out whole when they end, and are kept by nobody. */
+  /** Elements with one of these names are handed out whole when they end, and are not kept. */
   readonly records: ReadonlySet<string>
-  /** Told where a container begins and ends; `node` holds what it has besides records and inner containers. */
+  /** Called where a container begins and ends; `node` holds what it has besides records and inner containers. */
   readonly containers: ReadonlySet<string>
   /** `parent` is what encloses the container, as far as it has been read. */
   open?(name: string, parent: XmlNode | undefined): void
@@ -27,7 +27,7 @@ export interface RecordHandler {
   close(name: string, node: XmlNode): void
 }
 
-/** Chosen by the name space of the root element, which tells document and version. */
+/** Chosen by the name space of the root element, which identifies document and version. */
 export type ChooseHandler = (namespace: string, root: string) => RecordHandler
 
 /** Deeper than any message of ISO 20022, whose deepest paths have some twenty levels. */

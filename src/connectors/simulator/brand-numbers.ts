@@ -8,7 +8,7 @@ export const brandCards: readonly string[] = [
   '3566002020360505',
   '6200000000000005',
   '6759649826438453',
-  // From here on the leading digits of the brand, then zeros: nobody can take them for somebody's card.
+  // From here on the leading digits of the brand, then zeros: they cannot be mistaken for a real card.
   '4970000000000008',
   '4571000000000001',
   '6221260000000000',

@@ -35,7 +35,7 @@ const outcomes: ReadonlyMap<string, UpdatedCard['outcome']> = new Map(
   updatedCards.map(({ number, outcome }) => [number, outcome]),
 )
 
-/** For a card whose date we were not told. */
+/** For a card without a known expiry date. */
 const assumedExpiry = '203012'
 
 export function updateCard({ number, expiryDate = assumedExpiry }: CardQuestion): CardUpdate {

@@ -35,7 +35,7 @@ function listCards(): Card[] {
     ...updaterCards.map(toCard),
     ...brandCards.map(number => toCard({ number, outcome: 'approved', description: 'Approves everything' })),
   ]
-  // A number has one meaning: the first table that knows it tells it.
+  // A number has one meaning: that of the first table that has it.
   return [...new Map(cards.toReversed().map(card => [card.number, card])).values()].toReversed()
 }
 

@@ -15,7 +15,7 @@ export interface FaultRule {
 
 /** What the simulator is handed: the faults of all processes together. */
 export interface OrderedFaults {
-  /** Decides with the merchant's rules in hand; nobody else uses them meanwhile. At once where there are none. */
+  /** Decides with the merchant's rules, which are locked meanwhile. Immediate if there are none. */
   use<T>(merchantId: MerchantId, decide: (book: FaultBook) => T): T | Promise<T>
   add(merchantId: MerchantId, rule: FaultRule): Promise<void>
   list(merchantId: MerchantId): Promise<readonly FaultRule[]>
@@ -59,7 +59,7 @@ export interface FaultStore {
   /** Those who have rules. */
   listMerchants(): Promise<readonly string[]>
   read(merchantId: MerchantId): Promise<readonly FaultRule[]>
-  /** Replaces the rules by what `change` makes of them; nobody else changes them meanwhile. */
+  /** Replaces the rules by the result of `change`; they are locked meanwhile. */
   change<T>(
     merchantId: MerchantId,
     change: (rules: readonly FaultRule[]) => { readonly rules: readonly FaultRule[]; readonly result: T },
@@ -67,7 +67,7 @@ export interface FaultStore {
 }
 
 export interface SharedFaults extends OrderedFaults {
-  /** Looks again who has rules. */
+  /** Reads again which merchants have rules. */
   load(): Promise<void>
 }
 
@@ -79,7 +79,7 @@ export function shareFaults(store: FaultStore, announce: () => Promise<void>): S
       owners = new Set(await store.listMerchants())
     },
     use(merchantId, decide) {
-      // Nobody pays for faults who has ordered none.
+      // Merchants without rules must not pay for the look-up.
       if (!owners.has(merchantId)) return decide(createFaultBook())
       return store.change(merchantId, rules => {
         const book = createFaultBook()

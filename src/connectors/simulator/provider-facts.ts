@@ -41,7 +41,7 @@ export function toReturnFacts(asked: Asked, detail: string): ProviderFacts {
   return { echo: { reference, amount }, transactionId, responseCode: detail.slice(-2) }
 }
 
-/** What the customer of a voucher or a transfer is told, before anything is paid. */
+/** The instructions for the customer of a voucher or a transfer, before anything is paid. */
 export function toInstructions(asked: Asked, step: string): ProviderFacts {
   const { reference, amount } = asked
   const { method } = asked.payment
@@ -50,7 +50,7 @@ export function toInstructions(asked: Asked, step: string): ProviderFacts {
     step === 'instructions'
       ? { paymentReference: voucherNumber(digest), ...(method.flow === 'transfer' ? { account: payee } : {}) }
       : undefined
-  // Of what a provider tells with its approval, only this much is known before.
+  // Of the fields that come with an approval, only these are known before it.
   const { paymentReference, account } = fieldsByKey[method.key]?.({ asked, digest, approved: true }) ?? {}
   return { echo: { reference, amount }, fields: { paymentReference, account, ...told } }
 }
@@ -114,7 +114,7 @@ const feePermille = 29
 
 const declineCategory = 'PAYER_ACTION_REQUIRED'
 
-/** What each provider tells besides the usual, by the key of its object. */
+/** The additional fields of each provider, by the key of its object. */
 const fieldsByKey: Readonly<Record<string, (context: FieldContext) => Record<string, unknown>>> = {
   providerK: ({ digest }) => ({
     invoiceNumber: `K${digits(digest, 8, 9)}`,

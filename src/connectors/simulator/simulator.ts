@@ -60,7 +60,7 @@ export interface SimulatorOptions {
 /** Two days: a bank sends back what it cannot collect within a few working days. */
 const returnAfterMs = 2 * 24 * 60 * 60 * 1000
 
-/** 20 s: shorter than the 30 s at which merchants' clients commonly give up, so that they still hear PENDING from us. */
+/** 20 s: shorter than the 30 s at which merchants' clients commonly give up, so that they still get our PENDING answer. */
 const timeoutMs = 20_000
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -151,9 +151,9 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
   }
 }
 
-/** The messages to the simulated provider: how long they travel, which are lost, and what its ledger hears. */
+/** The messages to the simulated provider: how long they travel, which are lost, and what its ledger records. */
 function createMessages({ onMessage, latencyMs = 0 }: SimulatorOptions) {
-  /** Decides, lets the ledger know, and gives back what we get to hear of it. */
+  /** Decides, records it in the ledger, and returns the answer that reaches us. */
   async function receive(request: Sent, signal: AbortSignal): Promise<Outcome> {
     const { kept = {}, send, operation, reference, amount, payment, detail } = request
     if (kept.delayMs) await delay(Number(kept.delayMs), undefined, { signal })
@@ -213,7 +213,7 @@ function actionFor(asked: Asked | Inquiry): CustomerActionOutcome | undefined {
   return { kind: 'action', action, provider: toInstructions(asked, String(awaits)) }
 }
 
-/** What the simulated acquirer decides, whether or not we get to hear it. */
+/** What the simulated acquirer decides, whether or not its answer reaches us. */
 function decide(asked: Asked, detail: string | undefined): Outcome {
   const provider = toProviderFacts(asked, detail)
   return detail === undefined ? { kind: 'approved', provider } : { kind: 'declined', detail, provider }

@@ -47,7 +47,7 @@ export const testBins: readonly TestBin[] = [
   row('353011', ['jcb', 'Standard', 'CREDIT', 'JPN', 'JPY'], { dccEligible: false }),
   row('621094', ['unionpay', 'Classic', 'DEBIT', 'CHN', 'CNY']),
   row('675964', ['maestro', 'Standard', 'DEBIT', 'BEL', 'EUR'], { coBrands: ['bancontact'] }),
-  // Eligible, but nobody publishes a rate for its currency.
+  // Eligible, but there is no published rate for its currency.
   row('476173', ['visa', 'Classic', 'CREDIT', 'VEN', 'VES']),
 ]
 

@@ -13,7 +13,7 @@ export interface Scenario {
   readonly laterDispute?: true
   /** What 3-D Secure makes of the card. */
   readonly threeDs?: ThreeDsBehaviour
-  /** `lost_answer`: done, but we never hear. `lost_request`: never arrives. */
+  /** `lost_answer`: processed, but the answer is lost. `lost_request`: never arrives. */
   readonly fault?: 'lost_answer' | 'lost_request'
 }
 

@@ -64,7 +64,7 @@ const auditShown = 500
 async function showAudit(visit: Visit): Promise<PageAnswer> {
   const { act } = visit.request.query
   const rows = await visit.deps.auditStore.list({ limit: auditShown, ...(act ? { act } : {}) })
-  // Somebody who sees some merchants only is told what the people of these merchants did.
+  // A person with access to some merchants sees what the people of these merchants did.
   const known = visit.operator.merchants && (await listKnown(visit)).map(({ email }) => email)
   const shown = known ? rows.filter(({ actor }) => known.includes(actor)) : rows
   const columns: readonly Column[] = [

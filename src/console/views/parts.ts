@@ -72,7 +72,7 @@ export const showState = (value: unknown): Part =>
     ? ''
     : html`<span class="badge ${tones[String(value)] ?? 'quiet'}">${String(value)}</span>`
 
-/** The name tells a page's tables apart for those who hear them. */
+/** The name distinguishes a page's tables for screen readers. */
 export function renderTable(
   rows: readonly Json[],
   columns: readonly Column[],

@@ -10,7 +10,7 @@ export const disputeEndpoint = {
   dialect: 'customer',
 } as const
 
-/** Whatever does not look like an id of ours is not found, like one that nobody has. */
+/** A text that cannot be an id of ours is not found, like an unknown id. */
 export function requireDisputeId({ id }: { readonly id: string }): DisputeId {
   const disputeId = parseDisputeId(id)
   if (!disputeId) throw new NotFound()

@@ -10,7 +10,7 @@ export const eventPath = Type.Object({
   id: Type.String({ maxLength: 64, description: 'The id of the event.' }),
 })
 
-/** Whatever does not look like an id of ours is not found, like one that nobody has. */
+/** A text that cannot be an id of ours is not found, like an unknown id. */
 export function requireEventId({ id }: { readonly id: string }): string {
   if (!/^[0-9a-f]{32}$/.test(id)) throw new NotFound()
   return id

@@ -1,4 +1,4 @@
-/** `GET /events`: what the merchant was told, the newest first. */
+/** `GET /events`: the events sent to the merchant, the newest first. */
 import { parsePayId } from '#domain/ids.ts'
 import { eventExample, toEventRecord } from '#endpoints/events/event-record.ts'
 import { perform, type Services } from '#endpoints/services.ts'

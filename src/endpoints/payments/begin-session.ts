@@ -40,7 +40,7 @@ export async function beginSession(
   return perform(createPayment({ merchant, command: page, key, answerWaiting }, engine))
 }
 
-/** A page without a single method to pay by would be a dead end for the customer; the merchant hears of it now. */
+/** A page without a single method to pay by would be a dead end for the customer, so the request is refused now. */
 function checkOffer(
   page: Pick<Payment, 'method' | 'amount' | 'captureMethod' | 'details' | 'own'>,
   chosen: readonly string[] | undefined,

@@ -3,7 +3,7 @@ import { type PayId, parsePayId } from '#domain/ids.ts'
 import { NotFound } from '#http/server/ports.ts'
 import type { FollowUpCommand } from '#lifecycle/follow-up.ts'
 
-/** Whatever does not look like an id of ours is not found, like one that nobody has. */
+/** A text that cannot be an id of ours is not found, like an unknown id. */
 export function requirePayId({ id }: { readonly id: string }): PayId {
   const payId = parsePayId(id)
   if (!payId) throw new NotFound()

@@ -7,7 +7,7 @@ import { answerLink } from '#operations/payments/answer.ts'
 import { failedResult } from '#schemas/result.ts'
 import { createLink, link } from '#schemas/session.ts'
 
-/** 16 bytes: nobody guesses a link. */
+/** 16 bytes: too long to guess. */
 const linkIdBytes = 16
 
 export const linkEndpoint = endpoint<Services, typeof createLink>({

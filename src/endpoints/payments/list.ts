@@ -56,7 +56,7 @@ export const listPaymentsEndpoint = endpoint<Services, undefined, undefined, typ
   },
 })
 
-/** Undefined: nothing can fit, because what should be an id of ours is nobody's. */
+/** Undefined: nothing can match, because the filter is not a valid id of ours. */
 export function toListRequest(query: PaymentQuery, merchant: Merchant): PaymentListRequest | undefined {
   const filter = toFilter(query)
   const { limit, cursor, ...filters } = query

@@ -17,7 +17,7 @@ const shared = {
   answers: { 200: faultList },
 } as const
 
-/** 100: a row holds that many easily, and nobody rehearses more mishaps at once. */
+/** 100: a row holds that many easily, and no test needs more faults at once. */
 const rulesMax = 100
 
 const example = { operation: 'CAPTURE', fault: 'lost_answer', times: 1 }

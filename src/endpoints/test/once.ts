@@ -25,5 +25,5 @@ export async function actOnce(
   return perform(storeAnswer(answer(200, done.body), kept, engine))
 }
 
-/** A key that nobody has used is no missing object. */
+/** An unused key is not a missing object. */
 const isTaken = async (found: Promise<unknown>): Promise<boolean> => (await found) !== undefined

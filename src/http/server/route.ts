@@ -21,7 +21,7 @@ import { type Idempotency, readKey } from '#http/body/idempotency.ts'
 import { findFlaw, readJson } from '#http/body/json-text.ts'
 import { listSpellings, type Spelling, unifySpellings } from '#http/body/spellings.ts'
 import type { Check, Validation } from '#http/body/validation.ts'
-import type { Answer, Call, Endpoint, Fault } from '#http/endpoint.ts'
+import type { Answer, Call, Dialect, Endpoint, Fault } from '#http/endpoint.ts'
 import { insideCaller } from '#http/server/inside-call.ts'
 import { InvalidField, NotFound, type RetryAfterOf } from '#http/server/ports.ts'
 import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/server/send.ts'
@@ -73,6 +73,10 @@ export function prepareEndpoint<Services>(endpoint: Endpoint<Services>, validati
     checkParams: endpoint.params && validation.compile(endpoint.params, 'path'),
   }
 }
+
+/** How the endpoint of a request says no; problem details where there is no endpoint. */
+export const dialectOf = ({ routeOptions }: FastifyRequest): Dialect =>
+  routeOptions.config.prepared?.endpoint.dialect ?? 'customer'
 
 const header = (value: string | string[] | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined

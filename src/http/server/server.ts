@@ -27,52 +27,25 @@ import {
 import { limitConnections } from '#http/server/connection-limits.ts'
 import { createDrain } from '#http/server/drain.ts'
 import { type CallInside, createCallInside } from '#http/server/inside-call.ts'
+import { defaultLimits, type HttpLimits } from '#http/server/limits.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
 import type { AccessWatch, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
 import { addRawRoutes, type RawRoute } from '#http/server/raw-routes.ts'
-import { createAdmission, createHandler, prepareEndpoint, type Rooms, toRefusal } from '#http/server/route.ts'
+import {
+  createAdmission,
+  createHandler,
+  dialectOf,
+  prepareEndpoint,
+  type Rooms,
+  toRefusal,
+} from '#http/server/route.ts'
 import { createSender, type Page, type Sender, sendRefusal } from '#http/server/send.ts'
 import { systemTimers, type Timers } from '#http/server/timers.ts'
 import { readTrace } from '#http/server/trace.ts'
 import { createUnrouted, type Routed } from '#http/server/unrouted.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 import type { Metrics } from '#http/telemetry/metrics.ts'
-
-export interface HttpLimits {
-  readonly bodyBytes: number
-  readonly headerBytes: number
-  readonly connections: number
-  readonly headersTimeoutMs: number
-  readonly requestTimeoutMs: number
-  readonly keepAliveHintMs: number
-  readonly keepAliveTimeoutMs: number
-  readonly proxyKeepAliveTimeoutMs: number
-  readonly openPerAddress: number
-  readonly idlePerAddress: number
-}
-
-export const defaultLimits: HttpLimits = {
-  /** The contract: 1 MiB. */
-  bodyBytes: 1_048_576,
-  /** 16 KiB: four times the longest credential, and what common proxies let through. */
-  headerBytes: 16_384,
-  /** 10,000 open connections at about 10 kB each: a tenth of a gigabyte at worst. */
-  connections: 10_000,
-  /** 10 s for the headers: a client that needs longer for them holds a connection on purpose. */
-  headersTimeoutMs: 10_000,
-  /** 30 s for all of a request: 1 MiB over a slow line (35 kB/s) still arrives. */
-  requestTimeoutMs: 30_000,
-  /** 5 s: what `Keep-Alive` announces. Clients that read it close an idle connection long before we do. */
-  keepAliveHintMs: 5_000,
-  /** 10 s: the contract ends idle connections within 12 s. */
-  keepAliveTimeoutMs: 10_000,
-  /** 75 s: longer than the 60 s after which common balancers give up an idle connection, so that they close first. */
-  proxyKeepAliveTimeoutMs: 75_000,
-  /** The contract, for each address that is not a trusted proxy. */
-  openPerAddress: 1_000,
-  idlePerAddress: 100,
-}
 
 export interface HttpServerOptions<Services> extends ClientCheck {
   readonly endpoints: readonly Endpoint<Services>[]
@@ -366,15 +339,13 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   app.addHook('onRequest', (request, reply, done) => {
     setUp(request)
     const refusal = refuseRepeatedHeader(request.raw.rawHeaders)
-    const dialect = request.routeOptions.config.prepared?.endpoint.dialect ?? 'customer'
-    if (refusal) sendRefusal(reply, { dialect, refusal }, sender)
+    if (refusal) sendRefusal(reply, { dialect: dialectOf(request), refusal }, sender)
     else if (request.is404) answerUnrouted(request, reply)
     else done()
   })
   app.setErrorHandler((error, request, reply) => {
-    const dialect = request.routeOptions.config.prepared?.endpoint.dialect ?? 'customer'
     const refusal = refuseFrameworkError(error, request, options)
-    return sendRefusal(reply, { dialect, refusal }, sender)
+    return sendRefusal(reply, { dialect: dialectOf(request), refusal }, sender)
   })
   addAccessLog(app, logger, metrics)
   guardConnections(app, options, addresses)

@@ -126,7 +126,7 @@ export const cardRequest = closed(
     title: 'CardRequest',
     description:
       'The card to pay with. A pseudo card number brings its own expiry date, a one-time card all its data.',
-    // Nothing but a pseudo number begins with 0, so the first digit tells who must send the date.
+    // Only pseudo numbers begin with 0, so the first digit decides whether the expiry date is required.
     ...when(
       { properties: { number: { type: 'string', pattern: '^[1-9]' } }, required: ['number'] },
       { properties: { expiryDate: {} }, required: ['expiryDate'] },

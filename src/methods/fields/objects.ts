@@ -232,7 +232,7 @@ export const directMembers: Readonly<
   Record<string, { readonly needed: readonly string[]; readonly pageOnly: readonly string[] }>
 > = {
   card: { needed: ['number'], pageOnly: ['number', 'expiryDate', 'cardholderName', 'securityCode'] },
-  // The page fills in what it is told of the account and asks for the rest.
+  // The page fills in the given fields of the account and asks for the others.
   directDebit: { needed: ['account'], pageOnly: [] },
 }
 

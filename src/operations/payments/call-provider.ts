@@ -7,7 +7,7 @@ import type { Money } from '#domain/money.ts'
 import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
 import type { Engine } from '#operations/engine.ts'
 
-/** 20 s: shorter than the 30 s at which merchants' clients commonly give up, so that they still hear PENDING from us. */
+/** 20 s: shorter than the 30 s at which merchants' clients commonly give up, so that they still get our PENDING answer. */
 const longestCallMs = 20_000
 
 /** A request that certainly never arrived is sent again at most twice. */

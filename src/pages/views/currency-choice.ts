@@ -43,7 +43,7 @@ export interface OfferTexts {
   readonly buttons: Readonly<Record<CurrencyAnswer, string>>
 }
 
-/** The offer in the customer's language; the script is told the same. */
+/** The offer in the customer's language; the script gets the same texts. */
 export function describeOffer({ language }: PageFrame, offer: CurrencyOffer): OfferTexts {
   const { texts, locale } = language
   const { merchantAmount, cardholderAmount } = offer

@@ -131,7 +131,7 @@ const ownerFile = (directory: string): string => join(directory, 'owner.json')
 
 const isAlive = (owner: OwnerRecord): boolean => identifyProcess(owner.pid) === owner.process
 
-/** Whole before it gets its name: nobody ever reads half an entry. */
+/** Written under another name and then renamed, so that readers never see half an entry. */
 function writeDraft(directory: string, record: OwnerRecord): string {
   const draft = join(directory, `owner.${record.nonce}.draft`)
   writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 })

@@ -7,7 +7,7 @@ export interface OrderedFaultStore<Rule> {
   /** Those who have rules. */
   listMerchants(): Promise<readonly string[]>
   read(merchantId: string): Promise<readonly Rule[]>
-  /** Replaces the rules by what `change` makes of them; nobody else changes them meanwhile. */
+  /** Replaces the rules by the result of `change`; they are locked meanwhile. */
   change<T>(
     merchantId: string,
     change: (rules: readonly Rule[]) => { readonly rules: readonly Rule[]; readonly result: T },

@@ -1,4 +1,4 @@
-/** What Stripe tells about an approved card payment, by the names of our contract. */
+/** What Stripe returns about an approved card payment, by the names of our contract. */
 import { isReusable } from '#connectors/stripe/methods.ts'
 import { idAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'

@@ -67,7 +67,7 @@ export function readDispute(dispute: Wire): DisputeFacts | undefined {
 }
 
 /**
- * Whether the bank has sent a debit back, which Stripe reports as a dispute. Told by the method where Stripe names it (it
+ * Whether the bank has sent a debit back, which Stripe reports as a dispute. Recognised by the method where Stripe names it (it
  * does for cards and wallets), by reasons that only debits have, else by the id: charges without a card begin with py_.
  */
 export function isDebitReturn(dispute: Wire): boolean {

@@ -60,7 +60,7 @@ export function toIntent(request: AuthorizationRequest, code: string, amount: nu
   }
 }
 
-/** Nobody can be sent to a challenge without a return address: then the payment has to fail instead of waiting for one. */
+/** Without a return address the customer cannot be sent to a challenge, so the payment has to fail instead of waiting. */
 function toReturn({ payment, customerPresent, credentialOnFile }: AuthorizationRequest): Form {
   if (credentialOnFile?.initiator === 'MERCHANT') return {}
   return customerPresent && payment.returnUrl !== undefined

@@ -40,7 +40,7 @@ export function readAnswer(answer: HttpAnswer): Reading {
     : { kind: 'refused', status: answer.status, error }
 }
 
-/** The same key came with another body: the first request has arrived, and only a look-up can tell what became of it. */
+/** The same key came with another body: the first request has arrived, and only a look-up shows its outcome. */
 export const provesArrival = ({ status, error }: { status: number; error: Wire }): boolean =>
   textAt(error, 'type') === 'idempotency_error' && status !== 409
 

@@ -1,4 +1,4 @@
-/** Who pays and where it goes, from the payment's context into Stripe's fields. */
+/** Customer and shipping, from the payment's context into Stripe's fields. */
 import type { PaymentContext } from '#connectors/contract.ts'
 import { type Form, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 import { findCountryByAlpha3 } from '#domain/countries.ts'

@@ -1,0 +1,35 @@
+/** How much of what a server takes, and for how long. */
+export interface HttpLimits {
+  readonly bodyBytes: number
+  readonly headerBytes: number
+  readonly connections: number
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly keepAliveHintMs: number
+  readonly keepAliveTimeoutMs: number
+  readonly proxyKeepAliveTimeoutMs: number
+  readonly openPerAddress: number
+  readonly idlePerAddress: number
+}
+
+export const defaultLimits: HttpLimits = {
+  /** The contract: 1 MiB. */
+  bodyBytes: 1_048_576,
+  /** 16 KiB: four times the longest credential, and what common proxies let through. */
+  headerBytes: 16_384,
+  /** 10,000 open connections at about 10 kB each: a tenth of a gigabyte at worst. */
+  connections: 10_000,
+  /** 10 s for the headers: a client that needs longer for them holds a connection on purpose. */
+  headersTimeoutMs: 10_000,
+  /** 30 s for all of a request: 1 MiB over a slow line (35 kB/s) still arrives. */
+  requestTimeoutMs: 30_000,
+  /** 5 s: what `Keep-Alive` announces. Clients that read it close an idle connection long before we do. */
+  keepAliveHintMs: 5_000,
+  /** 10 s: the contract ends idle connections within 12 s. */
+  keepAliveTimeoutMs: 10_000,
+  /** 75 s: longer than the 60 s after which common balancers give up an idle connection, so that they close first. */
+  proxyKeepAliveTimeoutMs: 75_000,
+  /** The contract, for each address that is not a trusted proxy. */
+  openPerAddress: 1_000,
+  idlePerAddress: 100,
+}
