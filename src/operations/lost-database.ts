@@ -1,5 +1,5 @@
 /** Which faults pass by themselves: the database is away and will be back. All others are ours. */
-import { MerchantUnavailable } from '#storage/cells/unavailable.ts'
+import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { CommitUnknown } from '#storage/commit/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
 
