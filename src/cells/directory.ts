@@ -2,8 +2,7 @@
  * Which cell a merchant lives in, in memory, and which work is under way for it. While a merchant is being moved, no process
  * begins anything for it, and a process acknowledges the move only when the work that was under way has ended.
  */
-import type { DirectoryStore, Place } from '#storage/cells/directory-store.ts'
-import { MerchantUnavailable } from '#storage/cells/unavailable.ts'
+import { type DirectoryStore, MerchantUnavailable, type Place } from '#storage/cells/directory-store.ts'
 
 export interface Directory {
   /** Reads what has changed, and waits until no work is under way for a merchant that is being moved. */

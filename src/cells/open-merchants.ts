@@ -6,8 +6,11 @@ import { createAdministration } from '#operations/merchants/open-merchants.ts'
 import { createApiKeyStore } from '#storage/api-keys.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import type { CellAddress } from '#storage/cells/address.ts'
-import { createDirectoryStore, type DirectoryStore } from '#storage/cells/directory-store.ts'
-import { MerchantUnavailable } from '#storage/cells/unavailable.ts'
+import {
+  createDirectoryStore,
+  type DirectoryStore,
+  MerchantUnavailable,
+} from '#storage/cells/directory-store.ts'
 import { type Database, openDatabase } from '#storage/database.ts'
 import { createEndpointStore } from '#storage/events/endpoints.ts'
 import { createInstallation } from '#storage/installation.ts'

@@ -1,6 +1,6 @@
 /** Merchants, their keys and their endpoints in all cells, as if they were in one. */
 import type { ApiKeyStore } from '#storage/api-keys.ts'
-import { MerchantUnavailable } from '#storage/cells/unavailable.ts'
+import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { isConnectionLost } from '#storage/database.ts'
 import type { EndpointStore } from '#storage/events/endpoints.ts'
 import type { MerchantKey, MerchantStore } from '#storage/merchants.ts'

@@ -1,7 +1,7 @@
 /** Figures that were quick to count are counted anew for every look; slow ones are kept for a minute. */
 import { expect, test } from 'vitest'
 import { createOverviews } from '#console/overviews.ts'
-import type { FigureStore } from '#storage/console/figures.ts'
+import { createFigureStore, type FigureStore } from '#storage/console/figures.ts'
 
 const period = { since: new Date(0), lately: new Date(0), dueBefore: new Date(0) }
 
@@ -54,6 +54,38 @@ test('a count that failed is not kept', async () => {
   await expect(overviews.read('a', period)).rejects.toThrow('no database')
   await expect(overviews.read('a', period)).rejects.toThrow('no database')
   expect(failures).toBe(2)
+})
+
+test('a count that the server gave up is not tried again for a minute', async () => {
+  let [nowMs, counts] = [0, 0]
+  const store: FigureStore = {
+    ...failingStore(() => {}),
+    async volumes() {
+      counts += 1
+      nowMs += 10_000
+      throw Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' })
+    },
+  }
+  const overviews = createOverviews(store, () => nowMs)
+  for (let look = 0; look < 2; look++) expect((await overviews.read('a', period)).figures).toBeUndefined()
+  expect(counts).toBe(1)
+  nowMs += 60_001
+  await overviews.read('a', period)
+  expect(counts).toBe(2)
+})
+
+test('every count waits longer than the server gives it, so that the database is not taken for silent', async () => {
+  const asked: { readonly query_timeout?: number }[] = []
+  const readers = {
+    async query(config: { readonly query_timeout?: number }) {
+      asked.push(config)
+      return { rows: [] }
+    },
+  }
+  const store = createFigureStore({ readers } as never)
+  await createOverviews(store, () => 0).read('a', period)
+  expect(asked).toHaveLength(5)
+  for (const { query_timeout } of asked) expect(query_timeout).toBeGreaterThan(10_000)
 })
 
 const failingStore = (onFailure: () => void): FigureStore => ({

@@ -2,6 +2,7 @@
  * The figures of an overview. For a shop with millions of payments they take a second to count, so whatever took long is
  * kept for a minute; for all others every look counts anew.
  */
+import { isOverdue } from '#operations/lost-database.ts'
 import type { FigureStore } from '#storage/console/figures.ts'
 
 export interface Period {
@@ -21,11 +22,11 @@ export interface Figures {
 }
 
 export interface Overviews {
-  /** readAt: when they were counted, where that was not just now. */
+  /** readAt: when they were counted, where that was not just now. No figures: counting them took too long. */
   read(
     merchantId: string,
     period: Period,
-  ): Promise<{ readonly figures: Figures; readonly readAt?: Date | undefined }>
+  ): Promise<{ readonly figures: Figures | undefined; readonly readAt?: Date | undefined }>
 }
 
 /** 200 ms: too short to notice, and hardly any load for the database. */
@@ -35,7 +36,7 @@ const keptMs = 60_000
 const keptMax = 200
 
 interface Kept {
-  readonly figures: Promise<Figures>
+  readonly figures: Promise<Figures | undefined>
   readonly readAtMs: number
   /** Infinity while they are being counted: whoever comes meanwhile waits for the same count. */
   untilMs: number
@@ -53,10 +54,15 @@ export function createOverviews(store: FigureStore, nowMs: () => number): Overvi
     ])
     return { volumes, approvals, declines, health, waiting }
   }
-  async function countAnew(merchantId: string, period: Period): Promise<Figures> {
+  const countInTime = (merchantId: string, period: Period): Promise<Figures | undefined> =>
+    count(merchantId, period).catch(error => {
+      if (isOverdue(error)) return undefined
+      throw error
+    })
+  async function countAnew(merchantId: string, period: Period): Promise<Figures | undefined> {
     if (kept.size >= keptMax) kept.clear()
     const readAtMs = nowMs()
-    const entry: Kept = { figures: count(merchantId, period), readAtMs, untilMs: Infinity }
+    const entry: Kept = { figures: countInTime(merchantId, period), readAtMs, untilMs: Infinity }
     kept.set(merchantId, entry)
     const forget = () => kept.get(merchantId) === entry && kept.delete(merchantId)
     try {

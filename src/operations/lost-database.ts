@@ -1,5 +1,5 @@
 /** Which faults pass by themselves: the database is away and will be back. All others are ours. */
-import { MerchantUnavailable } from '#storage/cells/unavailable.ts'
+import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { CommitUnknown } from '#storage/commit/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
 
@@ -10,7 +10,7 @@ export const isDatabaseLost = (error: unknown): boolean =>
   isOverdue(error)
 
 /** 57014 and 55P03: the server gave the statement up because it, or a lock it needed, took too long. */
-const isOverdue = (error: unknown): boolean =>
+export const isOverdue = (error: unknown): boolean =>
   /^(57014|55P03)$/.test(String((error as { code?: unknown } | undefined)?.code ?? ''))
 
 /** 2 s: an embedded database is back by then, and a client that waits longer loses nothing. */

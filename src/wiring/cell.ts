@@ -244,3 +244,15 @@ function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'sta
     },
   }
 }
+
+/** A part that is made once for each cell, when it is first needed: a cell that was away at the start may come later. */
+export function perCell<T>(make: (cell: Cell) => T): (cell: Cell) => T {
+  const made = new WeakMap<Cell, T>()
+  return cell => {
+    const known = made.get(cell)
+    if (known !== undefined) return known
+    const fresh = make(cell)
+    made.set(cell, fresh)
+    return fresh
+  }
+}

@@ -25,9 +25,8 @@ import { createSettlementStore } from '#storage/providers/settlements.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createKeyRing } from '#vault/key-ring.ts'
 import { createRecordVault } from '#vault/sealed-records.ts'
-import type { Cell, Shared } from '#wiring/cell.ts'
+import { type Cell, perCell, type Shared } from '#wiring/cell.ts'
 import type { Cells } from '#wiring/cells.ts'
-import { perCell } from '#wiring/per-cell.ts'
 import { routeByMerchant } from '#wiring/routes-by-merchant.ts'
 
 interface ConsoleWays {

@@ -1,5 +1,6 @@
 /** What the pages of the console show and do, over HTTP: lists, links, endpoints, the inbox, settings, search, the story. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { globalPages, merchantPages } from '#console/routes.ts'
 import { provesBody } from '#console/sections/inbox.ts'
 import { type Person, signUp } from '#test/support/console.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -415,6 +416,25 @@ test('200 an API key is made for some scopes and shown once', async () => {
   const list = await fetch(`${gateway.url}/api/v2/payments`, { headers: { authorization } })
   expect(list.status).toBe(200)
   expect(await read(at('/keys'))).not.toContain(key)
+})
+
+/** Passkeys are made in a browser alone. */
+const browserOnly = ['/sessions']
+
+test('200 every page with a form shows the same request for a terminal', async () => {
+  const empty = await gateway.gateway.merchants.create('Empty shop')
+  const pages = [
+    ...globalPages.map(page => ({ ...page, address: `/console${page.path}` })),
+    ...merchantPages.map(page => ({ ...page, address: at(page.path) })),
+    { verb: 'GET', path: '', address: `/console/m/${empty.merchantId}` },
+  ].filter(({ verb, path }) => verb === 'GET' && !path.includes('{') && !browserOnly.includes(path))
+  const lacking: string[] = []
+  for (const { address } of pages) {
+    const page = await read(address)
+    const main = page.slice(page.indexOf('<main'))
+    if (main.includes('<form method="post"') && !main.includes('class="curl"')) lacking.push(address)
+  }
+  expect(lacking).toEqual([])
 })
 
 test('404 ids that the merchant does not have', async () => {

@@ -38,17 +38,16 @@ const marks = readTable(`
 
 const allowed = /^[A-Za-z0-9/\-?:().,'+ ]$/
 
+/** One letter at a time, whatever its length in memory. */
+const notAllowed = /[^A-Za-z0-9/\-?:().,'+ ]/gu
+
 /** Whether banks take the text as it is. */
 export const isSepaText = (text: string): boolean => /^[A-Za-z0-9/\-?:().,'+ ]*$/.test(text)
 
 /** At most `length` characters of the allowed set; blanks are single, and what has no relative at all becomes a dot. */
 export function toSepaText(text: string, length: number): string {
-  let written = text
-  if (!isSepaText(text)) {
-    written = ''
-    for (const character of text.normalize('NFC')) written += toAllowed(character)
-  }
-  return written.replace(/ +/g, ' ').trim().slice(0, length).trimEnd()
+  const written = isSepaText(text) ? text : text.normalize('NFC').replace(notAllowed, toAllowed)
+  return written.replace(/ {2,}/g, ' ').trim().slice(0, length).trimEnd()
 }
 
 function toAllowed(character: string): string {

@@ -3,8 +3,18 @@ import { loadConsoleAssets } from '#console/assets.ts'
 import type { GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/context.ts'
 import { may } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
+import type { Figures } from '#console/overviews.ts'
+import { samplePayment } from '#console/sections/test-tools.ts'
 import { renderBars, renderShares } from '#console/views/charts.ts'
-import { type Column, renderForm, renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
+import {
+  type Column,
+  renderCurl,
+  renderForm,
+  renderTable,
+  showMoney,
+  showState,
+  showTime,
+} from '#console/views/parts.ts'
 import { describe } from '#domain/response-codes.ts'
 import { type Html, html } from '#http/html.ts'
 import { undecided } from '#methods/undecided.ts'
@@ -29,20 +39,34 @@ async function showOverview(visit: MerchantVisit) {
     lately: new Date(nowMs - dayMs),
     dueBefore: new Date(nowMs + dueDays * dayMs),
   })
+  if (!figures) {
+    const main = html`<p class="note warn" role="status">There are so many payments that their figures could not be counted in time. They are counted anew in a minute; the lists are not affected.</p>`
+    return renderInside(loadConsoleAssets(), visit, { title: 'Overview', main, merchant })
+  }
+  const main = renderFigures(visit, { figures, readAt, since })
+  return renderInside(loadConsoleAssets(), visit, { title: 'Overview', main, merchant })
+}
+
+function renderFigures(
+  visit: MerchantVisit,
+  {
+    figures,
+    readAt,
+    since,
+  }: { readonly figures: Figures; readonly readAt: Date | undefined; readonly since: Date },
+): Html {
   const { volumes, approvals, declines, health, waiting } = figures
-  const base = `/console/m/${merchantId}`
+  const base = `/console/m/${visit.merchant.merchantId}`
   const days = Array.from({ length: shownDays }, (_, index) =>
     new Date(since.getTime() + index * dayMs).toISOString().slice(0, 10),
   )
-  const main =
-    volumes.length === 0
-      ? renderFirstSteps(visit)
-      : html`<div class="figures">${renderTotals(volumes)}${renderWaiting(waiting, base)}</div>
+  return volumes.length === 0
+    ? renderFirstSteps(visit)
+    : html`<div class="figures">${renderTotals(volumes)}${renderWaiting(waiting, base)}</div>
 ${renderVolume(volumes, days)}
 <div class="columns even"><section><h2>Approval rate by method</h2>${renderApproval(approvals)}</section>
 <section><h2>Why payments fail</h2>${renderTable(declines as never, declineColumns(base), 'Nothing was declined.', 'Why payments fail')}</section></div>
 <section><h2>Providers, last 24 hours</h2>${renderTable(health as never, healthColumns, 'No payments in the last 24 hours.', 'Providers')}</section>${readAt && html`<p class="quiet">Figures of ${showTime(readAt)} UTC; they are read anew every minute.</p>`}`
-  return renderInside(loadConsoleAssets(), visit, { title: 'Overview', main, merchant })
 }
 
 const renderWaiting = ({ pending, failedEvents, disputesDue }: Waiting, base: string): Html =>
@@ -129,11 +153,12 @@ function renderVolume(volumes: readonly DayVolume[], days: readonly string[]): H
 function renderFirstSteps(visit: MerchantVisit): Html {
   const base = `/console/m/${visit.merchant.merchantId}`
   const isTest = visit.deps.environment === 'test' && may(visit, 'testTools')
+  const key = visit.deps.newId()
   return html`<div class="empty"><p>No payments in the last ${shownDays} days.</p>${
     isTest
-      ? html`<p>Make a first one with a test card and look at everything that happens.</p>${renderForm({ action: `${base}/test/payment`, csrf: visit.csrf, hidden: { key: visit.deps.newId() }, button: 'Make a test payment' })}`
+      ? html`<p>Make a first one with a test card and look at everything that happens.</p>${renderForm({ action: `${base}/test/payment`, csrf: visit.csrf, hidden: { key }, button: 'Make a test payment' })}`
       : html`<p>They appear here as soon as your shop sends them.</p>`
-  }</div>`
+  }</div>${isTest && renderCurl('POST', `${visit.deps.origin()}/api/v2/payments`, samplePayment(visit, key))}`
 }
 
 async function showHome(visit: Visit) {

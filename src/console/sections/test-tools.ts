@@ -112,7 +112,8 @@ async function send(
   return seeOther(`${baseOf(visit)}/test?done=${done.notice}`)
 }
 
-const samplePayment = ({ deps }: MerchantVisit, key: string) => ({
+/** What one click pays. */
+export const samplePayment = ({ deps }: MerchantVisit, key: string) => ({
   transId: `console-${key}`.slice(0, 64),
   amount: { value: 1000, currency: 'EUR' },
   paymentMethods: {

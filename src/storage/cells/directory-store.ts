@@ -1,6 +1,9 @@
 /** The directory in cell 0: which cells there are, and which merchant lives in which. */
 import type { Database } from '#storage/database.ts'
 
+/** The merchant cannot be served at this moment: its cell is unreachable, or it is being moved to another. It passes by itself. */
+export class MerchantUnavailable extends Error {}
+
 export interface Place {
   readonly merchantId: string
   readonly cell: number

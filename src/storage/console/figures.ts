@@ -1,4 +1,5 @@
 /** Figures for the overview: how much was paid on which day, how many tries were approved, what waits for somebody. */
+import type { QueryConfig } from 'pg'
 import type { Database } from '#storage/database.ts'
 
 export interface DayVolume {
@@ -51,10 +52,18 @@ const recent = 'p.merchant_id = $1 AND p.created_at >= $2'
 /** Response codes of this kind mean a technical fault, not a decision of the issuer. */
 const isFault = `m.response_code LIKE '4%'`
 
+/**
+ * 12 s: longer than the server gives a statement. A count that takes too long is then given up by the server, and nobody
+ * takes the database for silent, which would refuse everybody's requests.
+ */
+const patienceMs = 12_000
+
 export function createFigureStore({ readers }: Pick<Database, 'readers'>): FigureStore {
+  const ask = <Row extends object>(text: string, values: readonly unknown[]) =>
+    readers.query<Row>({ text, values: [...values], query_timeout: patienceMs } as QueryConfig)
   return {
     async volumes(merchantId, since) {
-      const { rows } = await readers.query<DayVolume>(
+      const { rows } = await ask<DayVolume>(
         `SELECT to_char(p.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, p.currency,
            sum(p.captured)::bigint AS captured, count(*)::integer AS payments
          FROM payment p WHERE ${recent} GROUP BY 1, 2 ORDER BY 1, 2`,
@@ -63,7 +72,7 @@ export function createFigureStore({ readers }: Pick<Database, 'readers'>): Figur
       return rows
     },
     async approvals(merchantId, since) {
-      const { rows } = await readers.query<ApprovalRate>(
+      const { rows } = await ask<ApprovalRate>(
         `SELECT p.method, count(*) FILTER (WHERE p.status IN ('AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'REVERSED'))::integer AS approved,
            count(*) FILTER (WHERE p.status = 'FAILED')::integer AS failed
          FROM payment p WHERE ${recent} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10`,
@@ -72,7 +81,7 @@ export function createFigureStore({ readers }: Pick<Database, 'readers'>): Figur
       return rows
     },
     async declines(merchantId, since) {
-      const { rows } = await readers.query<DeclineReason>(
+      const { rows } = await ask<DeclineReason>(
         `SELECT m.response_code AS "responseCode", count(*)::integer AS count FROM payment_mark m
          WHERE m.merchant_id = $1 AND m.status = 'FAILED' AND m.created_at >= $2 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10`,
         [merchantId, since],
@@ -80,7 +89,7 @@ export function createFigureStore({ readers }: Pick<Database, 'readers'>): Figur
       return rows
     },
     async health(merchantId, since) {
-      const { rows } = await readers.query<ProviderHealth>(
+      const { rows } = await ask<ProviderHealth>(
         `SELECT p.provider_account AS account, count(*)::integer AS payments,
            count(*) FILTER (WHERE p.status = 'PENDING')::integer AS pending,
            count(*) FILTER (WHERE ${isFault})::integer AS faults
@@ -91,7 +100,7 @@ export function createFigureStore({ readers }: Pick<Database, 'readers'>): Figur
       return rows
     },
     async waiting(merchantId, dueBefore) {
-      const { rows } = await readers.query<Waiting>(
+      const { rows } = await ask<Waiting>(
         `SELECT (SELECT count(*)::integer FROM payment_mark m JOIN payment p USING (merchant_id, pay_id)
              WHERE m.merchant_id = $1 AND m.status = 'PENDING' AND p.status = 'PENDING') AS pending,
            (SELECT count(*)::integer FROM event e WHERE e.merchant_id = $1 AND e.status = 'FAILED') AS "failedEvents",

@@ -56,15 +56,23 @@ const statementTimeoutMs = 3_000
 /** 10 s: while a machine starts a database and several processes at once, a connection takes its time. */
 const connectTimeoutMs = 10_000
 
-export async function openPresence(url: string, options: PresenceOptions): Promise<Presence> {
-  const { onError, onMerchantChange, onAnnouncement = async () => {}, beatMs = defaultBeatMs } = options
+type Ask = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>
+
+interface Connection {
+  readonly ask: Ask
+  close(): Promise<void>
+}
+
+/** One connection that is opened again after a failure. */
+function openConnection(
+  url: string,
+  on: {
+    readonly error: (error: unknown) => void
+    readonly notification: (channel: string, payload: string) => void
+  },
+): Connection {
   let client: pg.Client | undefined
   let closed = false
-  let beatAt = performance.now()
-  // Until the first beat there may be others.
-  let others = 1
-  let schema = ''
-  let heard = 0
 
   async function connect(): Promise<pg.Client> {
     const fresh = new pg.Client({
@@ -76,74 +84,44 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
     })
     fresh.on('error', error => {
       if (client === fresh) client = undefined
-      if (!closed) onError(error)
+      if (!closed) on.error(error)
     })
-    fresh.on('notification', ({ channel, payload = '' }) => {
-      if (channel === 'tollgate_merchant') onMerchantChange(payload)
-      else void hear(readAnnouncement(payload, schema)).catch(onError)
-    })
+    fresh.on('notification', ({ channel, payload = '' }) => on.notification(channel, payload))
     await fresh.connect()
     await fresh.query('LISTEN tollgate_merchant')
     await fresh.query('LISTEN tollgate_announcement')
     return fresh
   }
 
-  async function ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-    client ??= await connect()
-    const asked = client
-    try {
-      return (await asked.query<Row>(text, values)).rows
-    } catch (error) {
-      // A connection that failed once may hang for ever: the next beat opens another one.
-      if (client === asked) client = undefined
-      void asked.end().catch(() => {})
-      throw error
-    }
+  return {
+    async ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+      client ??= await connect()
+      const asked = client
+      try {
+        return (await asked.query<Row>(text, values)).rows
+      } catch (error) {
+        // A connection that failed once may hang for ever: the next statement opens another one.
+        if (client === asked) client = undefined
+        void asked.end().catch(() => {})
+        throw error
+      }
+    },
+    async close() {
+      closed = true
+      await client?.end().catch(on.error)
+    },
   }
+}
 
-  const [row] = await ask<{ process: number; schema: string; heard: number }>(
-    `INSERT INTO gateway_process (heard) VALUES (${lastAnnouncement})
-     RETURNING process, current_schema() AS schema, heard::integer AS heard`,
-  )
-  if (!row) throw new Error('the database gave this process no number')
-  const { process } = row
-  ;({ schema, heard } = row)
-
-  /** An announcement may come before an earlier one was dealt with, and twice: by the notification and by a beat. */
-  async function hear(number: number | undefined): Promise<void> {
-    if (number === undefined || number <= heard) return
-    await onAnnouncement()
-    heard = Math.max(heard, number)
-    await ask('UPDATE gateway_process SET heard = greatest(heard, $2) WHERE process = $1', [process, number])
-  }
-
-  async function beat(): Promise<void> {
-    const begunAt = performance.now()
-    const found = await ask<{ others: number; last: number }>(
-      `UPDATE gateway_process SET seen_at = now() WHERE process = $1
-       RETURNING (SELECT count(*)::integer FROM gateway_process o
-         WHERE o.process <> $1 AND o.seen_at > now() - $2 * interval '1 millisecond') AS others,
-         ${lastAnnouncement}::integer AS last`,
-      [process, deadAfterMs],
-    )
-    others = found[0]?.others ?? others
-    // Declared dead and forgotten by the others: the number is gone, and so is what was done under it.
-    if (found.length === 0)
-      await ask('INSERT INTO gateway_process (process, heard) OVERRIDING SYSTEM VALUE VALUES ($1, $2)', [
-        process,
-        heard,
-      ])
-    beatAt = begunAt
-    // A notification is lost with the connection that would have brought it. No beat waits for what it asks for.
-    void hear(found[0]?.last).catch(onError)
-  }
-
+/** Runs `beat` again and again until it is stopped. */
+function startBeating(beat: () => Promise<void>, beatMs: number, onError: (error: unknown) => void) {
   const stopped = new AbortController()
+  const { signal } = stopped
   let pauseMs = beatMs
   const beating = (async () => {
-    while (!closed) {
-      await delay(pauseMs, undefined, { signal: stopped.signal }).catch(() => {})
-      if (closed) return
+    while (!signal.aborted) {
+      await delay(pauseMs, undefined, { signal }).catch(() => {})
+      if (signal.aborted) return
       try {
         await beat()
         pauseMs = beatMs
@@ -154,37 +132,97 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
       }
     }
   })()
+  return async (): Promise<void> => {
+    stopped.abort()
+    await beating
+  }
+}
 
+/** Marks the process as alive. Returns how many others are, and the last announcement; nothing if its row is gone. */
+const beatStatement = `UPDATE gateway_process SET seen_at = now() WHERE process = $1
+  RETURNING (SELECT count(*)::integer FROM gateway_process o
+    WHERE o.process <> $1 AND o.seen_at > now() - $2 * interval '1 millisecond') AS others,
+    ${lastAnnouncement}::integer AS last`
+
+export async function openPresence(url: string, options: PresenceOptions): Promise<Presence> {
+  const { onError, onMerchantChange, onAnnouncement = async () => {}, beatMs = defaultBeatMs } = options
+  let beatAt = performance.now()
+  // Until the first beat there may be others.
+  let others = 1
+  let schema = ''
+  let heard = 0
+  const { ask, close } = openConnection(url, {
+    error: onError,
+    notification(channel, payload) {
+      if (channel === 'tollgate_merchant') onMerchantChange(payload)
+      else void acknowledge(readAnnouncement(payload, schema)).catch(onError)
+    },
+  })
+  const [row] = await ask<{ process: number; schema: string; heard: number }>(
+    `INSERT INTO gateway_process (heard) VALUES (${lastAnnouncement})
+     RETURNING process, current_schema() AS schema, heard::integer AS heard`,
+  )
+  if (!row) throw new Error('the database gave this process no number')
+  const { process } = row
+  ;({ schema, heard } = row)
+
+  /** An announcement may come before an earlier one was dealt with, and twice: by the notification and by a beat. */
+  async function acknowledge(number: number | undefined): Promise<void> {
+    if (number === undefined || number <= heard) return
+    await onAnnouncement()
+    heard = Math.max(heard, number)
+    await ask('UPDATE gateway_process SET heard = greatest(heard, $2) WHERE process = $1', [process, number])
+  }
+
+  async function beat(): Promise<void> {
+    const begunAt = performance.now()
+    const [found] = await ask<{ others: number; last: number }>(beatStatement, [process, deadAfterMs])
+    others = found?.others ?? others
+    // Declared dead and forgotten by the others: the number is gone, and so is what was done under it.
+    if (!found)
+      await ask('INSERT INTO gateway_process (process, heard) OVERRIDING SYSTEM VALUE VALUES ($1, $2)', [
+        process,
+        heard,
+      ])
+    beatAt = begunAt
+    // A notification is lost with the connection that would have brought it. No beat waits for what it asks for.
+    void acknowledge(found?.last).catch(onError)
+  }
+
+  const stopBeating = startBeating(beat, beatMs, onError)
   return {
     process,
     isAlone: () => others === 0,
     isAlive: () => performance.now() - beatAt < aliveForMs,
-    async findDead() {
-      const rows = await ask<{ process: number }>(
-        `SELECT process FROM gateway_process WHERE seen_at < now() - $1 * interval '1 millisecond' AND process <> $2`,
-        [deadAfterMs, process],
-      )
-      return rows.map(dead => dead.process)
-    },
-    async forget(dead) {
-      await ask(
-        `DELETE FROM gateway_process WHERE process = ANY($1) AND seen_at < now() - $2 * interval '1 millisecond'`,
-        [dead, deadAfterMs],
-      )
-    },
+    ...removalOf(process, ask),
     async announce() {
       const number = await announce(ask)
-      await hear(number)
+      await acknowledge(number)
       await waitUntilHeard(ask, number, process)
     },
     async close() {
-      closed = true
-      stopped.abort()
-      await beating
+      await stopBeating()
       await ask(`UPDATE gateway_process SET seen_at = '-infinity' WHERE process = $1`, [process]).catch(
         onError,
       )
-      await client?.end().catch(onError)
+      await close()
     },
   }
 }
+
+/** Finding dead processes, and removing them once their work is settled. */
+const removalOf = (process: number, ask: Ask): Pick<Presence, 'findDead' | 'forget'> => ({
+  async findDead() {
+    const rows = await ask<{ process: number }>(
+      `SELECT process FROM gateway_process WHERE seen_at < now() - $1 * interval '1 millisecond' AND process <> $2`,
+      [deadAfterMs, process],
+    )
+    return rows.map(dead => dead.process)
+  },
+  async forget(dead) {
+    await ask(
+      `DELETE FROM gateway_process WHERE process = ANY($1) AND seen_at < now() - $2 * interval '1 millisecond'`,
+      [dead, deadAfterMs],
+    )
+  },
+})
