@@ -39,10 +39,14 @@ async function askReadiness({ readiness, logger, sender }: OriginOptions): Promi
   }
 }
 
+/** Encoded once, too: the API document has almost a megabyte, and anybody may ask for it. */
 const showOnce = (render: () => Page, sender: Sender): Origin => {
-  let page: Page | undefined
+  let page: (Omit<Page, 'body'> & { readonly body: Buffer }) | undefined
   return async reply => {
-    page ??= render()
+    if (!page) {
+      const rendered = render()
+      page = { ...rendered, body: Buffer.from(rendered.body) }
+    }
     return sendPage(reply, { ...page, status: 200 }, sender)
   }
 }

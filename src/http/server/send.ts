@@ -176,7 +176,11 @@ export function sendRefusal(reply: FastifyReply, { dialect, refusal }: Spoken, s
 }
 
 /** Pages at the origin: health, metrics, reference. */
-export function sendPage(reply: FastifyReply, page: Page & { status: number }, sender: Sender): FastifyReply {
+export function sendPage(
+  reply: FastifyReply,
+  page: Omit<Page, 'body'> & { readonly body: string | Buffer; readonly status: number },
+  sender: Sender,
+): FastifyReply {
   const { status, contentType, body } = page
   const policy: Record<string, string> = contentType.startsWith('text/html')
     ? { 'content-security-policy': ownFilesOnly }
