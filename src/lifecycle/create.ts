@@ -34,6 +34,8 @@ export interface CreateCommand {
   readonly confirmsLater?: boolean
   /** The provider of this payment knows no confirm, so the customer approves at once, whatever the method's usual flow. */
   readonly lacksConfirm?: boolean
+  /** The provider asks for the card on its own page, so that ours has no form to show. */
+  readonly cardAtProvider?: boolean
   /** A merchant-initiated payment: no customer is present, so the provider is called at once, whatever the method's flow. */
   readonly merchantInitiated?: boolean
   /** The scheme's reference to the customer's agreement (network transaction id). */
@@ -93,13 +95,14 @@ export function firstStep({
   method: { flow },
   confirmsLater,
   lacksConfirm,
+  cardAtProvider,
   merchantInitiated,
 }: Pick<
   CreateCommand,
-  'integrationType' | 'method' | 'confirmsLater' | 'lacksConfirm' | 'merchantInitiated'
+  'integrationType' | 'method' | 'confirmsLater' | 'lacksConfirm' | 'cardAtProvider' | 'merchantInitiated'
 >): 'provider' | 'customer' | 'confirm' {
   if (merchantInitiated) return 'provider'
-  if (integrationType === 'HOSTED') return flow === 'direct' ? 'customer' : 'provider'
+  if (integrationType === 'HOSTED') return flow === 'direct' && !cardAtProvider ? 'customer' : 'provider'
   // With a redirect the customer approves first, even if the merchant confirms afterwards.
   return (flow === 'multi_step' && !lacksConfirm) || (confirmsLater && flow === 'direct')
     ? 'confirm'

@@ -5,7 +5,6 @@
 import type { InstalmentPlan } from '#connectors/contract.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { lastOperation, openTry } from '#lifecycle/payment.ts'
-import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
 import { type Assets, loadAssets } from '#pages/assets.ts'
@@ -247,10 +246,10 @@ const statusOf = (state: FormState | undefined): number => (state?.errors || sta
 
 /** Whether the form may be submitted now, also by a customer who came back from a provider's page to choose another method. */
 export function isOpenForm(hosted: Hosted): boolean {
-  const { payment } = hosted
+  const { payment, offered } = hosted
   if (payment.integrationType !== 'HOSTED' || payment.status !== 'AUTHORIZE_REQUEST') return false
   const stage = stageOf(hosted)
-  const hasChoice = isSession(payment) || formOf(payment.method) !== 'none'
+  const hasChoice = isSession(payment) || offered.some(({ form }) => form !== 'none')
   return stage === 'form' || (stage === 'step' && hasChoice)
 }
 

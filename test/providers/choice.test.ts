@@ -245,15 +245,7 @@ test('a card on our page goes on to the page of a provider that takes no numbers
   const body = hosted({ paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } })
   const { body: created } = await shop.call('POST', '/payments', body)
   const page = await fetch(created._links.redirect.href)
-  const html = await page.text()
-  expect(html).not.toContain('name="number"')
-  const attempt = /name="attempt" value="(\d+)"/.exec(html)?.[1] ?? ''
-  const sent = await fetch(created._links.redirect.href, {
-    method: 'POST',
-    body: new URLSearchParams({ attempt, type: 'CARD' }),
-    redirect: 'manual',
-  })
-  expect(await sent.text()).toContain('action="https://pay.late.example/checkout"')
+  expect(await page.text()).toContain('action="https://pay.late.example/checkout"')
   expect(narrow.requests.at(-1)).not.toHaveProperty('card.number')
 })
 

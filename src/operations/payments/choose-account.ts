@@ -8,6 +8,7 @@ import type { Refusal } from '#domain/response-codes.ts'
 import type { SentDetails } from '#lifecycle/details.ts'
 import type { Payment, PaymentProvider } from '#lifecycle/payment.ts'
 import { findCountry } from '#methods/catalogue.ts'
+import { formOf } from '#methods/offer.ts'
 import type { CaptureType, Method } from '#methods/rows.ts'
 import { undecided } from '#methods/undecided.ts'
 import type { Engine } from '#operations/engine.ts'
@@ -94,6 +95,10 @@ function canDo(
   if (isCredit) return can.credit && connector.credit !== undefined
   return captureType === undefined || narrowMethod(method, can).capture.includes(captureType)
 }
+
+/** Whether the provider asks for the card on a page of its own, because the account takes no card numbers from us. */
+export const takesCardItself = ({ connector }: OpenedAccount, method: Method): boolean =>
+  formOf(method) === 'card' && connector.supports(method)?.rawCards === false
 
 /** Whether the provider knows a confirm; the simulator of a merchant without accounts does. */
 export const hasConfirm = ({ accountId, connector }: OpenedAccount, method: Method): boolean =>

@@ -29,6 +29,7 @@ import {
   chooseAccount,
   hasConfirm,
   providerOf,
+  takesCardItself,
 } from '#operations/payments/choose-account.ts'
 import { failOverTo, toAuthorization } from '#operations/payments/fail-over.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
@@ -268,7 +269,13 @@ async function begin(
   engine: Engine,
 ): Promise<Authorization> {
   const { merchant, kind = 'PAYMENT' } = request
-  const command = { ...request.command, lacksConfirm: !hasConfirm(provider, request.command.method) }
+  const { method, details } = request.command
+  const command = {
+    ...request.command,
+    lacksConfirm: !hasConfirm(provider, method),
+    // Whoever begins a plan agrees to it on our page first.
+    cardAtProvider: takesCardItself(provider, method) && !beginsPlan(details),
+  }
   const now = request.at ?? merchantNow(engine.clock, merchant)
   const xId = newXId(engine)
   const automatic = kind === 'PAYMENT' && command.captureMethod.type === 'AUTOMATIC'

@@ -8,7 +8,12 @@ import type { Payment } from '#lifecycle/payment.ts'
 import { beginsAgreement, formOf, type MethodForm } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 import type { Engine } from '#operations/engine.ts'
-import { amountMisfit, type Choosing, chooseAccount } from '#operations/payments/choose-account.ts'
+import {
+  amountMisfit,
+  type Choosing,
+  chooseAccount,
+  takesCardItself,
+} from '#operations/payments/choose-account.ts'
 
 export interface OfferedMethod {
   readonly method: Method
@@ -79,9 +84,8 @@ export async function findPageMisfit(
 }
 
 function toOffered(method: Method, account: OpenedAccount): OfferedMethod {
-  const form = formOf(method)
-  const isTheirs = form === 'card' && account.connector.supports(method)?.rawCards === false
-  return { method, account, form: isTheirs ? 'none' : form, label: account.label(method.type) }
+  const form = takesCardItself(account, method) ? 'none' : formOf(method)
+  return { method, account, form, label: account.label(method.type) }
 }
 
 /**

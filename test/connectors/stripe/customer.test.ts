@@ -220,7 +220,12 @@ describe('our own page without card numbers', () => {
   test('sends the customer of a card on to Stripe, for each try to another page', async () => {
     const card = { paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } }
     const { body } = await shop.gateway.call('POST', '/payments', order('CARD', card))
-    const first = await chooseCard(body._links.redirect.href)
+    const { fields } = shop.double.calls.findLast(({ path }) => path.endsWith('/checkout/sessions')) ?? {
+      fields: {},
+    }
+    expect(fields).toMatchObject({ client_reference_id: body.xId })
+    const first = await go(body._links.redirect.href)
+    expect(first).toContain('/c/pay/')
     await go(await go(`${first}?choice=no`))
     expect((await read(body.payId)).status).toBe('AUTHORIZE_REQUEST')
     const second = await chooseCard(body._links.redirect.href)
