@@ -8,7 +8,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { countDue, queryRows } from '#test/support/invariants.ts'
 
 export interface AdyenGateway {
   readonly gateway: TestGateway
@@ -81,11 +81,6 @@ export async function startAdyenGateway(options: AdyenGatewayOptions = {}): Prom
       await double.close()
     },
   }
-}
-
-async function countDue(databaseUrl: string, nowMs: number): Promise<number> {
-  const due = `SELECT 1 FROM timer WHERE run_at <= '${new Date(nowMs).toISOString()}'`
-  return (await queryRows(databaseUrl, due)).length
 }
 
 /** What matters about a payment: what is held on the card, what was taken, and what was given back. */

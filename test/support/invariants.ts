@@ -23,6 +23,12 @@ export async function queryRows<T extends object = Record<string, unknown>>(
 }
 
 /** How often the merchant was or will be told about this operation. */
+/** Timers whose time has come, also those that somebody is just running. */
+export async function countDue(databaseUrl: string, nowMs: number): Promise<number> {
+  const due = `SELECT 1 FROM timer WHERE run_at <= '${new Date(nowMs).toISOString()}'`
+  return (await queryRows(databaseUrl, due)).length
+}
+
 export async function countEvents(databaseUrl: string, xId: string): Promise<number> {
   const rows = await queryRows<{ count: string }>(databaseUrl, 'SELECT count(*) FROM event WHERE x_id = $1', [
     xId,
