@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { dayOf } from '#domain/calendar.ts'
+import { targetDayAfter } from '#domain/target-calendar.ts'
 import { seedDebits } from '#test/support/bank.ts'
 import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
@@ -30,15 +32,17 @@ const folder = (name: string) => join(commands.folder, name)
 describe('bank batch', () => {
   test('writes what waits into one file, once', async () => {
     await seed(3)
+    // Not today: the hour would decide whether the cut-off has passed.
+    const made = targetDayAfter(dayOf(new Date()), 2)
     const { files } = await commands.json(
-      ...['bank', 'batch', '--account', accountId, '--date', '2026-11-16', '--out', folder('a')],
+      ...['bank', 'batch', '--account', accountId, '--date', made, '--out', folder('a')],
     )
     expect(files).toHaveLength(1)
     const [file] = files
     expect(file).toMatchObject({ type: 'pain.008.001.08', payments: 3, sum: 3006 })
     const text = readFileSync(file.path, 'utf8')
     expect(createHash('sha256').update(text).digest('hex')).toBe(file.sha256)
-    expect(text).toContain('<ReqdColltnDt>2026-11-17</ReqdColltnDt>')
+    expect(text).toContain(`<ReqdColltnDt>${targetDayAfter(made)}</ReqdColltnDt>`)
     expect(text).toContain('<CtrlSum>30.06</CtrlSum>')
     expect(text).toContain('<SeqTp>OOFF</SeqTp>')
     expect(text.match(/<EndToEndId>[0-9a-f]{32}<\/EndToEndId>/g)).toHaveLength(3)
