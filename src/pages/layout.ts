@@ -81,7 +81,7 @@ export const renderBare = (frame: PageFrame, { title, main }: Pick<PageContent, 
   html`${head(frame, { title })}
 <body class="bare">
 ${iconSheet}
-<main id="main" tabindex="-1">${main}</main>
+<main id="main" tabindex="-1"><h1 class="unseen">${title}</h1>${main}</main>
 </body>
 </html>`.text
 

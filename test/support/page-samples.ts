@@ -5,6 +5,7 @@ import { findLanguage, type Language } from '#pages/language.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { summarizeOrder } from '#pages/order-lines.ts'
 import type { Theme } from '#pages/theme.ts'
+import { renderCardFields } from '#pages/views/card-fields.ts'
 import { type CheckoutModel, type MethodOption, renderCheckout } from '#pages/views/checkout.ts'
 import type { CurrencyOffer } from '#pages/views/currency-choice.ts'
 import { renderDeadEnd } from '#pages/views/dead-end.ts'
@@ -182,6 +183,7 @@ export const samples: Readonly<Record<string, Render>> = {
       methods: [cardMethod],
       errors: { number: frame.language.texts.cardNumberWrong, expiry: frame.language.texts.expiryPast },
     }),
+  'card-fields': frame => renderCardFields(frame, '/pay/fields/mer_1'),
   debit: frame => renderCheckout(frame, { ...checkoutModel, methods: [debitMethod] }),
   instalments: frame => renderCheckout(frame, { ...checkoutModel, methods: [invoice] }),
   redirect: frame =>
