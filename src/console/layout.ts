@@ -152,6 +152,13 @@ export function renderInside(assets: ConsoleAssets, visit: Visit, content: Conte
   return { status, body: body.text, headers: consoleHeaders }
 }
 
+/** 404, inside the console: the sentence says what is not there. */
+export const renderNotFound = (
+  assets: ConsoleAssets,
+  visit: Visit,
+  { main, merchant }: Pick<Content, 'main' | 'merchant'>,
+): PageAnswer => renderInside(assets, visit, { title: 'Not found', main, merchant, status: 404 })
+
 /** What a page may say after an act: only texts of ours, named in the address. */
 export const notices: Readonly<Record<string, string>> = {
   captured: 'Captured.',

@@ -5,7 +5,7 @@
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { ConsoleDeps, ConsolePage, GlobalPage, MerchantPage, Visit } from '#console/context.ts'
 import { may } from '#console/context.ts'
-import { consoleHeaders, renderInside, renderOutside, seeOther } from '#console/layout.ts'
+import { consoleHeaders, renderInside, renderNotFound, renderOutside, seeOther } from '#console/layout.ts'
 import {
   csrfOf,
   forgetCookie,
@@ -164,7 +164,7 @@ function showMerchantPage(visit: Visit, page: MerchantPage): Promise<PageAnswer>
 
 function notFound(visit: Visit): PageAnswer {
   const main = html`<p>Nothing is here, or nothing that you may see.</p>`
-  return renderInside(loadConsoleAssets(), visit, { title: 'Not found', main, status: 404 })
+  return renderNotFound(loadConsoleAssets(), visit, { main })
 }
 
 async function signOut(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswer> {

@@ -8,7 +8,7 @@ import {
   readAnswer,
   readRefusal,
 } from '#console/context.ts'
-import { renderInside, seeOther } from '#console/layout.ts'
+import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import { type Detail, type DetailAct, details, WrongEntry } from '#console/sections/detail-sections.ts'
 import {
   renderCurl,
@@ -89,7 +89,7 @@ async function showDetail(visit: MerchantVisit, detail: Detail, problem?: string
   const { merchant } = visit
   if (!object) {
     const main = html`<p>This merchant has no such object.</p>`
-    return renderInside(loadConsoleAssets(), visit, { title: 'Not found', main, merchant, status: 404 })
+    return renderNotFound(loadConsoleAssets(), visit, { main, merchant })
   }
   const base = `/console/m/${merchant.merchantId}`
   const shown = { object, address: `${base}${detail.path}/${id}` }

@@ -3,7 +3,7 @@ import { renderSVG } from 'uqr'
 import { amountHint, amountProblem, readAmount } from '#console/amount.ts'
 import { loadConsoleAssets } from '#console/assets.ts'
 import { type MerchantPage, type MerchantVisit, may, readAnswer, readRefusal } from '#console/context.ts'
-import { renderInside, seeOther } from '#console/layout.ts'
+import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import {
   pick,
   renderCurl,
@@ -89,12 +89,7 @@ async function showLink(visit: MerchantVisit, problem?: string) {
   const link = readAnswer(await visit.api({ verb: 'GET', path }))
   if (!link) {
     const main = html`<p>This merchant has no such link.</p>`
-    return renderInside(loadConsoleAssets(), visit, {
-      title: 'Not found',
-      main,
-      merchant: visit.merchant,
-      status: 404,
-    })
+    return renderNotFound(loadConsoleAssets(), visit, { main, merchant: visit.merchant })
   }
   const address = String(pick(link, '_links.redirect.href') ?? '')
   const isActive = link.status === 'ACTIVE'

@@ -1,7 +1,7 @@
 /** The operators: adding one, changing what somebody may do, a new link, and removing. Operators cannot grant more than their own rights. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { GlobalPage, Visit } from '#console/context.ts'
-import { renderInside, seeOther } from '#console/layout.ts'
+import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import {
   type Column,
   type Field,
@@ -134,10 +134,8 @@ async function addOperator(visit: Visit): Promise<PageAnswer> {
 }
 
 const notFound = (visit: Visit): PageAnswer =>
-  renderInside(loadConsoleAssets(), visit, {
-    title: 'Not found',
+  renderNotFound(loadConsoleAssets(), visit, {
     main: html`<p>There is no such person.</p><p><a href="/console/operators">All operators</a></p>`,
-    status: 404,
   })
 
 async function showOperator(visit: Visit, told?: Part, status = 200): Promise<PageAnswer> {

@@ -10,7 +10,7 @@ import {
   readAnswer,
   readRefusal,
 } from '#console/context.ts'
-import { renderInside, seeOther } from '#console/layout.ts'
+import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import { renderStory } from '#console/sections/story.ts'
 import {
   pick,
@@ -91,11 +91,9 @@ async function findPayment(visit: MerchantVisit): Promise<Json | undefined> {
 }
 
 const notFound = (visit: MerchantVisit) =>
-  renderInside(loadConsoleAssets(), visit, {
-    title: 'Not found',
+  renderNotFound(loadConsoleAssets(), visit, {
     main: html`<p>This merchant has no such payment.</p>`,
     merchant: visit.merchant,
-    status: 404,
   })
 
 /** What the last operation came to, and what to do about it where something is to be done. */

@@ -4,7 +4,7 @@
  */
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { MerchantPage, MerchantVisit } from '#console/context.ts'
-import { renderInside, seeOther } from '#console/layout.ts'
+import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import { type Field, renderForm, renderPairs, renderProblem, renderTerminal } from '#console/views/parts.ts'
 import { html, type Part } from '#http/html.ts'
 import type { ConnectorForm, ShownAccount } from '#providers/administration.ts'
@@ -150,11 +150,9 @@ async function findAccount(visit: MerchantVisit): Promise<ShownAccount | undefin
 }
 
 const notFound = (visit: MerchantVisit) =>
-  renderInside(loadConsoleAssets(), visit, {
-    title: 'Not found',
+  renderNotFound(loadConsoleAssets(), visit, {
     main: html`<p>This merchant has no such account.</p>`,
     merchant: visit.merchant,
-    status: 404,
   })
 
 async function showAccount(visit: MerchantVisit, problem?: string) {
