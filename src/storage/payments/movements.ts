@@ -141,43 +141,37 @@ const ofPayment = `SELECT ${shown} FROM operation o JOIN payment p ON p.merchant
     AND o.pay_id = $10
   ORDER BY ${place} LIMIT $9`
 
+interface Bounds extends Pick<MovementQuestion, 'from' | 'to'> {
+  readonly after?: MovementPlace | RawPlace | undefined
+}
+
+/** From, to, and the place that the page before ended at, as both statements take them. */
+function boundsOf({ from, to, after }: Bounds): readonly unknown[] {
+  const { settledAt, payId, sequence } = after ?? beginning
+  return [from ?? beginning.settledAt, to ?? end, settledAt, payId, sequence]
+}
+
 export function createMovementReader({ readers }: Pick<Database, 'readers'>): MovementReader {
   return {
-    async read({ merchantId, types, states, from, to, payId, after = beginning, limit }) {
-      const values = [
-        merchantId,
-        types,
-        states,
-        from ?? beginning.settledAt,
-        to ?? end,
-        after.settledAt,
-        after.payId,
-        after.sequence,
-        limit,
-        ...(payId === undefined ? [] : [payId]),
-      ]
+    async read(question) {
+      const { merchantId, types, states, payId, limit } = question
+      const named = [merchantId, types, states, ...boundsOf(question), limit]
+      const values = payId === undefined ? named : [...named, payId]
       const text = payId === undefined ? byTime : ofPayment
       const name = payId === undefined ? 'movements_by_time' : 'movements_of_payment'
       const { rows } = await readers.query<Movement>({ name, text, values })
       return rows
     },
 
-    async readMany({ merchantId, types, states, from, to, after = beginning, limit }) {
-      const { rows } = await readers.query<unknown[]>({
-        text: mergeWalks({ types, states }),
-        values: [
-          merchantId,
-          from ?? beginning.settledAt,
-          to ?? end,
-          after.settledAt,
-          after.payId,
-          after.sequence,
-          limit,
-        ],
+    async readMany(question) {
+      const { merchantId, limit } = question
+      const { rows } = await readers.query<[...RawMovement]>({
+        text: mergeWalks(question),
+        values: [merchantId, ...boundsOf(question), limit],
         rowMode: 'array',
         types: asWritten,
       })
-      return rows as unknown as readonly RawMovement[]
+      return rows
     },
   }
 }
