@@ -1,11 +1,21 @@
 /**
  * Several processes behind one port. The primary forks workers, hands connections on (node:cluster), replaces whoever
- * dies, and adds up their metrics; it serves nothing itself. Workers find everything else they share in the database.
+ * dies or stands still, and adds up their metrics; it serves nothing itself. Workers find everything else they share in the
+ * database.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { AggregatorRegistry, type Registry } from 'prom-client'
 import { CommandFault } from '#commands/faults.ts'
+import {
+  createMetricsReports,
+  keepHandedOver,
+  type Metrics,
+  post,
+  type ToWorker,
+  type WorkerWatch,
+  watchWorker,
+} from '#commands/worker-watch.ts'
 
 interface Ready {
   readonly origin: string
@@ -25,23 +35,24 @@ const replaceAfterMs = 1_000
 type ToPrimary =
   | { readonly tollgate: 'ready'; readonly ready: Ready }
   | { readonly tollgate: 'fault'; readonly sentence: string }
+  | { readonly tollgate: 'pong' }
+  | { readonly tollgate: 'report'; readonly question: number; readonly metrics: Metrics }
   | { readonly tollgate: 'metrics?'; readonly question: number }
 
-type ToWorker = { readonly tollgate: 'metrics'; readonly question: number; readonly text: string }
-
 export function startWorkers(count: number, say: (line: string) => void): WorkerGroup {
-  const aggregator = new AggregatorRegistry()
+  const reports = createMetricsReports()
   const { promise: ready, resolve, reject } = Promise.withResolvers<Ready>()
   const running = new Set<Worker>()
-  const listening = new Set<number>()
+  const listening = new Set<Worker>()
   let stopping = false
   let started = false
   let fault: string | undefined
 
-  async function hear(worker: Worker, message: ToPrimary): Promise<void> {
+  async function hear(worker: Worker, watch: WorkerWatch, message: ToPrimary): Promise<void> {
     switch (message.tollgate) {
       case 'ready':
-        listening.add(worker.id)
+        listening.add(worker)
+        watch.onReady()
         if (listening.size === count && !started) {
           started = true
           resolve(message.ready)
@@ -50,29 +61,43 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
       case 'fault':
         fault = message.sentence
         return
+      case 'pong':
+        return watch.onPong()
+      case 'report':
+        return reports.onReport(message.question, message.metrics)
       case 'metrics?': {
-        const text = await aggregator.clusterMetrics()
-        if (worker.isConnected()) worker.send({ tollgate: 'metrics', question: message.question, text })
+        const text = await addUp(await reports.collect(listening))
+        post(worker, { tollgate: 'metrics', question: message.question, text })
       }
     }
+  }
+
+  function onExit(worker: Worker, how: string): void {
+    running.delete(worker)
+    listening.delete(worker)
+    if (stopping) return
+    if (!started) {
+      reject(new CommandFault(fault ?? `worker ${worker.id} ended while it started`))
+      return
+    }
+    say(`worker ${worker.id} ended (${how}); another one takes its place`)
+    setTimeout(() => {
+      if (!stopping) fork()
+    }, replaceAfterMs).unref()
   }
 
   function fork(): void {
     const worker = cluster.fork()
     running.add(worker)
     say(`worker ${worker.id} runs as ${worker.process.pid}`)
+    const watch = watchWorker(worker, () => say(`worker ${worker.id} does not answer any more and is killed`))
+    keepHandedOver(worker, () => [...listening].some(other => other !== worker))
     worker.on('message', (message: ToPrimary) => {
-      if (message?.tollgate) void hear(worker, message)
+      if (message?.tollgate) void hear(worker, watch, message)
     })
-    worker.once('exit', (code, signal) => {
-      running.delete(worker)
-      if (stopping) return
-      if (!started) return reject(new CommandFault(fault ?? `worker ${worker.id} ended while it started`))
-      say(`worker ${worker.id} ended (${signal ?? `exit code ${code}`}); another one takes its place`)
-      setTimeout(() => {
-        if (!stopping) fork()
-      }, replaceAfterMs).unref()
-    })
+    // What could not be sent to a worker that was ending; its exit follows.
+    worker.on('error', () => undefined)
+    worker.once('exit', (code, signal) => onExit(worker, signal ?? `exit code ${code}`))
   }
 
   for (let forked = 0; forked < count; forked += 1) fork()
@@ -83,16 +108,19 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
       // Whoever waits for a start that is over now has nothing to wait for.
       ready.catch(() => {})
       const signal = serveForMs > 0 ? 'SIGTERM' : 'SIGINT'
-      await Promise.all(
-        [...running].map(async worker => {
-          const ended = once(worker, 'exit')
-          worker.process.kill(signal)
-          await ended
-        }),
-      )
+      await Promise.all([...running].map(worker => stop(worker, signal)))
     },
   }
 }
+
+async function stop(worker: Worker, signal: NodeJS.Signals): Promise<void> {
+  const ended = once(worker, 'exit')
+  worker.process.kill(signal)
+  await ended
+}
+
+const addUp = (reports: readonly Metrics[]): Promise<string> =>
+  AggregatorRegistry.aggregate([...reports]).metrics()
 
 export interface WorkerRole {
   readonly worker: number
@@ -106,10 +134,22 @@ export function takeWorkerRole(): WorkerRole | undefined {
   if (!cluster.isWorker) return undefined
   const waiting = new Map<number, (text: string) => void>()
   let questions = 0
+  let registry: Registry | undefined
+  async function hear(message: ToWorker): Promise<void> {
+    switch (message.tollgate) {
+      case 'ping':
+        return tell({ tollgate: 'pong' })
+      case 'report?': {
+        const metrics = (await registry?.getMetricsAsJSON()) ?? []
+        return tell({ tollgate: 'report', question: message.question, metrics })
+      }
+      case 'metrics':
+        waiting.get(message.question)?.(message.text)
+        waiting.delete(message.question)
+    }
+  }
   process.on('message', (message: ToWorker) => {
-    if (message?.tollgate !== 'metrics') return
-    waiting.get(message.question)?.(message.text)
-    waiting.delete(message.question)
+    if (message?.tollgate) void hear(message)
   })
   return {
     worker: cluster.worker?.id ?? 0,
@@ -120,8 +160,7 @@ export function takeWorkerRole(): WorkerRole | undefined {
         tell({ tollgate: 'metrics?', question: questions })
       }),
     report(metrics) {
-      AggregatorRegistry.setRegistries(metrics)
-      new AggregatorRegistry()
+      registry = metrics
     },
   }
 }

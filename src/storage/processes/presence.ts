@@ -42,16 +42,17 @@ export interface PresenceOptions {
   readonly beatMs?: number
 }
 
-/** 2 s: four beats fit into the time after which a process counts as dead. */
-const defaultBeatMs = 2_000
+/** 1 s: five beats fit into the time after which a process counts as dead. */
+const defaultBeatMs = 1_000
 
 /** 300 ms: after a beat that failed. */
 const retryMs = 300
 
-/** 6 s: two seconds before the others take over, this process stops sending. */
-const aliveForMs = 6_000
+/** 4.5 s: this process stops sending a moment before the others take over. */
+const aliveForMs = 4_500
 
-const statementTimeoutMs = 3_000
+/** 2.5 s: a beat that hangs on a broken connection leaves time for one on another connection. */
+const statementTimeoutMs = 2_500
 
 /** 10 s: while a machine starts a database and several processes at once, a connection takes its time. */
 const connectTimeoutMs = 10_000
