@@ -288,8 +288,8 @@ const itemPage = `WITH page AS MATERIALIZED (SELECT * FROM bank_item
     WHERE merchant_id = $1 AND batch_id = $2 AND block_id = $3 AND x_id > $4::uuid ORDER BY x_id LIMIT $5)
   SELECT i.x_id AS "xId", i.pay_id AS "payId", i.type, i.amount, p.trans_id AS "transId",
     p.ref_nr AS "refNr", i.mandate_id AS "mandateId", i.amendment, p.account, o.details->'directDebit' AS "captureMandate",
-    p.account_id AS "heldId", CASE i.type WHEN 'SURPLUS' THEN s.key_version ELSE v.key_version END AS "keyVersion",
-    CASE i.type WHEN 'SURPLUS' THEN s.sealed ELSE v.sealed END AS sealed
+    p.account_id AS "heldId", CASE WHEN i.type = 'SURPLUS' THEN s.key_version ELSE v.key_version END AS "keyVersion",
+    CASE WHEN i.type = 'SURPLUS' THEN s.sealed ELSE v.sealed END AS sealed
   FROM page i
   CROSS JOIN LATERAL ${lookUp(`SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = i.pay_id`)} p
   LEFT JOIN LATERAL ${lookUp(`SELECT details FROM operation WHERE merchant_id = $1 AND pay_id = i.pay_id AND x_id = i.x_id`)} o
