@@ -114,7 +114,8 @@ test('a key in a variable is changed by hand, in two starts', async () => {
   const [old, made] = [Buffer.alloc(32, 1).toString('base64'), Buffer.alloc(32, 2).toString('base64')]
   const env = (key: string) => ({ TOLLGATE_DATA: data, DATABASE_URL: database.url, TOLLGATE_MASTER_KEY: key })
   try {
-    const merchants = async (key: string) => (await tollgateHere(['merchant', 'list', '--json'], env(key))).code
+    const merchants = async (key: string) =>
+      (await tollgateHere(['merchant', 'list', '--json'], env(key))).code
     expect(await tollgateHere(['merchant', 'create', '--name', 'x'], env(old))).toMatchObject({ code: 0 })
     expect(await tollgateHere(['keys', 'rotate'], env(old))).toMatchObject({
       code: 2,

@@ -6,7 +6,13 @@ import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { createAcquirer } from '#test/support/acquirer.ts'
 import { killRest, login, makeDataFolder, readPids, startServer } from '#test/support/command-line.ts'
-import { afterwards, cleanUpAll, makePreparedFolder, open, readPostmasterPid } from '#test/support/embedded.ts'
+import {
+  afterwards,
+  cleanUpAll,
+  makePreparedFolder,
+  open,
+  readPostmasterPid,
+} from '#test/support/embedded.ts'
 import { cardPayment, startTestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
 import { startLoad } from '#test/support/load.ts'

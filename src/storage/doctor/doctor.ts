@@ -212,7 +212,11 @@ interface FoundRow {
   readonly found: string
 }
 
-async function run({ statement, slice }: Job, client: pg.ClientBase, now?: Date): Promise<readonly FoundRow[]> {
+async function run(
+  { statement, slice }: Job,
+  client: pg.ClientBase,
+  now?: Date,
+): Promise<readonly FoundRow[]> {
   const { text, values } = sliceStatement(statement, slice)
   const { rows } = await client.query<FoundRow>(
     `WITH clock AS (SELECT coalesce($1::timestamptz, now()) AS now)
