@@ -115,7 +115,10 @@ function select(question: PaymentQuestion, parameter: Parameter): string {
         ORDER BY m.created_at DESC, m.pay_id DESC) m
       JOIN payment p USING (merchant_id, pay_id) WHERE ${where.join(' AND ')} ${order} LIMIT ${limit}) f`
   const inFlight = () => `SELECT p.merchant_id, p.pay_id, p.created_at FROM (SELECT * FROM payment p
-      WHERE p.merchant_id = ${parameter(merchantId)} AND ${inLists('p')} ${placeConditions(question, parameter)
+      WHERE p.merchant_id = ${parameter(merchantId)} AND ${inLists('p')} ${placeConditions(
+        question,
+        parameter,
+      )
         .map(condition => `AND ${condition}`)
         .join(' ')} ${order} LIMIT ${inFlightMax}) p
     WHERE p.status = 'PENDING' AND ${where.join(' AND ')}`
