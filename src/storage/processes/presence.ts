@@ -160,8 +160,9 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
     },
   })
   const [row] = await ask<{ process: number; schema: string; heard: number }>(
-    `INSERT INTO gateway_process (heard) VALUES (${lastAnnouncement})
-     RETURNING process, current_schema() AS schema, heard::integer AS heard`,
+    `WITH last AS MATERIALIZED (SELECT ${lastAnnouncement} AS heard),
+       born AS (INSERT INTO gateway_process (heard) SELECT heard FROM last RETURNING process, heard)
+     SELECT process, current_schema() AS schema, heard::integer AS heard FROM born`,
   )
   if (!row) throw new Error('the database gave this process no number')
   const { process } = row
