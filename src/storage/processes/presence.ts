@@ -21,6 +21,8 @@ export interface Presence {
    * go on as if nothing had happened.
    */
   isAlive(): boolean
+  /** A heartbeat at once, for a start that took long: what is sent right after it must not look like that of a dead process. */
+  refresh(): Promise<void>
   /** Whether no other process gives a heartbeat, as of the last beat. */
   isAlone(): boolean
   /** Processes that ended or fell silent and whose work has not been taken over yet. */
@@ -42,14 +44,14 @@ export interface PresenceOptions {
   readonly beatMs?: number
 }
 
-/** 1 s: five beats fit into the time after which a process counts as dead. */
+/** 1 s: six beats fit into the time after which a process counts as dead. */
 const defaultBeatMs = 1_000
 
 /** 300 ms: after a beat that failed. */
 const retryMs = 300
 
-/** 4.5 s: this process stops sending a moment before the others take over. */
-const aliveForMs = 4_500
+/** 5.5 s: this process stops sending a moment before the others take over. */
+const aliveForMs = 5_500
 
 /** 2.5 s: a beat that hangs on a broken connection leaves time for one on another connection. */
 const statementTimeoutMs = 2_500
@@ -194,6 +196,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   const stopBeating = startBeating(beat, beatMs, onError)
   return {
     process,
+    refresh: beat,
     isAlone: () => others === 0,
     isAlive: () => performance.now() - beatAt < aliveForMs,
     ...removalOf(process, ask),
