@@ -5,7 +5,7 @@
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import { AggregatorRegistry, type Registry } from 'prom-client'
+import { AggregatorRegistry } from 'prom-client'
 import { CommandFault } from '#commands/faults.ts'
 import {
   createMetricsReports,
@@ -16,10 +16,13 @@ import {
   type WorkerWatch,
   watchWorker,
 } from '#commands/worker-watch.ts'
+import type { Gateway, ProcessNumber } from '#gateway.ts'
 
 interface Ready {
   readonly origin: string
   readonly weakDurability: readonly string[]
+  /** The numbers under which the database knows the worker. */
+  readonly processes: readonly ProcessNumber[]
 }
 
 export interface WorkerGroup {
@@ -43,21 +46,23 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
   const reports = createMetricsReports()
   const { promise: ready, resolve, reject } = Promise.withResolvers<Ready>()
   const running = new Set<Worker>()
-  const listening = new Set<Worker>()
+  const listening = new Map<Worker, Ready>()
   let stopping = false
   let started = false
   let fault: string | undefined
 
+  function onReady(worker: Worker, news: Ready): void {
+    listening.set(worker, news)
+    if (listening.size < count || started) return
+    started = true
+    resolve(news)
+  }
+
   async function hear(worker: Worker, watch: WorkerWatch, message: ToPrimary): Promise<void> {
     switch (message.tollgate) {
       case 'ready':
-        listening.add(worker)
         watch.onReady()
-        if (listening.size === count && !started) {
-          started = true
-          resolve(message.ready)
-        }
-        return
+        return onReady(worker, message.ready)
       case 'fault':
         fault = message.sentence
         return
@@ -65,17 +70,18 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
         return watch.onPong()
       case 'report':
         return reports.onReport(message.question, message.metrics)
-      case 'metrics?': {
-        const text = await addUp(await reports.collect(listening))
-        post(worker, { tollgate: 'metrics', question: message.question, text })
-      }
+      case 'metrics?':
+        return tellMetrics(worker, message.question, await reports.collect(listening.keys()))
     }
   }
 
   function onExit(worker: Worker, how: string): void {
+    const { processes } = listening.get(worker) ?? { processes: [] }
     running.delete(worker)
     listening.delete(worker)
     if (stopping) return
+    const [heir] = listening.keys()
+    if (heir) post(heir, { tollgate: 'dead', processes })
     if (!started) {
       reject(new CommandFault(fault ?? `worker ${worker.id} ended while it started`))
       return
@@ -86,19 +92,10 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
     }, replaceAfterMs).unref()
   }
 
-  function fork(): void {
-    const worker = cluster.fork()
-    running.add(worker)
-    say(`worker ${worker.id} runs as ${worker.process.pid}`)
-    const watch = watchWorker(worker, () => say(`worker ${worker.id} does not answer any more and is killed`))
-    keepHandedOver(worker, () => [...listening].some(other => other !== worker))
-    worker.on('message', (message: ToPrimary) => {
-      if (message?.tollgate) void hear(worker, watch, message)
-    })
-    // What could not be sent to a worker that was ending; its exit follows.
-    worker.on('error', () => undefined)
-    worker.once('exit', (code, signal) => onExit(worker, signal ?? `exit code ${code}`))
-  }
+  const fork = (): unknown =>
+    running.add(
+      forkWorker({ say, hear, onExit, hasOther: self => [...listening.keys()].some(it => it !== self) }),
+    )
 
   for (let forked = 0; forked < count; forked += 1) fork()
   return {
@@ -107,26 +104,54 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
       stopping = true
       // Whoever waits for a start that is over now has nothing to wait for.
       ready.catch(() => {})
-      const signal = serveForMs > 0 ? 'SIGTERM' : 'SIGINT'
-      await Promise.all([...running].map(worker => stop(worker, signal)))
+      await stopAll(running, serveForMs > 0 ? 'SIGTERM' : 'SIGINT')
     },
   }
 }
 
-async function stop(worker: Worker, signal: NodeJS.Signals): Promise<void> {
-  const ended = once(worker, 'exit')
-  worker.process.kill(signal)
-  await ended
+interface WorkerEvents {
+  readonly say: (line: string) => void
+  readonly hear: (worker: Worker, watch: WorkerWatch, message: ToPrimary) => Promise<void>
+  readonly onExit: (worker: Worker, how: string) => void
+  readonly hasOther: (worker: Worker) => boolean
 }
 
-const addUp = (reports: readonly Metrics[]): Promise<string> =>
-  AggregatorRegistry.aggregate([...reports]).metrics()
+function forkWorker({ say, hear, onExit, hasOther }: WorkerEvents): Worker {
+  const worker = cluster.fork()
+  say(`worker ${worker.id} runs as ${worker.process.pid}`)
+  const watch = watchWorker(worker, () => say(`worker ${worker.id} does not answer any more and is killed`))
+  keepHandedOver(worker, () => hasOther(worker))
+  worker.on('message', (message: ToPrimary) => {
+    if (message?.tollgate) void hear(worker, watch, message)
+  })
+  // What could not be sent to a worker that was ending; its exit follows.
+  worker.on('error', () => undefined)
+  worker.once('exit', (code, signal) => onExit(worker, signal ?? `exit code ${code}`))
+  return worker
+}
+
+async function stopAll(workers: ReadonlySet<Worker>, signal: NodeJS.Signals): Promise<void> {
+  await Promise.all(
+    [...workers].map(async worker => {
+      const ended = once(worker, 'exit')
+      worker.process.kill(signal)
+      await ended
+    }),
+  )
+}
+
+async function tellMetrics(worker: Worker, question: number, reports: readonly Metrics[]): Promise<void> {
+  const text = await AggregatorRegistry.aggregate([...reports]).metrics()
+  post(worker, { tollgate: 'metrics', question, text })
+}
+
+type ServingGateway = Pick<Gateway, 'metrics' | 'declareDead'>
 
 export interface WorkerRole {
   readonly worker: number
   readonly collectMetrics: () => Promise<string>
-  /** Lets the primary ask this process for its metrics. */
-  report(metrics: Registry): void
+  /** Lets the primary ask this process for its metrics, and tell it which others have died. */
+  serve(gateway: ServingGateway): void
 }
 
 /** Undefined: this process is alone, or the primary. */
@@ -134,15 +159,18 @@ export function takeWorkerRole(): WorkerRole | undefined {
   if (!cluster.isWorker) return undefined
   const waiting = new Map<number, (text: string) => void>()
   let questions = 0
-  let registry: Registry | undefined
+  let gateway: ServingGateway | undefined
   async function hear(message: ToWorker): Promise<void> {
     switch (message.tollgate) {
       case 'ping':
         return tell({ tollgate: 'pong' })
       case 'report?': {
-        const metrics = (await registry?.getMetricsAsJSON()) ?? []
+        const metrics = (await gateway?.metrics.getMetricsAsJSON()) ?? []
         return tell({ tollgate: 'report', question: message.question, metrics })
       }
+      case 'dead':
+        // Without it the others notice by the missing heartbeats.
+        return gateway?.declareDead(message.processes).catch(() => undefined)
       case 'metrics':
         waiting.get(message.question)?.(message.text)
         waiting.delete(message.question)
@@ -159,8 +187,8 @@ export function takeWorkerRole(): WorkerRole | undefined {
         waiting.set(questions, resolve)
         tell({ tollgate: 'metrics?', question: questions })
       }),
-    report(metrics) {
-      registry = metrics
+    serve(serving) {
+      gateway = serving
     },
   }
 }

@@ -5,12 +5,14 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Worker } from 'node:cluster'
 import type { Registry } from 'prom-client'
+import type { ProcessNumber } from '#gateway.ts'
 
 export type Metrics = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 export type ToWorker =
   | { readonly tollgate: 'ping' }
   | { readonly tollgate: 'report?'; readonly question: number }
+  | { readonly tollgate: 'dead'; readonly processes: readonly ProcessNumber[] }
   | { readonly tollgate: 'metrics'; readonly question: number; readonly text: string }
 
 /** A worker that ends at this moment is noticed by its exit; what it was sent then does not matter any more. */

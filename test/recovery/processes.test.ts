@@ -39,6 +39,18 @@ test('a process that ended is found dead until its work is taken over', async ()
   })
 })
 
+test('a process that is known to have ended is found dead before its heartbeat is too old', async () => {
+  const ended = await openPresence(gateway.databaseUrl, { ...quiet, beatMs: 600_000 })
+  await withPresence(async presence => {
+    const find = async () => (await presence.findDead()).includes(ended.process)
+    await presence.declareDead([ended.process])
+    // Its last statement may still be on its way.
+    expect(await find()).toBe(false)
+    await vi.waitFor(async () => expect(await find()).toBe(true), 30_000)
+  })
+  await ended.close()
+})
+
 test('a process whose connection breaks gives its next heartbeat on another one', async () => {
   const errors: unknown[] = []
   const presence = await openPresence(gateway.databaseUrl, {

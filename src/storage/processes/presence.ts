@@ -25,6 +25,8 @@ export interface Presence {
   refresh(): Promise<void>
   /** Whether no other process gives a heartbeat, as of the last beat. */
   isAlone(): boolean
+  /** These have ended, as somebody knows who started them: their work may be taken over before their heartbeats are too old. */
+  declareDead(processes: readonly number[]): Promise<void>
   /** Processes that ended or fell silent and whose work has not been taken over yet. */
   findDead(): Promise<readonly number[]>
   /** What dead processes had left behind is settled and need not be looked for again. */
@@ -215,8 +217,18 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   }
 }
 
+/** 2 s: what a process had sent to the database last may still be carried out after its end. */
+const lastStatementMs = 2_000
+
 /** Finding dead processes, and removing them once their work is settled. */
-const removalOf = (process: number, ask: Ask): Pick<Presence, 'findDead' | 'forget'> => ({
+const removalOf = (process: number, ask: Ask): Pick<Presence, 'declareDead' | 'findDead' | 'forget'> => ({
+  async declareDead(processes) {
+    await ask(
+      `UPDATE gateway_process SET seen_at = least(seen_at, now() - $2 * interval '1 millisecond')
+       WHERE process = ANY($1)`,
+      [processes, deadAfterMs - lastStatementMs],
+    )
+  },
   async findDead() {
     const rows = await ask<{ process: number }>(
       `SELECT process FROM gateway_process WHERE seen_at < now() - $1 * interval '1 millisecond' AND process <> $2`,
