@@ -197,6 +197,39 @@ test('nobody asks for a method by name', () => {
   expect(wrong.map(file => file.path)).toEqual([])
 })
 
+/** The wire's own names and examples, what the start prints for developers, and whoever speaks the wire as a client does. */
+const speaksWire = (path: string): boolean =>
+  /^(schemas|endpoints|console|commands)\//.test(path) || path === 'webhooks/trigger.ts'
+
+/** The words of the simulator, and who may say them besides. */
+const simulated: readonly [string, RegExp, (path: string) => boolean][] = [
+  ['the simulation mode', /simulationMode/, speaksWire],
+  ['a fault on demand', /lost_answer|lost_request/, speaksWire],
+  // Stripe publishes some of the same numbers, for its own sandbox.
+  ['a test card', /\b4000\d{12}\b/, path => speaksWire(path) || path === 'connectors/stripe/connector.ts'],
+  [
+    'the simulator itself',
+    /#connectors\/simulator\//,
+    // Whoever puts the gateway together, and what exists in the test environment only.
+    path =>
+      /^(wiring|endpoints\/test)\//.test(path) ||
+      [
+        'connectors/registry.ts',
+        // The bank that is simulated knows the same test accounts.
+        'connectors/bank/simulated-ledger.ts',
+        'endpoints/services.ts',
+        'pages/simulator-site.ts',
+      ].includes(path),
+  ],
+]
+
+test.each(simulated)('%s stays in the simulator’s folder', (_, word, mayNameIt) => {
+  const wrong = product.filter(
+    ({ path, code }) => !path.startsWith('connectors/simulator/') && !mayNameIt(path) && word.test(code),
+  )
+  expect(wrong.map(file => file.path)).toEqual([])
+})
+
 test('every file is used by another', () => {
   const imported = new Set(
     files

@@ -150,6 +150,11 @@ export interface Connector {
   keep?(question: KeepQuestion): Kept | Promise<Kept>
   /** Asks for the approval. May answer that the customer has to act first. */
   authorize(request: AuthorizationRequest, signal: AbortSignal): Promise<AuthorizationOutcome>
+  /**
+   * Pure. For a page that says by itself what its customer did: undefined, it said nothing, and nothing happens. Absent: what
+   * the browser brings back proves nothing, and the provider is asked with `complete`.
+   */
+  readReturn?(returned: PageReturn): CustomerDecision | undefined
   /** The customer is back from where an action had sent them, or a notice said so. */
   complete?(returned: CustomerReturn, signal: AbortSignal): Promise<AuthorizationOutcome>
   /** Ends an open action at the provider (expires its page) before we say that the payment was cancelled. */
@@ -262,12 +267,15 @@ export interface OperationRequest {
   readonly send: number
   /** What `keep` returned for this operation. */
   readonly kept?: Kept
-  /** Fields of the request that only a connector of the test environment understands, by their names. */
-  readonly testHints?: Readonly<Record<string, string>>
+  /** What the request says to its connector alone. The engine stores it and hands it on without knowing the words. */
+  readonly hints?: Hints
 }
 
 /** A request as it is known before its first commit. */
 export type Unsent<Request extends OperationRequest> = Omit<Request, 'send' | 'kept'>
+
+/** Fields of a request, by their names on the wire. */
+export type Hints = Readonly<Record<string, string>>
 
 /** Small and free of card data. */
 export type Kept = Readonly<Record<string, string | number | boolean | undefined>>
@@ -277,7 +285,7 @@ export interface KeepQuestion {
   /** What was kept for the approval that a follow-up builds on, or for the action that the customer has taken. */
   readonly approval?: Kept
   /** Set when the customer is back from an action. */
-  readonly returned?: Pick<CustomerReturn, 'query' | 'form'>
+  readonly returned?: PageReturn
 }
 
 /** The path of a field as the merchant wrote it, and a sentence about it. */
@@ -328,14 +336,24 @@ export interface Inquiry {
 }
 
 /** What the provider's page handed to the customer's browser on the way back. */
-export interface CustomerReturn extends Inquiry {
+export interface PageReturn {
+  readonly query: Readonly<Record<string, string>>
+  /** Of a form POST. */
+  readonly form: Readonly<Record<string, string>>
+}
+
+export interface CustomerReturn extends Inquiry, PageReturn {
   /** As of an authorisation: set when it is to be captured as well. */
   readonly captureReference?: XId
   /** As of any request; 1 unless given. */
   readonly send?: number
-  readonly query: Readonly<Record<string, string>>
-  /** Of a form POST. */
-  readonly form: Readonly<Record<string, string>>
+}
+
+/** What a customer did on the page of a provider. */
+export interface CustomerDecision {
+  readonly action: 'approve' | 'decline' | 'cancel' | 'pending'
+  /** The amount that the page showed. A decision about another amount than the payment's has no effect. */
+  readonly amount?: Money
 }
 
 // ── Answers ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,5 @@
 /** What a payment is made with, as a provider is asked with it. Part of the connector contract; the rest is in contract.ts. */
+import type { CustomerDecision, Hints, PageReturn } from '#connectors/contract.ts'
 import type { Money } from '#domain/money.ts'
 import type { Secret } from '#domain/secret.ts'
 import type { Method } from '#methods/rows.ts'
@@ -63,4 +64,8 @@ export interface TestData {
   readonly cards: readonly { readonly number: string; readonly description: string }[]
   /** What customers without a browser fill into the form of this method. */
   instrument(method: Method): { readonly card?: CardData; readonly account?: AccountData }
+  /** What the request of a customer without a browser says about what they are going to do. */
+  hints(action: CustomerDecision['action']): Hints
+  /** What the provider's page hands back when its customer does this. */
+  returned(action: CustomerDecision['action']): PageReturn
 }

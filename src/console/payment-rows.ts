@@ -57,7 +57,6 @@ export function createPaymentRows(finder: PaymentFinder): PaymentRows {
     if (!Object.entries(query).every(([name, text]) => isAccepted(name, text))) return undefined
     try {
       const request = toListRequest(query as PaymentQuery, merchant)
-      if (!request) return { data: [] }
       const { payments, nextCursor } = await listPaymentSummaries(request, { finder })
       return { data: payments.map(toRow), nextCursor }
     } catch (error) {

@@ -193,7 +193,7 @@ export const providerText = (nn: string): string => providerCodes[nn]?.text ?? '
 
 export const declineCode = (speaker: Speaker, nn: string): string => `2${moduleOf(speaker)}03${nn}`
 
-/** `simulationMode` nnnn of the test environment. */
+/** A decline whose four digits the merchant chose, in the test environment. */
 export const simulatedCode = (speaker: Speaker, nnnn: string): string => `2${moduleOf(speaker)}${nnnn}`
 
 export const timedOutCode = (speaker: Speaker): string => `2${moduleOf(speaker)}0402`

@@ -147,7 +147,11 @@ describe('openPayment', () => {
   })
 
   test('keeps with its first operation what later steps need', () => {
-    const command = create('PROVIDERK', { metadata: { a: 1 }, simulationMode: '0000', confirmsLater: true })
+    const command = create('PROVIDERK', {
+      metadata: { a: 1 },
+      hints: { simulationMode: '0000' },
+      confirmsLater: true,
+    })
     const [first] = born(command, { captureXId: xIdOf(2), clientToken: 't' }).operations
     const kept = {
       metadata: { a: 1 },

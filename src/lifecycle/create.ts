@@ -19,6 +19,7 @@ import {
   type Prepared,
 } from '#lifecycle/payment.ts'
 import type { CaptureType, Flow, IntegrationType, Method } from '#methods/rows.ts'
+import type { Hints } from '#schemas/hints.ts'
 
 export interface CreateCommand {
   readonly merchantId: MerchantId
@@ -29,7 +30,8 @@ export interface CreateCommand {
   readonly amount: Money
   readonly captureMethod: { readonly type: CaptureType; readonly delayedHours?: number }
   readonly metadata?: Readonly<Record<string, unknown>>
-  readonly simulationMode?: string
+  /** For the connector alone. Stored with the first operation, by the names of the wire. */
+  readonly hints?: Hints
   /** The request asks for a two-step payment: the merchant sends a confirm, whatever the method's usual flow. */
   readonly confirmsLater?: boolean
   /** The provider of this payment knows no confirm, so the customer approves at once, whatever the method's usual flow. */
@@ -131,7 +133,7 @@ export function openPayment(birth: NewPayment): Payment {
     prepared,
     details: {
       metadata: command.metadata,
-      simulationMode: command.simulationMode,
+      ...command.hints,
       captureXId,
       clientToken,
       confirmsLater: command.confirmsLater,

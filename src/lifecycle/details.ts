@@ -5,13 +5,14 @@
 import type { Static, TObject } from 'typebox'
 import type { CustomerId, IntentId, PayId } from '#domain/ids.ts'
 import type { createAmount } from '#schemas/amount.ts'
+import type { HintField } from '#schemas/hints.ts'
 import { recordDetails } from '#schemas/payment-record.ts'
 
 type Sent = Static<TObject<typeof recordDetails>>
 
 /** Fields of the request as they came, without card data. */
 export type SentDetails = {
-  readonly [Field in Exclude<keyof Sent, 'refNr' | 'captureMethod' | 'simulationMode'>]?: Sent[Field]
+  readonly [Field in Exclude<keyof Sent, 'refNr' | 'captureMethod' | HintField>]?: Sent[Field]
 } & {
   /** The parts that the amount is made of. */
   readonly amount?: Omit<Static<typeof createAmount>, 'value' | 'currency'>

@@ -86,7 +86,7 @@ export function resultSubject(payment: Payment, xId: XId, now: Date): EventSubje
     case 'CONFIRM':
       return approvalSubject(payment, operation, now)
     case 'INCREMENTAL':
-      // There is no event type for an incremental authorisation: the sums show what is authorised now.
+      // No type is its own, declined or not: the payment is still authorised, and the sums show for how much.
       return { type: 'payment.authorized', xId, operation }
     case 'CAPTURE':
       return { type: failed ? 'capture.failed' : captureType(payment, operation), xId, operation }
@@ -104,6 +104,17 @@ export function resultSubject(payment: Payment, xId: XId, now: Date): EventSubje
     case 'RETURN':
       return { type: 'debit.returned', xId, operation }
   }
+}
+
+/**
+ * The events about one result. An approval whose AUTOMATIC capture was declined is two results: the money is held, and it
+ * was not taken.
+ */
+export function resultSubjects(payment: Payment, xId: XId, now: Date): readonly EventSubject[] {
+  const approving = findOperation(payment, xId)
+  const capture = approving && automaticCapture(payment, approving)
+  const result = resultSubject(payment, xId, now)
+  return capture?.state === 'FAILED' ? [result, resultSubject(payment, capture.xId, now)] : [result]
 }
 
 /** The event about a payment that was cancelled or timed out. */
@@ -127,12 +138,15 @@ function approvalSubject(payment: Payment, operation: Operation, now: Date): Eve
     const ended = isIntentOpen(payment, now) ? 'intent.attempt_failed' : 'payment.failed'
     return { type: isCharge ? 'plan.charge_failed' : ended, xId, operation }
   }
-  const capture = payment.operations.find(
-    other => other.type === 'CAPTURE' && other.xId === operation.details.captureXId && other.state === 'OK',
-  )
-  const approved = capture ? 'payment.captured' : 'payment.authorized'
-  return { type: isCharge ? 'plan.charged' : approved, xId, operation: capture ?? operation }
+  const capture = automaticCapture(payment, operation)
+  const captured = capture?.state === 'OK' ? capture : undefined
+  const approved = captured ? 'payment.captured' : 'payment.authorized'
+  return { type: isCharge ? 'plan.charged' : approved, xId, operation: captured ?? operation }
 }
+
+/** The capture in the message of this authorisation or confirm. */
+const automaticCapture = (payment: Payment, { details }: Operation): Operation | undefined =>
+  payment.operations.find(({ type, xId }) => type === 'CAPTURE' && xId === details.captureXId)
 
 /** The result of a capture in the authorisation's message may arrive later than the approval. */
 const captureType = (payment: Payment, capture: Operation): EventType =>

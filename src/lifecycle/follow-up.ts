@@ -8,13 +8,15 @@ import type {
   OperationType,
   Prepared,
 } from '#lifecycle/payment.ts'
+import type { Hints } from '#schemas/hints.ts'
 
 export interface FollowUpCommand {
   readonly transId: string
   readonly refNr?: string
   readonly amount: Money
   readonly metadata?: Readonly<Record<string, unknown>>
-  readonly simulationMode?: string
+  /** For the connector alone. Stored with the operation, by the names of the wire. */
+  readonly hints?: Hints
   /** The method objects of the request, as sent: only the payment's own one is taken. */
   readonly objects?: Readonly<Record<string, unknown>>
   /** Request fields that are stored. They never hold card data. */
@@ -35,7 +37,7 @@ export function toOperation(
   { xId, prepared, key }: Recording,
   details: OperationDetails = {},
 ): NewOperation {
-  const { transId, refNr, amount, metadata, simulationMode } = command
+  const { transId, refNr, amount, metadata, hints } = command
   return {
     xId,
     type,
@@ -43,7 +45,7 @@ export function toOperation(
     transId,
     refNr,
     prepared,
-    details: { ...command.details, ...details, metadata, simulationMode },
+    details: { ...command.details, ...details, metadata, ...hints },
     key,
   }
 }

@@ -90,7 +90,6 @@ export interface OperationDetails {
   /** An authorisation that captures in the same message holds the capture's reference from before the call. */
   readonly captureXId?: XId
   readonly manual?: { readonly currentSequence?: number; readonly total?: number; readonly final?: boolean }
-  readonly simulationMode?: string
   /** The client token that the confirm must carry. */
   readonly clientToken?: string
   /** After the customer's step the merchant confirms. */

@@ -3,7 +3,7 @@ import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
 import { openTry } from '#lifecycle/payment.ts'
 import { attemptPayment } from '#operations/payments/attempt.ts'
-import { takeCustomerStep } from '#operations/payments/customer-action.ts'
+import { takeReturn } from '#operations/payments/customer-action.ts'
 import { countDeclineAfter } from '#pages/count-decline.ts'
 import { type Hosted, openHosted, type PageDeps, pageOf, providerAction, returnUrl } from '#pages/hosted.ts'
 import { baseOf, type PageContext } from '#pages/page-context.ts'
@@ -37,16 +37,17 @@ export async function takeBack(
   const { merchant, payment, step } = hosted
   const { payId } = payment
   const before = providerAction(hosted)
-  if (openTry(payment)?.xId === step.xId) {
-    const returned = { query: request.query ?? {}, form: request.form ?? {} }
-    await takeCustomerStep({ merchant, payId, action: 'return', returned }, deps.engine)
-  }
+  const returned = { query: request.query ?? {}, form: request.form ?? {} }
+  const decision =
+    openTry(payment)?.xId === step.xId
+      ? await takeReturn({ merchant, payId, returned, shown: step }, deps.engine)
+      : undefined
   const own = { ...hosted, step: undefined, pageToken: deps.pageTokens.issue(pageOf(payment)) }
   const after = await context.reopen(own)
   await countDeclineAfter(request, { before: hosted, after }, deps)
   const next = providerAction(after)
-  // Sending the customer to the same page again would loop; the shop gets the result by an event.
-  if (next && next.url === before?.url)
+  // Sending the customer to a page that sends them straight back would loop; the shop gets the result by an event.
+  if (next && next.url === before?.url && !decision)
     return context.seeOther(returnUrl(after.payment) ?? `${baseOf(after)}/result`)
   return context.redirectToNextStep(request, after)
 }

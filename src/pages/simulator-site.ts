@@ -3,15 +3,13 @@
  * The only file of the pages that knows the simulator. Customers are sent here and leave like on any provider's page.
  */
 import { simulatorPath } from '#connectors/simulator/scenario.ts'
-import type { Money } from '#domain/money.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
 import { openTry } from '#lifecycle/payment.ts'
-import { type CustomerAction, takeCustomerStep } from '#operations/payments/customer-action.ts'
-import { countDeclineAfter } from '#pages/count-decline.ts'
 import type { Hosted, PageDeps } from '#pages/hosted.ts'
 import type { PageFrame } from '#pages/layout.ts'
-import type { PageContext } from '#pages/page-context.ts'
+import { type PageContext, returnPath } from '#pages/page-context.ts'
+import { takeBack } from '#pages/provider-step.ts'
 import { amountOf, shownAmount } from '#pages/show.ts'
 import { labelMethod } from '#pages/views/checkout.ts'
 import type { InstalmentSchedule } from '#pages/views/instalment-schedule.ts'
@@ -32,7 +30,7 @@ export function simulatorRoutes(site: SimulatorSite): readonly SiteRoute[] {
   const path = `${simulatorPath}{pageToken}`
   return [
     { verb: 'GET', path, handle: async (request, hosted) => show(request, hosted, site) },
-    { verb: 'POST', path, handle: (request, hosted) => decide(request, hosted, site) },
+    { verb: 'POST', path, handle: (request, hosted) => leave(request, hosted, site) },
   ]
 }
 
@@ -46,38 +44,22 @@ function isHere({ payment }: Hosted, address: string): boolean {
 const addressOf = ({ params }: PageRequest): string => `${simulatorPath}${params.pageToken ?? ''}`
 
 function show(request: PageRequest, hosted: Hosted, { pageContext }: SimulatorSite): PageAnswer {
-  const action = addressOf(request)
-  if (!isHere(hosted, action)) return pageContext.deadEnd(request, 'unknown')
+  if (!isHere(hosted, addressOf(request))) return pageContext.deadEnd(request, 'unknown')
+  const action = `${returnPath}${request.params.pageToken ?? ''}`
   const instalments = pageContext.planOf(hosted, hosted.payment.method)
   const html = renderStep(hosted, pageContext.frame(request, hosted), { action, instalments })
   return pageContext.answer(200, html, hosted)
 }
 
-const actions: readonly string[] = ['approve', 'decline', 'cancel', 'pending'] satisfies CustomerAction[]
-
-async function decide(
+/** The page's form leads to our return address. A client that posts to the page's own address gets there as well. */
+const leave = async (
   request: PageRequest,
   hosted: Hosted,
   { pageContext, deps }: SimulatorSite,
-): Promise<PageAnswer> {
-  if (!isHere(hosted, addressOf(request))) return pageContext.deadEnd(request, 'unknown')
-  const { merchant, payment, step } = hosted
-  const action = request.form?.action
-  if (action !== undefined && actions.includes(action)) {
-    const shown = step && { ...step, amount: readShown(request.form?.shown) }
-    const taken = { merchant, payId: payment.payId, action: action as CustomerAction, shown }
-    await takeCustomerStep(taken, deps.engine)
-  }
-  const after = await pageContext.reopen(hosted)
-  await countDeclineAfter(request, { before: hosted, after }, deps)
-  return pageContext.redirectToNextStep(request, after)
-}
-
-/** The amount that the page showed, sent back by its form; undefined if the form does not name one. */
-function readShown(text: string | undefined): Money | undefined {
-  const [value, currency] = text?.split(' ') ?? []
-  return currency === undefined ? undefined : { value: Number(value), currency }
-}
+): Promise<PageAnswer> =>
+  isHere(hosted, addressOf(request))
+    ? takeBack(request, { context: pageContext, deps })
+    : pageContext.deadEnd(request, 'unknown')
 
 function renderStep(
   { payment, label }: Hosted,

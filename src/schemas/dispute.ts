@@ -82,6 +82,7 @@ export const disputeQuery = closed(
   },
   { title: 'DisputeQuery', description: 'Which disputes to list.' },
 )
+export type DisputeQuery = Static<typeof disputeQuery>
 
 export const disputePath = Type.Object({
   id: Type.String({ maxLength: 64, description: 'The id of the dispute.' }),

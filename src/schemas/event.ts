@@ -1,7 +1,7 @@
 /** Events as the API shows them: the body, the receivers, and how each attempt went. */
 import type { Static } from 'typebox'
 import { eventTypeNames } from '#domain/event-types.ts'
-import { choice, closed, formatted, optional, text, url, whole } from '#schemas/fields.ts'
+import { choice, closed, formatted, givenUrl, optional, text, whole } from '#schemas/fields.ts'
 import { ownId, payId } from '#schemas/identifiers.ts'
 import { Type } from '#schemas/type.ts'
 
@@ -17,7 +17,7 @@ const endpointId = text(35, 'An added endpoint; absent for the address of the pa
 })
 
 const eventDelivery = closed(
-  { endpointId, url: url('Where it goes, or where it went last.'), status: eventStatus },
+  { endpointId, url: givenUrl('Where it goes, or where it went last.'), status: eventStatus },
   { title: 'EventDelivery', description: 'The event at one added endpoint.' },
 )
 
@@ -45,7 +45,7 @@ export const eventRecord = closed(
     sequence: whole(1, 2_147_483_647, 'Number of the event among those of its payment, from 1.'),
     type: optional(eventType),
     status: eventStatus,
-    url: optional(url('Where it goes, or where it went last; absent when there is no address.')),
+    url: optional(givenUrl('Where it goes, or where it went last; absent when there is no address.')),
     creationDate: formatted('date-time', 'When it was written, together with what it tells of.'),
     body: Type.Object(
       {},

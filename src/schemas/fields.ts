@@ -19,7 +19,11 @@ export const text = (maxLength: number, description: string, options: TStringOpt
 export const formatted = (format: string, description: string, options: TStringOptions = {}) =>
   Type.String({ format, description, ...options })
 
+/** An address as we write it: in ASCII. */
 export const url = (description: string) => Type.String({ format: 'uri', maxLength: 2048, description })
+
+/** An address as a merchant may write it: the URL standard reads letters of any script, which `uri` does not allow. */
+export const givenUrl = (description: string) => Type.String({ format: 'iri', maxLength: 2048, description })
 
 export const choice = <Values extends string[]>(values: readonly [...Values], description: string) =>
   Type.Enum(values, { type: 'string', description })

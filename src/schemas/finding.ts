@@ -2,13 +2,17 @@
 import type { Static } from 'typebox'
 import { operationAmount } from '#schemas/amount.ts'
 import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
-import { methodType, payId, refNr, transId, xId } from '#schemas/identifiers.ts'
+import { methodType, ownId, payId, refNr, transId, xId } from '#schemas/identifiers.ts'
 import { operationType, paymentRecord } from '#schemas/payment-record.ts'
 import { responseCode } from '#schemas/result.ts'
 import { Type } from '#schemas/type.ts'
 
 /** 2,000: a comma list of all types of the catalogue that anybody names. */
 const listMax = 2_000
+
+/** An empty filter is a mistake of the caller's, such as a variable that was not set: nothing would ever match it. */
+const filled = (maxLength: number, description: string) =>
+  optional(text(maxLength, description, { minLength: 1 }))
 
 const amountBound = (description: string) => optional(text(12, description, { pattern: '^[0-9]{1,12}$' }))
 
@@ -29,13 +33,17 @@ export const paymentQuery = closed(
     currency: optional(formatted('currency', 'ISO 4217 code of the amount.')),
     amountFrom: amountBound('At least this amount, in the smallest unit.'),
     amountTo: amountBound('At most this amount, in the smallest unit.'),
-    transId: optional(text(64, "The merchant's id of the payment.")),
-    refNr: optional(text(40, "The merchant's reference of the payment.")),
+    transId: filled(64, "The merchant's id of the payment."),
+    refNr: filled(40, "The merchant's reference of the payment."),
     responseCode: optional(text(8, 'Response code of the last operation.', { pattern: '^[0-9]{8}$' })),
-    email: optional(text(254, 'Email address of customerInfo; upper and lower case are the same.')),
-    merchantCustomerId: optional(text(64, "The merchant's id of the customer.")),
-    gatewayCustomerId: optional(text(64, 'Our id of the customer.')),
-    paymentPlanId: optional(text(64, 'The plan that the payment begins or belongs to.')),
+    email: optional(
+      formatted('email', 'Email address of customerInfo; upper and lower case are the same.', {
+        maxLength: 254,
+      }),
+    ),
+    merchantCustomerId: filled(64, "The merchant's id of the customer."),
+    gatewayCustomerId: optional(ownId('Our id of the customer.')),
+    paymentPlanId: optional(ownId('The plan that the payment begins or belongs to.')),
     last4Digits: optional(
       text(4, 'Last four characters of the card number or IBAN.', { pattern: '^[0-9A-Za-z]{4}$' }),
     ),
@@ -60,7 +68,7 @@ export const operationQuery = closed(
     to: optional(formatted('date-time', 'Final before this moment.')),
     type: optional(text(listMax, 'One kind of operation, or several separated by commas.')),
     status: optional(text(listMax, 'OK, AUTHORIZED or FAILED, or several separated by commas.')),
-    payId: optional(text(64, 'Only operations of this payment.')),
+    payId: optional(ownId('Only operations of this payment.')),
     limit: pageLimit(1000, 100, '^(?:[1-9][0-9]{0,2}|1000)$'),
     cursor,
   },

@@ -5,6 +5,7 @@ test.each([
   ['date', '2027-01-31', '2027-02-30'],
   ['date-time', '2027-01-31T12:00:00Z', '2027-01-31'],
   ['uri', 'https://shop.example/return', 'ftp://shop.example'],
+  ['iri', 'https://bücher.example/zurück', 'ftp://bücher.example'],
   ['email', 'ada@example.com', 'ada'],
   ['currency', 'EUR', 'BGN'],
   ['alpha3', 'DEU', 'DE'],

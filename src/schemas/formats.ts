@@ -18,6 +18,9 @@ export interface Format {
   readonly allowed: string
 }
 
+const webAddress =
+  'an absolute http or https address without credentials, whose host has letters, digits, dots and hyphens'
+
 export const formats: Readonly<Record<string, Format>> = {
   date: { check: isDate, allowed: `a calendar day such as 2027-01-31 (${latestDay} at the latest)` },
   'dotted-date': {
@@ -31,8 +34,11 @@ export const formats: Readonly<Record<string, Format>> = {
   duration: { check: isDuration, allowed: 'an ISO 8601 duration such as PT1H or P1M' },
   uri: {
     check: isWebAddress,
-    allowed:
-      'an absolute http or https address without credentials, whose host has letters, digits, dots and hyphens',
+    allowed: webAddress,
+  },
+  iri: {
+    check: isWebAddress,
+    allowed: webAddress,
   },
   'app-uri': {
     check: isAppAddress,

@@ -1,7 +1,7 @@
 /** What the customer buys. Nothing here is added up or compared with the amount: it is passed on and shown. */
 import type { Static } from 'typebox'
 import { maximumAmount } from '#domain/money.ts'
-import { choice, closed, formatted, freeTextMax, optional, text, url, whole } from '#schemas/fields.ts'
+import { choice, closed, formatted, freeTextMax, givenUrl, optional, text, whole } from '#schemas/fields.ts'
 import { orderDescription } from '#schemas/identifiers.ts'
 import { Type } from '#schemas/type.ts'
 
@@ -28,8 +28,8 @@ export const productInfo = closed(
     ),
     globalTradeItemNumber: optional(choice(['EAN', 'ISBN', 'UPC'], 'Kind of the trade item number.')),
     manufacturerPartNumber: label("The manufacturer's number of the part."),
-    imageUrl: optional(url('A picture of the product.')),
-    productUrl: optional(url('The page of the product.')),
+    imageUrl: optional(givenUrl('A picture of the product.')),
+    productUrl: optional(givenUrl('The page of the product.')),
   },
   { title: 'ProductInfo', description: 'More about the product of an item.' },
 )

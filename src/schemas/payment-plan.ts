@@ -11,9 +11,9 @@ import {
   flag,
   formatted,
   freeTextMax,
+  givenUrl,
   optional,
   text,
-  url,
   when,
   whole,
 } from '#schemas/fields.ts'
@@ -131,7 +131,7 @@ export const pageQuery = closed(
 export type PageQuery = Static<typeof pageQuery>
 
 const webhookUrl = closed(
-  { webhook: optional(url('Where we report the result.')) },
+  { webhook: optional(givenUrl('Where we report the result.')) },
   {
     title: 'ChargeUrls',
     description: 'No customer is present, so there are no return addresses: only where we report to.',

@@ -1,5 +1,5 @@
 /** Settlement lines as the API shows them. */
-
+import type { Static } from 'typebox'
 import { pageQuery } from '#schemas/dispute.ts'
 import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
 import { ownId, payId, xId } from '#schemas/identifiers.ts'
@@ -46,8 +46,8 @@ export const settlementList = closed(
 
 export const settlementQuery = closed(
   {
-    account: optional(text(64, 'Only lines of this provider account.')),
-    settlementId: optional(text(255, 'Only lines of this settlement.')),
+    account: optional(text(64, 'Only lines of this provider account.', { minLength: 1 })),
+    settlementId: optional(text(255, 'Only lines of this settlement.', { minLength: 1 })),
     type: optional(text(100, 'Only these types, with commas between.')),
     payId: optional(ownId('Only lines of this payment.')),
     from: optional(formatted('date', 'Booked on this day or later.')),
@@ -56,3 +56,4 @@ export const settlementQuery = closed(
   },
   { title: 'SettlementQuery', description: 'Which settlement lines to list.' },
 )
+export type SettlementQuery = Static<typeof settlementQuery>

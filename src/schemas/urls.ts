@@ -1,12 +1,12 @@
 /** Where the customer goes back to, and where we report to. */
 import type { Static } from 'typebox'
-import { closed, formatted, optional, url } from '#schemas/fields.ts'
+import { closed, formatted, givenUrl, optional } from '#schemas/fields.ts'
 
 export const urls = closed(
   {
-    return: optional(url('Where the customer goes after paying.')),
-    cancel: optional(url('Where the customer goes after giving up.')),
-    webhook: optional(url('Where we report the result.')),
+    return: optional(givenUrl('Where the customer goes after paying.')),
+    cancel: optional(givenUrl('Where the customer goes after giving up.')),
+    webhook: optional(givenUrl('Where we report the result.')),
   },
   { title: 'Urls', description: "Addresses of the merchant's shop." },
 )
@@ -21,7 +21,7 @@ export const appUrls = closed(
       appUrl('Where the customer goes after paying: a web address, or one of your app (myapp://done).'),
     ),
     cancel: optional(appUrl('Where the customer goes after giving up.')),
-    webhook: optional(url('Where we report the result.')),
+    webhook: optional(givenUrl('Where we report the result.')),
   },
   { title: 'AppUrls', description: "Addresses of the merchant's shop or app." },
 )

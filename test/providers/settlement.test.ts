@@ -262,7 +262,10 @@ test('pages, filters, and nothing of others', async () => {
   const { body } = await shop.call('GET', '/settlements?limit=2')
   expect(body.data).toHaveLength(2)
   expect(await references(`?limit=2&cursor=${encodeURIComponent(body.nextCursor)}`)).toEqual(['P3'])
-  for (const wrong of ['?type=NOT', '?limit=0', '?from=yesterday', '?cursor=x', '?other=1'])
+  for (const wrong of [
+    ...['?type=NOT', '?limit=0', '?from=yesterday', '?cursor=x', '?other=1', '?account=', '?settlementId='],
+    `?from=${today}&to=${today}`,
+  ])
     expect([wrong, (await shop.call('GET', `/settlements${wrong}`)).status]).toEqual([wrong, 400])
   expect(await references('', await openShop(gateway))).toEqual([])
   await forget()

@@ -66,12 +66,12 @@ function createCarelessProvider(): Connector {
   return {
     ...simulator,
     keep(question) {
-      const { testHints, card } = question.request
-      if (testHints?.simulationMode === '9999') throw quote(card?.number.reveal() ?? '')
+      const { hints, card } = question.request
+      if (hints?.simulationMode === '9999') throw quote(card?.number.reveal() ?? '')
       return simulator.keep?.(question) ?? {}
     },
     async authorize(request, signal) {
-      if (request.testHints?.simulationMode === '9998') throw quote(request.card?.number.reveal() ?? '')
+      if (request.hints?.simulationMode === '9998') throw quote(request.card?.number.reveal() ?? '')
       return simulator.authorize(request, signal)
     },
   }

@@ -37,8 +37,11 @@ export const bookRules: Readonly<Record<string, string>> = {
     WHERE c.type = 'CAPTURE' GROUP BY c.pay_id, c.x_id, c.amount HAVING sum(r.amount) > c.amount`,
   'nothing is taken above what was authorised': `SELECT pay_id FROM payment
     WHERE captured + capturing + reversed + reversing > authorized AND capture_percent = 100`,
-  'the status fits the sums': `SELECT pay_id, status, authorized, captured, reversed FROM payment WHERE kind = 'PAYMENT'
-    AND amount > 0 AND ((status = 'OK') <> (captured > 0)
+  // What was paid after the end and is captured can only be refunded; the payment then ends like a reversed one.
+  'the status fits the sums': `SELECT pay_id, status, authorized, captured, reversed FROM payment p WHERE kind = 'PAYMENT'
+    AND amount > 0 AND NOT (status = 'REVERSED' AND captured > 0 AND refunded = captured AND EXISTS (SELECT 1
+      FROM operation o WHERE o.pay_id = p.pay_id AND o.prepared->>'paidLate' = 'true'))
+    AND ((status = 'OK') <> (captured > 0)
     OR (status = 'REVERSED') <> (authorized > 0 AND captured = 0 AND capturing = 0 AND reversed >= authorized)
     OR (status IN ('AUTHORIZE_REQUEST', 'PENDING', 'FAILED') AND authorized > 0))`,
   // What a customer has left open at the provider's was never sent: it waits for the customer, and for the deadline.

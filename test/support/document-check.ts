@@ -130,6 +130,8 @@ function createCompiler(document: OpenApiDocument): (place: readonly string[]) =
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format.check)
   // An answer may name a moment after the last one that a request may name: the end of a page opened on the last day.
   ajv.addFormat('date-time', text => /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) || isInstant(text))
+  // As RFC 3986 has it, which knows no letters beyond ASCII: other programs that read the document go by that.
+  ajv.addFormat('uri', /^[a-z][a-z0-9+.-]*:[!#-;=?-[\]_a-z~%]+$/i)
   ajv.addSchema(document, 'openapi.json')
   const compiled = new Map<string, ValidateFunction>()
   return place => {

@@ -10,6 +10,7 @@ const formatSamples: Readonly<Record<string, readonly string[]>> = {
   date: ['2027-01-31', '2028-02-29'],
   'date-time': ['2027-01-31T12:00:00Z', '2027-01-31T12:00:00.123+02:00'],
   uri: ['https://example.com/back', 'http://localhost:9/x?y=z'],
+  iri: ['https://example.com/back', 'http://localhost:9/x?y=z', 'https://bücher.example/zurück'],
   email: ['ada@example.com'],
   currency: ['EUR', 'USD', 'JPY', 'BHD'],
   alpha3: ['DEU', 'USA'],

@@ -3,7 +3,14 @@
  * faults that a developer ordered. Decided before the operation is recorded and stored with it, so that the simulator
  * answers an inquiry the same way after any crash, in any process, without a memory of its own.
  */
-import type { AuthorizationRequest, KeepQuestion, Kept, ThreeDsRequest } from '#connectors/contract.ts'
+import type {
+  AuthorizationRequest,
+  CustomerDecision,
+  KeepQuestion,
+  Kept,
+  PageReturn,
+  ThreeDsRequest,
+} from '#connectors/contract.ts'
 import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
 import type { FaultBook } from '#connectors/simulator/faults.ts'
 import { eciOf } from '#connectors/simulator/provider-facts.ts'
@@ -49,17 +56,30 @@ const pageOf = ({ payment: { returnUrl = '' } }: Request): string =>
   `${simulatorPath}${returnUrl.slice(returnUrl.lastIndexOf('/') + 1)}`
 
 /** A customer who declines does so whatever the merchant wished to see. */
-function modeOf({ testHints }: Request, returned: KeepQuestion['returned']): string | undefined {
-  const action = returned?.query.action ?? testHints?.customer
-  return action === 'decline' ? declinedByCustomer : testHints?.simulationMode
+function modeOf({ hints }: Request, returned: KeepQuestion['returned']): string | undefined {
+  const action = (returned && readDecision(returned)?.action) ?? hints?.customer
+  return action === 'decline' ? declinedByCustomer : hints?.simulationMode
+}
+
+const actions: readonly string[] = ['approve', 'decline', 'cancel', 'pending']
+
+/** What the customer pressed on the simulator's page, and the amount that it showed them. */
+export function readDecision({ form, query }: PageReturn): CustomerDecision | undefined {
+  const { action, shown } = { ...query, ...form }
+  if (action === undefined || !actions.includes(action)) return undefined
+  const [value, currency] = shown?.split(' ') ?? []
+  return {
+    action: action as CustomerDecision['action'],
+    ...(currency === undefined ? {} : { amount: { value: Number(value), currency } }),
+  }
 }
 
 /** Who must act before the simulated provider can decide. */
 function stepBefore(request: Request, scenario: Kept): CustomerStep | undefined {
-  const { payment, credentialOnFile, operation, testHints } = request
+  const { payment, credentialOnFile, operation, hints } = request
   if (credentialOnFile?.initiator === 'MERCHANT' || operation === 'CREDIT') return undefined
   // A customer of the test tools who leaves the page open has been sent to one.
-  if (testHints?.customer === 'pending') return 'page'
+  if (hints?.customer === 'pending') return 'page'
   switch (payment.method.flow) {
     case 'redirect':
     case 'qr':

@@ -41,7 +41,7 @@ const ask = (operation: OperationType, { method, simulationMode, ...change }: Ch
     captureMethod: 'AUTOMATIC',
     integrationType: 'DIRECT',
   },
-  testHints: simulationMode === undefined ? undefined : { simulationMode },
+  hints: simulationMode === undefined ? undefined : { simulationMode },
   at: now,
   customerPresent: true,
   ...change,

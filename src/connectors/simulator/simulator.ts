@@ -32,6 +32,7 @@ import {
   captureScenario,
   decideScenario,
   isChallenged,
+  readDecision,
   textOf,
   withoutGaps,
 } from '#connectors/simulator/scenario.ts'
@@ -107,6 +108,7 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
     supports: () => everything,
     willChallenge: isChallenged,
     keep: question => faults.use(question.request.payment.merchantId, book => decideScenario(question, book)),
+    readReturn: readDecision,
     testData,
     instalments: planInstalments,
 

@@ -24,4 +24,6 @@ const cards = [...testCards.slice(0, 3), ...authenticationCards.slice(0, 2), ...
 export const testData: TestData = {
   cards: cards.map(({ number, description }) => ({ number, description })),
   instrument: method => instruments[formOf(method)],
+  hints: action => ({ customer: action }),
+  returned: action => ({ query: {}, form: { action } }),
 }

@@ -1,13 +1,12 @@
 /** `GET /disputes`: the merchant's disputes, the newest first. */
-import { parseInstant } from '#domain/dates.ts'
 import { parsePayId } from '#domain/ids.ts'
 import { disputeEndpoint, disputeExample } from '#endpoints/disputes/shared.ts'
+import { collectFaults, readAll, readRange } from '#endpoints/filters.ts'
 import { readCursor, readWordList, toPage } from '#endpoints/page-cursor.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { InvalidField } from '#http/server/ports.ts'
 import { showDispute } from '#operations/disputes/show-dispute.ts'
-import { disputeList, disputeQuery, disputeStatuses } from '#schemas/dispute.ts'
+import { type DisputeQuery, disputeList, disputeQuery, disputeStatuses } from '#schemas/dispute.ts'
 
 /** 20: what a page shows unless the caller wants another number. */
 const usualLimit = 20
@@ -23,6 +22,7 @@ export const listDisputesEndpoint = endpoint<Services, undefined, undefined, typ
     'Captured money that cardholders have asked back through their banks, the newest dispute first.',
   idempotent: false,
   query: disputeQuery,
+  findFaults: query => collectFaults(() => readFilters(query)),
   answers: { 200: disputeList },
   examples: [
     {
@@ -37,11 +37,11 @@ export const listDisputesEndpoint = endpoint<Services, undefined, undefined, typ
     const limit = Number(query.limit ?? usualLimit)
     const scope = { merchantId: merchant.merchantId, list: 'disputes', query }
     const [createdAt, disputeId] = readCursor(scope, 2) ?? []
+    const { statuses, range } = readFilters(query)
     const filter = {
-      statuses: readWordList('status', query.status, disputeStatuses),
+      statuses,
       payId: query.payId === undefined ? undefined : parsePayId(query.payId),
-      from: readTime('from', query.from),
-      to: readTime('to', query.to),
+      ...range,
       after: createdAt && disputeId ? { createdAt: new Date(createdAt), disputeId } : undefined,
       limit: limit + 1,
     }
@@ -57,10 +57,8 @@ export const listDisputesEndpoint = endpoint<Services, undefined, undefined, typ
   },
 })
 
-function readTime(field: string, text: string | undefined): Date | undefined {
-  if (text === undefined) return undefined
-  const time = parseInstant(text)
-  if (time === undefined)
-    throw new InvalidField(field, `${field} must be a date and time such as 2026-11-16T12:00:00Z.`)
-  return new Date(time)
-}
+const readFilters = (query: DisputeQuery) =>
+  readAll({
+    statuses: () => readWordList('status', query.status, disputeStatuses),
+    range: () => readRange(query),
+  })

@@ -49,7 +49,7 @@ export function toCharge(
       type: captureMethod.type,
       delayedHours: captureMethod.delayed?.delayedHours,
     },
-    simulationMode,
+    hints: { simulationMode },
     metadata,
     details: { order, statementDescriptor, urls: urls && normalizeAddresses(urls), metadata },
   }

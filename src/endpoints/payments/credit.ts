@@ -101,7 +101,7 @@ function toCommand(body: CreditRequest, merchantId: CreateCommand['merchantId'])
     amount: { value, currency },
     captureMethod: { type: 'AUTOMATIC' },
     metadata,
-    simulationMode,
+    hints: { simulationMode },
     details: { ...rest, metadata, amount: amountDetails },
   }
 }

@@ -28,7 +28,7 @@ export function toFollowUp(body: FollowUpBody): FollowUpCommand {
     refNr,
     amount: { value, currency },
     metadata,
-    simulationMode,
+    hints: { simulationMode },
     objects: paymentMethods,
     details,
   }

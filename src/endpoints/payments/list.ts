@@ -49,26 +49,20 @@ export const listPaymentsEndpoint = endpoint<Services, undefined, undefined, typ
     },
   ],
   async handle({ query, merchant }, { engine }) {
-    const request = toListRequest(query, merchant)
-    if (!request) return answer(200, { data: [] })
-    const page = await perform(listPayments(request, engine)).catch(nameCursor)
+    const page = await perform(listPayments(toListRequest(query, merchant), engine)).catch(nameCursor)
     return answer(200, { data: page.payments.map(toRecord), nextCursor: page.nextCursor })
   },
 })
 
-/** Undefined: nothing can match, because the filter is not a valid id of ours. */
-export function toListRequest(query: PaymentQuery, merchant: Merchant): PaymentListRequest | undefined {
-  const filter = toFilter(query)
+export function toListRequest(query: PaymentQuery, merchant: Merchant): PaymentListRequest {
   const { limit, cursor, ...filters } = query
-  return (
-    filter && {
-      merchant,
-      filter,
-      limit: Number(limit ?? usualLimit),
-      cursor,
-      scope: { list: 'payments', filters },
-    }
-  )
+  return {
+    merchant,
+    filter: toFilter(query),
+    limit: Number(limit ?? usualLimit),
+    cursor,
+    scope: { list: 'payments', filters },
+  }
 }
 
 const statuses: readonly PaymentStatus[] = [
@@ -86,18 +80,15 @@ const knownTypes = {
   named: 'the types that GET /payment-methods lists',
 }
 
-/** Undefined: nothing can fit. */
-function toFilter(query: PaymentQuery): PaymentFilter | undefined {
+function toFilter(query: PaymentQuery): PaymentFilter {
   const { currency, transId, refNr, responseCode, email, merchantCustomerId, last4Digits } = query
-  const customerId = query.gatewayCustomerId && parseCustomerId(query.gatewayCustomerId)
-  const planId = query.paymentPlanId && parsePlanId(query.paymentPlanId)
   const { range, amounts, ...lists } = readAll({
     range: () => readRange(query),
     statuses: () => readList('status', query.status, oneOf(statuses)),
     types: () => readList('type', query.type, knownTypes),
     amounts: () => readAmounts(query),
   })
-  const filter = {
+  return {
     ...range,
     ...lists,
     ...amounts,
@@ -107,13 +98,11 @@ function toFilter(query: PaymentQuery): PaymentFilter | undefined {
     responseCode,
     email,
     merchantCustomerId,
+    // The schema has refused what is not an id of ours.
+    customerId: parseCustomerId(query.gatewayCustomerId ?? ''),
+    planId: parsePlanId(query.paymentPlanId ?? ''),
     last4Digits: last4Digits?.toUpperCase(),
   }
-  const isNobody =
-    (query.gatewayCustomerId !== undefined && !customerId) || (query.paymentPlanId !== undefined && !planId)
-  return isNobody
-    ? undefined
-    : { ...filter, customerId: customerId || undefined, planId: planId || undefined }
 }
 
 function readAmounts({ amountFrom, amountTo }: PaymentQuery) {

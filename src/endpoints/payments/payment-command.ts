@@ -65,7 +65,7 @@ export function toCommand(body: PaymentBody, choice: Choice): CreateCommand {
       delayedHours: captureMethod?.delayed?.delayedHours,
     },
     metadata: body.metadata,
-    simulationMode,
+    hints: { simulationMode },
     confirmsLater: confirmsLater || undefined,
     expiresAt: readExpiry(body.expirationTime, now),
     methodFields: object && keptFields(method.key, object),

@@ -1,9 +1,15 @@
 /** `GET /settlements`: what providers say they have paid out, line by line. */
 import { parsePayId } from '#domain/ids.ts'
+import { collectFaults, contradict, readAll } from '#endpoints/filters.ts'
 import { readCursor, readWordList, toPage } from '#endpoints/page-cursor.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { settlementList, settlementQuery, settlementTypes } from '#schemas/settlement.ts'
+import {
+  type SettlementQuery,
+  settlementList,
+  settlementQuery,
+  settlementTypes,
+} from '#schemas/settlement.ts'
 import type { LinePosition, StoredLine } from '#storage/providers/settlements.ts'
 
 /** 20: what a page shows unless the caller wants another number. */
@@ -24,6 +30,7 @@ export const listSettlementsEndpoint = endpoint<Services, undefined, undefined, 
   idempotent: false,
   dialect: 'customer',
   query: settlementQuery,
+  findFaults: query => collectFaults(() => readFilters(query)),
   answers: { 200: settlementList },
   examples: [
     {
@@ -36,13 +43,13 @@ export const listSettlementsEndpoint = endpoint<Services, undefined, undefined, 
   async handle({ query, merchant }, { settlements }) {
     const limit = Number(query.limit ?? usualLimit)
     const scope = { merchantId: merchant.merchantId, list: 'settlements', query }
+    const { types, days } = readFilters(query)
     const filter = {
       accountId: query.account,
       settlementId: query.settlementId,
-      types: readWordList('type', query.type, settlementTypes),
+      types,
       payId: query.payId === undefined ? undefined : parsePayId(query.payId),
-      from: query.from,
-      to: query.to,
+      ...days,
       after: toPosition(readCursor(scope, 5)),
       limit: limit + 1,
     }
@@ -50,6 +57,22 @@ export const listSettlementsEndpoint = endpoint<Services, undefined, undefined, 
     return answer(200, toPage(found, limit, { show: showLine, positionOf, scope }))
   },
 })
+
+const readFilters = (query: SettlementQuery) =>
+  readAll({
+    types: () => readWordList('type', query.type, settlementTypes),
+    days: () => readDays(query),
+  })
+
+/** Days are compared as text: the form is the same for all of them. */
+function readDays({ from, to }: SettlementQuery) {
+  if (from !== undefined && to !== undefined && from >= to)
+    throw contradict(
+      ['from', `from is ${from}; it must be earlier than to (${to}).`],
+      ['to', `to is ${to}; it must be later than from (${from}).`],
+    )
+  return { from, to }
+}
 
 const positionOf = (line: StoredLine): readonly string[] => [
   line.date,

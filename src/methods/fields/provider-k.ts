@@ -6,7 +6,7 @@ import {
   providerResponseText,
   providerTransactionId,
 } from '#methods/fields/provider-fields.ts'
-import { choice, closed, freeTextMax, optional, text, url } from '#schemas/fields.ts'
+import { choice, closed, freeTextMax, givenUrl, optional, text, url } from '#schemas/fields.ts'
 
 /** 4096: such tokens are signed texts of one to two thousand characters. */
 const accessToken = text(4096, 'The client token. It is good for 60 minutes.', {
@@ -28,8 +28,8 @@ const shippingInfo = closed(
     returnTrackingId: label('Number of the parcel that comes back.'),
     shippingCompany: label('Who brings the parcel.'),
     returnShippingCompany: label('Who brings it back.'),
-    trackingUrl: optional(url('Where the parcel can be followed.')),
-    returnTrackingUrl: optional(url('Where the parcel that comes back can be followed.')),
+    trackingUrl: optional(givenUrl('Where the parcel can be followed.')),
+    returnTrackingUrl: optional(givenUrl('Where the parcel that comes back can be followed.')),
     shippingMethod: optional(
       choice(
         [

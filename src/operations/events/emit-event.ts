@@ -19,12 +19,24 @@ export function emitEvents(
 ): { readonly payment: Payment; readonly alongside: Pick<Change, 'events'> } {
   let told = payment
   const events: EventRow[] = []
-  for (const { subject, owed } of emissions) {
-    if (!owed && !endpoints.wants(payment.merchantId, subject.type)) continue
+  const wanted = emissions.filter(
+    ({ subject, owed }) => owed || endpoints.wants(payment.merchantId, subject.type),
+  )
+  // Lists are ordered by the id, and ids made within one millisecond come in any order.
+  const eventIds = wanted.map(newId).sort()
+  for (const [index, { subject, owed }] of wanted.entries()) {
     const raised = raiseEvent(told, subject)
     const { merchantId, payId } = payment
     const url = webhookOf(payment)
-    events.push({ ...raised.event, merchantId, payId, eventId: newId(), url, owed, createdAt: now })
+    events.push({
+      ...raised.event,
+      merchantId,
+      payId,
+      eventId: eventIds[index] ?? newId(),
+      url,
+      owed,
+      createdAt: now,
+    })
     told = raised.payment
   }
   return { payment: told, alongside: events.length > 0 ? { events } : {} }

@@ -18,6 +18,7 @@ import {
 import { receivedValue } from '#lifecycle/receive.ts'
 import { toRecordFields, toResultFields } from '#methods/result-fields.ts'
 import { undecided } from '#methods/undecided.ts'
+import { hintsOf } from '#schemas/hints.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
 
 /** What leaves: the text is stored with the key and sent as it is, so that a replay is the same bytes. */
@@ -217,7 +218,7 @@ export function toRecord(payment: Payment) {
     expirationTime: payment.expiresAt?.toISOString(),
     channel: payment.kind === 'CREDIT' ? undefined : defaultChannel,
     // What the payment was created with; a later operation may have had another.
-    simulationMode: payment.operations[0]?.details.simulationMode,
+    ...hintsOf(payment.operations[0]?.details),
     ...shownDetails(payment.details),
     ...(payment.customerId ? { customerInfo: withCustomerId(payment, true) } : {}),
     paymentMethods: toPaymentMethods(payment),

@@ -38,6 +38,7 @@ import { CommitRefused, type Step } from '#operations/payments/payment-queue.ts'
 import type { OfferReply, QuoteResult } from '#operations/quotes/redeem-quote.ts'
 import { takeQuote } from '#operations/quotes/take-quote.ts'
 import { expiryTimer } from '#operations/timer.ts'
+import { hintsOf } from '#schemas/hints.ts'
 import type { AdmittedAccount } from '#vault/accounts.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
@@ -55,8 +56,8 @@ export interface Attempt {
   readonly seenVersion: number
   /** In the place of a provider's page that has ended, wherever the customer was sent from. */
   readonly renews?: boolean
-  /** What a customer of the test tools is going to do at the provider: `decline`, or leave its page open. */
-  readonly testCustomer?: string
+  /** What a customer of the test tools is going to do at the provider, in the words of its connector. */
+  readonly hints?: AuthorizationRequest['hints']
 }
 
 /**
@@ -220,21 +221,12 @@ function toMessage(
     amount: payment.amount,
     payment: toContext(payment, { method, returnUrl }),
     at: now,
-    testHints: hintsOf(payment, beginning),
+    // What the merchant said in the request that made the payment, and what its customer will do.
+    hints: { ...hintsOf(payment.operations[0]?.details), ...beginning.hints },
     ...toSentCard(card, admitted),
     account: account && kept && { ...account, number: kept.number },
     conversion: quoteResult?.conversion,
     credentialOnFile: credentialUse(payment),
     customerPresent: true,
-  }
-}
-
-/** What the merchant asked the simulator to do in the request that made the payment, and what its customer will do. */
-function hintsOf({ operations }: Payment, { testCustomer }: Attempt): AuthorizationRequest['testHints'] {
-  const simulationMode = operations[0]?.details.simulationMode
-  if (simulationMode === undefined && testCustomer === undefined) return undefined
-  return {
-    ...(simulationMode === undefined ? {} : { simulationMode }),
-    ...(testCustomer === undefined ? {} : { customer: testCustomer }),
   }
 }

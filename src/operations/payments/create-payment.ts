@@ -46,6 +46,7 @@ import { triedBy } from '#operations/payments/velocity.ts'
 import { openPlan } from '#operations/plans/plan-book.ts'
 import { type OfferReply, type QuoteResult, redeemQuote } from '#operations/quotes/redeem-quote.ts'
 import { expiryTimer, type TimerKey } from '#operations/timer.ts'
+import { hintsOf } from '#schemas/hints.ts'
 import { type Change, type Committed, CommitUnknown, type IntentClaim } from '#storage/commit/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
 import type { AdmittedAccount } from '#vault/accounts.ts'
@@ -310,7 +311,7 @@ async function begin(
           : undefined,
     }),
     at: now,
-    testHints: command.simulationMode === undefined ? undefined : { simulationMode: command.simulationMode },
+    hints: hintsOf(command.hints),
     ...toSentCard(paying, card),
     account: account && request.account && { ...request.account, number: account.number },
     wallet: request.wallet,

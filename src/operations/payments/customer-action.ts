@@ -2,7 +2,7 @@
  * What the customer does on a page of the provider or of the card's issuer: approve, decline, turn back, or leave it open.
  * The pages call it with the step they showed; the test environment also without any page.
  */
-import type { AuthorizationOutcome, CustomerReturn } from '#connectors/contract.ts'
+import type { AuthorizationOutcome, CustomerDecision, PageReturn } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -23,7 +23,7 @@ import { toInquiry } from '#operations/payments/payment-context.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
 
-export type CustomerAction = 'approve' | 'decline' | 'cancel' | 'pending'
+export type CustomerAction = CustomerDecision['action']
 
 export interface CustomerStep {
   readonly merchant: Merchant
@@ -31,15 +31,15 @@ export interface CustomerStep {
   /** `return`: the customer is back from the provider's page, which says more. */
   readonly action: CustomerAction | 'return'
   /** What a provider's page handed to the browser. */
-  readonly returned?: Returned
+  readonly returned?: PageReturn
   /** The try, the method and the amount that were shown; any unless given. */
   readonly shown?: { readonly xId: XId; readonly type: string; readonly amount?: Money }
 }
 
-/** What the provider's page hands back. The simulated one says what the customer did. */
-type Returned = Pick<CustomerReturn, 'query' | 'form'>
-
-type Result = { readonly found: true; readonly authorization?: Authorization }
+type Result = {
+  readonly found: true
+  readonly authorization?: Authorization
+}
 
 /** Undefined: the merchant has no such payment. A payment that does not wait for its customer is left as it is. */
 export async function takeCustomerStep(step: CustomerStep, engine: Engine): Promise<Result | undefined> {
@@ -55,6 +55,40 @@ export async function takeCustomerStep(step: CustomerStep, engine: Engine): Prom
   return result
 }
 
+/**
+ * A customer is back from a provider's page. Some pages say themselves what their customer did; of all others the provider
+ * is asked. Returns what the page said.
+ */
+export async function takeReturn(
+  step: Omit<CustomerStep, 'action' | 'shown'> & {
+    readonly returned: PageReturn
+    readonly shown: NonNullable<CustomerStep['shown']>
+  },
+  engine: Engine,
+): Promise<CustomerDecision | undefined> {
+  const { merchant, payId, returned, shown } = step
+  const payment = await engine.payments.byPayId(merchant.merchantId, payId)
+  const account = payment && (await waitingAccount(payment, engine))
+  if (!account) return undefined
+  const { connector } = account
+  if (!connector.readReturn) {
+    await takeCustomerStep({ ...step, action: 'return' }, engine)
+    return undefined
+  }
+  const decision = connector.readReturn(returned)
+  if (decision) {
+    const { action, amount } = decision
+    await takeCustomerStep({ ...step, action, shown: { ...shown, amount } }, engine)
+  }
+  return decision
+}
+
+/** Where the customer of the open try was sent. */
+async function waitingAccount(payment: Payment, { providers }: Engine): Promise<OpenedAccount | undefined> {
+  const waiting = openTry(payment)
+  return waiting && providers.open(payment.merchantId, waiting.prepared.account)
+}
+
 /** A customer who cancels may have paid on the provider's page already: that page is ended first. */
 async function isPaid({ merchant, payId }: CustomerStep, engine: Engine): Promise<boolean> {
   const payment = await engine.payments.byPayId(merchant.merchantId, payId)
@@ -65,13 +99,26 @@ async function isPaid({ merchant, payId }: CustomerStep, engine: Engine): Promis
  * A customer without a browser: fills in what a form would ask for with data of the test environment, and then takes the
  * step. Undefined: the merchant has no such payment.
  */
-export async function actForCustomer(step: CustomerStep, engine: Engine): Promise<true | undefined> {
+export async function actForCustomer(
+  step: CustomerStep & { readonly action: CustomerAction },
+  engine: Engine,
+): Promise<true | undefined> {
   const { merchant, payId, action } = step
   const payment = await engine.payments.byPayId(merchant.merchantId, payId)
   if (!payment) return undefined
   if (needsForm(payment) && action !== 'cancel') await fillInForm(payment, step, engine)
-  else await takeCustomerStep(step, engine)
+  else await takeTestStep(payment, step, engine)
   return true
+}
+
+/** The step of a customer without a browser: their provider's page hands back what it would have handed to a browser. */
+async function takeTestStep(
+  payment: Payment,
+  step: CustomerStep & { readonly action: CustomerAction },
+  engine: Engine,
+): Promise<void> {
+  const account = await waitingAccount(payment, engine)
+  await takeCustomerStep({ ...step, returned: account?.connector.testData?.returned(step.action) }, engine)
 }
 
 const needsForm = (payment: Payment): boolean =>
@@ -79,7 +126,11 @@ const needsForm = (payment: Payment): boolean =>
   payment.awaits === 'CUSTOMER' &&
   openTry(payment)?.prepared.step === undefined
 
-async function fillInForm(payment: Payment, step: CustomerStep, engine: Engine): Promise<void> {
+async function fillInForm(
+  payment: Payment,
+  step: CustomerStep & { readonly action: CustomerAction },
+  engine: Engine,
+): Promise<void> {
   const { merchant, payId, action } = step
   const [offer] = await offerMethods(payment, merchant, engine)
   const testData = offer?.account.connector.testData
@@ -88,9 +139,10 @@ async function fillInForm(payment: Payment, step: CustomerStep, engine: Engine):
   const { method } = offer
   const instrument = testData?.instrument(method)
   const seenVersion = payment.version
-  await attemptPayment({ merchant, payId, method, ...instrument, seenVersion, testCustomer: action }, engine)
+  const hints = testData?.hints(action)
+  await attemptPayment({ merchant, payId, method, ...instrument, seenVersion, hints }, engine)
   const after = await engine.payments.byPayId(merchant.merchantId, payId)
-  if (after && openTry(after)?.prepared.step !== undefined) await takeCustomerStep(step, engine)
+  if (after && openTry(after)?.prepared.step !== undefined) await takeTestStep(after, step, engine)
 }
 
 function begin(
@@ -99,7 +151,7 @@ function begin(
   engine: Engine,
 ): Promise<Step<Result>> {
   const { merchant, ending } = step
-  const returned = step.returned ?? { query: { action: step.action }, form: {} }
+  const returned = step.returned ?? { query: {}, form: {} }
   return beginOnce<Result>(payment, {
     isIt: ({ prepared }) => prepared.decision === ending,
     record: () => record(payment, { ...step, returned }, engine),
@@ -168,7 +220,7 @@ interface Sending {
   readonly merchant: Merchant
   /** Identifies this decision if the answer to its commit is lost. */
   readonly ending: XId
-  readonly returned: Returned
+  readonly returned: PageReturn
 }
 
 /** The customer has acted; now the provider is asked what came of it. */
@@ -207,7 +259,7 @@ async function complete(payment: Payment, sending: Sending, engine: Engine): Pro
 
 function toSending(
   payment: Payment,
-  { merchant, account, returned }: { merchant: Merchant; account: OpenedAccount; returned: Returned },
+  { merchant, account, returned }: { merchant: Merchant; account: OpenedAccount; returned: PageReturn },
 ): Result {
   const operation = lastOperation(payment)
   const { connector } = account

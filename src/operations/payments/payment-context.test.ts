@@ -5,13 +5,18 @@ import { captureRequest } from '#schemas/capture.ts'
 import { confirmRequest } from '#schemas/confirm.ts'
 import { createPayment } from '#schemas/create-payment.ts'
 import { creditRequest } from '#schemas/credit.ts'
+import { hintFields } from '#schemas/hints.ts'
 import { incrementalRequest } from '#schemas/incremental.ts'
 import { createIntent } from '#schemas/payment-intent.ts'
 import { refundRequest } from '#schemas/refund.ts'
 import { reversalRequest } from '#schemas/reversal.ts'
 import { createLink, createSession } from '#schemas/session.ts'
 
-const known = new Set([...Object.keys(contextFields.passed), ...Object.keys(contextFields.own)])
+const known = new Set<string>([
+  ...Object.keys(contextFields.passed),
+  ...Object.keys(contextFields.own),
+  ...hintFields,
+])
 
 const requests: readonly (readonly [string, object])[] = [
   ['payment', createPayment],

@@ -11,7 +11,7 @@ import type { Engine } from '#operations/engine.ts'
 
 /** The fields of a request by what becomes of them on the way to a provider. */
 export const contextFields = {
-  /** Reach the provider under the name on the right. */
+  /** Reach the provider under the name on the right; besides these, the hints. */
   passed: {
     refNr: 'refNr',
     language: 'language',
@@ -31,7 +31,6 @@ export const contextFields = {
     transId: 'transId',
     amount: 'amount',
     paymentMethods: 'method, methodFields, card, account, wallet, conversion, threeDs',
-    simulationMode: 'testHints',
   },
   /** Ours alone. */
   own: {

@@ -14,6 +14,7 @@ import {
 } from '#lifecycle/payment.ts'
 import { toContext } from '#operations/payments/payment-context.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
+import { hintsOf } from '#schemas/hints.ts'
 
 export type Question<Request extends OperationRequest> = Omit<Request, 'send'>
 
@@ -44,13 +45,12 @@ export const toConfirm = (payment: Payment, operation: Operation): Question<Auth
 
 export function toQuestion(payment: Payment, operation: Operation): Question<OperationRequest> {
   const { type, xId, prepared, details, createdAt } = operation
-  const { simulationMode } = details
   return {
     operation: type,
     reference: xId,
     amount: amountOf(payment, operation),
     payment: toContext(payment, { details }),
-    testHints: simulationMode === undefined ? undefined : { simulationMode },
+    hints: hintsOf(details),
     at: createdAt,
     kept: prepared,
   }

@@ -5,7 +5,7 @@
 import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { alwaysHasEvent, resultSubject } from '#lifecycle/event.ts'
+import { alwaysHasEvent, resultSubjects } from '#lifecycle/event.ts'
 import { inquiryTime } from '#lifecycle/inquiry.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import {
@@ -156,11 +156,15 @@ function emissionsOf(
   payment: Payment,
   { xId, owed, now, moved }: { xId: XId; owed: boolean; now: Date; moved: Pick<Change, 'endTurn'> },
 ): readonly Emission[] {
-  const subject = resultSubject(payment, xId, now)
+  const subjects = resultSubjects(payment, xId, now)
   const suspended = moved.endTurn?.status === 'SUSPENDED'
   return [
-    { subject, owed },
-    ...(suspended ? [{ subject: { ...subject, type: 'plan.suspended' as const }, owed }] : []),
+    ...subjects.map(subject => ({ subject, owed })),
+    ...(suspended
+      ? subjects
+          .slice(0, 1)
+          .map(subject => ({ subject: { ...subject, type: 'plan.suspended' as const }, owed }))
+      : []),
   ]
 }
 

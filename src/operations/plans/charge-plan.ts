@@ -33,7 +33,7 @@ export interface ChargeRequest {
   readonly refNr?: string
   readonly amount?: Money
   readonly captureMethod?: CreateCommand['captureMethod']
-  readonly simulationMode?: string
+  readonly hints?: CreateCommand['hints']
   readonly metadata?: Readonly<Record<string, unknown>>
   /** Order, statement descriptor, addresses: kept with the payment. */
   readonly details: SentDetails
@@ -148,14 +148,14 @@ export const commonCommand = ({
   refNr,
   amount,
   metadata,
-  simulationMode,
+  hints,
 }: Omit<ChargeRequest, 'key'> & { readonly amount: Money }) => ({
   transId,
   refNr,
   integrationType: 'DIRECT' as const,
   amount: { value: amount.value, currency: amount.currency },
   metadata,
-  simulationMode,
+  hints,
   merchantInitiated: true,
 })
 

@@ -234,6 +234,9 @@ test('pages, filters and cursors', async () => {
     'limit=0',
     'limit=101',
     'from=yesterday',
+    'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z',
+    'status=',
+    'payId=',
     'other=1',
   ])
     expect([wrong, (await shop.call('GET', `/disputes?${wrong}`)).status]).toEqual([wrong, 400])

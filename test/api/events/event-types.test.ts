@@ -124,6 +124,37 @@ test.each<[type: string, way: string, happen: () => Promise<string>]>([
   expect(body.operation).toMatchObject({ type: operation.type, status: operation.status })
 })
 
+test('an approval whose AUTOMATIC capture is declined is payment.authorized and capture.failed', async () => {
+  const { body } = await shop.create('CARD', hosted)
+  await shop.fail({ operation: 'CAPTURE', fault: 'decline' })
+  await shop.customer(body.payId, 'approve')
+  expect(await bodiesOf(body.payId)).toMatchObject([
+    { type: 'payment.authorized', sequence: 1, operation: { type: 'AUTHORIZATION', status: 'OK' } },
+    {
+      type: 'capture.failed',
+      sequence: 2,
+      status: 'AUTHORIZED',
+      operation: { type: 'CAPTURE', status: 'FAILED', amount: { value: 1000, currency: 'EUR' } },
+      amount: { authorizedValue: 1000, capturedValue: 0 },
+    },
+  ])
+})
+
+test('an incremental that is declined late is payment.authorized with the sums as they were', async () => {
+  const payId = await shop.authorize('CARD')
+  await shop.fail({ operation: 'INCREMENTAL', fault: 'lost_answer' })
+  await shop.act(payId, 'incrementals', 500, { simulationMode: '0305' })
+  await shop.advance('PT11S')
+  expect(await bodiesOf(payId)).toMatchObject([
+    {
+      type: 'payment.authorized',
+      status: 'AUTHORIZED',
+      operation: { type: 'INCREMENTAL', status: 'FAILED' },
+      amount: { authorizedValue: 1000 },
+    },
+  ])
+})
+
 test('a lapse carries the authorisation with the amount that lapsed', async () => {
   const payId = await shop.authorize('CARD')
   await shop.act(payId, 'captures', 400)

@@ -66,7 +66,7 @@ test.each<[query: string, names: string[]]>([
   ['?last4Digits=3000', ['debit']],
   ['?currency=EUR&status=OK&type=CARD', ['customer', 'plain']],
   ['?email=nobody@example.com', []],
-  ['?gatewayCustomerId=nobody', []],
+  ['?gatewayCustomerId=00000000000000000000000000000000', []],
 ])('200 %s', async (query, names) => {
   expect(await namesFor(query)).toEqual(names)
 })
@@ -168,7 +168,33 @@ describe('400 names the parameter', () => {
     ['?responseCode=51', 'responseCode'],
     ['?last4Digits=12345', 'last4Digits'],
     ['?cursor=made-up', 'cursor'],
-  ])('%s', async (query, field) => {
+    ['?gatewayCustomerId=nobody', 'gatewayCustomerId'],
+    ['?paymentPlanId=019A3F6B2C4D7E8F9012A3B4C5D6E7F8', 'paymentPlanId'],
+    ['?email=nobody', 'email'],
+    ...[
+      ...[
+        'from',
+        'to',
+        'status',
+        'type',
+        'currency',
+        'amountFrom',
+        'amountTo',
+        'transId',
+        'refNr',
+        'responseCode',
+      ],
+      ...[
+        'email',
+        'merchantCustomerId',
+        'gatewayCustomerId',
+        'paymentPlanId',
+        'last4Digits',
+        'limit',
+        'cursor',
+      ],
+    ].map(field => [`?${field}=`, field]),
+  ] as [string, string][])('%s', async (query, field) => {
     const { status, body, headers } = await list(query)
     expect(status).toBe(400)
     expect(headers.get('content-type')).toContain('application/problem+json')

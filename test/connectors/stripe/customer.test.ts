@@ -278,6 +278,28 @@ test('cancelling a payment first ends Stripe’s page; one that was paid goes on
   await expectSameBooks(paid.payId)
 })
 
+test('a customer turns back while Stripe’s page cannot be ended: what is paid there later goes back by itself', async () => {
+  const { payId, own, page } = await visit()
+  shop.double.arm('POST', /\/expire$/, 'error page')
+  const back = await fetch(`${own}/cancel`, {
+    method: 'POST',
+    body: new URLSearchParams(),
+    redirect: 'manual',
+  })
+  expect(back.headers.get('location')).toBe(`${urls.cancel}?PayId=${payId}`)
+  expect(await read(payId)).toMatchObject({ status: 'FAILED', responseCode: '23000703' })
+  await go(`${page}?choice=yes`)
+  await deliver()
+  const [refundId = ''] = [...shop.double.books.refunds.keys()].slice(-1)
+  shop.double.books.moveRefund(refundId, 'succeeded')
+  await deliver()
+  expect(await read(payId)).toMatchObject({
+    status: 'REVERSED',
+    amount: { capturedValue: 1000, refundedValue: 1000 },
+  })
+  await expectSameBooks(payId)
+})
+
 describe('a challenge', () => {
   test.each([
     ['yes', 'OK', '00000000'],

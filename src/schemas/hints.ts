@@ -1,0 +1,18 @@
+/**
+ * Fields of a request that are meant for the connector alone. Everybody between the endpoint and the connector stores them
+ * and hands them on without knowing their names.
+ */
+
+export const hintFields = ['simulationMode'] as const
+
+export type HintField = (typeof hintFields)[number]
+
+export type Hints = { readonly [Field in HintField]?: string }
+
+/** The hints among stored fields; undefined where there are none. */
+export function hintsOf(fields: Readonly<Record<string, unknown>> | undefined): Hints | undefined {
+  const given = hintFields.filter(field => typeof fields?.[field] === 'string')
+  return given.length === 0
+    ? undefined
+    : Object.fromEntries(given.map(field => [field, String(fields?.[field])]))
+}
