@@ -109,7 +109,7 @@ function askOnceMore(visit: MerchantVisit, detail: Detail, { act, question, body
   const { name, title } = act
   const { id = '' } = visit.request.params
   const { csrf: _, ...typed } = visit.request.form ?? {}
-  const key = typed.key && `console-${typed.key}`
+  const key = typed.key ? `console-${typed.key}` : undefined
   const address = `/console/m/${visit.merchant.merchantId}${detail.path}/${id}`
   const main = html`<p>${question}</p>${renderForm({
     action: `${address}/${name}`,

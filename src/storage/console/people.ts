@@ -248,7 +248,7 @@ function createLinks(pool: Pool) {
         `${startAnew}, without_password AS (UPDATE operator SET password_hash = NULL, totp_key = NULL, totp_sealed = NULL
            WHERE operator_id IN (SELECT operator_id FROM used))
          INSERT INTO operator_passkey (credential_id, operator_id, public_key, counter)
-         SELECT DISTINCT $2, operator_id, $3::bytea, $4::bigint FROM used`,
+         SELECT DISTINCT $2::text, operator_id, $3::bytea, $4::bigint FROM used`,
         [tokenHash, credentialId, publicKey, counter],
       )
       return rowCount === 1
