@@ -200,6 +200,10 @@ export const renderPairs = (pairs: readonly (readonly [title: string, value: Par
     .filter(([, value]) => value !== '' && value !== undefined)
     .map(([title, value]) => html`<div><dt>${title}</dt><dd>${value}</dd></div>`)}</dl>`
 
+/** A sentence of ours with `names` in it. */
+export const renderProse = (sentence: string): Html =>
+  html`${sentence.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`
+
 /** The request that a form stands for, to be pasted into a terminal. With the key of the form both of them act once. */
 export const renderCurl = (verb: string, url: string, body?: unknown, key?: string): Html =>
   renderCommand(
