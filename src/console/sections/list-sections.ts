@@ -3,7 +3,7 @@
  * row. Everything comes from the API, so that a list and its export show what the API shows.
  */
 
-import { type Json, type MerchantVisit, may } from '#console/context.ts'
+import { type Json, type MerchantVisit, may, toRows } from '#console/context.ts'
 import { type Column, type Field, money, pick, showMoney, state, text, time } from '#console/views/parts.ts'
 import { html, type Part } from '#http/html.ts'
 
@@ -121,7 +121,7 @@ export const listSections: readonly ListSection[] = [
           pick(row, 'paymentMethods.type') !== undefined &&
           html`<span class="whole">${text('paymentMethods.type')(row)}${last4(row)}</span>`,
       },
-      { title: 'Customer', show: text('customerInfo.email') },
+      { title: 'Customer', show: text('customerInfo.email'), clip: true },
       { title: 'Created', show: time('creationDate') },
     ],
     empty: 'No payments match. Change the filters, or make a first one under Test tools.',
@@ -169,8 +169,12 @@ export const listSections: readonly ListSection[] = [
           row => text('merchantCustomerId')(row) || text('id')(row),
         ),
       },
-      { title: 'Name', show: row => `${String(row.firstName ?? '')} ${String(row.lastName ?? '')}`.trim() },
-      { title: 'E-mail', show: text('email') },
+      {
+        title: 'Name',
+        show: row => `${String(row.firstName ?? '')} ${String(row.lastName ?? '')}`.trim(),
+        clip: true,
+      },
+      { title: 'E-mail', show: text('email'), clip: true },
       { title: 'Created', show: time('createdAt') },
     ],
     empty: 'A customer appears with the first approved payment that names one.',
@@ -197,6 +201,7 @@ export const listSections: readonly ListSection[] = [
         show: link(row => `${base}/plans/${String(row.paymentPlanId)}`, text('paymentPlanId')),
       },
       { title: 'Status', show: state('status') },
+      { title: 'Customer', show: text('merchantCustomerId'), clip: true },
       { title: 'Type', show: text('type') },
       { title: 'Amount', show: money('amount'), numeric: true },
       { title: 'Every', show: text('recurring.frequency') },
@@ -222,7 +227,7 @@ export const listSections: readonly ListSection[] = [
         show: link(row => `${base}/links/${String(row.id)}`, text('transId')),
       },
       { title: 'Status', show: state('status') },
-      { title: 'For', show: text('description') },
+      { title: 'For', show: text('description'), clip: true },
       { title: 'Amount', show: money('amount'), numeric: true },
       {
         title: 'Payment',
@@ -314,7 +319,7 @@ export const listSections: readonly ListSection[] = [
           row => text('body.transId')(row) || text('payId')(row),
         ),
       },
-      { title: 'Attempts', show: row => (row.attempts as Json[]).length, numeric: true },
+      { title: 'Attempts', show: row => toRows(row.attempts).length, numeric: true },
       { title: 'Created', show: time('creationDate') },
     ],
     empty: 'No events yet. An event tells the shop a result that no request of it was answered with.',

@@ -7,6 +7,7 @@ import {
   type MerchantVisit,
   readAnswer,
   readRefusal,
+  toRows,
 } from '#console/context.ts'
 import { consoleHeaders, renderInside } from '#console/layout.ts'
 import { type ListSection, listSections } from '#console/sections/list-sections.ts'
@@ -33,8 +34,7 @@ function toQuery(visit: MerchantVisit, { usual = {}, filters }: ListSection): UR
 
 /** Lists call their rows by different names. */
 export function rowsOf(body: Json): readonly Json[] {
-  const rows = Array.isArray(body) ? body : Object.values(body).find(Array.isArray)
-  return (rows ?? []) as Json[]
+  return toRows(Array.isArray(body) ? body : Object.values(body).find(Array.isArray))
 }
 
 /** The way on: lists go by a cursor or count their pages. */
