@@ -190,6 +190,18 @@ test('400 a filter that the API refuses is told on the page', async () => {
   expect(await page.text()).toContain('role="alert"')
 })
 
+test('words that every object inherits, and bytes that no text holds, are refused or find nothing', async () => {
+  const statuses = await Promise.all([
+    owner.get(at('/operations?status=constructor')),
+    owner.get(at('/plans?type=__proto__')),
+    owner.get('/console/audit?act=%00'),
+    owner.post(at('/test/faults'), { operation: 'constructor', fault: '__proto__', times: '1' }),
+    owner.post(at('/inbox'), { payId, type: 'constructor' }),
+    owner.post('/console/operators', { email: 'z@example.com', role: 'constructor' }),
+  ])
+  expect(statuses.map(({ status }) => status)).toEqual([400, 400, 200, 422, 422, 422])
+})
+
 test.each([
   ['payId', () => payId],
   ['transId', () => transId],
