@@ -175,10 +175,31 @@ test('200 the audit trail goes on to older acts, also for an owner of some merch
   expect(seen).toEqual(acts.toReversed())
 })
 
+test('200 an empty list says whether there is nothing, or nothing that matches', async () => {
+  const { merchantId } = await gateway.gateway.merchants.create('A shop without payments')
+  const viewer = await signUp(gateway, { role: 'viewer' })
+  const address = `/console/m/${merchantId}/payments`
+  expect(await read(address)).toContain('Make a first one')
+  expect(await (await viewer.get(address)).text()).not.toContain('Make a first one')
+  expect(await read(`${address}?status=OK`)).toContain('Nothing matches these filters')
+})
+
 test('400 a filter that the API refuses is told on the page', async () => {
   const page = await owner.get(at('/payments?amountFrom=much'))
   expect(page.status).toBe(400)
   expect(await page.text()).toContain('role="alert"')
+})
+
+test('words that every object inherits, and bytes that no text holds, are refused or find nothing', async () => {
+  const statuses = await Promise.all([
+    owner.get(at('/operations?status=constructor')),
+    owner.get(at('/plans?type=__proto__')),
+    owner.get('/console/audit?act=%00'),
+    owner.post(at('/test/faults'), { operation: 'constructor', fault: '__proto__', times: '1' }),
+    owner.post(at('/inbox'), { payId, type: 'constructor' }),
+    owner.post('/console/operators', { email: 'z@example.com', role: 'constructor' }),
+  ])
+  expect(statuses.map(({ status }) => status)).toEqual([400, 400, 200, 422, 422, 422])
 })
 
 test.each([

@@ -60,6 +60,11 @@ function exportAddress(path: string, query: URLSearchParams): string {
   return filters.size === 0 ? path : `${path}?${filters.toString()}`
 }
 
+const isFiltered = ({ request }: MerchantVisit): boolean =>
+  Object.entries(request.query).some(([name, value]) => value !== '' && !ownParameters.includes(name))
+
+const nothingMatches: Part = html`Nothing matches these filters. <a href="?">Show all</a>`
+
 async function showList(visit: MerchantVisit, section: ListSection) {
   const { title, endpoint, filters, columns, empty, exports, head } = section
   const { merchant, request, deps } = visit
@@ -71,7 +76,7 @@ async function showList(visit: MerchantVisit, section: ListSection) {
   const body = quick ?? (answer && readAnswer(answer))
   const main = html`${head?.(visit)}${filters.length > 0 && renderFilters(filters, request.query, section.tabbed)}${
     body
-      ? renderTable(rowsOf(body), columns(base), empty, title)
+      ? renderTable(rowsOf(body), columns(base), isFiltered(visit) ? nothingMatches : empty(visit), title)
       : answer && html`<p class="note bad" role="alert">${readRefusal(answer)}</p>`
   }${body && renderPager(body, query)}${
     exports &&

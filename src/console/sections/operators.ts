@@ -162,7 +162,7 @@ async function showOperator(visit: Visit, told?: Part, status = 200): Promise<Pa
     ['Signs in with', waysIn(person)],
     ['Added', showTime(person.createdAt)],
   ])}<h2>What they may do</h2>${renderForm({ action: address, csrf: visit.csrf, fields: fieldsOf(typed), button: 'Save' })}${renderTerminal(`operator set --email ${email} --role ${role}`)}
-<h2>Way in</h2><p class="quiet">A new link sets up a password or passkey anew and ends all sessions of this person.</p>${renderForm({ action: `${address}/link`, csrf: visit.csrf, button: 'New link', tone: 'plain' })}${renderTerminal(`operator link --email ${email}`)}
+<h2>Way in</h2><p class="quiet">With a new link this person sets up a password or a passkey anew; then their earlier ones and all their sessions end.</p>${renderForm({ action: `${address}/link`, csrf: visit.csrf, button: 'New link', tone: 'plain' })}${renderTerminal(`operator link --email ${email}`)}
 <h2>Sessions</h2>${renderTable(sessions, sessionColumns(visit, `${address}/sessions/end`), 'Not signed in at the moment.', 'Sessions')}${
     !isSelf &&
     html`<h2>Remove</h2>${renderForm({ action: `${address}/remove`, csrf: visit.csrf, button: 'Remove this person …', tone: 'danger' })}${renderTerminal(`operator remove --email ${email}`)}`

@@ -121,11 +121,15 @@ const healthColumns: readonly TypedColumn<ProviderHealth>[] = [
   { title: 'Faults', show: ({ faults }) => faults, numeric: true },
 ]
 
+/** 13: up to €99,999,999.99 the large letters fit into their card. */
+const longText = 13
+
 function renderTotals(volumes: readonly DayVolume[]): Html {
   const totals = Map.groupBy(volumes, ({ currency }) => currency)
   return html`${[...totals].map(([currency, days]) => {
     const value = days.reduce((sum, { captured }) => sum + captured, 0)
-    return html`<p class="figure"><strong>${showMoney({ value, currency })}</strong> captured in ${shownDays} days</p>`
+    const isLong = formatMoney({ value, currency }, 'en').length > longText
+    return html`<p class="figure${isLong && ' long'}"><strong>${showMoney({ value, currency })}</strong> captured in ${shownDays} days</p>`
   })}`
 }
 

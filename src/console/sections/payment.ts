@@ -20,6 +20,7 @@ import {
   renderCurl,
   renderForm,
   renderPairs,
+  renderProse,
   showMoney,
   showState,
   showTime,
@@ -103,7 +104,7 @@ const notFound = (visit: MerchantVisit) =>
 function renderResult(payment: Json): Html {
   const code = String(payment.responseCode ?? '')
   const { description, advice } = describe(code)
-  return html`<p class="quiet"><code>${code}</code> ${description}${code !== success && ` What to do: ${adviceMeanings[advice]}`}</p>`
+  return html`<p class="quiet"><code>${code}</code> ${description}${code !== success && html` What to do: ${renderProse(adviceMeanings[advice])}`}</p>`
 }
 
 interface SumLine {

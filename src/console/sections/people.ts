@@ -65,7 +65,8 @@ const auditColumns: readonly TypedColumn<AuditRow>[] = [
 ]
 
 async function showAudit(visit: Visit): Promise<PageAnswer> {
-  const { act, before: typed = '' } = visit.request.query
+  const { before: typed = '' } = visit.request.query
+  const act = visit.request.query.act?.replaceAll('\0', '').toWellFormed()
   const before = /^\d{1,15}$/.test(typed) ? Number(typed) : undefined
   // A person with access to some merchants sees what the people of these merchants did.
   const actors = visit.operator.merchants && (await listKnown(visit)).map(({ email }) => email)

@@ -2,7 +2,7 @@
 import { isJson, type Json, type MerchantVisit, readAnswer, toRows } from '#console/context.ts'
 import { attemptColumns } from '#console/sections/detail-sections.ts'
 import { rowsOf } from '#console/sections/lists.ts'
-import { renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
+import { renderProse, renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
 import { adviceMeanings, describe, success } from '#domain/response-codes.ts'
 import { type Html, html, type Part } from '#http/html.ts'
 
@@ -17,7 +17,7 @@ const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.m
 /** What the code means; what to do only where there is something to do. */
 function explain(code: string): Part {
   const { description, advice } = describe(code)
-  return html`<p>${code} ${description}</p>${code !== success && html`<p class="quiet">What to do: ${adviceMeanings[advice]}</p>`}`
+  return html`<p>${code} ${description}</p>${code !== success && html`<p class="quiet">What to do: ${renderProse(adviceMeanings[advice])}</p>`}`
 }
 
 const tellOperations = (operations: readonly Json[]): readonly Moment[] =>

@@ -52,6 +52,10 @@ export function showTime(value: unknown): Part {
   return html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 16).replace('T', ' ')}</time>`
 }
 
+/** A word that somebody typed may be the name of what every object inherits, such as constructor. */
+const lookUp = (table: Readonly<Record<string, string>>, word: string, otherwise = word): string =>
+  Object.hasOwn(table, word) ? (table[word] ?? otherwise) : otherwise
+
 const tones: Readonly<Record<string, string>> = {
   OK: 'good',
   DELIVERED: 'good',
@@ -77,7 +81,7 @@ export const state =
 export const showState = (value: unknown): Part =>
   value === undefined
     ? ''
-    : html`<span class="badge ${tones[String(value)] ?? 'quiet'}">${String(value)}</span>`
+    : html`<span class="badge ${lookUp(tones, String(value), 'quiet')}">${String(value)}</span>`
 
 const clipText = (part: Part): Part =>
   typeof part === 'string' && part !== '' ? html`<span class="clip" title="${part}">${part}</span>` : part
@@ -138,7 +142,7 @@ export function renderField({
   const control = choices
     ? html`<select id="f-${name}" name="${name}"${described}>${withValue(choices, value).map(
         choice =>
-          html`<option value="${choice}"${choice === value ? html` selected` : ''}>${choice === '' ? 'any' : (names[choice] ?? choice)}</option>`,
+          html`<option value="${choice}"${choice === value ? html` selected` : ''}>${choice === '' ? 'any' : lookUp(names, choice)}</option>`,
       )}</select>`
     : long
       ? html`<textarea id="f-${name}" name="${name}" rows="4" cols="60"${must}${described}>${value}</textarea>`
@@ -199,6 +203,10 @@ export const renderPairs = (pairs: readonly (readonly [title: string, value: Par
   html`<dl class="pairs">${pairs
     .filter(([, value]) => value !== '' && value !== undefined)
     .map(([title, value]) => html`<div><dt>${title}</dt><dd>${value}</dd></div>`)}</dl>`
+
+/** A sentence of ours with `names` in it. */
+export const renderProse = (sentence: string): Html =>
+  html`${sentence.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`
 
 /** The request that a form stands for, to be pasted into a terminal. With the key of the form both of them act once. */
 export const renderCurl = (verb: string, url: string, body?: unknown, key?: string): Html =>
