@@ -31,6 +31,8 @@ const openWith = async (...names: string[]): Promise<{ shop: Shop; accounts: str
   return { shop, accounts }
 }
 
+const urls = { return: 'https://shop.example/ok', cancel: 'https://shop.example/no' }
+
 const pay = async (shop: Shop, change: Change = {}): Promise<AnyJson> => {
   const { status, body } = await shop.create('CARD', change)
   return status === 200 ? shop.read(body.payId) : body
@@ -105,6 +107,7 @@ test('a page of an account’s simulator is ended for another method, and when t
     transId: 'another method',
     amount: { value: 1000, currency: 'EUR' },
     allowedPaymentMethod: ['IDEAL', 'CARD'],
+    urls,
   })
   const { href } = body._links.redirect
   for (const fields of [{ type: 'IDEAL' }, cardEntries('4111111111111111')]) {
@@ -112,7 +115,9 @@ test('a page of an account’s simulator is ended for another method, and when t
     expect(await sendForm({ url, hidden }, fields)).toBe(303)
   }
   expect(await shop.read(body.payId)).toMatchObject({ status: 'OK', paymentMethods: { type: 'CARD' } })
-  const left = (await shop.create('IDEAL')).body
+  const paymentMethods = { integrationType: 'HOSTED', type: 'IDEAL' }
+  const amount = { value: 1000, currency: 'EUR' }
+  const left = (await shop.call('POST', '/payments', { transId: 'left', amount, urls, paymentMethods })).body
   const cancelled = await shop.call('POST', `/payments/${left.payId}/cancellations`, {})
   expect(cancelled.status).toBe(200)
 })
