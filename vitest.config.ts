@@ -3,6 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { makeTemporaryFolder } from './test/support/temporary-folder.ts'
+
+// What outlives a run stays on the disk.
+const compileCache = join(tmpdir(), 'tollgate-compile-cache')
+process.env.TMPDIR = makeTemporaryFolder()
 
 /** These take longest, mostly waiting for processes. Begun last, one of them would run alone at the end. */
 const slow =
@@ -32,7 +37,7 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000, interval: 20 } },
     provide: { isLongRun: false },
     // What tests start reads its sources compiled.
-    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'tollgate-compile-cache') },
+    env: { NODE_COMPILE_CACHE: compileCache },
     projects: [
       { extends: true, test: { name: 'pure', include: ['src/**/*.test.ts'] } },
       {

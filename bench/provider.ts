@@ -23,9 +23,13 @@ const underWay = 500
 const answerMs = 100
 const holdMs = 3_000
 
-/** 10 callers one after the other, 20 times: what is measured is the way of a payment, not a queue. */
+/**
+ * 10 callers, each with one payment after the other, 20 times, begun one by one: what is measured is the way of a payment,
+ * not the queue of ten that arrive in the same moment.
+ */
 const callers = 10
 const turns = 20
+const betweenStartsMs = answerMs / callers
 
 /** Orders of other parts of the bench have small numbers. */
 const firstOrder = 5_000_000_000
@@ -53,7 +57,8 @@ export async function measureProvider({ stage, gateway, say }: Measuring): Promi
       caller.close()
       return tookMs
     }
-    await timesOf(pay, 2)
+    // As many as are measured, so that the code of this connector is compiled as that of a running gateway is.
+    await timesOf(pay)
     const [direct, through] = [
       medianOf(await timesOf(() => pay(provider.port))),
       medianOf(await timesOf(pay)),
@@ -82,12 +87,15 @@ export async function measureProvider({ stage, gateway, say }: Measuring): Promi
   }
 }
 
-/** In turns of some callers at once. */
-async function timesOf(pay: () => Promise<number>, rounds = turns): Promise<number[]> {
-  const times: number[] = []
-  for (let turn = 0; turn < rounds; turn += 1)
-    times.push(...(await Promise.all(Array.from({ length: callers }, () => pay()))))
-  return times
+/** Of some callers, each at its own pace. */
+async function timesOf(pay: () => Promise<number>): Promise<number[]> {
+  const callOften = async (caller: number) => {
+    await delay(caller * betweenStartsMs)
+    const times: number[] = []
+    for (let turn = 0; turn < turns; turn += 1) times.push(await pay())
+    return times
+  }
+  return (await Promise.all(Array.from({ length: callers }, (_, caller) => callOften(caller)))).flat()
 }
 
 const medianOf = (times: readonly number[]): number =>

@@ -11,6 +11,7 @@
  * 3. `lookUp(select)`: a subquery, after LATERAL or EXISTS, that must stay a look-up per row: neither merged into a join nor
  *    answered from a hash of the whole table, which is what the planner chooses while the table is small.
  * 4. `checkedLast(condition)`: a condition on the row to be updated that must not be what the row is found by.
+ * 5. `inLists(payment)`: opens the indexes that only lists of payments use, which a look-up must not take.
  *
  * `AS MATERIALIZED` stands where a subquery is read several times; that is about work, not about plans.
  */
@@ -56,3 +57,10 @@ export const lookUp = (select: string): string => `(${select} OFFSET 0)`
  * row of the table that fulfils it; a condition that depends on the batch can only be checked after the join.
  */
 export const checkedLast = (condition: string): string => `CASE WHEN i.c IS NOT NULL THEN ${condition} END`
+
+/**
+ * True of every payment, and the predicate of the indexes that lists are read by. While a table is empty all its indexes cost
+ * the same, and the planner takes the newest: each look-up of a payment then walked through all payments of its merchant
+ * (measured on a new installation under load: five times the processor time). What does not say this cannot use them.
+ */
+export const inLists = (payment: string): string => `${payment}.amount >= 0`

@@ -11,6 +11,7 @@ import {
   killRest,
   login,
   makeDataFolder,
+  makeEmptyFolder,
   startServer,
   tollgate,
 } from '#test/support/command-line.ts'
@@ -18,8 +19,7 @@ import { createEmptyDatabase } from '#test/support/database.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 
 const folders: string[] = []
-function newFolder(): string {
-  const folder = makeDataFolder()
+function keepTrack(folder: string): string {
   folders.push(folder)
   return folder
 }
@@ -42,7 +42,7 @@ async function pay(at: Banner): Promise<void> {
 
 /** One server is started, paid at, and backed up while it serves. */
 beforeAll(async () => {
-  source = newFolder()
+  source = keepTrack(makeDataFolder())
   file = join(source, 'backup.gz')
   const server = startServer('node', { TOLLGATE_DATA: source, PORT: '0' })
   banner = await server.ready()
@@ -68,7 +68,7 @@ test('the backup holds no card number and no key', () => {
 })
 
 test('restored with its key, every payment is there, the key opens it, and there is one demo merchant', async () => {
-  const folder = newFolder()
+  const folder = keepTrack(makeEmptyFolder())
   const data = join(folder, 'data')
   mkdirSync(data, { mode: 0o711 })
   copyFileSync(join(source, 'master.key'), join(data, 'master.key'))
@@ -92,7 +92,7 @@ test('restored with its key, every payment is there, the key opens it, and there
 })
 
 test('without the key nothing is restored, and no new key is written', async () => {
-  const folder = newFolder()
+  const folder = keepTrack(makeEmptyFolder())
   const data = join(folder, 'data')
   mkdirSync(data, { mode: 0o711 })
   const restored = await tollgate(['restore', file], { TOLLGATE_DATA: data })

@@ -5,7 +5,6 @@ import {
   chownSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
@@ -13,18 +12,20 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterEach, expect, inject, test, vi } from 'vitest'
 import { chooseAccount } from '#storage/embedded/account.ts'
 import { findBinaries } from '#storage/embedded/binaries.ts'
 import { accepts } from '#storage/embedded/connection.ts'
 import { EmbeddedPostgresError, openEmbeddedPostgres } from '#storage/embedded/index.ts'
 import { identifyProcess, isPostmasterOf, waitUntil } from '#storage/embedded/processes.ts'
+import { copyDataFolder } from '#test/support/copy-folder.ts'
 import {
   afterwards,
   cleanUpAll,
   clusterOf,
   deadPid,
   makeFolder,
+  makePreparedFolder,
   open,
   query,
   readPostmasterPid,
@@ -33,26 +34,7 @@ import {
 
 const isRoot = process.getuid?.() === 0
 
-let finished: string
-
-beforeAll(async () => {
-  finished = mkdtempSync(join(tmpdir(), 'tollgate-finished-'))
-  chmodSync(finished, 0o711)
-  const database = await openEmbeddedPostgres({ directory: finished, purpose: 'serve' })
-  await database.stop()
-})
-
 afterEach(cleanUpAll)
-
-afterAll(() => rmSync(finished, { recursive: true, force: true }))
-
-/** A folder with a database and its password in it, copied because initdb takes ten times as long. */
-function makeDataFolder(): string {
-  const folder = makeFolder()
-  const password = join(finished, 'postgres.password')
-  expect(spawnSync('cp', ['-a', clusterOf(finished), password, folder]).status).toBe(0)
-  return folder
-}
 
 const expectGone = async (pid: number, directory: string) =>
   expect(await waitUntil(() => !isPostmasterOf(pid, clusterOf(directory)), 30_000)).toBe(true)
@@ -91,7 +73,7 @@ test('a cold start makes a durable UTF-8 database, a warm start finds its rows a
 })
 
 test('a command attaches to the database of a serving process and leaves it running', async () => {
-  const directory = makeDataFolder()
+  const directory = makePreparedFolder()
   const owner = startOwner(directory, 'serve')
   const { url } = await owner.listen()
   const attached = await openEmbeddedPostgres({ directory, purpose: 'command' })
@@ -109,7 +91,7 @@ test('a command that comes while the server is still starting waits for it', asy
 })
 
 test('a second serving process is refused and told who serves', async () => {
-  const directory = makeDataFolder()
+  const directory = makePreparedFolder()
   const owner = startOwner(directory, 'serve')
   const { url } = await owner.listen()
   const refused = openEmbeddedPostgres({ directory, purpose: 'serve' })
@@ -119,7 +101,7 @@ test('a second serving process is refused and told who serves', async () => {
 })
 
 test.each(['serve', 'command'] as const)('%s waits for a command that has the folder', async purpose => {
-  const directory = makeDataFolder()
+  const directory = makePreparedFolder()
   const owner = startOwner(directory, 'command')
   await owner.listen()
   const lines: string[] = []
@@ -133,7 +115,7 @@ test.each(['serve', 'command'] as const)('%s waits for a command that has the fo
 })
 
 test('commands that start together after a crash get the folder one after the other', async () => {
-  const directory = makeDataFolder()
+  const directory = makePreparedFolder()
   writeFileSync(join(directory, 'owner.json'), describeOwner({ pid: deadPid() }))
   const owners = Array.from({ length: 4 }, () => startOwner(directory, 'command'))
   const answers = await Promise.all(
@@ -147,7 +129,7 @@ test('commands that start together after a crash get the folder one after the ot
 })
 
 test('kill -9 of the owner ends the database by itself, and the next start finds every row', async () => {
-  const directory = makeDataFolder()
+  const directory = makePreparedFolder()
   const owner = startOwner(directory, 'serve')
   const { url } = await owner.listen()
   await query(url, 'CREATE TABLE kept AS SELECT 42 AS answer')
@@ -159,7 +141,7 @@ test('kill -9 of the owner ends the database by itself, and the next start finds
 })
 
 test('a start right after kill -9 of the owner waits for the dying database', async () => {
-  const directory = makeDataFolder()
+  const directory = makePreparedFolder()
   const owner = startOwner(directory, 'serve')
   await owner.listen()
   const pid = readPostmasterPid(directory)
@@ -169,7 +151,7 @@ test('a start right after kill -9 of the owner waits for the dying database', as
 })
 
 test('a database that nobody watches any more is stopped and started anew', async () => {
-  const directory = makeDataFolder()
+  const directory = makePreparedFolder()
   const first = await open(directory)
   await first.stop()
   const orphan = spawnBarePostgres(directory)
@@ -201,7 +183,7 @@ function spawnBarePostgres(directory: string): ChildProcess {
 }
 
 test('kill -9 of the database itself is reported, and the next start recovers', async () => {
-  const directory = makeDataFolder()
+  const directory = makePreparedFolder()
   const onUnexpectedExit = vi.fn()
   const first = await open(directory, { onUnexpectedExit })
   await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer')
@@ -226,7 +208,7 @@ test.each([
   ['nothing, after a power failure', () => ''],
   ['something else', () => '[]'],
 ])('an owner.json that names %s does not hinder', async (_, describe) => {
-  const directory = makeDataFolder()
+  const directory = makePreparedFolder()
   writeFileSync(join(directory, 'owner.json'), describe())
   expect((await open(directory)).started).toBe(true)
   const owner = JSON.parse(readFileSync(join(directory, 'owner.json'), 'utf8'))
@@ -236,7 +218,7 @@ test.each([
 test.each(['ended', 'alive'] as const)(
   'a postmaster.pid whose number is %s as another program does not hinder',
   async state => {
-    const directory = makeDataFolder()
+    const directory = makePreparedFolder()
     await (await open(directory)).stop()
     const cluster = clusterOf(directory)
     // The same user as the database: PostgreSQL itself passes over the processes of others.
@@ -265,7 +247,7 @@ test('an interrupted initdb leaves nothing that hinders', async () => {
 })
 
 test('Ctrl-C in the terminal does not reach the database', async () => {
-  const directory = makeDataFolder()
+  const directory = makePreparedFolder()
   const owner = startOwner(directory, 'serve')
   const { url } = await owner.listen()
   // The terminal signals the whole foreground group, which the owner leads here.
@@ -278,6 +260,7 @@ test('works below a folder with mode 0700 or names it, and survives the change o
   const parent = makeFolder()
   const directory = join(parent, 'data')
   mkdirSync(directory, { mode: 0o711 })
+  copyDataFolder(inject('preparedFolder'), directory)
   const bin = join(findBinaries().folder, 'bin')
   for (const [index, mode] of [0o711, 0o700, 0o711, 0o700].entries()) {
     chmodSync(parent, mode)
@@ -337,12 +320,12 @@ test.each([
 test('settings in the environment that are meant for other databases change nothing', async () => {
   for (const name of ['PGPORT', 'PGSSLMODE', 'PGHOST', 'PGDATA', 'PGDATABASE']) vi.stubEnv(name, 'require')
   afterwards(() => vi.unstubAllEnvs())
-  const database = await open(makeDataFolder())
+  const database = await open(makePreparedFolder())
   expect(await query(database.url, 'SELECT current_database() AS name')).toEqual([{ name: 'tollgate' }])
 })
 
 test('the log tells of failures and crashes but holds neither statements nor parameters', async () => {
-  const directory = makeDataFolder()
+  const directory = makePreparedFolder()
   const secret = 'recognisable4111111111111111'
   const { url, stop } = await open(directory)
   await query(url, `CREATE TABLE unique_text AS SELECT '${secret}' AS value`)
@@ -377,7 +360,7 @@ test('the log tells of failures and crashes but holds neither statements nor par
 })
 
 test('a log that has grown too large is set aside at the start', async () => {
-  const directory = makeDataFolder()
+  const directory = makePreparedFolder()
   writeFileSync(join(directory, 'postgres.log'), Buffer.alloc(10 * 1024 * 1024 + 1, 'x'))
   await open(directory)
   expect(statSync(join(directory, 'postgres.log.1')).size).toBe(10 * 1024 * 1024 + 1)
@@ -385,13 +368,13 @@ test('a log that has grown too large is set aside at the start', async () => {
 })
 
 test('a cluster of another PostgreSQL version is refused, not touched', async () => {
-  const directory = makeDataFolder()
+  const directory = makePreparedFolder()
   writeFileSync(join(clusterOf(directory), 'PG_VERSION'), '17\n')
   await expect(open(directory)).rejects.toThrow('made by PostgreSQL 17')
 })
 
 test('the gateway works as a role that owns its database and nothing else', async () => {
-  const directory = makeFolder()
+  const directory = makePreparedFolder()
   const { url } = await open(directory)
   expect(
     await query(
@@ -427,9 +410,7 @@ test('the gateway works as a role that owns its database and nothing else', asyn
 })
 
 test('a cluster of an older version, whose superuser owned all and needed no password, is brought up to that', async () => {
-  const directory = makeFolder()
-  const first = await open(directory)
-  await first.stop()
+  const directory = makePreparedFolder()
   const cluster = join(directory, 'postgres')
   const binaries = findBinaries()
   const account = chooseAccount([join(binaries.folder, 'bin'), directory])

@@ -11,6 +11,7 @@ import {
   killRest,
   login,
   makeDataFolder,
+  makeEmptyFolder,
   startServer,
   tollgate,
   tollgateHere,
@@ -109,24 +110,25 @@ test('the server goes on through changes of its key and one that is killed, and 
 
 test('a key in a variable is changed by hand, in two starts', async () => {
   const database = await createTestDatabase()
-  const data = makeDataFolder()
+  const data = makeEmptyFolder()
   const [old, made] = [Buffer.alloc(32, 1).toString('base64'), Buffer.alloc(32, 2).toString('base64')]
   const env = (key: string) => ({ TOLLGATE_DATA: data, DATABASE_URL: database.url, TOLLGATE_MASTER_KEY: key })
   try {
-    const merchants = async (key: string) => (await tollgate(['merchant', 'list', '--json'], env(key))).code
-    expect(await tollgate(['merchant', 'create', '--name', 'x'], env(old))).toMatchObject({ code: 0 })
-    expect(await tollgate(['keys', 'rotate'], env(old))).toMatchObject({
+    const merchants = async (key: string) =>
+      (await tollgateHere(['merchant', 'list', '--json'], env(key))).code
+    expect(await tollgateHere(['merchant', 'create', '--name', 'x'], env(old))).toMatchObject({ code: 0 })
+    expect(await tollgateHere(['keys', 'rotate'], env(old))).toMatchObject({
       code: 2,
       stdout: '',
       stderr: expect.stringContaining('put a new key in front of the old one'),
     })
     expect(await merchants(`${made} ${old}`)).toBe(0)
-    expect(await tollgate(['keys', 'rotate'], env(`${made} ${old}`))).toMatchObject({
+    expect(await tollgateHere(['keys', 'rotate'], env(`${made} ${old}`))).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('Remove the other keys from TOLLGATE_MASTER_KEY now.'),
     })
     expect([await merchants(made), await merchants(old)]).toEqual([0, 1])
-    const wrong = await tollgate(['merchant', 'list'], env(`${made} c2hvcnQ=`))
+    const wrong = await tollgateHere(['merchant', 'list'], env(`${made} c2hvcnQ=`))
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('must hold 32 bytes in base64') })
   } finally {
     await database.drop()

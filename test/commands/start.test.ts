@@ -14,6 +14,7 @@ import {
   killRest,
   login,
   makeDataFolder,
+  makeEmptyFolder,
   readPids,
   startServer,
   tollgate,
@@ -24,7 +25,7 @@ let folder: string
 const settings = () => ({ TOLLGATE_DATA: folder, PORT: '0' })
 
 beforeAll(() => {
-  folder = makeDataFolder()
+  folder = makeEmptyFolder()
 })
 afterEach(() => killRest(folder))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -150,7 +151,7 @@ test('the end of the database is the end of the server, with a line that says so
 
 test('DATABASE_URL keeps the demo merchant too, and makes another for another database', async () => {
   const databases = [await createTestDatabase(), await createTestDatabase()]
-  const data = makeDataFolder()
+  const data = makeEmptyFolder()
   const merchants: string[] = []
   for (const database of [databases[0], databases[0], databases[1]]) {
     const server = startServer('node', { TOLLGATE_DATA: data, DATABASE_URL: database?.url ?? '', PORT: '0' })
@@ -178,14 +179,14 @@ test('live over TLS has no demo merchant, and its merchants are made by the comm
     TOLLGATE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
     TOLLGATE_TLS_CERT: join(data, 'cert.pem'),
     TOLLGATE_TLS_KEY: join(data, 'key.pem'),
-    TOLLGATE_DATA: join(data, 'data'),
+    TOLLGATE_DATA: data,
     HOST: '0.0.0.0',
     PORT: '0',
   }
   const server = startServer('node', env)
   const { baseUrl, merchantId } = await server.ready()
   expect(merchantId).toBe('')
-  expect(existsSync(join(data, 'data', 'demo.json'))).toBe(false)
+  expect(existsSync(join(data, 'demo.json'))).toBe(false)
   const port = new URL(baseUrl).port
   const [answer] = await once(get(`https://127.0.0.1:${port}/health/ready`, { ca: cert }), 'response')
   expect(answer.statusCode).toBe(200)

@@ -1,9 +1,9 @@
-/** payments create|capture|refund, logs tail and open, as processes against a running gateway. */
+/** payments create|capture|refund, logs tail and open, against a running gateway. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { tollgate } from '#test/support/command-line.ts'
+import { tollgate, tollgateHere } from '#test/support/command-line.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 
 let gateway: TestGateway
@@ -17,15 +17,15 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-const run = (...words: string[]) =>
-  tollgate(words, {
-    TOLLGATE_DATA: folder,
-    DATABASE_URL: gateway.databaseUrl,
-    TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
-    TOLLGATE_API: `${gateway.url}/api/v2`,
-    TOLLGATE_MERCHANT: gateway.merchantId,
-    TOLLGATE_KEY: gateway.apiKey,
-  })
+const env = () => ({
+  TOLLGATE_DATA: folder,
+  DATABASE_URL: gateway.databaseUrl,
+  TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
+  TOLLGATE_API: `${gateway.url}/api/v2`,
+  TOLLGATE_MERCHANT: gateway.merchantId,
+  TOLLGATE_KEY: gateway.apiKey,
+})
+const run = (...words: string[]) => tollgateHere(words, env())
 
 test('a payment is made, captured in part, refunded by what is left, and seen in the log', async () => {
   const made = await run(
@@ -41,7 +41,7 @@ test('a payment is made, captured in part, refunded by what is left, and seen in
   expect(made.code, made.stderr).toBe(0)
   const { payId, status } = JSON.parse(made.stdout)
   expect(status).toBe('AUTHORIZED')
-  const captured = await run('payments', 'capture', payId, '--amount', '3000')
+  const captured = await tollgate(['payments', 'capture', payId, '--amount', '3000'], env())
   expect(captured.stdout).toMatch(/^OK {2}30\.00 EUR /)
   // A pipe gets no colours.
   expect(captured.stdout).not.toContain('\u001b')

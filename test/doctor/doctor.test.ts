@@ -6,7 +6,7 @@ import { isRanged, type PaymentKey, sliceStatement, statementsOf } from '#storag
 import { type CheckResult, examine } from '#storage/doctor/doctor.ts'
 import { checks } from '#storage/doctor/payment-checks.ts'
 import { wholeTableSettings } from '#storage/planner.ts'
-import { makeDataFolder, tollgate } from '#test/support/command-line.ts'
+import { makeEmptyFolder, tollgateHere } from '#test/support/command-line.ts'
 import { examineDamaged } from '#test/support/damage.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
 import { cardPayment, masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -390,10 +390,10 @@ const keyChecks = [
 ]
 
 describe('the command', () => {
-  const folder = makeDataFolder()
+  const folder = makeEmptyFolder()
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
   const doctor = (url: string, ...words: string[]) =>
-    tollgate(['doctor', ...words], {
+    tollgateHere(['doctor', ...words], {
       TOLLGATE_DATA: folder,
       DATABASE_URL: url,
       TOLLGATE_MASTER_KEY: masterKeyOf(database.url),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { signItem } from '#test/support/adyen-signer.ts'
 import { commandsHere } from '#test/support/command-here.ts'
-import { makeDataFolder, type RunningServer, startServer } from '#test/support/command-line.ts'
+import { makeEmptyFolder, type RunningServer, startServer } from '#test/support/command-line.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
@@ -15,7 +15,7 @@ let folder: string
 const servers: RunningServer[] = []
 beforeAll(async () => {
   database = await createTestDatabase()
-  folder = makeDataFolder()
+  folder = makeEmptyFolder()
 })
 afterAll(async () => {
   for (const { child } of servers) child.kill('SIGKILL')

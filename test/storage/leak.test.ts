@@ -12,8 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Connector } from '#connectors/contract.ts'
 import { simulatedBy } from '#connectors/registry.ts'
 import { createSimulator } from '#connectors/simulator/simulator.ts'
-import { migrate } from '#storage/migrate.ts'
-import { cleanUpAll, clusterOf, makeFolder, open } from '#test/support/embedded.ts'
+import { cleanUpAll, clusterOf, makePreparedFolder, open } from '#test/support/embedded.ts'
 import {
   basic,
   cardPayment,
@@ -310,9 +309,8 @@ async function writeDown(): Promise<void> {
 }
 
 beforeAll(async () => {
-  directory = makeFolder()
+  directory = makePreparedFolder()
   const database = await open(directory)
-  await migrate(database.url)
   gateway = await startTestGateway({
     databaseUrl: database.url,
     connectors: simulatedBy(createCarelessProvider()),

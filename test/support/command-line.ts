@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { vi } from 'vitest'
+import { inject, vi } from 'vitest'
 import { run } from '#commands/run.ts'
 import { identifyProcess, waitUntil } from '#storage/embedded/processes.ts'
+import { copyDataFolder } from '#test/support/copy-folder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -24,10 +25,18 @@ const plainEnv = {
   TOLLGATE_DRAIN_SECONDS: '0',
 }
 
-export function makeDataFolder(): string {
+/** For a first start, or for a database elsewhere. */
+export function makeEmptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-command-'))
   // As root the database runs as nobody, who must be able to pass.
   chmodSync(folder, 0o711)
+  return folder
+}
+
+/** With the migrated database that an earlier start has left. */
+export function makeDataFolder(): string {
+  const folder = makeEmptyFolder()
+  copyDataFolder(inject('preparedFolder'), folder)
   return folder
 }
 

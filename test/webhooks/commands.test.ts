@@ -8,7 +8,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventTypeNames } from '#domain/event-types.ts'
 import { waitUntil } from '#storage/embedded/processes.ts'
-import { makeDataFolder, tollgateHere } from '#test/support/command-line.ts'
+import { makeEmptyFolder, tollgateHere } from '#test/support/command-line.ts'
 import { projectRoot } from '#test/support/docs.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type Receiver, startReceiver } from '#test/support/receiver.ts'
@@ -17,7 +17,7 @@ import { openShop, type Shop } from '#test/support/shop.ts'
 let gateway: TestGateway
 let shop: Shop
 let receiver: Receiver
-const folder = makeDataFolder()
+const folder = makeEmptyFolder()
 beforeAll(async () => {
   gateway = await startTestGateway()
   receiver = await startReceiver()

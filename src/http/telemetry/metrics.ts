@@ -1,5 +1,5 @@
 /** What the gateway counts, in one place and in Prometheus form. Labels come from closed lists, never from callers. */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client'
 import type { DropReason } from '#http/server/connection-limits.ts'
 import { RequestTally } from '#http/server/request-tally.ts'
 
@@ -28,9 +28,23 @@ export interface Metrics {
 /** Powers of two up to the largest batch that the group commit makes. */
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64]
 
+let processMetrics: readonly Metric[] | undefined
+
+/**
+ * Memory, garbage collection and event loop of this process. Made once: each making leaves a timer and an observer behind
+ * that never end, and tests start hundreds of gateways in one process.
+ */
+function readProcess(): readonly Metric[] {
+  if (processMetrics) return processMetrics
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  processMetrics = registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? [])
+  return processMetrics
+}
+
 export function createMetrics(options: { registry: Registry; processMetrics: boolean }): Metrics {
   const registers = [options.registry]
-  if (options.processMetrics) collectDefaultMetrics({ register: options.registry })
+  if (options.processMetrics) for (const metric of readProcess()) options.registry.registerMetric(metric)
   const requests = new RequestTally()
   for (const metric of requests.metrics()) options.registry.registerMetric(metric)
   const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>

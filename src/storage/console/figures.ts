@@ -1,6 +1,7 @@
 /** Figures for the overview: how much was paid on which day, how many tries were approved, what waits for somebody. */
 import type { QueryConfig } from 'pg'
 import type { Database } from '#storage/database.ts'
+import { inLists } from '#storage/planner.ts'
 
 export interface DayVolume {
   /** YYYY-MM-DD */
@@ -47,7 +48,7 @@ export interface FigureStore {
   waiting(merchantId: string, dueBefore: Date): Promise<Waiting>
 }
 
-const recent = 'p.merchant_id = $1 AND p.created_at >= $2'
+const recent = `p.merchant_id = $1 AND p.created_at >= $2 AND ${inLists('p')}`
 
 /** Response codes of this kind mean a technical fault, not a decision of the issuer. */
 const isFault = `m.response_code LIKE '4%'`

@@ -1,5 +1,6 @@
 /** The search box: payments of some merchants by whatever a person typed. Every guess is served by an index of its own. */
 import type { Database } from '#storage/database.ts'
+import { inLists } from '#storage/planner.ts'
 
 export interface FoundPayment {
   readonly merchantId: string
@@ -49,7 +50,7 @@ const guesses: readonly Guess[] = [
   { read: typed => typed, where: 'p.ref_nr = $2' },
   { read: matching(/@/), where: `${email} IS NOT NULL AND lower${email} = lower($2)` },
   { read: matching(/^\d{4}$/), where: `${lastDigits} IS NOT NULL AND ${lastDigits} = $2` },
-  { read: readAmount, where: 'p.amount = $2::bigint' },
+  { read: readAmount, where: `p.amount = $2::bigint AND ${inLists('p')}` },
 ]
 
 const columns = `p.merchant_id AS "merchantId", p.pay_id AS "payId", p.trans_id AS "transId", p.status, p.method, p.amount,

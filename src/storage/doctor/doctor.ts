@@ -81,7 +81,7 @@ export async function examine(
 
 /** The same on connections, and in transactions, of the caller's. */
 export async function examineWith(
-  clients: readonly pg.Client[],
+  clients: readonly pg.ClientBase[],
   options: ExaminationOptions = {},
 ): Promise<readonly CheckResult[]> {
   const [first] = clients
@@ -108,7 +108,7 @@ interface Job {
 
 /** What cannot be cut into slices comes first, so that no connection is left with it at the end. */
 async function planJobs(
-  client: pg.Client,
+  client: pg.ClientBase,
   { since, paymentsAtOnce = defaultPaymentsAtOnce }: ExaminationOptions,
 ): Promise<readonly Job[]> {
   const statements = statementsOf(checks)
@@ -125,7 +125,7 @@ async function planJobs(
 
 const keyColumns = `merchant_id AS "merchantId", pay_id AS "payId"`
 
-async function findTouched(client: pg.Client, since: Date): Promise<readonly PaymentKey[]> {
+async function findTouched(client: pg.ClientBase, since: Date): Promise<readonly PaymentKey[]> {
   const { rows } = await client.query<PaymentKey>(
     `SELECT ${keyColumns} FROM payment WHERE updated_at >= $1 ORDER BY merchant_id, pay_id`,
     [since],
@@ -134,7 +134,7 @@ async function findTouched(client: pg.Client, since: Date): Promise<readonly Pay
 }
 
 /** Ranges of so many payments each. The first and the last are open, for rows whose payment is missing. */
-async function findRanges(client: pg.Client, paymentsAtOnce: number): Promise<readonly Slice[]> {
+async function findRanges(client: pg.ClientBase, paymentsAtOnce: number): Promise<readonly Slice[]> {
   const { rows } = await client.query<PaymentKey>(
     `SELECT ${keyColumns} FROM (SELECT merchant_id, pay_id, row_number() OVER (ORDER BY merchant_id, pay_id) AS number
        FROM payment) p WHERE number % $1 = 0 ORDER BY merchant_id, pay_id`,
@@ -153,7 +153,7 @@ function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])
 
 /** Each connection takes the next job as soon as it is free. The results come in the order of the checks. */
 async function work(
-  clients: readonly pg.Client[],
+  clients: readonly pg.ClientBase[],
   jobs: readonly Job[],
   { now, onResult, onProgress }: ExaminationOptions,
 ): Promise<readonly CheckResult[]> {
@@ -212,7 +212,11 @@ interface FoundRow {
   readonly found: string
 }
 
-async function run({ statement, slice }: Job, client: pg.Client, now?: Date): Promise<readonly FoundRow[]> {
+async function run(
+  { statement, slice }: Job,
+  client: pg.ClientBase,
+  now?: Date,
+): Promise<readonly FoundRow[]> {
   const { text, values } = sliceStatement(statement, slice)
   const { rows } = await client.query<FoundRow>(
     `WITH clock AS (SELECT coalesce($1::timestamptz, now()) AS now)

@@ -42,7 +42,7 @@ export async function readSealedRows(databaseUrl: string): Promise<SealedRows> {
 }
 
 /** The same on a connection, and in a transaction, of the caller's. */
-export async function readSealedRowsWith(client: pg.Client): Promise<SealedRows> {
+export async function readSealedRowsWith(client: pg.ClientBase): Promise<SealedRows> {
   const read = async <T extends pg.QueryResultRow>(text: string): Promise<readonly T[]> =>
     (await client.query<T>(text)).rows
   const [root] = await read<{ value: string }>(

@@ -8,6 +8,7 @@ import type { Payment, PaymentStatus } from '#lifecycle/payment.ts'
 import { type PaymentRow, toPayment } from '#storage/commit/rows.ts'
 import type { Database } from '#storage/database.ts'
 import { paymentColumns, paymentInstruments } from '#storage/payments/payments.ts'
+import { inLists } from '#storage/planner.ts'
 
 export interface PaymentFilter {
   /** Inclusive. */
@@ -100,8 +101,10 @@ function select(question: PaymentQuestion, parameter: Parameter): string {
   const where = [`p.merchant_id = ${merchant}`, ...conditions]
   const limit = parameter(question.limit)
   const marked = markedBy(filter)
-  if (!marked)
+  if (!marked) {
+    if (filter.transId === undefined) where.push(inLists('p'))
     return `SELECT p.merchant_id, p.pay_id FROM payment p WHERE ${where.join(' AND ')} ${order} LIMIT ${limit}`
+  }
   const found = `SELECT f.merchant_id, f.pay_id, f.created_at FROM unnest(${parameter(marked.values)}::text[]) v(value)
     CROSS JOIN LATERAL (SELECT p.merchant_id, p.pay_id, p.created_at
       FROM (SELECT m.merchant_id, m.pay_id FROM payment_mark m
@@ -112,7 +115,10 @@ function select(question: PaymentQuestion, parameter: Parameter): string {
         ORDER BY m.created_at DESC, m.pay_id DESC) m
       JOIN payment p USING (merchant_id, pay_id) WHERE ${where.join(' AND ')} ${order} LIMIT ${limit}) f`
   const inFlight = () => `SELECT p.merchant_id, p.pay_id, p.created_at FROM (SELECT * FROM payment p
-      WHERE p.merchant_id = ${parameter(merchantId)} ${placeConditions(question, parameter)
+      WHERE p.merchant_id = ${parameter(merchantId)} AND ${inLists('p')} ${placeConditions(
+        question,
+        parameter,
+      )
         .map(condition => `AND ${condition}`)
         .join(' ')} ${order} LIMIT ${inFlightMax}) p
     WHERE p.status = 'PENDING' AND ${where.join(' AND ')}`

@@ -1,9 +1,8 @@
 /** The live environment over HTTP: no simulator, no levers, no simulationMode; and a database that keeps its word. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { migrate } from '#storage/migrate.ts'
 import { createAcquirer } from '#test/support/acquirer.ts'
 import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
-import { cleanUpAll, makeFolder, open } from '#test/support/embedded.ts'
+import { cleanUpAll, makePreparedFolder, open } from '#test/support/embedded.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
 import { methodPayment, openShop, refused, type Shop, servedTypes } from '#test/support/shop.ts'
@@ -13,9 +12,8 @@ let shop: Shop
 let url: string
 beforeAll(async () => {
   // One of its own: that of the other tests would forget what it was told in a power failure, and live refuses that.
-  const database = await open(makeFolder())
+  const database = await open(makePreparedFolder())
   url = database.url
-  await migrate(url)
   gateway = await startTestGateway({ environment: 'live', databaseUrl: url })
   shop = await openShop(gateway)
 })
