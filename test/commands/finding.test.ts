@@ -42,6 +42,15 @@ test('payments find and show tell a payment and its story', async () => {
   expect(story).toMatch(/attempt {2}no answer/)
 })
 
+test.each([
+  ['--last4', '12'],
+  ['--email', 'nobody'],
+  ['--trans-id', ''],
+])('payments find %s "%s" is refused by name: nothing could ever match', async (option, value) => {
+  const { code, stderr } = await tollgateHere(['payments', 'find', option, value], env())
+  expect([code, stderr]).toEqual([2, expect.stringContaining(option)])
+})
+
 test('operations export writes CSV', async () => {
   const csv = await run(
     'operations',
