@@ -26,8 +26,9 @@ function hasSpareMemory(): boolean {
 const isRunning = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
-  } catch {
-    return false
+  } catch (error) {
+    // It runs, and belongs to somebody else.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

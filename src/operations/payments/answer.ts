@@ -5,7 +5,7 @@ import { toTransferCode } from '#domain/transfer-code.ts'
 import { shownDetails } from '#lifecycle/details.ts'
 import { shownSums } from '#lifecycle/event.ts'
 import { intentOf } from '#lifecycle/intent.ts'
-import type { LinkState } from '#lifecycle/link.ts'
+import type { LinkState } from '#lifecycle/attempt.ts'
 import {
   approvingOperation,
   findOperation,

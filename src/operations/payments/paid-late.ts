@@ -6,8 +6,7 @@ import { findOperation, isClosedLate, type Operation, type Payment } from '#life
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
-import { refund } from '#operations/payments/refund.ts'
-import { reverse } from '#operations/payments/reverse.ts'
+import { refund, reverse } from '#operations/payments/follow-up-kinds.ts'
 
 export interface LatePayment {
   readonly merchant: Merchant
