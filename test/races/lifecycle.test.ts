@@ -84,7 +84,7 @@ describe('refunds of 60 on 100', () => {
     expect((await expectLedger(payIds[0] ?? '')).refundedValue).toBe(60)
   })
 
-  test('unknown ones count: with both answers lost there is no third', async () => {
+  test('unknown outcomes count: with both answers lost there is no third try', async () => {
     const payId = await create(120, 'AUTOMATIC')
     acquirer.failNext('REFUND', 'lost_answer', 'lost_answer')
     const answers = await many(10, index =>
