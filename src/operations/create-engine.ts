@@ -1,12 +1,12 @@
 /** Puts the engine together: what operations are handed, made from one database and the keys of one installation. */
 
-import type { Change, Committed } from '#storage/commit/change.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { createCustomerBook } from '#operations/customers/customer-book.ts'
 import type { Engine } from '#operations/engine.ts'
 import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
 import { createVelocity } from '#operations/payments/velocity.ts'
 import { createDebitReader } from '#storage/bank/items.ts'
+import type { Change, Committed } from '#storage/commit/change.ts'
 import { createGroupCommit } from '#storage/commit/group-commit.ts'
 import { createCustomerDeletion } from '#storage/customers/customer-deletion.ts'
 import { createCustomerPages } from '#storage/customers/customer-pages.ts'

@@ -1,12 +1,13 @@
 /** Sends customers to a provider's page, handles their return, and replaces a provider page that has expired. */
-import { triedBy } from '#operations/payments/velocity.ts'
-import { merchantNow } from '#operations/engine.ts'
-import { countDeclines } from '#lifecycle/attempt.ts'
+
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
+import { countDeclines } from '#lifecycle/attempt.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
 import { openTry } from '#lifecycle/payment.ts'
+import { merchantNow } from '#operations/engine.ts'
 import { attemptPayment } from '#operations/payments/attempt.ts'
 import { takeReturn } from '#operations/payments/customer-action.ts'
+import { triedBy } from '#operations/payments/velocity.ts'
 import { type Hosted, openHosted, type PageDeps, pageOf, providerAction, returnUrl } from '#pages/hosted.ts'
 import { baseOf, type PageContext } from '#pages/page-context.ts'
 

@@ -5,8 +5,8 @@ import type { Outcome } from '#lifecycle/outcome.ts'
 import { findOperation, isClosedLate, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
-import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { refund, reverse } from '#operations/payments/follow-up-kinds.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
 
 export interface LatePayment {
   readonly merchant: Merchant

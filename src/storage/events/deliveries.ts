@@ -342,6 +342,6 @@ const toRow = (attempt: Attempt): RowOf<typeof attemptColumns> => {
     answer,
     verdict,
     next_at: nextAt,
-    url: delivery.url,
+    url: delivery.url ?? undefined,
   }
 }
