@@ -1,5 +1,4 @@
 /** `key`: make, list, revoke and rotate the API keys of merchants. Standard output carries the result and nothing else. */
-import { isIP } from 'node:net'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { keepDemoKey } from '#commands/demo-merchant.ts'
 import { CommandFault } from '#commands/faults.ts'
@@ -14,14 +13,12 @@ import {
 import { withMerchants } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { scopes as allScopes, type Scope } from '#domain/api-key.ts'
-import { parseInstant } from '#domain/dates.ts'
+import { KeyRequestFault, readExpiry, readNetworks, readScopes } from '#operations/merchants/key-request.ts'
 import type { CreatedKey } from '#operations/merchants/merchants.ts'
 import type { ListedKey } from '#storage/api-keys.ts'
 
 /** 720 hours: 30 days. A key that may live longer beside its successor has not been replaced. */
 const overlapHoursMax = 720
-/** 100: the column's limit. */
-const networksMax = 100
 
 export function addKeyCommands(program: Command, readConfig: () => Config): void {
   const key = program.command('key').summary("make, list, revoke or change a merchant's API keys")
@@ -53,14 +50,18 @@ function addCreate(key: Command, readConfig: () => Config): void {
     .option(
       '--scopes <scopes>',
       `what it may do, separated by commas: ${allScopes.join(', ')}; all unless given`,
-      parseScopes,
+      asOption(readScopes),
     )
     .option(
       '--allow-from <networks>',
       'addresses or networks (CIDR) it may be used from, separated by commas',
-      parseNetworks,
+      asOption(readNetworks),
     )
-    .option('--expires <date>', 'when it ends, in real time: 2027-01-31 or 2027-01-31T12:00:00Z', parseExpiry)
+    .option(
+      '--expires <date>',
+      'when it ends, in real time: 2027-01-31 or 2027-01-31T12:00:00Z',
+      asOption(text => readExpiry(text, Date.now())),
+    )
     .addOption(jsonOption())
     .action(async (merchantId: string, { json, ...options }: CreateOptions) => {
       const { name, scopes = allScopes, allowFrom = [], expires: expiresAt } = options
@@ -162,45 +163,16 @@ const toJson = (key: ListedKey | CreatedKey) => ({
   ...(key.lastUsedFrom === undefined ? {} : { lastUsedFrom: key.lastUsedFrom }),
 })
 
-const splitList = (text: string): readonly string[] => [...new Set(text.split(',').map(part => part.trim()))]
-
-const isScope = (text: string): text is Scope => (allScopes as readonly string[]).includes(text)
-
-function parseScopes(text: string): readonly Scope[] {
-  const given = splitList(text)
-  const unknown = given.find(part => !isScope(part))
-  if (unknown !== undefined)
-    throw new InvalidArgumentError(`"${unknown}" is no scope; known are ${allScopes.join(', ')}.`)
-  // In the order of the contract, whatever the order on the command line.
-  return allScopes.filter(scope => given.includes(scope))
-}
-
-function parseNetworks(text: string): readonly string[] {
-  const given = splitList(text)
-  const wrong = given.find(part => !isNetwork(part))
-  if (wrong !== undefined)
-    throw new InvalidArgumentError(
-      `"${wrong}" is no address and no network such as 203.0.113.0/24 or 2001:db8::/32.`,
-    )
-  if (given.length <= networksMax) return given
-  throw new InvalidArgumentError(`It may name at most ${networksMax} networks.`)
-}
-
-function isNetwork(text: string): boolean {
-  const [, address = '', length] = /^([0-9A-Fa-f:.]{2,45})(?:\/([0-9]{1,3}))?$/.exec(text) ?? []
-  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
-  return bits > 0 && (length === undefined || Number(length) <= bits)
-}
-
-function parseExpiry(text: string): Date {
-  const instant = parseInstant(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
-  if (instant === undefined || instant >= Date.UTC(2200, 0, 1))
-    throw new InvalidArgumentError(
-      'It must be a date until 2199-12-31, such as 2027-01-31 or 2027-01-31T12:00:00Z.',
-    )
-  if (instant <= Date.now()) throw new InvalidArgumentError('It must lie in the future.')
-  return new Date(instant)
-}
+/** The readers are those of the console; here their faults are faults of the command. */
+const asOption =
+  <Value>(read: (text: string) => Value) =>
+  (text: string): Value => {
+    try {
+      return read(text)
+    } catch (error) {
+      throw error instanceof KeyRequestFault ? new InvalidArgumentError(error.message) : error
+    }
+  }
 
 function parseKeyId(text: string): string {
   const plain = text.replaceAll('-', '').toLowerCase()

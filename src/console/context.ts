@@ -39,14 +39,26 @@ export interface ConsoleDeps {
   readonly merchantsAs: (audit: Audit) => MerchantAdministration
   readonly providersAs: (audit: Audit) => ProviderAdministration
   readonly testTools: TestTools
-  /** Counts a failed sign-in; true when there were too many. */
-  readonly isGuessing: (email: string, address: string) => boolean
+  readonly guessing: Guessing
   /** Of the gateway: where its API and its pages are. */
   readonly origin: () => string
   /** Where people open the console. */
   readonly consoleOrigin: () => string
   readonly newId: () => string
   readonly nowMs: () => number
+}
+
+export interface Guesser {
+  /** As typed; empty where a passkey was tried. */
+  readonly email: string
+  readonly address: string
+}
+
+/** Failed sign-ins of one person's account from one address. */
+export interface Guessing {
+  readonly count: (guesser: Guesser) => Promise<void>
+  /** True: there were too many lately. */
+  readonly isOver: (guesser: Guesser) => boolean
 }
 
 /** A page request of a signed-in person. */
@@ -94,15 +106,20 @@ export interface MerchantPage extends ConsolePage {
 
 /** The parsed body of an answer, or undefined when the endpoint refused. */
 export function readAnswer({ status, text }: InsideAnswer): Json | undefined {
-  return status < 300 ? (JSON.parse(text || '{}') as Json) : undefined
+  return status < 300 ? JSON.parse(text || '{}') : undefined
 }
 
 /** What an endpoint said when it refused, in one sentence. */
 export function readRefusal({ text }: InsideAnswer): string {
-  const body = JSON.parse(text || '{}') as Json
-  const errors = Array.isArray(body.errors) ? (body.errors as Json[]) : []
-  const first = errors[0]?.error ?? errors[0]?.message
+  const body: Json = JSON.parse(text || '{}')
+  const [fault] = toRows(body.errors)
+  const first = fault?.error ?? fault?.message
   return String(first ?? body.responseDescription ?? body.detail ?? body.title ?? 'This was refused.')
 }
 
 export type Json = { readonly [member: string]: unknown }
+
+export const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null
+
+/** The objects of a list; of anything else none. */
+export const toRows = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isJson) : [])

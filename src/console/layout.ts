@@ -139,6 +139,13 @@ function renderHeader(visit: Visit): Html {
 <details class="person"><summary>${operator.email}</summary><div><p>${operator.role}</p><a href="/console/sessions">Sessions and passkeys</a><form method="post" action="/console/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button class="plain">Sign out</button></form></div></details></header>`
 }
 
+/** Which time the page means. In test a merchant's clock may run ahead, and its payments are dated by it. */
+function renderFoot({ deps }: Visit, merchant: Merchant | undefined): Html {
+  const ahead = merchant?.clockOffsetMs ?? 0
+  const now = new Date(deps.nowMs() + ahead).toISOString().slice(0, 16).replace('T', ' ')
+  return html`<p class="foot">All times are UTC.${ahead !== 0 && ` By the test clock of this merchant it is ${now}.`}</p>`
+}
+
 export function renderInside(assets: ConsoleAssets, visit: Visit, content: Content): PageAnswer {
   const { title, main, merchant, status = 200 } = content
   const notice = visit.request.query.done
@@ -146,9 +153,9 @@ export function renderInside(assets: ConsoleAssets, visit: Visit, content: Conte
 <body><a class="skip" href="#main">Skip to content</a>${renderHeader(visit)}
 <div class="frame">${renderNavigation(visit, merchant)}<main id="main" tabindex="-1"><h1>${title}</h1>${
     notice !== undefined &&
-    notice in notices &&
+    Object.hasOwn(notices, notice) &&
     html`<p class="note good" role="status">${notices[notice]}</p>`
-  }${main}</main></div></body></html>`
+  }${main}${main.text.includes('<time ') && renderFoot(visit, merchant)}</main></div></body></html>`
   return { status, body: body.text, headers: consoleHeaders }
 }
 
@@ -168,6 +175,7 @@ export const notices: Readonly<Record<string, string>> = {
   replayed: 'The event is sent again.',
   saved: 'Saved.',
   removed: 'Removed.',
+  ended: 'The session has ended.',
   paid: 'A test payment was made.',
   moved: 'The clock was moved.',
   sent: 'The event was written and is being sent.',

@@ -5,9 +5,10 @@ import { loadConsoleAssets } from '#console/assets.ts'
 import type { ConsoleDeps } from '#console/context.ts'
 import { renderOutside, seeOther } from '#console/layout.ts'
 import type { Site } from '#console/passkeys.ts'
+import { passwordLengthMax } from '#console/password.ts'
 import { toBase32, totpAddress } from '#console/totp.ts'
-import { renderField } from '#console/views/parts.ts'
-import { html, raw } from '#http/html.ts'
+import { renderField, renderPairs } from '#console/views/parts.ts'
+import { type Html, html, raw } from '#http/html.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { auditAs } from '#operations/audit/audit.ts'
 
@@ -42,12 +43,66 @@ const safeNext = (next: string | undefined): string =>
 const keptFields = (form: Readonly<Record<string, string>>): readonly (readonly [string, string])[] =>
   Object.entries(form).filter(([name]) => name !== 'csrf' && !/password|code|secret/i.test(name))
 
+/** A form that could not be taken: what was typed into it, and whether it brought files, which cannot be kept. */
+export interface KeptForm {
+  readonly fields: Readonly<Record<string, string>>
+  readonly hadFiles: boolean
+}
+
 export interface SignInPage {
   readonly next?: string | undefined
   readonly email?: string | undefined
   readonly problem?: string
-  readonly kept?: Readonly<Record<string, string>>
+  readonly kept?: KeptForm | undefined
   readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const isMultipart = ({ headers }: PageRequest): boolean =>
+  (headers['content-type'] ?? '').startsWith('multipart/')
+
+export const keepForm = (request: PageRequest): KeptForm => ({
+  fields: Object.fromEntries(keptFields(request.form ?? {})),
+  hadFiles: isMultipart(request),
+})
+
+/** In the form of the sign-in: `kept` says that there was a form, even one without fields. */
+const renderKept = ({ fields, hadFiles }: KeptForm): Html =>
+  html`<input type="hidden" name="kept" value="${hadFiles ? 'with files' : 'form'}">${Object.entries(
+    fields,
+  ).map(([name, value]) => html`<input type="hidden" name="kept.${name}" value="${value}">`)}`
+
+function readKept({ form = {} }: PageRequest): KeptForm | undefined {
+  if (form.kept === undefined) return undefined
+  const fields = Object.entries(form)
+    .filter(([name]) => name.startsWith('kept.'))
+    .map(([name, value]) => [name.slice('kept.'.length), value] as const)
+  return {
+    fields: Object.fromEntries(keptFields(Object.fromEntries(fields))),
+    hadFiles: form.kept !== 'form',
+  }
+}
+
+/** Names of fields that people never typed. */
+const ownFields = ['key', 'sure']
+
+/** Offers what was typed to be sent once more. What asks once more before it moves money asks again. */
+export function renderOffer({ fields, hadFiles }: KeptForm, { action, csrf }: Offered): Html {
+  const entries = Object.entries(fields).filter(([name]) => name !== 'sure')
+  const typed = entries.filter(([name, value]) => !ownFields.includes(name) && value !== '')
+  return html`${typed.length > 0 && renderPairs(typed)}<form method="post" action="${action}"${
+    hadFiles && html` enctype="multipart/form-data"`
+  }><input type="hidden" name="csrf" value="${csrf}">${entries.map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )}${
+    hadFiles &&
+    renderField({ name: 'files', label: 'Files', type: 'file', hint: 'Files have to be chosen again' })
+  }<button>Send it</button></form><p><a href="/console">No, go to the console</a></p>`
+}
+
+interface Offered {
+  readonly action: string
+  readonly csrf: string
 }
 
 export async function showSignIn(
@@ -55,59 +110,69 @@ export async function showSignIn(
   deps: ConsoleDeps,
   page: SignInPage,
 ): Promise<PageAnswer> {
-  const { next, email, problem, kept = {}, status } = page
+  const { next, email, problem, kept, status = 200, headers } = page
   const ceremony = await deps.passkeys.beginSignIn(siteOf(request, deps))
-  const hidden = html`<input type="hidden" name="next" value="${safeNext(next)}">${keptFields(kept).map(
-    ([name, value]) => html`<input type="hidden" name="kept.${name}" value="${value}">`,
-  )}`
+  const hidden = html`<input type="hidden" name="next" value="${safeNext(next)}">${kept && renderKept(kept)}`
   const main = html`${problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`}
 <form method="post" action="/console/sign-in">${hidden}${renderField({ name: 'email', label: 'E-mail', type: 'email', value: email, required: true, autocomplete: 'username' })}${renderField({ name: 'password', label: 'Password', type: 'password', required: true, autocomplete: 'current-password' })}${renderField({ name: 'code', label: 'Code from your authenticator app', required: true, autocomplete: 'one-time-code' })}<button>Sign in</button></form>
 <form method="post" action="/console/passkey-sign-in" data-passkey="get" data-options="${JSON.stringify(ceremony.options)}" hidden>${hidden}<input type="hidden" name="challenge" value="${ceremony.challenge}"><input type="hidden" name="credential"><button class="plain">Sign in with a passkey</button></form>`
-  return renderOutside(loadConsoleAssets(), { title: 'Sign in', main, status: status ?? 200 })
+  const answer = renderOutside(loadConsoleAssets(), { title: 'Sign in', main, status })
+  return { ...answer, headers: { ...answer.headers, ...headers } }
 }
 
 export async function signIn(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswer> {
   const { email = '', password = '', code = '' } = request.form ?? {}
+  const guesser = { email: email.slice(0, 254), address: request.address }
+  // Before the password is looked at: whoever has guessed too often learns nothing, not even by guessing right.
+  if (deps.guessing.isOver(guesser)) return refuseGuessing(request, deps, email)
   const operator =
-    password.length > 0 && password.length <= 1_024
-      ? await deps.people.signIn({ email: email.slice(0, 254), password, code: code.replace(/\s/g, '') })
+    password.length > 0 && password.length <= passwordLengthMax
+      ? await deps.people.signIn({ email: guesser.email, password, code: code.replace(/\s/g, '') })
       : undefined
-  return operator ? welcome(request, deps, operator) : refuseSignIn(request, deps, email)
+  if (operator) return welcome(request, deps, operator)
+  await deps.guessing.count(guesser)
+  const problem = 'E-mail, password or code is not right. Each code works once.'
+  return refuseSignIn(request, deps, { email, problem })
 }
 
 export async function signInWithPasskey(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswer> {
   const { challenge = '', credential = '' } = request.form ?? {}
+  const guesser = { email: '', address: request.address }
+  if (deps.guessing.isOver(guesser)) return refuseGuessing(request, deps, '')
   const operatorId = await deps.passkeys
     .finishSignIn({ challenge, credential }, siteOf(request, deps))
     .catch(() => undefined)
   const operator = operatorId && (await deps.peopleStore.find(operatorId))
-  return operator ? welcome(request, deps, operator) : refuseSignIn(request, deps, '')
+  if (operator) return welcome(request, deps, operator)
+  await deps.guessing.count(guesser)
+  return refuseSignIn(request, deps, { email: '', problem: 'The passkey could not be checked. Try again.' })
 }
 
-async function refuseSignIn(request: PageRequest, deps: ConsoleDeps, email: string): Promise<PageAnswer> {
-  const { next } = request.form ?? {}
-  await auditAs(
-    { actor: email.slice(0, 254) || 'unknown', from: request.address },
-    deps.auditStore,
-  )({
-    act: 'console.sign-in-failed',
-    object: 'console',
+const refuseSignIn = (
+  request: PageRequest,
+  deps: ConsoleDeps,
+  { email, problem }: { readonly email: string; readonly problem: string },
+): Promise<PageAnswer> =>
+  showSignIn(request, deps, {
+    next: request.form?.next,
+    kept: readKept(request),
+    status: 401,
+    email,
+    problem,
   })
-  const kept = readKept(request)
-  if (deps.isGuessing(email, request.address)) {
-    const problem = 'Too many tries. Wait a minute.'
-    return showSignIn(request, deps, { next, email, kept, problem, status: 429 })
-  }
-  const problem = 'E-mail, password or code is not right. Each code works once.'
-  return showSignIn(request, deps, { next, email, kept, problem, status: 401 })
-}
 
-const readKept = ({ form = {} }: PageRequest): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(form)
-      .filter(([name]) => name.startsWith('kept.'))
-      .map(([name, value]) => [name.slice('kept.'.length), value]),
-  )
+/** 60 s: the failures of a minute are counted. */
+const guessingPause = { 'retry-after': '60' }
+
+const refuseGuessing = (request: PageRequest, deps: ConsoleDeps, email: string): Promise<PageAnswer> =>
+  showSignIn(request, deps, {
+    next: request.form?.next,
+    kept: readKept(request),
+    status: 429,
+    problem: 'Too many tries. Wait a minute.',
+    headers: guessingPause,
+    email,
+  })
 
 interface Person {
   readonly operatorId: string
@@ -123,12 +188,11 @@ async function welcome(request: PageRequest, deps: ConsoleDeps, person: Person):
   )({ act: 'console.sign-in', object: 'console' })
   const cookie = { 'set-cookie': `${cookieName}=${token}; ${cookieRules}` }
   const next = safeNext(request.form?.next)
-  const kept = Object.entries(readKept(request))
-  if (kept.length === 0) return seeOther(next, cookie)
+  const kept = readKept(request)
+  if (!kept) return seeOther(next, cookie)
   // What was typed before the session ended is offered again, to be sent or not.
-  const main = html`<p>You are signed in again. Send what you had typed?</p><form method="post" action="${next}"><input type="hidden" name="csrf" value="${csrfOf(token)}">${kept.map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
-  )}<button>Send it</button></form><p><a href="/console">No, go to the console</a></p>`
+  const offer = renderOffer(kept, { action: next, csrf: csrfOf(token) })
+  const main = html`<p>You are signed in again. Send what you had typed?</p>${offer}`
   const page = renderOutside(loadConsoleAssets(), { title: 'Welcome back', main })
   return { ...page, headers: { ...page.headers, ...cookie } }
 }
@@ -174,11 +238,12 @@ export async function setUpPasskey(request: PageRequest, deps: ConsoleDeps): Pro
   const opened = await deps.people.openLink(token)
   if (!opened) return showSetUp(request, deps)
   const site = siteOf(request, deps)
-  const isAdded = await deps.passkeys
+  const passkey = await deps.passkeys
     .finishRegistration(opened.operator, { challenge, credential }, site)
-    .catch(() => false)
-  if (!isAdded)
+    .catch(() => undefined)
+  if (!passkey)
     return showSetUp(request, deps, 'The passkey could not be checked. Try again, or use a password.')
-  await deps.people.closeLink(token)
-  return welcome(request, deps, opened.operator)
+  return (await deps.people.setUpWithPasskey(token, passkey))
+    ? welcome(request, deps, opened.operator)
+    : showSetUp(request, deps)
 }

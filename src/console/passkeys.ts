@@ -3,7 +3,7 @@
  * remember it and any of them can finish the ceremony.
  */
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Operator, PeopleStore } from '#storage/console/people.ts'
+import type { Operator, Passkey, PeopleStore } from '#storage/console/people.ts'
 
 export interface Site {
   /** The host name without its port. */
@@ -32,7 +32,8 @@ export interface Ceremony {
 
 export interface Passkeys {
   beginRegistration(operator: Operator, site: Site): Promise<Ceremony>
-  finishRegistration(operator: Operator, answer: Answered, site: Site): Promise<boolean>
+  /** Undefined: refused. What was made is kept by whoever asked for it. */
+  finishRegistration(operator: Operator, answer: Answered, site: Site): Promise<Passkey | undefined>
   beginSignIn(site: Site): Promise<Ceremony>
   /** The id of the person; undefined: refused. */
   finishSignIn(answer: Answered, site: Site): Promise<string | undefined>
@@ -63,7 +64,7 @@ export function createPasskeys(deps: PasskeyDeps): Passkeys {
     },
     async finishRegistration(operator, { challenge, credential }, { host, origin }) {
       const expectedChallenge = readChallenge(challenge)
-      if (expectedChallenge === undefined) return false
+      if (expectedChallenge === undefined) return undefined
       const { verified, registrationInfo } = await (await openWebAuthn())
         .verifyRegistrationResponse({
           response: JSON.parse(credential),
@@ -73,15 +74,10 @@ export function createPasskeys(deps: PasskeyDeps): Passkeys {
           requireUserVerification: true,
         })
         .catch(() => ({ verified: false as const, registrationInfo: undefined }))
-      if (!verified || !registrationInfo) return false
+      if (!verified || !registrationInfo) return undefined
       const { id, publicKey, counter } = registrationInfo.credential
-      await store.insertPasskey({
-        credentialId: id,
-        operatorId: operator.operatorId,
-        publicKey: Buffer.from(publicKey),
-        counter,
-      })
-      return true
+      const { operatorId } = operator
+      return { credentialId: id, operatorId, publicKey: Buffer.from(publicKey), counter }
     },
     async beginSignIn({ host }) {
       const challenge = makeChallenge()

@@ -7,7 +7,14 @@ import { hashPassword, isPassword, passwordLengthMax, passwordLengthMin } from '
 import { findTotpStep, totpSecretBytes } from '#console/totp.ts'
 import type { Role } from '#domain/console-roles.ts'
 import type { MerchantId } from '#domain/ids.ts'
-import type { Operator, PeopleStore, SealedTotp, SessionLimits } from '#storage/console/people.ts'
+import type {
+  OpenSession,
+  Operator,
+  Passkey,
+  PeopleStore,
+  SealedTotp,
+  SessionLimits,
+} from '#storage/console/people.ts'
 import { installationOwner } from '#storage/vault/key-rotation.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 
@@ -37,12 +44,13 @@ export interface People {
   /** A new link for a person who lost the old one, or everything else: it replaces nothing until it is used. */
   makeLink(operatorId: string): Promise<string>
   openLink(token: string): Promise<OpenedLink | undefined>
-  /** The link was used for a passkey. */
-  closeLink(token: string): Promise<void>
   setUpWithPassword(token: string, entry: { password: string; code: string }): Promise<SetUpResult>
+  /** False: the link was used meanwhile, or is over. */
+  setUpWithPasskey(token: string, passkey: Passkey): Promise<boolean>
   signIn(entry: { email: string; password: string; code: string }): Promise<Operator | undefined>
   startSession(operatorId: string, from: { address: string; browser: string }): Promise<string>
-  openSession(token: string): Promise<{ readonly operator: Operator; readonly sessionId: string } | undefined>
+  /** idle: the page asks by itself, and the person may have left. */
+  openSession(token: string, use?: { readonly idle: boolean }): Promise<OpenSession | undefined>
 }
 
 export interface OpenedLink {
@@ -63,9 +71,6 @@ export function createPeople(deps: PeopleDeps): People {
   return {
     makeLink,
     openLink,
-    async closeLink(token) {
-      await store.useLink(hashToken(token))
-    },
     async add({ email, role, merchants }) {
       const operatorId = newId()
       return (await store.insert({ operatorId, email, role, merchants })) ? makeLink(operatorId) : undefined
@@ -81,15 +86,13 @@ export function createPeople(deps: PeopleDeps): People {
       const step = findTotpStep(totpSecret, code, nowMs())
       if (step === undefined)
         return { done: false, field: 'code', message: 'This code is not the right one.' }
-      if (!(await store.useLink(hashToken(token))))
-        return { done: false, field: 'link', message: 'This link was used or is over.' }
       const totp = await vault.seal('operator totp', installation, operator.operatorId, totpSecret)
-      await store.setPassword(operator.operatorId, await hashPassword(password), totp)
-      await store.takeTotpStep(operator.operatorId, step)
-      // Sessions that were opened with the replaced credentials end.
-      await store.endSessions(operator.operatorId)
-      return { done: true, operator }
+      const passwordHash = await hashPassword(password)
+      return (await store.setUpPassword(hashToken(token), { passwordHash, totp, totpStep: step }))
+        ? { done: true, operator }
+        : { done: false, field: 'link', message: 'This link was used or is over.' }
     },
+    setUpWithPasskey: (token, passkey) => store.setUpPasskey(hashToken(token), passkey),
     async signIn({ email, password, code }) {
       const operator = await store.findByEmail(email)
       const isRight = await isPassword(password, operator?.passwordHash)
@@ -106,7 +109,7 @@ export function createPeople(deps: PeopleDeps): People {
       await store.insertSession({ ...session, address: address.slice(0, 64), browser: browser.slice(0, 256) })
       return token
     },
-    openSession: token => store.openSession(hashToken(token), sessionLimits),
+    openSession: (token, use) => store.openSession(hashToken(token), sessionLimits, use),
   }
 }
 

@@ -9,7 +9,9 @@ import { consoleHeaders, renderInside, renderNotFound, renderOutside, seeOther }
 import {
   csrfOf,
   forgetCookie,
+  keepForm,
   readCookie,
+  renderOffer,
   setUp,
   setUpPasskey,
   showSetUp,
@@ -114,6 +116,9 @@ const uploadOf = (bytesMax: number, { people }: ConsoleDeps): Upload => ({
   },
 })
 
+/** A page that asks for itself anew says so: nobody may be sitting before it, and the session ends as if it had not asked. */
+const refreshHeader = 'x-refresh'
+
 /** Opens the session; without one the way leads to the sign-in and back, and what was typed is kept. */
 async function withVisit(
   request: PageRequest,
@@ -121,11 +126,12 @@ async function withVisit(
   show: (visit: Visit) => Promise<PageAnswer>,
 ): Promise<PageAnswer> {
   const token = readCookie(request)
-  const session = token === undefined ? undefined : await deps.people.openSession(token)
+  const idle = request.headers[refreshHeader] !== undefined
+  const session = token === undefined ? undefined : await deps.people.openSession(token, { idle })
   if (!token || !session) return askToSignIn(request, deps)
   const { operator, sessionId } = session
   const csrf = csrfOf(token)
-  if (request.verb === 'POST' && request.form?.csrf !== csrf) return refuseForeign()
+  if (request.verb === 'POST' && request.form?.csrf !== csrf) return refuseStale(request, csrf)
   const all = await deps.listMerchants()
   const { merchants: scope } = operator
   const merchants = scope === undefined ? all : all.filter(({ merchantId }) => scope.includes(merchantId))
@@ -142,12 +148,12 @@ function askToSignIn(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswe
   const way = next.length > nextMax ? (next.split('?', 1)[0] ?? '').slice(0, nextMax) : next
   if (request.verb === 'GET') return seeOther(`/console/sign-in?next=${encodeURIComponent(way)}`)
   const problem = 'Your session has ended. Sign in to go on; what you typed is kept.'
-  return showSignIn(request, deps, { next, kept: request.form ?? {}, problem, status: 401 })
+  return showSignIn(request, deps, { next, kept: keepForm(request), problem, status: 401 })
 }
 
 async function guard(visit: Visit, page: ConsolePage, show: () => Promise<PageAnswer>): Promise<PageAnswer> {
   if (may(visit, page.act)) return show()
-  const main = html`<p>Your role (${visit.operator.role}) does not allow this.</p>`
+  const main = html`<p>Your role (${visit.operator.role}) does not allow this. An owner can change it.</p><p><a href="/console">Go to the overview</a></p>`
   return renderInside(loadConsoleAssets(), visit, { title: 'Not allowed', main, status: 403 })
 }
 
@@ -163,11 +169,14 @@ function showMerchantPage(visit: Visit, page: MerchantPage): Promise<PageAnswer>
 }
 
 function notFound(visit: Visit): PageAnswer {
-  const main = html`<p>Nothing is here, or nothing that you may see.</p>`
+  const main = html`<p>Nothing is here, or nothing that you may see.</p><p><a href="/console">Go to the overview</a></p>`
   return renderNotFound(loadConsoleAssets(), visit, { main })
 }
 
 async function signOut(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswer> {
+  const token = readCookie(request)
+  const isOver = token === undefined || (await deps.people.openSession(token)) === undefined
+  if (isOver) return seeOther('/console/sign-in', forgetCookie)
   return withVisit(request, deps, async ({ operator, sessionId, audit }) => {
     await deps.peopleStore.endSession(operator.operatorId, sessionId)
     await audit({ act: 'console.sign-out', object: 'console' })
@@ -184,6 +193,13 @@ function isForeign({ verb, form, headers }: PageRequest): boolean {
 
 function refuseForeign(): PageAnswer {
   const main = html`<p>This form did not come from this console. Nothing was done.</p><p><a href="/console">Go to the console</a></p>`
+  return renderOutside(loadConsoleAssets(), { title: 'Not accepted', main, status: 403 })
+}
+
+/** The session is another one than when the form was shown: somebody signed in anew in another tab. */
+function refuseStale(request: PageRequest, csrf: string): PageAnswer {
+  const action = request.url.split('?')[0] ?? ''
+  const main = html`<p>This form is of an earlier session, or not of this console. Nothing was done. If you filled it in, send it again.</p>${renderOffer(keepForm(request), { action, csrf })}`
   return renderOutside(loadConsoleAssets(), { title: 'Not accepted', main, status: 403 })
 }
 

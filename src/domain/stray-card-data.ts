@@ -41,15 +41,10 @@ const isMember = (value: unknown): value is Readonly<Record<string, unknown>> =>
 /** `key`: the Idempotency-Key of the request, which is stored as it came. */
 export function findStrayCardData(body: unknown, key = ''): StrayCardData | undefined {
   const numbers = collectNumbers(body, true)
-  if (holds(key, numbers)) return describeOwn('Idempotency-Key', 'Idempotency-Key')
-  return search(body, {
-    path: '',
-    key: '',
-    numbers,
-    isOwnData: false,
-    inPhone: false,
-    outside: collectNumbers(body, false),
-  })
+  if (holds(key, numbers)) return describe({ what: 'own', path: 'Idempotency-Key' })
+  const outside = collectNumbers(body, false)
+  const found = search(body, '', { numbers, isOwnData: false, inPhone: false, outside })
+  return found && describe(found)
 }
 
 /** Numbers that the request carries where they belong; those within lists only where asked for. */
@@ -75,8 +70,6 @@ function pushNumber(text: string, found: string[]): void {
 }
 
 interface Place {
-  readonly path: string
-  readonly key: string
   readonly numbers: readonly string[]
   readonly isOwnData: boolean
   readonly inPhone: boolean
@@ -84,53 +77,86 @@ interface Place {
   readonly outside: readonly string[]
 }
 
-function search(value: unknown, place: Place): StrayCardData | undefined {
-  if (typeof value === 'string') return judge(value, place)
-  if (typeof value === 'number') return value >= 1e11 ? judge(String(value), place) : undefined
-  if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) {
-      const numbers = place.isOwnData ? place.numbers : [...place.outside, ...collectNumbers(item, true)]
-      const found = search(item, { ...place, path: `${place.path}[${index}]`, numbers })
-      if (found) return found
-    }
-    return undefined
-  }
-  if (!isMember(value)) return undefined
-  for (const key in value) {
-    const inOwnData = place.isOwnData || key === ownData
-    // A key is text that the merchant chose, too. It is not repeated.
-    if (place.isOwnData && holds(key, place.numbers)) return describeOwn(`a key of ${place.path}`, place.path)
-    const path = place.path === '' ? key : `${place.path}.${key}`
-    const found = search(value[key], {
-      ...place,
-      path,
-      key,
-      isOwnData: inOwnData,
-      inPhone: place.inPhone || isPhone(key),
-    })
-    if (found) return found
+/** `path` grows on the way back from where it was found, so that a request without fault makes no paths. */
+interface Found {
+  readonly what: 'own' | 'own-in-key' | 'likely'
+  readonly path: string
+}
+
+function search(value: unknown, key: string, place: Place): Found | undefined {
+  if (typeof value === 'string') return judge(value, key, place)
+  if (typeof value === 'number') return value >= 1e11 ? judge(String(value), key, place) : undefined
+  if (Array.isArray(value)) return searchList(value, key, place)
+  return isMember(value) ? searchMembers(value, place) : undefined
+}
+
+function searchList(list: readonly unknown[], key: string, place: Place): Found | undefined {
+  for (const [index, item] of list.entries()) {
+    const numbers = place.isOwnData ? place.numbers : [...place.outside, ...collectNumbers(item, true)]
+    const found = search(item, key, { ...place, numbers })
+    if (found) return below(`[${index}]`, found)
   }
   return undefined
 }
 
-function judge(text: string, { path, key, numbers, isOwnData, inPhone }: Place): StrayCardData | undefined {
+function searchMembers(value: Readonly<Record<string, unknown>>, place: Place): Found | undefined {
+  for (const key in value) {
+    // A key is text that the merchant chose, too. It is not repeated.
+    if (place.isOwnData && holds(key, place.numbers)) return { what: 'own-in-key', path: '' }
+    const member = value[key]
+    const found = search(member, key, typeof member === 'object' ? placeBelow(key, place) : place)
+    if (found) return below(key, found)
+  }
+  return undefined
+}
+
+function placeBelow(key: string, place: Place): Place {
+  const isOwnData = place.isOwnData || key === ownData
+  const inPhone = place.inPhone || isPhone(key)
+  return isOwnData === place.isOwnData && inPhone === place.inPhone ? place : { ...place, isOwnData, inPhone }
+}
+
+const below = (step: string, { what, path }: Found): Found => ({
+  what,
+  path: path === '' || path.startsWith('[') ? `${step}${path}` : `${step}.${path}`,
+})
+
+function judge(text: string, key: string, place: Place): Found | undefined {
   if (text.length < shortest) return undefined
-  if (carriers.has(key) && !isOwnData && !inPhone) return undefined
-  if (holds(text, numbers)) return describeOwn(path, path)
+  const isOwnData = place.isOwnData || key === ownData
+  if (carriers.has(key) && !isOwnData && !place.inPhone && !isPhone(key)) return undefined
+  if (holds(text, place.numbers)) return { what: 'own', path: '' }
   if (isOwnData || !isNameOrDescription(key) || !holdsCardNumber(text.normalize('NFKC'))) return undefined
-  const error = `${path} holds what looks like a card number; card numbers must not stand in names and descriptions.`
+  return { what: 'likely', path: '' }
+}
+
+function describe({ what, path }: Found): StrayCardData {
+  if (what === 'likely') {
+    const error = `${path} holds what looks like a card number; card numbers must not stand in names and descriptions.`
+    return { field: path, error }
+  }
+  const subject = what === 'own' ? path : `a key of ${path}`
+  const error = `${subject} holds the card number or IBAN of this request; it must stand in its own field only.`
   return { field: path, error }
 }
 
-const describeOwn = (subject: string, field: string): StrayCardData => ({
-  field,
-  error: `${subject} holds the card number or IBAN of this request; it must stand in its own field only.`,
-})
-
 function holds(text: string, numbers: readonly string[]): boolean {
   if (numbers.length === 0 || text.length < shortest) return false
+  const digits = countDigits(text)
+  if (!numbers.some(number => countDigits(number) <= digits)) return false
   const squeezed = squeeze(text)
   return numbers.some(number => squeezed.includes(number))
+}
+
+/** No end of them where a letter is not ASCII and may become a digit. Cheap, because nearly every text ends here. */
+function countDigits(text: string): number {
+  let digits = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code > 0x7f) return Number.POSITIVE_INFINITY
+    if (code >= 0x30 && code <= 0x39) digits += 1
+  }
+  return digits
 }
 
 /** 13 to 19 digits: shorter numbers of cards in use are too much like telephone numbers. */

@@ -4,7 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
 
 export interface Asset {
   readonly name: string
@@ -12,8 +13,9 @@ export interface Asset {
   readonly url: string
   readonly contentType: string
   readonly body: Buffer
-  readonly brotli: Buffer
-  readonly gzip: Buffer
+  /** Packed when first asked for, outside of the event loop: the best compression takes a tenth of a second. */
+  readonly brotli: () => Promise<Buffer>
+  readonly gzip: () => Promise<Buffer>
   /** For `integrity`: sha384-… */
   readonly integrity: string
   readonly purpose: string
@@ -85,6 +87,14 @@ const joinParts = (parts: readonly string[]): string =>
     .replace(/^import [^']*'[^']*'$/gm, '')
     .replace(/^export /gm, '')
 
+const packBrotli = promisify(brotliCompress)
+const packGzip = promisify(gzip)
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => (made ??= make())
+}
+
 function makeAsset({ name, parts, contentType, purpose }: Source, folder: string): Asset {
   const body = Buffer.from(joinParts(parts))
   const digest = createHash('sha384').update(body).digest()
@@ -97,15 +107,15 @@ function makeAsset({ name, parts, contentType, purpose }: Source, folder: string
     contentType,
     purpose,
     body,
-    brotli: brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }),
-    gzip: gzipSync(body, { level: 9 }),
+    brotli: once(() => packBrotli(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })),
+    gzip: once(() => packGzip(body, { level: 9 })),
     integrity: `sha384-${digest.toString('base64')}`,
   }
 }
 
 const loaded = new Map<string, Assets>()
 
-/** Read and compressed once per process, because the best compression is slow. */
+/** Read once per process. */
 export function loadAssets(folder: string = assetFolder): Assets {
   const known = loaded.get(folder)
   if (known) return known

@@ -17,8 +17,8 @@ export const fileRoutes = (
   pageContext: PageContext,
   deps: PageDeps,
 ): readonly (readonly [path: string, handle: PageRoute['handle']])[] => [
-  [`${assetFolder}/{file}`, async request => sendAsset(request, pageContext)],
-  [`${embedFolder}/{file}`, async request => sendEmbed(request, pageContext)],
+  [`${assetFolder}/{file}`, request => sendAsset(request, pageContext)],
+  [`${embedFolder}/{file}`, request => sendEmbed(request, pageContext)],
   ['/.well-known/payment-page-inventory.json', async () => sendInventory(pageContext.assets, deps)],
   ['/.well-known/security.txt', async () => sendSecurityText(deps)],
 ]
@@ -28,7 +28,7 @@ const codings = [
   ['gzip', 'gzip'],
 ] as const
 
-function sendAsset(request: PageRequest, pageContext: PageContext): PageAnswer {
+async function sendAsset(request: PageRequest, pageContext: PageContext): Promise<PageAnswer> {
   const asset = pageContext.assets.byUrl.get(`${assetFolder}/${request.params.file}`)
   return asset ? sendFile(request, asset) : pageContext.deadEnd(request, 'unknown')
 }
@@ -37,12 +37,12 @@ function sendAsset(request: PageRequest, pageContext: PageContext): PageAnswer {
 const embedCacheControl = 'public, max-age=300'
 
 /** Every site may load it: browsers check its hash only when it may be read across origins. */
-function sendEmbed(request: PageRequest, { assets, deadEnd }: PageContext): PageAnswer {
+async function sendEmbed(request: PageRequest, { assets, deadEnd }: PageContext): Promise<PageAnswer> {
   const { file } = request.params
   const isNamed = file === assets.embed.name
   const asset = isNamed ? assets.embed : assets.byUrl.get(`${embedFolder}/${file}`)
   if (!asset) return deadEnd(request, 'unknown')
-  const sent = sendFile(request, asset)
+  const sent = await sendFile(request, asset)
   const headers = {
     ...sent.headers,
     'access-control-allow-origin': '*',
@@ -52,12 +52,12 @@ function sendEmbed(request: PageRequest, { assets, deadEnd }: PageContext): Page
   return { ...sent, headers }
 }
 
-function sendFile(request: PageRequest, asset: Asset): PageAnswer {
+async function sendFile(request: PageRequest, asset: Asset): Promise<PageAnswer> {
   const coding = codings.find(([name]) => accepts(request.headers['accept-encoding'], name))
   return {
     status: 200,
     contentType: asset.contentType,
-    body: coding ? asset[coding[1]] : asset.body,
+    body: coding ? await asset[coding[1]]() : asset.body,
     headers: {
       'cache-control': assetCacheControl,
       vary: 'accept-encoding',

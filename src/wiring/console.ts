@@ -41,9 +41,9 @@ export function createConsole(shared: Shared, cells: Cells, ways: ConsoleWays): 
   return routeByMerchant(cells, routesOf, ({ params }) => params.merchant)
 }
 
-type PeopleParts = Pick<ConsoleDeps, 'people' | 'peopleStore' | 'passkeys' | 'auditStore' | 'isGuessing'>
+type PeopleParts = Pick<ConsoleDeps, 'people' | 'peopleStore' | 'passkeys' | 'auditStore' | 'guessing'>
 
-function openPeople({ options, counts }: Shared, { database, keys }: Cell): PeopleParts {
+function openPeople({ options, counts }: Shared, { database, keys, audit }: Cell): PeopleParts {
   // People, codes and sessions live in real time, whatever a test clock says.
   const nowMs = Date.now
   const vault = createRecordVault(createKeyRing(options.masterKey, createVaultStore(database)))
@@ -54,10 +54,19 @@ function openPeople({ options, counts }: Shared, { database, keys }: Cell): Peop
     peopleStore,
     passkeys: createPasskeys({ store: peopleStore, key: () => keys.consoleChallenge, nowMs }),
     auditStore: createAuditStore(database),
-    isGuessing: (email, address) =>
-      failedLogins.count(`console ${email.toLowerCase()}`, address) !== undefined,
+    guessing: {
+      isOver: ({ email, address }) => failedLogins.isOver(toClient(email), address),
+      async count({ email, address }) {
+        failedLogins.count(toClient(email), address)
+        // Who is no operator is not named: people also type passwords and card numbers into the wrong field.
+        const person = await peopleStore.findByEmail(email)
+        audit.access.onFailedSignIn(person?.email, address)
+      },
+    },
   }
 }
+
+const toClient = (email: string): string => `console ${email.toLowerCase()}`
 
 interface ConsoleParts {
   readonly shared: Shared

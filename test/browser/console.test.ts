@@ -172,6 +172,41 @@ describe.runIf(found)('in a browser', () => {
     },
   )
 
+  test('shortcuts lead to pages, ids are copied, and a waiting payment changes by itself', async () => {
+    const { page, context, complaints } = await signedIn('owner')
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
+    await page.keyboard.press('?')
+    expect(await page.locator('.keys').textContent()).toContain('Payments')
+    await page.keyboard.press('Escape')
+    expect(await page.locator('.keys').count()).toBe(0)
+    await page.keyboard.press('/')
+    await page.keyboard.type('g p')
+    expect(await page.locator('#q').inputValue()).toBe('g p')
+    await page.locator('#main').focus()
+    await page.keyboard.press('g')
+    await page.keyboard.press('p')
+    await page.waitForURL(/\/payments$/)
+    const { body } = await gateway.call('POST', '/payments/links', {
+      transId: 'waits-for-its-customer',
+      amount: { value: 1234, currency: 'EUR' },
+    })
+    await page.clock.install()
+    await page.goto(inMerchant(`/payments/${body.payId}`))
+    await page.locator('dd:has-text("Copy") button').first().click()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(body.payId)
+    await page.locator('.curl summary').click()
+    await Promise.all([
+      page.waitForResponse(response => response.request().headers()['x-refresh'] === '1'),
+      page.clock.fastForward(5_000),
+    ])
+    expect(await page.locator('.curl').getAttribute('open')).toBe('')
+    await gateway.call('POST', `/payments/${body.payId}/cancellations`, {})
+    await page.clock.fastForward(5_000)
+    await page.locator('.amount .badge', { hasText: 'FAILED' }).waitFor()
+    expect(await page.locator('button.copy').count()).toBeGreaterThan(0)
+    expect(complaints).toEqual([])
+  })
+
   test('without a script the first payment is one click, and nothing is missing but passkeys', async () => {
     const { merchantId } = await gateway.gateway.merchants.create('An empty shop')
     const { page } = await signedIn('owner', { javaScriptEnabled: false })

@@ -2,6 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { globalPages, merchantPages } from '#console/routes.ts'
 import { provesBody } from '#console/sections/inbox.ts'
+import { readApiKey } from '#domain/api-key.ts'
+import { createAuditStore } from '#storage/audit/audit.ts'
+import { openDatabase } from '#storage/database.ts'
 import { type Person, signUp } from '#test/support/console.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
@@ -101,7 +104,7 @@ test('303 the role, merchants and refund limit of a person are changed, and nobo
   const helper = await signUp(gateway, { role: 'viewer' })
   const list = await read('/console/operators')
   const idOf = (email: string) =>
-    new RegExp(`/console/operators/([0-9a-f]{32})">${email}<`).exec(list)?.[1] ?? ''
+    new RegExp(`/console/operators/([0-9a-f]{32})"[^>]*>${email}<`).exec(list)?.[1] ?? ''
   const address = `/console/operators/${idOf(helper.email)}`
   const changed = await owner.post(address, {
     role: 'support',
@@ -123,6 +126,19 @@ test('303 the role, merchants and refund limit of a person are changed, and nobo
   expect((await helper.get('/console/merchants')).status).toBe(303)
 })
 
+test('303 an owner ends the session of another person', async () => {
+  const helper = await signUp(gateway, { role: 'viewer' })
+  const list = await read('/console/operators')
+  const [, id] = new RegExp(`/console/operators/([0-9a-f]{32})"[^>]*>${helper.email}<`).exec(list) ?? []
+  const address = `/console/operators/${id}`
+  const [, sessionId = ''] = /name="sessionId" value="([0-9a-f]{32})"/.exec(await read(address)) ?? []
+  const ended = await owner.post(`${address}/sessions/end`, { sessionId })
+  expect(ended.headers.get('location')).toBe(`${address}?done=ended`)
+  expect((await helper.get('/console/merchants')).headers.get('location')).toContain('/console/sign-in')
+  expect((await owner.post(`${address}/sessions/end`, { sessionId })).status).toBe(422)
+  expect(await actsOf(helper.email)).toEqual(['session.end by the owner'])
+})
+
 test('an owner of some merchants neither sees nor makes people of others', async () => {
   const scoped = await signUp(gateway, { role: 'owner', merchants: [gateway.merchantId] })
   const list = await (await scoped.get('/console/operators')).text()
@@ -140,10 +156,50 @@ test('an owner of some merchants neither sees nor makes people of others', async
   expect(await (await scoped.get('/console/audit')).text()).not.toContain(owner.email)
 })
 
+test('200 the audit trail goes on to older acts, also for an owner of some merchants', async () => {
+  const scoped = await signUp(gateway, { role: 'owner', merchants: [gateway.merchantId] })
+  const acts = Array.from({ length: 120 }, (_, index) => `marked-${index}`)
+  const database = openDatabase(gateway.databaseUrl, () => undefined)
+  const entry = { from: 'a test', act: 'test.marked' }
+  await createAuditStore(database).append([
+    ...acts.map(object => ({ ...entry, actor: scoped.email, object })),
+    ...acts.map(object => ({ ...entry, actor: owner.email, object: `other-${object}` })),
+  ])
+  await database.close()
+  const seen: string[] = []
+  for (let next: string | undefined = '?act=test.marked'; next !== undefined; ) {
+    const page = await (await scoped.get(`/console/audit${next}`)).text()
+    seen.push(...[...page.matchAll(/>((?:other-)?marked-\d+)<\/code>/g)].map(([, object]) => object ?? ''))
+    next = /rel="next" href="([^"]+)"/.exec(page)?.[1]?.replaceAll('&amp;', '&')
+  }
+  expect(seen).toEqual(acts.toReversed())
+})
+
+test('200 an empty list says whether there is nothing, or nothing that matches', async () => {
+  const { merchantId } = await gateway.gateway.merchants.create('A shop without payments')
+  const viewer = await signUp(gateway, { role: 'viewer' })
+  const address = `/console/m/${merchantId}/payments`
+  expect(await read(address)).toContain('Make a first one')
+  expect(await (await viewer.get(address)).text()).not.toContain('Make a first one')
+  expect(await read(`${address}?status=OK`)).toContain('Nothing matches these filters')
+})
+
 test('400 a filter that the API refuses is told on the page', async () => {
   const page = await owner.get(at('/payments?amountFrom=much'))
   expect(page.status).toBe(400)
   expect(await page.text()).toContain('role="alert"')
+})
+
+test('words that every object inherits, and bytes that no text holds, are refused or find nothing', async () => {
+  const statuses = await Promise.all([
+    owner.get(at('/operations?status=constructor')),
+    owner.get(at('/plans?type=__proto__')),
+    owner.get('/console/audit?act=%00'),
+    owner.post(at('/test/faults'), { operation: 'constructor', fault: '__proto__', times: '1' }),
+    owner.post(at('/inbox'), { payId, type: 'constructor' }),
+    owner.post('/console/operators', { email: 'z@example.com', role: 'constructor' }),
+  ])
+  expect(statuses.map(({ status }) => status)).toEqual([400, 400, 200, 422, 422, 422])
 })
 
 test.each([
@@ -409,6 +465,25 @@ test('303 a plan is paused, resumed, and cancelled only when asked twice', async
   expect(await read(plan)).toContain('CANCELLED')
 })
 
+test('200 an API key keeps to its networks and its end, and is revoked only when asked twice', async () => {
+  const fields = { name: 'till', scopes: '', allowFrom: '10.0.0.0/8', expires: '2099-12-31' }
+  for (const wrong of [{ allowFrom: 'here' }, { expires: '2001-01-01' }, { scopes: 'all' }, { name: ' ' }]) {
+    const refused = await owner.post(at('/keys'), { ...fields, ...wrong })
+    expect([refused.status, (await refused.text()).includes('role="alert"')]).toEqual([422, true])
+  }
+  const page = await (await owner.post(at('/keys'), fields)).text()
+  const apiKey = /tg_test_[\w-]+/.exec(page)?.[0] ?? ''
+  const keyId = readApiKey(apiKey)?.keyId ?? ''
+  const [key] = (await gateway.gateway.merchants.listKeys(gateway.merchantId))?.filter(
+    one => one.keyId === keyId,
+  ) ?? [undefined]
+  expect(key).toMatchObject({ name: 'till', allowFrom: ['10.0.0.0/8'], expiresAt: new Date('2099-12-31') })
+  expect((await owner.post(at('/keys/revoke'), { keyId })).status).toBe(200)
+  expect(await read(at('/keys'))).toContain(keyId)
+  expect((await owner.post(at('/keys/revoke'), { keyId, sure: 'yes' })).status).toBe(303)
+  expect(await read(at('/keys'))).not.toContain(keyId)
+})
+
 test('200 an API key is made for some scopes and shown once', async () => {
   const made = await owner.post(at('/keys'), { name: 'reader', scopes: 'read' })
   const key = /tg_test_[\w-]+/.exec(await made.text())?.[0] ?? ''
@@ -416,6 +491,67 @@ test('200 an API key is made for some scopes and shown once', async () => {
   const list = await fetch(`${gateway.url}/api/v2/payments`, { headers: { authorization } })
   expect(list.status).toBe(200)
   expect(await read(at('/keys'))).not.toContain(key)
+})
+
+test('200 no text of a merchant, a customer or an operator becomes markup on any page', async () => {
+  const evil = `"'><img src=x onerror=alert(1)>`
+  const shop = await gateway.gateway.merchants.create(evil)
+  const authorization = `Basic ${Buffer.from(`${shop.merchantId}:${shop.apiKey}`).toString('base64')}`
+  const call = (path: string, body: object) => gateway.call('POST', path, body, { authorization })
+  const paid = await call(
+    '/payments',
+    cardPayment({
+      transId: evil,
+      refNr: evil.slice(0, 30),
+      card: { expiryDate: '209912', cardholderName: evil },
+      credentialOnFile: {
+        type: 'RECURRING',
+        initialPayment: true,
+        recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
+      },
+      customerInfo: { merchantCustomerId: evil, firstName: evil, lastName: evil, email: 'evil@example.com' },
+      metadata: { [`x${evil}`.slice(0, 20)]: evil },
+      order: { description: evil },
+    }),
+  )
+  expect(paid.status).toBe(200)
+  const link = await call('/payments/links', {
+    transId: `l${evil}`,
+    amount: { value: 1, currency: 'EUR' },
+    description: evil,
+  })
+  await call(`/test/payments/${paid.body.payId}/events`, { type: 'payment.captured' })
+  const under = (path: string) => `/console/m/${shop.merchantId}${path}`
+  await owner.post(under('/keys'), { name: evil })
+  await owner.post(under('/endpoints'), { url: 'https://shop.example/?q="><img src=x>' })
+  await owner.post(under('/providers/new'), { connector: 'simulator', name: evil, others: '' })
+  const { body } = await gateway.call('GET', `/events?payId=${paid.body.payId}`, undefined, { authorization })
+  const fixed = merchantPages.filter(({ verb, path }) => verb === 'GET' && !path.includes('{'))
+  const addresses = [
+    ...globalPages
+      .filter(({ verb, path }) => verb === 'GET' && !path.includes('{'))
+      .map(({ path }) => `/console${path}`),
+    `/console/search?q=${encodeURIComponent(evil)}`,
+    `/console/audit?act=${encodeURIComponent(evil)}`,
+    ...fixed.filter(({ path }) => !/\.(json|csv)$/.test(path)).map(({ path }) => under(path)),
+    under(`/payments?transId=${encodeURIComponent(evil)}&status=${encodeURIComponent(evil)}`),
+    under(`/payments/${paid.body.payId}`),
+    under(`/payments/${paid.body.payId}/refunds`),
+    under(`/customers/${paid.body.customerInfo.gatewayCustomerId}`),
+    under(`/plans/${paid.body.paymentPlanId}`),
+    under(`/links/${link.body.id}`),
+    under(`/events/${body.data[0].id}`),
+  ]
+  const raw: string[] = []
+  let shown = 0
+  for (const address of addresses) {
+    const page = await read(address)
+    if (page.includes('<img')) raw.push(address)
+    if (page.includes('&lt;img')) shown += 1
+  }
+  expect(raw).toEqual([])
+  // The name of the merchant stands on each of its pages.
+  expect(shown).toBeGreaterThan(fixed.length)
 })
 
 /** Passkeys are made in a browser alone. */

@@ -1,7 +1,16 @@
 /** Setting up, signing in, sessions: what works once, what ends, and what guessing gets. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { withPeople } from '#console/open-people.ts'
 import { totpCode, totpStep } from '#console/totp.ts'
-import { makeLink, type Person, readCookie, readCsrf, readSecret, signUp } from '#test/support/console.ts'
+import {
+  makeLink,
+  optionsOf,
+  type Person,
+  readCookie,
+  readCsrf,
+  readSecret,
+  signUp,
+} from '#test/support/console.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
@@ -46,8 +55,9 @@ test('each code works once, and a step of drift is taken', async () => {
   expect((await signIn(person, 1)).status).toBe(401)
 })
 
-test('guessing is stopped after ten tries', async () => {
-  const { email } = await signUp(gateway, { role: 'viewer' })
+test('guessing is stopped after ten tries, also guessing right', async () => {
+  const person = await signUp(gateway, { role: 'viewer' })
+  const { email } = person
   const statuses: number[] = []
   for (let tried = 0; tried < 12; tried += 1)
     statuses.push(
@@ -55,6 +65,59 @@ test('guessing is stopped after ten tries', async () => {
     )
   expect(statuses.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 401))
   expect(statuses.at(-1)).toBe(429)
+  const right = await signIn(person, 1)
+  expect([right.status, right.headers.get('retry-after'), right.headers.get('set-cookie')]).toEqual([
+    429,
+    '60',
+    null,
+  ])
+})
+
+test('failed sign-ins are audited by the minute; only people who exist are named', async () => {
+  const own = await startTestGateway({ beside: gateway })
+  const { email } = await signUp(gateway, { role: 'viewer' })
+  for (const typed of [email, email.toUpperCase(), email, 'a-password-in-the-wrong-field'])
+    await fetch(`${own.url}/console/sign-in`, {
+      method: 'POST',
+      body: new URLSearchParams({ email: typed, password: 'wrong password', code: '123456' }),
+    })
+  await own.gateway.close()
+  const rows = await queryRows<{ actor: string; count: number }>(
+    gateway.databaseUrl,
+    `SELECT actor, (after ->> 'count')::int AS count FROM audit WHERE act = 'console.sign-in-failed'
+       AND actor IN ('${email}', 'unknown') ORDER BY actor`,
+  )
+  expect(rows).toEqual([
+    { actor: email, count: 3 },
+    { actor: 'unknown', count: 1 },
+  ])
+})
+
+test('setting up anew ends what was there before: sessions, passkeys, the password, and other open links', async () => {
+  const person = await signUp(gateway, { role: 'viewer' })
+  const [row] = await queryRows<{ operator_id: string }>(
+    gateway.databaseUrl,
+    `WITH lost AS (INSERT INTO operator_passkey (credential_id, operator_id, public_key, counter)
+       SELECT 'lost', operator_id, '\\x00', 0 FROM operator WHERE email = '${person.email}')
+     SELECT operator_id FROM operator WHERE email = '${person.email}'`,
+  )
+  const links = await withPeople(optionsOf(gateway), async people => [
+    await people.makeLink(row?.operator_id ?? ''),
+    await people.makeLink(row?.operator_id ?? ''),
+  ])
+  const [path = '', other = ''] = links
+  const secret = readSecret(await (await fetch(`${gateway.url}${path}`)).text())
+  const fields = { password: 'another long password', code: codeNow(secret) }
+  const both = await Promise.all([send(path, fields), send(path, fields)])
+  expect(both.map(({ status }) => status).toSorted()).toEqual([303, 410])
+  expect((await person.get('/console/merchants')).status).toBe(303)
+  expect((await fetch(`${gateway.url}${other}`)).status).toBe(410)
+  const [left] = await queryRows<{ passkeys: number }>(
+    gateway.databaseUrl,
+    `SELECT count(*)::int AS passkeys FROM operator_passkey WHERE credential_id = 'lost'`,
+  )
+  expect(left?.passkeys).toBe(0)
+  expect((await signIn(person, 1)).status).toBe(401)
 })
 
 test('a session ends by signing out, by idling and by age', async () => {
@@ -70,29 +133,98 @@ test('a session ends by signing out, by idling and by age', async () => {
   expect((await third.get('/console/merchants')).status).toBe(303)
 })
 
-test('what was typed when the session ended comes back after signing in', async () => {
-  const person = await signUp(gateway, { role: 'owner' })
-  const lost = await send('/console/merchants', { name: 'A new shop', csrf: 'gone' })
-  const page = await lost.text()
-  expect(lost.status).toBe(401)
-  expect(page).toContain('name="kept.name" value="A new shop"')
-  const { email, password, totpSecret } = person
-  const entry = {
+/** Signs in with the fields of the page that a form was answered with when its session had ended. */
+async function signInAgain({ email, password, totpSecret }: Person, page: string) {
+  const kept = [
+    ...page.slice(0, page.indexOf('</form>')).matchAll(/name="(next|kept[^"]*)" value="([^"]*)"/g),
+  ]
+  const back = await send('/console/sign-in', {
+    ...Object.fromEntries(kept.map(([, name = '', value = '']) => [name, value])),
     email,
     password,
     code: codeNow(totpSecret, 1),
-    next: '/console/merchants',
-    'kept.name': 'A new shop',
-  }
-  const back = await send('/console/sign-in', entry)
-  const offered = await back.text()
-  expect(offered).toContain('action="/console/merchants"')
+  })
+  return { cookie: readCookie(back), page: await back.text() }
+}
+
+test('what was typed when the session ended comes back after signing in', async () => {
+  const person = await signUp(gateway, { role: 'owner' })
+  const lost = await send('/console/merchants', { name: 'A new shop', csrf: 'gone' })
+  expect(lost.status).toBe(401)
+  const offered = await signInAgain(person, await lost.text())
+  expect(offered.page).toContain('<dd>A new shop</dd>')
+  expect(offered.page).toContain('action="/console/merchants"')
   const made = await send(
     '/console/merchants',
-    { name: 'A new shop', csrf: readCsrf(offered) },
-    { cookie: readCookie(back) },
+    { name: 'A new shop', csrf: readCsrf(offered.page) },
+    { cookie: offered.cookie },
   )
   expect([made.status, (await made.text()).includes('A new shop')]).toEqual([200, true])
+})
+
+test('a form without fields comes back as well, and what asks once more asks again', async () => {
+  const person = await signUp(gateway, { role: 'owner' })
+  const path = `/console/m/${gateway.merchantId}/test/faults/clear`
+  const offered = await signInAgain(person, await (await send(path, {})).text())
+  expect(offered.page).toContain(`action="${path}"`)
+  const other = await signUp(gateway, { role: 'owner' })
+  const sure = await signInAgain(other, await (await send(path, { amount: '300', sure: 'yes' })).text())
+  expect(sure.page).toContain('name="amount" value="300"')
+  expect(sure.page).not.toContain('name="sure"')
+})
+
+test('files cannot be kept: the form that brought them asks for them again, and secrets are not repeated', async () => {
+  const person = await signUp(gateway, { role: 'owner' })
+  const body = new FormData()
+  body.set('text', 'what happened')
+  body.set('secret.apiKey', 'a-secret')
+  body.set('files', new Blob(['%PDF-']), 'receipt.pdf')
+  const path = `/console/m/${gateway.merchantId}/disputes/${'0'.repeat(32)}/evidence`
+  const lost = await fetch(`${gateway.url}${path}`, { method: 'POST', body })
+  const offered = await signInAgain(person, await lost.text())
+  expect(offered.page).toContain('name="text" value="what happened"')
+  expect(offered.page).toContain('enctype="multipart/form-data"')
+  expect(offered.page).toContain('type="file"')
+  expect(offered.page).not.toContain('a-secret')
+})
+
+test('a form of an earlier session is refused, and offered to be sent again', async () => {
+  const person = await signUp(gateway, { role: 'owner' })
+  const stale = await person.post('/console/merchants', { name: 'Of another tab', csrf: 'of before' })
+  const page = await stale.text()
+  expect(stale.status).toBe(403)
+  const again = { name: 'Of another tab', csrf: readCsrf(page) }
+  expect((await send('/console/merchants', again, { cookie: person.cookie })).status).toBe(200)
+})
+
+test('signing out of a session that is over leads to the sign-in', async () => {
+  const answer = await send('/console/sign-out', { csrf: 'gone' })
+  expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console/sign-in'])
+})
+
+test('a page that asks for itself anew does not keep a session alive', async () => {
+  const person = await signUp(gateway, { role: 'viewer' })
+  const seenAgo = async (headers: Record<string, string>) => {
+    await queryRows(
+      gateway.databaseUrl,
+      `UPDATE operator_session SET seen_at = now() - interval '10 minutes' WHERE operator_id =
+         (SELECT operator_id FROM operator WHERE email = '${person.email}')`,
+    )
+    expect((await person.get('/console/merchants', headers)).status).toBe(200)
+    const [row] = await queryRows<{ idle: boolean }>(
+      gateway.databaseUrl,
+      `SELECT seen_at < now() - interval '9 minutes' AS idle FROM operator_session WHERE operator_id =
+         (SELECT operator_id FROM operator WHERE email = '${person.email}')`,
+    )
+    return row?.idle
+  }
+  expect([await seenAgo({ 'x-refresh': '1' }), await seenAgo({})]).toEqual([true, false])
+})
+
+test('200 a word in the address that is no notice says nothing', async () => {
+  const person = await signUp(gateway, { role: 'viewer' })
+  const page = await person.get('/console/merchants?done=constructor')
+  expect([page.status, (await page.text()).includes('role="status"')]).toEqual([200, false])
 })
 
 test('the way to the sign-in and back stays short', async () => {

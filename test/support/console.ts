@@ -22,6 +22,12 @@ export interface NewPerson {
   readonly masterKey?: MasterKey
 }
 
+/** To open the people of this gateway. */
+export const optionsOf = ({ databaseUrl }: TestGateway, masterKey?: MasterKey) => ({
+  databaseUrl,
+  masterKey: masterKey ?? toMasterKey(masterKeyOf(databaseUrl), 'the test key'),
+})
+
 let people = 0
 
 export async function makeLink(
@@ -30,11 +36,7 @@ export async function makeLink(
 ): Promise<{ readonly email: string; readonly path: string }> {
   people += 1
   const email = `person${people}@example.com`
-  const options = {
-    databaseUrl: gateway.databaseUrl,
-    masterKey: masterKey ?? toMasterKey(masterKeyOf(gateway.databaseUrl), 'the test key'),
-  }
-  const path = await withPeople(options, ({ add }) => add({ email, role, merchants }))
+  const path = await withPeople(optionsOf(gateway, masterKey), ({ add }) => add({ email, role, merchants }))
   return { email, path: path ?? '' }
 }
 

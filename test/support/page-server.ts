@@ -23,9 +23,10 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function sendAsset(path: string, response: ServerResponse): boolean {
+async function sendAsset(path: string, response: ServerResponse): Promise<boolean> {
   const asset = sampleAssets.byUrl.get(path)
   if (asset === undefined) return false
+  const packed = await asset.brotli()
   response
     .writeHead(200, {
       'content-type': asset.contentType,
@@ -33,7 +34,7 @@ function sendAsset(path: string, response: ServerResponse): boolean {
       'cache-control': assetCacheControl,
       'x-content-type-options': 'nosniff',
     })
-    .end(asset.brotli)
+    .end(packed)
   return true
 }
 
@@ -42,7 +43,7 @@ export async function startPageServer(wish: SampleWish = {}): Promise<PageServer
   const headers = securityHeaders({ formActions: [shopUrl], theme: wish.theme, tls: false })
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname
-    if (sendAsset(path, response)) return
+    if (await sendAsset(path, response)) return
     if (request.method === 'POST') {
       const isJson = request.headers.accept === 'application/json'
       posted.push({ path, fields: new URLSearchParams(await readBody(request)), isJson })

@@ -62,25 +62,52 @@ for (const form of document.querySelectorAll('[data-passkey]')) {
   })
 }
 
-for (const code of document.querySelectorAll('[data-copy]')) {
-  const button = document.createElement('button')
-  button.type = 'button'
-  button.className = 'copy'
-  button.textContent = 'Copy'
-  button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(code.textContent)
-    button.textContent = 'Copied'
-  })
-  code.after(button)
+function addCopyButtons(root) {
+  for (const code of root.querySelectorAll('[data-copy]')) {
+    const button = document.createElement('button')
+    button.type = 'button'
+    button.className = 'copy'
+    button.textContent = 'Copy'
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(code.textContent)
+      button.textContent = 'Copied'
+      setTimeout(() => {
+        button.textContent = 'Copy'
+      }, 2000)
+    })
+    code.after(button)
+  }
 }
+addCopyButtons(document)
 
 // On a phone the navigation is one long row: where we are is to be seen.
 for (const here of document.querySelectorAll('nav [aria-current], .tabs [aria-current]'))
   here.parentElement.parentElement.closest('nav, .tabs')?.scrollTo({ left: here.offsetLeft - 80 })
 
-// A payment that waits for its provider is looked at again until it does not.
-const waiting = document.querySelector('[data-refresh]:not([data-refresh=""])')
-if (waiting) setTimeout(() => location.reload(), Number(waiting.dataset.refresh) * 1000)
+// A payment that waits is asked for anew until it does not; the page changes only when something has happened. The header
+// tells the server that nobody did anything, so that the session of somebody who left still ends.
+async function refresh(waiting) {
+  const main = document.querySelector('main')
+  const answer = await fetch(location.pathname, { headers: { 'x-refresh': '1' } }).catch(() => undefined)
+  if (answer?.redirected) return location.reload()
+  const text = answer?.ok ? await answer.text() : ''
+  const fresh = new DOMParser().parseFromString(text, 'text/html').querySelector('main')
+  const next = fresh?.querySelector('[data-version]')
+  if (next && next.dataset.version !== waiting.dataset.version) {
+    const focused = document.activeElement?.closest('main a[href]')?.getAttribute('href')
+    main.replaceChildren(...fresh.childNodes)
+    addCopyButtons(main)
+    if (focused) main.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus()
+  }
+  keepFresh()
+}
+
+function keepFresh() {
+  const waiting = document.querySelector('[data-refresh]:not([data-refresh=""])')
+  if (!waiting) return
+  setTimeout(() => (document.hidden ? keepFresh() : refresh(waiting)), Number(waiting.dataset.refresh) * 1000)
+}
+keepFresh()
 
 // Shortcuts: / searches, g and a letter goes to a page, ? tells them all.
 const places = [...document.querySelectorAll('nav [data-key]')]

@@ -4,103 +4,160 @@ import type { GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/co
 import { may } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import {
-  type Column,
   renderForm,
   renderPairs,
+  renderProblem,
   renderTable,
   renderTerminal,
   showTime,
+  type TypedColumn,
 } from '#console/views/parts.ts'
 import { scopes as allScopes } from '#domain/api-key.ts'
+import type { Merchant } from '#domain/merchant.ts'
 import { html, type Part } from '#http/html.ts'
+import { KeyRequestFault, readExpiry, readNetworks, readScopes } from '#operations/merchants/key-request.ts'
+import type { KeyRequest } from '#operations/merchants/merchants.ts'
+import type { ListedKey } from '#storage/api-keys.ts'
 
 const administration = (visit: Visit) => visit.deps.merchantsAs(visit.audit)
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}`
 
-async function showKeys(visit: MerchantVisit, made?: Part) {
-  const keys = (await administration(visit).listKeys(visit.merchant.merchantId)) ?? []
-  const columns: readonly Column[] = [
-    { title: 'Key', show: row => html`<code>${String(row.keyId)}</code>` },
-    { title: 'Name', show: row => String(row.name ?? '(unnamed)') },
-    { title: 'Scopes', show: row => ((row.scopes ?? []) as string[]).join(', ') },
-    { title: 'Made', show: row => showTime(row.createdAt) },
-    { title: 'Last used', show: row => showTime(row.lastUsedAt) },
-    { title: 'Ends', show: row => showTime(row.expiresAt) },
+const isAllScopes = (scopes: readonly string[]): boolean => allScopes.every(scope => scopes.includes(scope))
+
+const keyColumns = (visit: MerchantVisit): readonly TypedColumn<ListedKey>[] => [
+  {
+    title: 'Key',
+    show: ({ name, keyId }) =>
+      html`<span class="clip" title="${name ?? ''}">${name ?? 'without a name'}</span><code class="under">${keyId}</code>`,
+  },
+  { title: 'Scopes', show: ({ scopes }) => (isAllScopes(scopes) ? 'all' : scopes.join(', ')) },
+  { title: 'From', show: ({ allowFrom }) => allowFrom.join(', ') || 'everywhere', clip: true },
+  {
+    title: 'Last used',
+    show: ({ lastUsedAt, lastUsedFrom }) =>
+      html`${lastUsedAt ? showTime(lastUsedAt) : 'never'}${lastUsedFrom !== undefined && html`<span class="under">from ${lastUsedFrom}</span>`}`,
+  },
+  {
+    title: 'Made and ends',
+    show: ({ createdAt, expiresAt }) =>
+      html`${showTime(createdAt)}<span class="under">${expiresAt ? html`until ${showTime(expiresAt)}` : 'does not end'}</span>`,
+  },
+  {
+    title: 'End it',
+    show: ({ keyId }) =>
+      renderForm({
+        action: `${baseOf(visit)}/keys/revoke`,
+        csrf: visit.csrf,
+        hidden: { keyId },
+        button: 'Revoke …',
+        tone: 'danger',
+      }),
+  },
+]
+
+async function showKeys(visit: MerchantVisit, { made, problem }: { made?: Part; problem?: string } = {}) {
+  const { merchantId } = visit.merchant
+  const keys = (await administration(visit).listKeys(merchantId)) ?? []
+  const { name = '', scopes = '', allowFrom = '', expires = '' } = made ? {} : (visit.request.form ?? {})
+  const main = html`${renderProblem(problem)}${made}${renderTable(keys, keyColumns(visit), 'No keys.', 'API keys')}<h2>New key</h2>${renderForm(
     {
-      title: 'End it',
-      show: row =>
-        renderForm({
-          action: `${baseOf(visit)}/keys/revoke`,
-          csrf: visit.csrf,
-          hidden: { keyId: String(row.keyId) },
-          button: 'Revoke',
-          tone: 'danger',
-        }),
+      action: `${baseOf(visit)}/keys`,
+      csrf: visit.csrf,
+      fields: [
+        { name: 'name', label: 'Name', required: true, value: name },
+        {
+          name: 'scopes',
+          label: 'Scopes',
+          hint: `With commas: ${allScopes.join(', ')}; empty: all`,
+          value: scopes,
+        },
+        {
+          name: 'allowFrom',
+          label: 'Only from',
+          hint: 'Addresses or networks with commas, such as 203.0.113.0/24; empty: everywhere',
+          value: allowFrom,
+        },
+        { name: 'expires', label: 'Ends on', type: 'date', hint: 'Empty: never', value: expires },
+      ],
+      button: 'Make a key',
     },
-  ]
-  const main = html`${made}${renderTable(keys as never, columns, 'No keys.')}<h2>New key</h2>${renderForm({
-    action: `${baseOf(visit)}/keys`,
-    csrf: visit.csrf,
-    fields: [
-      { name: 'name', label: 'Name', required: true },
-      {
-        name: 'scopes',
-        label: 'Scopes',
-        hint: `With commas: ${allScopes.join(', ')}; empty: all`,
-      },
-    ],
-    button: 'Make a key',
-  })}${renderTerminal(
-    `key create ${visit.merchant.merchantId} --name shop --scopes read,payments`,
+  )}${renderTerminal(
+    `key create ${merchantId} --name shop --scopes read,payments --allow-from 203.0.113.0/24 --expires 2027-12-31`,
     'key revoke KEY_ID',
   )}`
-  return renderInside(loadConsoleAssets(), visit, { title: 'API keys', main, merchant: visit.merchant })
+  const status = problem === undefined ? 200 : 422
+  return renderInside(loadConsoleAssets(), visit, {
+    title: 'API keys',
+    main,
+    merchant: visit.merchant,
+    status,
+  })
+}
+
+/** What the form asks for; throws what is wrong with it. */
+function readKeyRequest({ request, deps }: MerchantVisit): KeyRequest {
+  const { name = '', scopes = '', allowFrom = '', expires = '' } = request.form ?? {}
+  if (name.trim() === '') throw new KeyRequestFault('Give the key a name.')
+  return {
+    name: name.trim().slice(0, 128),
+    scopes: scopes.trim() === '' ? allScopes : readScopes(scopes),
+    allowFrom: allowFrom.trim() === '' ? [] : readNetworks(allowFrom),
+    ...(expires === '' ? {} : { expiresAt: readExpiry(expires, deps.nowMs()) }),
+  }
 }
 
 async function makeKey(visit: MerchantVisit) {
-  const { name = '', scopes = '' } = visit.request.form ?? {}
-  const wanted = scopes
-    .split(',')
-    .map(scope => scope.trim())
-    .filter(scope => scope !== '')
-  const chosen = allScopes.filter(scope => wanted.includes(scope))
-  const unknown = wanted.find(scope => !allScopes.some(known => known === scope))
-  if (name.trim() === '' || unknown !== undefined) {
-    const problem =
-      unknown === undefined
-        ? 'Give the key a name.'
-        : `${unknown} is not a scope; allowed are ${allScopes.join(', ')}.`
-    return { ...(await showKeys(visit, html`<p class="note bad" role="alert">${problem}</p>`)), status: 422 }
+  try {
+    const created = await administration(visit).createKey(visit.merchant.merchantId, readKeyRequest(visit))
+    const made =
+      created &&
+      html`<p class="note good" role="status">The key is shown this once: <code data-copy>${created.apiKey}</code></p>`
+    return showKeys(visit, made ? { made } : {})
+  } catch (error) {
+    if (error instanceof KeyRequestFault) return showKeys(visit, { problem: error.message })
+    throw error
   }
-  const created = await administration(visit).createKey(visit.merchant.merchantId, {
-    name: name.trim().slice(0, 128),
-    scopes: chosen.length > 0 ? chosen : allScopes,
-    allowFrom: [],
-  })
-  const shown =
-    created &&
-    html`<p class="note good" role="status">The key is shown this once: <code data-copy>${created.apiKey}</code></p>`
-  return showKeys(visit, shown)
 }
 
 async function revokeKey(visit: MerchantVisit) {
   const { keyId = '' } = visit.request.form ?? {}
   const keys = (await administration(visit).listKeys(visit.merchant.merchantId)) ?? []
   // Only a key of this merchant: the person may not see the others.
-  if (keys.some(key => key.keyId === keyId)) await administration(visit).revokeKey(keyId)
+  const key = keys.find(one => one.keyId === keyId)
+  if (!key) return showKeys(visit, { problem: 'There is no such key, or it was revoked before.' })
+  if (visit.request.form?.sure !== 'yes') {
+    const main = html`<p>Revoke ${key.name ?? 'the key without a name'} (<code>${keyId}</code>)? Whoever uses it is refused within seconds, and there is no way back.</p>${renderForm(
+      {
+        action: `${baseOf(visit)}/keys/revoke`,
+        csrf: visit.csrf,
+        hidden: { keyId, sure: 'yes' },
+        button: 'Yes, revoke',
+        tone: 'danger',
+      },
+    )}<p><a href="${baseOf(visit)}/keys">No, go back</a></p>${renderTerminal(`key revoke ${keyId}`)}`
+    return renderInside(loadConsoleAssets(), visit, { title: 'Revoke a key', main, merchant: visit.merchant })
+  }
+  await administration(visit).revokeKey(keyId)
   return seeOther(`${baseOf(visit)}/keys?done=removed`)
 }
 
+const merchantColumns: readonly TypedColumn<Merchant>[] = [
+  {
+    title: 'Merchant',
+    show: ({ merchantId, name }) => html`<a href="/console/m/${merchantId}">${name}</a>`,
+  },
+  { title: 'Id', show: ({ merchantId }) => html`<code>${merchantId}</code>` },
+  {
+    title: 'State',
+    show: ({ disabled }) =>
+      disabled
+        ? html`<span class="badge quiet">disabled</span>`
+        : html`<span class="badge good">active</span>`,
+  },
+]
+
 async function showMerchants(visit: Visit) {
-  const columns: readonly Column[] = [
-    {
-      title: 'Merchant',
-      show: row => html`<a href="/console/m/${String(row.merchantId)}">${String(row.name)}</a>`,
-    },
-    { title: 'Id', show: row => html`<code>${String(row.merchantId)}</code>` },
-    { title: 'State', show: row => (row.disabled ? 'disabled' : 'active') },
-  ]
-  const main = html`${renderTable(visit.merchants as never, columns, 'No merchants that you may see.')}${
+  const main = html`${renderTable(visit.merchants, merchantColumns, 'No merchants that you may see.', 'Merchants')}${
     may(visit, 'merchants') && visit.operator.merchants === undefined
       ? html`<h2>New merchant</h2>${renderForm({ action: '/console/merchants', csrf: visit.csrf, fields: [{ name: 'name', label: 'Name', required: true }], button: 'Make a merchant' })}${renderTerminal('merchant create --name "My shop"')}`
       : ''

@@ -1,8 +1,17 @@
 /** The single objects of the console, one row each: where it is read, what can be done with it, and what else is shown of it. */
 import { amountHint, amountProblem, readAmount } from '#console/amount.ts'
-import { type Json, type MerchantVisit, readAnswer } from '#console/context.ts'
+import { type Json, type MerchantVisit, readAnswer, toRows } from '#console/context.ts'
 import { rowsOf } from '#console/sections/lists.ts'
-import { type Column, type Field, renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
+import {
+  type Column,
+  type Field,
+  isMoney,
+  type Money,
+  renderTable,
+  showMoney,
+  showState,
+  showTime,
+} from '#console/views/parts.ts'
 import type { ConsoleAct } from '#domain/console-roles.ts'
 import type { UploadedFile } from '#http/body/multipart.ts'
 import { html, type Part } from '#http/html.ts'
@@ -62,7 +71,7 @@ const paymentColumns = (base: string): readonly Column[] => [
       html`<a href="${base}/payments/${String(row.payId)}">${String(row.transId ?? row.payId)}</a>`,
   },
   { title: 'Status', show: row => showState(row.status) },
-  { title: 'Amount', show: row => showMoney(row.amount as never), numeric: true },
+  { title: 'Amount', show: row => showMoney(row.amount), numeric: true },
   { title: 'Created', show: row => showTime(row.creationDate) },
 ]
 
@@ -97,7 +106,7 @@ const showPayments = (visit: MerchantVisit, rows: readonly Json[]): Part =>
   html`<h2>Payments</h2>${renderTable(rows, paymentColumns(baseOf(visit)), 'None.', 'Payments')}`
 
 const showBody = (event: Json): Part =>
-  html`<h2>Attempts</h2>${renderTable((event.attempts ?? []) as Json[], attemptColumns, 'Not tried yet.', 'Attempts')}<h2>Body</h2><pre tabindex="0"><code data-copy>${JSON.stringify(event.body, null, 2)}</code></pre>`
+  html`<h2>Attempts</h2>${renderTable(toRows(event.attempts), attemptColumns, 'Not tried yet.', 'Attempts')}<h2>Body</h2><pre tabindex="0"><code data-copy>${JSON.stringify(event.body, null, 2)}</code></pre>`
 
 async function showCustomer(customer: Json, visit: MerchantVisit): Promise<Part> {
   const id = String(customer.id)
@@ -106,11 +115,6 @@ async function showCustomer(customer: Json, visit: MerchantVisit): Promise<Part>
     listRows(visit, `/customers/${id}/paymentMethods`),
   ])
   return html`${showPayments(visit, payments)}<p><a href="${baseOf(visit)}/payments?gatewayCustomerId=${id}">All payments</a></p><h2>Stored methods</h2>${renderTable(methods, methodColumns, 'None.', 'Stored methods')}`
-}
-
-interface Money {
-  readonly value: number
-  readonly currency: string
 }
 
 /** States in which a plan can be changed. */
@@ -125,7 +129,8 @@ const amountField = ({ value, currency }: Money): Field => ({
 })
 
 function newAmount({ form, object }: Entered): Money {
-  const { currency } = object.amount as Money
+  const { amount } = object
+  const currency = isMoney(amount) ? amount.currency : ''
   const value = readAmount(form.amount ?? '', currency)
   if (value === undefined) throw new WrongEntry(amountProblem)
   return { value, currency }
@@ -205,7 +210,7 @@ export const details: readonly Detail[] = [
         from: ['PAUSED', 'SUSPENDED'],
         endpoint: id => `/payment-plans/${id}/resume`,
         body: () => ({ chargeNow: true }),
-        asks: ({ object }) => html`Resume this plan and charge ${showMoney(object.amount as never)} at once?`,
+        asks: ({ object }) => html`Resume this plan and charge ${showMoney(object.amount)} at once?`,
       },
       {
         name: 'amount',
@@ -213,13 +218,13 @@ export const details: readonly Detail[] = [
         act: 'plans',
         done: 'saved',
         from: changeable,
-        when: ({ amount }) => amount !== undefined,
+        when: ({ amount }) => isMoney(amount),
         verb: 'PATCH',
         endpoint: id => `/payment-plans/${id}`,
-        fields: ({ amount }) => [amountField(amount as Money)],
+        fields: ({ amount }) => (isMoney(amount) ? [amountField(amount)] : []),
         body: entered => ({ amount: newAmount(entered) }),
         asks: entered =>
-          html`Charge ${showMoney(newAmount(entered))} instead of ${showMoney(entered.object.amount as never)} from the next time on?`,
+          html`Charge ${showMoney(newAmount(entered))} instead of ${showMoney(entered.object.amount)} from the next time on?`,
       },
       {
         name: 'method',
@@ -285,7 +290,7 @@ export const details: readonly Detail[] = [
       },
     ],
     more: dispute =>
-      html`<h2>What happened</h2>${renderTable((dispute.events ?? []) as Json[], disputeColumns, 'Nothing yet.', 'What happened')}`,
+      html`<h2>What happened</h2>${renderTable(toRows(dispute.events), disputeColumns, 'Nothing yet.', 'What happened')}`,
   },
   {
     path: '/customers',

@@ -36,7 +36,7 @@ const isId = (value: unknown): boolean =>
   typeof value === 'string' && /^(?:[a-z]+_)?[0-9a-f]{32}$/.test(value)
 
 function showValue(name: string, value: unknown, base: string): Part {
-  if (name === 'amount') return showMoney(value as never)
+  if (name === 'amount') return showMoney(value)
   if (name === 'status') return showState(value)
   const shown = isId(value) ? html`<code>${String(value)}</code>` : String(value)
   if (/^(payId|initialPayId)$/.test(name))
@@ -59,15 +59,16 @@ async function renderAct(visit: MerchantVisit, act: DetailAct, { object, address
     fields.map(({ name, value, choices }) => [name, value ?? choices?.[0] ?? '…']),
   )
   const body = act.sample ?? act.body?.({ form, files: [], object })
+  const key = visit.deps.newId()
   return html`<div class="panel">${renderForm({
     action: `${address}/${act.name}`,
     csrf: visit.csrf,
-    hidden: { key: visit.deps.newId() },
+    hidden: { key },
     fields: fields.map(field => ({ ...field, value: typed[field.name] ?? field.value })),
     button: act.asks === undefined ? act.title : `${act.title} …`,
     tone: 'plain',
     ...(act.stacked ? { stacked: true } : {}),
-  })}${renderCurl(act.verb ?? 'POST', `${apiOf(visit)}${act.endpoint(id)}`, body)}</div>`
+  })}${renderCurl(act.verb ?? 'POST', `${apiOf(visit)}${act.endpoint(id)}`, body, `console-${key}`)}</div>`
 }
 
 interface Shown {
@@ -104,9 +105,11 @@ const isOpen = ({ from, when = () => true }: DetailAct, object: Json): boolean =
   (!from || from.includes(String(object.status))) && when(object)
 
 /** What cannot be taken back is asked once more. */
-function askOnceMore(visit: MerchantVisit, detail: Detail, { name, title, question }: Question) {
+function askOnceMore(visit: MerchantVisit, detail: Detail, { act, question, body }: Question) {
+  const { name, title } = act
   const { id = '' } = visit.request.params
   const { csrf: _, ...typed } = visit.request.form ?? {}
+  const key = typed.key ? `console-${typed.key}` : undefined
   const address = `/console/m/${visit.merchant.merchantId}${detail.path}/${id}`
   const main = html`<p>${question}</p>${renderForm({
     action: `${address}/${name}`,
@@ -114,14 +117,14 @@ function askOnceMore(visit: MerchantVisit, detail: Detail, { name, title, questi
     hidden: { ...typed, sure: 'yes' },
     button: `Yes: ${title.toLowerCase()}`,
     tone: 'danger',
-  })}<p><a href="${address}">No, go back</a></p>`
+  })}<p><a href="${address}">No, go back</a></p>${renderCurl(act.verb ?? 'POST', `${apiOf(visit)}${act.endpoint(id)}`, body, key)}`
   return renderInside(loadConsoleAssets(), visit, { title, main, merchant: visit.merchant })
 }
 
 interface Question {
-  readonly name: string
-  readonly title: string
+  readonly act: DetailAct
   readonly question: Part
+  readonly body: unknown
 }
 
 async function doDetail(visit: MerchantVisit, detail: Detail, act: DetailAct) {
@@ -132,7 +135,7 @@ async function doDetail(visit: MerchantVisit, detail: Detail, act: DetailAct) {
   try {
     const body = act.body?.(entered)
     if (act.asks && form.sure !== 'yes')
-      return askOnceMore(visit, detail, { ...act, question: act.asks(entered) })
+      return askOnceMore(visit, detail, { act, body, question: act.asks(entered) })
     return await sendDetail(visit, { detail, act, body })
   } catch (error) {
     if (error instanceof WrongEntry) return showDetail(visit, detail, error.message)

@@ -3,17 +3,18 @@ import { loadConsoleAssets } from '#console/assets.ts'
 import type { MerchantPage, MerchantVisit } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import {
-  type Column,
   renderForm,
   renderPairs,
   renderProblem,
   renderTable,
   renderTerminal,
   showTime,
+  type TypedColumn,
 } from '#console/views/parts.ts'
-import { type EventType, eventTypeNames, isEventType } from '#domain/event-types.ts'
+import { eventTypeNames, isEventType } from '#domain/event-types.ts'
 import { isWebAddress } from '#domain/text.ts'
 import { html, type Part } from '#http/html.ts'
+import type { WebhookEndpoint } from '#storage/events/endpoints.ts'
 import { addressPolicies, refuseUrl } from '#webhooks/policies.ts'
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}/endpoints`
@@ -22,18 +23,19 @@ const endpointsOf = (visit: MerchantVisit) => visit.deps.merchantsAs(visit.audit
 /** 24 hours: a day to change the receiver over. */
 const overlapHours = 24
 
-const columnsOf = (visit: MerchantVisit): readonly Column[] => [
+const columnsOf = (visit: MerchantVisit): readonly TypedColumn<WebhookEndpoint>[] => [
   {
     title: 'Address',
-    show: row => html`${String(row.url)}<br><code>${String(row.endpointId)}</code>`,
+    show: ({ url, endpointId }) =>
+      html`<span class="clip" title="${url}">${url}</span><code class="under">${endpointId}</code>`,
   },
-  { title: 'Types', show: row => (Array.isArray(row.types) ? row.types.join(', ') : 'all') },
-  { title: 'Body', show: row => String(row.kind) },
-  { title: 'Added', show: row => showTime(row.createdAt) },
+  { title: 'Types', show: ({ types }) => types?.join(', ') ?? 'all' },
+  { title: 'Body', show: ({ kind }) => kind },
+  { title: 'Added', show: ({ createdAt }) => showTime(createdAt) },
   {
     title: 'Change',
-    show: row =>
-      html`<div class="acts">${renderForm({ action: `${baseOf(visit)}/rotate`, csrf: visit.csrf, hidden: { endpointId: String(row.endpointId) }, button: 'New secret', tone: 'plain' })}${renderForm({ action: `${baseOf(visit)}/remove`, csrf: visit.csrf, hidden: { endpointId: String(row.endpointId) }, button: 'Remove', tone: 'danger' })}</div>`,
+    show: ({ endpointId }) =>
+      html`<div class="acts">${renderForm({ action: `${baseOf(visit)}/rotate`, csrf: visit.csrf, hidden: { endpointId }, button: 'New secret', tone: 'plain' })}${renderForm({ action: `${baseOf(visit)}/remove`, csrf: visit.csrf, hidden: { endpointId }, button: 'Remove', tone: 'danger' })}</div>`,
   },
 ]
 
@@ -48,7 +50,7 @@ async function showEndpoints(
     ['Address', merchant.webhookUrl ?? 'none'],
     ['Body', merchant.webhookKind],
   ])}<p class="quiet">It hears results that no request was answered with, unless a payment names another address.</p>
-<h2>Added endpoints</h2>${renderTable(endpoints as never, columnsOf(visit), 'No endpoint was added. An added endpoint hears of every result.', 'Added endpoints')}
+<h2>Added endpoints</h2>${renderTable(endpoints, columnsOf(visit), 'No endpoint was added. An added endpoint hears of every result.', 'Added endpoints')}
 <h2>New endpoint</h2>${renderForm({
     action: baseOf(visit),
     csrf,
@@ -80,6 +82,7 @@ async function addEndpoint(visit: MerchantVisit) {
     .split(',')
     .map(type => type.trim())
     .filter(type => type !== '')
+  const known = wanted.filter(isEventType)
   const unknown = wanted.find(type => !isEventType(type))
   const problem =
     refuseAddress(url, visit.deps.environment) ??
@@ -89,7 +92,7 @@ async function addEndpoint(visit: MerchantVisit) {
     merchantId: visit.merchant.merchantId,
     url,
     kind: kind === 'BASIC' ? 'BASIC' : 'ENHANCED',
-    ...(wanted.length > 0 ? { types: wanted as readonly EventType[] } : {}),
+    ...(known.length > 0 ? { types: known } : {}),
   })
   return showEndpoints(visit, { told: added && tellSecret(added.webhookSecret) })
 }

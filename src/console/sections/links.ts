@@ -56,7 +56,7 @@ async function showLinkForm(visit: MerchantVisit, problem?: string) {
       { name: 'description', label: 'What it is for', value: description },
     ],
     button: 'Make a link',
-  })}${renderCurl('POST', `${apiOf(visit)}/payments/links`, toBody({ ...form, amount: amount || '1000' }))}`
+  })}${renderCurl('POST', `${apiOf(visit)}/payments/links`, toBody({ ...form, amount: amount || '1000' }), `console-${key}`)}`
   const status = problem === undefined ? 200 : 422
   return renderInside(loadConsoleAssets(), visit, {
     title: 'New link',
@@ -95,7 +95,7 @@ async function showLink(visit: MerchantVisit, problem?: string) {
   const isActive = link.status === 'ACTIVE'
   const main = html`${renderProblem(problem)}${renderPairs([
     ['Status', showState(link.status)],
-    ['Amount', showMoney(link.amount as never)],
+    ['Amount', showMoney(link.amount)],
     ['For', String(link.description ?? '')],
     ['Expires', showTime(link.expirationTime)],
     ['Payment', html`<a href="${baseOf(visit)}/payments/${String(link.payId)}">${String(link.transId)}</a>`],

@@ -3,7 +3,7 @@
  * row. Everything comes from the API, so that a list and its export show what the API shows.
  */
 
-import { type Json, type MerchantVisit, may } from '#console/context.ts'
+import { type Json, type MerchantVisit, may, toRows } from '#console/context.ts'
 import { type Column, type Field, money, pick, showMoney, state, text, time } from '#console/views/parts.ts'
 import { html, type Part } from '#http/html.ts'
 
@@ -14,7 +14,8 @@ export interface ListSection {
   readonly endpoint: string
   readonly filters: readonly Field[]
   readonly columns: (base: string) => readonly Column[]
-  readonly empty: Part
+  /** What is said where there is nothing at all, without any filter. */
+  readonly empty: (visit: MerchantVisit) => Part
   /** What the endpoint is asked unless the address says otherwise. */
   readonly usual?: Readonly<Record<string, string>>
   /** What the endpoint gives as a file for the same filters. */
@@ -121,10 +122,15 @@ export const listSections: readonly ListSection[] = [
           pick(row, 'paymentMethods.type') !== undefined &&
           html`<span class="whole">${text('paymentMethods.type')(row)}${last4(row)}</span>`,
       },
-      { title: 'Customer', show: text('customerInfo.email') },
+      { title: 'Customer', show: text('customerInfo.email'), clip: true },
       { title: 'Created', show: time('creationDate') },
     ],
-    empty: 'No payments match. Change the filters, or make a first one under Test tools.',
+    empty: visit =>
+      html`No payments yet. They appear here as soon as your shop sends them.${
+        visit.deps.environment === 'test' &&
+        may(visit, 'testTools') &&
+        html` <a href="/console/m/${visit.merchant.merchantId}/test">Make a first one with a test card</a>`
+      }`,
   },
   {
     path: '/operations',
@@ -149,7 +155,7 @@ export const listSections: readonly ListSection[] = [
       { title: 'Amount', show: money('amount'), numeric: true },
       { title: 'Code', show: text('responseCode') },
     ],
-    empty: 'Nothing has become final in this range.',
+    empty: () => 'Nothing has moved yet. Every operation that is final appears here, the oldest first.',
     exports: 'csv',
   },
   {
@@ -169,11 +175,15 @@ export const listSections: readonly ListSection[] = [
           row => text('merchantCustomerId')(row) || text('id')(row),
         ),
       },
-      { title: 'Name', show: row => `${String(row.firstName ?? '')} ${String(row.lastName ?? '')}`.trim() },
-      { title: 'E-mail', show: text('email') },
+      {
+        title: 'Name',
+        show: row => `${String(row.firstName ?? '')} ${String(row.lastName ?? '')}`.trim(),
+        clip: true,
+      },
+      { title: 'E-mail', show: text('email'), clip: true },
       { title: 'Created', show: time('createdAt') },
     ],
-    empty: 'A customer appears with the first approved payment that names one.',
+    empty: () => 'A customer appears with the first approved payment that names one.',
   },
   {
     path: '/plans',
@@ -197,13 +207,13 @@ export const listSections: readonly ListSection[] = [
         show: link(row => `${base}/plans/${String(row.paymentPlanId)}`, text('paymentPlanId')),
       },
       { title: 'Status', show: state('status') },
-      { title: 'Type', show: text('type') },
+      { title: 'Customer', show: text('merchantCustomerId'), clip: true },
       { title: 'Amount', show: money('amount'), numeric: true },
-      { title: 'Every', show: text('recurring.frequency') },
+      { title: 'How often', show: row => text('recurring.frequency')(row) || text('type')(row) },
       { title: 'Payments', show: text('numberOfPayments'), numeric: true },
       { title: 'Next charge', show: text('nextPaymentDate') },
     ],
-    empty: 'A plan begins with a payment that has credentialOnFile.',
+    empty: () => html`A plan begins with a payment that has <code>credentialOnFile</code>.`,
   },
   {
     path: '/links',
@@ -222,7 +232,7 @@ export const listSections: readonly ListSection[] = [
         show: link(row => `${base}/links/${String(row.id)}`, text('transId')),
       },
       { title: 'Status', show: state('status') },
-      { title: 'For', show: text('description') },
+      { title: 'For', show: text('description'), clip: true },
       { title: 'Amount', show: money('amount'), numeric: true },
       {
         title: 'Payment',
@@ -233,7 +243,7 @@ export const listSections: readonly ListSection[] = [
       },
       { title: 'Expires', show: time('expirationTime') },
     ],
-    empty: 'No links yet. A link is an address that you send to a customer, who pays there.',
+    empty: () => 'No links yet. A link is an address that you send to a customer, who pays there.',
   },
   {
     path: '/disputes',
@@ -260,7 +270,8 @@ export const listSections: readonly ListSection[] = [
       { title: 'Amount', show: money('amount'), numeric: true },
       { title: 'Evidence due', show: time('evidenceDueBy') },
     ],
-    empty: 'No disputes.',
+    empty: () =>
+      'No disputes. When a customer disputes a payment at their bank, it appears here with the day until which evidence is due.',
   },
   {
     path: '/settlements',
@@ -287,7 +298,8 @@ export const listSections: readonly ListSection[] = [
         numeric: true as const,
       })),
     ],
-    empty: 'Nothing was imported. The command settlements import reads the files of providers.',
+    empty: () =>
+      html`Nothing was imported yet. The command <code>settlements import</code> reads the files of providers.`,
   },
   {
     path: '/events',
@@ -314,9 +326,9 @@ export const listSections: readonly ListSection[] = [
           row => text('body.transId')(row) || text('payId')(row),
         ),
       },
-      { title: 'Attempts', show: row => (row.attempts as Json[]).length, numeric: true },
+      { title: 'Attempts', show: row => toRows(row.attempts).length, numeric: true },
       { title: 'Created', show: time('creationDate') },
     ],
-    empty: 'No events yet. An event tells the shop a result that no request of it was answered with.',
+    empty: () => 'No events yet. An event tells the shop a result that no request of it was answered with.',
   },
 ]

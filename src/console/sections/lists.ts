@@ -7,6 +7,7 @@ import {
   type MerchantVisit,
   readAnswer,
   readRefusal,
+  toRows,
 } from '#console/context.ts'
 import { consoleHeaders, renderInside } from '#console/layout.ts'
 import { type ListSection, listSections } from '#console/sections/list-sections.ts'
@@ -33,8 +34,7 @@ function toQuery(visit: MerchantVisit, { usual = {}, filters }: ListSection): UR
 
 /** Lists call their rows by different names. */
 export function rowsOf(body: Json): readonly Json[] {
-  const rows = Array.isArray(body) ? body : Object.values(body).find(Array.isArray)
-  return (rows ?? []) as Json[]
+  return toRows(Array.isArray(body) ? body : Object.values(body).find(Array.isArray))
 }
 
 /** The way on: lists go by a cursor or count their pages. */
@@ -60,6 +60,11 @@ function exportAddress(path: string, query: URLSearchParams): string {
   return filters.size === 0 ? path : `${path}?${filters.toString()}`
 }
 
+const isFiltered = ({ request }: MerchantVisit): boolean =>
+  Object.entries(request.query).some(([name, value]) => value !== '' && !ownParameters.includes(name))
+
+const nothingMatches: Part = html`Nothing matches these filters. <a href="?">Show all</a>`
+
 async function showList(visit: MerchantVisit, section: ListSection) {
   const { title, endpoint, filters, columns, empty, exports, head } = section
   const { merchant, request, deps } = visit
@@ -71,7 +76,7 @@ async function showList(visit: MerchantVisit, section: ListSection) {
   const body = quick ?? (answer && readAnswer(answer))
   const main = html`${head?.(visit)}${filters.length > 0 && renderFilters(filters, request.query, section.tabbed)}${
     body
-      ? renderTable(rowsOf(body), columns(base), empty, title)
+      ? renderTable(rowsOf(body), columns(base), isFiltered(visit) ? nothingMatches : empty(visit), title)
       : answer && html`<p class="note bad" role="alert">${readRefusal(answer)}</p>`
   }${body && renderPager(body, query)}${
     exports &&

@@ -2,8 +2,8 @@
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { GlobalPage, Visit } from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
+import { sessionLimits } from '#console/people.ts'
 import {
-  type Column,
   type Field,
   renderForm,
   renderPairs,
@@ -11,7 +11,9 @@ import {
   renderTable,
   renderTerminal,
   showTime,
+  type TypedColumn,
 } from '#console/views/parts.ts'
+import { isSessionId, sessionColumns } from '#console/views/sessions.ts'
 import { isRefundLimit, type Role, roles } from '#domain/console-roles.ts'
 import { html, type Part } from '#http/html.ts'
 import type { PageAnswer } from '#http/server/page-routes.ts'
@@ -33,16 +35,17 @@ const waysIn = ({ passwordHash, passkeys }: Operator): string =>
   [passwordHash ? 'password' : '', passkeys > 0 ? 'passkey' : ''].filter(Boolean).join(', ') ||
   'not set up yet'
 
-const columns: readonly Column[] = [
+const columns: readonly TypedColumn<Operator>[] = [
   {
     title: 'Person',
-    show: row => html`<a href="/console/operators/${String(row.operatorId)}">${String(row.email)}</a>`,
+    show: ({ operatorId, email }) =>
+      html`<a href="/console/operators/${operatorId}" title="${email}">${email}</a>`,
   },
-  { title: 'Role', show: row => String(row.role) },
-  { title: 'Merchants', show: row => String(row.merchants ?? 'all') },
-  { title: 'Refund limit', show: row => String(row.refundLimits ?? 'none') },
-  { title: 'Signs in with', show: row => waysIn(row as never) },
-  { title: 'Added', show: row => showTime(row.createdAt) },
+  { title: 'Role', show: ({ role }) => role },
+  { title: 'Merchants', show: ({ merchants }) => merchants?.join(', ') ?? 'all', clip: true },
+  { title: 'Refund limit', show: ({ refundLimits }) => refundLimits?.join(', ') ?? 'none', clip: true },
+  { title: 'Signs in with', show: waysIn },
+  { title: 'Added', show: ({ createdAt }) => showTime(createdAt) },
 ]
 
 interface Wanted {
@@ -66,7 +69,7 @@ async function showOperators(visit: Visit, told?: Part, status = 200): Promise<P
   const { email = '', role = 'viewer', merchants = '', refundLimit = '' } = visit.request.form ?? {}
   const typed =
     status === 200 ? { role: 'viewer', merchants: '', refundLimit: '' } : { role, merchants, refundLimit }
-  const main = html`${told}${renderTable((await listKnown(visit)) as never, columns, 'Nobody.', 'Operators')}<h2>Add a person</h2>${renderForm(
+  const main = html`${told}${renderTable(await listKnown(visit), columns, 'Nobody.', 'Operators')}<h2>Add a person</h2>${renderForm(
     {
       action: '/console/operators',
       csrf: visit.csrf,
@@ -99,7 +102,8 @@ interface Rights {
 /** What the form asks for, or what is wrong with it. */
 function readRights({ request, operator }: Visit): Rights | string {
   const { role = '', merchants = '', refundLimit = '' } = request.form ?? {}
-  if (!(roles as readonly string[]).includes(role)) return `The role must be one of ${roles.join(', ')}.`
+  const known = roles.find(one => one === role)
+  if (known === undefined) return `The role must be one of ${roles.join(', ')}.`
   const limits = split(refundLimit)
   if (!limits.every(isRefundLimit))
     return 'A refund limit looks like 20000EUR; several are separated by commas.'
@@ -108,7 +112,7 @@ function readRights({ request, operator }: Visit): Rights | string {
   const foreign = scope && wanted.find(merchant => !scope.includes(merchant))
   if (foreign !== undefined) return `There is no merchant ${foreign} that you may see.`
   return {
-    role: role as Role,
+    role: known,
     merchants: wanted.length > 0 ? wanted : scope,
     refundLimits: limits.length > 0 ? limits : undefined,
   }
@@ -150,6 +154,7 @@ async function showOperator(visit: Visit, told?: Part, status = 200): Promise<Pa
   }
   const typed = status === 200 ? stored : { ...stored, ...visit.request.form }
   const isSelf = operatorId === visit.operator.operatorId
+  const sessions = await visit.deps.peopleStore.listSessions(operatorId, sessionLimits)
   const main = html`${told}${renderPairs([
     ['Role', role],
     ['Merchants', stored.merchants || 'all'],
@@ -157,7 +162,8 @@ async function showOperator(visit: Visit, told?: Part, status = 200): Promise<Pa
     ['Signs in with', waysIn(person)],
     ['Added', showTime(person.createdAt)],
   ])}<h2>What they may do</h2>${renderForm({ action: address, csrf: visit.csrf, fields: fieldsOf(typed), button: 'Save' })}${renderTerminal(`operator set --email ${email} --role ${role}`)}
-<h2>Way in</h2><p class="quiet">A new link sets up a password or passkey anew and ends all sessions of this person.</p>${renderForm({ action: `${address}/link`, csrf: visit.csrf, button: 'New link', tone: 'plain' })}${renderTerminal(`operator link --email ${email}`)}${
+<h2>Way in</h2><p class="quiet">With a new link this person sets up a password or a passkey anew; then their earlier ones and all their sessions end.</p>${renderForm({ action: `${address}/link`, csrf: visit.csrf, button: 'New link', tone: 'plain' })}${renderTerminal(`operator link --email ${email}`)}
+<h2>Sessions</h2>${renderTable(sessions, sessionColumns(visit, `${address}/sessions/end`), 'Not signed in at the moment.', 'Sessions')}${
     !isSelf &&
     html`<h2>Remove</h2>${renderForm({ action: `${address}/remove`, csrf: visit.csrf, button: 'Remove this person …', tone: 'danger' })}${renderTerminal(`operator remove --email ${email}`)}`
   }`
@@ -192,6 +198,17 @@ async function newLink(visit: Visit): Promise<PageAnswer> {
   return showOperator(visit, tellLink(visit, await visit.deps.people.makeLink(person.operatorId)))
 }
 
+async function endOperatorSession(visit: Visit): Promise<PageAnswer> {
+  const person = await findKnown(visit)
+  if (!person) return notFound(visit)
+  const { sessionId = '' } = visit.request.form ?? {}
+  const isEnded =
+    isSessionId(sessionId) && (await visit.deps.peopleStore.endSession(person.operatorId, sessionId))
+  if (!isEnded) return showOperator(visit, renderProblem('There is no such session any more.'), 422)
+  await visit.audit({ act: 'session.end', object: person.email, before: { sessionId } })
+  return seeOther(`/console/operators/${person.operatorId}?done=ended`)
+}
+
 async function removeOperator(visit: Visit): Promise<PageAnswer> {
   const person = await findKnown(visit)
   if (!person) return notFound(visit)
@@ -200,7 +217,7 @@ async function removeOperator(visit: Visit): Promise<PageAnswer> {
     return showOperator(visit, renderProblem('You cannot remove yourself; another owner can.'), 422)
   if (visit.request.form?.sure !== 'yes') {
     const action = `/console/operators/${operatorId}/remove`
-    const main = html`<p>Remove ${email}? Their sessions end at once, and their way in is gone.</p>${renderForm({ action, csrf: visit.csrf, hidden: { sure: 'yes' }, button: 'Yes: remove', tone: 'danger' })}<p><a href="/console/operators/${operatorId}">No, go back</a></p>`
+    const main = html`<p>Remove ${email}? Their sessions end at once, and their way in is gone.</p>${renderForm({ action, csrf: visit.csrf, hidden: { sure: 'yes' }, button: 'Yes: remove', tone: 'danger' })}<p><a href="/console/operators/${operatorId}">No, go back</a></p>${renderTerminal(`operator remove --email ${email}`)}`
     return renderInside(loadConsoleAssets(), visit, { title: `Remove ${email}`, main })
   }
   await visit.deps.peopleStore.remove(operatorId)
@@ -214,5 +231,6 @@ export const operatorPages: readonly GlobalPage[] = [
   { verb: 'GET', path: '/operators/{id}', act: 'operators', show: visit => showOperator(visit) },
   { verb: 'POST', path: '/operators/{id}', act: 'operators', show: changeOperator },
   { verb: 'POST', path: '/operators/{id}/link', act: 'operators', show: newLink },
+  { verb: 'POST', path: '/operators/{id}/sessions/end', act: 'operators', show: endOperatorSession },
   { verb: 'POST', path: '/operators/{id}/remove', act: 'operators', show: removeOperator },
 ]

@@ -7,19 +7,26 @@ import type { Figures } from '#console/overviews.ts'
 import { samplePayment } from '#console/sections/test-tools.ts'
 import { renderBars, renderShares } from '#console/views/charts.ts'
 import {
-  type Column,
   renderCurl,
   renderForm,
   renderTable,
   showMoney,
   showState,
   showTime,
+  type TypedColumn,
 } from '#console/views/parts.ts'
 import { describe } from '#domain/response-codes.ts'
 import { type Html, html } from '#http/html.ts'
 import { undecided } from '#methods/undecided.ts'
 import { formatMoney } from '#pages/money-text.ts'
-import type { ApprovalRate, DayVolume, Waiting } from '#storage/console/figures.ts'
+import type {
+  ApprovalRate,
+  DayVolume,
+  DeclineReason,
+  ProviderHealth,
+  Waiting,
+} from '#storage/console/figures.ts'
+import type { FoundPayment } from '#storage/console/search.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 /** 30 days: a month at a glance. */
@@ -65,8 +72,8 @@ function renderFigures(
     : html`<div class="figures">${renderTotals(volumes)}${renderWaiting(waiting, base)}</div>
 ${renderVolume(volumes, days)}
 <div class="columns even"><section><h2>Approval rate by method</h2>${renderApproval(approvals)}</section>
-<section><h2>Why payments fail</h2>${renderTable(declines as never, declineColumns(base), 'Nothing was declined.', 'Why payments fail')}</section></div>
-<section><h2>Providers, last 24 hours</h2>${renderTable(health as never, healthColumns, 'No payments in the last 24 hours.', 'Providers')}</section>${readAt && html`<p class="quiet">Figures of ${showTime(readAt)} UTC; they are read anew every minute.</p>`}`
+<section><h2>Why payments fail</h2>${renderTable(declines, declineColumns(base), 'Nothing was declined.', 'Why payments fail')}</section></div>
+<section><h2>Providers, last 24 hours</h2>${renderTable(health, healthColumns, 'No payments in the last 24 hours.', 'Providers')}</section>${readAt && html`<p class="quiet">Figures of ${showTime(readAt)} UTC; they are read anew every minute.</p>`}`
 }
 
 const renderWaiting = ({ pending, failedEvents, disputesDue }: Waiting, base: string): Html =>
@@ -81,59 +88,59 @@ function renderApproval(approvals: readonly ApprovalRate[]): Html {
   )
   if (tried.length === 0) return html`<p class="empty">No payment has been decided yet.</p>`
   const shares = tried.map(rate => ({ label: rate.method, share: rateOf(rate) }))
-  return html`${renderShares(shares, 'Approval rate by method; the table below has the figures')}<details><summary>As a table</summary>${renderTable(tried as never, approvalColumns, '', 'Approval rate by method')}</details>`
+  return html`${renderShares(shares, 'Approval rate by method; the table below has the figures')}<details><summary>As a table</summary>${renderTable(tried, approvalColumns, '', 'Approval rate by method')}</details>`
 }
 
-const approvalColumns: readonly Column[] = [
-  { title: 'Method', show: row => String(row.method) },
-  { title: 'Approved', show: row => Number(row.approved), numeric: true },
-  { title: 'Failed', show: row => Number(row.failed), numeric: true },
-  {
-    title: 'Rate',
-    show: row => `${Math.round(100 * rateOf(row as never))} %`,
-    numeric: true,
-  },
+const approvalColumns: readonly TypedColumn<ApprovalRate>[] = [
+  { title: 'Method', show: ({ method }) => method },
+  { title: 'Approved', show: ({ approved }) => approved, numeric: true },
+  { title: 'Failed', show: ({ failed }) => failed, numeric: true },
+  { title: 'Rate', show: rate => `${Math.round(100 * rateOf(rate))} %`, numeric: true },
 ]
 
-const declineColumns = (base: string): readonly Column[] => [
+const declineColumns = (base: string): readonly TypedColumn<DeclineReason>[] => [
   {
     title: 'Reason',
-    show: row =>
-      html`<a href="${base}/payments?responseCode=${String(row.responseCode)}">${String(row.responseCode)}</a> ${describe(String(row.responseCode)).description}`,
+    show: ({ responseCode }) =>
+      html`<a href="${base}/payments?responseCode=${responseCode}">${responseCode}</a> ${describe(responseCode).description}`,
   },
-  { title: 'Count', show: row => Number(row.count), numeric: true },
+  { title: 'Count', show: ({ count }) => count, numeric: true },
 ]
 
-const healthColumns: readonly Column[] = [
-  { title: 'Account', show: row => (row.account === null ? 'simulator' : String(row.account)) },
+const healthColumns: readonly TypedColumn<ProviderHealth>[] = [
+  { title: 'Account', show: ({ account }) => account ?? 'simulator' },
   {
     title: 'Health',
-    show: row =>
-      Number(row.faults) * 10 > Number(row.payments)
+    show: ({ faults, payments }) =>
+      faults * 10 > payments
         ? html`<span class="badge bad">many faults</span>`
         : html`<span class="badge good">serving</span>`,
   },
-  { title: 'Payments', show: row => Number(row.payments), numeric: true },
-  { title: 'Not answered yet', show: row => Number(row.pending), numeric: true },
-  { title: 'Faults', show: row => Number(row.faults), numeric: true },
+  { title: 'Payments', show: ({ payments }) => payments, numeric: true },
+  { title: 'Not answered yet', show: ({ pending }) => pending, numeric: true },
+  { title: 'Faults', show: ({ faults }) => faults, numeric: true },
 ]
+
+/** 13: up to €99,999,999.99 the large letters fit into their card. */
+const longText = 13
 
 function renderTotals(volumes: readonly DayVolume[]): Html {
   const totals = Map.groupBy(volumes, ({ currency }) => currency)
   return html`${[...totals].map(([currency, days]) => {
     const value = days.reduce((sum, { captured }) => sum + captured, 0)
-    return html`<p class="figure"><strong>${showMoney({ value, currency })}</strong> captured in ${shownDays} days</p>`
+    const isLong = formatMoney({ value, currency }, 'en').length > longText
+    return html`<p class="figure${isLong && ' long'}"><strong>${showMoney({ value, currency })}</strong> captured in ${shownDays} days</p>`
   })}`
 }
 
-const volumeColumns: readonly Column[] = [
-  { title: 'Day', show: row => String(row.day) },
+const volumeColumns: readonly TypedColumn<DayVolume>[] = [
+  { title: 'Day', show: ({ day }) => day },
   {
     title: 'Captured',
-    show: row => showMoney({ value: Number(row.captured), currency: String(row.currency) }),
+    show: ({ captured, currency }) => showMoney({ value: captured, currency }),
     numeric: true,
   },
-  { title: 'Payments', show: row => Number(row.payments), numeric: true },
+  { title: 'Payments', show: ({ payments }) => payments, numeric: true },
 ]
 
 /** One bar a day, also for days without payments, for the currency with the most payments; the table holds all of them. */
@@ -146,7 +153,7 @@ function renderVolume(volumes: readonly DayVolume[], days: readonly string[]): H
     const value = capturedOn.get(day) ?? 0
     return { label: day, value, title: `${day}: ${formatMoney({ value, currency }, 'en')}` }
   })
-  return html`<section><h2>Captured per day, ${currency}</h2>${renderBars(bars, `Captured per day in ${currency}; the table below has the figures`)}<details><summary>As a table</summary>${renderTable(volumes as never, volumeColumns, '', 'Captured per day')}</details></section>`
+  return html`<section><h2>Captured per day, ${currency}</h2>${renderBars(bars, `Captured per day in ${currency}; the table below has the figures`)}<details><summary>As a table</summary>${renderTable(volumes, volumeColumns, '', 'Captured per day')}</details></section>`
 }
 
 /** Nothing was paid yet: in test one click makes the first payment. */
@@ -158,7 +165,7 @@ function renderFirstSteps(visit: MerchantVisit): Html {
     isTest
       ? html`<p>Make a first one with a test card and look at everything that happens.</p>${renderForm({ action: `${base}/test/payment`, csrf: visit.csrf, hidden: { key }, button: 'Make a test payment' })}`
       : html`<p>They appear here as soon as your shop sends them.</p>`
-  }</div>${isTest && renderCurl('POST', `${visit.deps.origin()}/api/v2/payments`, samplePayment(visit, key))}`
+  }</div>${isTest && renderCurl('POST', `${visit.deps.origin()}/api/v2/payments`, samplePayment(visit, key), `console-${key}`)}`
 }
 
 async function showHome(visit: Visit) {
@@ -166,21 +173,25 @@ async function showHome(visit: Visit) {
   return seeOther(first ? `/console/m/${first.merchantId}` : '/console/merchants')
 }
 
-const foundColumns: readonly Column[] = [
-  {
-    title: 'Payment',
-    show: row =>
-      html`<a href="/console/m/${String(row.merchantId)}/payments/${String(row.payId)}">${String(row.transId)}</a>`,
-  },
-  { title: 'Merchant', show: row => String(row.merchantId) },
-  { title: 'Status', show: row => showState(row.status) },
-  { title: 'Method', show: row => String(row.method) },
+const foundColumns = (merchants: Visit['merchants']): readonly TypedColumn<FoundPayment>[] => [
   {
     title: 'Amount',
-    show: row => showMoney({ value: Number(row.amount), currency: String(row.currency) }),
+    show: ({ amount, currency }) => showMoney({ value: amount, currency }),
     numeric: true,
   },
-  { title: 'Created', show: row => showTime(row.createdAt) },
+  { title: 'Status', show: ({ status }) => showState(status) },
+  {
+    title: 'Payment',
+    show: ({ merchantId, payId, transId }) =>
+      html`<a href="/console/m/${merchantId}/payments/${payId}">${transId}</a>`,
+  },
+  {
+    title: 'Merchant',
+    show: ({ merchantId }) => merchants.find(one => one.merchantId === merchantId)?.name ?? merchantId,
+    clip: true,
+  },
+  { title: 'Method', show: ({ method }) => (method === undecided.type ? '' : method) },
+  { title: 'Created', show: ({ createdAt }) => showTime(createdAt) },
 ]
 
 /** 255: the longest text that any of the searched fields holds. */
@@ -190,7 +201,7 @@ async function showSearch(visit: Visit) {
   const typed = (visit.request.query.q ?? '').replaceAll('\0', '').trim().slice(0, typedMax).toWellFormed()
   const merchants = visit.merchants.map(({ merchantId }) => merchantId)
   const found = typed === '' ? [] : await visit.deps.search.find(merchants, typed)
-  const main = html`<p>Found for <q>${typed}</q>:</p>${renderTable(found as never, foundColumns, 'Nothing. Search for a payId, transId, refNr, e-mail, the last four digits, or an amount such as 12.34.', 'Found payments')}`
+  const main = html`<p>Found for <q>${typed}</q>:</p>${renderTable(found, foundColumns(visit.merchants), 'Nothing. Search for a payId, transId, refNr, e-mail, the last four digits, or an amount such as 12.34.', 'Found payments')}`
   return renderInside(loadConsoleAssets(), visit, { title: 'Search', main })
 }
 

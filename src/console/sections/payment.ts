@@ -1,14 +1,17 @@
 /** One payment: its story as a timeline, its sums, and the acts that its state and the person's role allow. */
 
+import { createHash } from 'node:crypto'
 import { amountHint, amountProblem, readAmount } from '#console/amount.ts'
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
+  isJson,
   type Json,
   type MerchantPage,
   type MerchantVisit,
   may,
   readAnswer,
   readRefusal,
+  toRows,
 } from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import { renderStory } from '#console/sections/story.ts'
@@ -17,6 +20,7 @@ import {
   renderCurl,
   renderForm,
   renderPairs,
+  renderProse,
   showMoney,
   showState,
   showTime,
@@ -100,7 +104,7 @@ const notFound = (visit: MerchantVisit) =>
 function renderResult(payment: Json): Html {
   const code = String(payment.responseCode ?? '')
   const { description, advice } = describe(code)
-  return html`<p class="quiet"><code>${code}</code> ${description}${code !== success && ` What to do: ${adviceMeanings[advice]}`}</p>`
+  return html`<p class="quiet"><code>${code}</code> ${description}${code !== success && html` What to do: ${renderProse(adviceMeanings[advice])}`}</p>`
 }
 
 interface SumLine {
@@ -137,10 +141,11 @@ function renderSums(payment: Json): Html {
 }
 
 function showMethod(payment: Json): Part {
-  const method = (pick(payment, 'paymentMethods.0') ?? payment.paymentMethods ?? {}) as Json
-  const card = Object.values(method).find(
-    value => typeof value === 'object' && value !== null && 'last4Digits' in value,
-  ) as Json | undefined
+  const method = pick(payment, 'paymentMethods.0') ?? payment.paymentMethods
+  if (!isJson(method)) return ''
+  const card = Object.values(method)
+    .filter(isJson)
+    .find(value => 'last4Digits' in value)
   return [method.type, card?.brand, card?.last4Digits && `•••• ${String(card.last4Digits)}`]
     .filter(Boolean)
     .join(' ')
@@ -157,10 +162,32 @@ function showCustomer(visit: MerchantVisit, payment: Json): Part {
 }
 
 function showProviderId(payment: Json): Part {
-  const ids = ((payment.operations ?? []) as Json[]).map(({ providerTransactionId }) => providerTransactionId)
+  const ids = toRows(payment.operations).map(({ providerTransactionId }) => providerTransactionId)
   const first = ids.find(id => id !== undefined)
   return first === undefined ? '' : html`<code data-copy>${String(first)}</code>`
 }
+
+/** What the status does not say: money that has left again, or may leave. */
+function showMarks(payment: Json): Part {
+  const [captured, refunded] = [sum(payment, 'capturedValue'), sum(payment, 'refundedValue')]
+  return [
+    refunded > 0 &&
+      html` <span class="badge quiet">${refunded < captured ? 'refunded in part' : 'refunded'}</span>`,
+    sum(payment, 'returnedValue') > 0 && html` <span class="badge bad">returned</span>`,
+    sum(payment, 'disputedValue') > 0 && html` <span class="badge warn">disputed</span>`,
+  ]
+}
+
+/** Its customer, its provider or the bank has something to say yet. */
+const isWaiting = ({ status }: Json): boolean =>
+  ['AUTHORIZE_REQUEST', 'PENDING', 'CAPTURE_REQUEST'].includes(String(status))
+
+/** 5 s: people look at the screen and wait. */
+const refreshSeconds = 5
+
+/** Another one as soon as anything that the page shows has changed. */
+const versionOf = (payment: Json, story: Html): string =>
+  createHash('sha256').update(JSON.stringify(payment)).update(story.text).digest('base64url').slice(0, 16)
 
 async function showPayment(visit: MerchantVisit) {
   const payment = await findPayment(visit)
@@ -168,8 +195,9 @@ async function showPayment(visit: MerchantVisit) {
   const payId = String(payment.payId)
   const base = addressOf(visit, payId)
   const buttons = moneyActs.filter(act => may(visit, act.act) && act.open(payment) !== undefined)
-  const provider = payment.provider as Json | undefined
-  const main = html`<div class="headline" data-refresh="${payment.status === 'PENDING' ? '5' : ''}"><p class="amount">${showMoney(payment.amount as never)} ${showState(payment.status)}</p>${renderResult(payment)}<p class="buttons">${buttons.map(
+  const { provider } = payment
+  const story = await renderStory(visit, payment)
+  const main = html`<div class="headline" data-refresh="${isWaiting(payment) ? refreshSeconds : ''}" data-version="${versionOf(payment, story)}"><p class="amount">${showMoney(payment.amount)} ${showState(payment.status)}${showMarks(payment)}</p>${renderResult(payment)}<p class="buttons">${buttons.map(
     act =>
       html`<a class="button${act.name === 'captures' ? '' : ' plain'}" href="${base}/${act.name}">${act.title}</a> `,
   )}</p></div>${renderPairs([
@@ -178,11 +206,11 @@ async function showPayment(visit: MerchantVisit) {
     ['payId', html`<code data-copy>${payId}</code>`],
     ['Method', showMethod(payment)],
     ['Customer', showCustomer(visit, payment)],
-    ['Provider', provider ? `${String(provider.connector)} (${String(provider.account)})` : ''],
+    ['Provider', isJson(provider) ? `${String(provider.connector)} (${String(provider.account)})` : ''],
     ["Provider's id", showProviderId(payment)],
     ['Created', showTime(payment.creationDate)],
   ])}
-<div class="columns"><section><h2>Where the money is</h2>${renderSums(payment)}</section><section><h2>Story</h2>${await renderStory(visit, payment)}</section></div>
+<div class="columns"><section><h2>Where the money is</h2>${renderSums(payment)}</section><section><h2>Story</h2>${story}</section></div>
 ${renderCurl('GET', `${visit.deps.origin()}/api/v2/payments/getByPayId/${payId}`)}`
   return renderInside(loadConsoleAssets(), visit, {
     title: `Payment ${String(payment.transId)}`,
@@ -226,7 +254,8 @@ async function askAct(visit: MerchantVisit, act: MoneyAct, problem?: string) {
   }<p><a href="${addressOf(visit, String(payment.payId))}">Back to the payment</a></p>${renderCurl(
     'POST',
     `${visit.deps.origin()}/api/v2/payments/${String(payment.payId)}/${act.name}`,
-    toBody(act, { transId: `console-${key}`, amount, currency }),
+    toBody(act, { transId: `console-${key}`.slice(0, 64), amount, currency }),
+    `console-${key}`,
   )}`
   return renderInside(loadConsoleAssets(), visit, {
     title: `${act.title} ${String(payment.transId)}`,

@@ -5,95 +5,103 @@ import { renderInside, seeOther } from '#console/layout.ts'
 import { siteOf } from '#console/outside.ts'
 import { sessionLimits } from '#console/people.ts'
 import { listKnown } from '#console/sections/operators.ts'
-import { type Column, renderForm, renderTable, renderTerminal, showTime } from '#console/views/parts.ts'
-import { html } from '#http/html.ts'
+import {
+  renderProblem,
+  renderTable,
+  renderTerminal,
+  showTime,
+  type TypedColumn,
+} from '#console/views/parts.ts'
+import { isSessionId, sessionColumns } from '#console/views/sessions.ts'
+import { html, type Part } from '#http/html.ts'
 import type { PageAnswer } from '#http/server/page-routes.ts'
+import type { AuditRow } from '#storage/audit/audit.ts'
 
-async function showSessions(visit: Visit): Promise<PageAnswer> {
+async function showSessions(visit: Visit, problem?: string): Promise<PageAnswer> {
   const sessions = await visit.deps.peopleStore.listSessions(visit.operator.operatorId, sessionLimits)
-  const columns: readonly Column[] = [
-    { title: 'Since', show: row => showTime(row.createdAt) },
-    { title: 'Last seen', show: row => showTime(row.seenAt) },
-    { title: 'From', show: row => String(row.address) },
-    { title: 'Browser', show: row => String(row.browser) },
-    {
-      title: 'End it',
-      show: row =>
-        row.sessionId === visit.sessionId
-          ? 'this one'
-          : renderForm({
-              action: '/console/sessions/end',
-              csrf: visit.csrf,
-              hidden: { sessionId: String(row.sessionId) },
-              button: 'End',
-              tone: 'danger',
-            }),
-    },
-  ]
   const ceremony = await visit.deps.passkeys.beginRegistration(
     visit.operator,
     siteOf(visit.request, visit.deps),
   )
-  const main = html`${renderTable(sessions as never, columns, '')}<h2>Passkey</h2><p>You have ${visit.operator.passkeys}.</p><form method="post" action="/console/passkeys" data-passkey="create" data-options="${JSON.stringify(ceremony.options)}"><input type="hidden" name="csrf" value="${visit.csrf}"><input type="hidden" name="challenge" value="${ceremony.challenge}"><input type="hidden" name="credential"><button>Add a passkey</button><noscript><p class="quiet">Passkeys need a script; a password with a code works without.</p></noscript></form>`
-  return renderInside(loadConsoleAssets(), visit, { title: 'Sessions and passkeys', main })
+  const main = html`${renderProblem(problem)}${renderTable(sessions, sessionColumns(visit, '/console/sessions/end'), '', 'Sessions')}<h2>Passkeys</h2><p>${visit.operator.passkeys === 0 ? 'You have none yet.' : `You have ${visit.operator.passkeys}.`} A lost one ends when you set up anew: an owner makes the link.</p><noscript><p class="quiet">Passkeys need a script; a password with a code works without.</p></noscript><form method="post" action="/console/passkeys" data-passkey="create" data-options="${JSON.stringify(ceremony.options)}" hidden><input type="hidden" name="csrf" value="${visit.csrf}"><input type="hidden" name="challenge" value="${ceremony.challenge}"><input type="hidden" name="credential"><button>Add a passkey</button></form>`
+  const status = problem === undefined ? 200 : 422
+  return renderInside(loadConsoleAssets(), visit, { title: 'Sessions and passkeys', main, status })
 }
 
 async function endSession(visit: Visit): Promise<PageAnswer> {
   const { sessionId = '' } = visit.request.form ?? {}
-  if (/^[0-9a-f]{32}$/.test(sessionId))
-    await visit.deps.peopleStore.endSession(visit.operator.operatorId, sessionId)
-  await visit.audit({ act: 'session.end', object: sessionId })
-  return seeOther('/console/sessions?done=removed')
+  const { operatorId, email } = visit.operator
+  // One that has ended meanwhile is as good as ended.
+  if (isSessionId(sessionId) && (await visit.deps.peopleStore.endSession(operatorId, sessionId)))
+    await visit.audit({ act: 'session.end', object: email, before: { sessionId } })
+  return seeOther('/console/sessions?done=ended')
 }
 
 async function addPasskey(visit: Visit): Promise<PageAnswer> {
   const { challenge = '', credential = '' } = visit.request.form ?? {}
   const site = siteOf(visit.request, visit.deps)
-  const isAdded = await visit.deps.passkeys.finishRegistration(
-    visit.operator,
-    { challenge, credential },
-    site,
-  )
-  if (isAdded) await visit.audit({ act: 'passkey.add', object: visit.operator.email })
-  return isAdded ? seeOther('/console/sessions?done=saved') : { ...(await showSessions(visit)), status: 422 }
+  const passkey = await visit.deps.passkeys
+    .finishRegistration(visit.operator, { challenge, credential }, site)
+    .catch(() => undefined)
+  if (!passkey) return showSessions(visit, 'The passkey could not be checked. Try again.')
+  await visit.deps.peopleStore.insertPasskey(passkey)
+  await visit.audit({ act: 'passkey.add', object: visit.operator.email })
+  return seeOther('/console/sessions?done=saved')
 }
 
-/** 500: the newest; the rest is for `audit export`. */
-const auditShown = 500
+/** 100: a page that is read; the whole trail is for `audit export`. */
+const auditShown = 100
+
+const auditColumns: readonly TypedColumn<AuditRow>[] = [
+  { title: 'At', show: ({ at }) => showTime(at) },
+  { title: 'Who', show: ({ actor }) => actor, clip: true },
+  { title: 'From', show: ({ from }) => from, clip: true },
+  { title: 'Act', show: ({ act }) => html`<a href="?act=${encodeURIComponent(act)}">${act}</a>` },
+  {
+    title: 'Object',
+    show: ({ object }) => html`<code class="clip" title="${object}">${object}</code>`,
+  },
+  { title: 'Change', show: showChange },
+]
 
 async function showAudit(visit: Visit): Promise<PageAnswer> {
-  const { act } = visit.request.query
-  const rows = await visit.deps.auditStore.list({ limit: auditShown, ...(act ? { act } : {}) })
+  const { before: typed = '' } = visit.request.query
+  const act = visit.request.query.act?.replaceAll('\0', '').toWellFormed()
+  const before = /^\d{1,15}$/.test(typed) ? Number(typed) : undefined
   // A person with access to some merchants sees what the people of these merchants did.
-  const known = visit.operator.merchants && (await listKnown(visit)).map(({ email }) => email)
-  const shown = known ? rows.filter(({ actor }) => known.includes(actor)) : rows
-  const columns: readonly Column[] = [
-    { title: 'At', show: row => showTime(row.at) },
-    { title: 'Who', show: row => String(row.actor) },
-    { title: 'From', show: row => String(row.from) },
-    { title: 'Act', show: row => html`<a href="?act=${String(row.act)}">${String(row.act)}</a>` },
-    { title: 'Object', show: row => html`<code>${String(row.object)}</code>` },
-    { title: 'Before', show: row => showChange(row.before) },
-    { title: 'After', show: row => showChange(row.after) },
-  ]
+  const actors = visit.operator.merchants && (await listKnown(visit)).map(({ email }) => email)
+  const found = await visit.deps.auditStore.list({
+    limit: auditShown + 1,
+    actors,
+    before,
+    ...(act ? { act } : {}),
+  })
+  const shown = found.toReversed().slice(0, auditShown)
+  const oldest = found.length > auditShown ? shown.at(-1)?.number : undefined
+  const filter = act ? `act=${encodeURIComponent(act)}` : ''
   const main = html`${act && html`<p>Only <strong>${act}</strong>. <a href="/console/audit">Show all</a></p>`}${renderTable(
-    shown.toReversed() as never,
-    columns,
-    'Nothing was done yet.',
+    shown,
+    auditColumns,
+    'Nothing was done.',
     'Audit',
-  )}<p class="quiet">The newest ${auditShown} acts.</p>${renderTerminal(
-    act ? `audit list --act ${act}` : 'audit list',
-    'audit export',
-    'audit verify',
-  )}`
+  )}<p class="pager">${before !== undefined && html`<a href="?${filter}">The newest</a> `}${
+    oldest !== undefined && html`<a rel="next" href="?${filter}&before=${oldest}">Older ones</a>`
+  }</p>${renderTerminal(act ? `audit list --act ${act}` : 'audit list', 'audit export', 'audit verify')}`
   return renderInside(loadConsoleAssets(), visit, { title: 'Audit', main })
 }
 
-const showChange = (change: unknown) =>
-  change !== undefined && change !== null && html`<code>${JSON.stringify(change)}</code>`
+const showPart = (title: string, change: unknown): Part =>
+  change !== undefined &&
+  change !== null &&
+  html`<p>${title}</p><pre tabindex="0"><code>${JSON.stringify(change, null, 2)}</code></pre>`
+
+function showChange({ before, after }: AuditRow): Part {
+  const parts = html`${showPart('Before', before)}${showPart('After', after)}`
+  return parts.text !== '' && html`<details class="change"><summary>Show</summary>${parts}</details>`
+}
 
 export const peoplePages: readonly GlobalPage[] = [
-  { verb: 'GET', path: '/sessions', act: 'read', show: showSessions },
+  { verb: 'GET', path: '/sessions', act: 'read', show: visit => showSessions(visit) },
   { verb: 'POST', path: '/sessions/end', act: 'read', show: endSession },
   { verb: 'POST', path: '/passkeys', act: 'read', show: addPasskey },
   { verb: 'GET', path: '/audit', act: 'audit', show: showAudit },

@@ -112,7 +112,12 @@ async function showNew(visit: MerchantVisit, problem?: string) {
     const links = connectors.map(
       ({ name }) => html`<li><a href="${baseOf(visit)}/new?connector=${name}">${name}</a></li>`,
     )
-    return render(visit, 'New provider account', html`<p>Which provider?</p><ul>${links}</ul>`, problem)
+    return render(
+      visit,
+      'New provider account',
+      html`<p>Which provider?</p><ul class="choices">${links}</ul>`,
+      problem,
+    )
   }
   const main = html`${renderForm({
     action: `${baseOf(visit)}/new`,

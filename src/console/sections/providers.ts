@@ -1,66 +1,79 @@
 /** Provider accounts with their settings, and the rules that choose one of them for a payment. Secrets are never shown. */
 import { loadConsoleAssets } from '#console/assets.ts'
-import type { Json, MerchantPage, MerchantVisit } from '#console/context.ts'
+import type { MerchantPage, MerchantVisit } from '#console/context.ts'
 import { may } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import {
-  type Column,
   type Field,
   renderForm,
   renderProblem,
   renderTable,
   renderTerminal,
+  type TypedColumn,
 } from '#console/views/parts.ts'
 import { isActiveCurrency } from '#domain/currencies.ts'
 import { html } from '#http/html.ts'
 import { findMethod } from '#methods/catalogue.ts'
-import type { NewRule } from '#providers/administration.ts'
+import type { NewRule, ShownAccount } from '#providers/administration.ts'
 import { findBrandName, findCountryCode } from '#providers/route-words.ts'
 import { AccountFault } from '#providers/settings.ts'
+import type { RuleRecord } from '#storage/providers/accounts.ts'
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}/providers`
 const providersOf = (visit: MerchantVisit) => visit.deps.providersAs(visit.audit)
 
-const showSettings = (settings: unknown): string =>
-  Object.entries((settings ?? {}) as Record<string, string>)
+const showSettings = (settings: ShownAccount['settings']): string =>
+  Object.entries(settings)
     .map(([name, value]) => `${name}=${value}`)
     .join(', ')
 
-const accountColumns = (visit: MerchantVisit): readonly Column[] => [
+const accountColumns = (visit: MerchantVisit): readonly TypedColumn<ShownAccount>[] => [
   {
     title: 'Account',
-    show: row =>
-      html`<a href="${baseOf(visit)}/accounts/${String(row.accountId)}">${String(row.name)}</a><br><code>${String(row.accountId)}</code>`,
+    show: ({ accountId, name }) =>
+      html`<a href="${baseOf(visit)}/accounts/${accountId}" title="${name}">${name}</a><code class="under">${accountId}</code>`,
   },
-  { title: 'Connector', show: row => String(row.connector) },
-  { title: 'Settings', show: row => showSettings(row.settings) },
-  { title: 'Secrets', show: row => String(row.secrets ?? '') },
-  { title: 'Notices go to', show: row => html`<code data-copy>${String(row.noticeUrl)}</code>` },
+  { title: 'Connector', show: ({ connector }) => connector },
+  { title: 'Settings', show: ({ settings }) => showSettings(settings) },
   {
     title: 'Serves',
-    show: row =>
-      html`${row.enabled ? 'new payments' : 'no new payments'} ${renderForm({
+    show: ({ enabled }) =>
+      enabled
+        ? html`<span class="badge good">new payments</span>`
+        : html`<span class="badge quiet">no new payments</span>`,
+  },
+  {
+    title: 'Change',
+    show: ({ accountId, enabled }) =>
+      renderForm({
         action: `${baseOf(visit)}/switch`,
         csrf: visit.csrf,
-        hidden: { accountId: String(row.accountId), enabled: row.enabled ? 'no' : 'yes' },
-        button: row.enabled ? 'Disable' : 'Enable',
+        hidden: { accountId, enabled: enabled ? 'no' : 'yes' },
+        button: enabled ? 'Disable' : 'Enable',
         tone: 'plain',
-      })}`,
+      }),
   },
 ]
 
-const ruleColumns = (visit: MerchantVisit): readonly Column[] => [
-  { title: 'Priority', show: row => Number(row.priority), numeric: true },
-  { title: 'Account', show: row => html`<code>${String(row.accountId)}</code>` },
+const ruleColumns = (
+  visit: MerchantVisit,
+  accounts: readonly ShownAccount[],
+): readonly TypedColumn<RuleRecord>[] => [
+  { title: 'Priority', show: ({ priority }) => priority, numeric: true },
+  {
+    title: 'Account',
+    show: ({ accountId }) => accounts.find(account => account.accountId === accountId)?.name ?? accountId,
+    clip: true,
+  },
   { title: 'When', show: describeRule },
   {
     title: 'Change',
-    show: row =>
+    show: ({ ruleId }) =>
       may(visit, 'routes') &&
       renderForm({
         action: `${baseOf(visit)}/routes/remove`,
         csrf: visit.csrf,
-        hidden: { ruleId: String(row.ruleId) },
+        hidden: { ruleId },
         button: 'Remove',
         tone: 'danger',
       }),
@@ -69,7 +82,7 @@ const ruleColumns = (visit: MerchantVisit): readonly Column[] => [
 
 const conditions = ['types', 'brands', 'currencies', 'countries', 'amountFrom', 'amountTo'] as const
 
-const describeRule = (rule: Json): string =>
+const describeRule = (rule: RuleRecord): string =>
   conditions
     .filter(name => rule[name] !== undefined && rule[name] !== null)
     .map(name => `${name}: ${String(rule[name])}`)
@@ -80,7 +93,7 @@ const usualPriority = '100'
 
 const ruleFields = (
   form: Readonly<Record<string, string>>,
-  accounts: readonly string[],
+  accounts: readonly ShownAccount[],
 ): readonly Field[] => {
   const field = (name: string, label: string, more: Partial<Field> = {}): Field => ({
     name,
@@ -89,7 +102,10 @@ const ruleFields = (
     ...more,
   })
   return [
-    field('accountId', 'Account', { choices: accounts }),
+    field('accountId', 'Account', {
+      choices: accounts.map(({ accountId }) => accountId),
+      names: Object.fromEntries(accounts.map(({ accountId, name }) => [accountId, name])),
+    }),
     field('types', 'Methods', { hint: 'With commas; empty: all' }),
     field('brands', 'Card brands', { hint: 'With commas; empty: all' }),
     field('currencies', 'Currencies', { hint: 'With commas; empty: all' }),
@@ -107,17 +123,14 @@ async function showProviders(visit: MerchantVisit, problem?: string) {
   const providers = providersOf(visit)
   const { merchantId } = visit.merchant
   const [accounts, rules] = await Promise.all([providers.list(merchantId), providers.listRules(merchantId)])
-  const main = html`${renderProblem(problem)}<h2>Accounts</h2>${renderTable(accounts as never, accountColumns(visit), 'No accounts: in test the simulator serves everything.', 'Accounts')}<p><a class="button" href="${baseOf(visit)}/new">New account</a></p>${renderTerminal(`provider add ${merchantId} --connector stripe --name "Main account" --secret secretKey=@FILE --secret webhookSecret=@FILE`, 'provider disable ACCOUNT_ID', 'provider enable ACCOUNT_ID', 'provider check ACCOUNT_ID')}
-<h2>Routes</h2>${renderTable(rules as never, ruleColumns(visit), 'No rules: the first account that serves the method takes it.', 'Routes')}${
+  const main = html`${renderProblem(problem)}<h2>Accounts</h2>${renderTable(accounts, accountColumns(visit), 'No accounts: in test the simulator serves everything.', 'Accounts')}<p><a class="button" href="${baseOf(visit)}/new">New account</a></p>${renderTerminal(`provider add ${merchantId} --connector stripe --name "Main account" --secret secretKey=@FILE --secret webhookSecret=@FILE`, 'provider disable ACCOUNT_ID', 'provider enable ACCOUNT_ID', 'provider check ACCOUNT_ID')}
+<h2>Routes</h2>${renderTable(rules, ruleColumns(visit, accounts), 'No rules: the first account that serves the method takes it.', 'Routes')}${
     may(visit, 'routes') &&
     accounts.length > 0 &&
     html`<h2>New route</h2>${renderForm({
       action: `${baseOf(visit)}/routes`,
       csrf: visit.csrf,
-      fields: ruleFields(
-        visit.request.form ?? {},
-        accounts.map(({ accountId }) => accountId),
-      ),
+      fields: ruleFields(visit.request.form ?? {}, accounts),
       button: 'Add',
     })}${renderTerminal(`route add ${merchantId} --account ${accounts[0]?.accountId} --types CARD`, 'route remove RULE_ID')}`
   }`

@@ -1,53 +1,64 @@
 /** What a provider says it has paid, against our own books: three lists, empty when both agree. */
 import { loadConsoleAssets } from '#console/assets.ts'
-import type { Json, MerchantPage, MerchantVisit } from '#console/context.ts'
+import type { MerchantPage, MerchantVisit } from '#console/context.ts'
 import { renderInside } from '#console/layout.ts'
 import {
-  type Column,
-  pick,
   renderField,
   renderProblem,
   renderTable,
   renderTerminal,
   showMoney,
+  type TypedColumn,
 } from '#console/views/parts.ts'
 import { html, type Part } from '#http/html.ts'
+import type { BookedOperation, Reconciliation, StoredLine } from '#storage/providers/settlements.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 /** 30 days: providers settle within one month. */
 const usualDays = 30
 
-const amountAt = (path: string, value: string) => (row: Json) => {
-  const part = path === '' ? row : (pick(row, path) as Json)
-  return showMoney({ value: Number(part[value]), currency: String(part.currency) })
+type Differing = Reconciliation['amountsDiffer'][number]
+
+const showOurs = ({ amount, currency }: BookedOperation): Part => showMoney({ value: amount, currency })
+const showTheirs = ({ gross, currency }: StoredLine): Part => showMoney({ value: gross, currency })
+
+interface Referred {
+  readonly payId?: string | undefined
+  readonly transId?: string
+  readonly providerReference?: string | undefined
 }
 
-const paymentAt = (base: string, path: string) => (row: Json) => {
-  const part = path === '' ? row : (pick(row, path) as Json)
-  return part.payId === undefined
-    ? String(part.providerReference ?? '')
-    : html`<a href="${base}/payments/${String(part.payId)}">${String(part.transId ?? part.payId)}</a>`
+const showPayment =
+  (base: string) =>
+  ({ payId, transId, providerReference }: Referred): Part =>
+    payId === undefined
+      ? (providerReference ?? '')
+      : html`<a href="${base}/payments/${payId}">${transId ?? payId}</a>`
+
+interface Listed extends Referred {
+  readonly date: string
+  readonly type: string
 }
 
 function renderLists(visit: MerchantVisit, found: Awaited<ReturnType<typeof reconcile>>): Part {
   if (!found) return ''
   const base = `/console/m/${visit.merchant.merchantId}`
-  const columns = (value: string): readonly Column[] => [
-    { title: 'Date', show: row => String(row.date) },
-    { title: 'Type', show: row => String(row.type) },
-    { title: 'Payment', show: paymentAt(base, '') },
-    { title: 'Amount', show: amountAt('', value), numeric: true },
+  const columns = <Row extends Listed>(amount: (row: Row) => Part): readonly TypedColumn<Row>[] => [
+    { title: 'Date', show: ({ date }) => date },
+    { title: 'Type', show: ({ type }) => type },
+    { title: 'Payment', show: showPayment(base) },
+    { title: 'Amount', show: amount, numeric: true },
   ]
-  const differing: readonly Column[] = [
-    { title: 'Payment', show: paymentAt(base, 'ours') },
-    { title: 'Type', show: row => String(pick(row, 'ours.type')) },
-    { title: 'Ours', show: amountAt('ours', 'amount'), numeric: true },
-    { title: 'Theirs', show: amountAt('theirs', 'gross'), numeric: true },
+  const differing: readonly TypedColumn<Differing>[] = [
+    { title: 'Payment', show: ({ ours }) => showPayment(base)(ours) },
+    { title: 'Type', show: ({ ours }) => ours.type },
+    { title: 'Ours', show: ({ ours }) => showOurs(ours), numeric: true },
+    { title: 'Theirs', show: ({ theirs }) => showTheirs(theirs), numeric: true },
   ]
   const { oursWithoutTheirs, theirsWithoutOurs, amountsDiffer } = found
-  return html`<h2>Ours without theirs</h2>${renderTable(oursWithoutTheirs as never, columns('amount'), 'None.', 'Ours without theirs')}
-<h2>Theirs without ours</h2>${renderTable(theirsWithoutOurs as never, columns('gross'), 'None.', 'Theirs without ours')}
-<h2>Amounts differ</h2>${renderTable(amountsDiffer as never, differing, 'None.', 'Amounts differ')}`
+  return html`<h2>Ours without theirs</h2>${renderTable(oursWithoutTheirs, columns(showOurs), 'None.', 'Ours without theirs')}
+<h2>Theirs without ours</h2>${renderTable(theirsWithoutOurs, columns(showTheirs), 'None.', 'Theirs without ours')}
+<h2>Amounts differ</h2>${renderTable(amountsDiffer, differing, 'None.', 'Amounts differ')}`
 }
 
 const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))
@@ -65,6 +76,7 @@ async function showReconciliation(visit: MerchantVisit) {
   const nowMs = deps.nowMs() + merchant.clockOffsetMs
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
   const ids = accounts.map(({ accountId }) => accountId)
+  const names = Object.fromEntries(accounts.map(({ accountId, name }) => [accountId, name]))
   const {
     from = day(nowMs - usualDays * dayMs),
     to = day(nowMs + dayMs),
@@ -80,7 +92,7 @@ async function showReconciliation(visit: MerchantVisit) {
   const main = html`${renderProblem(problem)}${
     ids.length === 0
       ? html`<p class="empty">This merchant has no provider account whose settlement could be compared.</p>`
-      : html`<form class="act">${renderField({ name: 'account', label: 'Account', choices: ids, value: account })}${renderField({ name: 'from', label: 'From', type: 'date', value: from })}${renderField({ name: 'to', label: 'To (exclusive)', type: 'date', value: to })}<button>Compare</button></form>${renderLists(visit, found)}${renderTerminal(`reconcile --account ${account} --from ${from} --to ${to}`)}`
+      : html`<form class="act">${renderField({ name: 'account', label: 'Account', choices: ids, names, value: account })}${renderField({ name: 'from', label: 'From', type: 'date', value: from })}${renderField({ name: 'to', label: 'To (exclusive)', type: 'date', value: to })}<button>Compare</button></form>${renderLists(visit, found)}${renderTerminal(`reconcile --account ${account} --from ${from} --to ${to}`)}`
   }`
   const status = problem === undefined ? 200 : 422
   return renderInside(loadConsoleAssets(), visit, { title: 'Reconciliation', main, merchant, status })

@@ -1,8 +1,8 @@
 /** The story of a payment in one line of time: operations, notices, disputes, events with their attempts, and people's acts. */
-import { type Json, type MerchantVisit, readAnswer } from '#console/context.ts'
+import { isJson, type Json, type MerchantVisit, readAnswer, toRows } from '#console/context.ts'
 import { attemptColumns } from '#console/sections/detail-sections.ts'
 import { rowsOf } from '#console/sections/lists.ts'
-import { renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
+import { renderProse, renderTable, showMoney, showState, showTime } from '#console/views/parts.ts'
 import { adviceMeanings, describe, success } from '#domain/response-codes.ts'
 import { type Html, html, type Part } from '#http/html.ts'
 
@@ -17,13 +17,13 @@ const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.m
 /** What the code means; what to do only where there is something to do. */
 function explain(code: string): Part {
   const { description, advice } = describe(code)
-  return html`<p>${code} ${description}</p>${code !== success && html`<p class="quiet">What to do: ${adviceMeanings[advice]}</p>`}`
+  return html`<p>${code} ${description}</p>${code !== success && html`<p class="quiet">What to do: ${renderProse(adviceMeanings[advice])}</p>`}`
 }
 
 const tellOperations = (operations: readonly Json[]): readonly Moment[] =>
   operations.map(operation => ({
     at: String(operation.creationDate ?? ''),
-    title: html`${String(operation.type)} ${showState(operation.status)} ${showMoney(operation.amount as never)}`,
+    title: html`${String(operation.type)} ${showState(operation.status)} ${showMoney(operation.amount)}`,
     detail: html`${explain(String(operation.responseCode ?? ''))}<p class="quiet">xId <code>${String(operation.xId ?? '')}</code></p>${
       operation.providerTransactionId !== undefined &&
       html`<p class="quiet">provider <code>${String(operation.providerTransactionId)}</code></p>`
@@ -47,9 +47,9 @@ async function tellDisputes(visit: MerchantVisit, payId: string): Promise<readon
     readAnswer(await visit.api({ verb: 'GET', path: `/disputes?payId=${payId}` })) ?? {},
   )
   return disputes.flatMap(dispute =>
-    ((dispute.events ?? []) as Json[]).map(event => ({
+    toRows(dispute.events).map(event => ({
       at: String(event.at),
-      title: html`Dispute ${String(event.type)} ${showState(event.status)} ${showMoney(dispute.amount as never)}`,
+      title: html`Dispute ${String(event.type)} ${showState(event.status)} ${showMoney(dispute.amount)}`,
       detail: html`<a href="${baseOf(visit)}/disputes/${String(dispute.disputeId)}">${String(dispute.stage)}, ${String(dispute.reasonGroup)}</a>`,
     })),
   )
@@ -58,7 +58,7 @@ async function tellDisputes(visit: MerchantVisit, payId: string): Promise<readon
 async function tellEvents(visit: MerchantVisit, payId: string): Promise<readonly Moment[]> {
   const events = rowsOf(readAnswer(await visit.api({ verb: 'GET', path: `/events?payId=${payId}` })) ?? {})
   return events.map(event => {
-    const attempts = (event.attempts ?? []) as Json[]
+    const attempts = toRows(event.attempts)
     return {
       at: String(event.creationDate ?? ''),
       title: html`Event ${String(event.type ?? '')} ${showState(event.status)}`,
@@ -72,16 +72,16 @@ const actsMax = 100
 
 async function tellActs(visit: MerchantVisit, payId: string): Promise<readonly Moment[]> {
   const rows = await visit.deps.auditStore.list({ object: payId, limit: actsMax })
-  return rows.map(({ at, actor, act }) => ({
+  return rows.map(({ at, actor, act, after }) => ({
     at: new Date(at.getTime() + visit.merchant.clockOffsetMs).toISOString(),
-    title: act,
+    title: html`${act} ${isJson(after) && showMoney({ value: after.amount, currency: after.currency })}`,
     detail: html`<p>by ${actor}</p>`,
   }))
 }
 
 export async function renderStory(visit: MerchantVisit, payment: Json): Promise<Html> {
   const payId = String(payment.payId)
-  const operations = (payment.operations ?? []) as Json[]
+  const operations = toRows(payment.operations)
   const told = await Promise.all([
     tellOperations(operations),
     tellNotices(visit, operations),

@@ -1,6 +1,7 @@
 /** The test environment's levers: the clock, faults, test cards, and a payment with one click. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
+  isJson,
   type Json,
   type MerchantPage,
   type MerchantVisit,
@@ -43,7 +44,7 @@ const apiOf = ({ deps }: MerchantVisit): string => `${deps.origin()}/api/v2`
 
 function renderFirstPayment(visit: MerchantVisit): Html {
   const key = visit.deps.newId()
-  return html`<section><h2>A payment</h2>${renderForm({ action: `${baseOf(visit)}/test/payment`, csrf: visit.csrf, hidden: { key }, button: 'Make a test payment' })}${renderCurl('POST', `${apiOf(visit)}/payments`, samplePayment(visit, key))}</section>`
+  return html`<section><h2>A payment</h2>${renderForm({ action: `${baseOf(visit)}/test/payment`, csrf: visit.csrf, hidden: { key }, button: 'Make a test payment' })}${renderCurl('POST', `${apiOf(visit)}/payments`, samplePayment(visit, key), `console-${key}`)}</section>`
 }
 
 function renderClock(visit: MerchantVisit, clock: Json | undefined): Html {
@@ -92,8 +93,8 @@ function cardsOf(catalogue: Json | undefined): readonly Json[] {
   const found: Json[] = []
   const walk = (value: unknown): void => {
     if (Array.isArray(value)) for (const one of value) walk(one)
-    else if (typeof value === 'object' && value !== null) {
-      if (typeof (value as Json).number === 'string') found.push(value as Json)
+    else if (isJson(value)) {
+      if (typeof value.number === 'string') found.push(value)
       else for (const one of Object.values(value)) walk(one)
     }
   }

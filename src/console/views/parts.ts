@@ -1,16 +1,22 @@
 /** The small pieces that the console's pages are made of: tables, amounts, times, states, forms. */
-import type { Json } from '#console/context.ts'
+import { isJson, type Json } from '#console/context.ts'
 import { type Html, html, type Part } from '#http/html.ts'
 import { formatMoney } from '#pages/money-text.ts'
 
-export interface Column {
+/** A column of a table whose rows are typed. */
+export interface TypedColumn<Row> {
   readonly title: string
-  readonly show: (row: Json) => Part
+  readonly show: (row: Row) => Part
   readonly numeric?: true
+  /** Texts of merchants and customers, of any length: cut where it is shown, whole where the pointer rests. */
+  readonly clip?: true
 }
 
+/** A column of a table whose rows an endpoint answered with. */
+export type Column = TypedColumn<Json>
+
 export const pick = (row: Json, path: string): unknown =>
-  path.split('.').reduce<unknown>((value, name) => (value as Json | undefined)?.[name], row)
+  path.split('.').reduce<unknown>((value, name) => (isJson(value) ? value[name] : undefined), row)
 
 export const text =
   (path: string) =>
@@ -22,17 +28,18 @@ export const text =
 export const money =
   (path: string) =>
   (row: Json): Part =>
-    showMoney(pick(row, path) as Money | undefined)
+    showMoney(pick(row, path))
 
-interface Money {
+export interface Money {
   readonly value: number
   readonly currency: string
 }
 
-export const showMoney = (amount: Money | undefined): Part =>
-  amount === undefined || amount.currency === undefined
-    ? ''
-    : html`<span class="money">${formatMoney(amount, 'en')}</span>`
+export const isMoney = (amount: unknown): amount is Money =>
+  isJson(amount) && typeof amount.value === 'number' && typeof amount.currency === 'string'
+
+export const showMoney = (amount: unknown): Part =>
+  isMoney(amount) ? html`<span class="money">${formatMoney(amount, 'en')}</span>` : ''
 
 export const time =
   (path: string) =>
@@ -42,8 +49,12 @@ export const time =
 export function showTime(value: unknown): Part {
   if (value === undefined || value === null) return ''
   const iso = value instanceof Date ? value.toISOString() : String(value)
-  return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')}</time>`
+  return html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 16).replace('T', ' ')}</time>`
 }
+
+/** A word that somebody typed may be the name of what every object inherits, such as constructor. */
+const lookUp = (table: Readonly<Record<string, string>>, word: string, otherwise = word): string =>
+  Object.hasOwn(table, word) ? (table[word] ?? otherwise) : otherwise
 
 const tones: Readonly<Record<string, string>> = {
   OK: 'good',
@@ -70,20 +81,23 @@ export const state =
 export const showState = (value: unknown): Part =>
   value === undefined
     ? ''
-    : html`<span class="badge ${tones[String(value)] ?? 'quiet'}">${String(value)}</span>`
+    : html`<span class="badge ${lookUp(tones, String(value), 'quiet')}">${String(value)}</span>`
+
+const clipText = (part: Part): Part =>
+  typeof part === 'string' && part !== '' ? html`<span class="clip" title="${part}">${part}</span>` : part
 
 /** The name distinguishes a page's tables for screen readers. */
-export function renderTable(
-  rows: readonly Json[],
-  columns: readonly Column[],
+export function renderTable<Row>(
+  rows: readonly Row[],
+  columns: readonly TypedColumn<Row>[],
   empty: Part,
   name = 'Table',
 ): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`
-  const cells = (row: Json) =>
+  const cells = (row: Row) =>
     columns.map(
-      ({ show, numeric, title }) =>
-        html`<td${numeric ? html` class="number"` : ''} data-title="${title}">${show(row)}</td>`,
+      ({ show, numeric, title, clip }) =>
+        html`<td${numeric ? html` class="number"` : ''} data-title="${title}">${clip ? clipText(show(row)) : show(row)}</td>`,
     )
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${name}"><table><thead><tr>${columns.map(
     ({ title, numeric }) => html`<th scope="col"${numeric ? html` class="number"` : ''}>${title}</th>`,
@@ -128,7 +142,7 @@ export function renderField({
   const control = choices
     ? html`<select id="f-${name}" name="${name}"${described}>${withValue(choices, value).map(
         choice =>
-          html`<option value="${choice}"${choice === value ? html` selected` : ''}>${choice === '' ? 'any' : (names[choice] ?? choice)}</option>`,
+          html`<option value="${choice}"${choice === value ? html` selected` : ''}>${choice === '' ? 'any' : lookUp(names, choice)}</option>`,
       )}</select>`
     : long
       ? html`<textarea id="f-${name}" name="${name}" rows="4" cols="60"${must}${described}>${value}</textarea>`
@@ -160,7 +174,7 @@ export interface Form {
 const sendsFiles = (fields: readonly Field[]): boolean => fields.some(({ type }) => type === 'file')
 
 export const renderForm = ({ action, csrf, fields = [], hidden = {}, button, tone, stacked }: Form): Html =>
-  html`<form method="post" action="${action}" class="act${stacked && ' stacked'}"${sendsFiles(fields) && html` enctype="multipart/form-data"`}><input type="hidden" name="csrf" value="${csrf}">${Object.entries(
+  html`<form method="post" action="${action}" class="act${stacked ? ' stacked' : fields.length > 2 && ' many'}"${sendsFiles(fields) && html` enctype="multipart/form-data"`}><input type="hidden" name="csrf" value="${csrf}">${Object.entries(
     hidden,
   ).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
@@ -190,13 +204,22 @@ export const renderPairs = (pairs: readonly (readonly [title: string, value: Par
     .filter(([, value]) => value !== '' && value !== undefined)
     .map(([title, value]) => html`<div><dt>${title}</dt><dd>${value}</dd></div>`)}</dl>`
 
-/** The request that a form stands for, to be pasted into a terminal. */
-export const renderCurl = (verb: string, url: string, body?: unknown): Html =>
+/** A sentence of ours with `names` in it. */
+export const renderProse = (sentence: string): Html =>
+  html`${sentence.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`
+
+/** The request that a form stands for, to be pasted into a terminal. With the key of the form both of them act once. */
+export const renderCurl = (verb: string, url: string, body?: unknown, key?: string): Html =>
   renderCommand(
     'Send as curl',
-    `curl -u "$TOLLGATE_MERCHANT:$TOLLGATE_KEY" -X ${verb} ${
-      body === undefined ? '' : `-H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))} `
-    }${quote(url)}`,
+    [
+      `curl -u "$TOLLGATE_MERCHANT:$TOLLGATE_KEY" -X ${verb}`,
+      ...(key === undefined ? [] : [`-H ${quote(`Idempotency-Key: ${key}`)}`]),
+      ...(body === undefined
+        ? []
+        : [`-H 'Content-Type: application/json'`, `-d ${quote(JSON.stringify(body))}`]),
+      quote(url),
+    ].join(' '),
   )
 
 /** What the command line calls the same act, where the API has none for it. */

@@ -84,7 +84,12 @@ export const refuseRate = (quota: Quota): Refusal =>
 export interface FailedLogins {
   /** Counts one failure; a refusal when the pair has used up its failures for now. */
   count(client: string, address: string): Refusal | undefined
+  /** Whether the pair has used up its failures, without counting one. */
+  isOver(client: string, address: string): boolean
 }
+
+/** Hashed, so that whatever a stranger sends as its name takes the same few bytes. */
+const toPair = (client: string, address: string): string => toCountKey(`${networkOf(address)}\n${client}`)
 
 export function createFailedLogins({ nowMs, shared = noOthers }: Counting): FailedLogins {
   const pairs = new BoundedMap<string, { count: number; endsAtMs: number }>(pairsMax)
@@ -95,8 +100,7 @@ export function createFailedLogins({ nowMs, shared = noOthers }: Counting): Fail
   })
   return {
     count(client, address) {
-      // Hashed, so that whatever a stranger sends as its name takes the same few bytes.
-      const pair = toCountKey(`${networkOf(address)}\n${client}`)
+      const pair = toPair(client, address)
       shared.note(pair)
       const now = nowMs()
       const window = pairs.get(pair)
@@ -114,6 +118,10 @@ export function createFailedLogins({ nowMs, shared = noOthers }: Counting): Fail
           'ratelimit-policy': `"failed-logins";q=${failuresMax};w=${failureWindowMs / 1000}`,
         },
       })
+    },
+    isOver(client, address) {
+      const window = pairs.get(toPair(client, address))
+      return window !== undefined && window.endsAtMs > nowMs() && window.count >= failuresMax
     },
   }
 }

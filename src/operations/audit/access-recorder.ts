@@ -17,6 +17,8 @@ interface Use {
 export interface AccessRecorder {
   onKeyUse(use: Use): void
   onFailedLogin(client: string, address: string): void
+  /** In the console; `undefined`: nobody who is known. */
+  onFailedSignIn(email: string | undefined, address: string): void
   /** Writes the notes down; failed logins once their minute is over, or at once when this is the end. */
   flush(options?: { readonly ending: boolean }): Promise<void>
 }
@@ -67,7 +69,17 @@ export function createAccessRecorder({ apiKeys, audit, nowMs }: AccessRecorderDe
       if (noted) noted.atMs = nowMs()
       else if (uses.size < notesMax) uses.set(name, { ...use, atMs: nowMs() })
     },
-    onFailedLogin: failures.count,
+    onFailedLogin(claimed, address) {
+      const client = merchantIdForm.test(claimed) ? scrubCardNumbers(claimed) : 'unknown'
+      failures.count({ act: 'login.failed', client, object: client, address })
+    },
+    onFailedSignIn: (email, address) =>
+      failures.count({
+        act: 'console.sign-in-failed',
+        client: email ?? 'unknown',
+        object: 'console',
+        address,
+      }),
     async flush({ ending } = { ending: false }) {
       await writeUses()
       await audit.append(failures.take(ending))
@@ -75,19 +87,25 @@ export function createAccessRecorder({ apiKeys, audit, nowMs }: AccessRecorderDe
   }
 }
 
+interface Failure {
+  readonly act: string
+  readonly client: string
+  readonly object: string
+  readonly address: string
+}
+
 function createFailureTally(nowMs: () => number) {
   let minute = 0
-  let counts = new Map<string, { client: string; address: string; count: number }>()
+  let counts = new Map<string, Failure & { count: number }>()
   const minuteNow = () => Math.floor(nowMs() / minuteMs)
   return {
-    count(claimed: string, from: string): void {
+    count(failure: Failure): void {
       if (counts.size === 0) minute = minuteNow()
-      const client = merchantIdForm.test(claimed) ? scrubCardNumbers(claimed) : 'unknown'
-      const own = `${client}\n${from}`
+      const own = `${failure.act}\n${failure.client}\n${failure.address}`
       const isKnown = counts.has(own) || counts.size < failuresMax
       const [name, entry] = isKnown
-        ? [own, { client, address: from, count: 0 }]
-        : ['', { client: 'others', address: 'several', count: 0 }]
+        ? [own, { ...failure, count: 0 }]
+        : [failure.act, { ...failure, client: 'others', object: 'others', address: 'several', count: 0 }]
       const tally = counts.get(name) ?? entry
       tally.count += 1
       counts.set(name, tally)
@@ -96,11 +114,11 @@ function createFailureTally(nowMs: () => number) {
     take(ending: boolean): AuditEntry[] {
       if (counts.size === 0 || (!ending && minuteNow() === minute)) return []
       const since = new Date(minute * minuteMs).toISOString()
-      const entries = [...counts.values()].map(({ client, address, count }) => ({
+      const entries = [...counts.values()].map(({ act, client, object, address, count }) => ({
         actor: client,
         from: address,
-        act: 'login.failed',
-        object: client,
+        act,
+        object,
         after: { count, minute: since },
       }))
       counts = new Map()

@@ -35,6 +35,10 @@ export interface AuditConditions {
   readonly act?: string
   /** What was done to one thing. */
   readonly object?: string
+  /** Only what these did; all unless given. */
+  readonly actors?: readonly string[] | undefined
+  /** Only rows with a lower number. */
+  readonly before?: number | undefined
   /** Only the newest so many. */
   readonly limit?: number
 }
@@ -140,12 +144,13 @@ export function createAuditStore({ readers, writers }: Pick<Database, 'readers' 
   return {
     append: entries => appendRows(writers, entries),
 
-    async list({ since, act, object, limit }) {
+    async list({ since, act, object, actors, before, limit }) {
       const { rows } = await readers.query<StoredRow>(
         `SELECT * FROM (SELECT ${columns} FROM audit WHERE ($1::timestamptz IS NULL OR at >= $1)
            AND ($2::text IS NULL OR act = $2) AND ($4::text IS NULL OR object = $4)
+           AND ($5::text[] IS NULL OR actor = ANY ($5)) AND ($6::bigint IS NULL OR number < $6)
            ORDER BY number DESC LIMIT $3) newest ORDER BY number`,
-        [since, act, limit, object],
+        [since, act, limit, object, actors, before],
       )
       return rows.map(toRow)
     },

@@ -54,20 +54,31 @@ export interface PeopleStore {
   /** Undefined: never made, used, or over. */
   findLink(tokenHash: string): Promise<SetUpLink | undefined>
   keepTotp(tokenHash: string, totp: SealedTotp): Promise<void>
-  /** False: somebody else was faster. */
-  useLink(tokenHash: string): Promise<boolean>
-  setPassword(operatorId: string, passwordHash: string, totp: SealedTotp): Promise<void>
+  /** Uses the link: the person signs in with this password from now on. False: the link was used meanwhile, or is over. */
+  setUpPassword(tokenHash: string, password: NewPassword): Promise<boolean>
+  /** The same with a passkey. */
+  setUpPasskey(tokenHash: string, passkey: Passkey): Promise<boolean>
   /** False: a code of this step, or of a later one, was used already. */
   takeTotpStep(operatorId: string, step: number): Promise<boolean>
   insertPasskey(passkey: Passkey): Promise<void>
   findPasskey(credentialId: string): Promise<Passkey | undefined>
   setCounter(credentialId: string, counter: number): Promise<void>
   insertSession(session: NewSession): Promise<void>
-  /** The signed-in person, if the session is alive; marks it as seen. */
-  openSession(sessionHash: string, limits: SessionLimits): Promise<OpenSession | undefined>
+  /** The signed-in person, if the session is alive; marks it as seen unless the person did nothing. */
+  openSession(
+    sessionHash: string,
+    limits: SessionLimits,
+    use?: { readonly idle: boolean },
+  ): Promise<OpenSession | undefined>
   listSessions(operatorId: string, limits: SessionLimits): Promise<readonly StoredSession[]>
   endSession(operatorId: string, sessionId: string): Promise<boolean>
-  endSessions(operatorId: string): Promise<void>
+}
+
+export interface NewPassword {
+  readonly passwordHash: string
+  readonly totp: SealedTotp
+  /** Of the code that confirmed the secret: it does not work again. */
+  readonly totpStep: number
 }
 
 export interface OperatorChange {
@@ -176,12 +187,6 @@ function createOperators(pool: Pool) {
       const { rowCount } = await pool.query('DELETE FROM operator WHERE operator_id = $1', [operatorId])
       return rowCount === 1
     },
-    async setPassword(operatorId: string, passwordHash: string, { keyVersion, sealed }: SealedTotp) {
-      await pool.query(
-        'UPDATE operator SET password_hash = $2, totp_key = $3, totp_sealed = $4 WHERE operator_id = $1',
-        [operatorId, passwordHash, keyVersion, sealed],
-      )
-    },
     async takeTotpStep(operatorId: string, step: number) {
       const { rowCount } = await pool.query(
         'UPDATE operator SET totp_step = $2 WHERE operator_id = $1 AND totp_step < $2',
@@ -191,6 +196,17 @@ function createOperators(pool: Pool) {
     },
   }
 }
+
+/**
+ * Whoever sets up anew may have lost what they had, and somebody else may have found it: earlier passkeys, sessions and
+ * all other open links end in the statement that uses the link. Of two that come at the same moment one finds none open.
+ */
+const startAnew = `WITH used AS (
+    UPDATE operator_link SET used_at = now() WHERE used_at IS NULL AND operator_id IN (
+      SELECT l.operator_id FROM operator_link l WHERE l.token_hash = $1 AND l.used_at IS NULL AND l.expires_at > now())
+    RETURNING operator_id),
+  ended AS (DELETE FROM operator_session WHERE operator_id IN (SELECT operator_id FROM used)),
+  forgotten AS (DELETE FROM operator_passkey WHERE operator_id IN (SELECT operator_id FROM used))`
 
 function createLinks(pool: Pool) {
   return {
@@ -218,10 +234,22 @@ function createLinks(pool: Pool) {
         [tokenHash, keyVersion, sealed],
       )
     },
-    async useLink(tokenHash: string) {
+    async setUpPassword(tokenHash: string, { passwordHash, totp, totpStep }: NewPassword) {
       const { rowCount } = await pool.query(
-        'UPDATE operator_link SET used_at = now() WHERE token_hash = $1 AND used_at IS NULL AND expires_at > now()',
-        [tokenHash],
+        `${startAnew}
+         UPDATE operator SET password_hash = $2, totp_key = $3, totp_sealed = $4, totp_step = greatest(totp_step, $5)
+         WHERE operator_id IN (SELECT operator_id FROM used)`,
+        [tokenHash, passwordHash, totp.keyVersion, totp.sealed, totpStep],
+      )
+      return rowCount === 1
+    },
+    async setUpPasskey(tokenHash: string, { credentialId, publicKey, counter }: Passkey) {
+      const { rowCount } = await pool.query(
+        `${startAnew}, without_password AS (UPDATE operator SET password_hash = NULL, totp_key = NULL, totp_sealed = NULL
+           WHERE operator_id IN (SELECT operator_id FROM used))
+         INSERT INTO operator_passkey (credential_id, operator_id, public_key, counter)
+         SELECT DISTINCT $2::text, operator_id, $3::bytea, $4::bigint FROM used`,
+        [tokenHash, credentialId, publicKey, counter],
       )
       return rowCount === 1
     },
@@ -265,7 +293,11 @@ function createSessions(pool: Pool) {
         [sessionHash, sessionId, operatorId, address, browser],
       )
     },
-    async openSession(sessionHash: string, { idleSeconds, totalSeconds }: SessionLimits) {
+    async openSession(
+      sessionHash: string,
+      { idleSeconds, totalSeconds }: SessionLimits,
+      { idle } = { idle: false },
+    ) {
       const { rows } = await pool.query<OperatorRow & { session_id: string; seen_long_ago: boolean }>(
         `SELECT s.session_id, s.seen_at < now() - interval '${seenSeconds} seconds' AS seen_long_ago, ${columns}
          FROM operator_session s JOIN operator o ON o.operator_id = s.operator_id
@@ -273,7 +305,7 @@ function createSessions(pool: Pool) {
         [sessionHash, idleSeconds, totalSeconds],
       )
       const [row] = rows
-      if (row?.seen_long_ago)
+      if (row?.seen_long_ago && !idle)
         await pool.query('UPDATE operator_session SET seen_at = now() WHERE session_hash = $1', [sessionHash])
       return row && { sessionId: row.session_id, operator: toOperator(row) }
     },
@@ -291,9 +323,6 @@ function createSessions(pool: Pool) {
         [operatorId, sessionId],
       )
       return rowCount === 1
-    },
-    async endSessions(operatorId: string) {
-      await pool.query('DELETE FROM operator_session WHERE operator_id = $1', [operatorId])
     },
   }
 }
