@@ -182,7 +182,10 @@ function createOpener({
         await openNow(address)
       } catch (error) {
         if (!isConnectionLost(error)) throw error
-        shared.logger.error({ err: error, component: address.name }, 'the cell cannot be reached; the other cells serve')
+        shared.logger.error(
+          { err: error, component: address.name },
+          'the cell cannot be reached; the other cells serve',
+        )
         looking.push(keepLooking(address))
       }
     },
