@@ -110,7 +110,7 @@ test('events list, show and replay; webhook add and remove', async () => {
   expect(JSON.parse(await run('webhook', 'list', '--json'))).toEqual([])
 })
 
-test('2 for a type of event that nobody knows', async () => {
+test('2 for an unknown type of event', async () => {
   const words = ['webhook', 'add', shop.merchantId, '--url', receiver.url, '--types', 'payment.exploded']
   const { code, stderr } = await tollgateHere(words, env())
   expect([code, stderr]).toEqual([2, expect.stringContaining('payment.exploded')])

@@ -67,7 +67,7 @@ test.each([true, false])('200 chargeNow charges at once (charged by the gateway:
   expect((await readPlan(shop, planId)).status).toBe('ACTIVE')
 })
 
-test('200 SUSPENDED is no dead end: another card of the customer, then resume', async () => {
+test('200 a SUSPENDED plan resumes with another card of the customer', async () => {
   const planId = await start()
   await shop.fail({ operation: 'AUTHORIZATION', fault: 'decline', code: '05' })
   await moveTo(shop, '2027-02-15T00:00:00Z')

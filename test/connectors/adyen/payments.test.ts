@@ -245,7 +245,7 @@ describe('the customer', () => {
     expect(await statusOf(body.payId)).toBe(status)
   })
 
-  test('who never comes back has paid all the same: the notice says so', async () => {
+  test('a customer who never comes back has paid all the same: the notice says so', async () => {
     const { body } = await post('/payments', methodPayment('IDEAL'))
     const [payment] = [...shop.double.ledger.payments.values()]
       .filter(({ state }) => state === 'open')
