@@ -32,6 +32,8 @@ export interface Cores {
   /** Children of the bench that have ended, such as pgbench. */
   readonly ended: number | undefined
   readonly machine: number
+  /** What the host of a virtual machine gave to others although this machine wanted it. */
+  readonly stolen: number | undefined
   readonly elapsedMs: number
 }
 
@@ -54,6 +56,7 @@ export function meterCores({ gatewayPid, cluster }: Watched): () => Promise<Core
   const lookUp = () => ({
     atMs: performance.now(),
     machine: cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0),
+    stolen: readStolenMs(),
   })
   const before = { ...lookUp(), ...lookAround() }
   return async () => {
@@ -68,6 +71,7 @@ export function meterCores({ gatewayPid, cluster }: Watched): () => Promise<Core
       postgres: cores(after.postgres, before.postgres),
       ended: cores(after.ended, before.ended),
       machine: (after.machine - before.machine) / elapsedMs,
+      stolen: cores(after.stolen, before.stolen),
       elapsedMs,
     }
   }
@@ -75,6 +79,14 @@ export function meterCores({ gatewayPid, cluster }: Watched): () => Promise<Core
 
 /** 10 ms: the unit of /proc/<pid>/stat on every Linux that Node runs on. */
 const tickMs = 10
+
+/** The eighth figure of the first line, summed over all cores. */
+function readStolenMs(): number | undefined {
+  if (!hasProc) return undefined
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1)
+  const stolen = Number(line.split(/ +/)[8])
+  return Number.isNaN(stolen) ? undefined : stolen * tickMs
+}
 
 interface Times {
   readonly parent: number

@@ -41,7 +41,7 @@ export function createWatch({ stage, gateway, say }: Watched): Watch {
     const load = result.cores ?? cores.ended
     const known = [cores.gateway, cores.postgres, load].reduce<number>((sum, value) => sum + (value ?? 0), 0)
     const others = Math.max(0, cores.machine - known)
-    const parts = { gateway: cores.gateway, PostgreSQL: cores.postgres, load, others }
+    const parts = { gateway: cores.gateway, PostgreSQL: cores.postgres, load, others, stolen: cores.stolen }
     const shares = Object.entries(parts).map(([name, value]) => `${name} ${value?.toFixed(2) ?? '?'}`)
     const rate = `${showRate(result.perSecond).padStart(7)}/s`
     say(`${title.padEnd(30)} ${rate}${describe(result)}  cores: ${shares.join(', ')}`)

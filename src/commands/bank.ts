@@ -1,4 +1,5 @@
 /** `bank`: files for the bank and files of the bank, without any provider in between. */
+import { once } from 'node:events'
 import { basename } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
@@ -8,9 +9,11 @@ import { overCells } from '#commands/over-cells.ts'
 import type { Config } from '#config.ts'
 import { isDate } from '#domain/dates.ts'
 import type { Act } from '#operations/audit/audit.ts'
+import type { Unmatched } from '#operations/bank/apply-entry.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import type { GivenFile } from '#operations/bank/give-out.ts'
 import type { ImportReport } from '#operations/bank/import-file.ts'
+import type { PackedList } from '#operations/bank/packed-list.ts'
 
 const jsonOption = () => new Option('--json', 'print one line of JSON')
 const accountOption = () => new Option('--account <account>', 'account id, acc_…').makeOptionMandatory()
@@ -148,20 +151,24 @@ function printFiles(files: readonly GivenFile[], json: boolean, none: string): v
 const euros = (cents: number): string => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`
 
 async function importFiles(files: readonly string[], json: boolean, config: Config): Promise<void> {
-  const { report, bad, banks } = await withBank(
+  const { counts, lists, bad, banks } = await withBank(
     config,
     async opened => {
       const { emptyReport, importAll } = await import('#operations/bank/import-file.ts')
-      const merged = emptyReport()
-      return { report: merged, bad: await importAll(files, merged, opened), banks: 1 }
+      const { createPackedList } = await import('#operations/bank/packed-list.ts')
+      const report = { ...emptyReport(), unmatched: createPackedList<Unmatched>() }
+      const refused = await importAll(files, report, opened)
+      const { unmatched, ...counted } = report
+      return { counts: counted, lists: [unmatched], bad: refused, banks: 1 }
     },
-    ({ report: { booked, rejected, returned, repeated, unmatched } }) => ({
+    done => ({
       act: 'bank.import',
       object: files.map(file => basename(file)).join(', '),
-      after: { booked, rejected, returned, repeated, unmatched: unmatched.length },
+      after: { ...done.counts, unmatched: lengthOf(done.lists) },
     }),
   )
-  printReport(report, json)
+  if (json) await printJson(counts, lists)
+  else await printReport(counts, lists)
   // A file is bad when no cell can take it.
   const refused = [
     ...Map.groupBy(bad, sentence => files.find(file => sentence.startsWith(`${file} `))).values(),
@@ -171,20 +178,39 @@ async function importFiles(files: readonly string[], json: boolean, config: Conf
   if (refused.length > 0) throw new CommandFault(refused.join('\ntollgate: '))
 }
 
-function printReport(report: ImportReport, json: boolean): void {
-  if (json) {
-    console.log(JSON.stringify(report))
-    return
-  }
-  const { booked, rejected, returned, repeated, unmatched } = report
+type Counts = Omit<ImportReport, 'unmatched'>
+/** What fits nothing, of each cell. */
+type Lists = readonly PackedList<Unmatched>[]
+
+const lengthOf = (lists: Lists): number => lists.reduce((total, { length }) => total + length, 0)
+
+/** One line, page by page: the list may be as long as the bank's file. */
+async function printJson(counts: Counts, lists: Lists): Promise<void> {
+  await print(`${JSON.stringify(counts).slice(0, -1)},"unmatched":[`)
+  let separator = ''
+  for (const list of lists)
+    for (const page of list.pages()) {
+      await print(separator + JSON.stringify(page).slice(1, -1))
+      separator = ','
+    }
+  await print(']}\n')
+}
+
+async function printReport({ booked, rejected, returned, repeated }: Counts, lists: Lists): Promise<void> {
   console.log(`booked: ${booked}\nrejected: ${rejected}\nreturned: ${returned}\nknown already: ${repeated}`)
-  if (unmatched.length > 0) console.log(`fits nothing of ours: ${unmatched.length}`)
-  for (const { reference, date = '', direction = '', amount, endToEndId = '', text = '' } of unmatched) {
-    const sum = amount ? `${amount.value} ${amount.currency}` : ''
-    console.log(
-      `  ${[reference, date, direction, sum, endToEndId, text].filter(word => word !== '').join('  ')}`,
-    )
-  }
+  const unmatched = lengthOf(lists)
+  if (unmatched > 0) console.log(`fits nothing of ours: ${unmatched}`)
+  for (const list of lists)
+    for (const page of list.pages()) await print(page.map(entry => `  ${describeEntry(entry)}\n`).join(''))
+}
+
+function describeEntry({ reference, date, direction, amount, endToEndId, text }: Unmatched): string {
+  const sum = amount && `${amount.value} ${amount.currency}`
+  return [reference, date, direction, sum, endToEndId, text].filter(word => word).join('  ')
+}
+
+async function print(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
 }
 
 /** An account is in one cell; the others do not know it. */

@@ -139,6 +139,18 @@ test.each(['together', 'one after the other'])(
   },
 )
 
+test('a sum that names the message alone is booked only if it is the sum of the message', async () => {
+  await seed(2)
+  const account = await bank.account(accountId)
+  await makeBatch(account, undefined, bank)
+  const [file] = await giveOutNew(account, join(commands.folder, 'message'), bank)
+  const messageId = /<MsgId>(\w+)</.exec(readFileSync(file?.path ?? '', 'utf8'))?.[1]
+  const wrong = commands.file('wrong.xml', statement([{ reference: 'WRONG', cents: 2002, messageId }]))
+  expect(await commands.json('bank', 'import', wrong)).toMatchObject({ unmatched: [{ reference: 'WRONG' }] })
+  const right = commands.file('right.xml', statement([{ reference: 'RIGHT', cents: 2003, messageId }]))
+  expect(await commands.json('bank', 'import', right)).toMatchObject({ booked: 2, unmatched: [] })
+})
+
 describe('a crash', () => {
   const batch = async (folder: string) => {
     const account = await bank.account(accountId)

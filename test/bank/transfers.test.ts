@@ -93,6 +93,13 @@ test('too much is OK, and the surplus goes back with the next batch', async () =
   expect(text).toContain('<Nm>Ann Mueller</Nm>')
 })
 
+test('a transfer that came from a payment information of its sender pays all the same', async () => {
+  const made = await order('SEPACREDITTRANSFER', 'sender-1')
+  const report = await arrive({ cents: 1000, text: 'sender-1', blockId: 'SENDER-BATCH-7' })
+  expect(report).toMatchObject({ booked: 1, unmatched: [] })
+  expect(await record(made.payId)).toMatchObject({ status: 'OK' })
+})
+
 test('what fits nothing is listed and never guessed', async () => {
   const made = await order('SEPACREDITTRANSFER', 'guess-1')
   const report = await arrive(

@@ -12,6 +12,8 @@ export interface TestEntry {
   readonly charges?: number
   readonly text?: string
   readonly blockId?: string
+  /** Of a batch that is booked as one sum by a bank that does not name the payment information. */
+  readonly messageId?: string
   readonly payer?: { readonly name: string; readonly iban: string }
 }
 
@@ -28,6 +30,7 @@ function entryOf(entry: TestEntry): string {
     charges,
     text,
     blockId,
+    messageId,
   } = entry
   const refs = endToEndId ? `<Refs><EndToEndId>${endToEndId}</EndToEndId></Refs>` : ''
   const payer = entry.payer
@@ -35,6 +38,7 @@ function entryOf(entry: TestEntry): string {
     : ''
   const details = [
     blockId ? `<Btch><PmtInfId>${blockId}</PmtInfId></Btch>` : '',
+    messageId ? `<Btch><MsgId>${messageId}</MsgId></Btch>` : '',
     refs || payer || text || reason
       ? `<TxDtls>${refs}<Amt Ccy="EUR">${euros(cents)}</Amt>${charges ? `<Chrgs><Rcrd><Amt Ccy="EUR">${euros(charges)}</Amt></Rcrd></Chrgs>` : ''}${payer}${text ? `<RmtInf><Ustrd>${text}</Ustrd></RmtInf>` : ''}${reason ? `<RtrInf><Rsn><Cd>${reason}</Cd></Rsn></RtrInf>` : ''}</TxDtls>`
       : '',

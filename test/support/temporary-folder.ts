@@ -3,7 +3,7 @@
  * and ext4 searches a long time for the place of a new file after many were deleted: three quarters of what making a copy
  * cost (measured). In memory it costs nothing. Where memory is short, as in many containers, the usual folder has to do.
  */
-import { mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -23,11 +23,20 @@ function hasSpareMemory(): boolean {
   }
 }
 
-const isRunning = (pid: number): boolean => {
+/** The runs whose process has ended, of this account: those of others cannot be removed. */
+function findLeftBehind(): readonly string[] {
+  return readdirSync(memory)
+    .filter(name => name.startsWith(prefix) && !isRunning(Number(name.slice(prefix.length))))
+    .map(name => join(memory, name))
+    .filter(path => statSync(path, { throwIfNoEntry: false })?.uid === process.getuid?.())
+}
+
+function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)
-  } catch {
-    return false
+  } catch (error) {
+    // A process of another account may not be signalled, but it is there.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
@@ -35,9 +44,7 @@ const isRunning = (pid: number): boolean => {
 export function makeTemporaryFolder(): string {
   if (!hasSpareMemory()) return tmpdir()
   // What a run that was killed has left would stay in memory.
-  for (const name of readdirSync(memory))
-    if (name.startsWith(prefix) && !isRunning(Number(name.slice(prefix.length))))
-      rmSync(join(memory, name), { recursive: true, force: true })
+  for (const path of findLeftBehind()) rmSync(path, { recursive: true, force: true })
   const folder = join(memory, `${prefix}${process.pid}`)
   // As root the database runs as nobody, who must be able to pass.
   mkdirSync(folder, { recursive: true, mode: 0o711 })

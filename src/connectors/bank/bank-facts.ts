@@ -23,8 +23,8 @@ export interface TransactionFact {
   readonly bookedOn: string
   readonly endToEndId?: string
   readonly messageId?: string
-  /** Our payment information, where the bank books it as one sum without its single payments. */
-  readonly wholeBlock?: { readonly blockId: string; readonly payments?: number }
+  /** A payment information that the bank books as one sum without its single payments; some banks name its message only. */
+  readonly wholeBlock?: WholeBlock
   readonly returned?: { readonly reason?: string }
   /** What was asked for before charges were added or taken off. */
   readonly originalAmount?: Money
@@ -34,6 +34,12 @@ export interface TransactionFact {
   readonly partyName?: string
   readonly partyIban?: string
   readonly partyBic?: string
+}
+
+export interface WholeBlock {
+  readonly blockId?: string
+  readonly messageId?: string
+  readonly payments?: number
 }
 
 /** A status report about one message of ours. */

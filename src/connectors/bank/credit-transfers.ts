@@ -4,7 +4,7 @@ import {
   agentOf,
   type BlockHeader,
   blockStart,
-  checkTotals,
+  type FileFrame,
   type FileHeader,
   groupHeader,
   partyOf,
@@ -23,25 +23,11 @@ export interface Transfer {
 
 export const creditTransferNamespace = 'urn:iso:std:iso:20022:tech:xsd:pain.001.001.09'
 
-export async function* writeCreditTransfers(
-  header: FileHeader,
-  transfersOf: (block: BlockHeader) => AsyncIterable<readonly Transfer[]>,
-): AsyncGenerator<string> {
-  yield `${xmlDeclaration}<Document xmlns="${creditTransferNamespace}"><CstmrCdtTrfInitn>${groupHeader(header)}`
-  for (const block of header.blocks) {
-    yield `\n<PmtInf>${blockOpening(header, block)}`
-    let payments = 0
-    let sum = 0n
-    for await (const transfers of transfersOf(block)) {
-      payments += transfers.length
-      sum += transfers.reduce((total, { cents }) => total + BigInt(cents), 0n)
-      yield transfers.map(transferOf).join('')
-    }
-    checkTotals(block, { payments, sum })
-    yield '\n</PmtInf>'
-  }
-  yield '\n</CstmrCdtTrfInitn></Document>\n'
-}
+export const creditTransferFrame = (header: FileHeader): FileFrame => ({
+  opening: `${xmlDeclaration}<Document xmlns="${creditTransferNamespace}"><CstmrCdtTrfInitn>${groupHeader(header)}`,
+  blockOpening: block => blockOpening(header, block),
+  end: '</CstmrCdtTrfInitn></Document>',
+})
 
 const blockOpening = (header: FileHeader, block: BlockHeader): string =>
   [
@@ -54,7 +40,7 @@ const blockOpening = (header: FileHeader, block: BlockHeader): string =>
     leaf('ChrgBr', 'SLEV'),
   ].join('')
 
-const transferOf = (transfer: Transfer): string =>
+export const writeTransfer = (transfer: Transfer): string =>
   `\n${element(
     'CdtTrfTxInf',
     element('PmtId', leaf('EndToEndId', transfer.endToEndId)),

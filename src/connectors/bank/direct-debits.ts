@@ -4,7 +4,7 @@ import {
   agentOf,
   type BlockHeader,
   blockStart,
-  checkTotals,
+  type FileFrame,
   type FileHeader,
   groupHeader,
   partyOf,
@@ -36,26 +36,11 @@ export interface MandateAmendment {
 
 export const directDebitNamespace = 'urn:iso:std:iso:20022:tech:xsd:pain.008.001.08'
 
-/** `debitsOf` gives the debits of one block, in pages, in the order in which they are to be written. */
-export async function* writeDirectDebits(
-  header: FileHeader,
-  debitsOf: (block: BlockHeader) => AsyncIterable<readonly Debit[]>,
-): AsyncGenerator<string> {
-  yield `${xmlDeclaration}<Document xmlns="${directDebitNamespace}"><CstmrDrctDbtInitn>${groupHeader(header)}`
-  for (const block of header.blocks) {
-    yield `\n<PmtInf>${blockOpening(header, block)}`
-    let payments = 0
-    let sum = 0n
-    for await (const debits of debitsOf(block)) {
-      payments += debits.length
-      sum += debits.reduce((total, { cents }) => total + BigInt(cents), 0n)
-      yield debits.map(debitOf).join('')
-    }
-    checkTotals(block, { payments, sum })
-    yield '\n</PmtInf>'
-  }
-  yield '\n</CstmrDrctDbtInitn></Document>\n'
-}
+export const directDebitFrame = (header: FileHeader): FileFrame => ({
+  opening: `${xmlDeclaration}<Document xmlns="${directDebitNamespace}"><CstmrDrctDbtInitn>${groupHeader(header)}`,
+  blockOpening: block => blockOpening(header, block),
+  end: '</CstmrDrctDbtInitn></Document>',
+})
 
 function blockOpening(header: FileHeader, block: BlockHeader): string {
   const { creditor } = header
@@ -82,7 +67,7 @@ const schemeId = (creditorId: string): string =>
     element('PrvtId', element('Othr', leaf('Id', creditorId), element('SchmeNm', leaf('Prtry', 'SEPA')))),
   )
 
-function debitOf(debit: Debit): string {
+export function writeDebit(debit: Debit): string {
   return `\n${element(
     'DrctDbtTxInf',
     element('PmtId', leaf('EndToEndId', debit.endToEndId)),

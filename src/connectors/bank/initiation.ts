@@ -1,6 +1,7 @@
 /**
  * What the writers of both files share: who the creditor is, how a payment information block is described, and the group
- * header with counts and control sums that come from integers. Writers yield text piece by piece and never hold a file.
+ * header with counts and control sums that come from integers. Payments are written as they are read; the text around them,
+ * which states their number and sum, is written when all of them are known.
  */
 import { toSepaText } from '#connectors/bank/sepa-text.ts'
 import { element, leaf, toDecimal } from '#connectors/bank/xml-text.ts'
@@ -83,10 +84,42 @@ export function remittanceOf(text: string): string {
   return sepa === '' ? '' : element('RmtInf', leaf('Ustrd', sepa))
 }
 
+/** The text of a file around its payments. */
+export interface FileFrame {
+  readonly opening: string
+  readonly blockOpening: (block: BlockHeader) => string
+  readonly end: string
+}
+
+/** The payments of a block, written already, in as many pieces as they came in. */
+export interface BlockBody<Piece> {
+  readonly payments: number
+  readonly sum: bigint
+  readonly pieces: readonly Piece[]
+}
+
+/** The whole file from its first to its last piece: text of the frame as strings, and between it the blocks' own pieces. */
+export function* inOrder<Piece>(
+  { blocks }: FileHeader,
+  frame: FileFrame,
+  bodyOf: (block: BlockHeader) => BlockBody<Piece> | undefined,
+): Generator<string | Piece> {
+  let text = frame.opening
+  for (const block of blocks) {
+    const body = bodyOf(block)
+    checkTotals(block, body)
+    yield `${text}\n<PmtInf>${frame.blockOpening(block)}`
+    yield* body?.pieces ?? []
+    text = '\n</PmtInf>'
+  }
+  yield `${text}\n${frame.end}\n`
+}
+
 /** The header states count and sum of the body; a body that differs from it is an error, and the file is not written. */
-export function checkTotals(block: BlockHeader, written: { payments: number; sum: bigint }): void {
-  if (written.payments !== block.payments || written.sum !== block.sum)
+function checkTotals(block: BlockHeader, body: BlockBody<unknown> | undefined): void {
+  const { payments, sum } = body ?? { payments: 0, sum: 0n }
+  if (payments !== block.payments || sum !== block.sum)
     throw new Error(
-      `block ${block.blockId} announces ${block.payments} payments of ${block.sum} cents and holds ${written.payments} of ${written.sum}`,
+      `block ${block.blockId} announces ${block.payments} payments of ${block.sum} cents and holds ${payments} of ${sum}`,
     )
 }

@@ -173,13 +173,15 @@ function keyOf(source: Source, direction: string, amount: Money): string {
 const meaningful = (text: string | undefined): string | undefined =>
   text === undefined || /^(NOTPROVIDED|NONREF|NOTPROVIDED\.|NOREF)$/i.test(text) ? undefined : text
 
-/** A batch that is booked as one sum: its payment information is named, its payments are not. */
+/** A batch that is booked as one sum: its payment information or its message is named, its payments are not. */
 function wholeBlockOf({ details, batch, alone }: Source): Pick<TransactionFact, 'wholeBlock'> {
   if (!alone || meaningful(textOf(details, 'Refs', 'EndToEndId')) !== undefined) return {}
   const blockId = textOf(batch, 'PmtInfId') ?? textOf(details, 'Refs', 'PmtInfId')
+  const messageId = textOf(batch, 'MsgId') ?? textOf(details, 'Refs', 'MsgId')
+  if (blockId === undefined && messageId === undefined) return {}
+  const name = blockId === undefined ? optional('messageId', messageId) : { blockId }
   const payments = Number(textOf(batch, 'NbOfTxs') ?? Number.NaN)
-  if (blockId === undefined) return {}
-  return { wholeBlock: { blockId, ...(Number.isSafeInteger(payments) ? { payments } : {}) } }
+  return { wholeBlock: { ...name, ...(Number.isSafeInteger(payments) ? { payments } : {}) } }
 }
 
 const reasonOf = (returned: XmlNode): string | undefined =>

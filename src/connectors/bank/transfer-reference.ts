@@ -13,7 +13,7 @@ export const normalizeReference = (text: string): string =>
 /** More words than any bank form holds in its 140 characters; the rest cannot hold a reference of ours. */
 const wordsMax = 70
 
-/** What a text may be a reference for: each run of neighbouring words, put together. Longer runs come first. */
+/** What a text may be a reference for: each run of neighbouring words, put together. */
 export function referencesIn(text: string): string[] {
   const words = text
     .normalize('NFKC')
@@ -22,11 +22,14 @@ export function referencesIn(text: string): string[] {
     .filter(word => word !== '')
     .slice(0, wordsMax)
   const found = new Set<string>()
-  for (let count = words.length; count > 0; count--)
-    for (let start = 0; start + count <= words.length; start++) {
-      const run = words.slice(start, start + count).join('')
-      if (run.length <= referenceMax) found.add(run)
+  for (let start = 0; start < words.length; start++) {
+    let run = ''
+    for (let end = start; end < words.length; end++) {
+      run += words[end]
+      if (run.length > referenceMax) break
+      found.add(run)
     }
+  }
   return [...found]
 }
 

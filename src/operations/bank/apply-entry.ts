@@ -2,7 +2,7 @@
  * What one entry of the bank means for our payments: a booking, a rejection, a return, or money that has arrived. Every
  * effect is tied to the entry or to the payment's state, so that applying an entry again changes nothing.
  */
-import type { RejectionFact, TransactionFact } from '#connectors/bank/bank-facts.ts'
+import type { RejectionFact, TransactionFact, WholeBlock } from '#connectors/bank/bank-facts.ts'
 import { detailOf, endsMandate } from '#connectors/bank/return-reasons.ts'
 import { feeLine, lineOf } from '#connectors/bank/settlement.ts'
 import type { XId } from '#domain/ids.ts'
@@ -28,11 +28,16 @@ export interface Unmatched {
   readonly text?: string
 }
 
-export interface Applying {
+/** An entry that was unsealed, and the payment of ours that it names. */
+export interface OpenEntry {
   readonly entry: StoredEntry
+  readonly fact: TransactionFact | RejectionFact
+  readonly item: BankItem | undefined
+}
+
+export interface Applying {
   readonly account: BankAccount
   readonly transfers: TransferBook
-  readonly report: ImportReport
 }
 
 /** What became of it; undefined: it fits nothing. `count`: how many transactions of ours it was about. */
@@ -47,22 +52,43 @@ export interface Applied {
   readonly fee?: number
 }
 
-export async function applyEntry(applying: Applying, bank: Bank): Promise<void> {
-  const { entry, account, report } = applying
-  const { entryId: recordId, keyVersion, sealed, merchantId } = entry
-  const plain = await bank.records.open('bank entry', merchantId, { recordId, keyVersion, sealed })
-  const fact: TransactionFact | RejectionFact = JSON.parse(plain.toString())
+/** All entries of a page, and their payments with one statement. */
+export async function openEntries(
+  entries: readonly StoredEntry[],
+  account: BankAccount,
+  bank: Bank,
+): Promise<OpenEntry[]> {
+  const opened = await Promise.all(
+    entries.map(async entry => {
+      const { entryId: recordId, keyVersion, sealed, merchantId } = entry
+      const plain = await bank.records.open('bank entry', merchantId, { recordId, keyVersion, sealed })
+      const fact: TransactionFact | RejectionFact = JSON.parse(plain.toString())
+      return { entry, fact }
+    }),
+  )
+  const items = await bank.items.find(
+    account,
+    opened.flatMap(({ fact }) => fact.endToEndId ?? []),
+  )
+  return opened.map(({ entry, fact }) => ({ entry, fact, item: items.get(fact.endToEndId ?? '') }))
+}
+
+/** Undefined: it fits nothing. */
+export async function applyEntry(
+  opened: OpenEntry,
+  applying: Applying,
+  bank: Bank,
+): Promise<Applied | undefined> {
+  const { fact, item } = opened
   const applied =
     fact.kind === 'rejection'
-      ? await applyRejection(fact, account, bank)
-      : await applyTransaction(fact, applying, bank)
-  if (!applied) {
-    report.unmatched.push(describe(fact))
-    await bank.entries.unmatched(entry)
-    return
-  }
-  await bank.testCrash('entryApplied')
-  await bank.entries.applied(entry, applied)
+      ? await applyRejection(fact, item, applying.account, bank)
+      : await applyTransaction({ ...opened, fact }, applying, bank)
+  if (applied) await bank.testCrash('entryApplied')
+  return applied
+}
+
+export function countApplied(report: ImportReport, applied: Applied): void {
   const counted = {
     BOOKED: 'booked',
     RECEIVED: 'booked',
@@ -74,7 +100,7 @@ export async function applyEntry(applying: Applying, bank: Bank): Promise<void> 
   report.repeated += applied.repeated ?? 0
 }
 
-function describe(fact: TransactionFact | RejectionFact): Unmatched {
+export function describe(fact: TransactionFact | RejectionFact): Unmatched {
   if (fact.kind === 'rejection') {
     const { messageId, endToEndId, reason = 'no reason' } = fact
     return {
@@ -95,19 +121,22 @@ function describe(fact: TransactionFact | RejectionFact): Unmatched {
 }
 
 async function applyTransaction(
-  fact: TransactionFact,
-  { account, transfers, entry }: Applying,
+  { entry, fact, item }: OpenEntry & { readonly fact: TransactionFact },
+  { account, transfers }: Applying,
   bank: Bank,
 ): Promise<Applied | undefined> {
   if (fact.amount.currency !== 'EUR') return undefined
-  if (fact.wholeBlock && !fact.returned) {
-    const { blockId, payments } = fact.wholeBlock
-    return bookBlock({ fact, block: { blockId }, payments, account }, bank)
-  }
-  const item = fact.endToEndId === undefined ? undefined : await bank.items.find(account, fact.endToEndId)
+  const block = fact.returned ? undefined : ourBlock(fact.wholeBlock)
+  if (block) return bookBlock({ fact, block, payments: fact.wholeBlock?.payments, account }, bank)
   if (item) return applyToItem(fact, item, account, bank)
   // A debit of the account that is not ours (charges, a cheque of the owner) is listed and nothing else.
   return fact.direction === 'CRDT' ? receiveTransfer({ fact, entry, transfers, account }, bank) : undefined
+}
+
+/** Transfers of customers come with message ids of other banks, which name nothing of ours. */
+function ourBlock({ blockId, messageId }: WholeBlock = {}): BlockName | undefined {
+  if (blockId !== undefined) return /^[DT][0-9a-f]{32}[0-9A-Z]{2}$/.test(blockId) ? { blockId } : undefined
+  return /^[DT][0-9a-f]{32}$/.test(messageId ?? '') ? { messageId } : undefined
 }
 
 async function applyToItem(
@@ -222,11 +251,11 @@ async function settleItem(
 
 async function applyRejection(
   fact: RejectionFact,
+  item: BankItem | undefined,
   account: BankAccount,
   bank: Bank,
 ): Promise<Applied | undefined> {
   if (fact.endToEndId !== undefined) {
-    const item = await bank.items.find(account, fact.endToEndId)
     if (!item || item.booked) return undefined
     await reject([item], fact, account, bank)
     return { result: 'REJECTED', count: 1, xId: item.xId }

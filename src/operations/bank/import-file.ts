@@ -8,7 +8,14 @@ import { createReadStream } from 'node:fs'
 import type { BankFact, RejectionFact, TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { readBankFile } from '#connectors/bank/read-bank-file.ts'
 import { BankFileError } from '#connectors/bank/xml-records.ts'
-import { applyEntry, createTransferBook, type Unmatched } from '#operations/bank/apply-entry.ts'
+import {
+  applyEntry,
+  countApplied,
+  createTransferBook,
+  describe,
+  openEntries,
+  type Unmatched,
+} from '#operations/bank/apply-entry.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { type NewEntry, rejectionPrefix, type StoredEntry } from '#storage/bank/entries.ts'
 
@@ -19,10 +26,11 @@ export interface ImportReport {
   returned: number
   /** Known from an earlier file. */
   repeated: number
-  unmatched: Unmatched[]
+  /** Takes what fits nothing of ours. */
+  readonly unmatched: { push(entry: Unmatched): unknown }
 }
 
-export const emptyReport = (): ImportReport => ({
+export const emptyReport = (): ImportReport & { readonly unmatched: Unmatched[] } => ({
   booked: 0,
   rejected: 0,
   returned: 0,
@@ -51,25 +59,24 @@ export async function importAll(
   }
   await bank.testCrash('fileTaken')
   const byIban = Map.groupBy(taken.values(), ({ settings }) => settings.creditorIban)
-  for (const accounts of byIban.values()) {
-    const listed = new Map<string, Unmatched>()
-    for (const account of accounts) await applyWaiting(account, { report, listed }, bank)
-    report.unmatched.push(...(await fittingNobody(listed, accounts, bank)))
-  }
+  for (const accounts of byIban.values()) await applyAll(accounts, report, bank)
   return bad
 }
 
 /** Several accounts may have the statement's IBAN: what one of them knows is not listed because another does not. */
-async function fittingNobody(
-  listed: ReadonlyMap<string, Unmatched>,
-  accounts: readonly BankAccount[],
-  bank: Bank,
-): Promise<readonly Unmatched[]> {
-  if (accounts.length < 2 || listed.size === 0) return [...listed.values()]
+async function applyAll(accounts: readonly BankAccount[], report: ImportReport, bank: Bank): Promise<void> {
+  const [only, ...others] = accounts
+  if (only && others.length === 0) {
+    await applyWaiting(only, { report, list: (_key, entry) => report.unmatched.push(entry) }, bank)
+    return
+  }
+  const listed = new Map<string, Unmatched>()
+  for (const account of accounts)
+    await applyWaiting(account, { report, list: (key, entry) => listed.set(key, entry) }, bank)
   const known = new Set<string>()
   for (const account of accounts)
     for (const key of await bank.entries.appliedAmong(account, [...listed.keys()])) known.add(key)
-  return [...listed].filter(([key]) => !known.has(key)).map(([, entry]) => entry)
+  for (const [key, entry] of listed) if (!known.has(key)) report.unmatched.push(entry)
 }
 
 /** 500: a few hundred kilobytes in one statement. */
@@ -105,7 +112,7 @@ async function takeFile(path: string, report: ImportReport, bank: Bank): Promise
     await keeper.flush()
   })
   report.repeated += repeated
-  report.unmatched.push(...strangers)
+  for (const stranger of strangers) report.unmatched.push(stranger)
   return [...accounts.values()]
 }
 
@@ -200,37 +207,41 @@ function factsOf(
   }
 }
 
-/** 32: outcomes that are recorded side by side share their commits. */
-const applyPage = 32
+/** 200: outcomes that are recorded side by side share their commits. */
+const applyPage = 200
 
 /** What the entries of one account come to, and by their keys those that fit nothing of it. */
 interface Findings {
   readonly report: ImportReport
-  readonly listed: Map<string, Unmatched>
+  readonly list: (key: string, entry: Unmatched) => unknown
 }
 
 /**
  * Rejections first, one after the other: single payments stand before whole messages, and know the reason better. A sum
  * that the bank booked for a block leaves out what it had rejected, so after a rejection older sums are looked at again.
  */
-async function applyWaiting(account: BankAccount, { report, listed }: Findings, bank: Bank): Promise<void> {
-  const transfers = createTransferBook(account, bank)
+async function applyWaiting(account: BankAccount, { report, list }: Findings, bank: Bank): Promise<void> {
+  const applying = { account, transfers: createTransferBook(account, bank) }
   const older = new Set<string>()
-  const apply = async (entry: StoredEntry) => {
-    const own = emptyReport()
-    await applyEntry({ entry, account, transfers, report: own }, bank)
-    return { entry, own }
-  }
-  const count = ({ entry, own }: Awaited<ReturnType<typeof apply>>): void => {
-    addUp(report, own)
-    for (const unmatched of own.unmatched) if (!older.has(entry.key)) listed.set(entry.key, unmatched)
+  const apply = async (entries: readonly StoredEntry[]): Promise<void> => {
+    const opened = await openEntries(entries, account, bank)
+    const settled = await Promise.all(
+      opened.map(async each => ({ ...each, applied: await applyEntry(each, applying, bank) })),
+    )
+    await bank.entries.settle(
+      account,
+      settled.map(({ entry: { entryId }, applied }) => ({ entryId, ...applied })),
+    )
+    for (const { entry, fact, applied } of settled) {
+      if (applied) countApplied(report, applied)
+      else if (!older.has(entry.key)) list(entry.key, describe(fact))
+    }
   }
   const before = report.rejected
   for await (const page of waitingPages(account, 'rejections', bank))
-    for (const entry of page) count(await apply(entry))
+    for (const entry of page) await apply([entry])
   if (report.rejected > before) for (const key of await bank.entries.lookAgain(account)) older.add(key)
-  for await (const page of waitingPages(account, 'transactions', bank))
-    for (const applied of await Promise.all(page.map(apply))) count(applied)
+  for await (const page of waitingPages(account, 'transactions', bank)) await apply(page)
 }
 
 async function* waitingPages(
@@ -244,11 +255,4 @@ async function* waitingPages(
     if (after === undefined) return
     yield page
   }
-}
-
-function addUp(report: ImportReport, own: ImportReport): void {
-  report.booked += own.booked
-  report.rejected += own.rejected
-  report.returned += own.returned
-  report.repeated += own.repeated
 }

@@ -11,23 +11,29 @@ import {
   silentApproval,
   type UsedMandate,
 } from '#connectors/bank/collection.ts'
-import { writeCreditTransfers } from '#connectors/bank/credit-transfers.ts'
-import { writeDirectDebits } from '#connectors/bank/direct-debits.ts'
-import type { BlockHeader, FileHeader, SequenceType } from '#connectors/bank/initiation.ts'
+import { creditTransferFrame } from '#connectors/bank/credit-transfers.ts'
+import { directDebitFrame } from '#connectors/bank/direct-debits.ts'
+import type { BlockHeader, FileHeader } from '#connectors/bank/initiation.ts'
 import { startOfDay } from '#domain/calendar.ts'
 import { type BankTime, bankTimeOf, isTargetDay, targetDayAfter } from '#domain/target-calendar.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { createFollower, readAhead } from '#operations/bank/read-ahead.ts'
 import { toSurplus } from '#operations/bank/receive-transfer.ts'
 import { refuseDebits } from '#operations/bank/refuse-debits.ts'
-import { storeFile } from '#operations/bank/store-file.ts'
-import { debitsOf, transfersOf } from '#operations/bank/written-payments.ts'
+import { createDraft, type FileDraft, type WriteTarget } from '#operations/bank/store-file.ts'
+import {
+  type BatchItem,
+  type PlacedPayment,
+  toIsoDay,
+  writePayments,
+} from '#operations/bank/written-payments.ts'
 import { merchantNow } from '#operations/engine.ts'
 import {
   type BatchTransaction,
   type NewItem,
   type QueuedPayment,
   type UsedMandateRow,
+  type WrittenPayment,
   withBatchTransaction,
 } from '#storage/bank/batches.ts'
 import type { Surplus } from '#storage/bank/transfers.ts'
@@ -37,7 +43,7 @@ const pageSize = 1_000
 
 /** A debit that cannot be written, and why: the last four digits of its response code. */
 export interface Refusal {
-  readonly payment: QueuedPayment
+  readonly payment: Pick<QueuedPayment, 'payId' | 'xId' | 'amount'>
   readonly detail: string
 }
 
@@ -51,10 +57,14 @@ interface Batch {
   readonly blocks: Map<string, Block>
   readonly refusals: Refusal[]
   /** Payments that have ended after a part of their money had arrived. */
-  readonly ended: QueuedPayment[]
+  readonly ended: Pick<QueuedPayment, 'payId' | 'xId'>[]
+  /** The files so far: debits and transfers. */
+  readonly drafts: Map<FileType, FileDraft>
   /** Whether the batch is written: only when there is something to put into it. */
   begun: boolean
 }
+
+type FileType = 'pain.008.001.08' | 'pain.001.001.09'
 
 interface Block extends BlockHeader {
   payments: number
@@ -76,33 +86,46 @@ export async function makeBatch(account: BankAccount, day: string | undefined, b
     blocks: new Map(),
     refusals: [],
     ended: [],
+    drafts: new Map(),
     begun: false,
   }
   await withBatchTransaction(bank.database, account, async transaction => {
-    await collect(batch, transaction)
-    await giveBackEnded(batch, transaction, bank)
-    await collectSurplus(batch, transaction)
-    if (batch.blocks.size === 0) return
-    await writeFiles(batch, transaction, bank)
+    const target = { merchantId: account.merchantId, transaction, bank }
+    await collect(batch, target)
+    await giveBackEnded(batch, target)
+    await collectSurplus(batch, target)
+    await finishFiles(batch)
   })
   await bank.testCrash('batchStored')
   await refuseDebits(account, batch.refusals, bank.engine)
 }
 
-/** Every operation that waits becomes an item. */
-async function collect(batch: Batch, transaction: BatchTransaction): Promise<void> {
+/** Every operation that waits becomes an item, and is written into the file while the database stores it. */
+async function collect(batch: Batch, target: WriteTarget): Promise<void> {
+  const { transaction } = target
   const adding = createFollower()
   // A page is asked for before the one before it is added: what that one does to mandates is remembered here.
   let usedBefore = new Map<string, UsedMandateRow>()
   for await (const page of readAhead(queuedPages(transaction))) {
     const used = new Map<string, UsedMandateRow>()
     const around = { batch, usedBefore, used }
-    const items = page.filter(payment => payment.mine).flatMap(payment => toItem(payment, around))
-    await adding.follow(() => addItems(batch, { items, mandates: [...used.values()] }, transaction))
+    const placed = page.filter(payment => payment.mine).flatMap(payment => toItem(payment, around))
+    const added = { items: placed.map(({ item }) => item), mandates: [...used.values()] }
+    await adding.follow(() => addItems(batch, added, transaction))
+    await writePayments(placed, draftsOf(batch, target), target)
     usedBefore = used
   }
   await adding.finish()
 }
+
+const draftsOf =
+  ({ drafts }: Batch, target: WriteTarget) =>
+  (isDebit: boolean): FileDraft => {
+    const type = isDebit ? 'pain.008.001.08' : 'pain.001.001.09'
+    const draft = drafts.get(type) ?? createDraft(type, target)
+    drafts.set(type, draft)
+    return draft
+  }
 
 async function addItems(
   batch: Batch,
@@ -117,7 +140,7 @@ async function addItems(
 }
 
 /** A payment has ended after a part of its transfer had arrived: that part goes back to whoever sent it. */
-async function giveBackEnded(batch: Batch, transaction: BatchTransaction, bank: Bank): Promise<void> {
+async function giveBackEnded(batch: Batch, { transaction, bank }: WriteTarget): Promise<void> {
   const { account } = batch
   const { merchantId } = account
   for (const ended of batch.ended) {
@@ -133,14 +156,14 @@ async function giveBackEnded(batch: Batch, transaction: BatchTransaction, bank: 
   }
 }
 
-async function collectSurplus(batch: Batch, transaction: BatchTransaction): Promise<void> {
+async function collectSurplus(batch: Batch, target: WriteTarget): Promise<void> {
+  const { transaction } = target
   for (;;) {
     const surplus = await transaction.surplus(pageSize)
     if (surplus.length === 0) return
-    const items = surplus.map(({ xId, payId, amount }) =>
-      placed(batch, { xId, payId, amount, type: 'SURPLUS' }),
-    )
-    await addItems(batch, { items, mandates: [] }, transaction)
+    const placed = surplus.map(payment => place(batch, payment, { type: 'SURPLUS' }))
+    await addItems(batch, { items: placed.map(({ item }) => item), mandates: [] }, transaction)
+    await writePayments(placed, draftsOf(batch, target), target)
   }
 }
 
@@ -161,23 +184,23 @@ interface Around {
   readonly used: Map<string, UsedMandateRow>
 }
 
-function toItem(payment: QueuedPayment, around: Around): NewItem[] {
+function toItem(payment: QueuedPayment, around: Around): PlacedPayment[] {
   const { batch } = around
-  const { xId, payId, amount } = payment
+  const { amount } = payment
   if (payment.type === 'AUTHORIZATION') {
-    batch.ended.push(payment)
+    batch.ended.push({ payId: payment.payId, xId: payment.xId })
     return []
   }
   const isPayable = payment.writable && payment.heldId !== null && amount >= 1 && amount <= maximumCents
   if (!isPayable) return refuse(batch, payment, '0314')
-  if (payment.type !== 'CAPTURE') return [placed(batch, { xId, payId, amount, type: 'TRANSFER' })]
+  if (payment.type !== 'CAPTURE') return [place(batch, payment, { type: 'TRANSFER' })]
   return toDebit(payment, around)
 }
 
 /** 999,999,999.99 euros: what the scheme's amounts can hold. */
 const maximumCents = 99_999_999_999
 
-function toDebit(payment: QueuedPayment, { batch, usedBefore, used }: Around): NewItem[] {
+function toDebit(payment: QueuedPayment, { batch, usedBefore, used }: Around): PlacedPayment[] {
   const { account, earliest } = batch
   const { mandateId, dateOfSignature, announcedFor } = payment
   if (mandateId === null || dateOfSignature === null) return refuse(batch, payment, '0357')
@@ -190,23 +213,17 @@ function toDebit(payment: QueuedPayment, { batch, usedBefore, used }: Around): N
   const heldId = payment.heldId ?? ''
   const use = { creditorId, creditorName, heldId, recurring: payment.recurring, last: payment.last }
   const amendment = amendmentOf(use, before)
-  const { xId, payId, amount } = payment
   used.set(key, { mandateKey: key, creditorId, creditorName, heldId, lastUsedOn: dueOn })
   return [
-    {
-      ...placed(batch, {
-        xId,
-        payId,
-        amount,
-        type: 'DEBIT',
-        dueOn,
-        sequenceType: sequenceOf(use, before !== undefined),
-      }),
+    place(batch, payment, {
+      type: 'DEBIT',
+      dueOn,
+      sequenceType: sequenceOf(use, before !== undefined),
       mandateId,
       ...(amendment ? { amendment } : {}),
       ...approvalOf(account, dueOn),
       announce: announcedFor !== dueOn,
-    },
+    }),
   ]
 }
 
@@ -217,9 +234,6 @@ function storedMandate(payment: QueuedPayment): UsedMandate | undefined {
   return { creditorId: usedCreditorId, creditorName: usedCreditorName, heldId: usedHeldId, lastUsedOn }
 }
 
-/** DD.MM.YYYY as mandates are written by merchants. */
-export const toIsoDay = (dotted: string): string => dotted.split('.').toReversed().join('-')
-
 /** The timer is kept in real time; the merchant's clock is ahead of it. */
 function approvalOf({ settings, merchant }: BankAccount, dueOn: string): Pick<NewItem, 'approveAt'> {
   if (settings.approveAfterDays === undefined) return {}
@@ -227,22 +241,17 @@ function approvalOf({ settings, merchant }: BankAccount, dueOn: string): Pick<Ne
   return { approveAt: new Date(day.getTime() - merchant.clockOffsetMs) }
 }
 
-function refuse(batch: Batch, payment: QueuedPayment, detail: string): NewItem[] {
-  batch.refusals.push({ payment, detail })
+function refuse(batch: Batch, { payId, xId, amount }: QueuedPayment, detail: string): PlacedPayment[] {
+  batch.refusals.push({ payment: { payId, xId, amount }, detail })
   return []
 }
 
-interface Placing {
-  readonly xId: string
-  readonly payId: string
-  readonly amount: number
-  readonly type: NewItem['type']
-  readonly dueOn?: string
-  readonly sequenceType?: SequenceType
-}
+/** Without a day the money moves as soon as the bank can move it. */
+type Placing = Omit<BatchItem, 'xId' | 'payId' | 'amount' | 'blockId' | 'dueOn'> & { readonly dueOn?: string }
 
 /** Puts a payment into the payment information of its day and sequence type. */
-function placed(batch: Batch, placing: Placing): NewItem {
+function place(batch: Batch, payment: WrittenPayment, placing: Placing): PlacedPayment {
+  const { xId, payId, amount } = payment
   const isDebit = placing.type === 'DEBIT'
   const dueOn = placing.dueOn ?? executionDay(batch)
   const name = [isDebit, dueOn, placing.sequenceType].join(' ')
@@ -250,8 +259,8 @@ function placed(batch: Batch, placing: Placing): NewItem {
     batch.blocks.get(name) ?? newBlock(batch, { isDebit, day: dueOn, sequenceType: placing.sequenceType })
   batch.blocks.set(name, block)
   block.payments += 1
-  block.sum += BigInt(placing.amount)
-  return { ...placing, dueOn, blockId: block.blockId }
+  block.sum += BigInt(amount)
+  return { item: { ...placing, xId, payId, amount, dueOn, blockId: block.blockId }, payment }
 }
 
 /** Transfers leave on the day of the file where the bank still takes it. */
@@ -271,31 +280,18 @@ function newBlock(
 
 const messageId = ({ batchId }: Batch, isDebit: boolean): string => `${isDebit ? 'D' : 'T'}${batchId}`
 
-async function writeFiles(batch: Batch, transaction: BatchTransaction, bank: Bank): Promise<void> {
+async function finishFiles(batch: Batch): Promise<void> {
   const blocks = [...batch.blocks.values()]
   const { creditorName, creditorIban, creditorId, batchBooking } = batch.account.settings
-  const headerOf = (isDebit: boolean): FileHeader => ({
-    messageId: messageId(batch, isDebit),
-    createdAt: batch.now,
-    creditor: { name: creditorName, iban: creditorIban, creditorId },
-    batchBooking,
-    blocks: blocks.filter(block => block.isDebit === isDebit),
-  })
-  const target = { merchantId: batch.account.merchantId, transaction, bank }
-  const debits = headerOf(true)
-  if (debits.blocks.length > 0)
-    await storeFile(
-      { type: 'pain.008.001.08', header: debits, pieces: writeDirectDebits(debits, debitsOf(target)) },
-      target,
-    )
-  const transfers = headerOf(false)
-  if (transfers.blocks.length > 0)
-    await storeFile(
-      {
-        type: 'pain.001.001.09',
-        header: transfers,
-        pieces: writeCreditTransfers(transfers, transfersOf(target)),
-      },
-      target,
-    )
+  for (const [type, draft] of batch.drafts) {
+    const isDebit = type === 'pain.008.001.08'
+    const header: FileHeader = {
+      messageId: messageId(batch, isDebit),
+      createdAt: batch.now,
+      creditor: { name: creditorName, iban: creditorIban, creditorId },
+      batchBooking,
+      blocks: blocks.filter(block => block.isDebit === isDebit),
+    }
+    await draft.finish(header, isDebit ? directDebitFrame(header) : creditTransferFrame(header))
+  }
 }

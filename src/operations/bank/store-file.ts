@@ -1,55 +1,137 @@
-/** A file for the bank on its way into the database: compressed and sealed part by part, with the hash of all its bytes. */
+/**
+ * A file for the bank on its way into the database: compressed and sealed part by part. The payments of each block are
+ * stored as they are read; when all are known, the text around them is stored too, the parts get their places, and the
+ * hash of all bytes is taken in their order. So each payment is read once, however many blocks there are.
+ */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import type { FileHeader } from '#connectors/bank/initiation.ts'
+import { type FileFrame, type FileHeader, inOrder } from '#connectors/bank/initiation.ts'
+import type { MerchantId } from '#domain/ids.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import { createFollower } from '#operations/bank/read-ahead.ts'
-import type { WriteTarget } from '#operations/bank/written-payments.ts'
 import type { BankFileRecord } from '#storage/bank/bank-files.ts'
+import type { BatchTransaction } from '#storage/bank/batches.ts'
 
 const compress = promisify(gzip)
 const expand = promisify<Buffer, Buffer>(gunzip)
 
-/** 1 MiB of text: some hundred kilobytes in the database, and what one moment holds in memory. */
-const partCharacters = 1 << 20
+export interface WriteTarget {
+  readonly merchantId: MerchantId
+  readonly transaction: BatchTransaction
+  readonly bank: Bank
+}
 
-export async function storeFile(
-  file: { readonly type: string; readonly header: FileHeader; readonly pieces: AsyncIterable<string> },
+/** Payments of one block, written. */
+export interface WrittenPayments {
+  readonly text: string
+  readonly payments: number
+  readonly sum: bigint
+}
+
+export interface FileDraft {
+  add(blockId: string, written: WrittenPayments): Promise<void>
+  /** Stores the text around the payments, and the file with the hash of all its bytes. */
+  finish(header: FileHeader, frame: FileFrame): Promise<void>
+}
+
+/** 1 MiB of text: some hundred kilobytes in the database. */
+const partCharacters = 1 << 20
+/** 4 MiB: what all blocks together hold in memory before even a small one is stored. */
+const waitingCharacters = 4 * partCharacters
+/** Parts have places beyond every final one until the file is finished. */
+const draftPosition = 1_000_000_000
+
+interface DraftBlock {
+  payments: number
+  sum: bigint
+  texts: string[]
+  length: number
+  /** The ids of its parts, in their order. */
+  readonly pieces: PartId[]
+}
+
+interface PartId {
+  readonly partId: string
+}
+
+export function createDraft(type: string, target: WriteTarget): FileDraft {
+  const blocks = new Map<string, DraftBlock>()
+  const storing = createFollower()
+  let stored = 0
+  let waiting = 0
+
+  const flush = (block: DraftBlock): Promise<void> => {
+    const bytes = Buffer.from(block.texts.join(''))
+    waiting -= block.length
+    block.texts = []
+    block.length = 0
+    const partId = target.bank.engine.newId()
+    block.pieces.push({ partId })
+    const position = draftPosition + stored++
+    return storing.follow(() => storePart(bytes, { partId, type, position }, target))
+  }
+  const flushAll = async (): Promise<void> => {
+    for (const block of blocks.values()) if (block.length > 0) await flush(block)
+  }
+
+  return {
+    async add(blockId, { text, payments, sum }) {
+      const block = blocks.get(blockId) ?? { payments: 0, sum: 0n, texts: [], length: 0, pieces: [] }
+      blocks.set(blockId, block)
+      block.payments += payments
+      block.sum += sum
+      block.texts.push(text)
+      block.length += text.length
+      waiting += text.length
+      if (block.length >= partCharacters) await flush(block)
+      if (waiting >= waitingCharacters) await flushAll()
+    },
+    async finish(header, frame) {
+      await flushAll()
+      await storing.finish()
+      const pieces = inOrder<PartId>(header, frame, ({ blockId }) => blocks.get(blockId))
+      await storeInOrder(type, { header, pieces }, target)
+    },
+  }
+}
+
+async function storePart(
+  bytes: Buffer,
+  part: { readonly partId: string; readonly type: string; readonly position: number },
   { merchantId, transaction, bank }: WriteTarget,
 ): Promise<void> {
-  const { type, header } = file
+  // Level 1: the text is full of repetition, and speed counts for more here than the last tenth of its size.
+  const packed = await compress(bytes, { level: 1 })
+  const sealed = await bank.records.seal('bank file', merchantId, part.partId, packed)
+  await transaction.addFilePart({ ...part, ...sealed })
+}
+
+async function storeInOrder(
+  type: string,
+  file: { readonly header: FileHeader; readonly pieces: Iterable<string | PartId> },
+  target: WriteTarget,
+): Promise<void> {
+  const { merchantId, transaction, bank } = target
   const hash = createHash('sha256')
   let position = 0
-  let waiting: string[] = []
-  let length = 0
-  const storing = createFollower()
-  const store = async (bytes: Buffer): Promise<void> => {
-    const partId = bank.engine.newId()
-    // Level 1: the text is full of repetition, and speed counts for more here than the last tenth of its size.
-    const packed = await compress(bytes, { level: 1 })
-    const sealed = await bank.records.seal('bank file', merchantId, partId, packed)
-    await transaction.addFilePart({ partId, type, position: position++, ...sealed })
+  for (const piece of file.pieces) {
+    if (typeof piece === 'string') {
+      const bytes = Buffer.from(piece)
+      hash.update(bytes)
+      await storePart(bytes, { partId: bank.engine.newId(), type, position }, target)
+    } else {
+      const part = { recordId: piece.partId, ...(await transaction.placeFilePart(piece.partId, position)) }
+      hash.update(await expand(await bank.records.open('bank file', merchantId, part)))
+    }
+    position += 1
   }
-  const flush = (): Promise<void> => {
-    const bytes = Buffer.from(waiting.join(''))
-    waiting = []
-    length = 0
-    hash.update(bytes)
-    return storing.follow(() => store(bytes))
-  }
-  for await (const piece of file.pieces) {
-    waiting.push(piece)
-    length += piece.length
-    if (length >= partCharacters) await flush()
-  }
-  await flush()
-  await storing.finish()
+  const { messageId, blocks } = file.header
   await transaction.addFile({
     type,
-    messageId: header.messageId,
-    payments: header.blocks.reduce((total, { payments }) => total + payments, 0),
-    sum: header.blocks.reduce((total, { sum }) => total + sum, 0n),
+    messageId,
+    payments: blocks.reduce((total, { payments }) => total + payments, 0),
+    sum: blocks.reduce((total, { sum }) => total + sum, 0n),
     sha256: hash.digest('hex'),
   })
 }

@@ -1,87 +1,87 @@
-/** Items of a batch as the writers want them, page by page: the account is unsealed here and leaves only inside the file. */
-import type { Transfer } from '#connectors/bank/credit-transfers.ts'
-import type { Debit, MandateAmendment } from '#connectors/bank/direct-debits.ts'
-import type { BlockHeader } from '#connectors/bank/initiation.ts'
-import type { MerchantId } from '#domain/ids.ts'
-import type { Bank } from '#operations/bank/bank.ts'
-import { readAhead } from '#operations/bank/read-ahead.ts'
-import type { BatchTransaction, WrittenItem } from '#storage/bank/batches.ts'
+/** Payments of a batch as the files hold them: the account is unsealed here and leaves only inside the file. */
+import { type Transfer, writeTransfer } from '#connectors/bank/credit-transfers.ts'
+import { type Debit, type MandateAmendment, writeDebit } from '#connectors/bank/direct-debits.ts'
+import type { SequenceType } from '#connectors/bank/initiation.ts'
+import type { FileDraft, WriteTarget } from '#operations/bank/store-file.ts'
+import type { NewItem, WrittenPayment } from '#storage/bank/batches.ts'
 
-export interface WriteTarget {
-  readonly merchantId: MerchantId
-  readonly transaction: BatchTransaction
-  readonly bank: Bank
+export interface BatchItem extends NewItem {
+  readonly sequenceType?: SequenceType
+  readonly amendment?: MandateAmendment
 }
 
-/** 1,000: the IBANs in memory at one moment. */
-const pageSize = 1_000
+/** A payment and its place in the batch. */
+export interface PlacedPayment {
+  readonly item: BatchItem
+  readonly payment: WrittenPayment
+}
 
-async function* pagesOf(
-  blockId: string,
-  { transaction }: WriteTarget,
-): AsyncGenerator<readonly WrittenItem[]> {
-  for (let after: string | undefined; ; ) {
-    const page = await transaction.itemsOf(blockId, after, pageSize)
-    after = page.at(-1)?.xId
-    if (after === undefined) return
-    yield page
+/** Puts payments into the blocks of their file. */
+export async function writePayments(
+  placed: readonly PlacedPayment[],
+  draftOf: (isDebit: boolean) => FileDraft,
+  target: WriteTarget,
+): Promise<void> {
+  for (const [blockId, ofBlock] of Map.groupBy(placed, ({ item }) => item.blockId)) {
+    const isDebit = ofBlock[0]?.item.type === 'DEBIT'
+    const texts = await Promise.all(
+      ofBlock.map(async each =>
+        isDebit ? writeDebit(await toDebit(each, target)) : writeTransfer(await toTransfer(each, target)),
+      ),
+    )
+    await draftOf(isDebit).add(blockId, {
+      text: texts.join(''),
+      payments: ofBlock.length,
+      sum: ofBlock.reduce((total, { item }) => total + BigInt(item.amount), 0n),
+    })
   }
 }
 
-export const debitsOf = (target: WriteTarget) =>
-  async function* ({ blockId }: BlockHeader): AsyncGenerator<readonly Debit[]> {
-    for await (const page of readAhead(pagesOf(blockId, target)))
-      yield await Promise.all(page.map(item => toDebit(item, target)))
-  }
-
-export const transfersOf = (target: WriteTarget) =>
-  async function* ({ blockId }: BlockHeader): AsyncGenerator<readonly Transfer[]> {
-    for await (const page of readAhead(pagesOf(blockId, target)))
-      yield await Promise.all(page.map(item => toTransfer(item, target)))
-  }
-
-async function toDebit(item: WrittenItem, target: WriteTarget): Promise<Debit> {
-  const { account, captureMandate, mandateId } = item
-  const dateOfSignature = captureMandate?.dateOfSignature ?? account?.dateOfSignature
-  if (!account || mandateId === null || dateOfSignature === undefined)
+async function toDebit({ item, payment }: PlacedPayment, target: WriteTarget): Promise<Debit> {
+  const { account, dateOfSignature } = payment
+  if (!account || item.mandateId === undefined || dateOfSignature === null)
     throw new Error(`the debit ${item.xId} has lost its mandate`)
   return {
     endToEndId: item.xId,
     cents: item.amount,
-    mandateId,
-    signedOn: dateOfSignature.split('.').toReversed().join('-'),
-    ...(item.amendment ? { amendment: item.amendment as MandateAmendment } : {}),
+    mandateId: item.mandateId,
+    signedOn: toIsoDay(dateOfSignature),
+    ...(item.amendment ? { amendment: item.amendment } : {}),
     debtorName: account.accountHolderName,
-    debtorIban: await ibanOf(item, target),
+    debtorIban: await ibanOf(payment, target),
     ...(account.code === undefined ? {} : { debtorBic: account.code }),
-    remittance: textOf(item),
+    remittance: textOf(payment),
   }
 }
 
-async function toTransfer(item: WrittenItem, target: WriteTarget): Promise<Transfer> {
-  const { xId, amount, account } = item
-  const shared = { endToEndId: xId, cents: amount, remittance: textOf(item) }
+async function toTransfer({ item, payment }: PlacedPayment, target: WriteTarget): Promise<Transfer> {
+  const { account } = payment
+  const shared = { endToEndId: item.xId, cents: item.amount, remittance: textOf(payment) }
   if (item.type === 'SURPLUS') {
-    const payer = await openPayer(item, target)
+    const payer = await openPayer(payment, target)
     return { ...shared, payeeName: payer.name, payeeIban: payer.iban }
   }
-  if (!account) throw new Error(`the transfer ${xId} has no account to go to`)
+  if (!account) throw new Error(`the transfer ${item.xId} has no account to go to`)
   return {
     ...shared,
     payeeName: account.accountHolderName,
-    payeeIban: await ibanOf(item, target),
+    payeeIban: await ibanOf(payment, target),
     ...(account.code === undefined ? {} : { payeeBic: account.code }),
   }
 }
 
+/** DD.MM.YYYY, as merchants write the days of mandates, to YYYY-MM-DD. */
+export const toIsoDay = (dotted: string): string =>
+  `${dotted.slice(6)}-${dotted.slice(3, 5)}-${dotted.slice(0, 2)}`
+
 /** What the customer reads on the statement: the merchant's own references. */
-const textOf = ({ transId, refNr }: WrittenItem): string => (refNr === null ? transId : `${refNr} ${transId}`)
+const textOf = ({ transId, refNr }: WrittenPayment): string =>
+  refNr === null ? transId : `${refNr} ${transId}`
 
 async function ibanOf(
-  { xId, heldId, keyVersion, sealed }: WrittenItem,
-  target: WriteTarget,
+  { xId, heldId, keyVersion, sealed }: WrittenPayment,
+  { merchantId, bank }: WriteTarget,
 ): Promise<string> {
-  const { merchantId, bank } = target
   const number =
     heldId !== null && keyVersion !== null && sealed !== null
       ? await bank.engine.accounts.unseal(merchantId, { accountId: heldId, keyVersion, sealed })
@@ -96,7 +96,7 @@ export interface Payer {
   readonly iban: string
 }
 
-async function openPayer({ xId, keyVersion, sealed }: WrittenItem, target: WriteTarget): Promise<Payer> {
+async function openPayer({ xId, keyVersion, sealed }: WrittenPayment, target: WriteTarget): Promise<Payer> {
   if (keyVersion === null || sealed === null) throw new Error(`the surplus ${xId} has lost its payer`)
   const record = { recordId: xId, keyVersion, sealed }
   const plain = await target.bank.records.open('bank surplus', target.merchantId, record)

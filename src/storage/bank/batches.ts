@@ -8,29 +8,39 @@ import type { AccountInstrument } from '#lifecycle/payment.ts'
 import { insertSurplus, type Surplus, surplusValues } from '#storage/bank/transfers.ts'
 import type { Database } from '#storage/database.ts'
 import { lookUp } from '#storage/planner.ts'
+import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
 export interface BankAccountKey {
   readonly merchantId: MerchantId
   readonly accountId: string
 }
 
-/** An operation that waits for the next file, with what the file needs to know. */
-export interface QueuedPayment {
+/** What a file says about a payment, with the sealed account that it goes to or comes from. */
+export interface WrittenPayment {
   readonly payId: PayId
   readonly xId: XId
+  readonly amount: number
+  readonly transId: string
+  readonly refNr: string | null
+  readonly account: AccountInstrument | null
+  /** The account in the vault; null: the payment has none. */
+  readonly heldId: string | null
+  /** DD.MM.YYYY: of the mandate. */
+  readonly dateOfSignature: string | null
+  readonly keyVersion: number | null
+  readonly sealed: Buffer | null
+}
+
+/** An operation that waits for the next file, with what the file needs to know. */
+export interface QueuedPayment extends WrittenPayment {
   /** AUTHORIZATION: a payment that ended after a part of its transfer had arrived. */
   readonly type: 'AUTHORIZATION' | 'CAPTURE' | 'REFUND' | 'CREDIT'
   /** Whether it waits for this account and not for another one. */
   readonly mine: boolean
   /** Whether it still waits, and the vault still has its account. */
   readonly writable: boolean
-  readonly amount: number
-  /** The account in the vault; null: the payment has none. */
-  readonly heldId: string | null
   /** The mandate that came with the capture itself, else the payment's. */
   readonly mandateId: string | null
-  /** DD.MM.YYYY */
-  readonly dateOfSignature: string | null
   /** What we know of that mandate, as of when the page was asked for. */
   readonly usedCreditorId: string | null
   readonly usedCreditorName: string | null
@@ -45,8 +55,8 @@ export interface QueuedPayment {
 }
 
 export interface NewItem {
-  readonly xId: string
-  readonly payId: string
+  readonly xId: XId
+  readonly payId: PayId
   readonly type: 'DEBIT' | 'TRANSFER' | 'SURPLUS'
   readonly blockId: string
   readonly amount: number
@@ -68,29 +78,6 @@ export interface UsedMandateRow {
   readonly lastUsedOn: string
 }
 
-export interface WaitingSurplus {
-  readonly xId: XId
-  readonly payId: PayId
-  readonly amount: number
-}
-
-/** One payment of a block, with the sealed account that it goes to or comes from. */
-export interface WrittenItem {
-  readonly xId: XId
-  readonly payId: PayId
-  readonly type: 'DEBIT' | 'TRANSFER' | 'SURPLUS'
-  readonly amount: number
-  readonly transId: string
-  readonly refNr: string | null
-  readonly mandateId: string | null
-  readonly amendment: unknown
-  readonly account: AccountInstrument | null
-  readonly captureMandate: { readonly dateOfSignature?: string } | null
-  readonly heldId: string | null
-  readonly keyVersion: number | null
-  readonly sealed: Buffer | null
-}
-
 export interface ReceivedEntry {
   readonly entryId: string
   readonly keyVersion: number
@@ -108,15 +95,16 @@ export interface NewFile {
 export interface BatchTransaction {
   begin(batch: { batchId: string; madeOn: string; madeAt: Date }): Promise<void>
   queued(after: Position | undefined, limit: number): Promise<readonly QueuedPayment[]>
-  surplus(limit: number): Promise<readonly WaitingSurplus[]>
+  surplus(limit: number): Promise<readonly WrittenPayment[]>
   /** What had arrived for a payment that has ended. */
   receipts(payId: PayId): Promise<readonly ReceivedEntry[]>
   /** Takes the ended payment out of the queue and puts what had arrived in line for giving back. */
   giveBack(ended: Position, surplus: readonly Surplus[]): Promise<void>
   /** Takes the items out of the queue and puts them into the batch. */
   add(items: readonly NewItem[], mandates: readonly UsedMandateRow[]): Promise<void>
-  itemsOf(blockId: string, after: string | undefined, limit: number): Promise<readonly WrittenItem[]>
   addFilePart(part: FilePart): Promise<void>
+  /** Moves a part to its final place and returns what it holds. */
+  placeFilePart(partId: string, position: number): Promise<Pick<FilePart, 'keyVersion' | 'sealed'>>
   addFile(file: NewFile): Promise<void>
 }
 
@@ -146,6 +134,7 @@ export async function withBatchTransaction<T>(
   work: (transaction: BatchTransaction) => Promise<T>,
 ): Promise<T> {
   const client = await writers.connect()
+  const connection: Connection = { client, open: true }
   let broken: Error | undefined
   try {
     await client.query('BEGIN')
@@ -154,10 +143,12 @@ export async function withBatchTransaction<T>(
          set_config('lock_timeout', '60000', true), set_config('statement_timeout', '120000', true)`,
     )
     await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 18))', [account.accountId])
-    const result = await work(batchTransaction(client, account))
+    const result = await work(batchTransaction(connection, account))
+    connection.open = false
     await client.query('COMMIT')
     return result
   } catch (error) {
+    connection.open = false
     await client.query('ROLLBACK').catch(failed => {
       broken = failed
     })
@@ -167,13 +158,26 @@ export async function withBatchTransaction<T>(
   }
 }
 
-function batchTransaction(client: PoolClient, { merchantId, accountId }: BankAccountKey): BatchTransaction {
+/** Closed with the transaction: what was still under way when another part failed must not write on a connection that is given back. */
+interface Connection {
+  readonly client: PoolClient
+  open: boolean
+}
+
+function batchTransaction(
+  connection: Connection,
+  { merchantId, accountId }: BankAccountKey,
+): BatchTransaction {
   let batchId = ''
+  const query = <Row extends object>(text: string, values: unknown[]) => {
+    if (!connection.open) throw new Error('the transaction of the batch has ended')
+    return connection.client.query<Row>(text, values)
+  }
   const write = async (text: string, values: unknown[]): Promise<void> => {
-    await client.query(text, values)
+    await query(text, values)
   }
   const read = async <Row extends object>(text: string, values: unknown[]): Promise<Row[]> =>
-    (await client.query<Row>(text, values)).rows
+    (await query<Row>(text, values)).rows
   return {
     async begin(batch) {
       batchId = batch.batchId
@@ -191,12 +195,7 @@ function batchTransaction(client: PoolClient, { merchantId, accountId }: BankAcc
         after?.xId ?? firstId,
         limit,
       ]),
-    surplus: limit =>
-      read<WaitingSurplus>(
-        `SELECT x_id AS "xId", pay_id AS "payId", amount FROM bank_surplus
-         WHERE provider_account_id = $1 AND batch_id IS NULL ORDER BY x_id LIMIT $2`,
-        [accountId, limit],
-      ),
+    surplus: limit => read<WrittenPayment>(surplusPage, [merchantId, accountId, limit]),
     receipts: payId =>
       read<ReceivedEntry>(
         `SELECT entry_id AS "entryId", key_version AS "keyVersion", sealed FROM bank_entry
@@ -211,15 +210,28 @@ function batchTransaction(client: PoolClient, { merchantId, accountId }: BankAcc
       )
     },
     add: (items, mandates) =>
-      write(addItems, [merchantId, accountId, batchId, JSON.stringify(items), JSON.stringify(mandates)]),
-    itemsOf: (blockId, after, limit) =>
-      read<WrittenItem>(itemPage, [merchantId, batchId, blockId, after ?? firstId, limit]),
+      write(addItems, [
+        merchantId,
+        accountId,
+        batchId,
+        toRecordset(itemColumns, items.map(itemRow)),
+        toRecordset(mandateColumns, mandates.map(mandateRow)),
+      ]),
     addFilePart: ({ partId, type, position, keyVersion, sealed }) =>
       write(
         `INSERT INTO bank_file_part (merchant_id, part_id, batch_id, type, position, key_version, sealed)
          VALUES ($1, $2, $3, $4, $5, $6, $7)`,
         [merchantId, partId, batchId, type, position, keyVersion, sealed],
       ),
+    async placeFilePart(partId, position) {
+      const [part] = await read<Pick<FilePart, 'keyVersion' | 'sealed'>>(
+        `UPDATE bank_file_part SET position = $3 WHERE merchant_id = $1 AND part_id = $2
+         RETURNING key_version AS "keyVersion", sealed`,
+        [merchantId, partId, position],
+      )
+      if (!part) throw new Error(`the part ${partId} of a file for the bank is not there`)
+      return part
+    },
     addFile: ({ type, messageId, payments, sum, sha256 }) =>
       write(
         `INSERT INTO bank_file (merchant_id, batch_id, type, message_id, payments, sum, sha256)
@@ -239,8 +251,8 @@ export const firstId = '0'.repeat(32)
 const queuedPage = `WITH waiting AS MATERIALIZED (SELECT merchant_id, pay_id, x_id FROM timer
     WHERE merchant_id = $1 AND (pay_id, x_id) > ($3::uuid, $4::uuid) AND kind = 'BATCH' ORDER BY pay_id, x_id LIMIT $5)
   SELECT t.pay_id AS "payId", t.x_id AS "xId", p.provider_account IS NOT DISTINCT FROM $2 AS mine, o.type,
-    o.state = 'PENDING' AND v.sealed IS NOT NULL AS writable, o.amount, p.account_id AS "heldId",
-    d."mandateId", d."dateOfSignature", m.creditor_id AS "usedCreditorId", m.creditor_name AS "usedCreditorName",
+    o.state = 'PENDING' AND v.sealed IS NOT NULL AS writable, o.amount, p.trans_id AS "transId", p.ref_nr AS "refNr",
+    p.account, p.account_id AS "heldId", v.key_version AS "keyVersion", v.sealed, d."mandateId", d."dateOfSignature", m.creditor_id AS "usedCreditorId", m.creditor_name AS "usedCreditorName",
     m.held_id AS "usedHeldId", m.last_used_on::text AS "lastUsedOn", m.ended_on IS NOT NULL AS "mandateEnded",
     p.plan_id IS NOT NULL OR p.details->'credentialOnFile' IS NOT NULL AS recurring,
     coalesce(pl.last, false) AS last,
@@ -251,7 +263,7 @@ const queuedPage = `WITH waiting AS MATERIALIZED (SELECT merchant_id, pay_id, x_
   CROSS JOIN LATERAL ${lookUp(`SELECT mandate->>'mandateId' AS "mandateId", mandate->>'dateOfSignature' AS "dateOfSignature"
     FROM (SELECT CASE WHEN o.details->'directDebit'->>'mandateId' IS NULL THEN p.account
       ELSE o.details->'directDebit' END AS mandate) given`)} d
-  LEFT JOIN LATERAL ${lookUp(`SELECT sealed FROM vault_account WHERE merchant_id = $1 AND account_id = p.account_id`)} v ON true
+  LEFT JOIN LATERAL ${lookUp(`SELECT key_version, sealed FROM vault_account WHERE merchant_id = $1 AND account_id = p.account_id`)} v ON true
   LEFT JOIN LATERAL ${lookUp(`SELECT status = 'COMPLETED' OR (status = 'ACTIVE' AND next_payment_date IS NULL
       AND recurring->>'frequency' IS NOT NULL AND recurring->>'expiryDate' IS NOT NULL) AS last
     FROM payment_plan WHERE merchant_id = $1 AND plan_id = p.plan_id`)} pl ON true
@@ -259,41 +271,73 @@ const queuedPage = `WITH waiting AS MATERIALIZED (SELECT merchant_id, pay_id, x_
     AND mandate_key = upper(d."mandateId")`)} m ON true
   ORDER BY t.pay_id, t.x_id`
 
+const surplusPage = `SELECT s.x_id AS "xId", s.pay_id AS "payId", s.amount, p.trans_id AS "transId", p.ref_nr AS "refNr",
+    NULL AS account, NULL AS "heldId", NULL AS "dateOfSignature", s.key_version AS "keyVersion", s.sealed
+  FROM bank_surplus s CROSS JOIN LATERAL ${lookUp(`SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = s.pay_id`)} p
+  WHERE s.merchant_id = $1 AND s.provider_account_id = $2 AND s.batch_id IS NULL ORDER BY s.x_id LIMIT $3`
+
+const itemColumns = [
+  ['x_id', 'uuid'],
+  ['pay_id', 'uuid'],
+  ['type', 'text'],
+  ['block_id', 'text'],
+  ['amount', 'bigint'],
+  ['due_on', 'date'],
+  ['sequence_type', 'text'],
+  ['mandate_id', 'text'],
+  ['amendment', 'json'],
+  ['approve_at', 'timestamptz'],
+  ['announce', 'boolean'],
+] as const
+
+const itemRow = (item: NewItem): RowOf<typeof itemColumns> => ({
+  x_id: item.xId,
+  pay_id: item.payId,
+  type: item.type,
+  block_id: item.blockId,
+  amount: item.amount,
+  due_on: item.dueOn,
+  sequence_type: item.sequenceType,
+  mandate_id: item.mandateId,
+  amendment: item.amendment,
+  approve_at: item.approveAt,
+  announce: item.announce,
+})
+
+const mandateColumns = [
+  ['mandate_key', 'text'],
+  ['creditor_id', 'text'],
+  ['creditor_name', 'text'],
+  ['held_id', 'uuid'],
+  ['last_used_on', 'date'],
+] as const
+
+const mandateRow = (mandate: UsedMandateRow): RowOf<typeof mandateColumns> => ({
+  mandate_key: mandate.mandateKey,
+  creditor_id: mandate.creditorId,
+  creditor_name: mandate.creditorName,
+  held_id: mandate.heldId,
+  last_used_on: mandate.lastUsedOn,
+})
+
 /** The primary key of bank_item refuses an operation that lies in another file already, and with it the whole batch. */
-const addItems = `WITH items AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($4::jsonb) AS i ("xId" uuid, "payId" uuid,
-      type text, "blockId" text, amount bigint, "dueOn" date, "sequenceType" text, "mandateId" text, amendment json,
-      "approveAt" timestamptz, announce boolean)),
+const addItems = `WITH items AS MATERIALIZED (SELECT * FROM ${recordset('$4', itemColumns, 'i')}),
     taken AS (DELETE FROM timer WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM items i CROSS JOIN LATERAL ${lookUp(`SELECT ctid FROM timer
-        WHERE merchant_id = $1 AND pay_id = i."payId" AND x_id = i."xId" AND kind = 'BATCH'`)} t))),
+        WHERE merchant_id = $1 AND pay_id = i.pay_id AND x_id = i.x_id AND kind = 'BATCH'`)} t))),
     given AS (UPDATE bank_surplus SET batch_id = $3 WHERE merchant_id = $1
-      AND x_id = ANY (ARRAY(SELECT "xId" FROM items WHERE type = 'SURPLUS'))),
+      AND x_id = ANY (ARRAY(SELECT x_id FROM items WHERE type = 'SURPLUS'))),
     approvals AS (INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
-      SELECT $1, "payId", "xId", 'APPROVE', "approveAt", 0 FROM items WHERE "approveAt" IS NOT NULL),
+      SELECT $1, pay_id, x_id, 'APPROVE', approve_at, 0 FROM items WHERE approve_at IS NOT NULL),
     announcements AS (INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
-      SELECT $1, "payId", "xId", 'ANNOUNCE', now(), 1 FROM items WHERE announce
+      SELECT $1, pay_id, x_id, 'ANNOUNCE', now(), 1 FROM items WHERE announce
       ON CONFLICT (merchant_id, pay_id, x_id, kind) DO UPDATE SET attempt = 1),
     used AS (INSERT INTO bank_mandate (merchant_id, provider_account_id, mandate_key, creditor_id, creditor_name, held_id,
         last_used_on)
-      SELECT $1, $2, "mandateKey", "creditorId", "creditorName", "heldId", "lastUsedOn"
-      FROM jsonb_to_recordset($5::jsonb) AS m ("mandateKey" text, "creditorId" text, "creditorName" text, "heldId" uuid,
-        "lastUsedOn" date)
+      SELECT $1, $2, mandate_key, creditor_id, creditor_name, held_id, last_used_on
+      FROM ${recordset('$5', mandateColumns, 'm')}
       ON CONFLICT (merchant_id, provider_account_id, mandate_key) DO UPDATE SET creditor_id = excluded.creditor_id,
         creditor_name = excluded.creditor_name, held_id = excluded.held_id,
         last_used_on = greatest(bank_mandate.last_used_on, excluded.last_used_on))
   INSERT INTO bank_item (merchant_id, x_id, pay_id, provider_account_id, batch_id, type, block_id, amount, due_on,
     sequence_type, mandate_id, amendment)
-  SELECT $1, "xId", "payId", $2, $3, type, "blockId", amount, "dueOn", "sequenceType", "mandateId", amendment FROM items`
-
-const itemPage = `WITH page AS MATERIALIZED (SELECT * FROM bank_item
-    WHERE merchant_id = $1 AND batch_id = $2 AND block_id = $3 AND x_id > $4::uuid ORDER BY x_id LIMIT $5)
-  SELECT i.x_id AS "xId", i.pay_id AS "payId", i.type, i.amount, p.trans_id AS "transId",
-    p.ref_nr AS "refNr", i.mandate_id AS "mandateId", i.amendment, p.account, o.details->'directDebit' AS "captureMandate",
-    p.account_id AS "heldId", CASE i.type WHEN 'SURPLUS' THEN s.key_version ELSE v.key_version END AS "keyVersion",
-    CASE i.type WHEN 'SURPLUS' THEN s.sealed ELSE v.sealed END AS sealed
-  FROM page i
-  CROSS JOIN LATERAL ${lookUp(`SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = i.pay_id`)} p
-  LEFT JOIN LATERAL ${lookUp(`SELECT details FROM operation WHERE merchant_id = $1 AND pay_id = i.pay_id AND x_id = i.x_id`)} o
-    ON true
-  LEFT JOIN LATERAL ${lookUp(`SELECT key_version, sealed FROM vault_account WHERE merchant_id = $1 AND account_id = p.account_id`)} v ON true
-  LEFT JOIN LATERAL ${lookUp(`SELECT key_version, sealed FROM bank_surplus WHERE merchant_id = $1 AND x_id = i.x_id`)} s ON true
-  ORDER BY i.x_id`
+  SELECT $1, x_id, pay_id, $2, $3, type, block_id, amount, due_on, sequence_type, mandate_id, amendment FROM items`

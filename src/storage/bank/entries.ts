@@ -5,6 +5,7 @@
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
 import type { Database } from '#storage/database.ts'
+import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
 export interface NewEntry extends BankAccountKey {
   readonly entryId: string
@@ -33,6 +34,14 @@ export const rejectionPrefix = 'RJCT'
 
 export type EntryResult = 'BOOKED' | 'REJECTED' | 'RETURNED' | 'RECEIVED' | 'OTHER'
 
+export interface SettledEntry {
+  readonly entryId: string
+  /** Undefined: it fits nothing. */
+  readonly result?: EntryResult
+  readonly xId?: string
+  readonly fee?: number
+}
+
 export interface EntryStore {
   /** Calls `take` with a function that keeps entries; when `take` throws, nothing is kept. Returns how many were known. */
   takeFile(
@@ -49,11 +58,8 @@ export interface EntryStore {
   lookAgain(account: BankAccountKey): Promise<readonly string[]>
   /** Remembers the payment before anything is done about it: afterwards it waits for no money any more. */
   matched(entry: Pick<StoredEntry, 'merchantId' | 'entryId'>, payId: PayId): Promise<void>
-  applied(
-    entry: Pick<StoredEntry, 'merchantId' | 'entryId'>,
-    outcome: { readonly result: EntryResult; readonly xId?: string; readonly fee?: number },
-  ): Promise<void>
-  unmatched(entry: Pick<StoredEntry, 'merchantId' | 'entryId'>): Promise<void>
+  /** What became of entries, in one statement. */
+  settle(account: BankAccountKey, settled: readonly SettledEntry[]): Promise<void>
   /** Which of these keys are entries that were applied to something of this account. */
   appliedAmong(account: BankAccountKey, keys: readonly string[]): Promise<readonly string[]>
   /** Settlement lines of an entry, each written once. */
@@ -86,10 +92,10 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
            set_config('lock_timeout', '60000', true), set_config('statement_timeout', '120000', true)`,
       )
       await take(async entries => {
-        const { rows } = await client.query<{ known: number }>(keepEntries, [
-          JSON.stringify(entries.map(entry => ({ ...entry, sealed: entry.sealed.toString('hex') }))),
+        const { rows } = await client.query<{ kept: number }>(keepEntries, [
+          toRecordset(entryColumns, entries.map(entryRow)),
         ])
-        return rows[0]?.known ?? 0
+        return entries.length - (rows[0]?.kept ?? 0)
       })
       for (const { merchantId, accountId } of file.accounts())
         await client.query(
@@ -132,12 +138,9 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
       payId,
     ])
   },
-  async applied({ merchantId, entryId }, { result, xId, fee = 0 }) {
-    await writers.query(
-      `UPDATE bank_entry SET state = 'APPLIED', result = $3, x_id = $4, fee = $5
-       WHERE merchant_id = $1 AND entry_id = $2`,
-      [merchantId, entryId, result, xId ?? null, fee],
-    )
+  async settle({ merchantId }, settled) {
+    if (settled.length > 0)
+      await writers.query(settleEntries, [merchantId, toRecordset(settledColumns, settled.map(settledRow))])
   },
   async appliedAmong({ merchantId, accountId }, keys) {
     const { rows } = await readers.query<{ key: string }>(
@@ -148,42 +151,107 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
     return rows.map(({ key }) => key)
   },
   async addLines({ merchantId, accountId }, lines) {
-    if (lines.length > 0) await writers.query(addLines, [merchantId, accountId, JSON.stringify(lines)])
-  },
-  async unmatched({ merchantId, entryId }) {
-    await writers.query(
-      `UPDATE bank_entry SET state = 'UNMATCHED' WHERE merchant_id = $1 AND entry_id = $2`,
-      [merchantId, entryId],
-    )
+    if (lines.length > 0) await writers.query(addLines, [merchantId, accountId, toLines(lines)])
   },
 })
 
+const settledColumns = [
+  ['entry_id', 'uuid'],
+  ['state', 'text'],
+  ['result', 'text'],
+  ['x_id', 'uuid'],
+  ['fee', 'bigint'],
+] as const
+
+const settledRow = ({ entryId, result, xId, fee = 0 }: SettledEntry): RowOf<typeof settledColumns> => ({
+  entry_id: entryId,
+  state: result === undefined ? 'UNMATCHED' : 'APPLIED',
+  result,
+  x_id: xId,
+  fee,
+})
+
+const settleEntries = `UPDATE bank_entry e SET state = r.state, result = r.result, x_id = r.x_id, fee = r.fee
+  FROM ${recordset('$2', settledColumns)} WHERE e.merchant_id = $1 AND e.entry_id = r.entry_id`
+
+const entryColumns = [
+  ['merchant_id', 'text'],
+  ['entry_id', 'uuid'],
+  ['provider_account_id', 'text'],
+  ['entry_key', 'text'],
+  ['booked_on', 'date'],
+  ['amount', 'bigint'],
+  ['currency', 'text'],
+  ['key_version', 'integer'],
+  ['sealed', 'bytea'],
+] as const
+
+const entryRow = (entry: NewEntry): RowOf<typeof entryColumns> => ({
+  merchant_id: entry.merchantId,
+  entry_id: entry.entryId,
+  provider_account_id: entry.accountId,
+  entry_key: entry.key,
+  booked_on: entry.bookedOn,
+  amount: entry.amount,
+  currency: entry.currency,
+  key_version: entry.keyVersion,
+  sealed: `\\x${entry.sealed.toString('hex')}`,
+})
+
 /** What matched nothing before is looked at again: the same entry may come with more details in another file. */
-const keepEntries = `WITH given AS MATERIALIZED (SELECT DISTINCT ON (e."merchantId", e."accountId", e.key) e.*
-    FROM jsonb_to_recordset($1::jsonb) AS e ("merchantId" text, "accountId" text, "entryId" uuid, key text,
-      "bookedOn" date, amount bigint, currency text, "keyVersion" integer, sealed text)),
+const keepEntries = `WITH given AS MATERIALIZED (SELECT DISTINCT ON (r.merchant_id, r.provider_account_id, r.entry_key) r.*
+    FROM ${recordset('$1', entryColumns)}),
   kept AS (INSERT INTO bank_entry (merchant_id, entry_id, provider_account_id, entry_key, state, booked_on, amount, currency,
       key_version, sealed)
-    SELECT "merchantId", "entryId", "accountId", key, 'NEW', "bookedOn", amount, currency, "keyVersion",
-      decode(sealed, 'hex') FROM given ORDER BY "merchantId", "accountId", key
+    SELECT merchant_id, entry_id, provider_account_id, entry_key, 'NEW', booked_on, amount, currency, key_version, sealed
+    FROM given ORDER BY merchant_id, provider_account_id, entry_key
     ON CONFLICT (merchant_id, provider_account_id, entry_key) DO UPDATE
       SET entry_id = excluded.entry_id, state = 'NEW', amount = excluded.amount, booked_on = excluded.booked_on,
         key_version = excluded.key_version, sealed = excluded.sealed
       WHERE bank_entry.state = 'UNMATCHED'
     RETURNING 1)
-  SELECT (SELECT count(*) FROM jsonb_array_elements($1::jsonb)) - (SELECT count(*) FROM kept) AS known`
+  SELECT count(*) AS kept FROM kept`
 
-/** Lines as an array of objects in the given parameters; `condition` leaves some of them out. */
+const lineColumns = [
+  ['settlement_id', 'text'],
+  ['provider_reference', 'text'],
+  ['type', 'text'],
+  ['date', 'date'],
+  ['gross', 'bigint'],
+  ['fee', 'bigint'],
+  ['net', 'bigint'],
+  ['currency', 'text'],
+  ['x_id', 'uuid'],
+  ['transaction_id', 'text'],
+  ['pay_id', 'uuid'],
+] as const
+
+/** The parameter that `insertLines` reads. */
+export const toLines = (lines: readonly BankLine[]): string => toRecordset(lineColumns, lines.map(lineRow))
+
+const lineRow = (line: BankLine): RowOf<typeof lineColumns> => ({
+  settlement_id: line.settlementId,
+  provider_reference: line.providerReference,
+  type: line.type,
+  date: line.date,
+  gross: line.gross,
+  fee: line.fee,
+  net: line.net,
+  currency: line.currency,
+  x_id: line.reference,
+  transaction_id: line.transactionId,
+  pay_id: line.payId,
+})
+
+/** Lines in the given parameters; `condition` leaves some of them out. */
 export const insertLines = (
   { merchantId, accountId, lines }: { merchantId: string; accountId: string; lines: string },
   condition = 'true',
 ): string => `INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, provider_reference, type, date,
     gross, fee, net, currency, x_id, transaction_id, pay_id)
-  SELECT ${merchantId}, ${accountId}, "settlementId", "providerReference", type, date, gross, fee, net, currency, reference,
-    "transactionId", "payId"
-  FROM jsonb_to_recordset(${lines}::jsonb) AS l ("settlementId" text, "providerReference" text, type text, date date,
-    gross bigint, fee bigint, net bigint, currency text, reference uuid, "transactionId" text, "payId" uuid)
-  WHERE ${condition}
+  SELECT ${merchantId}, ${accountId}, l.settlement_id, l.provider_reference, l.type, l.date, l.gross, l.fee, l.net, l.currency,
+    l.x_id, l.transaction_id, l.pay_id
+  FROM ${recordset(lines, lineColumns, 'l')} WHERE ${condition}
   ON CONFLICT (merchant_id, provider_account_id, settlement_id, type, provider_reference) DO NOTHING`
 
 const addLines = insertLines({ merchantId: '$1', accountId: '$2', lines: '$3' })

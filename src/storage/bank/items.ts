@@ -1,7 +1,7 @@
 /** Payments that lie in files for the bank, looked up by what the bank says about them. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
-import { type BankLine, insertLines } from '#storage/bank/entries.ts'
+import { type BankLine, insertLines, toLines } from '#storage/bank/entries.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface BankItem {
@@ -35,7 +35,8 @@ export interface ItemMark {
 }
 
 export interface ItemStore {
-  find(account: BankAccountKey, xId: string): Promise<BankItem | undefined>
+  /** By the references of the bank, which may be no ids of ours at all. */
+  find(account: BankAccountKey, references: readonly string[]): Promise<ReadonlyMap<string, BankItem>>
   /** Of a block or a message, a page at a time. */
   page(
     account: BankAccountKey,
@@ -70,14 +71,20 @@ const inBlock = `i.merchant_id = $1 AND i.provider_account_id = $2
   AND (i.type = 'DEBIT') = (left(coalesce($4, $3), 1) = 'D') AND ($4::text IS NULL OR i.block_id = $4)`
 
 export const createItemStore = ({ readers, writers }: Database): ItemStore => ({
-  async find({ merchantId, accountId }, xId) {
-    if (!/^[0-9a-f]{32}$/i.test(xId)) return undefined
+  async find({ merchantId, accountId }, references) {
+    const byXId = Map.groupBy(
+      references.filter(reference => /^[0-9a-f]{32}$/i.test(reference)),
+      reference => reference.toLowerCase(),
+    )
+    if (byXId.size === 0) return new Map()
     const { rows } = await readers.query<BankItem>(
       `SELECT ${itemColumns} FROM bank_item i
-       WHERE i.merchant_id = $1 AND i.x_id = $2::uuid AND i.provider_account_id = $3`,
-      [merchantId, xId, accountId],
+       WHERE i.merchant_id = $1 AND i.x_id = ANY($2::uuid[]) AND i.provider_account_id = $3`,
+      [merchantId, [...byXId.keys()], accountId],
     )
-    return rows[0]
+    return new Map(
+      rows.flatMap(item => (byXId.get(item.xId) ?? []).map(reference => [reference, item] as const)),
+    )
   },
   async page({ merchantId, accountId }, { messageId, blockId }, after, limit) {
     const { rows } = await readers.query<BankItem>(
@@ -103,7 +110,7 @@ export const createItemStore = ({ readers, writers }: Database): ItemStore => ({
       returnedBy ?? null,
       rejected?.slice(0, 35) ?? null,
       accountId,
-      JSON.stringify(lines),
+      toLines(lines),
     ])
     return rows[0]?.marked ?? 0
   },
@@ -123,7 +130,7 @@ const markItems = `WITH marked AS (UPDATE bank_item SET booked_by = coalesce(boo
     RETURNING x_id),
   written AS (${insertLines(
     { merchantId: '$1', accountId: '$6', lines: '$7' },
-    'reference IN (SELECT x_id FROM marked)',
+    'l.x_id IN (SELECT x_id FROM marked)',
   )})
   SELECT count(*)::int AS marked FROM marked`
 

@@ -20,10 +20,12 @@ test('any mix of parts is served by one of at most eight statements, and each ha
 })
 
 test.each([
-  [['payment', 'card', 'operation'], 3],
+  [['payment', 'card', 'operation'], 5],
   [['settled', 'answered'], 3],
   [['key', 'payment', 'operation'], 5],
   [['keyAnswer', 'settled', 'answered'], 6],
+  [['settled', 'answered', 'operation', 'event'], 8],
+  [['keyAnswer', 'settled', 'answered', 'event', 'providerReference'], 8],
 ] as const)('the common batch of %s does not carry the rare parts', (needed, parts) => {
   expect(commitStatement(needed).shape).toHaveLength(parts)
 })

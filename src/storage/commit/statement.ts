@@ -246,10 +246,10 @@ const usual = [
  * a batch does not need gets an empty array, which costs next to nothing.
  */
 const shapes: readonly (readonly Part[])[] = [
-  ['payment', 'card', 'operation'],
   ['settled', 'operation', 'answered'],
   ['key', 'payment', 'card', 'operation', 'timer'],
   ['key', 'settled', 'operation', 'answered', 'keyAnswer', 'timer'],
+  ['key', 'settled', 'operation', 'answered', 'keyAnswer', 'timer', 'event', 'providerReference'],
   usual,
   [...usual, 'event', 'timerDrop', 'intent', 'intentClaim', 'providerReference'],
   [
