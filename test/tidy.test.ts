@@ -189,7 +189,7 @@ test('only the configuration reads the environment', () => {
   expect(wrong.map(file => file.path)).toEqual([])
 })
 
-test('nobody asks for a method by name', () => {
+test('no code asks for a method by name', () => {
   const named = new RegExp(`(===|!==|case)\\s*'(${methodTypes.join('|')})'`)
   const wrong = product.filter(
     file => !['methods', 'methods/fields', 'connectors'].includes(file.room) && named.test(file.code),

@@ -11,6 +11,7 @@ import { toDecimalText } from '#domain/currencies.ts'
 import { parseInstant } from '#domain/dates.ts'
 import { addDuration } from '#domain/duration.ts'
 import { parsePayId } from '#domain/ids.ts'
+import { isEmail } from '#domain/text.ts'
 import type { StoredEvent } from '#storage/events/events.ts'
 
 const say = (line: string): void => console.log(line)
@@ -81,17 +82,17 @@ function addPayments(program: Command, readConfig: () => Config): void {
     .command('find')
     .description('Lists payments, the newest first, 100 at most of each merchant. All conditions must hold.')
     .option('--merchant <id>', 'only of this merchant')
-    .option('--email <address>', "of the customer's email address")
-    .option('--last4 <digits>', 'of a card or IBAN that ends like this')
+    .option('--email <address>', "of the customer's email address", parseEmail)
+    .option('--last4 <digits>', 'of a card or IBAN that ends like this', parseLast4)
     .option('--amount <value>', 'of this amount, in the smallest unit', parseAmount)
     .option('--from <time>', 'created at this time or later (a date, or how long ago: PT2H)', parseTime)
     .option('--to <time>', 'created before this time', parseTime)
-    .option('--trans-id <id>', "of this transId of the merchant's")
+    .option('--trans-id <id>', "of this transId of the merchant's", parseTransId)
     .addOption(jsonOption())
     .action(async ({ merchant, amount, transId, json, ...rest }: FindOptions) => {
       const filter = {
         ...{ email: rest.email, from: rest.from, to: rest.to, transId },
-        last4Digits: rest.last4?.toUpperCase(),
+        last4Digits: rest.last4,
         amountFrom: amount,
         amountTo: amount,
       }
@@ -244,6 +245,21 @@ export async function replayById(id: string, config: Config, json?: true): Promi
   const found = await withFinder(config, finder => finder.replay(id))
   if (!found) throw new CommandFault(`there is no event "${id}"`)
   say(json ? JSON.stringify({ replayed: 1 }) : `${id} is sent again.`)
+}
+
+function parseEmail(text: string): string {
+  if (isEmail(text)) return text
+  throw new InvalidArgumentError('It must be an email address such as ada@example.com.')
+}
+
+function parseLast4(text: string): string {
+  if (/^[0-9A-Za-z]{4}$/.test(text)) return text.toUpperCase()
+  throw new InvalidArgumentError('It must be the last four characters of a card number or IBAN.')
+}
+
+function parseTransId(text: string): string {
+  if (text.length > 0 && text.length <= 64) return text
+  throw new InvalidArgumentError('It must be a text of 1 to 64 characters.')
 }
 
 function parseAmount(text: string): number {

@@ -25,7 +25,7 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
     )
     .option(
       '--root',
-      'instead a new root secret: ends all access tokens, and whatever whoever had the old one could forge',
+      'instead a new root secret: ends all access tokens and everything forged with the old one',
     )
     .option('--json', 'print one line of JSON')
     .action(async ({ json, root }: { json?: true; root?: true }) => {

@@ -14,6 +14,8 @@ export type Outcome =
       readonly provider: ProviderFacts
       /** The provider's page expired unpaid. This is not a decline: a payment that stays open longer gets a new page. */
       readonly pageEnded?: boolean
+      /** The provider refused the caller, not the operation: this call did nothing and says nothing about an earlier one. */
+      readonly callRefused?: boolean
     }
   | {
       readonly kind: 'pending'

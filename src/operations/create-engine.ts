@@ -3,10 +3,10 @@
 import type { MerchantId } from '#domain/ids.ts'
 import { createCustomerBook } from '#operations/customers/customer-book.ts'
 import type { Engine } from '#operations/engine.ts'
-import { announceEvents } from '#operations/events/announce-events.ts'
 import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
 import { createVelocity } from '#operations/payments/velocity.ts'
 import { createDebitReader } from '#storage/bank/items.ts'
+import type { Change, Committed } from '#storage/commit/change.ts'
 import { createGroupCommit } from '#storage/commit/group-commit.ts'
 import { createCustomerDeletion } from '#storage/customers/customer-deletion.ts'
 import { createCustomerPages } from '#storage/customers/customer-pages.ts'
@@ -113,3 +113,19 @@ function rememberCardIds(numbers: readonly string[], vault: Pick<CardVault, 'car
     return cardIds
   }
 }
+
+type Commit = (change: Change) => Promise<Committed>
+
+/**
+ * Says at once that a commit held events, so that their delivery begins with the answer and not with the next look. A change
+ * without events goes through untouched.
+ */
+const announceEvents =
+  (commit: Commit, onEvents: () => void): Commit =>
+  change => {
+    if (change.events === undefined) return commit(change)
+    return commit(change).then(committed => {
+      if (committed.committed) onEvents()
+      return committed
+    })
+  }

@@ -11,7 +11,6 @@ import {
 } from '#pages/assets.ts'
 import type { PageDeps } from '#pages/hosted.ts'
 import type { PageContext } from '#pages/page-context.ts'
-import { writeSecurityText } from '#pages/security-text.ts'
 
 /** Paths and what they answer; all are read with GET. */
 export const fileRoutes = (
@@ -81,4 +80,26 @@ function sendInventory(assets: Assets, { signInventory }: PageDeps): PageAnswer 
 function sendSecurityText({ engine, origin, securityContact }: PageDeps): PageAnswer {
   const body = writeSecurityText({ contact: securityContact, origin: origin() }, engine.clock.nowMs())
   return { status: 200, contentType: 'text/plain; charset=utf-8', body }
+}
+
+/** 180 days: the standard asks for less than a year, and it is made anew with every request. */
+const validMs = 180 * 24 * 60 * 60 * 1000
+
+interface SecurityContact {
+  /** An address such as mailto:security@example.com; RFC 2142's own name at our host unless given. */
+  readonly contact?: string | undefined
+  /** The origin that others see. */
+  readonly origin: string
+}
+
+/** `/.well-known/security.txt` (RFC 9116): the contact for reports of security problems. */
+function writeSecurityText({ contact, origin }: SecurityContact, nowMs: number): string {
+  const host = URL.canParse(origin) ? new URL(origin).hostname : 'localhost'
+  return [
+    `Contact: ${contact ?? `mailto:security@${host}`}`,
+    `Expires: ${new Date(nowMs + validMs).toISOString()}`,
+    'Preferred-Languages: en',
+    `Canonical: ${origin}/.well-known/security.txt`,
+    '',
+  ].join('\n')
 }

@@ -1,10 +1,13 @@
 /** Sends customers to a provider's page, handles their return, and replaces a provider page that has expired. */
+
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
+import { countDeclines } from '#lifecycle/attempt.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
 import { openTry } from '#lifecycle/payment.ts'
+import { merchantNow } from '#operations/engine.ts'
 import { attemptPayment } from '#operations/payments/attempt.ts'
 import { takeReturn } from '#operations/payments/customer-action.ts'
-import { countDeclineAfter } from '#pages/count-decline.ts'
+import { triedBy } from '#operations/payments/velocity.ts'
 import { type Hosted, openHosted, type PageDeps, pageOf, providerAction, returnUrl } from '#pages/hosted.ts'
 import { baseOf, type PageContext } from '#pages/page-context.ts'
 
@@ -50,4 +53,19 @@ export async function takeBack(
   if (next && next.url === before?.url && !decision)
     return context.seeOther(returnUrl(after.payment) ?? `${baseOf(after)}/result`)
   return context.redirectToNextStep(request, after)
+}
+
+/** A try that was declined at an issuer or a provider, after the customer had left our form, counts for their address. */
+async function countDeclineAfter(
+  { address }: PageRequest,
+  { before, after }: { readonly before: Hosted; readonly after: Hosted },
+  { engine }: Pick<PageDeps, 'engine'>,
+): Promise<void> {
+  const { merchant, payment } = after
+  if (countDeclines(payment) <= countDeclines(before.payment)) return
+  const tried = triedBy(payment)
+  // The card was counted with the outcome, and so was the address if the merchant has given it.
+  if (tried.address !== undefined) return
+  const now = merchantNow(engine.clock, merchant)
+  await engine.velocity.countDecline(merchant, { ...tried, address }, now, 'ADDRESS')
 }

@@ -132,5 +132,3 @@ export const failedDisputeAnswer = closed(
   },
   { title: 'FailedDisputeAnswer', description: 'The answer to the dispute was not taken.' },
 )
-
-export const noMembers = closed({}, { title: 'NoMembers', description: 'Has no members.' })

@@ -40,6 +40,9 @@ export const optional = Type.Optional
 export const closed = <Properties extends TProperties>(properties: Properties, options: TObjectOptions) =>
   Type.Object(properties, { ...options, additionalProperties: false })
 
+/** The body of a request that says all it has to say by its address. `{}` and no body at all are the same. */
+export const noMembers = closed({}, { title: 'NoMembers', description: 'Has no members.' })
+
 /** An object whose further members, under whatever name, must all fit one schema. */
 export const closedBut = <Properties extends TProperties>(
   properties: Properties,

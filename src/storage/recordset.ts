@@ -6,6 +6,7 @@
 /** What a column of each PostgreSQL type is given as, in the JSON that carries rows to the database. */
 interface ValueOf {
   text: string
+  'text[]': readonly string[]
   uuid: string
   boolean: boolean
   smallint: number

@@ -221,7 +221,7 @@ function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'sta
     },
     async start() {
       const onError = (err: unknown): void =>
-        logger.error({ err, component: 'settle' }, 'background work failed; it goes on')
+        logger.error({ err, component: 'settle' }, 'background work failed; it will be tried again')
       if (alone) void settleWorker.recover(startedAt).catch(onError)
       if (alone) await deliveryWorker.recover()
       onEvents()

@@ -127,7 +127,7 @@ async function startPatiently(cell: Cell, { logger }: Shared): Promise<void> {
       return await cell.start()
     } catch (err) {
       if (!isConnectionLost(err) || tries === maximumTries) throw err
-      logger.warn({ err, component: `cell ${cell.number}` }, 'the workers could not be started; once more')
+      logger.warn({ err, component: `cell ${cell.number}` }, 'the workers could not be started; trying again')
       await delay(lookAgainMs)
     }
   }
@@ -182,7 +182,10 @@ function createOpener({
         await openNow(address)
       } catch (error) {
         if (!isConnectionLost(error)) throw error
-        shared.logger.error({ err: error, component: address.name }, 'the cell is away; the others serve')
+        shared.logger.error(
+          { err: error, component: address.name },
+          'the cell cannot be reached; the other cells serve',
+        )
         looking.push(keepLooking(address))
       }
     },

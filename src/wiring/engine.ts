@@ -38,7 +38,7 @@ export function createDeliveries(
     gate: parts.gate,
     chance: Math.random,
     onError: err =>
-      logger.error({ err, component: 'deliver' }, 'a delivery failed on our side; it comes back'),
+      logger.error({ err, component: 'deliver' }, 'a delivery failed on our side; it will be tried again'),
   })
 }
 

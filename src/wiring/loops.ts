@@ -62,7 +62,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
   const { logger, metrics, clock, onEvents, presence, engine, timerWorker, settleWorker, limitUses } = work
   const start = (name: string, run: () => Promise<unknown>, pauseMs: number): Loop =>
     startLoop(run, pauseMs, err =>
-      logger.error({ err, component: name }, 'background work failed; it goes on'),
+      logger.error({ err, component: name }, 'background work failed; it will be tried again'),
     )
   // Another process may have added an endpoint, or replayed an event to it, without any commit here.
   const lookAround = async () => {

@@ -30,7 +30,8 @@ export function startProviders({
     nowMs: Date.now,
     onVerdict: verdict => metrics.countNotice(verdict),
     onApplied: result => metrics.countNoticeItem(result),
-    onError: err => logger.error({ err, worker: 'notices' }, 'a notice was not applied; it comes back'),
+    onError: err =>
+      logger.error({ err, worker: 'notices' }, 'a notice was not applied; it will be tried again'),
     testCrash: options.noticeCrash,
   })
 }

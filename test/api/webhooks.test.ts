@@ -440,7 +440,7 @@ describe('POST /events/{id}/replays', () => {
     expect(receiver.heard).toHaveLength(2)
   })
 
-  test('400 a body that nobody asked for', async () => {
+  test('400 a body where none is expected', async () => {
     const { id } = await eventOf(await raise())
     expect((await shop.call('POST', `/events/${id}/replays`, { force: true })).status).toBe(400)
   })

@@ -106,7 +106,7 @@ describe.runIf(found)('checkout', () => {
     expect(await stage.shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['21000305']])
   })
 
-  test('after ten declines nobody may try any more', async () => {
+  test('after ten declines no further try is allowed', async () => {
     const { payId, href } = await stage.shop.session()
     const seen = await stage.open(href)
     const { page, statuses } = seen
@@ -192,7 +192,7 @@ describe.runIf(found)('checkout', () => {
     expect(await stage.shop.tries(payId)).toEqual(['OK', ['21000305', '00000000']])
   })
 
-  test('the browser is told what is wrong before anything is sent; without a script the server says it', async () => {
+  test('mistakes are shown before anything is sent; without a script the server shows them', async () => {
     const { payId, href } = await stage.shop.session()
     const seen = await stage.open(href)
     await typeCard(seen.page, { number: '4111111111111112', expiry: '12/20', code: '1' })

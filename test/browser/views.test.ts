@@ -171,7 +171,7 @@ describe.runIf(found)('in a browser', () => {
     expect(await expiry.inputValue()).toBe('12/29')
   })
 
-  test('mistakes are told at the field and above the form, and nothing is sent', async () => {
+  test('mistakes are shown at the field and above the form, and nothing is sent', async () => {
     const { page } = await open(`${plain.url}/card`)
     plain.posted.length = 0
     await page.locator('#number').fill('4111 1111 1111 1112')

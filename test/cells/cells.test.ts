@@ -223,7 +223,7 @@ describe('a move', () => {
     expect(await move(shop.merchantId, number)).toMatchObject({ rows: 0 })
   })
 
-  test('of nobody, or to nowhere, is refused in a sentence', async () => {
+  test('of an unknown merchant, or to an unknown cell, is refused in a sentence', async () => {
     const shop = await openShop()
     await expect(move('mer_nobody', 1)).rejects.toThrow('there is no merchant "mer_nobody"')
     await expect(move(shop.merchantId, 9)).rejects.toThrow('there is no such cell')
@@ -240,7 +240,7 @@ describe('a move', () => {
   })
 })
 
-test('rows that a move has left behind are seen by the doctor and served to nobody', async () => {
+test('rows that a move has left behind are found by the doctor and not served', async () => {
   const shop = await openShop()
   const from = await cellOf(shop)
   const to = await elsewhere(shop)

@@ -259,14 +259,14 @@ test.each<[string, string[], Record<string, string>, number, string]>([
   expect(ended.stderr).not.toMatch(/\n {4}at |hunter2/)
 })
 
-test('all faults of the configuration are told at once, and unknown variables are pointed out', async () => {
+test('all faults of the configuration are listed at once, and unknown variables are pointed out', async () => {
   const both = await tollgateHere(['serve'], { PORT: 'x', TOLLGATE_LOG_LEVEL: 'loud' })
   expect(both.stderr.trim().split('\n')).toHaveLength(3)
   const odd = await tollgateHere(['merchant', 'list'], { ...elsewhere(), TOLLGATE_LOGLEVEL: 'warn' })
   expect(odd).toMatchObject({ code: 0, stderr: expect.stringContaining('did you mean TOLLGATE_LOG_LEVEL?') })
 })
 
-test('who asks for it sees the stack', async () => {
+test('the log level debug prints the stack of an error', async () => {
   const words = ['merchant', 'set', 'mer_x', '--enable']
   const { code, stderr } = await tollgate(words, { ...elsewhere(), TOLLGATE_LOG_LEVEL: 'debug' })
   expect([code, stderr]).toEqual([1, expect.stringContaining('\n    at ')])

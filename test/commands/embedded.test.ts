@@ -90,7 +90,7 @@ test('a command that comes while the server is still starting waits for it', asy
   expect(attached).toMatchObject({ started: false, url: (await owner.listen()).url })
 })
 
-test('a second serving process is refused and told who serves', async () => {
+test('a second serving process is refused, and the error names the first', async () => {
   const directory = makePreparedFolder()
   const owner = startOwner(directory, 'serve')
   const { url } = await owner.listen()
@@ -239,7 +239,7 @@ test.each(['ended', 'alive'] as const)(
   },
 )
 
-test('an interrupted initdb leaves nothing that hinders', async () => {
+test('a start succeeds after an interrupted initdb', async () => {
   const directory = makeFolder()
   mkdirSync(join(directory, 'postgres.new', 'base'), { recursive: true })
   expect((await open(directory)).started).toBe(true)

@@ -42,6 +42,15 @@ test('payments find and show tell a payment and its story', async () => {
   expect(story).toMatch(/attempt {2}no answer/)
 })
 
+test.each([
+  ['--last4', '12'],
+  ['--email', 'nobody'],
+  ['--trans-id', ''],
+])('payments find %s "%s" is refused by name: nothing could ever match', async (option, value) => {
+  const { code, stderr } = await tollgateHere(['payments', 'find', option, value], env())
+  expect([code, stderr]).toEqual([2, expect.stringContaining(option)])
+})
+
 test('operations export writes CSV', async () => {
   const csv = await run(
     'operations',
@@ -101,7 +110,7 @@ test('events list, show and replay; webhook add and remove', async () => {
   expect(JSON.parse(await run('webhook', 'list', '--json'))).toEqual([])
 })
 
-test('2 for a type of event that nobody knows', async () => {
+test('2 for an unknown type of event', async () => {
   const words = ['webhook', 'add', shop.merchantId, '--url', receiver.url, '--types', 'payment.exploded']
   const { code, stderr } = await tollgateHere(words, env())
   expect([code, stderr]).toEqual([2, expect.stringContaining('payment.exploded')])

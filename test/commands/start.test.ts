@@ -122,7 +122,7 @@ test('a taken port is named, with the next free one and the command to use it', 
   holder.close()
 })
 
-test('a second server on the same folder is refused, and the first goes on', async () => {
+test('a second server on the same folder is refused, and the first keeps serving', async () => {
   const first = startServer('node', settings())
   const { baseUrl } = await first.ready()
   const second = startServer('node', settings())

@@ -65,7 +65,7 @@ test('two workers share the traffic, survive the death of one, and serve while t
   expect(await server.exited).toBe(0)
 })
 
-test('a port that is taken is told once', async () => {
+test('a port that is taken is reported once', async () => {
   const taken = createServer()
   await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))
   afterwards(() => void taken.close())

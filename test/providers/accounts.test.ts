@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
+import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type Change, openShop, type Shop } from '#test/support/shop.ts'
 
@@ -29,6 +30,8 @@ const openWith = async (...names: string[]): Promise<{ shop: Shop; accounts: str
   for (const name of names) accounts.push(await add(shop, name))
   return { shop, accounts }
 }
+
+const urls = { return: 'https://shop.example/ok', cancel: 'https://shop.example/no' }
 
 const pay = async (shop: Shop, change: Change = {}): Promise<AnyJson> => {
   const { status, body } = await shop.create('CARD', change)
@@ -96,6 +99,27 @@ test('a disabled account takes no new payments and finishes the old ones', async
   expect((await shop.act(payId, 'captures', 600)).status).toBe(200)
   expect((await shop.read(payId)).provider.account).toBe(a)
   expect(await commands.run('provider', 'remove', a)).toMatchObject({ code: 0 })
+})
+
+test('a page of an account’s simulator is ended for another method, and when the merchant cancels', async () => {
+  const { shop } = await openWith('A')
+  const { body } = await shop.call('POST', '/payments/sessions', {
+    transId: 'another method',
+    amount: { value: 1000, currency: 'EUR' },
+    allowedPaymentMethod: ['IDEAL', 'CARD'],
+    urls,
+  })
+  const { href } = body._links.redirect
+  for (const fields of [{ type: 'IDEAL' }, cardEntries('4111111111111111')]) {
+    const { url, hidden } = await openPage(href)
+    expect(await sendForm({ url, hidden }, fields)).toBe(303)
+  }
+  expect(await shop.read(body.payId)).toMatchObject({ status: 'OK', paymentMethods: { type: 'CARD' } })
+  const paymentMethods = { integrationType: 'HOSTED', type: 'IDEAL' }
+  const amount = { value: 1000, currency: 'EUR' }
+  const left = (await shop.call('POST', '/payments', { transId: 'left', amount, urls, paymentMethods })).body
+  const cancelled = await shop.call('POST', `/payments/${left.payId}/cancellations`, {})
+  expect(cancelled.status).toBe(200)
 })
 
 test('what was begun stays with its account, whatever the rules say later', async () => {

@@ -94,7 +94,7 @@ test('200 an account that was certainly not reached gives way to the next, as an
   expect(second.requests.at(-1)).toMatchObject({ operation: 'REFUND' })
 })
 
-test('200 an unknown outcome stays where it is: nobody else is asked', async () => {
+test('200 an unknown outcome stays with its account: no other one is asked', async () => {
   const shop = await openShop(first, second)
   const before = second.requests.length
   first.arm('AUTHORIZATION', 'lostBefore')

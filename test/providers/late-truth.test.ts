@@ -127,6 +127,75 @@ test('a refund made in the dashboard is recorded once, as the provider’s', asy
   expect(record.operations).toHaveLength(3)
 })
 
+const dollars = (value: number) => ({ value, currency: 'USD' })
+
+/** Whether the last notice fitted something of ours. */
+const lastState = async () =>
+  (
+    await queryRows<{ state: string }>(
+      gateway.databaseUrl,
+      `SELECT state FROM notice_item WHERE item_key = 'told-${notices}'`,
+    )
+  )[0]?.state
+
+test.each([
+  ['approved', 'in another currency', dollars(1000)],
+  ['approved', 'of more', euros(1001)],
+  ['declined', 'in another currency', dollars(1000)],
+  ['declined', 'of less', euros(999)],
+  ['pending', 'in another currency', dollars(1000)],
+] as const)(
+  'news that a payment is %s %s is not believed and stays in the inbox',
+  async (kind, _, amount) => {
+    const { body } = await gateway.call('POST', '/payments', cardPayment())
+    const genuine = provider.tell(word)
+    const facts = { echo: { reference: body.xId, amount }, transactionId: `other-${body.payId}` }
+    await tell({
+      kind: 'outcome',
+      operation: 'AUTHORIZATION',
+      subject: named(body.xId),
+      amount,
+      outcome: kind === 'declined' ? { kind, detail: '0305', provider: facts } : { kind, provider: facts },
+    })
+    expect(await lastState()).toBe('UNMATCHED')
+    expect((await read(body.payId)).status).toBe('PENDING')
+    for (const message of genuine) {
+      await fetch(`${gateway.url}/providers/${accountId}/notices`, { method: 'POST', body: message })
+    }
+    await deliver()
+    expect(await read(body.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  },
+)
+
+test('a refund or a return in another currency is not booked as ours', async () => {
+  const { payId, authorization, capture } = await captured()
+  const transactionId = `foreign-${payId}`
+  await tell({
+    kind: 'outcome',
+    operation: 'REFUND',
+    subject: { transactionId, paymentTransactionId: `late_${authorization}` },
+    amount: dollars(250),
+    outcome: {
+      kind: 'approved',
+      provider: { echo: { reference: authorization as never, amount: dollars(250) }, transactionId },
+    },
+  })
+  expect(await lastState()).toBe('UNMATCHED')
+  await tell({
+    kind: 'return',
+    subject: named(capture),
+    amount: dollars(1000),
+    detail: '0305',
+    transactionId: `${transactionId}-return`,
+  })
+  expect(await lastState()).toBe('UNMATCHED')
+  expect((await read(payId)).amount).toMatchObject({
+    capturedValue: 1000,
+    refundedValue: 0,
+    returnedValue: 0,
+  })
+})
+
 test('money that a bank sends back is a return, once', async () => {
   const { payId, capture } = await captured()
   const fact: NoticeFact = {

@@ -78,7 +78,7 @@ test('the provider is called with the key that was given; nobody else gets to se
   expect(rows.some(({ sealed }) => sealed.includes(apiKey))).toBe(false)
 })
 
-test('a wrong key is told in the finding, and the command ends with 1', async () => {
+test('a wrong key is named in the finding, and the command ends with 1', async () => {
   status = 401
   expect(await check()).toMatchObject({ code: 1 })
   status = 200

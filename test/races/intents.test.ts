@@ -45,7 +45,7 @@ const paymentsOf = (id: string) =>
     [id],
   )
 
-test('forty confirmations over two processes: one is paid, the others are told so', async () => {
+test('forty confirmations over two processes: one pays, the others are refused as already paid', async () => {
   const id = await intents.intent({ amount: eur(1234) })
   const heard = acquirer.ledger.length
   const answers = await everywhere(40, at => confirmAt(at, id, confirmation('CARD')))

@@ -64,7 +64,7 @@ describe('the times of inquiry', () => {
     await neighbour.stop()
   })
 
-  test('whoever dies in the middle of an inquiry leaves it to the next after its lease', async () => {
+  test('an inquiry of a process that died is made by another one after its lease', async () => {
     acquirer.failNext('AUTHORIZATION', 'lost_answer')
     const { body } = await create()
     clock.move(10 * secondMs)

@@ -115,7 +115,7 @@ test('no payment fails, and every card is sealed with the new key of its merchan
   await payEverywhere(cold)
 })
 
-test('whoever is stopped in the middle leaves everything readable, and the next run goes on', async () => {
+test('a run that is stopped in the middle leaves everything readable, and the next run continues', async () => {
   const died = new Error('killed')
   const onProgress = (line: string) => {
     if (line === '4 cards sealed anew') throw died

@@ -180,7 +180,7 @@ describe.each<RotationPoint>(['afterKey', 'afterRoot', 'afterBatch', 'beforeReti
   },
 )
 
-test('a draft of the file that was left behind is no hindrance', async () => {
+test('a leftover draft of the file does not prevent the next one', async () => {
   await writeFile(`${file}.new`, 'half of')
   const old = await readFile(file, 'utf8')
   await rotate()

@@ -30,9 +30,7 @@ test('PostgreSQL is killed below the gateway', async () => {
   afterwards(() => gateway.stop())
   const send = async ({ body, key }: { body: unknown; key: string }) => {
     const answer = await gateway.call('POST', '/payments', body, { 'idempotency-key': key })
-    // A gateway that was cut off for long leaves the provider unasked and answers PENDING, which promises nothing.
-    const isOpen = answer.status === 200 && answer.body?.status === 'PENDING'
-    return { status: isOpen ? 409 : answer.status, payId: answer.body?.payId }
+    return { status: answer.status, payId: answer.body?.payId }
   }
   const load = startLoad({ concurrency: 16, makeBody, send })
   await load.reached(200)

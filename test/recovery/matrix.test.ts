@@ -246,7 +246,7 @@ const firing = {
 describe.each(crashNames.flatMap(point => lucks.map(luck => ({ point, luck }))))(
   'a delayed capture by its timer dies $point, $luck',
   ({ point, luck }) => {
-    test('has fired once, and the merchant is told once', async () => {
+    test('has fired once, and one event was sent', async () => {
       const declining = luck === 'declined' ? { card: { number: '4000000000000341' } } : {}
       const captureMethod = { type: 'DELAYED', delayed: { delayedHours: 1 } }
       const payId = await shop.authorize('CARD', { captureMethod, ...declining })

@@ -85,7 +85,7 @@ test('forgetting old keys reads the old ones only, and forgets them', async () =
   expect(await countBlocksRead(oldKeys)).toBeLessThanOrEqual(64)
 })
 
-test('a table that is being vacuumed is left alone, and the search goes on', async () => {
+test('a table that is being vacuumed is skipped, and the search continues', async () => {
   const vacuum = await database.writers.connect()
   await vacuum.query('BEGIN')
   // The lock that VACUUM holds.

@@ -11,7 +11,7 @@ import type { AnyJson } from '#test/support/any-json.ts'
 /**
  * `lostBefore`: the connection ends before anything is done. `lostAfter`: it ends after. `html500`: done, but answered with
  * a page of a proxy. `truncated`: half an answer. `wrongEcho`: the answer names another reference. `silent`: done, and no
- * answer until the caller gives up. `turnedAway`: not even looked at.
+ * answer until the caller gives up. `turnedAway`: not even looked at. `keyRefused`: the key is no longer good.
  */
 export type AdyenFault =
   | 'lostBefore'
@@ -21,6 +21,7 @@ export type AdyenFault =
   | 'wrongEcho'
   | 'silent'
   | 'turnedAway'
+  | 'keyRefused'
 
 export interface AdyenDoubleOptions {
   readonly merchantAccount?: string
@@ -138,7 +139,7 @@ export class AdyenDouble {
       to.writeHead(429).end()
       return
     }
-    const isKnown = request.headers['x-api-key'] === this.apiKey
+    const isKnown = request.headers['x-api-key'] === this.apiKey && kind !== 'keyRefused'
     const answer = isKnown
       ? this.#once(key, () => this.checkout.route(verb, path, body))
       : refuse(401, '000', 'HTTP Status Response - Unauthorized')

@@ -77,6 +77,7 @@ export function createDocumentCheck(environment: 'test' | 'live'): DocumentCheck
       key => !described.some(parameter => parameter.name === key),
     )
     const media = Object.keys(operation.requestBody?.content ?? {})[0]
+    if (media === undefined && exchange.sent !== undefined) return ['a body of the request is not described']
     if (media !== 'application/json' || exchange.sent === undefined || exchange.sent instanceof Uint8Array)
       return unknown.map(key => `query ${key} is not described`)
     const body = typeof exchange.sent === 'string' ? JSON.parse(exchange.sent) : exchange.sent

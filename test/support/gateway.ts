@@ -62,6 +62,7 @@ export interface TestGatewayOptions
   readonly masterKey?: MasterRing
   readonly storedMethods?: StoredMethods
   readonly databaseSilenceMs?: number
+  /** Whether the others still take this process for alive; always unless given, however busy the machine is. */
   readonly isAlive?: () => boolean
 }
 
@@ -111,7 +112,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     applyNotice: options.applyNotice,
     noticeCrash: options.noticeCrash,
     databaseSilenceMs: options.databaseSilenceMs,
-    isAlive: options.isAlive,
+    isAlive: options.isAlive ?? (() => true),
   })
   const { merchantId, apiKey } = beside ?? (await gateway.merchants.create('Test shop'))
   if (options.requestsPerSecond) {

@@ -28,10 +28,10 @@ import { createRandom } from '#test/support/random.ts'
 import { type Heard, startReceiver } from '#test/support/receiver.ts'
 import { inLongRun } from '#test/support/size.ts'
 
-const kills = inLongRun(5, 20)
-const eventsInAll = inLongRun(1_000, 5_000)
+const kills = inLongRun(3, 20)
+const eventsInAll = inLongRun(600, 5_000)
 const merchantsInAll = 5
-const paymentsInAll = inLongRun(50, 250)
+const paymentsInAll = inLongRun(30, 250)
 const eventsPerPayment = eventsInAll / paymentsInAll
 const failing = 0.3
 

@@ -103,7 +103,7 @@ test('early hints are not the answer', async () => {
   expect(await makeSender()(url)).toMatchObject({ status: 202, answer: 'ok' })
 })
 
-test('a certificate that nobody vouches for is refused', async () => {
+test('a certificate without a trusted issuer is refused', async () => {
   let requests = 0
   const server = createSecureServer(makeCertificate(), (_, response) => {
     requests += 1

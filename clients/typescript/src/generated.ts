@@ -6093,7 +6093,7 @@ export interface Operations {
       readonly id: string
     }
     readonly query: Readonly<Record<string, never>>
-    readonly body: undefined
+    readonly body: NoMembers
     readonly answer: PaymentIntent
   }
   /** Confirm a payment intent */
@@ -6265,7 +6265,7 @@ export interface Operations {
       readonly paymentPlanId: string
     }
     readonly query: Readonly<Record<string, never>>
-    readonly body: undefined
+    readonly body: NoMembers
     readonly answer: PaymentPlan
   }
   /** Resume a payment plan */

@@ -61,6 +61,7 @@ function readError(status: number, body: unknown, asked: Asked): Outcome {
   return {
     kind: 'declined',
     detail: isRefusedKey ? credentialsRefused : detailOfError(errorCode),
+    ...(isRefusedKey ? { callRefused: true } : {}),
     provider: {
       echo: echoOf(asked),
       ...toFacts(body),

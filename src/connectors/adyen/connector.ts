@@ -142,8 +142,16 @@ async function complete(
   if (Object.keys(details).length === 0) return waitFor(returned)
   // Coming back twice is one completion; a second step, with another result, is another one.
   const key = `${asked.reference}-${hash('sha256', JSON.stringify(details)).slice(0, 16)}`
-  return fromPayment(await calls.post('/payments/details', { details }, key, signal), asked)
+  const answer = await calls.post('/payments/details', { details }, key, signal)
+  return isRefusedQuestion(answer) ? waitFor(returned) : fromPayment(answer, asked)
 }
+
+/**
+ * Adyen took nothing of the question: the browser brought what Adyen never gave it, or our key was revoked meanwhile. That
+ * says nothing about the payment, which the customer may have made; the notice does.
+ */
+const isRefusedQuestion = (answer: HttpAnswer): boolean =>
+  answer.kind === 'answered' && answer.status >= 400 && answer.status < 500
 
 const waitFor = ({ provider, reference, amount }: CustomerReturn): AuthorizationOutcome => ({
   authorization: { kind: 'pending', provider: { ...provider, echo: { reference, amount } } },

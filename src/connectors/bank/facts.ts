@@ -117,6 +117,9 @@ export const capabilitiesOf = (type: string): Capabilities | undefined =>
 export const isIncoming = (type: string): boolean =>
   type !== 'DIRECTDEBIT' && capabilitiesOf(type) !== undefined
 
+/** The methods whose customers send the money. */
+export const incomingTypes: readonly string[] = Object.keys(capabilities).filter(isIncoming)
+
 const dayMs = 24 * 60 * 60 * 1000
 
 export const bankFacts: ConnectorFacts = {

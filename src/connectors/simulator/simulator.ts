@@ -64,6 +64,9 @@ const returnAfterMs = 2 * 24 * 60 * 60 * 1000
 /** 20 s: shorter than the 30 s at which merchants' clients commonly give up, so that they still get our PENDING answer. */
 const timeoutMs = 20_000
 
+/** What a page says that was ended before its customer had decided. */
+const endedPage = '0704'
+
 const dayMs = 24 * 60 * 60 * 1000
 
 export const simulatorFacts: ConnectorFacts = {
@@ -122,6 +125,13 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
     /** The customer's decision was drawn into what is kept; the message is then like any other. */
     complete: (returned: CustomerReturn, signal) =>
       approve({ ...returned, at: returned.sentAt, send: returned.send ?? 1 }, signal),
+
+    /** Its page is drawn from our record of the open try and ends with it, so ending it needs no message. */
+    cancelAction: async inquiry => ({
+      kind: 'declined',
+      detail: endedPage,
+      provider: { echo: { reference: inquiry.reference, amount: inquiry.amount } },
+    }),
 
     capture: single,
     reverse: single,

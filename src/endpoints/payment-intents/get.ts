@@ -5,6 +5,7 @@ import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { NotFound } from '#http/server/ports.ts'
 import { cancelIntent, getIntent } from '#operations/intents/end-intent.ts'
+import { noMembers } from '#schemas/fields.ts'
 import { failedIntent, intentRecord } from '#schemas/payment-intent.ts'
 import { Type } from '#schemas/type.ts'
 
@@ -58,7 +59,7 @@ export const getIntentEndpoint = endpoint<Services, undefined, typeof intentPath
   },
 })
 
-export const cancelIntentEndpoint = endpoint<Services, undefined, typeof intentPath>({
+export const cancelIntentEndpoint = endpoint<Services, typeof noMembers, typeof intentPath>({
   ...shared,
   verb: 'POST',
   scope: 'payments',
@@ -70,6 +71,7 @@ export const cancelIntentEndpoint = endpoint<Services, undefined, typeof intentP
   access: 'merchant',
   idempotent: true,
   dialect: 'payment',
+  body: noMembers,
   answers: { 200: intentRecord, 422: failedIntent },
   examples: [
     {

@@ -11,6 +11,7 @@ import {
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { pause, resume, updatePlan } from '#operations/plans/change-plan.ts'
+import { noMembers } from '#schemas/fields.ts'
 import { patchRequest, planRecord, resumeRequest } from '#schemas/payment-plan.ts'
 import { failedResult } from '#schemas/result.ts'
 
@@ -56,13 +57,14 @@ export const patchPlanEndpoint = endpoint<Services, typeof patchRequest, typeof 
 
 const { nextPaymentDate: _, ...paused } = planExample
 
-export const pausePlanEndpoint = endpoint<Services, undefined, typeof planPath>({
+export const pausePlanEndpoint = endpoint<Services, typeof noMembers, typeof planPath>({
   ...shared,
   verb: 'POST',
   path: '/payment-plans/{paymentPlanId}/pause',
   operationId: 'pausePaymentPlan',
   summary: 'Pause a payment plan',
   description: 'Nothing is charged until the plan is resumed; a charge that is under way ends as it ends.',
+  body: noMembers,
   examples: [
     {
       summary: 'The customer travels',

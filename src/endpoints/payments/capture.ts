@@ -6,7 +6,7 @@ import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import type { CaptureCommand } from '#lifecycle/capture.ts'
 import { readRest } from '#methods/rest-after-capture.ts'
-import { capture } from '#operations/payments/capture.ts'
+import { capture } from '#operations/payments/follow-up-kinds.ts'
 import { type CaptureRequest, captureRequest } from '#schemas/capture.ts'
 import { captureResult, failedCapture } from '#schemas/result.ts'
 

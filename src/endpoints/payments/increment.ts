@@ -4,7 +4,7 @@ import { exampleIds, exampleSuccess, requirePayId, toFollowUp } from '#endpoints
 import { paymentPath } from '#endpoints/payments/path.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { increment } from '#operations/payments/increment.ts'
+import { increment } from '#operations/payments/follow-up-kinds.ts'
 import { incrementalRequest } from '#schemas/incremental.ts'
 import { failedIncremental, incrementalResult } from '#schemas/result.ts'
 

@@ -5,7 +5,7 @@ import { paymentPath } from '#endpoints/payments/path.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import type { RefundCommand } from '#lifecycle/refund.ts'
-import { refund } from '#operations/payments/refund.ts'
+import { refund } from '#operations/payments/follow-up-kinds.ts'
 import { type RefundRequest, refundRequest } from '#schemas/refund.ts'
 import { failedRefund, refundResult } from '#schemas/result.ts'
 

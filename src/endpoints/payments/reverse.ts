@@ -4,7 +4,7 @@ import { exampleIds, exampleSuccess, requirePayId, toFollowUp } from '#endpoints
 import { paymentPath } from '#endpoints/payments/path.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { reverse } from '#operations/payments/reverse.ts'
+import { reverse } from '#operations/payments/follow-up-kinds.ts'
 import { failedReversal, reversalResult } from '#schemas/result.ts'
 import { reversalRequest } from '#schemas/reversal.ts'
 

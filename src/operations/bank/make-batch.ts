@@ -38,8 +38,8 @@ import {
 } from '#storage/bank/batches.ts'
 import type { Surplus } from '#storage/bank/transfers.ts'
 
-/** 1,000: some milliseconds a statement, and a few hundred kilobytes in memory. */
-const pageSize = 1_000
+/** 250: some milliseconds a statement, whose text is short enough to be collected early. */
+const pageSize = 250
 
 /** A debit that cannot be written, and why: the last four digits of its response code. */
 export interface Refusal {

@@ -5,7 +5,7 @@
  */
 import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { creditorReference } from '#connectors/bank/connector.ts'
-import { isIncoming } from '#connectors/bank/facts.ts'
+import { incomingTypes, isIncoming } from '#connectors/bank/facts.ts'
 import { lineOf } from '#connectors/bank/settlement.ts'
 import { normalizeReference, referencesIn } from '#connectors/bank/transfer-reference.ts'
 import { isIban } from '#domain/iban.ts'
@@ -51,10 +51,10 @@ export function createTransferBook(account: BankAccount, bank: Bank): TransferBo
   const since = () => new Date(merchantNow(engine.clock, account.merchant).getTime() - rememberedDays * dayMs)
   return {
     async find(references) {
-      waiting ??= transfers.waiting(account).then(indexTransfers)
+      waiting ??= transfers.waiting(account, incomingTypes).then(indexTransfers)
       const found = payIdsOf(references, await waiting)
       if (found.size === 0) {
-        ended ??= transfers.ended(account, since()).then(indexTransfers)
+        ended ??= transfers.ended(account, incomingTypes, since()).then(indexTransfers)
         for (const payId of payIdsOf(references, await ended)) found.add(payId)
       }
       // Two payments in one text: nobody can know how much is for which.

@@ -24,8 +24,8 @@ export interface WriteTarget {
 
 /** Payments of one block, written. */
 export interface WrittenPayments {
-  readonly text: string
-  readonly payments: number
+  /** One for each payment. */
+  readonly texts: readonly string[]
   readonly sum: bigint
 }
 
@@ -35,17 +35,21 @@ export interface FileDraft {
   finish(header: FileHeader, frame: FileFrame): Promise<void>
 }
 
-/** 1 MiB of text: some hundred kilobytes in the database. */
-const partCharacters = 1 << 20
+/** 1 MiB: some hundred kilobytes in the database. */
+const partBytes = 1 << 20
 /** 4 MiB: what all blocks together hold in memory before even a small one is stored. */
-const waitingCharacters = 4 * partCharacters
+const waitingBytes = 4 * partBytes
+/** 64 KiB: texts are short and become bytes at once, because long strings are collected late. */
+const chunkBytes = 1 << 16
 /** Parts have places beyond every final one until the file is finished. */
 const draftPosition = 1_000_000_000
 
 interface DraftBlock {
   payments: number
   sum: bigint
-  texts: string[]
+  chunks: Buffer[]
+  /** How much of the last chunk is filled. */
+  filled: number
   length: number
   /** The ids of its parts, in their order. */
   readonly pieces: PartId[]
@@ -62,9 +66,10 @@ export function createDraft(type: string, target: WriteTarget): FileDraft {
   let waiting = 0
 
   const flush = (block: DraftBlock): Promise<void> => {
-    const bytes = Buffer.from(block.texts.join(''))
+    const bytes = Buffer.concat(block.chunks, block.length)
     waiting -= block.length
-    block.texts = []
+    block.chunks = []
+    block.filled = 0
     block.length = 0
     const partId = target.bank.engine.newId()
     block.pieces.push({ partId })
@@ -76,16 +81,16 @@ export function createDraft(type: string, target: WriteTarget): FileDraft {
   }
 
   return {
-    async add(blockId, { text, payments, sum }) {
-      const block = blocks.get(blockId) ?? { payments: 0, sum: 0n, texts: [], length: 0, pieces: [] }
+    async add(blockId, { texts, sum }) {
+      const block = blocks.get(blockId) ?? emptyBlock()
       blocks.set(blockId, block)
-      block.payments += payments
+      block.payments += texts.length
       block.sum += sum
-      block.texts.push(text)
-      block.length += text.length
-      waiting += text.length
-      if (block.length >= partCharacters) await flush(block)
-      if (waiting >= waitingCharacters) await flushAll()
+      for (const text of texts) {
+        waiting += append(block, text)
+        if (block.length >= partBytes) await flush(block)
+      }
+      if (waiting >= waitingBytes) await flushAll()
     },
     async finish(header, frame) {
       await flushAll()
@@ -94,6 +99,34 @@ export function createDraft(type: string, target: WriteTarget): FileDraft {
       await storeInOrder(type, { header, pieces }, target)
     },
   }
+}
+
+const emptyBlock = (): DraftBlock => ({
+  payments: 0,
+  sum: 0n,
+  chunks: [],
+  filled: 0,
+  length: 0,
+  pieces: [],
+})
+
+/** Says how many bytes the text has. */
+function append(block: DraftBlock, text: string): number {
+  const bytes = Buffer.byteLength(text)
+  const last = block.chunks.at(-1)
+  if (last && block.filled + bytes <= last.length) {
+    last.write(text, block.filled)
+    block.filled += bytes
+  } else {
+    // Concatenating reads chunks to their end, so the one before gives up its rest.
+    if (last) block.chunks[block.chunks.length - 1] = last.subarray(0, block.filled)
+    const chunk = Buffer.allocUnsafe(Math.max(chunkBytes, bytes))
+    chunk.write(text)
+    block.chunks.push(chunk)
+    block.filled = bytes
+  }
+  block.length += bytes
+  return bytes
 }
 
 async function storePart(

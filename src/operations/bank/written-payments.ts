@@ -30,8 +30,7 @@ export async function writePayments(
       ),
     )
     await draftOf(isDebit).add(blockId, {
-      text: texts.join(''),
-      payments: ofBlock.length,
+      texts,
       sum: ofBlock.reduce((total, { item }) => total + BigInt(item.amount), 0n),
     })
   }

@@ -1,6 +1,6 @@
 /** Payment links: listed, read and changed as what they are, payments with a page. */
 import type { Merchant } from '#domain/merchant.ts'
-import { type LinkState, linkState } from '#lifecycle/link.ts'
+import { type LinkState, linkState } from '#lifecycle/attempt.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { cursorAfter, listPayments, type PaymentListRequest } from '#operations/finding/list-payments.ts'

@@ -2,10 +2,10 @@
 import type { XId } from '#domain/ids.ts'
 import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
+import type { LinkState } from '#lifecycle/attempt.ts'
 import { shownDetails } from '#lifecycle/details.ts'
 import { shownSums } from '#lifecycle/event.ts'
 import { intentOf } from '#lifecycle/intent.ts'
-import type { LinkState } from '#lifecycle/link.ts'
 import {
   approvingOperation,
   findOperation,

@@ -141,9 +141,10 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
   const operation = noticed.operation ?? namedByType(noticed, fact)
   if (!operation) return noticed.captureXId ? 'unmatched' : applyElsewhere(noticed, fact, engine)
   const { merchant, payment } = noticed
-  const outcome = echoing(fact.outcome, payment, operation, fact.amount?.value)
+  const outcome = echoing(fact.outcome, payment, operation)
   if (isUndecided(operation)) {
     if (isPartOf(fact, payment, operation)) return applyPart(noticed, operation, engine)
+    if (contradicts(fact, payment, operation)) return 'unmatched'
     if (outcome.kind === 'unknown' || outcome.kind === 'unreached') return 'repeated'
     const capture = captureOf(payment, operation, fact)
     await recordOutcome(
@@ -155,6 +156,7 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
   const captured = await applyToCapture(noticed, operation, fact, engine)
   if (captured) return 'applied'
   if (operation.state === 'FAILED' && outcome.kind === 'approved') {
+    if (contradicts(fact, payment, operation)) return 'unmatched'
     if (isUndone(operation, outcome.provider)) return 'repeated'
     if (payment.status !== 'FAILED' && !operation.prepared.paidLate)
       return applyExtra(noticed, operation, engine)
@@ -249,7 +251,7 @@ async function applyToCapture(
 ): Promise<boolean> {
   const operation = details.captureXId && findOperation(payment, details.captureXId)
   if (!operation || !capture || !isUndecided(operation) || !('provider' in capture)) return false
-  const outcome = echoing(capture, payment, operation, undefined)
+  const outcome = echoing(capture, payment, operation)
   if (outcome.kind === 'unknown') return false
   await recordOutcome({ merchant, payment, xId: operation.xId, outcome, inquiry: 0 }, engine)
   return true
@@ -275,29 +277,36 @@ function captureOf(payment: Payment, operation: Operation, { outcome, capture }:
 }
 
 /**
- * An approval of another amount is not believed; a provider that names none of the operation's own, as for new totals, is.
- * What the provider named is ours by the look-up, so the echo is ours.
+ * News of another amount or currency is not believed, whatever it says; a provider that names none of the operation's own, as
+ * for new totals, is. The end of a page moves no money.
  */
-function echoing(
-  outcome: Outcome,
-  payment: Payment,
-  operation: Operation,
-  told: number | undefined,
-): Outcome {
+function contradicts({ outcome, amount }: Fact<'outcome'>, payment: Payment, operation: Operation): boolean {
+  if (!amount || (outcome.kind === 'declined' && outcome.pageEnded)) return false
+  return amount.currency !== payment.amount.currency || amount.value !== operation.amount
+}
+
+/** What the provider named is ours by the look-up, so the echo is ours. */
+function echoing(outcome: Outcome, payment: Payment, operation: Operation): Outcome {
   if (!('provider' in outcome)) return outcome
-  if (outcome.kind === 'approved' && told !== undefined && told !== operation.amount)
-    return { kind: 'unknown' }
   const amount = { value: operation.amount, currency: payment.amount.currency }
   return { ...outcome, provider: { ...outcome.provider, echo: { reference: operation.xId, amount } } }
 }
 
 /** A capture, reversal or refund made in the provider's own dashboard. */
 async function applyElsewhere(
-  { merchant, payment: { merchantId, payId } }: Noticed,
+  {
+    merchant,
+    payment: {
+      merchantId,
+      payId,
+      amount: { currency },
+    },
+  }: Noticed,
   { operation: type, outcome, amount, subject }: Fact<'outcome'>,
   engine: Engine,
 ): Promise<Applied> {
   if (outcome.kind !== 'approved') return 'ignored'
+  if (amount && amount.currency !== currency) return 'unmatched'
   const xId = newXId(engine)
   const provider = {
     ...outcome.provider,

@@ -1,4 +1,5 @@
 /** Confirming a payment that was created in a first step: the rule decides, the confirm is recorded, the provider approves. */
+import type { CardData } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { type ConfirmCommand, decideConfirm, recordConfirm } from '#lifecycle/confirm.ts'
@@ -13,7 +14,6 @@ import { type Sending, toAuthorization } from '#operations/payments/fail-over.ts
 import { checkObjects, type FollowUp, MethodMisfit } from '#operations/payments/follow-up.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
 import { toConfirm } from '#operations/payments/question.ts'
-import { reopenCard } from '#operations/payments/reopen-card.ts'
 
 type Begun =
   | { readonly answered: OperationAnswer }
@@ -102,4 +102,13 @@ async function accountOf(payment: Payment, merchant: Merchant, engine: Engine): 
     return chooseAccount({ ...payment, merchant, brand: payment.instrument?.brand, sendsCard }, engine)
   const account = await engine.providers.open(payment.merchantId, payment.provider.account)
   return account ? { account, others: [] } : { refusal: 'NO_CONNECTOR' }
+}
+
+/** A card whose number came with the first step. Its security code was never kept, so it does not come along. */
+async function reopenCard(
+  { merchantId, instrument }: Payment,
+  { vault }: Pick<Engine, 'vault'>,
+): Promise<CardData | undefined> {
+  const number = instrument && (await vault.reopen(merchantId, instrument.cardId))
+  return number && { number, expiryDate: instrument?.expiryDate, cardholderName: instrument?.cardHolderName }
 }

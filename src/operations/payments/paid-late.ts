@@ -5,9 +5,8 @@ import type { Outcome } from '#lifecycle/outcome.ts'
 import { findOperation, isClosedLate, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
+import { refund, reverse } from '#operations/payments/follow-up-kinds.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
-import { refund } from '#operations/payments/refund.ts'
-import { reverse } from '#operations/payments/reverse.ts'
 
 export interface LatePayment {
   readonly merchant: Merchant

@@ -18,6 +18,7 @@ export async function recordReturn(
   const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
     if (findOperation(stored, xId)) return { result: 'applied' }
     if (isRecorded(stored, transactionId)) return { result: 'repeated' }
+    if (amount.currency !== stored.amount.currency) return { result: 'unmatched' }
     const capture = returnedCapture(stored, operation, amount.value)
     const now = merchantNow(engine.clock, merchant)
     const provider = { echo: { reference: xId, amount }, transactionId, responseCode: detail.slice(-2) }

@@ -85,8 +85,7 @@ async function clearUp(
   const again = repeatOf(payment, operation, connector, engine)
   if (again && ageMs <= (lostAnswer.repeatWithinMs ?? -1)) {
     const repeated = await ask({ payment, operation, timeoutMs, ask: again }, engine)
-    if (repeated.authorization.kind !== 'unknown' && repeated.authorization.kind !== 'unreached')
-      return repeated
+    if (isTelling(repeated.authorization)) return repeated
   }
   const { undo } = connector
   if (!lostAnswer.undo || !undo) return found
@@ -100,6 +99,12 @@ async function clearUp(
     engine,
   )
 }
+
+/** A repetition that the provider would not even look at, for a revoked key, does not tell what became of the first request. */
+const isTelling = (outcome: AuthorizationOutcome['authorization']): boolean =>
+  outcome.kind === 'declined'
+    ? !outcome.callRefused
+    : outcome.kind !== 'unknown' && outcome.kind !== 'unreached'
 
 interface Asking {
   readonly payment: Payment

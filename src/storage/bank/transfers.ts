@@ -21,33 +21,33 @@ export interface Surplus {
 }
 
 export interface TransferStore {
-  /** Everything of the account that waits for money to arrive. */
-  waiting(account: BankAccountKey): Promise<readonly WaitingTransfer[]>
+  /** Everything of the account that waits for money to arrive; `methods` are those whose customers send it. */
+  waiting(account: BankAccountKey, methods: readonly string[]): Promise<readonly WaitingTransfer[]>
   /** What waits no more since that time: the money came, or the payment ended without it. */
-  ended(account: BankAccountKey, since: Date): Promise<readonly WaitingTransfer[]>
+  ended(account: BankAccountKey, methods: readonly string[], since: Date): Promise<readonly WaitingTransfer[]>
   /** Written once: the id follows from the bank's entry. */
   addSurplus(surplus: Surplus): Promise<void>
 }
 
 export const createTransferStore = ({ readers, writers }: Database): TransferStore => ({
-  async waiting({ merchantId, accountId }) {
+  async waiting({ merchantId, accountId }, methods) {
     const { rows } = await readers.query<WaitingTransfer>(
       `SELECT p.pay_id AS "payId", p.trans_id AS "transId", o.x_id AS "xId"
        FROM payment p JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
        WHERE p.merchant_id = $1 AND p.provider_account = $2 AND p.status IN ('AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED',
            'CAPTURE_REQUEST')
-         AND p.captured = 0 AND o.type = 'AUTHORIZATION' AND o.state <> 'FAILED'`,
-      [merchantId, accountId],
+         AND p.captured = 0 AND p.method = ANY($3) AND o.type = 'AUTHORIZATION' AND o.state <> 'FAILED'`,
+      [merchantId, accountId, methods],
     )
     return rows
   },
-  async ended({ merchantId, accountId }, since) {
+  async ended({ merchantId, accountId }, methods, since) {
     const { rows } = await readers.query<WaitingTransfer>(
       `SELECT p.pay_id AS "payId", p.trans_id AS "transId", o.x_id AS "xId"
        FROM payment p JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
-       WHERE p.merchant_id = $1 AND p.provider_account = $2 AND p.updated_at >= $3 AND o.type = 'AUTHORIZATION'
+       WHERE p.merchant_id = $1 AND p.provider_account = $2 AND p.updated_at >= $3 AND p.method = ANY($4) AND o.type = 'AUTHORIZATION'
          AND ((p.status = 'FAILED' AND o.state = 'FAILED') OR o.provider->'fields'->'receipts' IS NOT NULL)`,
-      [merchantId, accountId, since],
+      [merchantId, accountId, since, methods],
     )
     return rows
   },

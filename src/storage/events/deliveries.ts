@@ -7,6 +7,7 @@ import type { WebhookKind } from '#domain/merchant.ts'
 import { thisProcess } from '#storage/commit/columns.ts'
 import type { Database } from '#storage/database.ts'
 import { byOtherIndex } from '#storage/planner.ts'
+import { type Columns, type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
 export interface Delivery {
   readonly merchantId: MerchantId
@@ -158,7 +159,7 @@ const claimStatement = (queue: Queue): string => {
         AND ($6::text IS NULL OR merchant_id = $6)
       ORDER BY merchant_id, ${lane} LIMIT 1) n
   ), known AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($3::json) AS k(merchant_id text, receiver text, free integer)
+    SELECT * FROM ${recordset('$3', laneColumns, 'k')}
   ), ready AS MATERIALIZED (
     SELECT d.* FROM lane l CROSS JOIN LATERAL (
       SELECT ${key.map(name => `e.${name}`).join(', ')}, e.due_at FROM ${table} e
@@ -191,14 +192,37 @@ const sameRow = ({ key }: Queue): string => key.map(name => `t.${name} = i.${nam
  */
 const decides = `t.round = i.round AND (t.status = 'PENDING' OR i.verdict = 'DELIVERED')`
 
-const given = `i AS MATERIALIZED (SELECT * FROM json_to_recordset($1::json) AS r(merchant_id text, pay_id uuid,
-      sequence integer, endpoint_id text, round integer, at timestamptz, status smallint, duration_ms integer, answer text,
-      verdict text, next_at timestamptz, url text))`
+const keyColumns = [
+  ['merchant_id', 'text'],
+  ['pay_id', 'uuid'],
+  ['sequence', 'integer'],
+  ['endpoint_id', 'text'],
+] as const
+
+const attemptColumns = [
+  ...keyColumns,
+  ['round', 'integer'],
+  ['at', 'timestamptz'],
+  ['status', 'smallint'],
+  ['duration_ms', 'integer'],
+  ['answer', 'text'],
+  ['verdict', 'text'],
+  ['next_at', 'timestamptz'],
+  ['url', 'text'],
+] as const
+
+const laneColumns = [
+  ['merchant_id', 'text'],
+  ['receiver', 'text'],
+  ['free', 'integer'],
+] as const
+
+const given = (columns: Columns): string => `i AS MATERIALIZED (SELECT * FROM ${recordset('$1', columns)})`
 
 /** The next time becomes real time here, by the offset of this moment: the test clock may have moved since the claim. */
 const recordStatement = (queue: Queue): string => {
   const { table, attempts, key, sentTo } = queue
-  return `WITH ${given},
+  return `WITH ${given(attemptColumns)},
   locked AS MATERIALIZED (SELECT t.merchant_id FROM i JOIN ${table} t ON ${sameRow(queue)} ${lockOrder}),
   written AS (UPDATE ${table} t SET attempts = t.attempts + 1, ${sentTo}
       leased_until = CASE WHEN t.round = i.round THEN NULL ELSE t.leased_until END,
@@ -212,7 +236,7 @@ const recordStatement = (queue: Queue): string => {
 }
 
 const releaseStatement = (queue: Queue): string =>
-  `WITH ${given},
+  `WITH ${given(keyColumns)},
     locked AS MATERIALIZED (SELECT t.merchant_id FROM i JOIN ${queue.table} t ON ${sameRow(queue)} ${lockOrder})
   UPDATE ${queue.table} t SET leased_until = NULL FROM i WHERE ${sameRow(queue)} AND (SELECT count(*) FROM locked) > 0`
 
@@ -229,6 +253,18 @@ const releaseOfStatement = ({ table }: Queue): string =>
    UPDATE ${table} SET leased_until = NULL, leased_by = NULL
    WHERE due_at IS NOT NULL AND leased_by = ANY($1) AND (SELECT count(*) FROM locked) > 0`
 
+type KeyRow = RowOf<typeof keyColumns>
+
+/** A statement on each of the two tables, and the rows that it is given. */
+interface Writing<C extends Columns> {
+  readonly name: string
+  readonly columns: C
+  readonly text: (queue: Queue) => string
+}
+
+const recording = { name: 'record', columns: attemptColumns, text: recordStatement }
+const releasing = { name: 'release', columns: keyColumns, text: releaseStatement }
+
 export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
   async function claimFrom(queue: Queue, { now, leaseMs, limit, lanes, laneFree, merchantId }: Claim) {
     const known = lanes.map(lane => ({
@@ -239,17 +275,20 @@ export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
     const { rows } = await deliverers.query<Delivery>({
       name: `claim_${queue.name}`,
       text: claimStatement(queue),
-      values: [now, leaseMs, JSON.stringify(known), laneFree, limit, merchantId],
+      values: [now, leaseMs, toRecordset(laneColumns, known), laneFree, limit, merchantId],
     })
     return rows
   }
 
   /** One statement for each of the two tables that has rows among these. */
-  async function write(name: string, text: (queue: Queue) => string, rows: readonly Row[]): Promise<void> {
+  async function write<C extends Columns>(
+    { name, columns, text }: Writing<C>,
+    rows: readonly (RowOf<C> & KeyRow)[],
+  ): Promise<void> {
     for (const queue of [events, deliveries]) {
       const mine = rows.filter(({ endpoint_id }) => (endpoint_id !== undefined) === (queue === deliveries))
       if (mine.length === 0) continue
-      const values = [JSON.stringify(mine)]
+      const values = [toRecordset(columns, mine)]
       await deliverers.query({ name: `${name}_${queue.name}`, text: text(queue), values })
     }
   }
@@ -261,9 +300,9 @@ export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
       return [...owed, ...(await claimFrom(deliveries, { ...claim, limit: claim.limit - owed.length }))]
     },
 
-    record: attempts => write('record', recordStatement, attempts.map(toRow)),
+    record: attempts => write(recording, attempts.map(toRow)),
 
-    release: claimed => write('release', releaseStatement, claimed.map(toKey)),
+    release: claimed => write(releasing, claimed.map(toKey)),
 
     async releaseAll() {
       for (const queue of [events, deliveries]) await deliverers.query(releaseAllStatement(queue))
@@ -285,23 +324,24 @@ export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
   }
 }
 
-type Row = ReturnType<typeof toKey>
-
-const toKey = ({ merchantId, payId, sequence, endpointId }: Delivery) => ({
+const toKey = ({ merchantId, payId, sequence, endpointId }: Delivery): KeyRow => ({
   merchant_id: merchantId,
   pay_id: payId,
   sequence,
   endpoint_id: endpointId,
 })
 
-const toRow = ({ delivery, at, status, durationMs, answer, verdict, nextAt }: Attempt) => ({
-  ...toKey(delivery),
-  round: delivery.round,
-  at,
-  status,
-  duration_ms: durationMs,
-  answer,
-  verdict,
-  next_at: nextAt,
-  url: delivery.url,
-})
+const toRow = (attempt: Attempt): RowOf<typeof attemptColumns> => {
+  const { delivery, at, status, durationMs, answer, verdict, nextAt } = attempt
+  return {
+    ...toKey(delivery),
+    round: delivery.round,
+    at,
+    status,
+    duration_ms: durationMs,
+    answer,
+    verdict,
+    next_at: nextAt,
+    url: delivery.url ?? undefined,
+  }
+}

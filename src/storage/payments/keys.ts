@@ -3,6 +3,7 @@
 import { summarizeNewRanges } from '#storage/block-ranges.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
 import type { Database } from '#storage/database.ts'
+import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
 export interface FoundKey {
   readonly fingerprint: string
@@ -15,12 +16,12 @@ const keptDays = 30
 /** 5,000: a batch that holds no lock for long. */
 const reapedAtOnce = 5_000
 
-interface OldKey {
-  readonly merchant_id: string
-  readonly verb: string
-  readonly path: string
-  readonly key: string
-}
+const keyColumns = [
+  ['merchant_id', 'text'],
+  ['verb', 'text'],
+  ['path', 'text'],
+  ['key', 'text'],
+] as const
 
 export interface KeyReader {
   find(merchantId: string, key: { verb: string; path: string; key: string }): Promise<FoundKey | undefined>
@@ -34,7 +35,7 @@ export function createKeyReader({ writers, readers }: Database): KeyReader {
       await summarizeNewRanges(readers, 'idempotency_key_by_age')
       // Found by a reader: writers may not use a block-range index. The first bound is a plain value, which the index can
       // answer; it is that of the clock that runs furthest ahead.
-      const { rows } = await readers.query<OldKey>(
+      const { rows } = await readers.query<RowOf<typeof keyColumns>>(
         `SELECT k.merchant_id, k.verb, k.path, k.key FROM idempotency_key k JOIN merchant m USING (merchant_id)
          WHERE k.created_at < (SELECT now() + max(clock_offset_ms) * interval '1 millisecond' - $2 * interval '1 day'
              FROM merchant WHERE $1::text IS NULL OR merchant_id = $1)
@@ -45,12 +46,11 @@ export function createKeyReader({ writers, readers }: Database): KeyReader {
       )
       if (rows.length === 0) return 0
       const { rowCount } = await writers.query(
-        `DELETE FROM idempotency_key t USING json_to_recordset($1::json)
-           AS i(merchant_id text, verb text, path text, key text), merchant m
+        `DELETE FROM idempotency_key t USING ${recordset('$1', keyColumns, 'i')}, merchant m
          WHERE t.merchant_id = i.merchant_id AND t.verb = i.verb AND t.path = i.path AND t.key = i.key
            AND m.merchant_id = i.merchant_id
            AND t.created_at < now() + m.clock_offset_ms * interval '1 millisecond' - $2 * interval '1 day'`,
-        [JSON.stringify(rows), keptDays],
+        [toRecordset(keyColumns, rows), keptDays],
       )
       return rowCount ?? 0
     },

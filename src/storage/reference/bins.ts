@@ -5,6 +5,7 @@
 import type { PoolClient } from 'pg'
 import type { BinFacts, BinRange, BinSpan } from '#domain/bin-ranges.ts'
 import type { Database } from '#storage/database.ts'
+import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
 export interface BinReader {
   /** The narrowest range that holds all of the span. */
@@ -108,7 +109,7 @@ async function insertAll(
   let count = 0
   let batch: BinRange[] = []
   const flush = async () => {
-    await client.query(insertStatement, [JSON.stringify(batch.map(fromRange))])
+    await client.query(insertStatement, [toRecordset(rangeColumns, batch.map(fromRange))])
     count += batch.length
     batch = []
     onProgress(count)
@@ -121,17 +122,34 @@ async function insertAll(
   return count
 }
 
+const rangeColumns = [
+  ['first', 'bigint'],
+  ['last', 'bigint'],
+  ['brand', 'text'],
+  ['co_brands', 'text[]'],
+  ['product', 'text'],
+  ['source', 'text'],
+  ['issuer', 'text'],
+  ['country', 'text'],
+  ['currency', 'text'],
+  ['dcc_eligible', 'boolean'],
+] as const
+
 const insertStatement = `INSERT INTO bin_range_next
     (span, brand, co_brands, product, source, issuer, country, currency, dcc_eligible)
   SELECT int8range(first, last, '[]'), brand, co_brands, product, source, issuer, country, currency, dcc_eligible
-  FROM json_to_recordset($1::json) AS r(first bigint, last bigint, brand text, co_brands text[], product text,
-    source text, issuer text, country text, currency text, dcc_eligible boolean)`
+  FROM ${recordset('$1', rangeColumns)}`
 
-const fromRange = ({ span, coBrands, dccEligible, ...facts }: BinRange) => ({
-  ...facts,
+const fromRange = ({ span, ...facts }: BinRange): RowOf<typeof rangeColumns> => ({
   ...span,
-  co_brands: coBrands,
-  dcc_eligible: dccEligible,
+  brand: facts.brand,
+  co_brands: facts.coBrands,
+  product: facts.product,
+  source: facts.source,
+  issuer: facts.issuer,
+  country: facts.country,
+  currency: facts.currency,
+  dcc_eligible: facts.dccEligible,
 })
 
 /** Says which: `Key (span)=([4000000000,4001000000)) is duplicated.` */

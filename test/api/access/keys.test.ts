@@ -253,7 +253,7 @@ describe('what is kept of a use', () => {
     ])
   })
 
-  test('the log tells the address of every request and, on 401, who the caller says it is', async () => {
+  test('the log holds the address of every request and, on 401, the claimed merchant', async () => {
     gateway.logged.length = 0
     await gateway.call('GET', path)
     await gateway.call('GET', path, undefined, { authorization: basic('mer_claimed', 'wrong') })

@@ -62,7 +62,7 @@ test.each([
   expect(answer.body).toEqual({ error: expect.stringMatching(/\w/) })
 })
 
-test('429 after ten failures of one client, and nobody else is held up', async () => {
+test('429 after ten failures of one client, while others are served', async () => {
   const guess = { ...good(), client_id: 'mer_guessed', client_secret: 'wrong' }
   for (let count = 0; count < 10; count++) expect((await ask(guess)).status).toBe(401)
   const refused = await ask(guess)

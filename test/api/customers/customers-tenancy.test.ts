@@ -125,7 +125,7 @@ test('405 with what is allowed', async () => {
 })
 
 /** The last one: nothing works afterwards. */
-test('500 a fault of ours, as a problem that tells nothing', async () => {
+test('500 a fault of ours, as a problem without details', async () => {
   await queryRows(gateway.databaseUrl, 'ALTER TABLE customer RENAME COLUMN email TO elsewhere')
   for (const path of ['/customers?page=1', `/customers/${strangersCustomerId}`]) {
     const answer = await callAs('Basic', 'GET', path)

@@ -196,7 +196,7 @@ test('200 for a file of 5 MB, 400 for a larger one', async () => {
   expect((await send(5_000_000)).status).toBe(200)
 })
 
-test('404: a dispute of another merchant, and one that nobody has', async () => {
+test('404: a dispute of another merchant, and an unknown one', async () => {
   const { dispute } = await openDisputed()
   const stranger = await openShop(gateway)
   for (const id of [dispute.disputeId, `dsp_${'0'.repeat(32)}`, 'x']) {

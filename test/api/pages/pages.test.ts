@@ -104,7 +104,7 @@ describe('headers', () => {
     expect(policy).toContain(`'sha256-${createHash('sha256').update(style).digest('base64')}'`)
   })
 
-  test('200 HTML is compressed for whoever takes it', async () => {
+  test('200 HTML is compressed for browsers that accept it', async () => {
     const { href } = await shop.session()
     const response = await fetch(href, { headers: { 'accept-encoding': 'gzip' } })
     expect(response.headers.get('content-encoding')).toBe('gzip')
@@ -284,7 +284,7 @@ describe('forms', () => {
     expect((await get(open.href)).status).toBe(200)
   })
 
-  test('403 what is no form has no effect', async () => {
+  test('403 a body that is not a form has no effect', async () => {
     const { payId, href } = await shop.session()
     const { attempt } = await get(href)
     const json = JSON.stringify({ ...card, attempt })
@@ -440,7 +440,7 @@ test("200 the language is the payment's, else the browser's; without both it is 
   expect(lang((await get(open.href)).html)).toBe('en')
 })
 
-test('410 an expired page, whoever sends what', async () => {
+test('410 an expired page, for every kind of request', async () => {
   const { payId, href } = await shop.session()
   const { attempt } = await get(href)
   await shop.advance('PT25H')
@@ -467,7 +467,7 @@ test('422 where a card is only to be verified, the page offers and takes cards a
   )
 })
 
-test('422 who agrees to be charged again is offered what can be, and nothing else', async () => {
+test('422 a page with consent to later charges offers only methods that can be charged again', async () => {
   const agreement = { credentialOnFile: { type: 'RECURRING', initialPayment: true } }
   const { payId, href } = await shop.session(agreement)
   const { html, attempt } = await get(href)

@@ -211,7 +211,7 @@ describe('guards, the first that fails is the answer', () => {
     expect((await capture(payId, 400)).status).toBe(200)
   })
 
-  test('a refusal is no operation and reaches nobody', async () => {
+  test('a refusal is no operation and is not sent to the provider', async () => {
     const payId = await authorize()
     const before = acquirer.ledger.length
     const answer = await capture(payId, 1001, { refNr: 'r', metadata: { a: 1 } })

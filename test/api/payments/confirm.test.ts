@@ -308,7 +308,7 @@ describe('bad requests, as {field, error}', () => {
     expect(await shop.act(payId, 'confirms', 1000, old)).toMatchObject(done('AUTHORIZED'))
   })
 
-  test('404 nobody’s payment', async () => {
+  test('404 an unknown payment', async () => {
     expect((await shop.act('0'.repeat(32), 'confirms', 1)).status).toBe(404)
   })
 })

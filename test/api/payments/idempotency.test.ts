@@ -261,7 +261,7 @@ describe('at the same moment', () => {
     expect(acquirer.ledger.length - messages).toBe(2)
   })
 
-  test('422 two bodies under one key: one wins, the other is told so', async () => {
+  test('422 two bodies under one key: one wins, the other is refused', async () => {
     const headers = newKey()
     const bodies = [cardPayment(), cardPayment()]
     const answers = await Promise.all(

@@ -182,7 +182,7 @@ describe('of several captures', () => {
     expect(await shop.act(payId, 'refunds', 300, named(first))).toMatchObject(done('OK'))
   })
 
-  test('20200004 a capture that nobody knows', async () => {
+  test('20200004 an unknown capture', async () => {
     const { payId } = await sellInParts(300)
     expect(await shop.act(payId, 'refunds', 1, named('sim0'))).toMatchObject(refused('20200004'))
   })

@@ -72,7 +72,7 @@ test('404 with a key of the stranger leaves no trace in the books of the owner',
   expect((await gateway.call('POST', path, capture, { ...key, authorization: stranger })).status).toBe(404)
 })
 
-test('400 a query that nobody asked for', async () => {
+test('400 a query where none is expected', async () => {
   const answer = await gateway.call('GET', '/payments/getByTransId/x?expand=all')
   expect(answer).toMatchObject({ status: 400, body: { field: 'expand' } })
 })

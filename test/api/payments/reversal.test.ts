@@ -213,7 +213,7 @@ describe('bad requests, as problem details', () => {
     expect((await shop.read(payId)).operations).toHaveLength(1)
   })
 
-  test('404 nobody’s payment, and somebody else’s', async () => {
+  test('404 an unknown payment, and one of another merchant', async () => {
     expect((await shop.act('0'.repeat(32), 'reversals', 1)).status).toBe(404)
     const stranger = await openShop(gateway)
     expect((await stranger.act(await shop.authorize('CARD'), 'reversals', 1)).status).toBe(404)

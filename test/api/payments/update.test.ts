@@ -194,7 +194,7 @@ describe('bad requests, as {field, error}', () => {
     expect(answer).toMatchObject({ status: 400, body: { field, error: expect.any(String) } })
   })
 
-  test('404 nobody’s payment, and somebody else’s', async () => {
+  test('404 an unknown payment, and one of another merchant', async () => {
     expect((await patch('0'.repeat(32), { refNr: 'x' })).status).toBe(404)
     const stranger = await openShop(gateway)
     const payId = await shop.authorize('CARD')

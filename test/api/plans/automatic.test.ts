@@ -259,7 +259,7 @@ test('the merchant’s own charges come on top', async () => {
   expect(await readPlan(shop, planId)).toMatchObject({ numberOfPayments: 2, nextPaymentDate: '2027-02-28' })
 })
 
-test('a transId that the merchant has used itself is no obstacle', async () => {
+test('a transId that the merchant has used itself does not stop the charge', async () => {
   const { shop, planId } = await start()
   await shop.create('CARD', { transId: `${planId}-20270228-1` })
   await moveTo(shop, '2027-02-28T00:00:00Z')

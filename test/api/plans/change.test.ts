@@ -60,14 +60,14 @@ test('200 PAUSED is not charged; resumed, the next due day counts and nothing is
 
 test.each([true, false])('200 chargeNow charges at once (charged by the gateway: %s)', async autoCharge => {
   const planId = await start({ autoCharge })
-  await act(planId, 'pause')
+  await act(planId, 'pause', {})
   await moveTo(shop, '2027-03-01T00:00:00Z')
   expect((await act(planId, 'resume', { chargeNow: true })).body.status).toBe('ACTIVE')
   expect(await amountsOf(planId)).toEqual([1000, 1000])
   expect((await readPlan(shop, planId)).status).toBe('ACTIVE')
 })
 
-test('200 SUSPENDED is no dead end: another card of the customer, then resume', async () => {
+test('200 a SUSPENDED plan resumes with another card of the customer', async () => {
   const planId = await start()
   await shop.fail({ operation: 'AUTHORIZATION', fault: 'decline', code: '05' })
   await moveTo(shop, '2027-02-15T00:00:00Z')

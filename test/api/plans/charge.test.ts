@@ -202,7 +202,7 @@ test('422 declined: the payment counts for nothing, the plan goes on', async () 
   expect(declined.body).not.toHaveProperty('paymentPlanId')
 })
 
-test('a card that asks for 3-D Secure is charged without, because nobody is there', async () => {
+test('a card that asks for 3-D Secure is charged without, because no cardholder is present', async () => {
   const urls = { return: 'https://shop.example/ok', cancel: 'https://shop.example/no' }
   const { body } = await beginPlan(shop, { payment: { urls, card: { number: '4000002760003184' } } })
   await shop.call('POST', `/test/payments/${body.payId}/customer-action`, { action: 'approve' })

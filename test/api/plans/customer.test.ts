@@ -95,7 +95,7 @@ test('an automatic charge does, as of its day', async () => {
   expect((await readMethod(on)).lastUsedAt).toBe(charge.creationDate.replace('Z', ''))
 })
 
-test('a decline dates nothing and names nobody', async () => {
+test('a decline sets no dates and no customer', async () => {
   const on = await start()
   const before = await readMethod(on)
   await on.shop.advance('PT5H')

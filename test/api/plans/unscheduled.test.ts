@@ -126,7 +126,7 @@ describe('by a card', () => {
     expect(last?.card?.number.reveal()).toBe('4111111111111111')
     expect(last?.credentialOnFile?.schemeReferenceId).toBe('agreed-elsewhere-7')
   })
-  test('400 a pseudo number of nobody, and a real one', async () => {
+  test('400 an unknown pseudo number, and a real number', async () => {
     for (const number of ['0000000000000000', '4111111111111111']) {
       const { status, body } = await pay({ paymentMethods: { card: { number, expiryDate: '203111' } } })
       expect([status, body.field]).toEqual([400, 'paymentMethods.card.number'])

@@ -254,7 +254,7 @@ describe('faults', () => {
     },
   )
 
-  test('a session whose answer is lost has harmed nobody and is made again', async () => {
+  test('a session whose answer is lost has no effect and is made again', async () => {
     double.fail(/sessions$/, 'lostAfter')
     const first = await connector.authorize(authorizationOf('BLIK'), signal)
     expect(said(first.authorization)).toBe('unreached')

@@ -245,11 +245,27 @@ describe('the customer', () => {
     expect(await statusOf(body.payId)).toBe(status)
   })
 
-  test('who never comes back has paid all the same: the notice says so', async () => {
+  test('a customer who never comes back has paid all the same: the notice says so', async () => {
     const { body } = await post('/payments', methodPayment('IDEAL'))
     const [payment] = [...shop.double.ledger.payments.values()]
       .filter(({ state }) => state === 'open')
       .slice(-1)
+    if (payment) shop.double.ledger.authorise(payment)
+    await shop.settle()
+    expect(await statusOf(body.payId)).toBe('OK')
+  })
+
+  test.each([
+    ['a result that Adyen never gave out', 'forged', false],
+    ['a result while our key is refused', 'genuine', true],
+  ])('who brings back %s has decided nothing: the notice tells', async (_, brought, isRefused) => {
+    const { body } = await post('/payments', methodPayment('IDEAL'))
+    const { returnUrl } = shop.double.requests.findLast(({ path }) => path.endsWith('/payments'))?.body ?? {}
+    const payment = [...shop.double.ledger.payments.values()].at(-1)
+    if (isRefused) shop.double.fail(/details$/, 'keyRefused')
+    const result = brought === 'forged' ? brought : payment?.pspReference
+    await fetch(`${returnUrl}?redirectResult=${result}`, { redirect: 'manual' })
+    expect(await shop.record(body.payId)).toMatchObject({ status: 'PENDING', responseCode: '60000200' })
     if (payment) shop.double.ledger.authorise(payment)
     await shop.settle()
     expect(await statusOf(body.payId)).toBe('OK')
@@ -305,6 +321,22 @@ describe('lost answers', () => {
     expect(body.status).toBe('PENDING')
     await shop.settle()
     await pass(20 * 60_000)
+    expect(await statusOf(payId)).toBe('OK')
+  })
+
+  test('a capture whose answer was lost is not FAILED because our key is refused by then', async () => {
+    const payId = await authorized()
+    shop.double.fail(/captures$/, 'lostAfter')
+    const { body } = await follow(payId, 'captures', 1000)
+    const told = shop.double.ledger.owed.splice(0)
+    shop.double.fail(/captures$/, 'keyRefused')
+    clock.move(20 * 60_000)
+    await shop.work(clock.nowMs(), true)
+    const calls = shop.double.requests.filter(({ key }) => key === body.xId)
+    expect(calls).toHaveLength(2)
+    expect((await shop.record(payId)).operations.at(-1)).toMatchObject({ type: 'CAPTURE', status: 'PENDING' })
+    await shop.double.notify(told)
+    await shop.apply()
     expect(await statusOf(payId)).toBe('OK')
   })
 })

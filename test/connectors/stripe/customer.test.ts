@@ -186,7 +186,7 @@ describe('Stripe’s page', () => {
     expect(await read(payId)).toMatchObject({ status: 'FAILED', responseCode: '23000402' })
   })
 
-  test('a payment that stays open longer than Stripe’s page gets a new one, whoever tells its end', async () => {
+  test('a payment that stays open longer than Stripe’s page gets a new one, however its end is learnt', async () => {
     const expirationTime = new Date(clock.nowMs() + 3 * 86_400_000).toISOString()
     const { payId, own, page, sessionId } = await visit('IDEAL', { expirationTime })
     shop.double.books.expireSession(sessionId)

@@ -49,7 +49,8 @@ export function readRefusal({ status, error }: { status: number; error: Wire }, 
   // 409: another request with the same key is under way. 429: not done, and saying so too early would be a guess.
   if (status === 409 || textAt(error, 'type') === 'idempotency_error') return unknown
   if (status === 429) return unreached
-  if (status === 401 || status === 403) return declined(asked, malfunction, describeError(error))
+  if (status === 401 || status === 403)
+    return { ...declined(asked, malfunction, describeError(error)), callRefused: true }
   if (status !== 400 && status !== 402 && status !== 404) return unknown
   const intent = wireAt(error, 'payment_intent')
   const detail = detailOfDecline(textAt(error, 'decline_code'), textAt(error, 'code'))

@@ -1,0 +1,71 @@
+/**
+ * Capture, refund, reversal and increment: a row of data each, because the way is the same for all (follow-up.ts) and the rule
+ * lies in lifecycle/.
+ */
+import { type CaptureCommand, decideCapture, reserveCapture } from '#lifecycle/capture.ts'
+import type { FollowUpCommand } from '#lifecycle/follow-up.ts'
+import { decideIncremental, type IncrementalCommand, recordIncremental } from '#lifecycle/incremental.ts'
+import { isLapsed, openAmount } from '#lifecycle/payment.ts'
+import { decideRefund, type RefundCommand, reserveRefund } from '#lifecycle/refund.ts'
+import { decideReversal, reserveReversal } from '#lifecycle/reversal.ts'
+import type { Engine } from '#operations/engine.ts'
+import { type FollowUp, type FollowUpKind, performFollowUp } from '#operations/payments/follow-up.ts'
+import type { DueTimer } from '#operations/timer.ts'
+
+const perform =
+  <Command extends FollowUpCommand>(kind: FollowUpKind<Command>) =>
+  (request: FollowUp<Command>, engine: Engine) =>
+    performFollowUp(kind, request, engine)
+
+/** Takes money from an authorised payment. */
+export const capture = perform<CaptureCommand>({
+  type: 'CAPTURE',
+  request: 'capture',
+  send: 'capture',
+  decide: decideCapture,
+  record: reserveCapture,
+})
+
+/** Gives back captured money. */
+export const refund = perform<RefundCommand>({
+  type: 'REFUND',
+  request: 'refund',
+  send: 'refund',
+  decide: decideRefund,
+  record: reserveRefund,
+})
+
+/** Gives back an authorisation, wholly or in part. */
+export const reverse = perform<FollowUpCommand>({
+  type: 'REVERSAL',
+  request: 'reversal',
+  send: 'reverse',
+  decide: decideReversal,
+  record: reserveReversal,
+})
+
+/** Raises an authorisation. */
+export const increment = perform<IncrementalCommand>({
+  type: 'INCREMENTAL',
+  request: 'incremental',
+  send: 'increment',
+  decide: decideIncremental,
+  record: recordIncremental,
+})
+
+/**
+ * The capture that a payment was created to make by itself, hours after its approval. Takes whatever is still open; a payment
+ * that was captured, closed or reversed by hand meanwhile is left alone.
+ */
+export async function captureDelayed({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
+  const { merchantId, payId } = timer
+  const payment = await engine.payments.byPayId(merchantId, payId)
+  const open = payment ? openAmount(payment) : 0
+  if (!payment || open === 0 || payment.closedForCapture || isLapsed(payment, at)) {
+    await engine.commit({ dropTimers: [timer] })
+    return
+  }
+  const { transId, refNr, amount } = payment
+  const command = { transId, refNr, amount: { value: open, currency: amount.currency }, details: {} }
+  await capture({ merchant, payId, command, at, unattended: true, timer }, engine)
+}
