@@ -229,7 +229,9 @@ export async function setUp(request: PageRequest, deps: ConsoleDeps): Promise<Pa
     password,
     code: code.replace(/\s/g, ''),
   })
-  return result.done ? welcome(request, deps, result.operator) : showSetUp(request, deps, result.message)
+  if (!result.done) return showSetUp(request, deps, result.message)
+  await auditSetUp(request, deps, { email: result.operator.email, signsInWith: 'password' })
+  return welcome(request, deps, result.operator)
 }
 
 export async function setUpPasskey(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswer> {
@@ -243,7 +245,18 @@ export async function setUpPasskey(request: PageRequest, deps: ConsoleDeps): Pro
     .catch(() => undefined)
   if (!passkey)
     return showSetUp(request, deps, 'The passkey could not be checked. Try again, or use a password.')
-  return (await deps.people.setUpWithPasskey(token, passkey))
-    ? welcome(request, deps, opened.operator)
-    : showSetUp(request, deps)
+  if (!(await deps.people.setUpWithPasskey(token, passkey))) return showSetUp(request, deps)
+  await auditSetUp(request, deps, { email: opened.operator.email, signsInWith: 'passkey' })
+  return welcome(request, deps, opened.operator)
 }
+
+/** Whoever has the link decides how the person signs in from now on, so the trail says from where that was done. */
+const auditSetUp = (
+  { address }: PageRequest,
+  { auditStore }: ConsoleDeps,
+  { email, signsInWith }: { readonly email: string; readonly signsInWith: 'password' | 'passkey' },
+): Promise<void> =>
+  auditAs(
+    { actor: email, from: address },
+    auditStore,
+  )({ act: 'operator.set-up', object: email, after: { signsInWith } })

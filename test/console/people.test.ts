@@ -34,7 +34,7 @@ const signIn = ({ email, password, totpSecret }: Person, drift: number) =>
   send('/console/sign-in', { email, password, code: codeNow(totpSecret, drift) })
 
 test('a link works once, wants twelve characters and the right code, and the cookie is for this host alone', async () => {
-  const { path } = await makeLink(gateway, { role: 'owner' })
+  const { path, email } = await makeLink(gateway, { role: 'owner' })
   const secret = readSecret(await (await fetch(`${gateway.url}${path}`)).text())
   expect((await send(path, { password: 'short', code: codeNow(secret) })).status).toBe(422)
   expect((await send(path, { password: 'long enough, surely', code: '000000' })).status).toBe(422)
@@ -45,6 +45,14 @@ test('a link works once, wants twelve characters and the right code, and the coo
   )
   expect((await fetch(`${gateway.url}${path}`)).status).toBe(410)
   expect((await send(path, { password: 'long enough, surely', code: codeNow(secret) })).status).toBe(410)
+  const acts = await queryRows(
+    gateway.databaseUrl,
+    `SELECT act, after FROM audit WHERE actor = '${email}' ORDER BY number`,
+  )
+  expect(acts).toEqual([
+    { act: 'operator.set-up', after: { signsInWith: 'password' } },
+    { act: 'console.sign-in', after: null },
+  ])
 })
 
 test('each code works once, and a step of drift is taken', async () => {

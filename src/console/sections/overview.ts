@@ -72,7 +72,7 @@ function renderFigures(
     : html`<div class="figures">${renderTotals(volumes)}${renderWaiting(waiting, base)}</div>
 ${renderVolume(volumes, days)}
 <div class="columns even"><section><h2>Approval rate by method</h2>${renderApproval(approvals)}</section>
-<section><h2>Why payments fail</h2>${renderTable(declines, declineColumns(base), 'Nothing was declined.', 'Why payments fail')}</section></div>
+<section><h2>Why payments fail</h2>${renderTable(declines, declineColumns(base, declines), 'Nothing was declined.', 'Why payments fail')}</section></div>
 <section><h2>Providers, last 24 hours</h2>${renderTable(health, healthColumns, 'No payments in the last 24 hours.', 'Providers')}</section>${readAt && html`<p class="quiet">Figures of ${showTime(readAt)} UTC; they are read anew every minute.</p>`}`
 }
 
@@ -98,14 +98,24 @@ const approvalColumns: readonly TypedColumn<ApprovalRate>[] = [
   { title: 'Rate', show: rate => `${Math.round(100 * rateOf(rate))} %`, numeric: true },
 ]
 
-const declineColumns = (base: string): readonly TypedColumn<DeclineReason>[] => [
+const declineColumns = (
+  base: string,
+  declines: readonly DeclineReason[],
+): readonly TypedColumn<DeclineReason>[] => [
   {
     title: 'Reason',
     show: ({ responseCode }) =>
       html`<a href="${base}/payments?responseCode=${responseCode}">${responseCode}</a> ${describe(responseCode).description}`,
   },
   { title: 'Count', show: ({ count }) => count, numeric: true },
+  { title: 'Share', show: ({ count }) => shareOf(count, declines), numeric: true },
 ]
+
+/** Of the failures shown: the reasons are the ten most frequent ones. */
+function shareOf(count: number, declines: readonly DeclineReason[]): string {
+  const all = declines.reduce((sum, reason) => sum + reason.count, 0)
+  return `${Math.round((100 * count) / Math.max(1, all))} %`
+}
 
 const healthColumns: readonly TypedColumn<ProviderHealth>[] = [
   { title: 'Account', show: ({ account }) => account ?? 'simulator' },
@@ -121,15 +131,13 @@ const healthColumns: readonly TypedColumn<ProviderHealth>[] = [
   { title: 'Faults', show: ({ faults }) => faults, numeric: true },
 ]
 
-/** 13: up to €99,999,999.99 the large letters fit into their card. */
-const longText = 13
-
+/** Up to €999,999.99 large letters fit into their card, up to €9,999,999.99 smaller ones; longer sums get the smallest. */
 function renderTotals(volumes: readonly DayVolume[]): Html {
   const totals = Map.groupBy(volumes, ({ currency }) => currency)
   return html`${[...totals].map(([currency, days]) => {
     const value = days.reduce((sum, { captured }) => sum + captured, 0)
-    const isLong = formatMoney({ value, currency }, 'en').length > longText
-    return html`<p class="figure${isLong && ' long'}"><strong>${showMoney({ value, currency })}</strong> captured in ${shownDays} days</p>`
+    const { length } = formatMoney({ value, currency }, 'en')
+    return html`<p class="figure${length > 14 ? ' longer' : length > 12 && ' long'}"><strong>${showMoney({ value, currency })}</strong> captured in ${shownDays} days</p>`
   })}`
 }
 
