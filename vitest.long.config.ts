@@ -5,8 +5,8 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 1,
-    // 20 min: a bound for what hangs.
-    testTimeout: 1_200_000,
+    // 40 min: a bound for what hangs.
+    testTimeout: 2_400_000,
     hookTimeout: 120_000,
     // Besides what is long in any case: the whole of what `npm test` runs a short version of.
     include: [

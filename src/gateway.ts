@@ -35,8 +35,18 @@ export interface Gateway
   listen(): Promise<string>
   /** For a process that reports its metrics to another one. */
   readonly metrics: Registry
+  /** The numbers of this process, one in each cell that it has reached. */
+  processes(): readonly ProcessNumber[]
+  /** Lets the work of processes that have ended be taken over. */
+  declareDead(processes: readonly ProcessNumber[]): Promise<void>
   /** Readiness goes 503, requests are served for that long, workers stop, connections close. */
   close(serveForMs?: number): Promise<void>
+}
+
+/** The number of a process in one cell. */
+export interface ProcessNumber {
+  readonly cell: number
+  readonly process: number
 }
 
 /** 10 s of the 15 s a stop may take; the rest is for the workers and the database. */
@@ -70,6 +80,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       bank: banks[0] ?? createBank({ ...home, options }),
       metrics: shared.metrics.registry,
       weakDurability: [...new Set(cells.all().flatMap(({ weak }) => weak))],
+      processes: () => cells.all().map(({ number: cell, presence: { process } }) => ({ cell, process })),
+      async declareDead(processes) {
+        for (const { number, presence } of cells.all())
+          await presence.declareDead(
+            processes.filter(({ cell }) => cell === number).map(({ process }) => process),
+          )
+      },
       async listen() {
         await cells.claim()
         const { host, port } = options.listen ?? { host: '127.0.0.1', port: 0 }

@@ -232,7 +232,7 @@ export async function withBank<T>(
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
-    const [{ createGateway }, { BankFault }] = await Promise.all([
+    const [{ createGateway }, { BankFault, UnknownAccount }] = await Promise.all([
       import('#gateway.ts'),
       import('#operations/bank/bank.ts'),
     ])
@@ -246,7 +246,7 @@ export async function withBank<T>(
       logDestination: { write: line => console.error(line.trimEnd()) },
     })
     try {
-      const done = await inEachBank(gateway.banks, work, error => error instanceof BankFault)
+      const done = await inEachBank(gateway.banks, work, error => error instanceof UnknownAccount)
       if (act) await auditCommand(database.url, act(done))
       return done
     } catch (error) {

@@ -1,15 +1,28 @@
 /**
  * Several processes behind one port. The primary forks workers, hands connections on (node:cluster), replaces whoever
- * dies, and adds up their metrics; it serves nothing itself. Workers find everything else they share in the database.
+ * dies or stands still, and adds up their metrics; it serves nothing itself. Workers find everything else they share in the
+ * database.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import { AggregatorRegistry, type Registry } from 'prom-client'
+import { AggregatorRegistry } from 'prom-client'
 import { CommandFault } from '#commands/faults.ts'
+import {
+  createMetricsReports,
+  keepHandedOver,
+  type Metrics,
+  post,
+  type ToWorker,
+  type WorkerWatch,
+  watchWorker,
+} from '#commands/worker-watch.ts'
+import type { Gateway, ProcessNumber } from '#gateway.ts'
 
 interface Ready {
   readonly origin: string
   readonly weakDurability: readonly string[]
+  /** The numbers under which the database knows the worker. */
+  readonly processes: readonly ProcessNumber[]
 }
 
 export interface WorkerGroup {
@@ -25,55 +38,64 @@ const replaceAfterMs = 1_000
 type ToPrimary =
   | { readonly tollgate: 'ready'; readonly ready: Ready }
   | { readonly tollgate: 'fault'; readonly sentence: string }
+  | { readonly tollgate: 'pong' }
+  | { readonly tollgate: 'report'; readonly question: number; readonly metrics: Metrics }
   | { readonly tollgate: 'metrics?'; readonly question: number }
 
-type ToWorker = { readonly tollgate: 'metrics'; readonly question: number; readonly text: string }
-
 export function startWorkers(count: number, say: (line: string) => void): WorkerGroup {
-  const aggregator = new AggregatorRegistry()
+  const reports = createMetricsReports()
   const { promise: ready, resolve, reject } = Promise.withResolvers<Ready>()
   const running = new Set<Worker>()
-  const listening = new Set<number>()
+  const listening = new Map<Worker, Ready>()
   let stopping = false
   let started = false
   let fault: string | undefined
 
-  async function hear(worker: Worker, message: ToPrimary): Promise<void> {
+  function onReady(worker: Worker, news: Ready): void {
+    listening.set(worker, news)
+    if (listening.size < count || started) return
+    started = true
+    resolve(news)
+  }
+
+  async function hear(worker: Worker, watch: WorkerWatch, message: ToPrimary): Promise<void> {
     switch (message.tollgate) {
       case 'ready':
-        listening.add(worker.id)
-        if (listening.size === count && !started) {
-          started = true
-          resolve(message.ready)
-        }
-        return
+        watch.onReady()
+        return onReady(worker, message.ready)
       case 'fault':
         fault = message.sentence
         return
-      case 'metrics?': {
-        const text = await aggregator.clusterMetrics()
-        if (worker.isConnected()) worker.send({ tollgate: 'metrics', question: message.question, text })
-      }
+      case 'pong':
+        return watch.onPong()
+      case 'report':
+        return reports.onReport(message.question, message.metrics)
+      case 'metrics?':
+        return tellMetrics(worker, message.question, await reports.collect(listening.keys()))
     }
   }
 
-  function fork(): void {
-    const worker = cluster.fork()
-    running.add(worker)
-    say(`worker ${worker.id} runs as ${worker.process.pid}`)
-    worker.on('message', (message: ToPrimary) => {
-      if (message?.tollgate) void hear(worker, message)
-    })
-    worker.once('exit', (code, signal) => {
-      running.delete(worker)
-      if (stopping) return
-      if (!started) return reject(new CommandFault(fault ?? `worker ${worker.id} ended while it started`))
-      say(`worker ${worker.id} ended (${signal ?? `exit code ${code}`}); another one takes its place`)
-      setTimeout(() => {
-        if (!stopping) fork()
-      }, replaceAfterMs).unref()
-    })
+  function onExit(worker: Worker, how: string): void {
+    const { processes } = listening.get(worker) ?? { processes: [] }
+    running.delete(worker)
+    listening.delete(worker)
+    if (stopping) return
+    const [heir] = listening.keys()
+    if (heir) post(heir, { tollgate: 'dead', processes })
+    if (!started) {
+      reject(new CommandFault(fault ?? `worker ${worker.id} ended while it started`))
+      return
+    }
+    say(`worker ${worker.id} ended (${how}); another one takes its place`)
+    setTimeout(() => {
+      if (!stopping) fork()
+    }, replaceAfterMs).unref()
   }
+
+  const fork = (): unknown =>
+    running.add(
+      forkWorker({ say, hear, onExit, hasOther: self => [...listening.keys()].some(it => it !== self) }),
+    )
 
   for (let forked = 0; forked < count; forked += 1) fork()
   return {
@@ -82,23 +104,54 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
       stopping = true
       // Whoever waits for a start that is over now has nothing to wait for.
       ready.catch(() => {})
-      const signal = serveForMs > 0 ? 'SIGTERM' : 'SIGINT'
-      await Promise.all(
-        [...running].map(async worker => {
-          const ended = once(worker, 'exit')
-          worker.process.kill(signal)
-          await ended
-        }),
-      )
+      await stopAll(running, serveForMs > 0 ? 'SIGTERM' : 'SIGINT')
     },
   }
 }
 
+interface WorkerEvents {
+  readonly say: (line: string) => void
+  readonly hear: (worker: Worker, watch: WorkerWatch, message: ToPrimary) => Promise<void>
+  readonly onExit: (worker: Worker, how: string) => void
+  readonly hasOther: (worker: Worker) => boolean
+}
+
+function forkWorker({ say, hear, onExit, hasOther }: WorkerEvents): Worker {
+  const worker = cluster.fork()
+  say(`worker ${worker.id} runs as ${worker.process.pid}`)
+  const watch = watchWorker(worker, () => say(`worker ${worker.id} does not answer any more and is killed`))
+  keepHandedOver(worker, () => hasOther(worker))
+  worker.on('message', (message: ToPrimary) => {
+    if (message?.tollgate) void hear(worker, watch, message)
+  })
+  // What could not be sent to a worker that was ending; its exit follows.
+  worker.on('error', () => undefined)
+  worker.once('exit', (code, signal) => onExit(worker, signal ?? `exit code ${code}`))
+  return worker
+}
+
+async function stopAll(workers: ReadonlySet<Worker>, signal: NodeJS.Signals): Promise<void> {
+  await Promise.all(
+    [...workers].map(async worker => {
+      const ended = once(worker, 'exit')
+      worker.process.kill(signal)
+      await ended
+    }),
+  )
+}
+
+async function tellMetrics(worker: Worker, question: number, reports: readonly Metrics[]): Promise<void> {
+  const text = await AggregatorRegistry.aggregate([...reports]).metrics()
+  post(worker, { tollgate: 'metrics', question, text })
+}
+
+type ServingGateway = Pick<Gateway, 'metrics' | 'declareDead'>
+
 export interface WorkerRole {
   readonly worker: number
   readonly collectMetrics: () => Promise<string>
-  /** Lets the primary ask this process for its metrics. */
-  report(metrics: Registry): void
+  /** Lets the primary ask this process for its metrics, and tell it which others have died. */
+  serve(gateway: ServingGateway): void
 }
 
 /** Undefined: this process is alone, or the primary. */
@@ -106,10 +159,25 @@ export function takeWorkerRole(): WorkerRole | undefined {
   if (!cluster.isWorker) return undefined
   const waiting = new Map<number, (text: string) => void>()
   let questions = 0
+  let gateway: ServingGateway | undefined
+  async function hear(message: ToWorker): Promise<void> {
+    switch (message.tollgate) {
+      case 'ping':
+        return tell({ tollgate: 'pong' })
+      case 'report?': {
+        const metrics = (await gateway?.metrics.getMetricsAsJSON()) ?? []
+        return tell({ tollgate: 'report', question: message.question, metrics })
+      }
+      case 'dead':
+        // Without it the others notice by the missing heartbeats.
+        return gateway?.declareDead(message.processes).catch(() => undefined)
+      case 'metrics':
+        waiting.get(message.question)?.(message.text)
+        waiting.delete(message.question)
+    }
+  }
   process.on('message', (message: ToWorker) => {
-    if (message?.tollgate !== 'metrics') return
-    waiting.get(message.question)?.(message.text)
-    waiting.delete(message.question)
+    if (message?.tollgate) void hear(message)
   })
   return {
     worker: cluster.worker?.id ?? 0,
@@ -119,9 +187,8 @@ export function takeWorkerRole(): WorkerRole | undefined {
         waiting.set(questions, resolve)
         tell({ tollgate: 'metrics?', question: questions })
       }),
-    report(metrics) {
-      AggregatorRegistry.setRegistries(metrics)
-      new AggregatorRegistry()
+    serve(serving) {
+      gateway = serving
     },
   }
 }

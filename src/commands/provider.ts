@@ -9,7 +9,7 @@ import type { Config } from '#config.ts'
 import { isPrintable } from '#domain/text.ts'
 import type { ShownAccount } from '#providers/administration.ts'
 import type { Providers } from '#providers/open-providers.ts'
-import { AccountFault } from '#providers/settings.ts'
+import { AccountFault, UnknownHere } from '#providers/settings.ts'
 
 /** 128: the column's width. */
 const nameMax = 128
@@ -188,7 +188,7 @@ export async function withProviders<T>(
         await opened.close()
       }
     }
-    return await overCells(database, workIn, { isMissing: error => error instanceof AccountFault })
+    return await overCells(database, workIn, { isMissing: error => error instanceof UnknownHere })
   } catch (error) {
     throw error instanceof AccountFault ? new CommandFault(error.message, { cause: error }) : error
   } finally {

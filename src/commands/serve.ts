@@ -99,14 +99,14 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
       throw error instanceof GatewayError ? new CommandFault(error.message, { cause: error }) : error
     },
   )
-  role?.report(gateway.metrics)
+  role?.serve(gateway)
   open.push(gateway)
   if (role === undefined) warnOfWeakness(gateway.weakDurability)
   const demo = role ? undefined : await openDemo(config, gateway.merchants)
   if (lifetime.isEnding()) return
   const origin = await listen(config, gateway)
   releaseMemoryWhenIdle()
-  if (role) reportReady({ origin, weakDurability: gateway.weakDurability })
+  if (role) reportReady({ origin, weakDurability: gateway.weakDurability, processes: gateway.processes() })
   else await greet(config, { origin, database, place: database.place, demo, open })
 }
 

@@ -11,6 +11,7 @@ import {
   checkSecrets,
   checkSettings,
   type Settings,
+  UnknownHere,
 } from '#providers/settings.ts'
 import type {
   AccountRecord,
@@ -125,7 +126,7 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
     async addRule(merchantId, rule) {
       const ruleId = deps.newId()
       if (!(await store.insertRule(merchantId, { ...rule, ruleId })))
-        throw new AccountFault(
+        throw new UnknownHere(
           `the merchant ${merchantId} has no account "${rule.accountId}"; "tollgate provider list" shows all`,
         )
       deps.onChange?.(merchantId)
@@ -134,7 +135,7 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
     listRules: store.listRules,
     async removeRule(ruleId) {
       if (!/^[0-9a-f]{32}$/.test(ruleId) || !(await store.removeRule(ruleId)))
-        throw new AccountFault(`there is no rule "${ruleId}"; "tollgate route list" shows all`)
+        throw new UnknownHere(`there is no rule "${ruleId}"; "tollgate route list" shows all`)
     },
   }
 }
@@ -168,7 +169,7 @@ function createAccountReader(deps: AdministrationDeps) {
   async function require(accountId: string): Promise<AccountRecord> {
     const found = isAccountId(accountId) ? await store.find(accountId) : undefined
     if (!found)
-      throw new AccountFault(`there is no account "${accountId}"; "tollgate provider list" shows all`)
+      throw new UnknownHere(`there is no account "${accountId}"; "tollgate provider list" shows all`)
     return found
   }
 
@@ -196,7 +197,7 @@ export const noticeUrl = (origin: string, accountId: string): string =>
 export const isAccountId = (text: string): boolean => /^acc_[0-9a-f]{24}$/.test(text)
 
 const noMerchant = (merchantId: string): AccountFault =>
-  new AccountFault(`there is no merchant "${merchantId}"; "tollgate merchant list" shows all`)
+  new UnknownHere(`there is no merchant "${merchantId}"; "tollgate merchant list" shows all`)
 
 const withoutEmpty = (settings: Settings): Settings =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''))

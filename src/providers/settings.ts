@@ -9,6 +9,9 @@ import { findMethod } from '#methods/catalogue.ts'
 /** The account cannot be like this; the message says what to change. */
 export class AccountFault extends Error {}
 
+/** There is no such merchant, account or rule here; another cell may have it. */
+export class UnknownHere extends AccountFault {}
+
 export type Settings = Readonly<Record<string, string>>
 
 interface Occasion {

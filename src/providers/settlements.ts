@@ -5,7 +5,7 @@
 import { createReadStream } from 'node:fs'
 import type { SettlementLine } from '#connectors/contract.ts'
 import type { AccountDirectory } from '#providers/directory.ts'
-import { AccountFault } from '#providers/settings.ts'
+import { AccountFault, UnknownHere } from '#providers/settings.ts'
 import type { SettlementStore } from '#storage/providers/settlements.ts'
 
 export interface ImportDeps {
@@ -33,7 +33,7 @@ export async function importSettlement(
 ): Promise<Imported> {
   const account = await deps.directory.find(accountId)
   if (!account)
-    throw new AccountFault(`there is no account "${accountId}"; "tollgate provider list" shows all`)
+    throw new UnknownHere(`there is no account "${accountId}"; "tollgate provider list" shows all`)
   const { readSettlement } = account.connector
   if (!readSettlement)
     throw new AccountFault(`the connector ${account.connectorName} reads no settlement files`)

@@ -170,3 +170,7 @@ export function isConnectionLost(error: unknown): boolean {
     )
   )
 }
+
+/** The constraint that a statement broke. On Citus it is that of a shard, which ends in the number of the shard. */
+export const constraintOf = (error: unknown): string | undefined =>
+  (error as { constraint?: string }).constraint?.replace(/_\d{6,}$/, '')

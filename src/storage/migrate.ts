@@ -7,7 +7,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { splitOptions } from '#storage/cells/address.ts'
 import { isRefusedByPooler, poolerRefusal } from '#storage/database.ts'
-import { findUnsafe } from '#storage/migration-rules.ts'
+import { findUnsafe, readStatements } from '#storage/migration-rules.ts'
 
 export class MigrationError extends Error {}
 
@@ -146,7 +146,8 @@ async function readApplied(client: pg.Client): Promise<Map<string, string>> {
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   await client.query('BEGIN')
   try {
-    await client.query(migration.sql)
+    // One by one, because Citus takes no more of them in one query.
+    for (const statement of readStatements(migration.sql)) await client.query(statement)
     await client.query('INSERT INTO schema_migration (name, checksum) VALUES ($1, $2)', [
       migration.name,
       migration.checksum,

@@ -1,7 +1,7 @@
 /** Which statements a migration may hold while the previous release serves. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { findUnsafe, splitStatements } from '#storage/migration-rules.ts'
+import { findUnsafe, readStatements } from '#storage/migration-rules.ts'
 
 const directory = new URL('../../migrations/', import.meta.url)
 
@@ -44,6 +44,7 @@ test.each([
 })
 
 test('statements are split outside of texts, comments and bodies', () => {
-  const sql = "-- a; b\nSELECT ';' ; CREATE FUNCTION f() AS $$ BEGIN; END $$; /* ; */ SELECT 2"
-  expect(splitStatements(sql)).toEqual(["SELECT ';'", 'CREATE FUNCTION f() AS $$ BEGIN; END $$', 'SELECT 2'])
+  const sql = "-- a; b\nSELECT ';' ; CREATE FUNCTION f() AS $$ BEGIN; -- one\nEND $$; /* ; */ SELECT 2"
+  const body = 'CREATE FUNCTION f() AS $$ BEGIN; -- one\nEND $$'
+  expect(readStatements(sql)).toEqual(["SELECT ';'", body, 'SELECT 2'])
 })

@@ -3,8 +3,12 @@
  * test that guards the files and for `migrate --check`. Pure.
  */
 
-/** The statements of a file, without comments; bodies of functions stay whole. */
-export function splitStatements(sql: string): readonly string[] {
+/** The statements of a file, each on one line, for rules that look at their form. */
+const splitStatements = (sql: string): readonly string[] =>
+  readStatements(sql).map(statement => statement.replace(/\s+/g, ' '))
+
+/** The statements of a file as they are written, without comments between them; bodies of functions stay whole. */
+export function readStatements(sql: string): readonly string[] {
   const statements: string[] = []
   let current = ''
   // Quoted names and texts, dollar-quoted bodies and comments each as one piece; all else letter by letter.
@@ -14,7 +18,7 @@ export function splitStatements(sql: string): readonly string[] {
     if (piece.startsWith('--') || piece.startsWith('/*')) continue
     if (piece !== ';') current += piece
     else {
-      statements.push(current.replace(/\s+/g, ' ').trim())
+      statements.push(current.trim())
       current = ''
     }
   }

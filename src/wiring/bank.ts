@@ -1,6 +1,6 @@
 /** Wires the work with banks: the tables of files and entries, and the accounts of all merchants at banks. */
 import { bankFacts, readSettings } from '#connectors/bank/facts.ts'
-import { type Bank, type BankAccount, BankFault } from '#operations/bank/bank.ts'
+import { type Bank, type BankAccount, BankFault, UnknownAccount } from '#operations/bank/bank.ts'
 import type { Engine } from '#operations/engine.ts'
 import { createBankFileStore } from '#storage/bank/bank-files.ts'
 import { createEntryStore } from '#storage/bank/entries.ts'
@@ -41,7 +41,7 @@ export function createBank(parts: {
     async account(accountId) {
       const record = await accounts.find(accountId)
       if (!record)
-        throw new BankFault(`there is no account "${accountId}"; "tollgate provider list" shows all`)
+        throw new UnknownAccount(`there is no account "${accountId}"; "tollgate provider list" shows all`)
       if (record.connector !== bankFacts.name)
         throw new BankFault(`the account ${accountId} belongs to ${record.connector} and not to a bank`)
       return open(record)

@@ -218,6 +218,7 @@ function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'sta
       // Whoever is alone on the database owns everything that was sent before; nothing new has been sent yet.
       startedAt = await work.now()
       alone = await work.claimAlone()
+      await presence.refresh()
     },
     async start() {
       const onError = (err: unknown): void =>

@@ -20,8 +20,8 @@ const duePauseMs = 1_000
 /** 30 s: what a neighbour of an older release left waits 90 s anyway. */
 const abandonedPauseMs = 30_000
 
-/** 2 s: with the 8 s after which a process counts as dead, its work is taken over within 15 s. */
-const takeOverPauseMs = 2_000
+/** 1 s: with the 7 s after which a process counts as dead, half of the 15 s for a take-over are left for the work itself. */
+const takeOverPauseMs = 1_000
 
 /** 2 s: a new root secret ends the access tokens of the old one within the 5 s that a credential is remembered, and these. */
 const rootPauseMs = 2_000

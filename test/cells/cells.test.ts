@@ -7,6 +7,7 @@ import { countCell, withClient } from '#storage/cells/create-cell.ts'
 import { examineCells } from '#storage/doctor/cell-checks.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import { type CellStage, createCellStage } from '#test/support/cells.ts'
+import { commandsHere } from '#test/support/command-here.ts'
 import { type Person, signUp } from '#test/support/console.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
@@ -259,6 +260,34 @@ test('rows that a move has left behind are found by the doctor and not served', 
   expect(rows).toEqual([])
   await move(shop.merchantId, to)
   expect(await unwell()).toEqual([])
+})
+
+test('commands about an account find it in any cell, and say what is wrong with it there', async () => {
+  const shops = [await openShop(), await openShop(), await openShop()]
+  const places = await Promise.all(shops.map(async shop => (await cellOf(shop)).number))
+  const shop = shops[places.findIndex(number => number > 0)]
+  const commands = commandsHere(stage.databaseUrl, {
+    TOLLGATE_CELL_URLS: stage.otherUrl,
+    TOLLGATE_MASTER_KEY: stage.keyText,
+  })
+  const words = ['provider', 'add', shop?.merchantId ?? '', '--connector', 'simulator', '--name', 'Mine']
+  const { accountId } = await commands.json(...words)
+  const complaints = {
+    'settlements import': ['settlements', 'import', accountId, commands.file('lines.csv', '')],
+    'bank batch': ['bank', 'batch', '--account', accountId, '--out', commands.folder],
+    'provider set': ['provider', 'set', accountId, '--set', 'colour=red'],
+  }
+  const said: Record<string, string> = {}
+  for (const [name, line] of Object.entries(complaints)) said[name] = (await commands.run(...line)).stderr
+  expect(said).toEqual({
+    'settlements import': expect.stringContaining('reads no settlement files'),
+    'bank batch': expect.stringContaining('belongs to simulator and not to a bank'),
+    'provider set': expect.stringContaining('simulator has no setting "colour"'),
+  })
+  expect((await commands.run('provider', 'show', `acc_${'0'.repeat(24)}`)).stderr).toContain(
+    'there is no account',
+  )
+  commands.remove()
 })
 
 test('every cell is healthy', async () => {

@@ -1,5 +1,6 @@
-/** Several workers behind one port: they share the traffic, one that is killed is replaced, and stopping drains. */
+/** Several workers behind one port: they share the traffic, one that stands still is replaced, and stopping drains. */
 import { rmSync } from 'node:fs'
+import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
 import { type Banner, killRest, login, makeDataFolder, startServer } from '#test/support/command-line.ts'
@@ -25,13 +26,19 @@ async function pay(banner: Banner): Promise<{ status: number; connection: string
   return { status: response.status, connection: response.headers.get('connection') }
 }
 
+/** The status, on a connection of its own. */
+const askAlone = (url: string): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    get(url, { agent: false }, response => resolve(response.resume().statusCode)).on('error', reject)
+  })
+
 const sumOf = (metrics: string, name: string): number =>
   [...metrics.matchAll(new RegExp(`^${name}\\{[^}]*\\} (\\d+)$`, 'gm'))].reduce(
     (sum, [, n]) => sum + Number(n),
     0,
   )
 
-test('two workers share the traffic, survive the death of one, and serve while they drain', async () => {
+test('two workers share the traffic, one that is frozen is killed and replaced, and they serve while they drain', async () => {
   const server = startServer('node', {
     TOLLGATE_DATA: makeFolder(),
     PORT: '0',
@@ -54,9 +61,14 @@ test('two workers share the traffic, survive the death of one, and serve while t
   await vi.waitFor(() => expect(workerLines()).toHaveLength(20), 30_000)
   expect(new Set(workerLines())).toEqual(new Set([1, 2]))
 
+  // A connection that a frozen worker was about to take goes to another one, and its metrics are not waited for.
   const [victim] = [...server.stderr().matchAll(/worker 1 runs as (\d+)/g)].map(([, pid]) => Number(pid))
-  process.kill(victim ?? 0, 'SIGKILL')
+  process.kill(victim ?? 0, 'SIGSTOP')
+  const asked = Array.from({ length: 8 }, () => askAlone(`${origin}/health/live`))
+  expect(await askAlone(`${origin}/metrics`)).toBe(200)
+  expect(await Promise.all(asked)).toEqual(Array.from({ length: 8 }, () => 200))
   await vi.waitFor(() => expect(server.stderr()).toContain('another one takes its place'), 30_000)
+  expect(server.stderr()).toContain('worker 1 does not answer any more and is killed')
   expect((await pay(banner)).status).toBe(200)
 
   server.child.kill('SIGTERM')

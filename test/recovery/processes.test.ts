@@ -39,6 +39,18 @@ test('a process that ended is found dead until its work is taken over', async ()
   })
 })
 
+test('a process that is known to have ended is dead before its heartbeat is too old', async () => {
+  const ended = await openPresence(gateway.databaseUrl, { ...quiet, beatMs: 600_000 })
+  await withPresence(presence => presence.declareDead([ended.process]))
+  const [row] = await queryRows<{ age: number }>(
+    gateway.databaseUrl,
+    `SELECT extract(epoch FROM now() - seen_at)::float8 AS age FROM gateway_process WHERE process = ${ended.process}`,
+  )
+  // Two seconds are left for its last statement.
+  expect(row?.age).toBeGreaterThanOrEqual(5)
+  await ended.close()
+})
+
 test('a process whose connection breaks gives its next heartbeat on another one', async () => {
   const errors: unknown[] = []
   const presence = await openPresence(gateway.databaseUrl, {

@@ -11,6 +11,8 @@ export interface CellStage {
   readonly masterKey: ReturnType<typeof createMasterRing>
   /** The only key of the ring. */
   readonly key: MasterKey
+  /** The same as commands read it. */
+  readonly keyText: string
   /** Of the database that the last cell has to itself. */
   readonly otherUrl: string
   drop(): Promise<void>
@@ -20,7 +22,8 @@ export interface CellStage {
 export async function createCellStage(wanted = 3): Promise<CellStage> {
   const home = await createTestDatabase()
   const other = await createEmptyDatabase()
-  const key = toMasterKey(randomBytes(32).toString('base64'), 'the test key')
+  const keyText = randomBytes(32).toString('base64')
+  const key = toMasterKey(keyText, 'the test key')
   const masterKey = createMasterRing(async () => [key])
   const cells = await prepareCells({
     home: { url: home.url, place: 'home' },
@@ -36,6 +39,7 @@ export async function createCellStage(wanted = 3): Promise<CellStage> {
     cells,
     masterKey,
     key,
+    keyText,
     async drop() {
       await home.drop()
       await other.drop()

@@ -36,3 +36,6 @@ export type BankCrashPoint = 'batchStored' | 'fileWritten' | 'fileTaken' | 'entr
 
 /** What the operator asked for cannot be done; the message says what to change. */
 export class BankFault extends Error {}
+
+/** There is no such account here; another cell may have it. */
+export class UnknownAccount extends BankFault {}

@@ -3,7 +3,6 @@
  * endpoints there are is asked of the rows, so that none is missed for an outdated memory.
  */
 import { paymentKey } from '#storage/commit/columns.ts'
-import type { Columns } from '#storage/recordset.ts'
 
 /** The row of `installation` that changes with every added or removed endpoint. */
 export const endpointsName = 'webhook_endpoints'
@@ -27,20 +26,39 @@ const isOwed = `i.owed AND (i.url IS NOT NULL
   OR NOT EXISTS (SELECT 1 FROM webhook_endpoint w WHERE w.merchant_id = i.merchant_id)
   OR EXISTS (SELECT 1 FROM merchant m WHERE m.merchant_id = i.merchant_id AND m.webhook_url IS NOT NULL))`
 
-function insertEvents(columns: Columns): string {
-  const names = columns.map(([name]) => name)
-  const values = names.map(name => (name === 'owed' ? 'o.owed' : `i.${name}`))
-  return `INSERT INTO event (${names.join(', ')}, status, due_at)
-    SELECT ${values.join(', ')}, CASE WHEN o.owed THEN 'PENDING' ELSE 'DELIVERED' END, CASE WHEN o.owed THEN ${dueAt} END
-    FROM event_in i CROSS JOIN LATERAL (SELECT ${isOwed} AS owed) o WHERE ${accepted}`
-}
+const eventColumns = [
+  ...paymentKey,
+  ['sequence', 'integer'],
+  ['event_id', 'uuid'],
+  ['x_id', 'uuid'],
+  ['type', 'text'],
+  ['owed', 'boolean'],
+  ['body', 'json'],
+  ['url', 'text'],
+  ['created_at', 'timestamptz'],
+] as const
 
-const fanOutEvents = (): string =>
-  `INSERT INTO event_delivery (merchant_id, pay_id, sequence, endpoint_id, url, due_at)
-    SELECT i.merchant_id, i.pay_id, i.sequence, w.endpoint_id, w.url, ${dueAt}
+const eventNames = eventColumns.map(([name]) => name)
+const eventValues = eventNames.map(name => (name === 'owed' ? 'o.owed' : `i.${name}`))
+
+const readyEvents = `event_ready AS MATERIALIZED (SELECT ${eventValues.join(', ')},
+      CASE WHEN o.owed THEN 'PENDING' ELSE 'DELIVERED' END AS status, CASE WHEN o.owed THEN ${dueAt} END AS due_at
+    FROM event_in i CROSS JOIN LATERAL (SELECT ${isOwed} AS owed) o WHERE ${accepted})`
+
+const insertEvents = (): string =>
+  `INSERT INTO event (${eventNames.join(', ')}, status, due_at)
+    SELECT ${eventNames.join(', ')}, status, due_at FROM event_ready`
+
+const deliveryNames = 'merchant_id, pay_id, sequence, endpoint_id, url, due_at'
+
+const readyDeliveries = `event_delivery_ready AS MATERIALIZED (
+    SELECT i.merchant_id, i.pay_id, i.sequence, w.endpoint_id, w.url, ${dueAt} AS due_at
     FROM event_in i JOIN webhook_endpoint w ON w.merchant_id = i.merchant_id
       AND (w.types IS NULL OR i.type = ANY (w.types))
-    WHERE ${accepted}`
+    WHERE ${accepted})`
+
+const fanOutEvents = (): string =>
+  `INSERT INTO event_delivery (${deliveryNames}) SELECT ${deliveryNames} FROM event_delivery_ready`
 
 /**
  * A new round: an attempt of the old one that is still under way decides nothing any more. An event that its address was
@@ -51,30 +69,23 @@ const replayEvents = (): string =>
     FROM replay_in i WHERE ${sameEvent} AND t.owed AND i.endpoint_id IS NULL AND ${accepted}`
 
 /** To all present endpoints that subscribe to the type, or to the one that is named, even if it has received the event before. */
-const replayDeliveries = (): string =>
-  `INSERT INTO event_delivery AS d (merchant_id, pay_id, sequence, endpoint_id, url, due_at)
+const readyReplays = `replay_ready AS MATERIALIZED (
     SELECT i.merchant_id, i.pay_id, i.sequence, w.endpoint_id, w.url, i.due_at
     FROM replay_in i JOIN event t ON ${sameEvent} JOIN webhook_endpoint w ON w.merchant_id = i.merchant_id
       AND CASE WHEN i.endpoint_id IS NULL THEN w.types IS NULL OR t.type = ANY (w.types)
         ELSE w.endpoint_id = i.endpoint_id END
-    WHERE ${accepted}
+    WHERE ${accepted})`
+
+const replayDeliveries = (): string =>
+  `INSERT INTO event_delivery AS d (${deliveryNames}) SELECT ${deliveryNames} FROM replay_ready
   ON CONFLICT (merchant_id, pay_id, sequence, endpoint_id) DO UPDATE
     SET status = 'PENDING', due_at = excluded.due_at, leased_until = NULL, tries = 0, round = d.round + 1,
       url = excluded.url`
 
 export const eventParts = {
   event: {
-    columns: [
-      ...paymentKey,
-      ['sequence', 'integer'],
-      ['event_id', 'uuid'],
-      ['x_id', 'uuid'],
-      ['type', 'text'],
-      ['owed', 'boolean'],
-      ['body', 'json'],
-      ['url', 'text'],
-      ['created_at', 'timestamptz'],
-    ] as const,
+    columns: eventColumns,
+    ready: [readyEvents, readyDeliveries],
     write: insertEvents,
     also: fanOutEvents,
   },
@@ -85,6 +96,7 @@ export const eventParts = {
       ['endpoint_id', 'text'],
       ['due_at', 'timestamptz'],
     ] as const,
+    ready: [readyReplays],
     write: replayEvents,
     also: replayDeliveries,
   },

@@ -29,6 +29,7 @@ import {
   fromTimerKey,
 } from '#storage/commit/rows.ts'
 import { commitStatement, type Part, type PartRow, partNames } from '#storage/commit/statement.ts'
+import { constraintOf } from '#storage/database.ts'
 import { fromIntent, fromIntentClaim, fromIntentEnd } from '#storage/payments/intents.ts'
 
 export interface GroupCommit {
@@ -271,7 +272,8 @@ const conflictByConstraint: Record<string, Conflict> = {
 }
 
 function conflictOf(error: unknown): Conflict | undefined {
-  const { code, constraint } = error as { code?: string; constraint?: string }
+  const { code } = error as { code?: string }
+  const constraint = constraintOf(error)
   const uniqueViolation = '23505'
   const foreignKeyViolation = '23503'
   const isKnown = code === uniqueViolation || code === foreignKeyViolation

@@ -53,9 +53,9 @@ export const planParts = {
     write:
       () => `UPDATE payment_plan t SET currency = i.currency, amount = i.amount, customer_id = i.customer_id,
         merchant_customer_id = i.merchant_customer_id, scheme_reference_id = i.scheme_reference_id,
-        status = CASE t.status WHEN 'PENDING' THEN i.status ELSE t.status END,
-        card_id = CASE t.status WHEN 'PENDING' THEN i.card_id END,
-        next_payment_date = CASE t.status WHEN 'PENDING' THEN i.next_payment_date END,
+        status = CASE WHEN t.status = 'PENDING' THEN i.status ELSE t.status END,
+        card_id = CASE WHEN t.status = 'PENDING' THEN i.card_id END,
+        next_payment_date = CASE WHEN t.status = 'PENDING' THEN i.next_payment_date END,
         updated_at = i.updated_at, version = t.version + 1
       FROM plan_start_in i WHERE ${samePlan} AND ${accepted}`,
   },
@@ -84,8 +84,8 @@ export const planParts = {
     ] as const,
     // Cancelled or suspended while the charge was under way: then only the charge is over.
     write: () => `UPDATE payment_plan t SET charging_pay_id = NULL,
-        status = CASE t.status WHEN 'ACTIVE' THEN i.status ELSE t.status END,
-        next_payment_date = CASE t.status WHEN 'ACTIVE' THEN i.next_payment_date ELSE t.next_payment_date END,
+        status = CASE WHEN t.status = 'ACTIVE' THEN i.status ELSE t.status END,
+        next_payment_date = CASE WHEN t.status = 'ACTIVE' THEN i.next_payment_date ELSE t.next_payment_date END,
         tries = i.tries, updated_at = i.updated_at, version = t.version + 1
       FROM plan_result_in i WHERE ${samePlan} AND t.charging_pay_id = i.pay_id AND ${accepted}`,
   },

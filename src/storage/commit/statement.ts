@@ -1,7 +1,8 @@
 /**
  * The SQL of a batch. Each part of a change (a payment, its operations, a key, …) is one JSON array parameter; the
  * statement has one of a few fixed shapes, each with room for the parts that commonly meet. Guards are looked at first,
- * writes follow for the changes that pass, and unique indexes and CHECKs remain the last word.
+ * writes follow for the changes that pass, and unique indexes and CHECKs remain the last word. The forms are those that
+ * Citus takes as well: no now() inside CASE, no `CASE x WHEN`, and no INSERT whose source reads a table.
  */
 import { strict as assert } from 'node:assert'
 import { accountRefusals, keepIn } from '#storage/commit/account-parts.ts'
@@ -127,10 +128,11 @@ const parts = {
       key: operationKey,
       state: operationState,
       also: [
-        "sent_at = CASE i.state WHEN 'SENT' THEN now() ELSE t.sent_at END",
-        `process = CASE i.state WHEN 'SENT' THEN ${thisProcess} ELSE t.process END`,
+        "sent_at = CASE WHEN i.state = 'SENT' THEN i.moment ELSE t.sent_at END",
+        "process = CASE WHEN i.state = 'SENT' THEN i.sender ELSE t.process END",
       ],
     }),
+    computed: `now() AS moment, ${thisProcess} AS sender`,
   },
   keyAnswer: {
     columns: [...keyKey, ...keyAnswer] as const,
@@ -179,6 +181,10 @@ interface PartOfBatch {
   readonly write: ((columns: Columns) => string) | undefined
   /** A second write that follows from the same rows. */
   readonly also?: () => string
+  /** What every row has beside its columns. */
+  readonly computed?: string
+  /** What the writes read of other tables, each as `name AS (…)`: the source of an INSERT is these alone. */
+  readonly ready?: readonly string[]
 }
 
 export type Part = keyof typeof parts
@@ -288,12 +294,14 @@ const answer = `SELECT c, why FROM refused
 
 function writeStatement(present: readonly Part[]): string {
   const inputs = present.map((part, index) => {
-    const columns: Columns = [['c', 'integer'], ...parts[part].columns]
-    return `${inputName(part)} AS MATERIALIZED (SELECT * FROM ${recordset(`$${index + 1}`, columns)})`
+    const { columns, computed }: PartOfBatch = parts[part]
+    const rows = recordset(`$${index + 1}`, [['c', 'integer'], ...columns])
+    return `${inputName(part)} AS MATERIALIZED (SELECT *${computed ? `, ${computed}` : ''} FROM ${rows})`
   })
   const writes = present.flatMap(part => {
-    const { columns, write, also }: PartOfBatch = parts[part]
+    const { columns, write, also, ready = [] }: PartOfBatch = parts[part]
     return [
+      ...ready,
       ...(write ? [`${inputName(part)}_write AS (${write(columns)})`] : []),
       ...(also ? [`${inputName(part)}_also AS (${also()})`] : []),
     ]

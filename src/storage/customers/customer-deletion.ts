@@ -121,7 +121,7 @@ async function suspendPlans(
   method: { merchantId: MerchantId; customerId: CustomerId; cardId: string; methodId: StoredMethodId },
 ): Promise<void> {
   await client.query(
-    `UPDATE payment_plan pl SET status = CASE pl.status WHEN 'ACTIVE' THEN 'SUSPENDED' ELSE pl.status END,
+    `UPDATE payment_plan pl SET status = CASE WHEN pl.status = 'ACTIVE' THEN 'SUSPENDED' ELSE pl.status END,
        card_id = NULL, ended_method_id = $4, version = version + 1,
        updated_at = greatest(pl.updated_at, (SELECT now() + clock_offset_ms * interval '1 millisecond' FROM merchant
          WHERE merchant_id = $1))
@@ -148,8 +148,9 @@ async function forgetNumbers(
     )
     const { rows } = await client.query<{ held_id: string }>(
       `UPDATE ${table} v SET sealed = CASE WHEN a.awaited THEN sealed END,
-         destroyed_at = CASE WHEN NOT a.awaited THEN now() END, delete_after_use_at = CASE WHEN a.awaited THEN now() END
-       FROM (SELECT ${id}, ${isAwaited(vault)} AS awaited FROM ${table} v
+         destroyed_at = CASE WHEN NOT a.awaited THEN a.moment END,
+         delete_after_use_at = CASE WHEN a.awaited THEN a.moment END
+       FROM (SELECT ${id}, ${isAwaited(vault)} AS awaited, now() AS moment FROM ${table} v
          WHERE merchant_id = $1 AND ${id} = ANY ($2::uuid[]) AND sealed IS NOT NULL AND NOT ${isKept(vault)}) a
        WHERE v.merchant_id = $1 AND v.${id} = a.${id} RETURNING v.${id} AS held_id`,
       [merchantId, heldIds],

@@ -9,7 +9,7 @@ export const bankChecks: readonly Check[] = [
         format('%s of batch %s has %s payments of %s, its items make %s of %s', f.type, f.batch_id, f.payments, f.sum,
           coalesce(i.payments, 0), coalesce(i.sum, 0)) AS detail
       FROM bank_file f LEFT JOIN (SELECT merchant_id, batch_id,
-          CASE type WHEN 'DEBIT' THEN 'pain.008.001.08' ELSE 'pain.001.001.09' END AS type, count(*) AS payments,
+          CASE WHEN type = 'DEBIT' THEN 'pain.008.001.08' ELSE 'pain.001.001.09' END AS type, count(*) AS payments,
           sum(amount) AS sum FROM bank_item GROUP BY 1, 2, 3) i USING (merchant_id, batch_id, type)
       WHERE f.payments <> coalesce(i.payments, 0) OR f.sum <> coalesce(i.sum, 0)`,
   },

@@ -114,7 +114,7 @@ const keyMatches = `o.key->>'verb' = k.verb AND o.key->>'path' = k.path AND o.ke
 
 const nothing = 'p.authorized + p.capturing + p.captured + p.reversing + p.reversed + p.refunded'
 
-const creditable = `CASE p.kind WHEN 'CREDIT' THEN p.amount ELSE p.captured END`
+const creditable = `CASE WHEN p.kind = 'CREDIT' THEN p.amount ELSE p.captured END`
 
 const moneyChecks: readonly Check[] = [
   sumCheck('authorized', 'What is authorised was approved: once, and by every raise that went through.'),
@@ -171,11 +171,11 @@ const statusChecks: readonly Check[] = [
       p.reversed, p.refunded)`,
     when: `p.live <> (p.status NOT IN ('FAILED', 'REVERSED')) OR NOT CASE p.status
         WHEN 'AUTHORIZE_REQUEST' THEN ${nothing} + p.refunding = 0
-        WHEN 'PENDING' THEN ${nothing} = 0 AND p.refunding = CASE p.kind WHEN 'CREDIT' THEN p.amount ELSE 0 END
+        WHEN 'PENDING' THEN ${nothing} = 0 AND p.refunding = CASE WHEN p.kind = 'CREDIT' THEN p.amount ELSE 0 END
         WHEN 'AUTHORIZED' THEN p.captured = 0 AND (p.reversed < p.authorized OR p.amount = 0)
         WHEN 'CAPTURE_REQUEST' THEN p.captured = 0 AND (p.capture_method = 'DELAYED' OR p.capturing > 0)
           AND (p.reversed < p.authorized OR p.amount = 0)
-        WHEN 'OK' THEN CASE p.kind WHEN 'CREDIT' THEN p.refunded = p.amount ELSE p.captured > 0 OR p.amount = 0 END
+        WHEN 'OK' THEN CASE WHEN p.kind = 'CREDIT' THEN p.refunded = p.amount ELSE p.captured > 0 OR p.amount = 0 END
         WHEN 'FAILED' THEN ${nothing} + p.refunding = 0
         WHEN 'REVERSED' THEN p.authorized > 0 AND (p.reversed = p.authorized AND p.captured + p.capturing = 0
           OR (p.captured > 0 AND p.refunded = p.captured OR p.capturing + p.reversing + p.refunding > 0)

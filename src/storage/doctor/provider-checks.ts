@@ -7,7 +7,7 @@ export const settledWithinDays = 7
 /** What chargebacks and returned debits have taken from each payment. Inquiries move no money, and what was won is back. */
 export const takenBack = `SELECT merchant_id, pay_id, min(x_id::text)::uuid AS x_id, sum(amount) AS amount,
     max(currency) AS currency, max(at) AS at
-  FROM (SELECT d.merchant_id, d.pay_id, d.x_id, CASE d.status WHEN 'WON' THEN 0 ELSE d.amount END AS amount, d.currency,
+  FROM (SELECT d.merchant_id, d.pay_id, d.x_id, CASE WHEN d.status = 'WON' THEN 0 ELSE d.amount END AS amount, d.currency,
       d.updated_at AS at FROM dispute d WHERE d.stage <> 'INQUIRY'
     UNION ALL SELECT o.merchant_id, o.pay_id, o.x_id, o.amount, q.currency, o.updated_at
       FROM operation o JOIN payment q USING (merchant_id, pay_id) WHERE o.type = 'RETURN') taken
@@ -59,7 +59,7 @@ export const misstated = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of 
     AND ${isItsType}
   WHERE l.type IN ('CAPTURE', 'REFUND') AND o.state <> 'FAILED'
   GROUP BY o.merchant_id, o.pay_id, o.x_id, o.type, o.amount
-  HAVING sum(l.gross) <> CASE o.type WHEN 'CAPTURE' THEN o.amount ELSE -o.amount END
+  HAVING sum(l.gross) <> CASE WHEN o.type = 'CAPTURE' THEN o.amount ELSE -o.amount END
   UNION ALL SELECT t.merchant_id, t.pay_id, t.x_id, format('CHARGEBACK of %s, but the lines say %s', t.amount, sum(l.gross))
   FROM settlement_line l JOIN (${takenBack}) t ON t.merchant_id = l.merchant_id AND t.pay_id = l.pay_id
   WHERE l.type = 'CHARGEBACK'

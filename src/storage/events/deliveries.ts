@@ -224,13 +224,14 @@ const recordStatement = (queue: Queue): string => {
   const { table, attempts, key, sentTo } = queue
   return `WITH ${given(attemptColumns)},
   locked AS MATERIALIZED (SELECT t.merchant_id FROM i JOIN ${table} t ON ${sameRow(queue)} ${lockOrder}),
+  timed AS MATERIALIZED (SELECT i.*, i.next_at - (SELECT clock_offset_ms FROM merchant m
+    WHERE m.merchant_id = i.merchant_id) * interval '1 millisecond' AS next_due_at FROM i),
   written AS (UPDATE ${table} t SET attempts = t.attempts + 1, ${sentTo}
       leased_until = CASE WHEN t.round = i.round THEN NULL ELSE t.leased_until END,
       tries = CASE WHEN t.round = i.round THEN t.tries + 1 ELSE t.tries END,
       status = CASE WHEN ${decides} THEN i.verdict ELSE t.status END,
-      due_at = CASE WHEN ${decides} THEN i.next_at - (SELECT clock_offset_ms FROM merchant m
-        WHERE m.merchant_id = i.merchant_id) * interval '1 millisecond' ELSE t.due_at END
-    FROM i WHERE ${sameRow(queue)} AND (SELECT count(*) FROM locked) > 0
+      due_at = CASE WHEN ${decides} THEN i.next_due_at ELSE t.due_at END
+    FROM timed i WHERE ${sameRow(queue)} AND (SELECT count(*) FROM locked) > 0
     RETURNING ${key.map(name => `t.${name}`).join(', ')}, t.attempts, i.at, i.status, i.duration_ms, i.answer)
   INSERT INTO ${attempts} (${key.join(', ')}, number, at, status, duration_ms, answer) SELECT * FROM written`
 }

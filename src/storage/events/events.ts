@@ -86,7 +86,7 @@ const overall = `CASE WHEN e.status = 'PENDING' OR ${someDelivery('PENDING')} TH
 
 const selection = `e.event_id AS id, e.pay_id AS "payId", e.sequence, ${overall} AS status, e.type,
   e.created_at AS "createdAt", e.body, e.url AS "ownUrl",
-  CASE WHEN e.owed THEN coalesce(e.url, CASE e.status WHEN 'PENDING' THEN m.webhook_url ELSE e.sent_to END) END AS url,
+  CASE WHEN e.owed THEN coalesce(e.url, CASE WHEN e.status = 'PENDING' THEN m.webhook_url ELSE e.sent_to END) END AS url,
   coalesce((SELECT json_agg(json_build_object('endpointId', a.endpoint_id, 'at', a.at, 'status', a.status,
       'durationMs', a.duration_ms, 'answer', a.answer) ORDER BY a.at, a.number)
     FROM (SELECT NULL AS endpoint_id, at, status, duration_ms, answer, number FROM event_attempt o WHERE ${ofEvent('o')}

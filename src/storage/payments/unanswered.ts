@@ -126,10 +126,12 @@ export function createWorkFinder(database: Database): WorkFinder {
     },
 
     async advanceMark(until) {
+      // Texts of this form sort as their times do. The mark of an earlier release, in PostgreSQL's form, has a space where
+      // this one has a T: on the same day it counts as older, and the search goes back a few hours once.
       await database.writers.query(
-        `INSERT INTO installation (name, value) VALUES ($1, $2::timestamptz::text) ON CONFLICT (name)
-         DO UPDATE SET value = greatest(installation.value::timestamptz, excluded.value::timestamptz)::text`,
-        [markName, until],
+        `INSERT INTO installation (name, value) VALUES ($1, $2) ON CONFLICT (name)
+         DO UPDATE SET value = excluded.value WHERE installation.value COLLATE "C" < excluded.value`,
+        [markName, until.toISOString()],
       )
     },
 

@@ -11,8 +11,8 @@ export type Ask = <Row extends object>(text: string, values?: unknown[]) => Prom
 export const lastAnnouncement =
   "coalesce((SELECT value::bigint FROM installation WHERE name = 'announcement'), 0)"
 
-/** 8 s: a process that gave no heartbeat for this long counts as dead. */
-export const deadAfterMs = 8_000
+/** 7 s: a process that gave no heartbeat for this long counts as dead. */
+export const deadAfterMs = 7_000
 
 /** 20 ms: an announcement is acknowledged within a few of these. */
 const pollMs = 20

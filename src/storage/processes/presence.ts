@@ -21,8 +21,12 @@ export interface Presence {
    * go on as if nothing had happened.
    */
   isAlive(): boolean
+  /** A heartbeat at once, for a start that took long: what is sent right after it must not look like that of a dead process. */
+  refresh(): Promise<void>
   /** Whether no other process gives a heartbeat, as of the last beat. */
   isAlone(): boolean
+  /** These have ended, as somebody knows who started them: their work may be taken over before their heartbeats are too old. */
+  declareDead(processes: readonly number[]): Promise<void>
   /** Processes that ended or fell silent and whose work has not been taken over yet. */
   findDead(): Promise<readonly number[]>
   /** What dead processes had left behind is settled and need not be looked for again. */
@@ -42,16 +46,17 @@ export interface PresenceOptions {
   readonly beatMs?: number
 }
 
-/** 2 s: four beats fit into the time after which a process counts as dead. */
-const defaultBeatMs = 2_000
+/** 1 s: six beats fit into the time after which a process counts as dead. */
+const defaultBeatMs = 1_000
 
 /** 300 ms: after a beat that failed. */
 const retryMs = 300
 
-/** 6 s: two seconds before the others take over, this process stops sending. */
-const aliveForMs = 6_000
+/** 5.5 s: this process stops sending a moment before the others take over. */
+const aliveForMs = 5_500
 
-const statementTimeoutMs = 3_000
+/** 2.5 s: a beat that hangs on a broken connection leaves time for one on another connection. */
+const statementTimeoutMs = 2_500
 
 /** 10 s: while a machine starts a database and several processes at once, a connection takes its time. */
 const connectTimeoutMs = 10_000
@@ -159,8 +164,9 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
     },
   })
   const [row] = await ask<{ process: number; schema: string; heard: number }>(
-    `INSERT INTO gateway_process (heard) VALUES (${lastAnnouncement})
-     RETURNING process, current_schema() AS schema, heard::integer AS heard`,
+    `WITH last AS MATERIALIZED (SELECT ${lastAnnouncement} AS heard),
+       born AS (INSERT INTO gateway_process (heard) SELECT heard FROM last RETURNING process, heard)
+     SELECT process, current_schema() AS schema, heard::integer AS heard FROM born`,
   )
   if (!row) throw new Error('the database gave this process no number')
   const { process } = row
@@ -192,6 +198,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   const stopBeating = startBeating(beat, beatMs, onError)
   return {
     process,
+    refresh: beat,
     isAlone: () => others === 0,
     isAlive: () => performance.now() - beatAt < aliveForMs,
     ...removalOf(process, ask),
@@ -210,8 +217,18 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   }
 }
 
+/** 2 s: what a process had sent to the database last may still be carried out after its end. */
+const lastStatementMs = 2_000
+
 /** Finding dead processes, and removing them once their work is settled. */
-const removalOf = (process: number, ask: Ask): Pick<Presence, 'findDead' | 'forget'> => ({
+const removalOf = (process: number, ask: Ask): Pick<Presence, 'declareDead' | 'findDead' | 'forget'> => ({
+  async declareDead(processes) {
+    await ask(
+      `UPDATE gateway_process SET seen_at = least(seen_at, now() - $2 * interval '1 millisecond')
+       WHERE process = ANY($1)`,
+      [processes, deadAfterMs - lastStatementMs],
+    )
+  },
   async findDead() {
     const rows = await ask<{ process: number }>(
       `SELECT process FROM gateway_process WHERE seen_at < now() - $1 * interval '1 millisecond' AND process <> $2`,

@@ -86,10 +86,10 @@ export function createNoticeStore({ readers, writers }: Pick<Database, 'readers'
         `WITH item AS (INSERT INTO notice_item (merchant_id, provider_account_id, item_key, notice_id, position, kind,
              reference, state, due_at, finished_at)
            SELECT $1, $2, i.key, $3, i.position - 1, i.kind, i.reference,
-             CASE WHEN i.ignored THEN 'IGNORED' ELSE 'PENDING' END, CASE WHEN i.ignored THEN NULL ELSE now() END,
-             CASE WHEN i.ignored THEN now() END
+             CASE WHEN i.ignored THEN 'IGNORED' ELSE 'PENDING' END, CASE WHEN i.ignored THEN NULL ELSE m.now END,
+             CASE WHEN i.ignored THEN m.now END
            FROM unnest($6::text[], $7::text[], $8::text[], $9::boolean[])
-             WITH ORDINALITY AS i(key, kind, reference, ignored, position)
+             WITH ORDINALITY AS i(key, kind, reference, ignored, position), (SELECT now() AS now) m
            ON CONFLICT DO NOTHING RETURNING 1),
          notice AS (INSERT INTO provider_notice (merchant_id, provider_account_id, notice_id, key_version, sealed)
            SELECT $1, $2, $3, $4, $5 WHERE EXISTS (SELECT 1 FROM item))

@@ -192,7 +192,7 @@ const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given} JOIN
  * one sum: a chargeback that was reversed has two lines. Lines call a CREDIT a REFUND, and not every provider writes one.
  */
 const booked = `SELECT o.merchant_id, o.pay_id, o.x_id, p.trans_id, replace(o.type, 'CREDIT', 'REFUND') AS type, p.currency,
-    CASE o.type WHEN 'CAPTURE' THEN o.amount ELSE -o.amount END AS amount,
+    CASE WHEN o.type = 'CAPTURE' THEN o.amount ELSE -o.amount END AS amount,
     (o.updated_at AT TIME ZONE 'UTC')::date AS date, o.x_id AS subject, o.type <> 'CREDIT' AS is_expected
   FROM payment p JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
   WHERE p.merchant_id = $1 AND p.provider_account = $2 AND o.state = 'OK'
@@ -208,7 +208,7 @@ const isUndone = `(l.total = 0 AND EXISTS (SELECT 1 FROM operation u WHERE u.mer
 
 /** Several lines may belong to one operation (a capture paid out in parts): their sum is compared. */
 const reconcileStatement = `WITH booked AS (${booked}),
-  lines AS (SELECT l.*, CASE l.type WHEN 'CHARGEBACK' THEN l.pay_id ELSE l.x_id END AS subject FROM settlement_line l
+  lines AS (SELECT l.*, CASE WHEN l.type = 'CHARGEBACK' THEN l.pay_id ELSE l.x_id END AS subject FROM settlement_line l
     WHERE l.merchant_id = $1 AND l.provider_account_id = $2 AND l.type IN ('CAPTURE', 'REFUND', 'CHARGEBACK')),
   told AS (SELECT l.*, sum(l.gross) OVER same AS total,
       row_number() OVER (PARTITION BY l.subject, l.type ORDER BY l.date) AS nth

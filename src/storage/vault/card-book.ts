@@ -3,7 +3,7 @@ import type { MerchantId } from '#domain/ids.ts'
 import type { CardRow } from '#storage/commit/change.ts'
 import { cardColumns } from '#storage/commit/columns.ts'
 import { fromCard } from '#storage/commit/rows.ts'
-import type { Database } from '#storage/database.ts'
+import { constraintOf, type Database } from '#storage/database.ts'
 import { recordset, toRecordset } from '#storage/recordset.ts'
 
 export interface KeptCard {
@@ -29,8 +29,8 @@ export function createCardBook({ writers }: Database): CardBook {
         await writers.query({ ...keepStatement, values: [toRecordset(cardColumns, cards.map(fromCard))] })
         return true
       } catch (error) {
-        const { code, constraint } = error as { code?: string; constraint?: string }
-        if (code === '23505' && constraint === 'vault_card_by_pseudo_number') return false
+        const { code } = error as { code?: string }
+        if (code === '23505' && constraintOf(error) === 'vault_card_by_pseudo_number') return false
         throw error
       }
     },

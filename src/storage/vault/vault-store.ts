@@ -70,8 +70,9 @@ export function createVaultStore(database: Database): VaultStore {
     async insertKey(merchantId, key) {
       await writers.query(
         // The lock makes a change of the master key wait for us, or us for it: no key slips through behind its back.
-        `INSERT INTO vault_key (merchant_id, key_version, wrapped, master_key_id)
-         SELECT $1, $2, $3, $4 FROM (SELECT value FROM installation WHERE name = $5 FOR SHARE) root
+        `WITH root AS MATERIALIZED (SELECT value FROM installation WHERE name = $5 FOR SHARE)
+         INSERT INTO vault_key (merchant_id, key_version, wrapped, master_key_id)
+         SELECT $1, $2::integer, $3::bytea, $4 FROM root
          WHERE split_part(root.value, ':', 1) = $4 ON CONFLICT DO NOTHING`,
         [merchantId, key.keyVersion, key.wrapped, key.masterKeyId, rootSecretName],
       )

@@ -1,0 +1,145 @@
+/**
+ * What the primary does for one worker beside starting it: it notices when the worker stands still, keeps the connections
+ * that it was about to take, and asks it for its metrics.
+ */
+import type { ChildProcess } from 'node:child_process'
+import type { Worker } from 'node:cluster'
+import type { Registry } from 'prom-client'
+import type { ProcessNumber } from '#gateway.ts'
+
+export type Metrics = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+
+export type ToWorker =
+  | { readonly tollgate: 'ping' }
+  | { readonly tollgate: 'report?'; readonly question: number }
+  | { readonly tollgate: 'dead'; readonly processes: readonly ProcessNumber[] }
+  | { readonly tollgate: 'metrics'; readonly question: number; readonly text: string }
+
+/** A worker that ends at this moment is noticed by its exit; what it was sent then does not matter any more. */
+export function post(worker: Worker, message: ToWorker): void {
+  if (worker.isConnected()) worker.send(message, undefined, undefined, () => undefined)
+}
+
+/** 1 s between two pings. */
+const pingMs = 1_000
+
+/** 4: nothing that a worker does keeps its event loop busy for seconds, and whoever waits for it has waited long enough. */
+const missedMax = 4
+
+/** 120: while it starts, a worker loads code and waits for its database, and answers nothing meanwhile. */
+const missedAtStartMax = 120
+
+export interface WorkerWatch {
+  readonly onPong: () => void
+  /** From now on the worker must answer promptly. */
+  readonly onReady: () => void
+}
+
+/**
+ * Kills a worker that answers no pings, so that its clients are free to repeat and its replacement can start. Counts pings
+ * instead of seconds: a primary that was itself stopped for a while must not blame its workers.
+ */
+export function watchWorker(worker: Worker, onFrozen: () => void): WorkerWatch {
+  let missed = 0
+  let allowed = missedAtStartMax
+  const timer = setInterval(() => {
+    if (missed >= allowed) {
+      clearInterval(timer)
+      onFrozen()
+      worker.process.kill('SIGKILL')
+      return
+    }
+    missed += 1
+    post(worker, { tollgate: 'ping' })
+  }, pingMs)
+  worker.once('exit', () => clearInterval(timer))
+  return {
+    onPong() {
+      missed = 0
+    },
+    onReady() {
+      missed = 0
+      allowed = missedMax
+    },
+  }
+}
+
+interface Connection {
+  close(): void
+}
+
+/** What node:cluster sends to hand a connection over, and what comes back. */
+interface HandOver {
+  readonly cmd?: string
+  readonly act?: string
+  readonly seq?: number
+  readonly ack?: number
+}
+
+/**
+ * node:cluster forgets a connection that a worker did not take before it died, and its client would wait for ever. Here it
+ * goes to another worker, as if this one had refused it; without another one it is closed, so that the client knows.
+ */
+export function keepHandedOver(worker: Worker, hasOthers: () => boolean): void {
+  const child: ChildProcess = worker.process
+  const handed = new Map<number, Connection>()
+  const send = child.send.bind(child) as (...words: unknown[]) => boolean
+  child.send = ((message: HandOver, ...rest: unknown[]) => {
+    const [connection] = rest as (Connection | undefined)[]
+    if (message.act === 'newconn' && message.seq !== undefined && connection)
+      handed.set(message.seq, connection)
+    return send(message, ...rest)
+  }) as ChildProcess['send']
+  child.prependListener('internalMessage', ({ ack }: HandOver) => {
+    if (ack !== undefined) handed.delete(ack)
+  })
+  let isStruckOff = false
+  child.once('disconnect', () => {
+    isStruckOff = true
+  })
+  child.once('exit', function passOn() {
+    // What the worker answered last may not have been read yet.
+    if (child.connected) return void setImmediate(passOn)
+    if (handed.size === 0) return
+    // With a connection on its way Node reports no end of the channel, and the dead worker would be given more of them.
+    if (!isStruckOff) child.emit('disconnect')
+    for (const [ack, connection] of handed) {
+      if (hasOthers()) child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false })
+      else connection.close()
+    }
+  })
+}
+
+/** 2 s: an answer without a worker that is busy is worth more to a scraper than none. */
+const reportMs = 2_000
+
+export interface MetricsReports {
+  /** The metrics of all that answer in time. */
+  collect(workers: Iterable<Worker>): Promise<readonly Metrics[]>
+  readonly onReport: (question: number, metrics: Metrics) => void
+}
+
+export function createMetricsReports(): MetricsReports {
+  const waiting = new Map<number, (metrics: Metrics | undefined) => void>()
+  let questions = 0
+  const ask = (worker: Worker): Promise<Metrics | undefined> =>
+    new Promise(resolve => {
+      questions += 1
+      const question = questions
+      const timer = setTimeout(() => answer(undefined), reportMs)
+      const answer = (metrics: Metrics | undefined) => {
+        clearTimeout(timer)
+        waiting.delete(question)
+        resolve(metrics)
+      }
+      waiting.set(question, answer)
+      post(worker, { tollgate: 'report?', question })
+    })
+  return {
+    async collect(workers) {
+      const reports = await Promise.all([...workers].map(ask))
+      return reports.filter(metrics => metrics !== undefined)
+    },
+    onReport: (question, metrics) => waiting.get(question)?.(metrics),
+  }
+}
