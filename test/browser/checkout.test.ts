@@ -2,7 +2,7 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { setStage } from '#test/support/page-stage.ts'
-import { findBrowser, noticeOf, openTab, phone, press, typeCard } from '#test/support/visitor.ts'
+import { findBrowser, noticeOf, openTab, phone, press, pressTop, typeCard } from '#test/support/visitor.ts'
 
 const found = await findBrowser()
 
@@ -206,6 +206,17 @@ describe.runIf(found)('checkout', () => {
     expect(await plain.page.locator('[data-notice] a').allTextContents()).toHaveLength(3)
     expect(plain.statuses.at(-1)).toBe(422)
     expect(await stage.shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['60000100']])
+  })
+
+  test('the button stays under the pointer when leaving a field shows what is wrong', async () => {
+    const { href } = await stage.shop.session()
+    const { page } = await stage.open(href)
+    await page.fill('#number', '4111111111111112')
+    await pressTop(page, page.locator('button.primary'))
+    await page.mouse.up()
+    // Only the press itself looks at fields that nobody has been in.
+    await page.locator('#expiry[aria-invalid="true"]').waitFor()
+    expect(await page.getAttribute('#number', 'aria-invalid')).toBe('true')
   })
 
   test('a try that never reached the provider says so, and the next one pays', async () => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { FrameLocator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { closePages, findBrowser, visit } from '#test/support/visitor.ts'
+import { closePages, findBrowser, pressTop, visit } from '#test/support/visitor.ts'
 import { createShop } from '../../examples/shop/shop.ts'
 
 const browser = await findBrowser()
@@ -100,6 +100,21 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     expect((await sent).postData()).toMatch(/^token=ott_[\w-]+$/)
     await page.waitForURL(`${origin}/order?PayId=*`)
     expect(await page.textContent('#status')).toBe('AUTHORIZED')
+  })
+
+  test('the button below the card fields stays under the pointer when leaving a field shows what is wrong', async () => {
+    const page = await choose('Pay by card here')
+    const fields = page.frameLocator('#card iframe')
+    const height = () =>
+      page.evaluate("document.querySelector('#card iframe').style.height") as Promise<string>
+    await expect.poll(height).toMatch(/px$/)
+    await fields.locator('#number').fill('4111111111111112')
+    const before = await height()
+    await pressTop(page, page.getByRole('button', { name: 'Pay €49.99' }))
+    await fields.locator('#number[aria-invalid="true"]').waitFor()
+    await page.mouse.up()
+    await page.locator('#problem', { hasText: /./ }).waitFor()
+    await expect.poll(height).not.toBe(before)
   })
 
   test('a customer who presses the button before the card fields have loaded is answered once they have', async () => {

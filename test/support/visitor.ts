@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { launchBrowser } from '#test/support/browser.ts'
 
@@ -138,6 +138,15 @@ export async function typeCard(page: Page, entry: CardEntry = {}): Promise<void>
 }
 
 export const press = (page: Page): Promise<void> => page.click('button.primary')
+
+/** Down near the upper edge, where a small shift downwards already takes the button away; the caller lets go. */
+export async function pressTop(page: Page, button: Locator): Promise<void> {
+  await button.scrollIntoViewIfNeeded()
+  const box = await button.boundingBox()
+  if (box === null) throw new Error('the button is not shown')
+  await page.mouse.move(box.x + box.width / 2, box.y + 2)
+  await page.mouse.down()
+}
 
 export const noticeOf = async (page: Page): Promise<string> => {
   const notice = page.locator('[data-notice]')

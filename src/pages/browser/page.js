@@ -278,6 +278,33 @@ function startIban() {
   })
 }
 
+/** What waits for the end of a press; undefined while nothing is pressed. */
+let held
+
+/**
+ * Whoever presses the button leaves the field before. A line that appeared then would move the button away from under the
+ * pointer, and the release would hit something else.
+ */
+function afterPress(act) {
+  if (held === undefined) act()
+  else held.push(act)
+}
+
+function startPress() {
+  addEventListener('pointerdown', () => {
+    held ??= []
+  })
+  for (const end of ['pointerup', 'pointercancel'])
+    addEventListener(end, () => {
+      const acts = held ?? []
+      held = undefined
+      // The click comes first.
+      setTimeout(() => {
+        for (const act of acts) act()
+      })
+    })
+}
+
 function startForms() {
   for (const form of findAll('form[data-pay], form[data-fields]')) {
     if (form.matches('[data-pay]')) form.addEventListener('submit', onPaySubmit)
@@ -285,10 +312,10 @@ function startForms() {
     startChoice(form)
     for (const field of findAll('input', form).filter(({ name }) => name in checks)) {
       // Leaving an empty field says nothing yet; what is wrong is told at once, and taken back as soon as it is right.
-      field.addEventListener(
-        'blur',
-        () => field.value !== '' && !['checkbox', 'radio'].includes(field.type) && checkField(field),
-      )
+      field.addEventListener('blur', () => {
+        if (field.value !== '' && !['checkbox', 'radio'].includes(field.type))
+          afterPress(() => checkField(field))
+      })
       field.addEventListener(
         'input',
         () => field.getAttribute('aria-invalid') === 'true' && checkField(field),
@@ -373,6 +400,7 @@ function start() {
   startCardNumber()
   startExpiry()
   startIban()
+  startPress()
   startForms()
   startTestCards()
   startSearch()

@@ -24,18 +24,46 @@
     }
   }
 
+  /** What waits for the end of a press; undefined while nothing is pressed. */
+  let held
+
+  /**
+   * Leaving a field may bring a line that says what is wrong with it. The shop's button below the frame must not move away
+   * while the customer presses it: the release would hit something else, and nothing would happen.
+   */
+  function afterPress(act) {
+    if (held === undefined) act()
+    else held.push(act)
+  }
+
+  function release() {
+    const acts = held ?? []
+    held = undefined
+    for (const act of acts) act()
+  }
+
+  const press = () => {
+    held ??= []
+  }
+  addEventListener('pointerdown', press, true)
+  // After the click, which follows in the same turn.
+  for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => setTimeout(release), true)
+
   /** A frame that grows with its content; `hear` gets the messages of its own window at the gateway's origin. */
-  function createFrame({ address, title, height, onResize }, hear) {
+  function createFrame({ address, title, height: first, onResize }, hear) {
     const frame = document.createElement('iframe')
     frame.title = title
-    frame.style.cssText = `border:0;width:100%;height:${height};display:block`
+    frame.style.cssText = `border:0;width:100%;height:${first};display:block`
     frame.setAttribute('scrolling', 'no')
     const listen = event => {
       if (event.source !== frame.contentWindow || event.origin !== origin) return
       hear?.(event.data ?? {})
       if (event.data?.type !== 'tollgate:height' || !(event.data.height > 0)) return
-      frame.style.height = `${Math.min(event.data.height, 10_000)}px`
-      onResize?.(event.data.height)
+      const { height } = event.data
+      afterPress(() => {
+        frame.style.height = `${Math.min(height, 10_000)}px`
+        onResize?.(height)
+      })
     }
     return {
       frame,
