@@ -70,10 +70,11 @@ async function elsewhere(shop: Shop): Promise<number> {
 }
 
 test('new merchants go to the emptiest cell, and each lives in one', async () => {
-  const shops = await Promise.all([1, 2, 3].map(openShop))
+  // One after the other: those that are made at the same moment may see the same cell as the emptiest.
+  const shops = [await openShop(), await openShop(), await openShop()]
   const counts = await Promise.all(stage.cells.map(({ url }) => countCell(url)))
   const merchants = counts.map(count => count.merchants)
-  expect(Math.max(...merchants) - Math.min(...merchants)).toBeLessThanOrEqual(2)
+  expect(Math.max(...merchants) - Math.min(...merchants)).toBeLessThanOrEqual(1)
   for (const shop of shops) expect(await placesOf(shop.merchantId)).toHaveLength(1)
 })
 
