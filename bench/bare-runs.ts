@@ -82,6 +82,7 @@ export function createBareRuns({ stage, bare, watch, takeOrders, seconds }: Part
         runPgbench({ ...options, databaseUrl, seconds: runSeconds, firstOrder: takeOrders() })
       bookPayments(await run(warmUpMs / 1000))
       const result = await watch(title, () => run(seconds))
+      if (result.acknowledged === 0) throw new Error(`pgbench made no payment in ${seconds} s`)
       bookPayments(result)
       return result
     },
