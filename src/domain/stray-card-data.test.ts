@@ -83,3 +83,11 @@ test('long lists and long texts are searched to their end', () => {
   const text = `${'4 '.repeat(5_000)}5555 5555 5555 4444`
   expect(findStrayCardData({ description: text })?.field).toBe('description')
 })
+
+test('a key is not repeated: the error names the object that holds it', () => {
+  const body = {
+    paymentMethods: { card: { number: '4111111111111111' } },
+    metadata: { n4111111111111111: 1 },
+  }
+  expect(findStrayCardData(body)?.error).toMatch(/^a key of metadata holds /)
+})

@@ -123,10 +123,10 @@ const below = (step: string, { what, path }: Found): Found => ({
 
 function judge(text: string, key: string, place: Place): Found | undefined {
   if (text.length < shortest) return undefined
-  const isOwnData = place.isOwnData || key === ownData
-  if (carriers.has(key) && !isOwnData && !place.inPhone && !isPhone(key)) return undefined
+  if (carriers.has(key) && !place.isOwnData && !place.inPhone) return undefined
   if (holds(text, place.numbers)) return { what: 'own', path: '' }
-  if (isOwnData || !isNameOrDescription(key) || !holdsCardNumber(text.normalize('NFKC'))) return undefined
+  if (place.isOwnData || !isNameOrDescription(key) || !holdsCardNumber(text.normalize('NFKC')))
+    return undefined
   return { what: 'likely', path: '' }
 }
 
