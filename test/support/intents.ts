@@ -1,6 +1,6 @@
 /** Payment intents as a shop and its app use them: the server prepares, the app confirms with an access token. */
-import type { TestAnswer, TestGateway } from '#test/support/gateway.ts'
-import { methodPayment, type ServedType, type Shop } from '#test/support/shop.ts'
+import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
+import { methodPayment, openShop, type ServedType, type Shop } from '#test/support/shop.ts'
 
 /** What makes a confirmation of each method; approved unless the changes of the card say otherwise. */
 export function confirmation(type: ServedType, card: object = {}): Record<string, unknown> {
@@ -44,6 +44,21 @@ export function openIntents(
       return { authorization: `Bearer ${body.access_token}` }
     },
   }
+}
+
+export interface IntentStage {
+  readonly gateway: TestGateway
+  readonly shop: Shop
+  readonly intents: IntentShop
+}
+
+/** A gateway of its own with a shop that prepares intents. */
+export async function openIntentStage(
+  options: Parameters<typeof startTestGateway>[0] = {},
+): Promise<IntentStage> {
+  const gateway = await startTestGateway(options)
+  const shop = await openShop(gateway)
+  return { gateway, shop, intents: openIntents(shop, gateway) }
 }
 
 export const askToken = (

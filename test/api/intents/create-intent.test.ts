@@ -1,8 +1,15 @@
 /** Payment intents over HTTP: what a shop prepares, and the token that it hands to its app. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
-import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { askToken, confirmation, eur, type IntentShop, openIntents } from '#test/support/intents.ts'
+import type { TestGateway } from '#test/support/gateway.ts'
+import {
+  askToken,
+  confirmation,
+  eur,
+  type IntentShop,
+  openIntentStage,
+  openIntents,
+} from '#test/support/intents.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
 import { openShop, refused, type Shop } from '#test/support/shop.ts'
 
@@ -11,9 +18,7 @@ let gateway: TestGateway
 let shop: Shop
 let intents: IntentShop
 beforeAll(async () => {
-  gateway = await startTestGateway({ clock })
-  shop = await openShop(gateway)
-  intents = openIntents(shop, gateway)
+  ;({ gateway, shop, intents } = await openIntentStage({ clock }))
 })
 afterAll(async () => {
   expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})

@@ -1,17 +1,15 @@
 /** What the device of a customer may say under the access token of one payment intent, and what it is told. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isPseudoCardNumber } from '#domain/card-numbers.ts'
-import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { confirmation, eur, type IntentShop, openIntents } from '#test/support/intents.ts'
-import { done, openShop, type Shop } from '#test/support/shop.ts'
+import type { TestGateway } from '#test/support/gateway.ts'
+import { confirmation, eur, type IntentShop, openIntentStage } from '#test/support/intents.ts'
+import { done, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 let shop: Shop
 let intents: IntentShop
 beforeAll(async () => {
-  gateway = await startTestGateway()
-  shop = await openShop(gateway)
-  intents = openIntents(shop, gateway)
+  ;({ gateway, shop, intents } = await openIntentStage())
 })
 afterAll(() => gateway.stop())
 

@@ -4,9 +4,9 @@ import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { confirmation, type IntentShop, openIntents } from '#test/support/intents.ts'
+import { confirmation, type IntentShop, openIntentStage } from '#test/support/intents.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
-import { done, openShop, refused, type Shop, urls } from '#test/support/shop.ts'
+import { done, refused, type Shop, urls } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 let other: TestGateway
@@ -14,10 +14,8 @@ let shop: Shop
 let intents: IntentShop
 beforeAll(async () => {
   const clock = createTestClock()
-  gateway = await startTestGateway({ clock })
+  ;({ gateway, shop, intents } = await openIntentStage({ clock }))
   other = await startTestGateway({ clock, beside: gateway })
-  shop = await openShop(gateway)
-  intents = openIntents(shop, gateway)
 })
 afterAll(async () => {
   expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})

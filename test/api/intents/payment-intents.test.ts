@@ -2,8 +2,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findMethod } from '#methods/catalogue.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
-import { basic, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { confirmation, eur, type IntentShop, openIntents, walletConfirmation } from '#test/support/intents.ts'
+import { basic, type TestGateway } from '#test/support/gateway.ts'
+import {
+  confirmation,
+  eur,
+  type IntentShop,
+  openIntentStage,
+  openIntents,
+  walletConfirmation,
+} from '#test/support/intents.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { declinePrefix, directTypes, openShop, refused, type Shop, servedTypes } from '#test/support/shop.ts'
 
@@ -12,9 +19,7 @@ let gateway: TestGateway
 let shop: Shop
 let intents: IntentShop
 beforeAll(async () => {
-  gateway = await startTestGateway({ clock })
-  shop = await openShop(gateway)
-  intents = openIntents(shop, gateway)
+  ;({ gateway, shop, intents } = await openIntentStage({ clock }))
 })
 afterAll(async () => {
   expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})
