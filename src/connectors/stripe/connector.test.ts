@@ -1,7 +1,6 @@
 /** The calls that each operation makes, and what follows from their answers. */
 import { describe, expect, test } from 'vitest'
-import type { Connector, HttpAnswer, HttpRequest, Inquiry, ProviderAccount } from '#connectors/contract.ts'
-import { stripe } from '#connectors/stripe/connector.ts'
+import type { HttpAnswer, Inquiry } from '#connectors/contract.ts'
 import {
   answered,
   authorizationOf,
@@ -9,72 +8,22 @@ import {
   followUpOf,
   intentOf,
   methodOf,
-  paymentOf,
   reference,
   sessionOf,
   testAccount,
   testCard,
-  xId,
 } from '#connectors/stripe/examples.test-support.ts'
-import { Secret } from '#domain/secret.ts'
-
-const signal = AbortSignal.timeout(60_000)
-const sentAt = new Date('2026-11-16T10:00:00Z')
-
-interface Talk {
-  readonly connector: Connector
-  readonly requests: HttpRequest[]
-  /** Verb and path of each call. */
-  calls(): string[]
-}
-
-/** Answers in turn; the last answer is repeated. */
-function talk(answers: readonly HttpAnswer[], account: Partial<ProviderAccount> = {}): Talk {
-  const requests: HttpRequest[] = []
-  const http = {
-    exchange(request: HttpRequest): Promise<HttpAnswer> {
-      requests.push(request)
-      const answer = answers[Math.min(requests.length, answers.length) - 1]
-      return Promise.resolve(answer ?? { kind: 'unreached', reason: 'no answer' })
-    },
-  }
-  const connector = stripe.open(
-    {
-      accountId: 'acc_1',
-      merchantId: paymentOf('CARD').merchantId,
-      connector: 'stripe',
-      name: 'main',
-      environment: 'test',
-      settings: {},
-      secrets: { secretKey: new Secret('sk_test_1'), webhookSecret: new Secret('whsec_1') },
-      ...account,
-    },
-    { http, nowMs: () => sentAt.getTime() + 60_000 },
-  )
-  return {
-    connector,
-    requests,
-    calls: () => requests.map(({ verb, url }) => `${verb} ${new URL(url).pathname}`),
-  }
-}
-
-const inquiryOf = (operation: Inquiry['operation'], more: Partial<Inquiry> = {}): Inquiry => ({
-  operation,
-  reference,
-  amount: { value: 400, currency: 'EUR' },
-  payment: paymentOf('CARD', { authorizedValue: 1000, capturedValue: 300 }),
-  authorizationTransactionId: 'pi_1',
+import {
+  back,
+  inquiryOf,
+  left,
+  list,
+  refused,
   sentAt,
-  ...more,
-})
-
-const told = (transactionId: string) => ({
-  provider: { echo: { reference, amount: { value: 1000, currency: 'EUR' } }, transactionId },
-})
-const left = { query: { left: '1' }, form: {} }
-const back = { query: {}, form: {} }
-const list = (...data: unknown[]) => answered({ object: 'list', data, has_more: false })
-const refused = (error: Record<string, unknown>, status: number) => answered({ error }, status)
+  signal,
+  talk,
+  told,
+} from '#connectors/stripe/talk.test-support.ts'
 
 describe('authorisation', () => {
   test('a card number goes to Stripe only where raw cards are allowed', async () => {
@@ -288,62 +237,6 @@ describe('what became of it', () => {
   ])('of a refund that %s', async (_, answer, kind) => {
     const { connector } = talk([answer])
     expect((await connector.inquire?.(inquiryOf('REFUND'), signal))?.authorization.kind).toBe(kind)
-  })
-})
-
-describe('disputes', () => {
-  const dispute = {
-    providerDisputeId: 'dp_1',
-    stage: 'CHARGEBACK',
-    status: 'OPEN',
-    amount: { value: 1000, currency: 'EUR' },
-    reasonCode: '10.4',
-    reasonGroup: 'FRAUD',
-  } as const
-  const answer = answered({
-    id: 'dp_1',
-    amount: 1000,
-    currency: 'eur',
-    status: 'under_review',
-    reason: 'fraudulent',
-  })
-  const file = { name: 'proof "1".pdf', type: 'application/pdf', content: Uint8Array.of(0x25, 0xff, 0x00) }
-
-  test('evidence is uploaded, then submitted', async () => {
-    const { connector, calls, requests } = talk([
-      answered({ id: 'file_1' }),
-      answered({ id: 'file_2' }),
-      answer,
-    ])
-    const evidence = { text: 'Delivered.', files: [file, file] }
-    expect((await connector.disputes?.submitEvidence?.(dispute, evidence, xId('d1'), signal))?.kind).toBe(
-      'approved',
-    )
-    expect(calls()).toEqual(['POST /v1/files', 'POST /v1/files', 'POST /v1/disputes/dp_1'])
-    const upload = Buffer.from(requests[0]?.body ?? '')
-    expect(upload.includes(Buffer.from(file.content))).toBe(true)
-    expect(upload.toString('latin1')).toContain('filename="proof _1_.pdf"')
-    expect(Object.fromEntries(new URLSearchParams(String(requests[2]?.body)))).toEqual({
-      'evidence[uncategorized_text]': 'Delivered.',
-      'evidence[uncategorized_file]': 'file_1',
-      'evidence[customer_communication]': 'file_2',
-      submit: 'true',
-    })
-  })
-
-  test('accepting closes the dispute', async () => {
-    const { connector, calls } = talk([answer])
-    expect((await connector.disputes?.accept?.(dispute, xId('d1'), signal))?.kind).toBe('approved')
-    expect(calls()).toEqual(['POST /v1/disputes/dp_1/close'])
-  })
-
-  test('a file that Stripe does not take is a no, and nothing is submitted', async () => {
-    const { connector, calls } = talk([
-      refused({ type: 'invalid_request_error', message: 'Too large.' }, 400),
-    ])
-    const outcome = await connector.disputes?.submitEvidence?.(dispute, { files: [file] }, xId('d1'), signal)
-    expect(outcome?.kind).toBe('declined')
-    expect(calls()).toEqual(['POST /v1/files'])
   })
 })
 
