@@ -39,11 +39,30 @@ class Shop {
   readonly acknowledged = new Map<string, string>()
   banner: Banner | undefined
   isOpen = true
-  /** When a process died beside others, or when the gateway was there again. */
-  servedSinceMs = 0
+  /** What the server logged last, for the report of an answer that should not have been given. */
+  explain = (): string => ''
   /** The longest that a caller had to wait for an answer while somebody served. */
   longestMs = 0
   #orders = 0
+  #servedMs = 0
+  #servedSince: number | undefined
+
+  /** From now on nobody serves. */
+  onDown(): void {
+    this.#servedMs = this.#timeServed()
+    this.#servedSince = undefined
+    this.banner = undefined
+  }
+
+  onUp(banner: Banner): void {
+    this.#servedSince = performance.now()
+    this.banner = banner
+  }
+
+  /** A clock that stands still while nobody serves: a payment that several kills delay has waited for all of them. */
+  #timeServed(): number {
+    return this.#servedMs + (this.#servedSince === undefined ? 0 : performance.now() - this.#servedSince)
+  }
 
   async #send(transId: string): Promise<string | undefined> {
     const { banner } = this
@@ -60,7 +79,7 @@ class Shop {
     const body = (await answer.json()) as { payId: string }
     // 503: come again. 409: the first request with this key is not settled yet.
     if (answer.status === 503 || answer.status === 409) return undefined
-    expect(answer.status).toBe(200)
+    expect(answer.status, this.explain()).toBe(200)
     return body.payId
   }
 
@@ -69,7 +88,7 @@ class Shop {
     while (this.isOpen) {
       this.#orders += 1
       const transId = `order-${this.#orders}`
-      const begunMs = performance.now()
+      const begunMs = this.#timeServed()
       let payId: string | undefined
       while (payId === undefined) {
         // A connection that breaks tells nothing about the payment.
@@ -80,8 +99,7 @@ class Shop {
         if (payId === undefined) await delay(200)
       }
       this.acknowledged.set(transId, payId)
-      const waitedMs = performance.now() - Math.max(begunMs, this.servedSinceMs)
-      this.longestMs = Math.max(this.longestMs, waitedMs)
+      this.longestMs = Math.max(this.longestMs, this.#timeServed() - begunMs)
     }
   }
 }
@@ -104,11 +122,11 @@ async function survive(killAgain: (stage: Stage) => Promise<void>): Promise<void
   const shop = new Shop()
   const start = async () => {
     const server = startServer('node', { TOLLGATE_DATA: folder, PORT: '0', TOLLGATE_WORKERS: '2' })
-    shop.banner = await server.ready()
-    shop.servedSinceMs = performance.now()
+    shop.onUp(await server.ready())
     return server
   }
   let server = await start()
+  shop.explain = () => server.stdout().split('\n').filter(isFault).slice(-20).join('\n')
   const stage: Stage = {
     ...{ shop, folder, server: () => server },
     workers: () => [...server.stderr().matchAll(/worker \d+ runs as (\d+)/g)].map(([, pid]) => Number(pid)),
@@ -127,6 +145,8 @@ async function survive(killAgain: (stage: Stage) => Promise<void>): Promise<void
   await checkBooks(folder, shop)
 }
 
+const isFault = (line: string): boolean => line.includes('"level":"error"') || line.includes('"status":5')
+
 async function checkBooks(folder: string, shop: Shop): Promise<void> {
   const { url } = await open(folder, { purpose: 'command' })
   const rows = await query(url, 'SELECT trans_id, pay_id FROM payment')
@@ -140,16 +160,15 @@ async function checkBooks(folder: string, shop: Shop): Promise<void> {
 }
 
 test('workers that are killed are replaced: nothing is lost or doubled', () =>
-  survive(async ({ shop, workers }) => {
+  survive(async ({ workers }) => {
     const known = workers()
     process.kill(known.at(-1) ?? 0, 'SIGKILL')
-    shop.servedSinceMs = performance.now()
     await vi.waitFor(() => expect(workers().length).toBeGreaterThan(known.length), patienceMs)
   }))
 
 test('all processes and their database are killed at once: nothing is lost or doubled', () =>
   survive(async ({ shop, folder, server, workers, restart }) => {
-    shop.banner = undefined
+    shop.onDown()
     for (const pid of [...workers(), server().child.pid ?? 0, readPids(folder).database])
       process.kill(pid, 'SIGKILL')
     await restart()
@@ -157,7 +176,7 @@ test('all processes and their database are killed at once: nothing is lost or do
 
 test('the database is killed: nothing is lost or doubled', () =>
   survive(async ({ shop, folder, restart }) => {
-    shop.banner = undefined
+    shop.onDown()
     process.kill(readPids(folder).database, 'SIGKILL')
     await restart()
   }))
