@@ -64,7 +64,8 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
         watch.onReady()
         return onReady(worker, message.ready)
       case 'fault':
-        fault = message.sentence
+        // The name of the program is put before it where it is printed.
+        fault = message.sentence.replace(/^tollgate: /, '')
         return
       case 'pong':
         return watch.onPong()
