@@ -255,6 +255,13 @@ test('a sign-in leads nowhere else', async () => {
     next: 'https://evil.example/console',
   })
   expect(answer.headers.get('location')).toBe('/console')
+  const shown = async (next: string) => {
+    const page = await fetch(`${gateway.url}/console/sign-in?next=${encodeURIComponent(next)}`)
+    return /name="next" value="([^"]*)"/.exec(await page.text())?.[1]
+  }
+  for (const next of ['//evil.example', '/console//x', '/console/../pay', '/console/%2E%2e/pay', '/consoles'])
+    expect(await shown(next)).toBe('/console')
+  expect(await shown('/console/merchants?x=..')).toBe('/console/merchants?x=..')
 })
 
 test('a refund asks once more, is made once for a double click, keeps to the limit, and is audited', async () => {
