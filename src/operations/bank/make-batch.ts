@@ -38,8 +38,8 @@ import {
 } from '#storage/bank/batches.ts'
 import type { Surplus } from '#storage/bank/transfers.ts'
 
-/** 250: some milliseconds a statement, whose text is short enough to be collected early. */
-const pageSize = 250
+/** 100: what is under way is so little that the collector of short-lived objects gets all of it, and the heap stays small. */
+const pageSize = 100
 
 /** A debit that cannot be written, and why: the last four digits of its response code. */
 export interface Refusal {

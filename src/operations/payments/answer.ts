@@ -4,7 +4,7 @@ import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
 import type { LinkState } from '#lifecycle/attempt.ts'
 import { shownDetails } from '#lifecycle/details.ts'
-import { shownSums } from '#lifecycle/event.ts'
+import { reasonCodeOf, shownSums } from '#lifecycle/event.ts'
 import { intentOf } from '#lifecycle/intent.ts'
 import {
   approvingOperation,
@@ -301,6 +301,7 @@ function toOperationEntry(payment: Payment, operation: Operation) {
     transId: operation.transId,
     refNr: operation.refNr,
     ...describeCode(operation.responseCode),
+    reasonCode: reasonCodeOf(operation),
     providerTransactionId: operation.provider?.transactionId,
     origin: operation.details.origin,
     provider: accountOf(payment, operation),

@@ -2,13 +2,13 @@
  * Making a batch: everything that waits for the bank is taken out of the queue, becomes items of one batch, and the
  * bytes of the files are stored with their hash, all in one transaction. What is not committed was never given out.
  */
-import type { PoolClient } from 'pg'
+import type { PoolClient, QueryResult } from 'pg'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { AccountInstrument } from '#lifecycle/payment.ts'
 import { insertSurplus, type Surplus, surplusValues } from '#storage/bank/transfers.ts'
 import type { Database } from '#storage/database.ts'
 import { lookUp } from '#storage/planner.ts'
-import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
+import { insertOne, type RowOf, recordset, toParameters, toRecordset } from '#storage/recordset.ts'
 
 export interface BankAccountKey {
   readonly merchantId: MerchantId
@@ -134,7 +134,7 @@ export async function withBatchTransaction<T>(
   work: (transaction: BatchTransaction) => Promise<T>,
 ): Promise<T> {
   const client = await writers.connect()
-  const connection: Connection = { client, open: true }
+  const connection: Connection = { client, open: true, last: Promise.resolve() }
   let broken: Error | undefined
   try {
     await client.query('BEGIN')
@@ -149,6 +149,7 @@ export async function withBatchTransaction<T>(
     return result
   } catch (error) {
     connection.open = false
+    await connection.last
     await client.query('ROLLBACK').catch(failed => {
       broken = failed
     })
@@ -162,39 +163,57 @@ export async function withBatchTransaction<T>(
 interface Connection {
   readonly client: PoolClient
   open: boolean
+  /** Ends with the question that was asked last, whatever became of it. */
+  last: Promise<void>
 }
+
+const ignore = (): void => undefined
 
 function batchTransaction(
   connection: Connection,
   { merchantId, accountId }: BankAccountKey,
 ): BatchTransaction {
   let batchId = ''
-  const query = <Row extends object>(text: string, values: unknown[]) => {
-    if (!connection.open) throw new Error('the transaction of the batch has ended')
-    return connection.client.query<Row>(text, values)
+  // Reading ahead, items and parts of files ask at the same time, and a connection answers one question after the other.
+  const query = <Row extends object>(
+    text: string,
+    values: unknown[],
+    name?: string,
+  ): Promise<QueryResult<Row>> => {
+    const asked = connection.last.then(() => {
+      if (!connection.open) throw new Error('the transaction of the batch has ended')
+      return connection.client.query<Row>({ name, text, values })
+    })
+    // Only its end is waited for: rows that nobody needs any more are let go.
+    connection.last = asked.then(ignore, ignore)
+    return asked
   }
-  const write = async (text: string, values: unknown[]): Promise<void> => {
-    await query(text, values)
+  /** With a name the statement is planned once and not for every page. */
+  const write = async (text: string, values: unknown[], name?: string): Promise<void> => {
+    await query(text, values, name)
   }
-  const read = async <Row extends object>(text: string, values: unknown[]): Promise<Row[]> =>
-    (await query<Row>(text, values)).rows
+  const read = async <Row extends object>(text: string, values: unknown[], name?: string): Promise<Row[]> =>
+    (await query<Row>(text, values, name)).rows
   return {
     async begin(batch) {
       batchId = batch.batchId
       await write(
-        `INSERT INTO bank_batch (merchant_id, provider_account_id, batch_id, made_on, made_at)
-         VALUES ($1, $2, $3, $4, $5)`,
-        [merchantId, accountId, batchId, batch.madeOn, batch.madeAt],
+        insertOne('bank_batch', batchColumns),
+        toParameters(batchColumns, {
+          merchant_id: merchantId,
+          provider_account_id: accountId,
+          batch_id: batchId,
+          made_on: batch.madeOn,
+          made_at: batch.madeAt,
+        }),
       )
     },
     queued: (after, limit) =>
-      read<QueuedPayment>(queuedPage, [
-        merchantId,
-        accountId,
-        after?.payId ?? firstId,
-        after?.xId ?? firstId,
-        limit,
-      ]),
+      read<QueuedPayment>(
+        queuedPage,
+        [merchantId, accountId, after?.payId ?? firstId, after?.xId ?? firstId, limit],
+        'bank_queued',
+      ),
     surplus: limit => read<WrittenPayment>(surplusPage, [merchantId, accountId, limit]),
     receipts: payId =>
       read<ReceivedEntry>(
@@ -210,18 +229,29 @@ function batchTransaction(
       )
     },
     add: (items, mandates) =>
-      write(addItems, [
-        merchantId,
-        accountId,
-        batchId,
-        toRecordset(itemColumns, items.map(itemRow)),
-        toRecordset(mandateColumns, mandates.map(mandateRow)),
-      ]),
+      write(
+        addItems,
+        [
+          merchantId,
+          accountId,
+          batchId,
+          toRecordset(itemColumns, items.map(itemRow)),
+          toRecordset(mandateColumns, mandates.map(mandateRow)),
+        ],
+        'bank_add_items',
+      ),
     addFilePart: ({ partId, type, position, keyVersion, sealed }) =>
       write(
-        `INSERT INTO bank_file_part (merchant_id, part_id, batch_id, type, position, key_version, sealed)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-        [merchantId, partId, batchId, type, position, keyVersion, sealed],
+        insertOne('bank_file_part', partColumns),
+        toParameters(partColumns, {
+          merchant_id: merchantId,
+          part_id: partId,
+          batch_id: batchId,
+          type,
+          position,
+          key_version: keyVersion,
+          sealed,
+        }),
       ),
     async placeFilePart(partId, position) {
       const [part] = await read<Pick<FilePart, 'keyVersion' | 'sealed'>>(
@@ -234,12 +264,47 @@ function batchTransaction(
     },
     addFile: ({ type, messageId, payments, sum, sha256 }) =>
       write(
-        `INSERT INTO bank_file (merchant_id, batch_id, type, message_id, payments, sum, sha256)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-        [merchantId, batchId, type, messageId, payments, String(sum), sha256],
+        insertOne('bank_file', fileColumns),
+        toParameters(fileColumns, {
+          merchant_id: merchantId,
+          batch_id: batchId,
+          type,
+          message_id: messageId,
+          payments,
+          sum,
+          sha256,
+        }),
       ),
   }
 }
+
+const batchColumns = [
+  ['merchant_id', 'text'],
+  ['provider_account_id', 'text'],
+  ['batch_id', 'uuid'],
+  ['made_on', 'date'],
+  ['made_at', 'timestamptz'],
+] as const
+
+const partColumns = [
+  ['merchant_id', 'text'],
+  ['part_id', 'uuid'],
+  ['batch_id', 'uuid'],
+  ['type', 'text'],
+  ['position', 'integer'],
+  ['key_version', 'integer'],
+  ['sealed', 'bytea'],
+] as const
+
+const fileColumns = [
+  ['merchant_id', 'text'],
+  ['batch_id', 'uuid'],
+  ['type', 'text'],
+  ['message_id', 'text'],
+  ['payments', 'integer'],
+  ['sum', 'bigint'],
+  ['sha256', 'text'],
+] as const
 
 /** Before every id. */
 export const firstId = '0'.repeat(32)

@@ -5,7 +5,7 @@
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
 import type { Database } from '#storage/database.ts'
-import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
+import { insertOne, type RowOf, recordset, toParameters, toRecordset } from '#storage/recordset.ts'
 
 export interface NewEntry extends BankAccountKey {
   readonly entryId: string
@@ -99,8 +99,12 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
       })
       for (const { merchantId, accountId } of file.accounts())
         await client.query(
-          `INSERT INTO bank_import (merchant_id, provider_account_id, sha256) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-          [merchantId, accountId, file.sha256()],
+          `${insertOne('bank_import', importColumns)} ON CONFLICT DO NOTHING`,
+          toParameters(importColumns, {
+            merchant_id: merchantId,
+            provider_account_id: accountId,
+            sha256: file.sha256(),
+          }),
         )
       await client.query('COMMIT')
     } catch (error) {
@@ -154,6 +158,12 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
     if (lines.length > 0) await writers.query(addLines, [merchantId, accountId, toLines(lines)])
   },
 })
+
+const importColumns = [
+  ['merchant_id', 'text'],
+  ['provider_account_id', 'text'],
+  ['sha256', 'text'],
+] as const
 
 const settledColumns = [
   ['entry_id', 'uuid'],
