@@ -28,11 +28,10 @@ import {
   writePayments,
 } from '#operations/bank/written-payments.ts'
 import { merchantNow } from '#operations/engine.ts'
+import type { NewItem, UsedMandateRow } from '#storage/bank/batch-rows.ts'
 import {
   type BatchTransaction,
-  type NewItem,
   type QueuedPayment,
-  type UsedMandateRow,
   type WrittenPayment,
   withBatchTransaction,
 } from '#storage/bank/batches.ts'

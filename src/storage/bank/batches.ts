@@ -5,10 +5,22 @@
 import type { PoolClient, QueryResult } from 'pg'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { AccountInstrument } from '#lifecycle/payment.ts'
+import {
+  addItems,
+  batchColumns,
+  fileColumns,
+  itemColumns,
+  itemRow,
+  mandateColumns,
+  mandateRow,
+  type NewItem,
+  partColumns,
+  type UsedMandateRow,
+} from '#storage/bank/batch-rows.ts'
 import { insertSurplus, type Surplus, surplusValues } from '#storage/bank/transfers.ts'
 import type { Database } from '#storage/database.ts'
 import { lookUp } from '#storage/planner.ts'
-import { insertOne, type RowOf, recordset, toParameters, toRecordset } from '#storage/recordset.ts'
+import { insertOne, toParameters, toRecordset } from '#storage/recordset.ts'
 
 export interface BankAccountKey {
   readonly merchantId: MerchantId
@@ -52,30 +64,6 @@ export interface QueuedPayment extends WrittenPayment {
   readonly last: boolean
   /** YYYY-MM-DD: the collection date announced to the customer. */
   readonly announcedFor: string | null
-}
-
-export interface NewItem {
-  readonly xId: XId
-  readonly payId: PayId
-  readonly type: 'DEBIT' | 'TRANSFER' | 'SURPLUS'
-  readonly blockId: string
-  readonly amount: number
-  readonly dueOn: string
-  readonly sequenceType?: string
-  readonly mandateId?: string
-  readonly amendment?: unknown
-  /** Real time: when it counts as paid unless somebody says otherwise. */
-  readonly approveAt?: Date
-  /** Another collection date was announced to the customer. */
-  readonly announce?: boolean
-}
-
-export interface UsedMandateRow {
-  readonly mandateKey: string
-  readonly creditorId: string
-  readonly creditorName: string
-  readonly heldId: string
-  readonly lastUsedOn: string
 }
 
 export interface ReceivedEntry {
@@ -169,12 +157,14 @@ interface Connection {
 
 const ignore = (): void => undefined
 
-function batchTransaction(
-  connection: Connection,
-  { merchantId, accountId }: BankAccountKey,
-): BatchTransaction {
-  let batchId = ''
-  // Reading ahead, items and parts of files ask at the same time, and a connection answers one question after the other.
+interface Asker {
+  /** With a name the statement is planned once and not for every page. */
+  write(text: string, values: unknown[], name?: string): Promise<void>
+  read<Row extends object>(text: string, values: unknown[], name?: string): Promise<Row[]>
+}
+
+/** Reading ahead, items and parts of files ask at the same time; a connection answers one question after the other. */
+function createAsker(connection: Connection): Asker {
   const query = <Row extends object>(
     text: string,
     values: unknown[],
@@ -188,23 +178,33 @@ function batchTransaction(
     connection.last = asked.then(ignore, ignore)
     return asked
   }
-  /** With a name the statement is planned once and not for every page. */
-  const write = async (text: string, values: unknown[], name?: string): Promise<void> => {
-    await query(text, values, name)
-  }
-  const read = async <Row extends object>(text: string, values: unknown[], name?: string): Promise<Row[]> =>
-    (await query<Row>(text, values, name)).rows
   return {
-    async begin(batch) {
-      batchId = batch.batchId
+    async write(text, values, name) {
+      await query(text, values, name)
+    },
+    read: async <Row extends object>(text: string, values: unknown[], name?: string) =>
+      (await query<Row>(text, values, name)).rows,
+  }
+}
+
+function batchTransaction(
+  connection: Connection,
+  { merchantId, accountId }: BankAccountKey,
+): BatchTransaction {
+  const batch = { merchantId, batchId: '' }
+  const asker = createAsker(connection)
+  const { read, write } = asker
+  return {
+    async begin({ batchId, madeOn, madeAt }) {
+      batch.batchId = batchId
       await write(
         insertOne('bank_batch', batchColumns),
         toParameters(batchColumns, {
           merchant_id: merchantId,
           provider_account_id: accountId,
           batch_id: batchId,
-          made_on: batch.madeOn,
-          made_at: batch.madeAt,
+          made_on: madeOn,
+          made_at: madeAt,
         }),
       )
     },
@@ -228,83 +228,56 @@ function batchTransaction(
         [merchantId, payId, xId],
       )
     },
-    add: (items, mandates) =>
-      write(
-        addItems,
-        [
-          merchantId,
-          accountId,
-          batchId,
-          toRecordset(itemColumns, items.map(itemRow)),
-          toRecordset(mandateColumns, mandates.map(mandateRow)),
-        ],
-        'bank_add_items',
-      ),
-    addFilePart: ({ partId, type, position, keyVersion, sealed }) =>
-      write(
-        insertOne('bank_file_part', partColumns),
-        toParameters(partColumns, {
-          merchant_id: merchantId,
-          part_id: partId,
-          batch_id: batchId,
-          type,
-          position,
-          key_version: keyVersion,
-          sealed,
-        }),
-      ),
-    async placeFilePart(partId, position) {
-      const [part] = await read<Pick<FilePart, 'keyVersion' | 'sealed'>>(
-        `UPDATE bank_file_part SET position = $3 WHERE merchant_id = $1 AND part_id = $2
-         RETURNING key_version AS "keyVersion", sealed`,
-        [merchantId, partId, position],
-      )
-      if (!part) throw new Error(`the part ${partId} of a file for the bank is not there`)
-      return part
+    add(items, mandates) {
+      const rows = toRecordset(itemColumns, items.map(itemRow))
+      const used = toRecordset(mandateColumns, mandates.map(mandateRow))
+      return write(addItems, [merchantId, accountId, batch.batchId, rows, used], 'bank_add_items')
     },
-    addFile: ({ type, messageId, payments, sum, sha256 }) =>
-      write(
-        insertOne('bank_file', fileColumns),
-        toParameters(fileColumns, {
-          merchant_id: merchantId,
-          batch_id: batchId,
-          type,
-          message_id: messageId,
-          payments,
-          sum,
-          sha256,
-        }),
-      ),
+    ...filesOf(batch, asker),
   }
 }
 
-const batchColumns = [
-  ['merchant_id', 'text'],
-  ['provider_account_id', 'text'],
-  ['batch_id', 'uuid'],
-  ['made_on', 'date'],
-  ['made_at', 'timestamptz'],
-] as const
-
-const partColumns = [
-  ['merchant_id', 'text'],
-  ['part_id', 'uuid'],
-  ['batch_id', 'uuid'],
-  ['type', 'text'],
-  ['position', 'integer'],
-  ['key_version', 'integer'],
-  ['sealed', 'bytea'],
-] as const
-
-const fileColumns = [
-  ['merchant_id', 'text'],
-  ['batch_id', 'uuid'],
-  ['type', 'text'],
-  ['message_id', 'text'],
-  ['payments', 'integer'],
-  ['sum', 'bigint'],
-  ['sha256', 'text'],
-] as const
+/** The files of the batch, whose id is known once it has begun. */
+const filesOf = (
+  batch: Pick<BankAccountKey, 'merchantId'> & { readonly batchId: string },
+  { read, write }: Asker,
+): Pick<BatchTransaction, 'addFilePart' | 'placeFilePart' | 'addFile'> => ({
+  addFilePart: ({ partId, type, position, keyVersion, sealed }) =>
+    write(
+      insertOne('bank_file_part', partColumns),
+      toParameters(partColumns, {
+        merchant_id: batch.merchantId,
+        part_id: partId,
+        batch_id: batch.batchId,
+        type,
+        position,
+        key_version: keyVersion,
+        sealed,
+      }),
+    ),
+  async placeFilePart(partId, position) {
+    const [part] = await read<Pick<FilePart, 'keyVersion' | 'sealed'>>(
+      `UPDATE bank_file_part SET position = $3 WHERE merchant_id = $1 AND part_id = $2
+       RETURNING key_version AS "keyVersion", sealed`,
+      [batch.merchantId, partId, position],
+    )
+    if (!part) throw new Error(`the part ${partId} of a file for the bank is not there`)
+    return part
+  },
+  addFile: ({ type, messageId, payments, sum, sha256 }) =>
+    write(
+      insertOne('bank_file', fileColumns),
+      toParameters(fileColumns, {
+        merchant_id: batch.merchantId,
+        batch_id: batch.batchId,
+        type,
+        message_id: messageId,
+        payments,
+        sum,
+        sha256,
+      }),
+    ),
+})
 
 /** Before every id. */
 export const firstId = '0'.repeat(32)
@@ -340,69 +313,3 @@ const surplusPage = `SELECT s.x_id AS "xId", s.pay_id AS "payId", s.amount, p.tr
     NULL AS account, NULL AS "heldId", NULL AS "dateOfSignature", s.key_version AS "keyVersion", s.sealed
   FROM bank_surplus s CROSS JOIN LATERAL ${lookUp(`SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = s.pay_id`)} p
   WHERE s.merchant_id = $1 AND s.provider_account_id = $2 AND s.batch_id IS NULL ORDER BY s.x_id LIMIT $3`
-
-const itemColumns = [
-  ['x_id', 'uuid'],
-  ['pay_id', 'uuid'],
-  ['type', 'text'],
-  ['block_id', 'text'],
-  ['amount', 'bigint'],
-  ['due_on', 'date'],
-  ['sequence_type', 'text'],
-  ['mandate_id', 'text'],
-  ['amendment', 'json'],
-  ['approve_at', 'timestamptz'],
-  ['announce', 'boolean'],
-] as const
-
-const itemRow = (item: NewItem): RowOf<typeof itemColumns> => ({
-  x_id: item.xId,
-  pay_id: item.payId,
-  type: item.type,
-  block_id: item.blockId,
-  amount: item.amount,
-  due_on: item.dueOn,
-  sequence_type: item.sequenceType,
-  mandate_id: item.mandateId,
-  amendment: item.amendment,
-  approve_at: item.approveAt,
-  announce: item.announce,
-})
-
-const mandateColumns = [
-  ['mandate_key', 'text'],
-  ['creditor_id', 'text'],
-  ['creditor_name', 'text'],
-  ['held_id', 'uuid'],
-  ['last_used_on', 'date'],
-] as const
-
-const mandateRow = (mandate: UsedMandateRow): RowOf<typeof mandateColumns> => ({
-  mandate_key: mandate.mandateKey,
-  creditor_id: mandate.creditorId,
-  creditor_name: mandate.creditorName,
-  held_id: mandate.heldId,
-  last_used_on: mandate.lastUsedOn,
-})
-
-/** The primary key of bank_item refuses an operation that lies in another file already, and with it the whole batch. */
-const addItems = `WITH items AS MATERIALIZED (SELECT * FROM ${recordset('$4', itemColumns, 'i')}),
-    taken AS (DELETE FROM timer WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM items i CROSS JOIN LATERAL ${lookUp(`SELECT ctid FROM timer
-        WHERE merchant_id = $1 AND pay_id = i.pay_id AND x_id = i.x_id AND kind = 'BATCH'`)} t))),
-    given AS (UPDATE bank_surplus SET batch_id = $3 WHERE merchant_id = $1
-      AND x_id = ANY (ARRAY(SELECT x_id FROM items WHERE type = 'SURPLUS'))),
-    approvals AS (INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
-      SELECT $1, pay_id, x_id, 'APPROVE', approve_at, 0 FROM items WHERE approve_at IS NOT NULL),
-    announcements AS (INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
-      SELECT $1, pay_id, x_id, 'ANNOUNCE', now(), 1 FROM items WHERE announce
-      ON CONFLICT (merchant_id, pay_id, x_id, kind) DO UPDATE SET attempt = 1),
-    used AS (INSERT INTO bank_mandate (merchant_id, provider_account_id, mandate_key, creditor_id, creditor_name, held_id,
-        last_used_on)
-      SELECT $1, $2, mandate_key, creditor_id, creditor_name, held_id, last_used_on
-      FROM ${recordset('$5', mandateColumns, 'm')}
-      ON CONFLICT (merchant_id, provider_account_id, mandate_key) DO UPDATE SET creditor_id = excluded.creditor_id,
-        creditor_name = excluded.creditor_name, held_id = excluded.held_id,
-        last_used_on = greatest(bank_mandate.last_used_on, excluded.last_used_on))
-  INSERT INTO bank_item (merchant_id, x_id, pay_id, provider_account_id, batch_id, type, block_id, amount, due_on,
-    sequence_type, mandate_id, amendment)
-  SELECT $1, x_id, pay_id, $2, $3, type, block_id, amount, due_on, sequence_type, mandate_id, amendment FROM items`
