@@ -166,6 +166,22 @@ const expectReconciled = async () => {
   expect(await commands.json('doctor')).toMatchObject({ healthy: true })
 }
 
+test.each(['after', 'before'])(
+  'a statement that is read as a settlement too, %s its entries are applied, reconciles',
+  async when => {
+    const transId = `settled-${when}`
+    await order('SEPACREDITTRANSFER', transId)
+    const entry = { reference: transId, cents: 1200, text: transId, endToEndId: 'CUSTOMER-7', payer }
+    const path = commands.file(`${transId}.xml`, statement([entry]))
+    const settle = () => commands.json('settlements', 'import', accountId, path)
+    if (when === 'before') expect(await settle()).toMatchObject({ lines: 1, added: 1, unmatched: 1 })
+    expect(await commands.json('bank', 'import', path)).toMatchObject({ booked: 1 })
+    expect(await settle()).toMatchObject({ lines: 1, added: 0, unmatched: 0 })
+    await expectReconciled()
+    await givenBack(transId)
+  },
+)
+
 test('a refund goes to the account that paid, with the next batch', async () => {
   const made = await order('SEPACREDITTRANSFER', 'refund-1')
   await arrive({ cents: 1000, text: 'refund-1' })

@@ -5,6 +5,7 @@
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
 import type { Database } from '#storage/database.ts'
+import { lookUp } from '#storage/planner.ts'
 import { insertOne, type RowOf, recordset, toParameters, toRecordset } from '#storage/recordset.ts'
 
 export interface NewEntry extends BankAccountKey {
@@ -181,8 +182,20 @@ const settledRow = ({ entryId, result, xId, fee = 0 }: SettledEntry): RowOf<type
   fee,
 })
 
-const settleEntries = `UPDATE bank_entry e SET state = r.state, result = r.result, x_id = r.x_id, fee = r.fee
-  FROM ${recordset('$2', settledColumns)} WHERE e.merchant_id = $1 AND e.entry_id = r.entry_id`
+/** How the settlement names the line of an entry as the statement has it, before payments of ours have lines for it. */
+export const entryLine = (key: string): string => `${entryLinePrefix}${key}`
+const entryLinePrefix = 'E|'
+
+/** What an applied entry is to its payments has been written: the line of the statement itself makes room for that. */
+const settleEntries = `WITH settled AS (UPDATE bank_entry e SET state = r.state, result = r.result, x_id = r.x_id, fee = r.fee
+    FROM ${recordset('$2', settledColumns)} WHERE e.merchant_id = $1 AND e.entry_id = r.entry_id
+    RETURNING e.provider_account_id, e.booked_on, e.entry_key, e.state)
+  DELETE FROM settlement_line WHERE ctid = ANY (ARRAY(SELECT l.ctid FROM settled s
+    CROSS JOIN unnest(ARRAY['CAPTURE', 'REFUND', 'CHARGEBACK', 'FEE', 'CORRECTION']) t(type)
+    CROSS JOIN LATERAL ${lookUp(`SELECT ctid FROM settlement_line WHERE merchant_id = $1
+      AND provider_account_id = s.provider_account_id AND settlement_id = s.booked_on::text AND type = t.type
+      AND provider_reference = '${entryLinePrefix}' || s.entry_key`)} l
+    WHERE s.state = 'APPLIED'))`
 
 const entryColumns = [
   ['merchant_id', 'text'],
