@@ -61,6 +61,9 @@ export const operationRecord = closed(
     responseDescription: optional(responseDescription),
     reasonCode: optional(reasonCode),
     providerTransactionId: optional(text(128, "The provider's id of the operation.")),
+    providerResponseText: optional(
+      text(255, 'Why the provider refused it, in its own words; of payments at a provider account.'),
+    ),
     origin: optional(choice(['PROVIDER'], "Made in the provider's own dashboard, not through this API.")),
     provider: optional(
       closed(
