@@ -55,6 +55,7 @@ export function openEngine(
     masterKey: options.masterKey,
     environment: options.environment,
     publishedCards,
+    countOthers: parts.presence.countOthers,
     providers,
     clock,
     newId,

@@ -66,6 +66,21 @@ describe('declines of one card', () => {
     }
   })
 
+  test('tries that come all at once: at most as many again as the limit are declined', async () => {
+    const shop = await openLimited({ declinesPerCard: '3/PT1H' })
+    const codes = await Promise.all(Array.from({ length: 20 }, () => decline(shop)))
+    const declined = codes.filter(code => code === '21000305').length
+    expect(declined).toBeGreaterThanOrEqual(3)
+    expect(declined).toBeLessThanOrEqual(6)
+    expect(codes.filter(code => code === '20200016')).toHaveLength(20 - declined)
+  })
+
+  test('tries that come all at once and are approved are all approved', async () => {
+    const shop = await openLimited({ declinesPerCard: '1/PT1H' })
+    const answers = await Promise.all(Array.from({ length: 5 }, () => shop.create('CARD', { card })))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+  })
+
   test('another process follows, and a limit that is set later counts what was', async () => {
     const other = await startTestGateway({ beside: gateway })
     try {
@@ -106,6 +121,19 @@ test('declines of one address: 422 for every card from there', async () => {
   expect(await shop.create('CARD', { card, browserInfo: { ipAddress: '203.0.113.8' } })).toMatchObject({
     status: 200,
   })
+})
+
+test.each([
+  ['IPv6: the whole /64', ['2001:db8:1:2::7', '2001:db8:1:2:ffff::8', '2001:db8:1:2::9'], '2001:db8:1:3::7'],
+  ['IPv4 in any form', ['203.0.113.7', '::ffff:203.0.113.7', '::FFFF:cb00:7107'], '203.0.113.9'],
+])('declines of one address, %s', async (_, [first, second, third], other) => {
+  const shop = await openLimited({ declinesPerAddress: '2/PT1H' })
+  for (const ipAddress of [first, second])
+    expect(await decline(shop, { card, browserInfo: { ipAddress } })).toBe('21000305')
+  const numbers = { card: { number: '4024007198964305' } }
+  expect(await shop.create('CARD', { ...numbers, browserInfo: { ipAddress: third } })).toMatchObject(tooMany)
+  const elsewhere = { ...numbers, browserInfo: { ipAddress: other } }
+  expect(await shop.create('CARD', elsewhere)).toMatchObject({ status: 200 })
 })
 
 describe('on our own pages', () => {
