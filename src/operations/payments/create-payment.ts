@@ -16,6 +16,7 @@ import {
   admitCard,
   maximumPseudoNumberTries,
   type PaymentCard,
+  requireExpiryDate,
   toAccountInstrument,
   toInstrument,
   toSentCard,
@@ -42,7 +43,7 @@ import {
   toContext,
 } from '#operations/payments/payment-context.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payments/payment-queue.ts'
-import { triedBy } from '#operations/payments/velocity.ts'
+import { type Admit, triedBy } from '#operations/payments/velocity.ts'
 import { openPlan } from '#operations/plans/plan-book.ts'
 import { type OfferReply, type QuoteResult, redeemQuote } from '#operations/quotes/redeem-quote.ts'
 import { expiryTimer, type TimerKey } from '#operations/timer.ts'
@@ -92,9 +93,12 @@ export class ReturnAddressMissing extends Error {
   }
 }
 
-export async function createPayment(request: CreatePayment, engine: Engine): Promise<OperationAnswer> {
+export const createPayment = (request: CreatePayment, engine: Engine): Promise<OperationAnswer> =>
+  engine.velocity.limit(admit => create(request, admit, engine))
+
+async function create(request: CreatePayment, admit: Admit, engine: Engine): Promise<OperationAnswer> {
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
-    const card = request.storedCard ?? (await admitCard(request, attempt, engine))
+    const card = request.storedCard ?? requireExpiryDate(await admitCard(request, attempt, engine))
     const account = await admitAccount(request, attempt, engine)
     const choice = await chooseFor(request, card, engine)
     if (!choice.account) return refuse(request, choice.refusal, engine)
@@ -102,7 +106,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     if (quoteResult && !quoteResult.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
     const begun = await begin(request, { card, account, quoteResult }, choice, engine)
     const { payment } = begun
-    if (await exceedsLimit(request, payment, engine)) return refuse(request, 'VELOCITY', engine)
+    if (await exceedsLimit(request, payment, { admit, engine })) return refuse(request, 'VELOCITY', engine)
     const answer =
       payment.status === 'AUTHORIZE_REQUEST' ? answerWaiting(payment, request, engine) : undefined
     const key = keyRow(request.key, {
@@ -160,12 +164,12 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
 async function exceedsLimit(
   { kind, merchant, plan }: CreatePayment,
   payment: Payment,
-  { velocity }: Engine,
+  { admit, engine }: { readonly admit: Admit; readonly engine: Engine },
 ): Promise<boolean> {
   const { payId: payoutId, amount, createdAt: now, integrationType } = payment
-  if (kind === 'CREDIT') return !(await velocity.reservePayout(merchant, { payoutId, amount, now }))
+  if (kind === 'CREDIT') return !(await engine.velocity.reservePayout(merchant, { payoutId, amount, now }))
   if (plan?.turn || integrationType === 'HOSTED') return false
-  return velocity.blocks(merchant, triedBy(payment), now)
+  return !(await admit(merchant, triedBy(payment), now))
 }
 
 /** A plan that the merchant charges must be alive; one that the gateway charges must be as it was seen. */
