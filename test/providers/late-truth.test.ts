@@ -290,6 +290,20 @@ test.each([
   ])
 })
 
+test('a late approval that is kept and not captured lapses at its end', async () => {
+  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
+  const captureMethod = { type: 'MANUAL' }
+  const { body } = await gateway.call('POST', '/payments', hostedBody('PROVIDERP', { captureMethod }))
+  clock.move(dayMs + secondMs)
+  await runTimers()
+  provider.payAnyway(body.xId)
+  await deliver()
+  expect((await read(body.payId)).status).toBe('AUTHORIZED')
+  clock.move(400 * dayMs)
+  await runTimers()
+  expect(await read(body.payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
+})
+
 test.each(['return', 'keep'] as const)(
   'a transId that a newer payment holds: the late money is given back (%s)',
   async setting => {

@@ -8,6 +8,7 @@ import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvents } from '#operations/events/emit-event.ts'
 import { refund, reverse } from '#operations/payments/follow-up-kinds.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import { approvalTimers } from '#operations/timer.ts'
 
 export interface LatePayment {
   readonly merchant: Merchant
@@ -47,7 +48,10 @@ async function writeApproval(
     if (!next) return { result: false }
     const emissions = paidLateSubjects(next, xId, now).map(subject => ({ subject, owed: true }))
     const emitted = emitEvents(next, { emissions, now }, engine)
-    return { next: emitted.payment, alongside: emitted.alongside, result: true }
+    // What is only given back has no end of its own.
+    const setTimers = isTransIdTaken ? [] : approvalTimers(stored, next, merchant)
+    const timers = setTimers.length > 0 ? { setTimers } : {}
+    return { next: emitted.payment, alongside: { ...emitted.alongside, ...timers }, result: true }
   })
   return written === true
 }
