@@ -128,7 +128,7 @@ function optionsOf(
       instalments: planOf(method),
       card:
         form === 'card'
-          ? cardForm(hosted, frame, { ...state, entered, testCards: account.connector.testData?.cards })
+          ? cardForm(hosted, frame, { ...state, entered, testCards: account.connector.sandbox?.cards })
           : undefined,
       directDebit:
         form === 'account'
