@@ -52,8 +52,6 @@ export interface EngineParts
   readonly environment: 'test' | 'live'
   /** Card numbers that stand in the published catalogue of the test environment. */
   readonly publishedCards: readonly string[]
-  /** How many other processes work on the same database. */
-  readonly countOthers: () => number
   /** Called with the number of changes that shared a commit. */
   readonly onBatch: (size: number) => void
   /** Called after a commit that held events. */
@@ -61,17 +59,7 @@ export interface EngineParts
 }
 
 export function createEngine(parts: EngineParts): Engine {
-  const {
-    database,
-    keys,
-    masterKey,
-    onBatch,
-    onEvents,
-    environment,
-    publishedCards,
-    countOthers,
-    ...handed
-  } = parts
+  const { database, keys, masterKey, onBatch, onEvents, environment, publishedCards, ...handed } = parts
   const { clock, newId } = handed
   const group = createGroupCommit(database.writers, { onBatch, onEndpoints: handed.endpoints.notice })
   const commit = announceEvents(group.commit, onEvents)
@@ -93,7 +81,6 @@ export function createEngine(parts: EngineParts): Engine {
       store: createVelocityStore(database),
       environment,
       publishedCardIds: rememberCardIds(publishedCards, vault),
-      countOthers,
     }),
     customers: { ...customers, ...createCustomerPages(database), ...createCustomerDeletion(database) },
     customerBook: createCustomerBook({ customers, newId }),

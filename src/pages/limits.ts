@@ -6,7 +6,6 @@
 import { noOthers, type SharedCounts, toCountKey } from '#http/authentication/shared-counts.ts'
 
 export interface Limits {
-  readonly most: number
   /** Whether all of these keys are below the limit. */
   allows(keys: readonly string[]): boolean
   count(keys: readonly string[]): void
@@ -37,7 +36,6 @@ export function createLimits({ most, nowMs, shared = noOthers }: LimitOptions): 
   }
   shared.onOthers(add)
   return {
-    most,
     allows: keys => keys.every(key => (current(toCountKey(key))?.count ?? 0) < most),
     count(keys) {
       for (const key of keys.map(toCountKey)) {

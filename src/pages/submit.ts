@@ -7,7 +7,7 @@ import type { Method } from '#methods/rows.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { UnknownPseudoNumber } from '#operations/payments/admit.ts'
 import { type AttemptResult, attemptPayment } from '#operations/payments/attempt.ts'
-import type { Admit, Tried } from '#operations/payments/velocity.ts'
+import type { Tried } from '#operations/payments/velocity.ts'
 import type { OfferReply } from '#operations/quotes/redeem-quote.ts'
 import { askForCurrency, readShownOffer, type ShownOffer, toReply } from '#pages/currency.ts'
 import { explainDecline } from '#pages/decline-text.ts'
@@ -32,10 +32,7 @@ export interface Counter {
   readonly deps: PageDeps
 }
 
-export const submitForm = (submission: Submission, counter: Counter): Promise<PageAnswer> =>
-  counter.deps.engine.velocity.limit(admit => submit(submission, admit, counter))
-
-async function submit({ request, hosted }: Submission, admit: Admit, counter: Counter): Promise<PageAnswer> {
+export async function submitForm({ request, hosted }: Submission, counter: Counter): Promise<PageAnswer> {
   const { pageContext, limits } = counter
   if (!isOpenForm(hosted)) return pageContext.redirectToNextStep(request, hosted)
   const { merchant, payment } = hosted
@@ -55,9 +52,7 @@ async function submit({ request, hosted }: Submission, admit: Admit, counter: Co
   const { velocity, vault, clock } = counter.deps.engine
   const tried = await toTried(request, hosted, { entry, vault })
   const now = merchantNow(clock, merchant)
-  const crowds = keys.map(name => ({ name, size: limits.most }))
-  // Asked once more after those that were under way: they may have used up what was left.
-  if (!limits.allows(keys) || !(await admit(merchant, tried, now, crowds)) || !limits.allows(keys))
+  if (!limits.allows(keys) || velocity.blocks(merchant, tried, now))
     return slowDown({ request, hosted }, { pageContext, chosen: method.type })
   const result = await tryInCurrency({ request, hosted }, { method, entry }, counter)
   if (typeof result === 'object') return result

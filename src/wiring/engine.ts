@@ -55,7 +55,6 @@ export function openEngine(
     masterKey: options.masterKey,
     environment: options.environment,
     publishedCards,
-    countOthers: parts.presence.countOthers,
     providers,
     clock,
     newId,

@@ -119,7 +119,7 @@ async function takeOver(
 /** A process that is alone shares its counts with no other process, so they are dropped. */
 async function exchangeCounts({ counts, presence }: BackgroundWork, limitUses: LimitUseStore): Promise<void> {
   const uses = counts.take()
-  if (presence.countOthers() === 0) return
+  if (presence.isAlone()) return
   if (uses.length > 0) await limitUses.publish(presence.process, uses)
   counts.give(await limitUses.read(presence.process))
 }

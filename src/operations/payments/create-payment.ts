@@ -43,7 +43,7 @@ import {
   toContext,
 } from '#operations/payments/payment-context.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payments/payment-queue.ts'
-import { type Admit, triedBy } from '#operations/payments/velocity.ts'
+import { triedBy } from '#operations/payments/velocity.ts'
 import { openPlan } from '#operations/plans/plan-book.ts'
 import { type OfferReply, type QuoteResult, redeemQuote } from '#operations/quotes/redeem-quote.ts'
 import { expiryTimer, type TimerKey } from '#operations/timer.ts'
@@ -93,10 +93,7 @@ export class ReturnAddressMissing extends Error {
   }
 }
 
-export const createPayment = (request: CreatePayment, engine: Engine): Promise<OperationAnswer> =>
-  engine.velocity.limit(admit => create(request, admit, engine))
-
-async function create(request: CreatePayment, admit: Admit, engine: Engine): Promise<OperationAnswer> {
+export async function createPayment(request: CreatePayment, engine: Engine): Promise<OperationAnswer> {
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
     const card = request.storedCard ?? requireExpiryDate(await admitCard(request, attempt, engine))
     const account = await admitAccount(request, attempt, engine)
@@ -106,7 +103,7 @@ async function create(request: CreatePayment, admit: Admit, engine: Engine): Pro
     if (quoteResult && !quoteResult.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
     const begun = await begin(request, { card, account, quoteResult }, choice, engine)
     const { payment } = begun
-    if (await exceedsLimit(request, payment, { admit, engine })) return refuse(request, 'VELOCITY', engine)
+    if (await exceedsLimit(request, payment, engine)) return refuse(request, 'VELOCITY', engine)
     const answer =
       payment.status === 'AUTHORIZE_REQUEST' ? answerWaiting(payment, request, engine) : undefined
     const key = keyRow(request.key, {
@@ -164,12 +161,12 @@ async function create(request: CreatePayment, admit: Admit, engine: Engine): Pro
 async function exceedsLimit(
   { kind, merchant, plan }: CreatePayment,
   payment: Payment,
-  { admit, engine }: { readonly admit: Admit; readonly engine: Engine },
+  { velocity }: Engine,
 ): Promise<boolean> {
   const { payId: payoutId, amount, createdAt: now, integrationType } = payment
-  if (kind === 'CREDIT') return !(await engine.velocity.reservePayout(merchant, { payoutId, amount, now }))
+  if (kind === 'CREDIT') return !(await velocity.reservePayout(merchant, { payoutId, amount, now }))
   if (plan?.turn || integrationType === 'HOSTED') return false
-  return !(await admit(merchant, triedBy(payment), now))
+  return velocity.blocks(merchant, triedBy(payment), now)
 }
 
 /** A plan that the merchant charges must be alive; one that the gateway charges must be as it was seen. */

@@ -66,21 +66,6 @@ describe('declines of one card', () => {
     }
   })
 
-  test('tries that come all at once: at most as many again as the limit are declined', async () => {
-    const shop = await openLimited({ declinesPerCard: '3/PT1H' })
-    const codes = await Promise.all(Array.from({ length: 20 }, () => decline(shop)))
-    const declined = codes.filter(code => code === '21000305').length
-    expect(declined).toBeGreaterThanOrEqual(3)
-    expect(declined).toBeLessThanOrEqual(6)
-    expect(codes.filter(code => code === '20200016')).toHaveLength(20 - declined)
-  })
-
-  test('tries that come all at once and are approved are all approved', async () => {
-    const shop = await openLimited({ declinesPerCard: '1/PT1H' })
-    const answers = await Promise.all(Array.from({ length: 5 }, () => shop.create('CARD', { card })))
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
-  })
-
   test('another process follows, and a limit that is set later counts what was', async () => {
     const other = await startTestGateway({ beside: gateway })
     try {
