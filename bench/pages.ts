@@ -160,6 +160,7 @@ async function countRenders(
     lookUps: {} as LookUps,
     audit: { append: async () => undefined },
     environment: 'test',
+    sites: [],
     findMerchant: async () => merchant,
     pageTokens: { issue: () => '', read: () => undefined },
     secure: true,

@@ -218,7 +218,6 @@ const simulated: readonly [string, RegExp, (path: string) => boolean][] = [
         // The bank that is simulated knows the same test accounts.
         'connectors/bank/simulated-ledger.ts',
         'endpoints/services.ts',
-        'pages/simulator-site.ts',
       ].includes(path),
   ],
 ]

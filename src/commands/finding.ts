@@ -143,10 +143,14 @@ const describePayment = ({
 
 function timelineOf(payment: Payment, events: readonly StoredEvent[]): readonly string[] {
   const { currency } = payment.amount
-  const operations = payment.operations.map(({ createdAt, type, state, amount, responseCode, xId }) => ({
-    at: createdAt,
-    line: `operation ${type} ${state} ${toDecimalText(amount, currency)} ${currency} ${responseCode} ${xId}`,
-  }))
+  const operations = payment.operations.map(
+    ({ createdAt, type, state, amount, responseCode, xId, provider }) => ({
+      at: createdAt,
+      line:
+        `operation ${type} ${state} ${toDecimalText(amount, currency)} ${currency} ${responseCode} ${xId}` +
+        (provider?.responseText === undefined ? '' : ` (${provider.responseText})`),
+    }),
+  )
   const told = events.flatMap(({ createdAt, id, type, status, attempts }) => [
     { at: createdAt, line: `event ${type ?? ''} ${status} ${id}` },
     ...attempts.map(attempt => ({

@@ -7,13 +7,22 @@ import type { CardQuestion, CardUpdate, DebitReturn, InstalmentPlan } from '#con
 import type {
   AccountData,
   CardData,
+  ConnectorSite,
   ConversionTerms,
   CredentialUse,
-  TestData,
+  SandboxData,
   ThreeDsRequest,
   WalletData,
 } from '#connectors/instruments.ts'
-import type { CheckFinding, DisputeActions, Notice, RawNotice, SettlementLine } from '#connectors/notice.ts'
+import type {
+  AnnouncedReport,
+  CheckFinding,
+  DisputeActions,
+  FetchedReport,
+  Notice,
+  RawNotice,
+  SettlementLine,
+} from '#connectors/notice.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { Secret } from '#domain/secret.ts'
@@ -55,6 +64,8 @@ export interface ConnectorFacts {
    * is asked about it.
    */
   readonly batched?: boolean
+  /** Of a provider that exists in the test environment only: we serve its pages beside ours. */
+  readonly site?: ConnectorSite
 }
 
 /**
@@ -117,6 +128,8 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>
   /** Bytes where a file is sent. */
   readonly body?: string | Uint8Array
+  /** Of a file that is fetched; 1 MiB unless given. */
+  readonly answerBytesMax?: number
 }
 
 /** `lost`: the request may have arrived, and no whole answer came. */
@@ -141,11 +154,15 @@ export interface Connector {
   readonly creditor?: { readonly name: string; readonly creditorId: string }
   /** Pure. A field of the request that this provider needs or cannot take; refused with 400 before anything is written. */
   findMisfit?(request: Unsent<AuthorizationRequest>): FieldMisfit | undefined
-  /** Pure. Whether the customer of this card will certainly be challenged, so that a way back must be known beforehand. */
+  /**
+   * Pure. Whether the customer of this card will certainly be challenged, so that a way back must be known beforehand: at Stripe
+   * and Adyen when the merchant demands it, at the simulator also by the card's number.
+   */
   willChallenge?(request: Unsent<AuthorizationRequest>): boolean
   /**
-   * What is to be stored with the operation before it is sent and to come back with every later question about it.
-   * Asked before each first commit; a follow-up or the completion of an action also brings what was kept for its approval.
+   * What is to be stored with the operation before it is sent and to come back with every later question about it: Adyen's
+   * merchant account, which may be changed meanwhile; what the simulator has decided. Asked before each first commit; a
+   * follow-up or the completion of an action also brings what was kept for its approval, and replaces it.
    */
   keep?(question: KeepQuestion): Kept | Promise<Kept>
   /** Asks for the approval. May answer that the customer has to act first. */
@@ -170,8 +187,8 @@ export interface Connector {
   inquire?(inquiry: Inquiry, signal: AbortSignal): Promise<AuthorizationOutcome>
   /** Makes sure that it did not happen. `declined`: it has not, or is undone. */
   undo?(inquiry: Inquiry, signal: AbortSignal): Promise<Outcome>
-  /** What a provider without real customers understands. Only of connectors for the test environment. */
-  readonly testData?: TestData
+  /** What the provider publishes to pay with in its sandbox. Shown and used in the test environment only. */
+  readonly sandbox?: SandboxData
   /** The parts in which the customer of this method would pay, bought at that moment. Pure: a page asks while it is drawn. */
   instalments?(method: Method, amount: Money, at: Date): InstalmentPlan | undefined
   /** Asks the schemes about many cards at once; one answer each, in the order of the questions. Moves no money. */
@@ -185,6 +202,8 @@ export interface Connector {
   readonly disputes?: DisputeActions
   /** Reads one settlement file or download of this provider into lines. */
   readSettlement?(file: AsyncIterable<Uint8Array>): AsyncIterable<SettlementLine>
+  /** Downloads a settlement file that a notice has announced, for `readSettlement`. */
+  fetchReport?(report: AnnouncedReport, signal: AbortSignal): Promise<FetchedReport>
   /** One harmless call: are the credentials right, does the provider reach our notice address. */
   check(signal: AbortSignal): Promise<readonly CheckFinding[]>
   /** A fixed script of payments in the provider's sandbox, for what no double can prove. Never asked in live. */

@@ -101,6 +101,7 @@ function dispatch(agent: Agent, { url, request, signal }: Exchange): Promise<Htt
   let head: { status: number; headers: Record<string, string> } | undefined
   let ended = false
   let bytes = 0
+  const bytesMax = request.answerBytesMax ?? answerBytesMax
   const chunks: Buffer[] = []
 
   const end = (answer: HttpAnswer): void => {
@@ -132,8 +133,8 @@ function dispatch(agent: Agent, { url, request, signal }: Exchange): Promise<Htt
     },
     onResponseData(_, chunk) {
       bytes += chunk.length
-      if (bytes <= answerBytesMax) return void chunks.push(chunk)
-      end({ kind: 'lost', reason: `the answer is longer than ${answerBytesMax} bytes` })
+      if (bytes <= bytesMax) return void chunks.push(chunk)
+      end({ kind: 'lost', reason: `the answer is longer than ${bytesMax} bytes` })
       controller?.abort(new Error('the answer is too long'))
     },
     onResponseEnd() {

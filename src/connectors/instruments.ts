@@ -1,5 +1,11 @@
 /** What a payment is made with, as a provider is asked with it. Part of the connector contract; the rest is in contract.ts. */
-import type { CustomerDecision, Hints, PageReturn } from '#connectors/contract.ts'
+import type {
+  AuthorizationRequest,
+  CustomerDecision,
+  Hints,
+  PageReturn,
+  Unsent,
+} from '#connectors/contract.ts'
 import type { Money } from '#domain/money.ts'
 import type { Secret } from '#domain/secret.ts'
 import type { Method } from '#methods/rows.ts'
@@ -59,13 +65,27 @@ export interface CredentialUse {
   readonly providerToken?: string
 }
 
-export interface TestData {
+export interface SandboxData {
   /** Shown below our card form. */
   readonly cards: readonly { readonly number: string; readonly description: string }[]
-  /** What customers without a browser fill into the form of this method. */
-  instrument(method: Method): { readonly card?: CardData; readonly account?: AccountData }
+  /** What customers without a browser fill into the form of this method; undefined: nothing is known that it takes. */
+  instrument(method: Method): { readonly card?: CardData; readonly account?: AccountData } | undefined
+}
+
+/** The pages of a provider without a site of its own. Customers are sent to them and come back as from any provider. */
+export interface ConnectorSite {
+  /** Begins and ends with a slash; the token of the return address follows. */
+  readonly path: string
+  /** What a page hands to the browser of a customer who did this there. */
+  returned(action: CustomerDecision['action']): PageReturn
   /** What the request of a customer without a browser says about what they are going to do. */
   hints(action: CustomerDecision['action']): Hints
-  /** What the provider's page hands back when its customer does this. */
-  returned(action: CustomerDecision['action']): PageReturn
 }
+
+/** The merchant wants the cardholder to be asked, so a customer who is sent away needs a way back. */
+export const demandsChallenge = ({ card, threeDs, payment }: Unsent<AuthorizationRequest>): boolean =>
+  card !== undefined &&
+  payment.integrationType === 'DIRECT' &&
+  threeDs?.challengePreference === 'MANDATE_CHALLENGE' &&
+  !threeDs.skip &&
+  threeDs.imported === undefined

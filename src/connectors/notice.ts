@@ -36,7 +36,10 @@ export interface NoticeItem {
   readonly fact: NoticeFact
 }
 
-/** How a notice says which operation it means; the first that is known decides. */
+/**
+ * How a notice says which operation it means; the first that is known decides. Names of different payments fit none, and an
+ * approval under a reference that is not ours is not believed, whatever else it names.
+ */
 export interface NoticeSubject {
   /** Our xId of the operation itself. */
   readonly reference?: XId
@@ -61,6 +64,8 @@ export type NoticeFact =
       readonly kind: 'takenBack'
       readonly operation: OperationType
       readonly subject: NoticeSubject
+      /** Of the operation; news of another amount is not believed. */
+      readonly amount?: Money
       readonly detail: string
       readonly provider?: ProviderFacts
     }
@@ -80,7 +85,7 @@ export type NoticeFact =
       /** As of a return: set by providers that report a debit which came back as a dispute. */
       readonly returnDetail?: string
     }
-  | { readonly kind: 'report'; readonly url: string; readonly name: string }
+  | ({ readonly kind: 'report' } & AnnouncedReport)
   /** Understood and of no consequence for us. */
   | { readonly kind: 'ignored'; readonly name: string }
 
@@ -127,6 +132,22 @@ export interface SettlementLine {
   readonly currency: string
   readonly providerReference: string
 }
+
+/** As a notice announces it; the address may lie anywhere and is not to be trusted with a key. */
+export interface AnnouncedReport {
+  readonly url: string
+  readonly name: string
+}
+
+/**
+ * `none`: not a settlement file, or the account has no key for it; somebody imports it by hand. `foreign`: the address is
+ * none of the provider's, and was not called. `failed`: to be tried again.
+ */
+export type FetchedReport =
+  | { readonly kind: 'fetched'; readonly file: Iterable<Uint8Array> }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'foreign' }
+  | { readonly kind: 'failed'; readonly reason: string }
 
 export interface CheckFinding {
   readonly name: string

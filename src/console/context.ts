@@ -1,5 +1,6 @@
 /** The context of every console page: the person, the merchant, and the functions to read and act. */
 
+import type { Guessing } from '#console/guessing.ts'
 import type { Overviews } from '#console/overviews.ts'
 import type { Passkeys } from '#console/passkeys.ts'
 import type { PaymentRows } from '#console/payment-rows.ts'
@@ -15,9 +16,11 @@ import type { Audit } from '#operations/audit/audit.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { ProviderAdministration } from '#providers/administration.ts'
 import type { AuditStore } from '#storage/audit/audit.ts'
+import type { FormStore } from '#storage/console/forms.ts'
 import type { Operator, PeopleStore } from '#storage/console/people.ts'
 import type { PaymentSearch } from '#storage/console/search.ts'
 import type { StoryStore } from '#storage/console/story.ts'
+import type { NoticeStore } from '#storage/providers/notices.ts'
 import type { SettlementStore } from '#storage/providers/settlements.ts'
 
 export interface ConsoleDeps {
@@ -30,6 +33,7 @@ export interface ConsoleDeps {
   readonly paymentRows: PaymentRows
   readonly story: StoryStore
   readonly settlements: Pick<SettlementStore, 'reconcile'>
+  readonly notices: Pick<NoticeStore, 'list'>
   /** Opens a secret that signs the merchant's webhooks. */
   readonly openWebhookSecret: (merchantId: MerchantId, sealed: Buffer) => Uint8Array
   readonly auditStore: AuditStore
@@ -40,25 +44,13 @@ export interface ConsoleDeps {
   readonly providersAs: (audit: Audit) => ProviderAdministration
   readonly testTools: TestTools
   readonly guessing: Guessing
+  readonly forms: FormStore
   /** Of the gateway: where its API and its pages are. */
   readonly origin: () => string
   /** Where people open the console. */
   readonly consoleOrigin: () => string
   readonly newId: () => string
   readonly nowMs: () => number
-}
-
-export interface Guesser {
-  /** As typed; empty where a passkey was tried. */
-  readonly email: string
-  readonly address: string
-}
-
-/** Failed sign-ins of one person's account from one address. */
-export interface Guessing {
-  readonly count: (guesser: Guesser) => Promise<void>
-  /** True: there were too many lately. */
-  readonly isOver: (guesser: Guesser) => boolean
 }
 
 /** A page request of a signed-in person. */
@@ -68,6 +60,8 @@ export interface Visit {
   readonly sessionId: string
   /** Goes into every form and comes back with it. */
   readonly csrf: string
+  /** The value that only this form carries, so that it acts once however often it is sent. */
+  readonly once?: string | undefined
   /** Those the person may see. */
   readonly merchants: readonly Merchant[]
   readonly deps: ConsoleDeps

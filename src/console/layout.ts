@@ -17,6 +17,8 @@ export interface Content {
 
 interface Place {
   readonly path: string
+  /** Another page that belongs to it. */
+  readonly also?: string
   readonly title: string
   readonly act: ConsoleAct
   readonly testOnly?: true
@@ -35,7 +37,7 @@ const groups: readonly { readonly title: string; readonly places: readonly Place
       { path: '/plans', title: 'Plans', act: 'read', key: 'n' },
       { path: '/links', title: 'Links', act: 'read', key: 'l' },
       { path: '/disputes', title: 'Disputes', act: 'read', key: 'd' },
-      { path: '/settlements', title: 'Settlement', act: 'read', key: 's' },
+      { path: '/settlements', also: '/reconciliation', title: 'Settlement', act: 'read', key: 's' },
     ],
   },
   {
@@ -105,8 +107,8 @@ function renderNavigation(visit: Visit, merchant: Merchant | undefined): Html {
     path === href || (path.startsWith(`${href}/`) && href !== (merchant ? base(merchant) : ''))
   const list = (title: string, root: string, places: readonly Place[]): Part => {
     const open = places.filter(place => may(visit, place.act) && (isTest || !place.testOnly))
-    const link = ({ path: end, title: name, key }: Place): Html =>
-      html`<li><a href="${root}${end}"${isHere(root + end) ? html` aria-current="page"` : ''}${key && html` data-key="${key}"`}>${name}</a></li>`
+    const link = ({ path: end, also, title: name, key }: Place): Html =>
+      html`<li><a href="${root}${end}"${isHere(root + end) || path === `${root}${also}` ? html` aria-current="page"` : ''}${key && html` data-key="${key}"`}>${name}</a></li>`
     return open.length > 0 && html`<p class="nav-title">${title}</p><ul>${open.map(link)}</ul>`
   }
   return html`<nav aria-label="Console">${
@@ -164,7 +166,13 @@ export const renderNotFound = (
   assets: ConsoleAssets,
   visit: Visit,
   { main, merchant }: Pick<Content, 'main' | 'merchant'>,
-): PageAnswer => renderInside(assets, visit, { title: 'Not found', main, merchant, status: 404 })
+): PageAnswer =>
+  renderInside(assets, visit, {
+    title: 'Not found',
+    main: html`<div class="empty">${main}</div>`,
+    merchant,
+    status: 404,
+  })
 
 /** What a page may say after an act: only texts of ours, named in the address. */
 export const notices: Readonly<Record<string, string>> = {
@@ -179,6 +187,7 @@ export const notices: Readonly<Record<string, string>> = {
   paid: 'A test payment was made.',
   moved: 'The clock was moved.',
   sent: 'The event was written and is being sent.',
+  once: 'This form was sent twice. It was done once.',
   pending: 'The provider has not answered yet; this page shows the result when there is one.',
 }
 

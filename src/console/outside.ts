@@ -7,7 +7,7 @@ import { renderOutside, seeOther } from '#console/layout.ts'
 import type { Site } from '#console/passkeys.ts'
 import { passwordLengthMax } from '#console/password.ts'
 import { toBase32, totpAddress } from '#console/totp.ts'
-import { renderField, renderPairs } from '#console/views/parts.ts'
+import { newOnce, renderField, renderPairs } from '#console/views/parts.ts'
 import { type Html, html, raw } from '#http/html.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { auditAs } from '#operations/audit/audit.ts'
@@ -33,9 +33,12 @@ export function readCookie({ headers }: Pick<PageRequest, 'headers'>): string | 
 export const csrfOf = (token: string): string =>
   createHmac('sha256', token).update('csrf').digest('base64url')
 
-/** Only addresses of the console itself: a sign-in must not lead elsewhere. */
+/** Only addresses of the console itself: a sign-in must not lead elsewhere, nor up and out of it. */
 const safeNext = (next: string | undefined): string =>
-  next !== undefined && /^\/console(?:[/?][\w\-./?=&%+,:@~*!$;]*)?$/.test(next) && !next.includes('//')
+  next !== undefined &&
+  /^\/console(?:[/?][\w\-./?=&%+,:@~*!$;]*)?$/.test(next) &&
+  !next.includes('//') &&
+  !/\/(?:\.|%2e)/i.test(next)
     ? next
     : '/console'
 
@@ -84,11 +87,11 @@ function readKept({ form = {} }: PageRequest): KeptForm | undefined {
 }
 
 /** Names of fields that people never typed. */
-const ownFields = ['key', 'sure']
+const ownFields = ['key', 'once', 'sure']
 
 /** Offers what was typed to be sent once more. What asks once more before it moves money asks again. */
 export function renderOffer({ fields, hadFiles }: KeptForm, { action, csrf }: Offered): Html {
-  const entries = Object.entries(fields).filter(([name]) => name !== 'sure')
+  const entries = Object.entries({ once: newOnce(), ...fields }).filter(([name]) => name !== 'sure')
   const typed = entries.filter(([name, value]) => !ownFields.includes(name) && value !== '')
   return html`${typed.length > 0 && renderPairs(typed)}<form method="post" action="${action}"${
     hadFiles && html` enctype="multipart/form-data"`
@@ -113,9 +116,11 @@ export async function showSignIn(
   const { next, email, problem, kept, status = 200, headers } = page
   const ceremony = await deps.passkeys.beginSignIn(siteOf(request, deps))
   const hidden = html`<input type="hidden" name="next" value="${safeNext(next)}">${kept && renderKept(kept)}`
+  // What was typed may be long, and a form with files carries it as it is: any other one triples every foreign letter.
+  const way = kept && html` enctype="multipart/form-data"`
   const main = html`${problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`}
-<form method="post" action="/console/sign-in">${hidden}${renderField({ name: 'email', label: 'E-mail', type: 'email', value: email, required: true, autocomplete: 'username' })}${renderField({ name: 'password', label: 'Password', type: 'password', required: true, autocomplete: 'current-password' })}${renderField({ name: 'code', label: 'Code from your authenticator app', required: true, autocomplete: 'one-time-code' })}<button>Sign in</button></form>
-<form method="post" action="/console/passkey-sign-in" data-passkey="get" data-options="${JSON.stringify(ceremony.options)}" hidden>${hidden}<input type="hidden" name="challenge" value="${ceremony.challenge}"><input type="hidden" name="credential"><button class="plain">Sign in with a passkey</button></form>`
+<form method="post" action="/console/sign-in"${way}>${hidden}${renderField({ name: 'email', label: 'E-mail', type: 'email', value: email, required: true, autocomplete: 'username' })}${renderField({ name: 'password', label: 'Password', type: 'password', required: true, autocomplete: 'current-password' })}${renderField({ name: 'code', label: 'Code from your authenticator app', required: true, autocomplete: 'one-time-code' })}<button>Sign in</button></form>
+<form method="post" action="/console/passkey-sign-in" data-passkey="get" data-options="${JSON.stringify(ceremony.options)}"${way} hidden>${hidden}<input type="hidden" name="challenge" value="${ceremony.challenge}"><input type="hidden" name="credential"><button class="plain">Sign in with a passkey</button></form>`
   const answer = renderOutside(loadConsoleAssets(), { title: 'Sign in', main, status })
   return { ...answer, headers: { ...answer.headers, ...headers } }
 }
@@ -123,28 +128,27 @@ export async function showSignIn(
 export async function signIn(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswer> {
   const { email = '', password = '', code = '' } = request.form ?? {}
   const guesser = { email: email.slice(0, 254), address: request.address }
-  // Before the password is looked at: whoever has guessed too often learns nothing, not even by guessing right.
-  if (deps.guessing.isOver(guesser)) return refuseGuessing(request, deps, email)
-  const operator =
+  const tried = await deps.guessing.attempt(guesser, async () =>
     password.length > 0 && password.length <= passwordLengthMax
-      ? await deps.people.signIn({ email: guesser.email, password, code: code.replace(/\s/g, '') })
-      : undefined
-  if (operator) return welcome(request, deps, operator)
-  await deps.guessing.count(guesser)
+      ? deps.people.signIn({ email: guesser.email, password, code: code.replace(/\s/g, '') })
+      : undefined,
+  )
+  if (tried.over) return refuseGuessing(request, deps, email)
+  if (tried.found) return welcome(request, deps, tried.found)
   const problem = 'E-mail, password or code is not right. Each code works once.'
   return refuseSignIn(request, deps, { email, problem })
 }
 
 export async function signInWithPasskey(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswer> {
   const { challenge = '', credential = '' } = request.form ?? {}
-  const guesser = { email: '', address: request.address }
-  if (deps.guessing.isOver(guesser)) return refuseGuessing(request, deps, '')
-  const operatorId = await deps.passkeys
-    .finishSignIn({ challenge, credential }, siteOf(request, deps))
-    .catch(() => undefined)
-  const operator = operatorId && (await deps.peopleStore.find(operatorId))
-  if (operator) return welcome(request, deps, operator)
-  await deps.guessing.count(guesser)
+  const tried = await deps.guessing.attempt({ email: '', address: request.address }, async () => {
+    const operatorId = await deps.passkeys
+      .finishSignIn({ challenge, credential }, siteOf(request, deps))
+      .catch(() => undefined)
+    return operatorId && deps.peopleStore.find(operatorId)
+  })
+  if (tried.over) return refuseGuessing(request, deps, '')
+  if (tried.found) return welcome(request, deps, tried.found)
   return refuseSignIn(request, deps, { email: '', problem: 'The passkey could not be checked. Try again.' })
 }
 

@@ -25,6 +25,7 @@ import { endpointPages } from '#console/sections/endpoints.ts'
 import { inboxPages } from '#console/sections/inbox.ts'
 import { linkPages } from '#console/sections/links.ts'
 import { listPages } from '#console/sections/lists.ts'
+import { noticePages } from '#console/sections/notices.ts'
 import { operatorPages } from '#console/sections/operators.ts'
 import { homePages, overviewPages } from '#console/sections/overview.ts'
 import { paymentPages } from '#console/sections/payment.ts'
@@ -34,9 +35,17 @@ import { providerPages } from '#console/sections/providers.ts'
 import { reconciliationPages } from '#console/sections/reconciliation.ts'
 import { settingsPages } from '#console/sections/settings.ts'
 import { testPages } from '#console/sections/test-tools.ts'
+import { actOnce } from '#console/sent-forms.ts'
+import type { Merchant } from '#domain/merchant.ts'
 import { html } from '#http/html.ts'
 import type { InsideRequest } from '#http/server/inside-call.ts'
-import type { PageAnswer, PageRequest, PageRoute, Upload } from '#http/server/page-routes.ts'
+import {
+  type PageAnswer,
+  type PageRequest,
+  type PageRoute,
+  textBytesMax,
+  type Upload,
+} from '#http/server/page-routes.ts'
 import { auditAs } from '#operations/audit/audit.ts'
 import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
 
@@ -57,6 +66,7 @@ export const merchantPages: readonly MerchantPage[] = [
   ...endpointPages,
   ...providerPages,
   ...providerAccountPages,
+  ...noticePages,
   ...settingsPages,
   ...administrationPages,
   ...inboxPages,
@@ -79,8 +89,8 @@ export function createConsoleRoutes(deps: ConsoleDeps): readonly PageRoute[] {
   })
   return [
     route('GET', '/sign-in', request => showSignIn(request, deps, { next: request.query.next })),
-    route('POST', '/sign-in', request => signIn(request, deps)),
-    route('POST', '/passkey-sign-in', request => signInWithPasskey(request, deps)),
+    route('POST', '/sign-in', request => signIn(request, deps), keptTexts),
+    route('POST', '/passkey-sign-in', request => signInWithPasskey(request, deps), keptTexts),
     route('GET', '/setup/{token}', request => showSetUp(request, deps)),
     route('POST', '/setup/{token}', request => setUp(request, deps)),
     route('POST', '/setup/{token}/passkey', request => setUpPasskey(request, deps)),
@@ -106,6 +116,9 @@ export function createConsoleRoutes(deps: ConsoleDeps): readonly PageRoute[] {
     route('GET', '/*', async request => withVisit(request, deps, async visit => notFound(visit))),
   ]
 }
+
+/** A sign-in carries what was typed into another form: its longest text, and the fields of the sign-in itself. */
+const keptTexts: Upload = { bytesMax: 2 * textBytesMax, admits: async () => true }
 
 /** Only people who are signed in may send files; the text of anybody else's form is kept until they are back. */
 const uploadOf = (bytesMax: number, { people }: ConsoleDeps): Upload => ({
@@ -136,7 +149,13 @@ async function withVisit(
   const { merchants: scope } = operator
   const merchants = scope === undefined ? all : all.filter(({ merchantId }) => scope.includes(merchantId))
   const audit = auditAs({ actor: operator.email, from: request.address }, deps.auditStore)
-  return show({ request, operator, sessionId, csrf, merchants, deps, audit })
+  const { once, ...form } = request.form ?? {}
+  return show({
+    ...{ operator, sessionId, csrf, merchants, deps, audit },
+    request: request.form ? { ...request, form } : request,
+    // Money acts had a value of their own before all forms did.
+    once: once ?? form.key,
+  })
 }
 
 /** 1,000: all filters of a list with their longest values are shorter, and three times that still fits a header. */
@@ -151,10 +170,15 @@ function askToSignIn(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswe
   return showSignIn(request, deps, { next, kept: keepForm(request), problem, status: 401 })
 }
 
-async function guard(visit: Visit, page: ConsolePage, show: () => Promise<PageAnswer>): Promise<PageAnswer> {
-  if (may(visit, page.act)) return show()
-  const main = html`<p>Your role (${visit.operator.role}) does not allow this. An owner can change it.</p><p><a href="/console">Go to the overview</a></p>`
-  return renderInside(loadConsoleAssets(), visit, { title: 'Not allowed', main, status: 403 })
+async function guard(
+  visit: Visit,
+  page: ConsolePage,
+  show: () => Promise<PageAnswer>,
+  merchant?: Merchant,
+): Promise<PageAnswer> {
+  if (may(visit, page.act)) return actOnce(visit, show)
+  const main = html`<div class="empty"><p>Your role (${visit.operator.role}) does not allow this. An owner can change it.</p><p><a href="/console">Go to the overview</a></p></div>`
+  return renderInside(loadConsoleAssets(), visit, { title: 'Not allowed', main, merchant, status: 403 })
 }
 
 function showMerchantPage(visit: Visit, page: MerchantPage): Promise<PageAnswer> {
@@ -165,7 +189,7 @@ function showMerchantPage(visit: Visit, page: MerchantPage): Promise<PageAnswer>
   const { callInside } = visit.deps
   const api = (request: InsideRequest) => callInside(caller, request)
   const stream = (request: InsideRequest) => callInside.stream(caller, request)
-  return guard(visit, page, () => page.show({ ...visit, merchant, api, stream }))
+  return guard(visit, page, () => page.show({ ...visit, merchant, api, stream }), merchant)
 }
 
 function notFound(visit: Visit): PageAnswer {

@@ -32,6 +32,9 @@ export const parseStoredMethodId = (text: string): StoredMethodId | undefined =>
 export const parsePlanId = (text: string): PlanId | undefined =>
   hexId.test(text) ? (text as PlanId) : undefined
 
+/** Of what a provider reports under a reference that is not ours: fits no stored operation. */
+export const foreignXId = '0'.repeat(32) as XId
+
 export const parseXId = (text: string): XId | undefined => (hexId.test(text) ? (text as XId) : undefined)
 
 const intentForm = /^pi_[0-9a-f]{32}$/

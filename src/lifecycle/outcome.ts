@@ -24,7 +24,11 @@ export type Outcome =
       readonly scheduled?: boolean
     }
   | { readonly kind: 'unreached' }
-  | { readonly kind: 'unknown' }
+  | {
+      readonly kind: 'unknown'
+      /** What an answer lacked that did come: a field or a word that another version of the provider's API has changed. */
+      readonly reason?: string
+    }
 
 export type Declined = Extract<Outcome, { kind: 'declined' }>
 

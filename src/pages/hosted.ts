@@ -37,6 +37,8 @@ export interface PageDeps {
   readonly lookUps: LookUps
   readonly audit: OpeningLog
   readonly environment: 'test' | 'live'
+  /** Where providers without a site of their own have their pages; test environment only. */
+  readonly sites: readonly string[]
   readonly findMerchant: (merchantId: Merchant['merchantId']) => Promise<Merchant | undefined>
   readonly pageTokens: {
     issue(subject: PageSubject): string

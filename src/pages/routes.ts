@@ -6,6 +6,7 @@ import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-route
 import { openTry } from '#lifecycle/payment.ts'
 import { takeCustomerStep } from '#operations/payments/customer-action.ts'
 import { fieldsPath, showFields, takeFields, tokensMax } from '#pages/card-fields.ts'
+import { siteRoutes } from '#pages/connector-site.ts'
 import { offersMax } from '#pages/currency.ts'
 import { fileRoutes } from '#pages/files.ts'
 import { type Hosted, openHosted, type PageDeps, pageOf, stageOf } from '#pages/hosted.ts'
@@ -21,7 +22,6 @@ import {
 } from '#pages/page-context.ts'
 import { takeBack, withFreshAction } from '#pages/provider-step.ts'
 import { showResult } from '#pages/show.ts'
-import { simulatorRoutes } from '#pages/simulator-site.ts'
 import { submitForm } from '#pages/submit.ts'
 
 /** 30 declines in ten minutes per address or card: several people may share an address, but do not cause that many. */
@@ -88,10 +88,10 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     ...(['GET', 'POST'] as const).map(verb =>
       page(verb, `${returnPath}{pageToken}`, request => takeBack(request, { context: pageContext, deps })),
     ),
-    // The simulator's site lies beside ours, as another provider's would lie elsewhere.
-    ...(pageContext.isTest
-      ? simulatorRoutes({ pageContext, deps }).map(({ verb, path, handle }) => page(verb, path, step(handle)))
-      : []),
+    // The site of a simulated provider lies beside ours, as another provider's lies elsewhere.
+    ...(pageContext.isTest ? deps.sites : [])
+      .flatMap(root => siteRoutes({ root, pageContext, deps }))
+      .map(({ verb, path, handle }) => page(verb, path, step(handle))),
     page('GET', `${fieldsPath}{merchantId}`, request => showFields(request, { pageContext, deps })),
     page('POST', `${fieldsPath}{merchantId}`, async request =>
       isForeign(request)

@@ -127,7 +127,7 @@ function optionsOf(
       instalments: planOf(method),
       card:
         form === 'card'
-          ? cardForm(hosted, frame, { ...state, testCards: account.connector.testData?.cards })
+          ? cardForm(hosted, frame, { ...state, testCards: account.connector.sandbox?.cards })
           : undefined,
       directDebit:
         form === 'account'

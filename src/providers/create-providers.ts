@@ -7,9 +7,11 @@ import { type Applied, type ApplyNotice, createNoticeWorker, keptDays } from '#p
 import { type AccountDirectory, createDirectory } from '#providers/directory.ts'
 import { createInbox, type Inbox, type InboxDeps, type Verdict } from '#providers/inbox.ts'
 import { openProviderHttp, toolsOf } from '#providers/open-providers.ts'
+import { createApplyReport } from '#providers/settlements.ts'
 import type { Database } from '#storage/database.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createNoticeStore } from '#storage/providers/notices.ts'
+import { createSettlementStore } from '#storage/providers/settlements.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createKeyRing } from '#vault/key-ring.ts'
 import { createRecordVault, type RecordVault } from '#vault/sealed-records.ts'
@@ -36,6 +38,7 @@ export interface RunningProviders {
   readonly directory: AccountDirectory
   readonly inbox: Inbox
   readonly vault: RecordVault
+  readonly applyReport: ReturnType<typeof createApplyReport>
   /** Starts the worker that applies notices; `wake` runs it at once. */
   startApplying(
     apply: ApplyNotice,
@@ -66,6 +69,7 @@ export function createProviders(parts: ProviderParts): RunningProviders {
     directory,
     inbox: createInbox(inbox),
     vault,
+    applyReport: createApplyReport({ directory, store: createSettlementStore(database) }),
     startApplying: (apply, gate) =>
       keepRunning(createNoticeWorker({ ...parts, store: notices, vault, apply, gate }), parts),
     expire: () => notices.expire(keptDays),

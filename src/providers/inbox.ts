@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { NoticeFact, NoticeItem, RawNotice } from '#connectors/contract.ts'
+import { foreignXId } from '#domain/ids.ts'
 import type { AccountDirectory } from '#providers/directory.ts'
 import type { NoticeStore } from '#storage/providers/notices.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
@@ -118,7 +119,8 @@ function referenceOf(fact: NoticeFact): string | undefined {
   if (fact.kind === 'report') return fact.url.slice(0, 255)
   if (!('subject' in fact)) return undefined
   const { reference, transactionId, paymentTransactionId } = fact.subject
-  return (reference ?? transactionId ?? paymentTransactionId)?.slice(0, 255)
+  const ours = reference === foreignXId ? undefined : reference
+  return (ours ?? transactionId ?? paymentTransactionId)?.slice(0, 255)
 }
 
 /** Headers that prove who sent it are kept; those that could open something are not. */

@@ -3,7 +3,9 @@
  * their payments by the names that the provider gives, now or when the payment's truth arrives. A file that is imported twice has one effect.
  */
 import { createReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
 import type { SettlementLine } from '#connectors/contract.ts'
+import type { NoticeDeps } from '#operations/payments/apply-notice.ts'
 import type { AccountDirectory } from '#providers/directory.ts'
 import { AccountFault, UnknownHere } from '#providers/settings.ts'
 import type { SettlementStore } from '#storage/providers/settlements.ts'
@@ -34,20 +36,59 @@ export async function importSettlement(
   const account = await deps.directory.find(accountId)
   if (!account)
     throw new UnknownHere(`there is no account "${accountId}"; "tollgate provider list" shows all`)
-  const { readSettlement } = account.connector
-  if (!readSettlement)
-    throw new AccountFault(`the connector ${account.connectorName} reads no settlement files`)
-  const { merchantId } = account.record
+  return storeLines(account, { name: file, bytes: createReadStream(file) }, deps)
+}
+
+type KnownAccount = NonNullable<Awaited<ReturnType<AccountDirectory['find']>>>
+
+interface SettlementFile {
+  readonly name: string
+  readonly bytes: AsyncIterable<Uint8Array>
+}
+
+async function storeLines(
+  { record: { merchantId, accountId }, connector, connectorName }: KnownAccount,
+  file: SettlementFile,
+  deps: ImportDeps,
+): Promise<Imported> {
+  const { readSettlement } = connector
+  if (!readSettlement) throw new AccountFault(`the connector ${connectorName} reads no settlement files`)
   const lines: SettlementLine[] = []
   const name = createNames()
-  for await (const line of readLines(file, readSettlement.bind(account.connector))) {
-    if (lines.length >= linesMax) throw new AccountFault(`${file} has more than ${linesMax} lines`)
+  for await (const line of readLines(file, readSettlement.bind(connector))) {
+    if (lines.length >= linesMax) throw new AccountFault(`${file.name} has more than ${linesMax} lines`)
     checkLine(line, lines.length + 1)
     lines.push(name(line))
   }
   const { added, unmatched } = await deps.store.insert({ merchantId, accountId }, lines)
   return { accountId, lines: lines.length, added, repeated: lines.length - added, unmatched }
 }
+
+/**
+ * A notice says that a report is ready: it is fetched and stored like a file. What cannot be fetched now is tried again with
+ * the notice; what has no key waits for somebody who imports it.
+ */
+export const createApplyReport =
+  (deps: ImportDeps): NonNullable<NoticeDeps['applyReport']> =>
+  async ({ accountId }, report) => {
+    const account = await deps.directory.find(accountId)
+    const { connector } = account ?? {}
+    if (!account || !connector?.fetchReport) return 'ignored'
+    const fetched = await connector.fetchReport(report, AbortSignal.timeout(connector.facts.timeoutMs))
+    switch (fetched.kind) {
+      case 'none':
+        return 'ignored'
+      case 'foreign':
+        return 'unmatched'
+      case 'failed':
+        throw new AccountFault(fetched.reason)
+      case 'fetched': {
+        const bytes = Readable.from(fetched.file)
+        const { added } = await storeLines(account, { name: report.name, bytes }, deps)
+        return added > 0 ? 'applied' : 'repeated'
+      }
+    }
+  }
 
 /**
  * A provider may use one reference for several lines of a settlement: a chargeback and its reversal, say. The second gets
@@ -64,15 +105,15 @@ function createNames(): (line: SettlementLine) => SettlementLine {
 }
 
 async function* readLines(
-  file: string,
+  { name, bytes }: SettlementFile,
   read: (bytes: AsyncIterable<Uint8Array>) => AsyncIterable<SettlementLine>,
 ): AsyncIterable<SettlementLine> {
   try {
-    yield* read(createReadStream(file))
+    yield* read(bytes)
   } catch (error) {
     if (error instanceof AccountFault) throw error
     const reason = error instanceof Error ? error.message : String(error)
-    throw new AccountFault(`${file} cannot be read as a settlement file: ${reason}`, { cause: error })
+    throw new AccountFault(`${name} cannot be read as a settlement file: ${reason}`, { cause: error })
   }
 }
 

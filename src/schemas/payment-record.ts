@@ -55,6 +55,9 @@ export const operationRecord = closed(
     responseCode: optional(responseCode),
     responseDescription: optional(responseDescription),
     providerTransactionId: optional(text(128, "The provider's id of the operation.")),
+    providerResponseText: optional(
+      text(255, 'Why the provider refused it, in its own words; of payments at a provider account.'),
+    ),
     origin: optional(choice(['PROVIDER'], "Made in the provider's own dashboard, not through this API.")),
     provider: optional(
       closed(

@@ -159,7 +159,12 @@ async function assembleCell(cell: CellOptions, opened: Opened): Promise<Cell> {
   const findMerchant = findMerchantIn(merchants)
   const applyNotice =
     options.applyNotice ??
-    createApplyNotice({ engine, findMerchant, applyDispute: applyDisputeNotice(engine) })
+    createApplyNotice({
+      engine,
+      findMerchant,
+      applyDispute: applyDisputeNotice(engine),
+      applyReport: providers.applyReport,
+    })
   const notices = startNotices(providers, applyNotice, { metrics, database, gate })
   const workers = createWorkers(cell, { database, engine, merchants, deliveryWorker })
   const { work, retention, quotes, ...rest } = workers

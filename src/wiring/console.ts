@@ -2,6 +2,7 @@
 import { definitions as registered } from '#connectors/registry.ts'
 import { toConsoleOrigin } from '#console/address.ts'
 import type { ConsoleDeps } from '#console/context.ts'
+import { createGuessing } from '#console/guessing.ts'
 import { createOverviews } from '#console/overviews.ts'
 import { createPasskeys } from '#console/passkeys.ts'
 import { createPaymentRows } from '#console/payment-rows.ts'
@@ -16,11 +17,13 @@ import { createProviderAdministration } from '#providers/administration.ts'
 import { auditProviders } from '#providers/audited.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import { createFigureStore } from '#storage/console/figures.ts'
+import { createFormStore } from '#storage/console/forms.ts'
 import { createPeopleStore } from '#storage/console/people.ts'
 import { createPaymentSearch, type PaymentSearch } from '#storage/console/search.ts'
 import { createStoryStore } from '#storage/console/story.ts'
 import { createPaymentFinder } from '#storage/payments/finding.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
+import { createNoticeStore } from '#storage/providers/notices.ts'
 import { createSettlementStore } from '#storage/providers/settlements.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createKeyRing } from '#vault/key-ring.ts'
@@ -41,32 +44,36 @@ export function createConsole(shared: Shared, cells: Cells, ways: ConsoleWays): 
   return routeByMerchant(cells, routesOf, ({ params }) => params.merchant)
 }
 
-type PeopleParts = Pick<ConsoleDeps, 'people' | 'peopleStore' | 'passkeys' | 'auditStore' | 'guessing'>
+type PeopleParts = Pick<
+  ConsoleDeps,
+  'people' | 'peopleStore' | 'passkeys' | 'auditStore' | 'guessing' | 'forms'
+>
 
 function openPeople({ options, counts }: Shared, { database, keys, audit }: Cell): PeopleParts {
   // People, codes and sessions live in real time, whatever a test clock says.
   const nowMs = Date.now
   const vault = createRecordVault(createKeyRing(options.masterKey, createVaultStore(database)))
   const peopleStore = createPeopleStore(database)
-  const failedLogins = createFailedLogins({ nowMs, shared: counts.scope('console') })
   return {
     people: createPeople({ store: peopleStore, vault, newId, nowMs }),
     peopleStore,
     passkeys: createPasskeys({ store: peopleStore, key: () => keys.consoleChallenge, nowMs }),
     auditStore: createAuditStore(database),
-    guessing: {
-      isOver: ({ email, address }) => failedLogins.isOver(toClient(email), address),
-      async count({ email, address }) {
-        failedLogins.count(toClient(email), address)
+    forms: createFormStore(database),
+    guessing: createGuessing({
+      ofPerson: createFailedLogins({ nowMs, shared: counts.scope('console') }),
+      ofAddress: createFailedLogins({ nowMs, shared: counts.scope('console addresses') }, failuresOfAddress),
+      async onFailure({ email, address }) {
         // Who is no operator is not named: people also type passwords and card numbers into the wrong field.
         const person = await peopleStore.findByEmail(email)
         audit.access.onFailedSignIn(person?.email, address)
       },
-    },
+    }),
   }
 }
 
-const toClient = (email: string): string => `console ${email.toLowerCase()}`
+/** 100 a minute: an office behind one address, but not somebody who tries one password with every name. */
+const failuresOfAddress = 100
 
 interface ConsoleParts {
   readonly shared: Shared
@@ -89,6 +96,7 @@ function openDeps(cell: Cell, { shared, cells, ways, people }: ConsoleParts): Co
     paymentRows: createPaymentRows(createPaymentFinder(database)),
     story: createStoryStore(database),
     settlements: createSettlementStore(database),
+    notices: createNoticeStore(database),
     openWebhookSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecrets, { merchantId }, sealed),
     listMerchants: () => cells.stores.merchants.list(),
     callInside,

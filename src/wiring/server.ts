@@ -1,4 +1,5 @@
 /** Wires the HTTP server of one environment: endpoints, pages, credentials, the API reference. */
+import { definitions } from '#connectors/registry.ts'
 import { testRanges } from '#connectors/simulator/test-bins.ts'
 import { testRateSource, testRates } from '#connectors/simulator/test-rates.ts'
 import { webhooks } from '#endpoints/events/webhook-examples.ts'
@@ -205,6 +206,7 @@ function openPages(cell: Cell, { shared, services, credentials, origin }: PagePa
     lookUps: services.lookUps,
     audit: services.audit,
     environment: options.environment,
+    sites: definitions.flatMap(({ facts }) => facts.site?.path ?? []),
     findMerchant: rememberMerchants(findMerchantIn(cell.merchants), {
       nowMs: clock.nowMs,
       onChange: credentials.onChange,

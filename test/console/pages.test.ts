@@ -460,6 +460,33 @@ test('303 a provider account is added and changed, and its secrets are never sho
   )
 })
 
+test('a day that no month has is refused by name on the page that compares books', async () => {
+  const page = await owner.get(at('/reconciliation?from=2026-02-31&to=2026-03-01'))
+  expect([page.status, await page.text()]).toEqual([422, expect.stringContaining('must be days')])
+})
+
+test('200 notices that fit no payment are listed with the account they came to', async () => {
+  const [account] = await queryRows<{ id: string; name: string }>(
+    gateway.databaseUrl,
+    `SELECT provider_account_id AS id, name FROM provider_account WHERE merchant_id = '${gateway.merchantId}' LIMIT 1`,
+  )
+  expect(await read(at('/providers/notices'))).toContain('Every notice has found its payment.')
+  await queryRows(
+    gateway.databaseUrl,
+    `INSERT INTO provider_notice (merchant_id, notice_id, provider_account_id, key_version, sealed)
+       VALUES ('${gateway.merchantId}', gen_random_uuid(), '${account?.id}', 1, NULL)`,
+  )
+  await queryRows(
+    gateway.databaseUrl,
+    `INSERT INTO notice_item (merchant_id, provider_account_id, item_key, notice_id, position, kind, reference, state)
+       SELECT merchant_id, provider_account_id, 'evt_1', notice_id, 0, 'REFUND', '<b>re_1</b>', 'EXPIRED'
+       FROM provider_notice WHERE merchant_id = '${gateway.merchantId}' ORDER BY received_at DESC LIMIT 1`,
+  )
+  const page = await read(at('/providers/notices'))
+  expect(page).toContain('&lt;b&gt;re_1&lt;/b&gt;')
+  expect(page).toContain(account?.name)
+})
+
 test('303 a plan is paused, resumed, and cancelled only when asked twice', async () => {
   const { body } = await beginPlan('the plan')
   const plan = at(`/plans/${body.paymentPlanId}`)
@@ -558,25 +585,6 @@ test('200 no text of a merchant, a customer or an operator becomes markup on any
   expect(raw).toEqual([])
   // The name of the merchant stands on each of its pages.
   expect(shown).toBeGreaterThan(fixed.length)
-})
-
-/** Passkeys are made in a browser alone. */
-const browserOnly = ['/sessions']
-
-test('200 every page with a form shows the same request for a terminal', async () => {
-  const empty = await gateway.gateway.merchants.create('Empty shop')
-  const pages = [
-    ...globalPages.map(page => ({ ...page, address: `/console${page.path}` })),
-    ...merchantPages.map(page => ({ ...page, address: at(page.path) })),
-    { verb: 'GET', path: '', address: `/console/m/${empty.merchantId}` },
-  ].filter(({ verb, path }) => verb === 'GET' && !path.includes('{') && !browserOnly.includes(path))
-  const lacking: string[] = []
-  for (const { address } of pages) {
-    const page = await read(address)
-    const main = page.slice(page.indexOf('<main'))
-    if (main.includes('<form method="post"') && !main.includes('class="curl"')) lacking.push(address)
-  }
-  expect(lacking).toEqual([])
 })
 
 test('404 ids that the merchant does not have', async () => {

@@ -1,4 +1,6 @@
 /** Setting up, signing in, sessions: what works once, what ends, and what guessing gets. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { withPeople } from '#console/open-people.ts'
 import { totpCode, totpStep } from '#console/totp.ts'
@@ -27,6 +29,16 @@ const send = (path: string, fields: Record<string, string>, headers: Record<stri
     headers,
     body: new URLSearchParams(fields),
   })
+
+/** One that nobody listens on a moment ago. */
+async function findFreePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
 
 const codeNow = (secret: Buffer, drift = 0) => totpCode(secret, totpStep(Date.now()) + drift)
 
@@ -255,6 +267,13 @@ test('a sign-in leads nowhere else', async () => {
     next: 'https://evil.example/console',
   })
   expect(answer.headers.get('location')).toBe('/console')
+  const shown = async (next: string) => {
+    const page = await fetch(`${gateway.url}/console/sign-in?next=${encodeURIComponent(next)}`)
+    return /name="next" value="([^"]*)"/.exec(await page.text())?.[1]
+  }
+  for (const next of ['//evil.example', '/console//x', '/console/../pay', '/console/%2E%2e/pay', '/consoles'])
+    expect(await shown(next)).toBe('/console')
+  expect(await shown('/console/merchants?x=..')).toBe('/console/merchants?x=..')
 })
 
 test('a refund asks once more, is made once for a double click, keeps to the limit, and is audited', async () => {
@@ -289,6 +308,24 @@ test("merchants' and customers' texts never become markup", async () => {
   expect(page).not.toContain('<script>alert(1)')
   const found = await (await person.get('/console/search?q=%22%3E%3Cimg%20src%3Dx%3E')).text()
   expect(found).not.toContain('<img')
+})
+
+test('the console can be switched off, or be reached on a port of its own alone', async () => {
+  const statusOf = async (url: string) => (await fetch(url, { redirect: 'manual' })).status
+  const off = await startTestGateway({ beside: gateway, console: 'off' })
+  expect(await statusOf(`${off.url}/console/sign-in`)).toBe(404)
+  await off.gateway.close()
+  const port = await findFreePort()
+  const apart = await startTestGateway({ beside: gateway, consolePort: port })
+  const own = `http://127.0.0.1:${port}`
+  expect([
+    await statusOf(`${apart.url}/console/sign-in`),
+    await statusOf(`${own}/console/sign-in`),
+    await statusOf(`${own}/api/v2/payments`),
+    await statusOf(`${apart.url}/api/v2/payments`),
+  ]).toEqual([404, 200, 404, 401])
+  await apart.gateway.close()
+  await expect(fetch(`${own}/console/sign-in`)).rejects.toThrow('fetch failed')
 })
 
 test('a post from another site is refused', async () => {

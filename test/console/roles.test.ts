@@ -80,6 +80,7 @@ const leastRole: Readonly<Record<string, Role>> = {
   'POST /m/{merchant}/endpoints/rotate': 'admin',
   'GET /m/{merchant}/providers': 'admin',
   'GET /m/{merchant}/providers/new': 'admin',
+  'GET /m/{merchant}/providers/notices': 'admin',
   'POST /m/{merchant}/providers/new': 'admin',
   'GET /m/{merchant}/providers/accounts/{id}': 'admin',
   'POST /m/{merchant}/providers/accounts/{id}': 'admin',

@@ -167,6 +167,56 @@ test.each([
   },
 )
 
+test.each([
+  ['that is not ours', async () => 'f'.repeat(32)],
+  ['of another payment', async () => (await gateway.call('POST', '/payments', cardPayment())).body.xId],
+])('an approval under a reference %s is not believed, whatever id it names', async (_, other) => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  const genuine = provider.tell(word)
+  const reference = (await other()) as never
+  const transactionId = `late_${body.xId}`
+  await tell({
+    kind: 'outcome',
+    operation: 'AUTHORIZATION',
+    subject: { reference, transactionId },
+    amount: euros(1000),
+    outcome: { kind: 'approved', provider: { echo: { reference, amount: euros(1000) }, transactionId } },
+  })
+  expect(await lastState()).toBe('UNMATCHED')
+  expect((await read(body.payId)).status).toBe('PENDING')
+  for (const message of genuine) {
+    await fetch(`${gateway.url}/providers/${accountId}/notices`, { method: 'POST', body: message })
+  }
+  await deliver()
+  expect((await read(body.payId)).status).toBe('OK')
+})
+
+test.each([
+  ['in another currency', dollars(1000)],
+  ['of another amount', euros(999)],
+])('a capture that is taken back %s stays', async (_, amount) => {
+  const { payId, capture } = await captured()
+  await tell({ kind: 'takenBack', operation: 'CAPTURE', subject: named(capture), amount, detail: '0305' })
+  expect(await lastState()).toBe('UNMATCHED')
+  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+})
+
+test('a decline of an earlier try that arrives after the approval reverses nothing', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
+  await deliver()
+  expect((await read(body.payId)).status).toBe('AUTHORIZED')
+  const echo = { reference: body.xId, amount: euros(1000) }
+  await tell({
+    kind: 'outcome',
+    operation: 'AUTHORIZATION',
+    subject: named(body.xId),
+    amount: euros(1000),
+    outcome: { kind: 'declined', detail: '0305', provider: { echo, transactionId: 'an earlier try' } },
+  })
+  expect(await lastState()).toBe('REPEATED')
+  expect(await read(body.payId)).toMatchObject({ status: 'AUTHORIZED', amount: { reversedValue: 0 } })
+})
+
 test('a refund or a return in another currency is not booked as ours', async () => {
   const { payId, authorization, capture } = await captured()
   const transactionId = `foreign-${payId}`

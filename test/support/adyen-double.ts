@@ -12,6 +12,7 @@ import type { AnyJson } from '#test/support/any-json.ts'
  * `lostBefore`: the connection ends before anything is done. `lostAfter`: it ends after. `html500`: done, but answered with
  * a page of a proxy. `truncated`: half an answer. `wrongEcho`: the answer names another reference. `silent`: done, and no
  * answer until the caller gives up. `turnedAway`: not even looked at. `keyRefused`: the key is no longer good.
+ * `accountRefused`: there is no such merchant account. `newWords`: the answer of a version that does not exist yet.
  */
 export type AdyenFault =
   | 'lostBefore'
@@ -22,12 +23,15 @@ export type AdyenFault =
   | 'silent'
   | 'turnedAway'
   | 'keyRefused'
+  | 'accountRefused'
+  | 'newWords'
 
 export interface AdyenDoubleOptions {
   readonly merchantAccount?: string
   readonly apiKey?: string
   readonly hmacKey?: string
   readonly multipleCaptures?: boolean
+  readonly reportApiKey?: string
 }
 
 export interface AdyenRequest {
@@ -41,6 +45,10 @@ export class AdyenDouble {
   readonly checkout: AdyenCheckout
   readonly apiKey: string
   readonly hmacKey: string
+  /** Of the report user: another one than of payments. */
+  readonly reportApiKey: string
+  /** Files that can be downloaded, by name. */
+  readonly reports = new Map<string, string>()
   /** Every call to the API, in order. */
   readonly requests: AdyenRequest[] = []
   /** Where notices go; empty: nowhere. */
@@ -58,6 +66,7 @@ export class AdyenDouble {
     this.checkout = new AdyenCheckout(merchantAccount, multipleCaptures)
     this.apiKey = options.apiKey ?? 'adyen-api-key'
     this.hmacKey = options.hmacKey ?? 'ab'.repeat(32)
+    this.reportApiKey = options.reportApiKey ?? 'adyen-report-key'
     this.#server = createServer((request, response) => {
       this.#serve(request, response).catch(error => response.writeHead(500).end(String(error)))
     })
@@ -115,7 +124,15 @@ export class AdyenDouble {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     if (page === 'hosted' || page === 'redirect') this.#showPage(page, id, verdict, response)
+    else if (page === 'reports') this.#giveReport(request, pathname, response)
     else await this.#answer(request, pathname, Buffer.concat(chunks).toString(), response)
+  }
+
+  #giveReport({ headers }: IncomingMessage, path: string, response: ServerResponse): void {
+    this.requests.push({ verb: 'GET', path, body: {} })
+    const file = this.reports.get(path.slice(path.lastIndexOf('/') + 1))
+    if (headers['x-api-key'] !== this.reportApiKey) response.writeHead(401).end()
+    else response.writeHead(file === undefined ? 404 : 200, { 'content-type': 'text/csv' }).end(file)
   }
 
   #showPage(page: string, id: string, verdict: string | undefined, response: ServerResponse): void {
@@ -141,7 +158,9 @@ export class AdyenDouble {
     }
     const isKnown = request.headers['x-api-key'] === this.apiKey && kind !== 'keyRefused'
     const answer = isKnown
-      ? this.#once(key, () => this.checkout.route(verb, path, body))
+      ? kind === 'accountRefused'
+        ? refuse(403, '901', 'Invalid Merchant Account')
+        : this.#once(key, () => this.checkout.route(verb, path, body))
       : refuse(401, '000', 'HTTP Status Response - Unauthorized')
     await this.beforeAnswer()
     if (kind === 'silent') this.onSilence()
@@ -168,7 +187,8 @@ function give({ status, body }: Answer, kind: AdyenFault | undefined, to: Server
     return
   }
   const wrong = { merchantReference: 'f'.repeat(32), reference: 'f'.repeat(32) }
-  const text = JSON.stringify(kind === 'wrongEcho' ? { ...body, ...wrong } : body)
+  const changed = kind === 'wrongEcho' ? wrong : kind === 'newWords' ? { resultCode: 'Accepted' } : {}
+  const text = JSON.stringify({ ...body, ...changed })
   to.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
   if (kind === 'truncated') to.write(text.slice(0, text.length / 2), () => to.socket?.destroy())
   else to.end(text)

@@ -29,6 +29,8 @@ export interface AdyenGateway {
 
 export interface AdyenGatewayOptions extends AdyenDoubleOptions {
   readonly rawCards?: boolean
+  /** Of the report user; without it the account fetches no reports. */
+  readonly reportKey?: string
   readonly gateway?: TestGatewayOptions
 }
 
@@ -51,6 +53,9 @@ export async function startAdyenGateway(options: AdyenGatewayOptions = {}): Prom
     ...['--set', `baseUrl=${double.origin}`],
     ...['--secret', `apiKey=@${commands.file('api-key', double.apiKey)}`],
     ...['--secret', `hmacKey=@${commands.file('hmac-key', double.hmacKey)}`],
+    ...(options.reportKey === undefined
+      ? []
+      : ['--secret', `reportApiKey=@${commands.file('report-key', options.reportKey)}`]),
   )
   double.noticeUrl = `${gateway.url}/providers/${accountId}/notices`
   const apply = async (): Promise<void> => {

@@ -44,7 +44,10 @@ export interface TestRequest {
 }
 
 export interface TestGatewayOptions
-  extends Pick<GatewayOptions, 'definitions' | 'applyNotice' | 'noticeCrash' | 'cells'> {
+  extends Pick<
+    GatewayOptions,
+    'definitions' | 'applyNotice' | 'noticeCrash' | 'cells' | 'console' | 'consolePort'
+  > {
   /** Live needs a database that keeps what it was told: see `databaseUrl`. */
   readonly environment?: 'test' | 'live'
   readonly clock?: Clock
@@ -101,6 +104,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     sender: createSender({ policy: addressPolicies[environment], resolve: resolveHere }),
     databaseUrl: options.throughUrl ?? database.url,
     cells: options.cells,
+    console: options.console,
+    consolePort: options.consolePort,
     masterKey: options.masterKey ?? toMasterKey(keyText, 'the test key'),
     logLevel: options.logLevel ?? 'info',
     logDestination: { write: line => void logged.push(line) },

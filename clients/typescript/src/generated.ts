@@ -2214,6 +2214,8 @@ export interface OperationRecord {
   readonly responseDescription?: string
   /** The provider's id of the operation. */
   readonly providerTransactionId?: string
+  /** Why the provider refused it, in its own words; of payments at a provider account. */
+  readonly providerResponseText?: string
   /** Made in the provider's own dashboard, not through this API. */
   readonly origin?: "PROVIDER"
   readonly provider?: OperationProvider

@@ -14,6 +14,7 @@ import {
   detailOfRefusal,
   generalDecline,
   isAlreadyInProgress,
+  isUnknownAccount,
   timedOut,
 } from '#connectors/adyen/refusals.ts'
 import type {
@@ -39,6 +40,8 @@ export interface Asked {
 const echoOf = ({ reference, amount }: Asked) => ({ reference, amount })
 
 const unknown: Outcome = { kind: 'unknown' }
+
+const notUnderstood = (reason: string): Outcome => ({ kind: 'unknown', reason: reason.slice(0, 200) })
 
 /** Either the body of an answer in the 200s, or what the lack of one means. */
 type Reading = { readonly body: Loose } | { readonly outcome: Outcome }
@@ -66,11 +69,19 @@ function readError(status: number, body: unknown, asked: Asked): Outcome {
       echo: echoOf(asked),
       ...toFacts(body),
       responseCode: errorCode ?? String(status),
-      responseText: isRefusedKey
-        ? `Adyen refused the API key (HTTP ${status})`
-        : (textAt(body, 'message') ?? `Adyen refused the request (HTTP ${status})`),
+      responseText: sayRefusal(status, errorCode, textAt(body, 'message')),
     },
   }
+}
+
+/** Which of our settings is wrong, for whoever reads the record or the log. */
+function sayRefusal(status: number, errorCode: string | undefined, message: string | undefined): string {
+  if (status === 401) return 'Adyen refused the API key (HTTP 401)'
+  if (status === 403)
+    return isUnknownAccount(errorCode)
+      ? 'Adyen refused the merchant account (HTTP 403, error 901)'
+      : `Adyen refused the API key: it lacks a role or access (HTTP 403, error ${errorCode ?? 'not given'})`
+  return message ?? `Adyen refused the request (HTTP ${status})`
 }
 
 /** What Adyen repeats of the question must be what was sent; a member that it leaves out proves nothing. */
@@ -103,7 +114,9 @@ function fromResult(body: Loose, asked: Asked): AuthorizationOutcome {
   if (!belongs(body, asked, toAdyenAmount(asked.amount))) return { authorization: unknown }
   switch (resultCode) {
     case 'Authorised':
-      return isEchoed(body, asked) ? approved(body, asked) : { authorization: unknown }
+      return isEchoed(body, asked)
+        ? approved(body, asked)
+        : { authorization: notUnderstood('it repeats neither reference nor amount') }
     case 'Refused':
     case 'Error':
       return {
@@ -122,7 +135,7 @@ function fromResult(body: Loose, asked: Asked): AuthorizationOutcome {
       return { authorization: fromAction(body, asked) }
     default:
       // Results of an authentication without a payment, for which we never ask, and whatever comes with a later version.
-      return { authorization: unknown }
+      return { authorization: notUnderstood(`resultCode is ${resultCode ?? 'missing'}`) }
   }
 }
 

@@ -1,5 +1,6 @@
 /** Checks an account with one harmless call (`/paymentMethods`): are the key and the merchant account right? */
 import { listAt, parseJson, textAt } from '#connectors/adyen/loose.ts'
+import { isUnknownAccount } from '#connectors/adyen/refusals.ts'
 import type { CheckFinding, HttpAnswer } from '#connectors/contract.ts'
 
 const key = (ok: boolean, detail: string): CheckFinding => ({ name: 'apiKey', ok, detail })
@@ -28,6 +29,11 @@ export function fromCheck(answer: HttpAnswer, merchantAccount: string): readonly
     case 401:
       return [key(false, `Adyen refuses the key (HTTP 401: ${message})`)]
     case 403:
+      if (isUnknownAccount(textAt(body, 'errorCode')))
+        return [
+          key(true, 'Adyen knows the key'),
+          account(false, `Adyen refuses ${merchantAccount} (HTTP 403, error 901: ${message})`),
+        ]
       return [
         key(false, `The key lacks a role, or access to ${merchantAccount} (HTTP 403: ${message})`),
         account(false, `Adyen does not let this key use ${merchantAccount}`),

@@ -9,7 +9,7 @@ import {
   fromSessionResult,
   fromTechnicalCancel,
 } from '#connectors/adyen/answers.ts'
-import { toAuthorizationCall } from '#connectors/adyen/authorization.ts'
+import { type AdyenTerms, toAuthorizationCall } from '#connectors/adyen/authorization.ts'
 import { fromCheck } from '#connectors/adyen/check.ts'
 import { createDisputeActions } from '#connectors/adyen/dispute-actions.ts'
 import { adyenFacts, readTerms, toCapabilities } from '#connectors/adyen/facts.ts'
@@ -24,6 +24,7 @@ import {
 } from '#connectors/adyen/modifications.ts'
 import { readNotice } from '#connectors/adyen/notices.ts'
 import { invalidTransaction } from '#connectors/adyen/refusals.ts'
+import { fetchReport } from '#connectors/adyen/report.ts'
 import { readSettlementReport } from '#connectors/adyen/settlement.ts'
 import type {
   AuthorizationOutcome,
@@ -34,11 +35,15 @@ import type {
   CustomerReturn,
   FollowUpRequest,
   HttpAnswer,
+  Inquiry,
   Outcome,
   ProviderAccount,
+  SandboxData,
 } from '#connectors/contract.ts'
+import { demandsChallenge } from '#connectors/instruments.ts'
 import { runPaymentScript } from '#connectors/payment-script.ts'
 import { Secret } from '#domain/secret.ts'
+import { formOf } from '#methods/offer.ts'
 
 export const adyen: ConnectorDefinition = { facts: adyenFacts, open: openAdyen }
 
@@ -55,18 +60,25 @@ function openAdyen(account: ProviderAccount, tools: ConnectorTools): Connector {
     async (request: FollowUpRequest, signal: AbortSignal): Promise<Outcome> => {
       const pspReference = request.authorizationTransactionId
       if (pspReference === undefined) return refuse(request, 'Adyen never named the payment to change')
-      const { path, body, sent } = modify(request, pspReference, terms)
+      const { path, body, sent } = modify(request, pspReference, termsOf(request, terms))
       return fromModification(await calls.post(path, body, request.reference, signal), request, sent)
     }
-  const cancelByReference = (asked: Asked, key: string, signal: AbortSignal): Promise<HttpAnswer> => {
-    const { path, body } = toTechnicalCancel(asked.reference, terms)
+  const cancelByReference = (asked: Inquiry, key: string, signal: AbortSignal): Promise<HttpAnswer> => {
+    const { path, body } = toTechnicalCancel(asked.reference, termsOf(asked, terms))
     return calls.post(path, body, key, signal)
   }
   const connector: Connector = {
     facts: adyenFacts,
     supports: method => toCapabilities(method, terms),
+    willChallenge: demandsChallenge,
+    sandbox: terms.rawCards ? sandbox : undefined,
+    // What follows an approval belongs to the merchant account that took it, whatever the setting says by then.
+    keep: ({ approval, returned }) => ({
+      ...(returned ? approval : {}),
+      merchantAccount: approval?.merchantAccount ?? terms.merchantAccount,
+    }),
     authorize: async (request, signal) => {
-      const call = toAuthorizationCall(request, terms)
+      const call = toAuthorizationCall(request, termsOf(request, terms))
       if (call.path === 'none') return { authorization: refuse(request, call.reason) }
       const answer = await calls.post(call.path, call.body, keyOf(call.path, request), signal)
       return call.path === '/sessions' ? fromNewSession(answer, request) : fromPayment(answer, request)
@@ -86,6 +98,7 @@ function openAdyen(account: ProviderAccount, tools: ConnectorTools): Connector {
     readNotice: raw => readNotice(raw, noticeKeys),
     disputes: createDisputeActions(calls.dispute, terms.merchantAccount),
     readSettlement: readSettlementReport,
+    fetchReport: (report, signal) => fetchReport(report, { account, http: tools.http }, signal),
     check: async signal =>
       fromCheck(
         await calls.post('/paymentMethods', { merchantAccount: terms.merchantAccount }, undefined, signal),
@@ -96,6 +109,12 @@ function openAdyen(account: ProviderAccount, tools: ConnectorTools): Connector {
   return connector
 }
 
+/** A technical cancel at another merchant account finds nothing, which must not pass for a payment that was never made. */
+const termsOf = ({ kept }: Pick<Inquiry, 'kept'>, terms: AdyenTerms): AdyenTerms => ({
+  ...terms,
+  merchantAccount: textAt(kept, 'merchantAccount') ?? terms.merchantAccount,
+})
+
 /** A card of Adyen's test system; the name on it asks for a refusal. */
 const testCard = {
   number: new Secret('4111111111111111'),
@@ -105,6 +124,15 @@ const testCard = {
 const sandboxCards = {
   approvedCard: { ...testCard, cardholderName: 'Test Shopper' },
   declinedCard: { ...testCard, cardholderName: 'NOT_ENOUGH_BALANCE' },
+}
+
+const sandbox: SandboxData = {
+  cards: [
+    { number: '4111111111111111', description: 'Adyen: approves with security code 737' },
+    { number: '5555444433331111', description: 'Adyen: approves with security code 737' },
+    { number: '4917610000000000', description: 'Adyen: 3-D Secure' },
+  ],
+  instrument: method => (formOf(method) === 'card' ? { card: sandboxCards.approvedCard } : undefined),
 }
 
 /** A page that has ended must not come back under its old key; money is only moved under the one key of its operation. */

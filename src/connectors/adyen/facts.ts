@@ -49,6 +49,10 @@ export const adyenFacts: ConnectorFacts = {
       check: value =>
         /^(?:[0-9A-Fa-f]{2}){16,64}$/.test(value) ? undefined : 'must be the hex text of 16 to 64 bytes',
     },
+    reportApiKey: {
+      required: false,
+      description: 'API key of the report user: settlement details reports are then fetched by themselves.',
+    },
   },
   serves: type => findAdyenMethod(type) !== undefined,
   label: labelOf,

@@ -3,7 +3,7 @@ import { type Loose, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { toFacts } from '#connectors/adyen/provider-facts.ts'
 import { detailOfRefusal, generalDecline, timedOut } from '#connectors/adyen/refusals.ts'
 import type { NoticeFact, NoticeSubject, Outcome } from '#connectors/contract.ts'
-import { parseXId, type XId } from '#domain/ids.ts'
+import { foreignXId, parseXId, type XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { Declined } from '#lifecycle/outcome.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
@@ -90,9 +90,9 @@ function withoutAmount(operation: OperationType): (item: Loose, amount: Money) =
 }
 
 function takenBack(operation: OperationType): Read {
-  return item =>
+  return (item, amount) =>
     isSuccess(item)
-      ? { kind: 'takenBack', operation, subject: subjectOf(item), detail: generalDecline }
+      ? { kind: 'takenBack', operation, subject: subjectOf(item), amount, detail: generalDecline }
       : undefined
 }
 
@@ -104,7 +104,7 @@ const refused = (item: Loose, amount: Money, detail: string): Declined => ({
 
 function facts(item: Loose, amount: Money) {
   const { responseText: _, ...told } = toFacts(item)
-  return { ...told, echo: { reference: referenceOf(item) ?? ('' as XId), amount } }
+  return { ...told, echo: { reference: referenceOf(item) ?? foreignXId, amount } }
 }
 
 const referenceOf = (item: Loose): XId | undefined => parseXId(textAt(item, 'merchantReference') ?? '')
@@ -118,7 +118,16 @@ const subjectOf = (item: Loose): NoticeSubject => ({
 const outcomeOf = (operation: OperationType, item: Loose, amount: Money, outcome: Outcome): OutcomeFact => ({
   kind: 'outcome',
   operation,
-  subject: subjectOf(item),
+  subject: operation === 'AUTHORIZATION' ? approvalOf(item) : subjectOf(item),
   amount,
   outcome,
+})
+
+/**
+ * Modifications of the Customer Area carry any text as their reference, but every approval that we asked for carries ours: one
+ * with another text is somebody else's.
+ */
+const approvalOf = (item: Loose): NoticeSubject => ({
+  ...subjectOf(item),
+  reference: referenceOf(item) ?? (textAt(item, 'merchantReference') === undefined ? undefined : foreignXId),
 })

@@ -1,7 +1,8 @@
 /** Translates what happens to a payment after its authorisation into Adyen's modifications. Pure. */
-import { type AdyenAmount, toAdyenAmount, tryAdyenAmount } from '#connectors/adyen/amounts.ts'
+import { type AdyenAmount, toAdyenAmount } from '#connectors/adyen/amounts.ts'
 import type { AdyenTerms } from '#connectors/adyen/authorization.ts'
-import { integerAt, type Loose, present, recordAt, textAt } from '#connectors/adyen/loose.ts'
+import { toEnhancedSchemeData } from '#connectors/adyen/enhanced-data.ts'
+import { type Loose, present } from '#connectors/adyen/loose.ts'
 import { toLineItems } from '#connectors/adyen/shopper.ts'
 import type { FollowUpRequest } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
@@ -17,25 +18,6 @@ export type Modify = (request: FollowUpRequest, pspReference: string, terms: Ady
 
 const at = (pspReference: string, name: string): string =>
   `/payments/${encodeURIComponent(pspReference)}/${name}`
-
-/**
- * Level 2 data of a card: the tax and the customer's own reference, in the form that schemes take. A tax that Adyen's unit
- * cannot express is left out. Adyen has no members for the rest of a rental bill.
- */
-function toEnhancedSchemeData({ amount, payment }: FollowUpRequest): Loose | undefined {
-  const { method, enhancedData } = payment
-  if (method.family !== 'card') return undefined
-  const tax = integerAt(recordAt(recordAt(enhancedData, 'common'), 'amounts'), 'taxAmount')
-  const bill = recordAt(recordAt(enhancedData, 'carRental'), 'schemeA')
-  const reference = textAt(recordAt(bill, 'billingAndInvoiceInformation'), 'customerReference')
-  const levelTwoThree = present({
-    totalTaxAmount:
-      tax === undefined ? undefined : tryAdyenAmount({ value: tax, currency: amount.currency })?.value,
-    customerReferenceNumber:
-      reference !== undefined && /^(?!0+$)[!-~][ -~]{0,24}$/.test(reference) ? reference : undefined,
-  })
-  return levelTwoThree && { levelTwoThree }
-}
 
 export const toCapture: Modify = (request, pspReference, { merchantAccount }) => {
   const amount = toAdyenAmount(request.amount)

@@ -137,6 +137,10 @@ describe('keys against doubles', () => {
     ['event', { eventCode: 'CAPTURE' }],
     ['reference', { pspReference: 'PSP0000000000002' }],
     ['result', { success: 'false' }],
+    ['amount', { amount: { value: 999, currency: 'EUR' } }],
+    ['currency', { amount: { value: 1000, currency: 'USD' } }],
+    ['reference of ours', { merchantReference: 'f'.repeat(32) }],
+    ['merchant account', { merchantAccountCode: 'AnotherShopECOM' }],
   ])('another %s has another key', (_, change) => expect(keyOf(change)).not.toBe(keyOf({})))
 })
 

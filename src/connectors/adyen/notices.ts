@@ -76,10 +76,9 @@ function isSigned(text: string, signature: string | undefined, { hmacKey }: Noti
 
 function toNoticeItem(item: Loose, keys: NoticeKeys): NoticeItem {
   const name = textAt(item, 'eventCode') ?? ''
-  // Adyen sends an item again with the same event and reference; a later change of mind differs in `success`.
-  const key = [name, textAt(item, 'pspReference'), textAt(item, 'originalReference'), isSuccess(item)].join(
-    ':',
-  )
+  // Adyen sends an item again as it was. One that differs in any signed member is another item: a wrong amount must not use
+  // up the key of the right one.
+  const key = toSignedText({ ...item, success: isSuccess(item) })
   const isOurs = textAt(item, 'merchantAccountCode') === keys.merchantAccount
   const fact: NoticeFact = isOurs ? readFact(item, name) : { kind: 'ignored', name }
   return { key, occurredAt: dateAt(item, 'eventDate'), fact }

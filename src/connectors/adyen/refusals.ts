@@ -92,6 +92,9 @@ export const detailOfError = (errorCode: string | undefined): string =>
 /** "Request already processed or in progress": the first request under this key may yet succeed. */
 export const isAlreadyInProgress = (errorCode: string | undefined): boolean => errorCode === '704'
 
+/** "Invalid Merchant Account": there is none of that name, or it is not one of this key. */
+export const isUnknownAccount = (errorCode: string | undefined): boolean => errorCode === '901'
+
 /** Why a bank sends a debit back, as the contract maps ISO 20022's reasons. */
 const returnDetails: ReadonlyMap<string, string> = new Map([
   ['AM04', '0351'],

@@ -22,6 +22,7 @@ import type { AuthorizationRequest, CredentialUse, ThreeDsRequest } from '#conne
 import { Secret } from '#domain/secret.ts'
 import { methodOf, xIdOf } from '#lifecycle/example-payment.test-support.ts'
 import { absenceNote, compileDocument, hasAdyenDocuments } from '#test/support/adyen-documents.ts'
+import type { AnyJson } from '#test/support/any-json.ts'
 
 const credentials: readonly (CredentialUse | undefined)[] = [
   undefined,
@@ -279,6 +280,42 @@ describe('what is sent', () => {
     const unfit = { schemeA: { billingAndInvoiceInformation: { customerReference: '0000' } } }
     expect(sentFor('CARD', { carRental: unfit })).toEqual({ levelTwoThree: { totalTaxAmount: 64 } })
     expect(sentFor('PROVIDERK')).toBeUndefined()
+  })
+
+  describe('lines of a card payment with enhanced data', () => {
+    const line = { name: 'Running shoe', sku: 'SKU-1', quantity: 2, quantityUnit: 'pcs', grossPrice: 150 }
+    const second = { name: 'Laces', quantity: 1, grossPrice: 120, discountAmount: 20 }
+    const linesFor = (items: readonly AnyJson[], type = 'CARD') => {
+      const order = { creationDate: '2026-03-01T10:00:00Z', items }
+      const context = { ...richContext, order, enhancedData, method: methodOf(type) }
+      const { body } = toCapture(followUpOf('CAPTURE', {}, context), 'PSP0000000000001', terms)
+      return (body.enhancedSchemeData as AnyJson)?.levelTwoThree
+    }
+
+    test('are level 3 where they add up to the amount', () => {
+      expect(linesFor([line, second])).toEqual({
+        totalTaxAmount: 64,
+        customerReferenceNumber: 'PO 4711',
+        orderDate: '2026-03-01',
+        destination: { postalCode: '10115', countryCode: 'DEU', stateOrProvince: 'BE' },
+        itemDetailLines: [
+          {
+            ...{ description: 'Running shoe', productCode: 'SKU-1', unitOfMeasure: 'pcs' },
+            ...{ quantity: 2, unitPrice: 150, totalAmount: 300 },
+          },
+          { description: 'Laces', quantity: 1, unitPrice: 120, discountAmount: 20, totalAmount: 100 },
+        ],
+      })
+    })
+
+    test.each<[string, readonly AnyJson[]]>([
+      ['do not add up', [line]],
+      ['hold half a piece', [line, { ...second, quantity: 0.5 }]],
+      ['have a name that schemes refuse', [line, { ...second, name: '鞋带' }]],
+      ['have no price', [line, { name: 'Laces', quantity: 1 }]],
+    ])('are left out where they %s', (_, items) =>
+      expect(linesFor(items)).toEqual({ totalTaxAmount: 64, customerReferenceNumber: 'PO 4711' }),
+    )
   })
 
   test.each([

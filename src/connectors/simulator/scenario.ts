@@ -5,6 +5,7 @@
  */
 import type {
   AuthorizationRequest,
+  ConnectorSite,
   CustomerDecision,
   KeepQuestion,
   Kept,
@@ -47,12 +48,16 @@ export function decideScenario({ request, approval, returned }: KeepQuestion, fa
   })
 }
 
-/** Where the simulator's own pages lie; they are served beside ours, in the test environment only. */
-export const simulatorPath = '/pay/step/'
+/** The simulator's own pages, with a button for each thing that a customer may do. */
+export const simulatorSite: ConnectorSite = {
+  path: '/pay/step/',
+  returned: action => ({ query: {}, form: { action } }),
+  hints: action => ({ customer: action }),
+}
 
 /** The page of this try, named like the address at which we take its customer back. */
 const pageOf = ({ payment: { returnUrl = '' } }: Request): string =>
-  `${simulatorPath}${returnUrl.slice(returnUrl.lastIndexOf('/') + 1)}`
+  `${simulatorSite.path}${returnUrl.slice(returnUrl.lastIndexOf('/') + 1)}`
 
 /** A customer who declines does so whatever the merchant wished to see. */
 function modeOf({ hints }: Request, returned: KeepQuestion['returned']): string | undefined {

@@ -33,10 +33,11 @@ import {
   decideScenario,
   isChallenged,
   readDecision,
+  simulatorSite,
   textOf,
   withoutGaps,
 } from '#connectors/simulator/scenario.ts'
-import { testData } from '#connectors/simulator/test-customers.ts'
+import { sandbox } from '#connectors/simulator/test-customers.ts'
 import { findCurrency } from '#domain/currencies.ts'
 import type { XId } from '#domain/ids.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
@@ -80,6 +81,7 @@ export const simulatorFacts: ConnectorFacts = {
   lostAnswer: { noticeWithinMs: 0, lookUpSettledMs: 0, undo: false },
   timeoutMs,
   pendingMs: () => dayMs,
+  site: simulatorSite,
 }
 
 /** The simulator can do what the method's row says, whatever that is. */
@@ -112,7 +114,7 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
     willChallenge: isChallenged,
     keep: question => faults.use(question.request.payment.merchantId, book => decideScenario(question, book)),
     readReturn: readDecision,
-    testData,
+    sandbox,
     instalments: planInstalments,
 
     async authorize(request: AuthorizationRequest, signal) {

@@ -1,11 +1,11 @@
 /** What customers of the test environment can type into a form; those without a browser type numbers that approve. */
-import type { TestData } from '#connectors/contract.ts'
+import type { SandboxData } from '#connectors/contract.ts'
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { testCards } from '#connectors/simulator/test-numbers.ts'
 import { Secret } from '#domain/secret.ts'
 import { formOf, type MethodForm } from '#methods/offer.ts'
 
-const instruments: Readonly<Record<MethodForm, ReturnType<TestData['instrument']>>> = {
+const instruments: Readonly<Record<MethodForm, ReturnType<SandboxData['instrument']>>> = {
   card: {
     card: {
       number: new Secret('4111111111111111'),
@@ -21,9 +21,7 @@ const instruments: Readonly<Record<MethodForm, ReturnType<TestData['instrument']
 /** With the 3-D Secure challenge among the first, because developers look for it. */
 const cards = [...testCards.slice(0, 3), ...authenticationCards.slice(0, 2), ...testCards.slice(3)]
 
-export const testData: TestData = {
+export const sandbox: SandboxData = {
   cards: cards.map(({ number, description }) => ({ number, description })),
   instrument: method => instruments[formOf(method)],
-  hints: action => ({ customer: action }),
-  returned: action => ({ query: {}, form: { action } }),
 }

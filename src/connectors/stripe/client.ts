@@ -12,6 +12,8 @@ export interface StripeClient {
   ): Promise<HttpAnswer>
   /** The file goes to Stripe's own host for files. */
   upload(call: Upload, signal: AbortSignal): Promise<HttpAnswer>
+  /** Undefined: the address is not one of Stripe's, and is not called. */
+  download(url: string, signal: AbortSignal): Promise<HttpAnswer> | undefined
 }
 
 export interface Upload {
@@ -20,6 +22,9 @@ export interface Upload {
   readonly content: Uint8Array
   readonly key: string
 }
+
+/** 32 MiB: some 150,000 lines. A longer report is imported from a file. */
+const downloadBytesMax = 32 * 1024 * 1024
 
 export function createClient(account: ProviderAccount, http: ProviderHttp): StripeClient {
   const base = account.settings.baseUrl?.replace(/\/+$/, '')
@@ -62,6 +67,12 @@ export function createClient(account: ProviderAccount, http: ProviderHttp): Stri
         },
         signal,
       )
+    },
+    download(url, signal) {
+      const origin = new URL(base ?? liveFilesOrigin).origin
+      if (!URL.canParse(url) || new URL(url).origin !== origin) return undefined
+      const answerBytesMax = downloadBytesMax
+      return http.exchange({ verb: 'GET', url, headers: headers({}), answerBytesMax }, signal)
     },
   }
 }

@@ -304,3 +304,34 @@ describe('check', () => {
     expect(await find([list(), list()])).toEqual([])
   })
 })
+
+describe('a report that is ready', () => {
+  const url = 'https://files.stripe.com/v1/files/file_1/contents'
+  const name = 'balance_change_from_activity.itemized.3'
+  const file: HttpAnswer = { kind: 'answered', status: 200, headers: {}, body: 'a,b\n' }
+
+  test('is downloaded from Stripe’s host for files, with the key of the account', async () => {
+    const { connector, requests } = talk([file])
+    const fetched = await connector.fetchReport?.({ url, name }, signal)
+    expect(fetched).toEqual({ kind: 'fetched', file: [Buffer.from('a,b\n')] })
+    expect(requests).toMatchObject([{ verb: 'GET', url, headers: { authorization: 'Bearer sk_test_1' } }])
+  })
+
+  test.each([
+    ['at another host', { url: 'https://files.stripe.example/v1/files/file_1/contents', name }, 'foreign'],
+    ['at no address', { url: 'file_1', name }, 'foreign'],
+    ['without single lines', { url, name: 'balance.summary.1' }, 'none'],
+  ])('%s is not downloaded', async (_, report, kind) => {
+    const { connector, requests } = talk([file])
+    expect(await connector.fetchReport?.(report, signal)).toEqual({ kind })
+    expect(requests).toEqual([])
+  })
+
+  test.each([
+    ['refused', refused({ type: 'invalid_request_error' }, 403)],
+    ['lost', { kind: 'lost', reason: 'reset' } as const],
+  ])('that is %s is to be tried again', async (_, answer) => {
+    const { connector } = talk([answer])
+    expect(await connector.fetchReport?.({ url, name }, signal)).toMatchObject({ kind: 'failed' })
+  })
+})

@@ -2,7 +2,14 @@
  * A merchant's account at Stripe: the operations of the contract, each handed to the file that makes its calls. No call is
  * ever made a second time in this folder.
  */
-import type { Connector, ConnectorDefinition, ConnectorTools, ProviderAccount } from '#connectors/contract.ts'
+import type {
+  Connector,
+  ConnectorDefinition,
+  ConnectorTools,
+  ProviderAccount,
+  SandboxData,
+} from '#connectors/contract.ts'
+import { demandsChallenge } from '#connectors/instruments.ts'
 import { runPaymentScript } from '#connectors/payment-script.ts'
 import { authorize } from '#connectors/stripe/authorize.ts'
 import { checkAccount } from '#connectors/stripe/check.ts'
@@ -14,8 +21,10 @@ import { capture, increment, refund, reverse } from '#connectors/stripe/follow-u
 import { lookUp } from '#connectors/stripe/look-up.ts'
 import { capabilitiesOf } from '#connectors/stripe/methods.ts'
 import { readNotice } from '#connectors/stripe/notices.ts'
+import { fetchReport } from '#connectors/stripe/report.ts'
 import { readSettlement } from '#connectors/stripe/translate/settlement.ts'
 import { Secret } from '#domain/secret.ts'
+import { formOf } from '#methods/offer.ts'
 
 export const stripe: ConnectorDefinition = { facts: stripeFacts, open: openStripe }
 
@@ -27,6 +36,8 @@ function openStripe(account: ProviderAccount, { http, nowMs }: ConnectorTools): 
     facts: stripeFacts,
     supports: method =>
       narrowed === undefined || narrowed.includes(method.type) ? capabilitiesOf(method, rawCards) : undefined,
+    willChallenge: demandsChallenge,
+    sandbox: rawCards ? sandbox : undefined,
     authorize: (request, signal) => authorize(request, { client, nowMs, signal, rawCards }),
     complete: (returned, signal) => complete(returned, { client, nowMs, signal }),
     cancelAction: (inquiry, signal) => cancelAction(inquiry, { client, nowMs, signal }),
@@ -43,6 +54,7 @@ function openStripe(account: ProviderAccount, { http, nowMs }: ConnectorTools): 
       }),
     disputes: createDisputeActions(client),
     readSettlement,
+    fetchReport: (report, signal) => fetchReport(report, client, signal),
     check: signal => checkAccount(account, client, signal),
     checkPayments: signal => runPaymentScript({ connector, account, ...sandboxCards, signal }),
   }
@@ -61,4 +73,14 @@ const sandboxCards = {
     expiryDate: '203412',
     securityCode: new Secret('123'),
   },
+}
+
+const sandbox: SandboxData = {
+  cards: [
+    { number: '4242424242424242', description: 'Stripe: approves' },
+    { number: '4000000000000002', description: 'Stripe: declines' },
+    { number: '4000000000009995', description: 'Stripe: declines, insufficient funds' },
+    { number: '4000000000003220', description: 'Stripe: 3-D Secure' },
+  ],
+  instrument: method => (formOf(method) === 'card' ? { card: sandboxCards.approvedCard } : undefined),
 }

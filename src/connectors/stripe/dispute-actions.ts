@@ -9,11 +9,12 @@ import {
   readRefusal,
   unknown,
 } from '#connectors/stripe/translate/outcomes.ts'
-import { type Form, noReference, textAt } from '#connectors/stripe/translate/wire.ts'
+import { type Form, textAt } from '#connectors/stripe/translate/wire.ts'
+import { foreignXId } from '#domain/ids.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 
 /** A dispute is not an operation, so there is no reference to echo. */
-const askedAbout = ({ amount }: DisputeFacts): Asked => ({ reference: noReference, amount })
+const askedAbout = ({ amount }: DisputeFacts): Asked => ({ reference: foreignXId, amount })
 
 export function createDisputeActions(client: StripeClient): DisputeActions {
   const send = async (path: string, call: Call, signal: AbortSignal): Promise<Outcome> => {

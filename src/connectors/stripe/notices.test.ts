@@ -376,3 +376,11 @@ test('an intent that is not ours fits no reference', () => {
     subject: { transactionId: 'pi_1' },
   })
 })
+
+test('an object under a reference that cannot be ours does not pass for ours', () => {
+  const fact = factOf('payment_intent.succeeded', {
+    ...intentOf('succeeded'),
+    metadata: { tollgate: 'order-7' },
+  })
+  expect(fact).toMatchObject({ subject: { reference: '0'.repeat(32) } })
+})

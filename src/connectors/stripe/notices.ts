@@ -15,7 +15,6 @@ import {
   captureReferenceAt,
   dateAt,
   idAt,
-  noReference,
   numberAt,
   pageKey,
   parseWire,
@@ -24,7 +23,7 @@ import {
   type Wire,
   wireAt,
 } from '#connectors/stripe/translate/wire.ts'
-import { parseXId, type XId } from '#domain/ids.ts'
+import { foreignXId, parseXId, type XId } from '#domain/ids.ts'
 import type { Declined, Outcome } from '#lifecycle/outcome.ts'
 
 const accepted = { status: 200, body: '{"received":true}', type: 'application/json' } as const
@@ -91,7 +90,7 @@ export const eventTypes: readonly string[] = Object.keys(readers)
 
 /** An object that was not made by us has no reference: the engine goes by the provider's ids. */
 function askedBy(object: Wire): Asked {
-  const reference = referenceAt(object) ?? noReference
+  const reference = referenceAt(object) ?? foreignXId
   return {
     reference,
     // The amount that was asked for is known to the engine alone, which compares it with the echo.
@@ -201,7 +200,7 @@ function followUp(
   operation: 'CAPTURE' | 'INCREMENTAL' | 'REVERSAL',
   { id, paymentId, amount, caller }: FollowUpNews,
 ): NoticeFact {
-  const reference = caller ?? noReference
+  const reference = caller ?? foreignXId
   const outcome: Outcome = {
     kind: 'approved',
     provider: { echo: { reference, amount }, transactionId: id, responseCode: '00' },
@@ -249,6 +248,7 @@ function refund(object: Wire, event: Wire): NoticeFact | undefined {
       kind: 'takenBack',
       operation: 'REFUND',
       subject,
+      amount,
       detail: detailOfRefund(object),
       provider: outcome.provider,
     }

@@ -14,7 +14,7 @@ import {
   showState,
   showTime,
 } from '#console/views/parts.ts'
-import { html, raw } from '#http/html.ts'
+import { type Html, html, raw } from '#http/html.ts'
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}`
 const apiOf = ({ deps }: MerchantVisit): string => `${deps.origin()}/api/v2`
@@ -102,15 +102,8 @@ async function showLink(visit: MerchantVisit, problem?: string) {
   ])}${
     isActive &&
     html`<h2>Send it</h2><p class="address"><code data-copy>${address}</code></p><div class="qr">${raw(renderSVG(address))}</div>${
-      may(visit, 'links') &&
-      renderForm({
-        action: `${baseOf(visit)}/links/${id}/cancel`,
-        csrf: visit.csrf,
-        hidden: { key: visit.deps.newId(), payId: String(link.payId) },
-        button: 'Cancel the link',
-        tone: 'danger',
-      })
-    }${renderCurl('POST', `${apiOf(visit)}/payments/${String(link.payId)}/cancellations`, { reason: 'Cancelled in the console' })}`
+      may(visit, 'links') && renderCancel(visit, id, String(link.payId))
+    }`
   }${renderCurl('GET', `${apiOf(visit)}${path}`)}`
   const status = problem === undefined ? 200 : 422
   return renderInside(loadConsoleAssets(), visit, {
@@ -119,6 +112,17 @@ async function showLink(visit: MerchantVisit, problem?: string) {
     merchant: visit.merchant,
     status,
   })
+}
+
+function renderCancel(visit: MerchantVisit, id: string, payId: string): Html {
+  const key = visit.deps.newId()
+  return html`<div class="panel">${renderForm({
+    action: `${baseOf(visit)}/links/${id}/cancel`,
+    csrf: visit.csrf,
+    hidden: { key, payId },
+    button: 'Cancel the link',
+    tone: 'danger',
+  })}${renderCurl('POST', `${apiOf(visit)}/payments/${payId}/cancellations`, { reason: 'Cancelled in the console' }, `console-${key}`)}</div>`
 }
 
 async function cancelLink(visit: MerchantVisit) {

@@ -290,7 +290,10 @@ export const listSections: readonly ListSection[] = [
       { title: 'Account', show: text('account') },
       {
         title: 'Payment',
-        show: row => row.payId !== undefined && payment(base).show(row),
+        show: row =>
+          row.payId !== undefined
+            ? payment(base).show(row)
+            : html`<span class="clip quiet" title="${text('providerReference')(row)}">${text('providerReference')(row)}</span>`,
       },
       ...['gross', 'fee', 'net'].map(name => ({
         title: `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`,

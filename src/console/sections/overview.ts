@@ -50,18 +50,21 @@ async function showOverview(visit: MerchantVisit) {
     const main = html`<p class="note warn" role="status">There are so many payments that their figures could not be counted in time. They are counted anew in a minute; the lists are not affected.</p>`
     return renderInside(loadConsoleAssets(), visit, { title: 'Overview', main, merchant })
   }
-  const main = renderFigures(visit, { figures, readAt, since })
+  const accounts = await deps.providersAs(visit.audit).list(merchantId)
+  const names = new Map(accounts.map(({ accountId, name }) => [accountId, name]))
+  const main = renderFigures(visit, { figures, readAt, since, names })
   return renderInside(loadConsoleAssets(), visit, { title: 'Overview', main, merchant })
 }
 
-function renderFigures(
-  visit: MerchantVisit,
-  {
-    figures,
-    readAt,
-    since,
-  }: { readonly figures: Figures; readonly readAt: Date | undefined; readonly since: Date },
-): Html {
+interface ShownFigures {
+  readonly figures: Figures
+  readonly readAt: Date | undefined
+  readonly since: Date
+  /** Of the provider accounts. */
+  readonly names: ReadonlyMap<string, string>
+}
+
+function renderFigures(visit: MerchantVisit, { figures, readAt, since, names }: ShownFigures): Html {
   const { volumes, approvals, declines, health, waiting } = figures
   const base = `/console/m/${visit.merchant.merchantId}`
   const days = Array.from({ length: shownDays }, (_, index) =>
@@ -73,7 +76,7 @@ function renderFigures(
 ${renderVolume(volumes, days)}
 <div class="columns even"><section><h2>Approval rate by method</h2>${renderApproval(approvals)}</section>
 <section><h2>Why payments fail</h2>${renderTable(declines, declineColumns(base, declines), 'Nothing was declined.', 'Why payments fail')}</section></div>
-<section><h2>Providers, last 24 hours</h2>${renderTable(health, healthColumns, 'No payments in the last 24 hours.', 'Providers')}</section>${readAt && html`<p class="quiet">Figures of ${showTime(readAt)} UTC; they are read anew every minute.</p>`}`
+<section><h2>Providers, last 24 hours</h2>${renderTable(health, healthColumns(names), 'No payments in the last 24 hours.', 'Providers')}</section>${readAt && html`<p class="quiet">Figures of ${showTime(readAt)} UTC; they are read anew every minute.</p>`}`
 }
 
 const renderWaiting = ({ pending, failedEvents, disputesDue }: Waiting, base: string): Html =>
@@ -117,8 +120,8 @@ function shareOf(count: number, declines: readonly DeclineReason[]): string {
   return `${Math.round((100 * count) / Math.max(1, all))} %`
 }
 
-const healthColumns: readonly TypedColumn<ProviderHealth>[] = [
-  { title: 'Account', show: ({ account }) => account ?? 'simulator' },
+const healthColumns = (names: ReadonlyMap<string, string>): readonly TypedColumn<ProviderHealth>[] => [
+  { title: 'Account', show: ({ account }) => names.get(account ?? '') ?? account ?? 'simulator', clip: true },
   {
     title: 'Health',
     show: ({ faults, payments }) =>

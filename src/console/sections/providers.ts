@@ -123,7 +123,7 @@ async function showProviders(visit: MerchantVisit, problem?: string) {
   const providers = providersOf(visit)
   const { merchantId } = visit.merchant
   const [accounts, rules] = await Promise.all([providers.list(merchantId), providers.listRules(merchantId)])
-  const main = html`${renderProblem(problem)}<h2>Accounts</h2>${renderTable(accounts, accountColumns(visit), 'No accounts: in test the simulator serves everything.', 'Accounts')}<p><a class="button" href="${baseOf(visit)}/new">New account</a></p>${renderTerminal(`provider add ${merchantId} --connector stripe --name "Main account" --secret secretKey=@FILE --secret webhookSecret=@FILE`, 'provider disable ACCOUNT_ID', 'provider enable ACCOUNT_ID', 'provider check ACCOUNT_ID')}
+  const main = html`${renderProblem(problem)}<h2>Accounts</h2>${renderTable(accounts, accountColumns(visit), 'No accounts: in test the simulator serves everything.', 'Accounts')}<p class="buttons"><a class="button" href="${baseOf(visit)}/new">New account</a> <a class="button plain" href="${baseOf(visit)}/notices">Unmatched notices</a></p>${renderTerminal(`provider add ${merchantId} --connector stripe --name "Main account" --secret secretKey=@FILE --secret webhookSecret=@FILE`, 'provider disable ACCOUNT_ID', 'provider enable ACCOUNT_ID', 'provider check ACCOUNT_ID')}
 <h2>Routes</h2>${renderTable(rules, ruleColumns(visit, accounts), 'No rules: the first account that serves the method takes it.', 'Routes')}${
     may(visit, 'routes') &&
     accounts.length > 0 &&

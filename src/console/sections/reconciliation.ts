@@ -61,7 +61,11 @@ function renderLists(visit: MerchantVisit, found: Awaited<ReturnType<typeof reco
 <h2>Amounts differ</h2>${renderTable(amountsDiffer, differing, 'None.', 'Amounts differ')}`
 }
 
-const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))
+/** 31 February reads as a day in March; the database takes it for none. */
+const isDay = (text: string): boolean => {
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
+}
 
 function reconcile(visit: MerchantVisit, accountId: string, from: string, to: string) {
   const { merchantId } = visit.merchant

@@ -1,4 +1,5 @@
 /** The small pieces that the console's pages are made of: tables, amounts, times, states, forms. */
+import { randomBytes } from 'node:crypto'
 import { isJson, type Json } from '#console/context.ts'
 import { type Html, html, type Part } from '#http/html.ts'
 import { formatMoney } from '#pages/money-text.ts'
@@ -173,8 +174,11 @@ export interface Form {
 
 const sendsFiles = (fields: readonly Field[]): boolean => fields.some(({ type }) => type === 'file')
 
+/** Of this form alone: sent twice, it acts once. */
+export const newOnce = (): string => randomBytes(12).toString('base64url')
+
 export const renderForm = ({ action, csrf, fields = [], hidden = {}, button, tone, stacked }: Form): Html =>
-  html`<form method="post" action="${action}" class="act${stacked ? ' stacked' : fields.length > 2 && ' many'}"${sendsFiles(fields) && html` enctype="multipart/form-data"`}><input type="hidden" name="csrf" value="${csrf}">${Object.entries(
+  html`<form method="post" action="${action}" class="act${stacked ? ' stacked' : fields.length > 2 && ' many'}"${sendsFiles(fields) && html` enctype="multipart/form-data"`}><input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="once" value="${newOnce()}">${Object.entries(
     hidden,
   ).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,

@@ -19,7 +19,7 @@ const bucketsMax = 10_000
 /** 10,000 pairs of 44 characters: a flood of invented clients pushes out old pairs instead of filling the memory. */
 const pairsMax = 10_000
 /** The contract: 10 failures a minute. */
-const failuresMax = 10
+const usualFailuresMax = 10
 const failureWindowMs = 60_000
 
 interface Bucket {
@@ -91,7 +91,10 @@ export interface FailedLogins {
 /** Hashed, so that whatever a stranger sends as its name takes the same few bytes. */
 const toPair = (client: string, address: string): string => toCountKey(`${networkOf(address)}\n${client}`)
 
-export function createFailedLogins({ nowMs, shared = noOthers }: Counting): FailedLogins {
+export function createFailedLogins(
+  { nowMs, shared = noOthers }: Counting,
+  failuresMax = usualFailuresMax,
+): FailedLogins {
   const pairs = new BoundedMap<string, { count: number; endsAtMs: number }>(pairsMax)
   shared.onOthers((pair, used) => {
     const window = pairs.get(pair)

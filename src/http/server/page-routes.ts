@@ -51,12 +51,15 @@ export interface PageRoute {
 /** A form may bring files there. */
 export interface Upload {
   readonly bytesMax: number
-  /** Whoever is not admitted may send as much as with any other form: what is beyond is not read. */
+  /** Of whoever is not admitted no more is read than the longest text of a form. */
   readonly admits: (headers: PageRequest['headers']) => Promise<boolean>
 }
 
 /** 16 KiB: a filled-in form has a few hundred bytes. */
 const formBytesMax = 16_384
+
+/** 96 KiB: 20,000 letters of four bytes, the longest text that any form takes, with the names of its fields. */
+export const textBytesMax = 98_304
 
 const formType = 'application/x-www-form-urlencoded'
 
@@ -92,7 +95,7 @@ async function readUpload(request: FastifyRequest, payload: Readable): Promise<M
   const boundary = boundaryOf(request.headers['content-type'])
   if (!upload || boundary === undefined) return undefined
   const isAdmitted = await upload.admits(request.headers as PageRequest['headers'])
-  const bytesMax = isAdmitted ? upload.bytesMax : formBytesMax
+  const bytesMax = isAdmitted ? upload.bytesMax : Math.min(textBytesMax, upload.bytesMax)
   const chunks: Buffer[] = []
   let length = 0
   // The connection must outlive a body that is not read to its end: the answer goes the same way.

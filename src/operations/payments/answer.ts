@@ -292,6 +292,10 @@ const accountOf = ({ provider }: Payment, { prepared }: Operation) =>
     ? undefined
     : { account: prepared.account }
 
+/** 255: the room of the field. */
+const refusalOf = ({ provider }: Payment, operation: Operation): string | undefined =>
+  provider && operation.state === 'FAILED' ? operation.provider?.responseText?.slice(0, 255) : undefined
+
 function toOperationEntry(payment: Payment, operation: Operation) {
   return {
     xId: operation.xId,
@@ -302,6 +306,7 @@ function toOperationEntry(payment: Payment, operation: Operation) {
     refNr: operation.refNr,
     ...describeCode(operation.responseCode),
     providerTransactionId: operation.provider?.transactionId,
+    providerResponseText: refusalOf(payment, operation),
     origin: operation.details.origin,
     provider: accountOf(payment, operation),
     creationDate: operation.createdAt.toISOString(),

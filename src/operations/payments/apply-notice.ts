@@ -5,6 +5,7 @@
 import type { NoticeFact, NoticeItem, NoticeSubject } from '#connectors/contract.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import type { Money } from '#domain/money.ts'
 import { resultSubject } from '#lifecycle/event.ts'
 import { recordElsewhere, takeBack } from '#lifecycle/late-truth.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
@@ -93,7 +94,7 @@ function returnOf(
 /**
  * The first name that is known decides: our reference, the provider's id of the operation, its id of the payment. A name
  * that leads to an operation of another kind only tells the payment: some providers name the authorisation in notices about
- * what they made of it.
+ * what they made of it. Names that lead to different payments fit none.
  */
 async function findNoticed(
   merchant: Merchant,
@@ -103,16 +104,16 @@ async function findNoticed(
 ): Promise<Noticed | undefined> {
   const { reference, transactionId, paymentTransactionId }: NoticeSubject = fact.subject
   const kind = 'operation' in fact ? fact.operation : undefined
+  const names = [reference, transactionId, paymentTransactionId]
+  const leads = await Promise.all(names.map(name => (name ? find(account, name, engine) : undefined)))
+  if (new Set(leads.flatMap(lead => lead?.payId ?? [])).size > 1) return undefined
+  // Every approval that we ask for carries our reference, so an approval under another one belongs to somebody else.
+  if (reference && !leads[0] && kind && isOfKind(kind, 'AUTHORIZATION')) return undefined
   let other: Noticed | undefined
-  for (const [name, isOperation] of [
-    [reference, true],
-    [transactionId, true],
-    [paymentTransactionId, false],
-  ] as const) {
-    const found = name === undefined ? undefined : await find(account, name, engine)
-    if (!found) continue
-    const payment = await engine.payments.byPayId(account.merchantId, found.payId)
+  for (const [index, found] of leads.entries()) {
+    const payment = found && (await engine.payments.byPayId(account.merchantId, found.payId))
     if (!payment) continue
+    const isOperation = index < 2
     const operation = isOperation ? findOperation(payment, found.xId) : undefined
     const captureXId = isOperation && !operation ? found.xId : undefined
     const noticed = { merchant, account, payment, operation, captureXId }
@@ -167,6 +168,8 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
   }
   if (operation.state === 'FAILED' && outcome.kind === 'declined' && outcome.provider.fields?.undone)
     return markUndone({ ...noticed, operation }, outcome.provider, engine)
+  // A customer may try several times under one reference; only what was approved can be taken back.
+  if (outcome.kind === 'declined' && isOtherTry(operation, outcome.provider)) return 'repeated'
   if (operation.state === 'OK' && outcome.kind === 'declined') {
     const { detail, provider } = outcome
     return applyTakenBack({ ...noticed, operation }, { ...fact, kind: 'takenBack', detail, provider }, engine)
@@ -181,6 +184,12 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
     )
   }
   return operation.prepared.paidLate ? acceptLate({ ...noticed, operation, outcome }, engine) : 'repeated'
+}
+
+function isOtherTry({ type, provider }: Operation, { fields, transactionId }: ProviderFacts): boolean {
+  const named = fields?.undone ?? transactionId
+  const approved = isOfKind(type, 'AUTHORIZATION') ? provider?.transactionId : undefined
+  return named !== undefined && approved !== undefined && named !== approved
 }
 
 /** The provider had approved it, and undid it because we asked: a late notice of the approval changes nothing. */
@@ -282,8 +291,11 @@ function captureOf(payment: Payment, operation: Operation, { outcome, capture }:
  */
 function contradicts({ outcome, amount }: Fact<'outcome'>, payment: Payment, operation: Operation): boolean {
   if (!amount || (outcome.kind === 'declined' && outcome.pageEnded)) return false
-  return amount.currency !== payment.amount.currency || amount.value !== operation.amount
+  return isOther(amount, payment, operation)
 }
+
+const isOther = (told: Money, { amount }: Payment, operation: Operation): boolean =>
+  told.currency !== amount.currency || told.value !== operation.amount
 
 /** What the provider named is ours by the look-up, so the echo is ours. */
 function echoing(outcome: Outcome, payment: Payment, operation: Operation): Outcome {
@@ -334,10 +346,10 @@ const lastOf = ({ payment }: Noticed, { operation: kind }: Fact<'takenBack'>): O
 /** What the provider had approved has failed after all. */
 async function applyTakenBack(
   { merchant, payment, operation }: Noticed,
-  { detail, provider }: Pick<Fact<'takenBack'>, 'kind' | 'detail' | 'provider'>,
+  { detail, provider, amount: told }: Pick<Fact<'takenBack'>, 'kind' | 'detail' | 'provider' | 'amount'>,
   engine: Engine,
 ): Promise<Applied> {
-  if (!operation) return 'unmatched'
+  if (!operation || (told && isOther(told, payment, operation))) return 'unmatched'
   const { merchantId, payId } = payment
   const { xId } = operation
   // An operation that waits for its answer has got it.

@@ -95,8 +95,20 @@ export function believe<T extends Outcome | CustomerActionOutcome>(
   outcome: T,
   { question, engine }: { readonly question: Question; readonly engine: Pick<Engine, 'onAlarm'> },
 ): T | { readonly kind: 'unknown' } {
+  if (outcome.kind === 'unknown' && outcome.reason !== undefined)
+    engine.onAlarm({
+      code: 'ANSWER_NOT_UNDERSTOOD',
+      message: `the answer to ${question.operation} was not understood: ${outcome.reason}`,
+      xId: question.reference,
+    })
   if (!('provider' in outcome)) return outcome
-  const { echo } = outcome.provider
+  const { echo, responseText } = outcome.provider
+  if (outcome.kind === 'declined' && outcome.callRefused)
+    engine.onAlarm({
+      code: 'CREDENTIALS_REFUSED',
+      message: `the provider refused our credentials for ${question.operation}: ${responseText ?? 'no reason given'}`,
+      xId: question.reference,
+    })
   const same =
     echo.reference === question.reference &&
     echo.amount.value === question.amount.value &&

@@ -118,7 +118,7 @@ async function takeTestStep(
   engine: Engine,
 ): Promise<void> {
   const account = await waitingAccount(payment, engine)
-  await takeCustomerStep({ ...step, returned: account?.connector.testData?.returned(step.action) }, engine)
+  await takeCustomerStep({ ...step, returned: account?.connector.facts.site?.returned(step.action) }, engine)
 }
 
 const needsForm = (payment: Payment): boolean =>
@@ -133,13 +133,14 @@ async function fillInForm(
 ): Promise<void> {
   const { merchant, payId, action } = step
   const [offer] = await offerMethods(payment, merchant, engine)
-  const testData = offer?.account.connector.testData
-  // It is not known what a real provider's form would accept.
-  if (!offer || (!testData && offer.form !== 'none')) return
-  const { method } = offer
-  const instrument = testData?.instrument(method)
+  if (!offer) return
+  const { method, account } = offer
+  const { sandbox, facts } = account.connector
+  const instrument = sandbox?.instrument(method)
+  // It is not known what this provider would accept in the form.
+  if (!instrument && offer.form !== 'none') return
   const seenVersion = payment.version
-  const hints = testData?.hints(action)
+  const hints = facts.site?.hints(action)
   await attemptPayment({ merchant, payId, method, ...instrument, seenVersion, hints }, engine)
   const after = await engine.payments.byPayId(merchant.merchantId, payId)
   if (after && openTry(after)?.prepared.step !== undefined) await takeTestStep(after, step, engine)

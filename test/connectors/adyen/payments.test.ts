@@ -90,6 +90,69 @@ describe('a card', () => {
     expect([again.status, again.body.responseCode]).toEqual([422, '20200006'])
   })
 
+  test('a notice of another amount decides nothing, and the right one after it does', async () => {
+    const payId = await authorized()
+    await follow(payId, 'captures', 1000)
+    const [owed] = shop.double.ledger.owed.slice(-1)
+    await shop.double.notify([{ ...owed, amount: { value: 1000, currency: 'USD' } }])
+    await shop.double.notify([{ ...owed, amount: { value: 1001, currency: 'EUR' } }])
+    await shop.apply()
+    expect(await shop.record(payId)).toMatchObject({ amount: { capturedValue: 0 } })
+    await shop.settle()
+    expect(await shop.record(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  })
+
+  test('400 for a demanded challenge without a way back, before Adyen is asked', async () => {
+    const asked = shop.double.requests.length
+    const card = { threeDsPolicy: { challengePreference: 'MANDATE_CHALLENGE' } }
+    const { status, body } = await post('/payments', cardPayment({ ...manual, card }))
+    expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('urls')])
+    expect(shop.double.requests).toHaveLength(asked)
+  })
+
+  test.each([
+    ['the API key', 'keyRefused', 'Adyen refused the API key (HTTP 401)'],
+    ['the merchant account', 'accountRefused', 'Adyen refused the merchant account (HTTP 403, error 901)'],
+  ] as const)('log and record say that %s was refused', async (_, fault, words) => {
+    shop.double.fail(/\/payments$/, fault)
+    const { status, body } = await post('/payments', cardPayment(manual))
+    expect([status, body.responseCode]).toEqual([422, '21000396'])
+    expect((await shop.record(body.payId)).operations).toMatchObject([{ providerResponseText: words }])
+    expect((await shop.commands.run('payments', 'show', body.payId)).stdout).toContain(words)
+    const logged = shop.gateway.logged.filter(line => line.includes('CREDENTIALS_REFUSED')).at(-1)
+    expect(logged).toContain(words)
+    expect(logged).toContain(body.xId)
+  })
+
+  test('an answer in words of another version is unknown, and the log names the word', async () => {
+    shop.double.fail(/\/payments$/, 'newWords')
+    const { body } = await post('/payments', cardPayment(manual))
+    expect(body.status).toBe('PENDING')
+    const logged = shop.gateway.logged.filter(line => line.includes('ANSWER_NOT_UNDERSTOOD')).at(-1)
+    expect(logged).toContain('resultCode is Accepted')
+    await shop.settle()
+    expect(await statusOf(body.payId)).toBe('AUTHORIZED')
+  })
+
+  test('what nobody knows is undone at the merchant account that took it, whatever the setting says by then', async () => {
+    const { merchantAccount } = shop.double.checkout
+    const set = (name: string) =>
+      shop.commands.run('provider', 'set', shop.accountId, '--set', `merchantAccount=${name}`)
+    shop.double.fail(/\/payments$/, 'lostAfter')
+    const { body } = await post('/payments', cardPayment(manual))
+    expect(body.status).toBe('PENDING')
+    shop.double.ledger.owed.splice(0)
+    await set('AnotherShopECOM')
+    clock.move(20 * 60_000)
+    await shop.work(clock.nowMs(), true)
+    await set(merchantAccount)
+    const cancels = shop.double.requests.filter(({ path }) => path.endsWith('/cancels'))
+    expect(cancels.at(-1)?.body).toMatchObject({ merchantAccount, paymentReference: body.xId })
+    await shop.settle()
+    await shop.work(clock.nowMs())
+    expect(await statusOf(body.payId)).toBe('FAILED')
+  })
+
   test('a refund is PENDING until its notice comes', async () => {
     const payId = await authorized()
     await follow(payId, 'captures', 1000)

@@ -14,6 +14,7 @@ import {
   declined,
   describeError,
   echoOf,
+  notUnderstood,
   unknown,
 } from '#connectors/stripe/translate/outcomes.ts'
 import { captureMethodOf, cardOptions } from '#connectors/stripe/translate/payment-options.ts'
@@ -130,9 +131,11 @@ function toCardOptions(request: AuthorizationRequest): Form {
 export function readIntent(intent: Wire, asked: Asked): AuthorizationOutcome {
   const echo = echoOf(intent, asked, 'amount')
   const transactionId = textAt(intent, 'id')
-  if (echo === undefined || transactionId === undefined) return both(unknown)
+  if (echo === undefined || transactionId === undefined)
+    return both(notUnderstood('the intent lacks its id, amount or currency'))
   const provider: ProviderFacts = { echo, transactionId, responseCode: '00', ...cardFacts(intent) }
-  switch (textAt(intent, 'status')) {
+  const status = textAt(intent, 'status')
+  switch (status) {
     case 'succeeded':
       return both({ kind: 'approved', provider }, readAutomaticCapture(intent, asked))
     case 'requires_capture':
@@ -147,7 +150,7 @@ export function readIntent(intent: Wire, asked: Asked): AuthorizationOutcome {
     case 'canceled':
       return both(readCancelled(intent, { echo, transactionId }))
     default:
-      return both(unknown)
+      return both(notUnderstood(`the status of the intent is ${status ?? 'missing'}`))
   }
 }
 

@@ -16,6 +16,8 @@ export interface Asked {
 }
 
 export const unknown: Outcome = { kind: 'unknown' }
+/** An answer that did come, in words of another version of the API. */
+export const notUnderstood = (reason: string): Outcome => ({ kind: 'unknown', reason: reason.slice(0, 200) })
 export const unreached: Outcome = { kind: 'unreached' }
 
 /** An answer that is certainly Stripe's, taken apart; or the outcome that follows from there being none. */
@@ -77,11 +79,11 @@ export const declined = (
 /** 200: one sentence of Stripe's and its code, with room to spare. */
 const textMax = 200
 
-/** Stripe's code and sentence. Twelve digits and more could be a card number in a sentence that quotes what was sent. */
+/** Stripe's code and sentence, without what could be a card number or a key in a sentence that quotes what was sent. */
 export function describeError(error: Wire | undefined): string | undefined {
   const code = textAt(error, 'decline_code') ?? textAt(error, 'code') ?? textAt(error, 'type')
   const words = [code, textAt(error, 'message')].filter(word => word !== undefined).join(': ')
-  return words === '' ? undefined : words.replace(/\d(?:[ -]?\d){11,}/g, '…').slice(0, textMax)
+  return words === '' ? undefined : words.replace(/\d(?:[ -]?\d){11,}|\b[sr]k_\w+/g, '…').slice(0, textMax)
 }
 
 /**

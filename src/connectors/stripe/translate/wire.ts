@@ -1,5 +1,5 @@
 /** Stripe's wire: forms on the way out, JSON on the way in. What an answer lacks is undefined, never an exception. */
-import { parseXId, type XId } from '#domain/ids.ts'
+import { foreignXId, parseXId, type XId } from '#domain/ids.ts'
 
 export type Wire = Readonly<Record<string, unknown>>
 
@@ -64,20 +64,14 @@ export const pageKey = 'tollgate_page'
 /** The reference of the capture that the authorisation makes in the same message, so that a notice answers for both. */
 export const captureKey = 'tollgate_capture'
 
-export const referenceAt = (object: Wire | undefined): XId | undefined =>
-  parseXId(textAt(object, 'metadata', referenceKey) ?? textAt(object, 'client_reference_id') ?? '')
+/** A reference that cannot be ours is one all the same: what carries it must not pass for what we asked for. */
+export function referenceAt(object: Wire | undefined): XId | undefined {
+  const text = textAt(object, 'metadata', referenceKey) ?? textAt(object, 'client_reference_id')
+  return text === undefined ? undefined : (parseXId(text) ?? foreignXId)
+}
 
 export const captureReferenceAt = (object: Wire | undefined): XId | undefined =>
   parseXId(textAt(object, 'metadata', captureKey) ?? '')
-
-/** For what is not an operation of ours: fits no stored reference. */
-export const noReference: XId = nilReference()
-
-function nilReference(): XId {
-  const nil = parseXId('0'.repeat(32))
-  if (nil === undefined) throw new Error('32 zeros are a reference')
-  return nil
-}
 
 export type FormValue = string | number | boolean | undefined | readonly FormValue[] | Form
 export interface Form {

@@ -1,8 +1,7 @@
 /**
- * The simulator's own site: the page of its provider and of the card's issuer, where a developer decides for the customer.
- * The only file of the pages that knows the simulator. Customers are sent here and leave like on any provider's page.
+ * The site of a provider that has none of its own: its page and that of the card's issuer, where a developer decides for the
+ * customer. Customers are sent here and leave as on any provider's page.
  */
-import { simulatorPath } from '#connectors/simulator/scenario.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
 import { openTry } from '#lifecycle/payment.ts'
@@ -15,7 +14,9 @@ import { labelMethod } from '#pages/views/checkout.ts'
 import type { InstalmentSchedule } from '#pages/views/instalment-schedule.ts'
 import { renderChallenge, renderProviderPage } from '#pages/views/test-pages.ts'
 
-interface SimulatorSite {
+interface Site {
+  /** Where its pages lie, as the connector says. */
+  readonly root: string
   readonly pageContext: PageContext
   readonly deps: PageDeps
 }
@@ -26,25 +27,26 @@ interface SiteRoute {
   readonly handle: (request: PageRequest, hosted: Hosted) => Promise<PageAnswer>
 }
 
-export function simulatorRoutes(site: SimulatorSite): readonly SiteRoute[] {
-  const path = `${simulatorPath}{pageToken}`
+export function siteRoutes(site: Site): readonly SiteRoute[] {
+  const path = `${site.root}{pageToken}`
   return [
     { verb: 'GET', path, handle: async (request, hosted) => show(request, hosted, site) },
     { verb: 'POST', path, handle: (request, hosted) => leave(request, hosted, site) },
   ]
 }
 
-/** Only payments of the simulator: a customer of another provider must not be decided for here. */
+/** Only payments whose provider sent its customer here: those of others must not be decided here. */
 function isHere({ payment }: Hosted, address: string): boolean {
   const waiting = openTry(payment)
   const action = waiting && openAction(waiting)
   return (action?.type === 'redirect' ? action.url : action?.testUrl) === address
 }
 
-const addressOf = ({ params }: PageRequest): string => `${simulatorPath}${params.pageToken ?? ''}`
+const addressOf = ({ params }: PageRequest, { root }: Site): string => `${root}${params.pageToken ?? ''}`
 
-function show(request: PageRequest, hosted: Hosted, { pageContext }: SimulatorSite): PageAnswer {
-  if (!isHere(hosted, addressOf(request))) return pageContext.deadEnd(request, 'unknown')
+function show(request: PageRequest, hosted: Hosted, site: Site): PageAnswer {
+  const { pageContext } = site
+  if (!isHere(hosted, addressOf(request, site))) return pageContext.deadEnd(request, 'unknown')
   const action = `${returnPath}${request.params.pageToken ?? ''}`
   const instalments = pageContext.planOf(hosted, hosted.payment.method)
   const html = renderStep(hosted, pageContext.frame(request, hosted), { action, instalments })
@@ -52,14 +54,10 @@ function show(request: PageRequest, hosted: Hosted, { pageContext }: SimulatorSi
 }
 
 /** The page's form leads to our return address. A client that posts to the page's own address gets there as well. */
-const leave = async (
-  request: PageRequest,
-  hosted: Hosted,
-  { pageContext, deps }: SimulatorSite,
-): Promise<PageAnswer> =>
-  isHere(hosted, addressOf(request))
-    ? takeBack(request, { context: pageContext, deps })
-    : pageContext.deadEnd(request, 'unknown')
+const leave = async (request: PageRequest, hosted: Hosted, site: Site): Promise<PageAnswer> =>
+  isHere(hosted, addressOf(request, site))
+    ? takeBack(request, { context: site.pageContext, deps: site.deps })
+    : site.pageContext.deadEnd(request, 'unknown')
 
 function renderStep(
   { payment, label }: Hosted,

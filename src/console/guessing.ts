@@ -1,0 +1,70 @@
+/**
+ * Limits against guessing. Failed sign-ins are counted for each pair of person and address, and for each address whoever
+ * is tried from there. What is being checked counts as well, so that a thousand tries at one moment get no further.
+ */
+import type { FailedLogins } from '#http/authentication/rate-limit.ts'
+import { networkOf } from '#http/server/client-address.ts'
+
+export interface Guesser {
+  /** As typed; empty where a passkey was tried. */
+  readonly email: string
+  readonly address: string
+}
+
+export interface Guessing {
+  /** Over: there were too many lately, and nothing was checked, so that nobody learns anything by guessing right. */
+  attempt<Found>(
+    guesser: Guesser,
+    check: () => Promise<Found | undefined>,
+  ): Promise<{ readonly over: true } | { readonly over: false; readonly found: Found | undefined }>
+}
+
+interface GuessingDeps {
+  /** Of one person from one address. */
+  readonly ofPerson: FailedLogins
+  /** Of anybody from one address. */
+  readonly ofAddress: FailedLogins
+  readonly onFailure: (guesser: Guesser) => Promise<void>
+}
+
+/** 3: a double click and a second tab. Each of them may be one guess more than the limit. */
+const checkedOfPerson = 3
+/** 12: an office that signs in at nine o'clock; each check of a password takes a tenth of a second of one core. */
+const checkedOfAddress = 12
+
+/** All addresses of one network guess together. */
+const anybody = 'console anybody'
+
+export function createGuessing({ ofPerson, ofAddress, onFailure }: GuessingDeps): Guessing {
+  const checked = new Map<string, number>()
+  const move = (name: string, by: number): void => {
+    const count = (checked.get(name) ?? 0) + by
+    if (count > 0) checked.set(name, count)
+    else checked.delete(name)
+  }
+  return {
+    async attempt({ email, address }, check) {
+      const client = `console ${email.toLowerCase()}`
+      const network = networkOf(address)
+      const person = `${network} ${client}`
+      const isOver =
+        ofPerson.isOver(client, address) ||
+        ofAddress.isOver(anybody, address) ||
+        (checked.get(person) ?? 0) >= checkedOfPerson ||
+        (checked.get(network) ?? 0) >= checkedOfAddress
+      if (isOver) return { over: true }
+      for (const name of [person, network]) move(name, 1)
+      try {
+        const found = await check()
+        if (found === undefined) {
+          ofPerson.count(client, address)
+          ofAddress.count(anybody, address)
+          await onFailure({ email, address })
+        }
+        return { over: false, found }
+      } finally {
+        for (const name of [person, network]) move(name, -1)
+      }
+    },
+  }
+}

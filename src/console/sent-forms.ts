@@ -1,0 +1,79 @@
+/**
+ * A form acts once however often it is sent: a double click, a reload, two tabs. Each form carries a value of its own;
+ * whoever sends the same form again gets the answer that the first one got, also from another process.
+ */
+import { createHash, createHmac, createSecretKey } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { loadConsoleAssets } from '#console/assets.ts'
+import type { Visit } from '#console/context.ts'
+import { renderInside } from '#console/layout.ts'
+import { keepForm, renderOffer } from '#console/outside.ts'
+import { html } from '#http/html.ts'
+import type { PageAnswer } from '#http/server/page-routes.ts'
+import { seal, unseal } from '#vault/sealing.ts'
+
+/** Another text, file or address is another form: somebody went back and changed what they had typed. */
+function keyOf({ request, sessionId, once = '' }: Visit): string {
+  const { url, form = {}, files = [] } = request
+  const hash = createHash('sha256').update(JSON.stringify([sessionId, once, url, form]))
+  for (const { name, bytes } of files) hash.update(JSON.stringify([name, bytes.length])).update(bytes)
+  return hash.digest('hex')
+}
+
+/** Pages show secrets once, so the stored one opens only with what the person's own cookie gives. */
+const sealingKey = ({ csrf }: Visit) => createSecretKey(createHmac('sha256', csrf).update('answer').digest())
+
+type Kept = Pick<PageAnswer, 'status' | 'headers'> & { readonly body?: string }
+
+/** 10 s for a provider to answer the first one; then the person is told instead. */
+const usualPatience = { looks: 100, pauseMs: 100 }
+
+export async function actOnce(
+  visit: Visit,
+  act: () => Promise<PageAnswer>,
+  { looks, pauseMs } = usualPatience,
+): Promise<PageAnswer> {
+  if (visit.request.verb !== 'POST' || !visit.once) return act()
+  const { forms } = visit.deps
+  const key = keyOf(visit)
+  for (let look = 0; look < looks; look += 1) {
+    // Also after a while: the first one may have failed, and then this one is the first.
+    if (await forms.claim(key)) return actFirst(visit, key, act)
+    const found = await forms.find(key)
+    if (found?.body !== undefined) return repeatAnswer(visit, key, found.body)
+    await pause(pauseMs)
+  }
+  return tellUnknown(visit)
+}
+
+async function actFirst(visit: Visit, key: string, act: () => Promise<PageAnswer>): Promise<PageAnswer> {
+  const { forms } = visit.deps
+  try {
+    const answer = await act()
+    const { status, headers, body } = answer
+    const kept: Kept = { status, ...(headers && { headers }), ...(typeof body === 'string' ? { body } : {}) }
+    const sealed = seal(sealingKey(visit), Buffer.from(JSON.stringify(kept)), key)
+    await forms.answer(key, { status, body: sealed.toString('base64') })
+    return answer
+  } catch (error) {
+    // Nobody knows how far it came; the person may send it again, and money acts have a key of their own.
+    await forms.release(key).catch(() => undefined)
+    throw error
+  }
+}
+
+/** The same page; where it leads on to a page with a notice, that says what happened. */
+function repeatAnswer(visit: Visit, key: string, body: string): PageAnswer {
+  const plain = unseal(sealingKey(visit), Buffer.from(body, 'base64'), key)
+  const kept: Kept = JSON.parse(plain.toString())
+  const { location } = kept.headers ?? {}
+  if (location === undefined) return kept
+  return { ...kept, headers: { ...kept.headers, location: location.replace(/([?&]done=)\w+/, '$1once') } }
+}
+
+/** The first one is still under way, or the process that did it was stopped. */
+function tellUnknown(visit: Visit): PageAnswer {
+  const action = visit.request.url.split('?')[0] ?? ''
+  const main = html`<p>This form was sent before, and what came of it is not known yet. Look whether it was done before you send it again.</p>${renderOffer(keepForm(visit.request), { action, csrf: visit.csrf })}`
+  return renderInside(loadConsoleAssets(), visit, { title: 'Sent twice', main, status: 409 })
+}
