@@ -297,6 +297,7 @@ const shortFiles = [
   'connectors/simulator/instalments.ts',
   'connectors/simulator/test-customers.ts',
   'connectors/simulator/test-rates.ts',
+  'connectors/stripe/report.ts',
   'console/address.ts',
   'console/amount.ts',
   'console/open-people.ts',
