@@ -87,7 +87,7 @@ function readKept({ form = {} }: PageRequest): KeptForm | undefined {
 }
 
 /** Names of fields that people never typed. */
-const ownFields = ['key', 'once', 'sure']
+const ownFields = ['key', 'once', 'sure', 'challenge', 'credential']
 
 /** Offers what was typed to be sent once more. What asks once more before it moves money asks again. */
 export function renderOffer({ fields, hadFiles }: KeptForm, { action, csrf }: Offered): Html {

@@ -10,13 +10,16 @@ const longest = 19
 
 /** For any run of digits, whatever its length; anything else, the empty text included, does not pass. */
 export function passesLuhn(digits: string): boolean {
-  if (!/^[0-9]+$/.test(digits)) return false
+  return /^[0-9]+$/.test(digits) && luhnSum(digits) % 10 === 0
+}
+
+function luhnSum(digits: string): number {
   let sum = 0
   for (let i = 0; i < digits.length; i++) {
     const digit = digits.charCodeAt(digits.length - 1 - i) - 48
     sum += i % 2 === 0 ? digit : double(digit)
   }
-  return sum % 10 === 0
+  return sum
 }
 
 /** Twice the digit, and the digits of that added up: 7 becomes 14 becomes 5. */
@@ -54,9 +57,10 @@ export function toPseudoCardNumber(digest: Uint8Array, attempt: number, last3: s
   const index = (seed + BigInt(attempt) * attemptStep) % pseudoCount
   const free = (index / 9n).toString().padStart(11, '0')
   const nth = Number(index % 9n)
-  // Exactly one of the ten digits would make the checksum right: that one is stepped over.
+  // Exactly one of the ten digits would make the checksum right: that one is stepped over. Before three others it counts double.
+  const others = luhnSum(`0${free}0${last3}`)
   let right = 0
-  while (!passesLuhn(`0${free}${right}${last3}`)) right++
+  while ((others + double(right)) % 10 !== 0) right++
   return `0${free}${nth < right ? nth : nth + 1}${last3}`
 }
 

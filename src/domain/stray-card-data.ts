@@ -30,43 +30,53 @@ const shortest = 12
 
 /** Compatible forms become plain ones, such as digits of double width; then everything between letters and digits goes. */
 const squeeze = (text: string): string =>
-  text
-    .normalize('NFKC')
-    .replace(/[^0-9A-Za-z]+/g, '')
-    .toUpperCase()
+  squeezed.test(text)
+    ? text
+    : text
+        .normalize('NFKC')
+        .replace(/[^0-9A-Za-z]+/g, '')
+        .toUpperCase()
+
+/** As most numbers come. */
+const squeezed = /^[0-9A-Z]*$/
 
 const isMember = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** `key`: the Idempotency-Key of the request, which is stored as it came. */
 export function findStrayCardData(body: unknown, key = ''): StrayCardData | undefined {
-  const numbers = collectNumbers(body, true)
+  const collected: Collected = { all: [], outside: [] }
+  collectNumbers(body, collected, false)
+  const { all: numbers, outside } = collected
   if (holds(key, numbers)) return describe({ what: 'own', path: 'Idempotency-Key' })
-  const outside = collectNumbers(body, false)
   const found = search(body, '', { numbers, isOwnData: false, inPhone: false, outside })
   return found && describe(found)
 }
 
-/** Numbers that the request carries where they belong; those within lists only where asked for. */
-function collectNumbers(value: unknown, withLists: boolean, found: string[] = []): readonly string[] {
-  if (Array.isArray(value)) {
-    if (withLists) for (const item of value) collectNumbers(item, withLists, found)
-    return found
-  }
-  if (!isMember(value)) return found
-  for (const key in value) {
-    const member = value[key]
-    if (typeof member === 'string') {
-      if (key === 'number') pushNumber(member, found)
-    } else if (key !== ownData && !isPhone(key)) collectNumbers(member, withLists, found)
-  }
-  return found
+/** Numbers that a request carries where they belong. */
+interface Collected {
+  readonly all: string[]
+  /** Those that stand in no list. */
+  readonly outside: string[]
 }
 
-function pushNumber(text: string, found: string[]): void {
-  const squeezed = squeeze(text)
+function collectNumbers(value: unknown, found: Collected, inList: boolean): void {
+  if (Array.isArray(value)) for (const item of value) collectNumbers(item, found, true)
+  else if (isMember(value))
+    for (const key in value) {
+      const member = value[key]
+      if (typeof member === 'string') {
+        if (key === 'number') pushNumber(member, found, inList)
+      } else if (key !== ownData && !isPhone(key)) collectNumbers(member, found, inList)
+    }
+}
+
+function pushNumber(text: string, { all, outside }: Collected, inList: boolean): void {
+  const number = squeeze(text)
   // Pseudo numbers have a wrong checksum: they are made to be passed around.
-  if (isCardNumber(squeezed) || ibanForm.test(squeezed)) found.push(squeezed)
+  if (!isCardNumber(number) && !ibanForm.test(number)) return
+  all.push(number)
+  if (!inList) outside.push(number)
 }
 
 interface Place {
@@ -91,12 +101,18 @@ function search(value: unknown, key: string, place: Place): Found | undefined {
 }
 
 function searchList(list: readonly unknown[], key: string, place: Place): Found | undefined {
+  const ownNumbers = !place.isOwnData && place.numbers.length > place.outside.length
   for (const [index, item] of list.entries()) {
-    const numbers = place.isOwnData ? place.numbers : [...place.outside, ...collectNumbers(item, true)]
-    const found = search(item, key, { ...place, numbers })
+    const found = search(item, key, ownNumbers ? placeInList(item, place) : place)
     if (found) return below(`[${index}]`, found)
   }
   return undefined
+}
+
+function placeInList(item: unknown, place: Place): Place {
+  const numbers = [...place.outside]
+  collectNumbers(item, { all: numbers, outside: [] }, true)
+  return { ...place, numbers }
 }
 
 function searchMembers(value: Readonly<Record<string, unknown>>, place: Place): Found | undefined {
@@ -144,8 +160,8 @@ function holds(text: string, numbers: readonly string[]): boolean {
   if (numbers.length === 0 || text.length < shortest) return false
   const digits = countDigits(text)
   if (!numbers.some(number => countDigits(number) <= digits)) return false
-  const squeezed = squeeze(text)
-  return numbers.some(number => squeezed.includes(number))
+  const plain = squeeze(text)
+  return numbers.some(number => plain.includes(number))
 }
 
 /** No end of them where a letter is not ASCII and may become a digit. Cheap, because nearly every text ends here. */

@@ -22,6 +22,8 @@ describe.runIf(found)('in a browser', () => {
   /** Browsers refuse passkeys on a bare address. */
   let origin: string
   let payId: string
+  /** One object of each kind that has a page of its own. */
+  let single: readonly string[]
 
   beforeAll(async () => {
     gateway = await startTestGateway()
@@ -29,12 +31,32 @@ describe.runIf(found)('in a browser', () => {
     payId = (await gateway.call('POST', '/payments', cardPayment())).body.payId
     const disputed = cardPayment({ card: { number: '4000000000002685' } })
     await gateway.call('POST', '/payments', disputed)
-    await gateway.call('POST', '/payments/links', {
+    await gateway.call('POST', '/test/clock', { advance: 'P3D' })
+    const link = await gateway.call('POST', '/payments/links', {
       transId: 'a-link',
       amount: { value: 1234, currency: 'EUR' },
       description: 'Consulting',
     })
+    const planned = cardPayment({
+      customerInfo: { merchantCustomerId: 'a-customer', email: 'ada@example.com' },
+      credentialOnFile: {
+        type: 'RECURRING',
+        initialPayment: true,
+        recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
+      },
+      card: { expiryDate: '209912' },
+    })
+    const { paymentPlanId, customerInfo } = (await gateway.call('POST', '/payments', planned)).body
     await gateway.call('POST', `/test/payments/${payId}/events`, { type: 'payment.captured' })
+    const [event] = (await gateway.call('GET', `/events?payId=${payId}`)).body.data
+    const [dispute] = (await gateway.call('GET', '/disputes')).body.data
+    single = [
+      `/links/${link.body.id}`,
+      `/plans/${paymentPlanId}`,
+      `/customers/${customerInfo.gatewayCustomerId}`,
+      `/events/${event.id}`,
+      `/disputes/${dispute.disputeId}`,
+    ]
   })
   afterEach(() => closePages(browser))
   afterAll(async () => {
@@ -134,6 +156,9 @@ describe.runIf(found)('in a browser', () => {
     '/events',
     '/endpoints',
     '/providers',
+    '/providers/new',
+    '/providers/new?connector=bank',
+    '/providers/notices',
     '/keys',
     '/settings',
     '/inbox',
@@ -157,6 +182,7 @@ describe.runIf(found)('in a browser', () => {
         ...shared.map(path => `${origin}/console${path}`),
         inMerchant(`/payments/${payId}`),
         inMerchant(`/payments/${payId}/refunds`),
+        ...single.map(inMerchant),
       ]
       for (const address of addresses) {
         const response = await page.goto(address)
@@ -168,6 +194,11 @@ describe.runIf(found)('in a browser', () => {
       }
       expect(wrong).toEqual([])
       expect(complaints).toEqual([])
+      for (const address of [inMerchant('/nowhere'), `${origin}/console/setup/nothing`]) {
+        await page.goto(address)
+        wrong.push(...(await findViolations(page)).map(violation => `${address} ${violation}`))
+      }
+      expect(wrong).toEqual([])
       expect(requested.filter(url => new URL(url).origin !== origin)).toEqual([])
     },
   )
@@ -186,6 +217,14 @@ describe.runIf(found)('in a browser', () => {
     await page.keyboard.press('g')
     await page.keyboard.press('p')
     await page.waitForURL(/\/payments$/)
+    const sent: string[] = []
+    page.on('request', request => void (request.method() === 'POST' && sent.push(request.url())))
+    await page.goto(inMerchant('/test'))
+    await page.dblclick('text="Add a fault"')
+    await page.waitForURL(/done=saved$/)
+    expect(sent).toEqual([inMerchant('/test/faults')])
+    await page.click('text="Forget all faults"')
+    await page.waitForURL(/done=removed$/)
     const { body } = await gateway.call('POST', '/payments/links', {
       transId: 'waits-for-its-customer',
       amount: { value: 1234, currency: 'EUR' },
@@ -218,6 +257,11 @@ describe.runIf(found)('in a browser', () => {
     await page.click('form.act button')
     await page.click('button.danger')
     expect(await page.locator('[role=status]').textContent()).toBe('Refunded.')
+    // Two clicks are two requests here, of which the second cancels the answer of the first.
+    await page.goto(`${origin}/console/m/${merchantId}/test`)
+    await page.dblclick('text="Add a fault"')
+    await page.waitForURL(/done=/)
+    expect(await page.locator('[aria-label="Faults"] tbody tr').count()).toBe(1)
   })
 
   test('the first load is at most 60 kB', async () => {

@@ -82,7 +82,7 @@ const fates: Readonly<Record<string, Readonly<Partial<Record<Fate, string>>>>> =
   operator_session: { staff: 'session_hash address browser' },
   ordered_fault: { 'not personal': 'rules' },
   payment: {
-    erased: 'instrument details account',
+    erased: 'instrument details account email merchant_customer charged_customer link_id last_digits',
     'not personal':
       'method integration_type status currency capture_method kind awaits provider_account connector',
     'of the merchant': 'trans_id ref_nr order_reference invoice_id',

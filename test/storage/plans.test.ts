@@ -4,6 +4,8 @@
  */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openDatabase } from '#storage/database.ts'
+import { createWorkFinder } from '#storage/payments/unanswered.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openIntents } from '#test/support/intents.ts'
 import { planPayment } from '#test/support/plans.ts'
@@ -56,6 +58,7 @@ beforeAll(async () => {
   try {
     gateway = await startTestGateway()
     await driveTraffic()
+    await takeOver()
   } finally {
     stop()
   }
@@ -88,6 +91,15 @@ async function driveTraffic(): Promise<void> {
   await openIntents(gateway, gateway).intent()
   await gateway.gateway.timerWorker.runDue()
   await other.stop()
+}
+
+/** What a process asks when another one has died. */
+async function takeOver(): Promise<void> {
+  const database = openDatabase(gateway.databaseUrl, () => undefined)
+  const work = createWorkFinder(database)
+  await work.releaseTimersOf([0])
+  await work.close()
+  await database.close()
 }
 
 interface Node {

@@ -62,6 +62,18 @@ for (const form of document.querySelectorAll('[data-passkey]')) {
   })
 }
 
+// A second click while a form is on its way would cancel the first answer. Whoever stops it may send it again after a while.
+document.addEventListener('submit', event => {
+  const form = event.target
+  if (form.method !== 'post' || event.defaultPrevented) return
+  if (form.dataset.sent) return event.preventDefault()
+  form.dataset.sent = 'yes'
+  setTimeout(() => delete form.dataset.sent, 5000)
+})
+window.addEventListener('pageshow', () => {
+  for (const form of document.querySelectorAll('[data-sent]')) delete form.dataset.sent
+})
+
 function addCopyButtons(root) {
   for (const code of root.querySelectorAll('[data-copy]')) {
     const button = document.createElement('button')

@@ -46,6 +46,11 @@ export const paymentTerms = [
   ['details', 'json'],
   ['order_reference', 'text'],
   ['invoice_id', 'text'],
+  ['searchable', 'boolean'],
+  ['email', 'text'],
+  ['merchant_customer', 'text'],
+  ['charged_customer', 'text'],
+  ['link_id', 'text'],
 ] as const
 
 /** What a customer on a page of ours chooses; for all other payments it is known at birth. */
@@ -56,6 +61,7 @@ export const paymentChoice = [
   ['instrument', 'json'],
   ['account_id', 'uuid'],
   ['account', 'json'],
+  ['last_digits', 'text'],
   ['provider_account', 'text'],
   ['connector', 'text'],
 ] as const

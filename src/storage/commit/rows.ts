@@ -32,6 +32,7 @@ import type {
   paymentTerms,
 } from '#storage/commit/columns.ts'
 import type { PartRow } from '#storage/commit/statement.ts'
+import { foundByDetails } from '#storage/payments/found-by.ts'
 import type { Quote } from '#storage/payments/quotes.ts'
 
 export interface PaymentRow {
@@ -204,6 +205,7 @@ export const fromPaymentTerms = (payment: Payment, c: number): TermsRow => ({
   details: joinDetails(payment.details, payment.own),
   order_reference: payment.details.order?.merchantReference,
   invoice_id: payment.details.order?.invoiceId,
+  ...foundByDetails(payment),
 })
 
 export const fromPaymentChoice = (payment: Payment, c: number): ChoiceRow => ({
@@ -214,6 +216,7 @@ export const fromPaymentChoice = (payment: Payment, c: number): ChoiceRow => ({
   instrument: payment.instrument,
   account_id: payment.account?.accountId,
   account: payment.account,
+  last_digits: payment.instrument?.last4Digits ?? payment.account?.last4Digits,
   provider_account: payment.provider?.account,
   connector: payment.provider?.connector,
 })

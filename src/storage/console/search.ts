@@ -1,5 +1,6 @@
 /** The search box: payments of some merchants by whatever a person typed. Every guess is served by an index of its own. */
 import type { Database } from '#storage/database.ts'
+import { email, lastDigits } from '#storage/payments/found-by.ts'
 import { inLists } from '#storage/planner.ts'
 
 export interface FoundPayment {
@@ -37,10 +38,6 @@ function readAmount(typed: string): number | undefined {
   const [, whole = '', part = ''] = /^(\d{1,12})(?:[.,](\d{2}))?$/.exec(typed) ?? []
   return whole === '' ? undefined : Number(whole + part)
 }
-
-/** The expressions are those of the indexes, word for word. */
-const email = `(p.details #>> '{customerInfo,email}')`
-const lastDigits = `coalesce(p.instrument ->> 'last4Digits', p.account ->> 'last4Digits')`
 
 const guesses: readonly Guess[] = [
   { read: matching(/^[0-9a-f]{32}$/i), where: 'p.pay_id = $2::uuid' },

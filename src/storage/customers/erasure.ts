@@ -7,6 +7,7 @@ import type { CustomerId, MerchantId } from '#domain/ids.ts'
 import { erasePersonalData, personalMember } from '#domain/personal-data.ts'
 import { inTransaction } from '#storage/customers/customer-pages.ts'
 import type { Database } from '#storage/database.ts'
+import { chargedCustomer, foundByJson, merchantCustomer } from '#storage/payments/found-by.ts'
 
 export interface Erasure {
   /** Payments of a customer and those that name them; undefined when there is no such customer. */
@@ -44,9 +45,9 @@ export function createErasure({ readers, writers }: Database): Erasure {
       // Each part has an index of its own.
       const { rows } = await readers.query<{ pay_id: string }>(
         `SELECT p.pay_id FROM payment p
-           WHERE p.merchant_id = $1 AND (p.details #>> '{customerInfo,merchantCustomerId}') = $3
+           WHERE p.merchant_id = $1 AND ${merchantCustomer} = $3
          UNION SELECT p.pay_id FROM payment p
-           WHERE p.merchant_id = $1 AND (p.details ->> 'chargedCustomerId') = replace($2::text, '-', '')
+           WHERE p.merchant_id = $1 AND ${chargedCustomer} = replace($2::text, '-', '')
          UNION SELECT p.pay_id FROM payment_plan l JOIN payment p ON p.merchant_id = l.merchant_id
              AND (p.plan_id = l.plan_id OR p.pay_id = l.initial_pay_id)
            WHERE l.merchant_id = $1 AND l.customer_id = $2::uuid`,
@@ -125,7 +126,7 @@ async function erasePayment(client: PoolClient, merchantId: string, payId: strin
   const { details, instrument, account } = rows[0]
   // A new version, so that an operation that read the payment before reads it again.
   await client.query(
-    `UPDATE payment SET details = $3, instrument = $4, account = $5, version = version + 1
+    `UPDATE payment SET details = $3, instrument = $4, account = $5, ${foundByJson}, version = version + 1
      WHERE merchant_id = $1 AND pay_id = $2`,
     [...key, rewrite(details), rewrite(instrument), rewrite(account)],
   )

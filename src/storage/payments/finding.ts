@@ -7,6 +7,7 @@ import { success } from '#domain/response-codes.ts'
 import type { Payment, PaymentStatus } from '#lifecycle/payment.ts'
 import { type PaymentRow, toPayment } from '#storage/commit/rows.ts'
 import type { Database } from '#storage/database.ts'
+import { chargedCustomer, email, lastDigits, linkId, merchantCustomer } from '#storage/payments/found-by.ts'
 import { paymentColumns, paymentInstruments } from '#storage/payments/payments.ts'
 import { inLists } from '#storage/planner.ts'
 
@@ -150,13 +151,6 @@ function placeConditions({ filter, after }: PaymentQuestion, parameter: Paramete
   return conditions
 }
 
-/** The expressions are those of the indexes, word for word. */
-const email = `(p.details #>> '{customerInfo,email}')`
-const merchantCustomer = `(p.details #>> '{customerInfo,merchantCustomerId}')`
-const chargedCustomer = `(p.details ->> 'chargedCustomerId')`
-const lastDigits = `coalesce(p.instrument ->> 'last4Digits', p.account ->> 'last4Digits')`
-const link = `(p.details ->> 'linkId')`
-
 /** Two rows at most, found before any payment is looked at. */
 const byTransId = (value: string, merchant: string): string => `p.pay_id IN (
   SELECT t.pay_id FROM payment t WHERE t.merchant_id = ${merchant} AND t.trans_id = ${value} AND t.live
@@ -191,7 +185,7 @@ const conditionByField: { readonly [Field in keyof PaymentFilter]?: Condition } 
   customerId: (value, merchant) => byCustomer(`${value}::uuid`, merchant),
   planId: value => `p.plan_id = ${value}::uuid`,
   last4Digits: value => `${lastDigits} IS NOT NULL AND ${lastDigits} = ${value}`,
-  link: value => `${link} IS NOT NULL AND (${value}::text = '' OR ${link} = ${value})`,
+  link: value => `${linkId} IS NOT NULL AND (${value}::text = '' OR ${linkId} = ${value})`,
 }
 
 function conditionsOf(filter: PaymentFilter, parameter: Parameter, merchant: string): string[] {

@@ -5,6 +5,7 @@ import type { ChargedMethod, Plan, PlanHistory, PlanStatus, RecurringTerms } fro
 import { pageSize } from '#schemas/customer.ts'
 import type { Database } from '#storage/database.ts'
 import { gatherLookUps, wantedRows, wantedValues } from '#storage/gather.ts'
+import { lastDigits } from '#storage/payments/found-by.ts'
 import { byOtherIndex, lookUp } from '#storage/planner.ts'
 
 export interface PlanConditions {
@@ -344,10 +345,8 @@ export function createPlanReader({ readers }: Database): PlanReader {
     async findLastAccount(merchantId, { accountId, last4Digits }) {
       const { rows } = await readers.query<{ account: AccountInstrument }>({
         name: 'plan_last_account',
-        // The expression is that of the index on last digits, word for word.
         text: `SELECT p.account FROM payment p WHERE p.merchant_id = $1 AND p.account_id = $2
-                 AND coalesce(p.instrument ->> 'last4Digits', p.account ->> 'last4Digits') IS NOT NULL
-                 AND coalesce(p.instrument ->> 'last4Digits', p.account ->> 'last4Digits') = $3
+                 AND ${lastDigits} IS NOT NULL AND ${lastDigits} = $3
                ORDER BY p.created_at DESC, p.pay_id DESC LIMIT 1`,
         values: [merchantId, accountId, last4Digits],
       })

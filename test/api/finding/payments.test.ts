@@ -1,5 +1,6 @@
 /** GET /payments: every filter alone and together, pages that do not lose or repeat, and what is refused by name. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { foundByJson } from '#storage/payments/found-by.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
@@ -213,4 +214,25 @@ describe('400 names the parameter', () => {
 test('404 and nothing of another merchant', async () => {
   const other = await openShop(gateway)
   expect((await list('?transId=plain', other)).body).toEqual({ data: [] })
+})
+
+test('200 by what stands in the JSON alone, as in rows that the former release wrote', async () => {
+  const link = await shop.call('POST', '/payments/links', {
+    transId: 'link',
+    amount: { value: 100, currency: 'EUR' },
+  })
+  const { customerInfo } = await shop.read(made.customer ?? '')
+  const queries = [
+    'email=ADA@example.com',
+    'merchantCustomerId=c-1',
+    'last4Digits=4444',
+    `gatewayCustomerId=${customerInfo.gatewayCustomerId}`,
+  ]
+  for (const store of ['columns', 'JSON']) {
+    if (store === 'JSON') await queryRows(gateway.databaseUrl, `UPDATE payment SET ${foundByJson}`)
+    for (const query of queries)
+      expect(await namesFor(`?${query}`), `${query} by ${store}`).toEqual(['customer'])
+    expect(await namesFor('?last4Digits=3000'), store).toEqual(['debit'])
+    expect((await shop.call('GET', `/payments/links/${link.body.id}`)).status, store).toBe(200)
+  }
 })

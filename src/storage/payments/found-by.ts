@@ -1,0 +1,33 @@
+/**
+ * What a payment `p` is found by, word for word as its indexes have it (migrations/0045-found-by.sql). A column says it where
+ * the row is searchable; rows of the former release, and those whose personal data was erased, say it in their JSON.
+ */
+import type { Payment } from '#lifecycle/payment.ts'
+
+const either = (column: string, json: string): string =>
+  `(CASE WHEN p.searchable THEN p.${column} ELSE ${json} END)`
+
+export const email = either('email', `p.details #>> '{customerInfo,email}'`)
+export const merchantCustomer = either(
+  'merchant_customer',
+  `p.details #>> '{customerInfo,merchantCustomerId}'`,
+)
+export const chargedCustomer = either('charged_customer', `p.details ->> 'chargedCustomerId'`)
+export const linkId = either('link_id', `p.details ->> 'linkId'`)
+export const lastDigits = either(
+  'last_digits',
+  `coalesce(p.instrument ->> 'last4Digits', p.account ->> 'last4Digits')`,
+)
+
+/** For an UPDATE of a payment whose JSON was rewritten: from now on that alone says what it is found by. */
+export const foundByJson =
+  'searchable = NULL, email = NULL, merchant_customer = NULL, charged_customer = NULL, link_id = NULL, last_digits = NULL'
+
+/** The columns that details fill. */
+export const foundByDetails = ({ details, own }: Payment) => ({
+  searchable: true,
+  email: details.customerInfo?.email,
+  merchant_customer: details.customerInfo?.merchantCustomerId,
+  charged_customer: own.chargedCustomerId,
+  link_id: own.linkId,
+})
