@@ -30,18 +30,17 @@ import {
 } from '#operations/bank/written-payments.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import type { NewItem, UsedMandateRow } from '#storage/bank/batch-rows.ts'
 import {
   type BatchTransaction,
-  type NewItem,
   type QueuedPayment,
-  type UsedMandateRow,
   type WrittenPayment,
   withBatchTransaction,
 } from '#storage/bank/batches.ts'
 import type { Surplus } from '#storage/bank/transfers.ts'
 
-/** 250: some milliseconds a statement, whose text is short enough to be collected early. */
-const pageSize = 250
+/** 100: what is under way is so little that the collector of short-lived objects gets all of it, and the heap stays small. */
+const pageSize = 100
 
 /** A debit that cannot be written, and why: the last four digits of its response code. */
 export interface Refusal {
