@@ -33,6 +33,7 @@ import { measurePages } from '#bench/pages.ts'
 import { type Peer, startPeer } from '#bench/peer.ts'
 import { findPgbench, type PgbenchForm, writePgbenchScript } from '#bench/pgbench.ts'
 import { measurePlans } from '#bench/plans.ts'
+import { measureCells, measureProcesses } from '#bench/processes.ts'
 import { measureProvider } from '#bench/provider.ts'
 import { measureRace } from '#bench/race.ts'
 import { measureRefunds } from '#bench/refunds.ts'
@@ -59,6 +60,8 @@ const partNames = [
   'bank',
   'console',
   'find',
+  'processes',
+  'cells',
   'database',
   'growth',
   'start',
@@ -74,7 +77,8 @@ const help = `npm run bench -- [options]
   --only PART    a (payments against bare clients), b (latency at half rate), c (memory), captures, refunds, race,
                  reads, customers, bins (look-ups and account updater), plans, webhooks, pages (the checkout), hostile (strangers),
                  provider (a provider that answers in 100 ms), bank (a batch of debits),
-                 console (among a million payments), find (a page by each filter, CSV), start;
+                 console (among a million payments), find (a page by each filter, CSV), processes (two workers against
+                 one), cells (two cells against one), start;
                  only when named: database (memory of PostgreSQL under mixed traffic, five minutes), growth (10,000 to
                  1,000,000 stored payments);
                  may be given several times (all)
@@ -232,6 +236,8 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
     if (parts.has('bank')) lines.push(...(await measureBank({ stage: bench.stage, say })))
     if (parts.has('console')) lines.push(...(await measureConsole({ stage, gateway, say })))
     if (parts.has('find')) lines.push(...(await measureFind({ stage, gateway, say })))
+    if (parts.has('processes')) lines.push(...(await measureProcesses({ ...options, stage, load, say })))
+    if (parts.has('cells')) lines.push(...(await measureCells({ ...options, stage, load, say })))
     if (parts.has('database')) lines.push(...(await measureDatabaseMemory({ ...bench, say })))
     if (parts.has('growth')) lines.push(...(await measureGrowth({ ...bench, say })))
     return lines

@@ -49,7 +49,8 @@ const noticeMs = 50
 export function meterCores({ gatewayPid, cluster }: Watched): () => Promise<Cores> {
   const postmaster = Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0])
   const lookAround = () => ({
-    gateway: readTimes(gatewayPid)?.own,
+    // With its workers, if it has any.
+    gateway: readFamilyMs(gatewayPid),
     postgres: readFamilyMs(postmaster),
     ended: readTimes(process.pid)?.children,
   })
@@ -114,13 +115,13 @@ function readTimes(pid: number): Times | undefined {
   return { parent: at(1), own: (at(11) + at(12)) * tickMs, children: (at(13) + at(14)) * tickMs }
 }
 
-/** The server and its processes, those that have ended included. */
-function readFamilyMs(postmaster: number): number | undefined {
-  const own = readTimes(postmaster)
+/** A process and its children, those that have ended included. */
+function readFamilyMs(parent: number): number | undefined {
+  const own = readTimes(parent)
   if (!own) return undefined
   const alive = readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
     .map(name => readTimes(Number(name)))
-    .filter(times => times?.parent === postmaster)
+    .filter(times => times?.parent === parent)
   return own.own + own.children + alive.reduce((sum, times) => sum + (times?.own ?? 0), 0)
 }

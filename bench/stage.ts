@@ -12,15 +12,21 @@ import { openEmbeddedPostgres } from '#storage/embedded/index.ts'
 import { migrate } from '#storage/migrate.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
-export interface Stage {
-  readonly gatewayUrl: string
-  readonly bareUrl: string
-  readonly cluster: string
+/** A migrated database with one merchant, for a gateway. */
+export interface Installation {
   readonly merchantId: string
   /** The merchant's header. */
   readonly authorization: string
   /** Variables for the gateway's process. */
   readonly environment: Readonly<Record<string, string>>
+}
+
+export interface Stage extends Installation {
+  readonly gatewayUrl: string
+  readonly bareUrl: string
+  readonly cluster: string
+  /** One more, with nothing in its books. */
+  makeInstallation(name: string): Promise<Installation>
   /** A new folder that is gone after the bench. */
   makeFolder(name: string): Promise<string>
   close(): Promise<void>
@@ -47,15 +53,19 @@ export async function openStage(): Promise<Stage> {
     await rm(directory, { recursive: true, force: true })
   }
   try {
-    const gatewayUrl = await makeDatabase(postgres.url, 'gateway')
-    const bareUrl = await makeDatabase(postgres.url, 'bare')
-    const masterKey = randomBytes(32).toString('base64')
+    const makeInstallation = async (name: string): Promise<Installation> => {
+      const url = await makeDatabase(postgres.url, name)
+      const masterKey = randomBytes(32).toString('base64')
+      const environment = { DATABASE_URL: url, TOLLGATE_MASTER_KEY: masterKey }
+      return { ...(await makeMerchant(url, masterKey)), environment }
+    }
+    const installation = await makeInstallation('gateway')
     return {
-      gatewayUrl,
-      bareUrl,
+      ...installation,
+      gatewayUrl: installation.environment.DATABASE_URL ?? '',
+      bareUrl: await makeDatabase(postgres.url, 'bare'),
       cluster: join(directory, 'postgres'),
-      ...(await makeMerchant(gatewayUrl, masterKey)),
-      environment: { DATABASE_URL: gatewayUrl, TOLLGATE_MASTER_KEY: masterKey },
+      makeInstallation,
       async makeFolder(name) {
         const folder = join(directory, name)
         await mkdir(folder, { mode: 0o711 })

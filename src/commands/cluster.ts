@@ -64,7 +64,8 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
         watch.onReady()
         return onReady(worker, message.ready)
       case 'fault':
-        fault = message.sentence
+        // The name of the program is put before it where it is printed.
+        fault = message.sentence.replace(/^tollgate: /, '')
         return
       case 'pong':
         return watch.onPong()
@@ -97,6 +98,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
       forkWorker({ say, hear, onExit, hasOther: self => [...listening.keys()].some(it => it !== self) }),
     )
 
+  killWithUs(running)
   for (let forked = 0; forked < count; forked += 1) fork()
   return {
     ready,
@@ -128,6 +130,13 @@ function forkWorker({ say, hear, onExit, hasOther }: WorkerEvents): Worker {
   worker.on('error', () => undefined)
   worker.once('exit', (code, signal) => onExit(worker, signal ?? `exit code ${code}`))
   return worker
+}
+
+/** A worker that is frozen hears no signal to stop, and must not wake up after this process has given the database away. */
+function killWithUs(workers: ReadonlySet<Worker>): void {
+  process.once('exit', () => {
+    for (const worker of workers) worker.process.kill('SIGKILL')
+  })
 }
 
 async function stopAll(workers: ReadonlySet<Worker>, signal: NodeJS.Signals): Promise<void> {

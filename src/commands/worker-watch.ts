@@ -4,6 +4,7 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import type { Worker } from 'node:cluster'
+import { readFileSync } from 'node:fs'
 import type { Registry } from 'prom-client'
 import type { ProcessNumber } from '#gateway.ts'
 
@@ -16,7 +17,7 @@ export type ToWorker =
   | { readonly tollgate: 'metrics'; readonly question: number; readonly text: string }
 
 /** A worker that ends at this moment is noticed by its exit; what it was sent then does not matter any more. */
-export function post(worker: Worker, message: ToWorker): void {
+export function post(worker: Pick<Worker, 'isConnected' | 'send'>, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, undefined, undefined, () => undefined)
 }
 
@@ -25,6 +26,9 @@ const pingMs = 1_000
 
 /** 4: nothing that a worker does keeps its event loop busy for seconds, and whoever waits for it has waited long enough. */
 const missedMax = 4
+
+/** 30: on a machine that is too busy a worker may need seconds for its next step. One that only turns in circles is killed then. */
+const missedWhileWorkingMax = 30
 
 /** 120: while it starts, a worker loads code and waits for its database, and answers nothing meanwhile. */
 const missedAtStartMax = 120
@@ -35,15 +39,40 @@ export interface WorkerWatch {
   readonly onReady: () => void
 }
 
+/** Processor time in ticks; undefined where the system keeps no /proc. */
+function readProcessorTime(pid: number | undefined): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name of the program stands in brackets and may hold anything; the numbers come after it.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return Number(fields[11]) + Number(fields[12])
+  } catch {
+    return undefined
+  }
+}
+
+type WatchedWorker = Pick<Worker, 'isConnected' | 'send' | 'once'> & {
+  readonly process: Pick<ChildProcess, 'pid' | 'kill'>
+}
+
 /**
  * Kills a worker that answers no pings, so that its clients are free to repeat and its replacement can start. Counts pings
- * instead of seconds: a primary that was itself stopped for a while must not blame its workers.
+ * instead of seconds: a primary that was itself stopped for a while must not blame its workers. One that answers none but uses
+ * the processor is not frozen; it has too little of it.
  */
-export function watchWorker(worker: Worker, onFrozen: () => void): WorkerWatch {
+export function watchWorker(
+  worker: WatchedWorker,
+  onFrozen: () => void,
+  readTime = readProcessorTime,
+): WorkerWatch {
   let missed = 0
   let allowed = missedAtStartMax
+  let used: number | undefined
   const timer = setInterval(() => {
-    if (missed >= allowed) {
+    const before = used
+    used = readTime(worker.process.pid)
+    const isWorking = used !== before && missed < missedWhileWorkingMax
+    if (missed >= allowed && !isWorking) {
       clearInterval(timer)
       onFrozen()
       worker.process.kill('SIGKILL')

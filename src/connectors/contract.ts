@@ -232,6 +232,8 @@ export interface Capabilities {
    * provider's page at once, and only a card that we keep ourselves can wait for a confirm.
    */
   readonly confirm?: boolean
+  /** The customer gets an account to transfer the money to, whatever the method's row says about its flow. */
+  readonly instructs?: boolean
 }
 
 // ── Questions ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -131,6 +131,8 @@ export interface SettlementLine {
   readonly net: number
   readonly currency: string
   readonly providerReference: string
+  /** The entry of a bank's statement that the line repeats: once the entry is applied to payments, they have its lines. */
+  readonly entryKey?: string
 }
 
 /** As a notice announces it; the address may lie anywhere and is not to be trusted with a key. */

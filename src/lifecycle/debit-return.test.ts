@@ -65,6 +65,13 @@ test.each<[string, PaymentChange, number]>([
   })
 })
 
+test('the amount that the bank names is taken, whatever was refunded before', () => {
+  const before = paid({ operations: [operationOf({}), capture, refund(600, 'OK')], sums: { refunded: 600 } })
+  const after = returnCapture(before, { ...returned, amount: 600 })
+  expect(after?.sums).toEqual({ ...before.sums, returned: 600 })
+  expect(after?.operations.at(-1)).toMatchObject({ type: 'RETURN', amount: 600 })
+})
+
 test.each<[string, PaymentChange]>([
   [
     'all was refunded',

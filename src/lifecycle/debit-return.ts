@@ -1,6 +1,7 @@
 /**
- * A returned direct debit: the customer's bank takes captured money back, so no rule can refuse it. What is left of the
- * capture is booked as a return, an operation of its own whose response code gives the reason. The payment keeps its status.
+ * A returned direct debit: the customer's bank takes captured money back, so no rule can refuse it. What left is booked as a
+ * return, an operation of its own whose response code gives the reason: the amount that the bank names, else what is left of
+ * the capture. The payment keeps its status.
  */
 import type { XId } from '#domain/ids.ts'
 import { add } from '#domain/money.ts'
@@ -14,17 +15,19 @@ export interface Returned {
   readonly capture: XId
   /** The reference of the return. */
   readonly xId: XId
+  /** What left, where the provider says so: its bank took that much, whatever was refunded before. */
+  readonly amount?: number
   /** The last four digits of the response code. */
   readonly detail: string
   readonly provider: ProviderFacts
   readonly now: Date
 }
 
-/** Undefined: nothing of that capture is left, because it has been refunded or a refund is under way. */
+/** Undefined: there is no such capture, or nobody says how much left and nothing of it is left to take. */
 export function returnCapture(payment: Payment, returned: Returned): Payment | undefined {
   const { xId, detail, provider, now } = returned
   const capture = findOperation(payment, returned.capture)
-  const amount = capture?.state === 'OK' ? restOf(payment, capture) : 0
+  const amount = capture?.state === 'OK' ? (returned.amount ?? restOf(payment, capture)) : 0
   if (!capture || amount === 0) return undefined
   const operation: Operation = {
     xId,

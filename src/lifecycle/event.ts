@@ -68,6 +68,12 @@ export const shownSums = ({ sums }: Pick<Payment, 'sums'>) => ({
   disputedValue: sums.disputed,
 })
 
+/** Why the provider took money back or refused to move it, in its own words; most providers give no reason of their own. */
+export function reasonCodeOf({ provider }: Operation): string | undefined {
+  const reason = provider?.fields?.reasonCode
+  return typeof reason === 'string' ? reason : undefined
+}
+
 const describeOperation = (payment: Payment, operation: Operation) => ({
   xId: operation.xId,
   type: operation.type,
@@ -75,6 +81,7 @@ const describeOperation = (payment: Payment, operation: Operation) => ({
   amount: { value: operation.amount, currency: payment.amount.currency },
   responseCode: operation.responseCode,
   responseDescription: describe(operation.responseCode).description,
+  reasonCode: reasonCodeOf(operation),
 })
 
 /** The event about the outcome of one operation; `now` decides whether an intent is still open. */

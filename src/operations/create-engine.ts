@@ -52,6 +52,8 @@ export interface EngineParts
   readonly environment: 'test' | 'live'
   /** Card numbers that stand in the published catalogue of the test environment. */
   readonly publishedCards: readonly string[]
+  /** How many processes serve the database, this one included. */
+  readonly countProcesses: () => number
   /** Called with the number of changes that shared a commit. */
   readonly onBatch: (size: number) => void
   /** Called after a commit that held events. */
@@ -59,7 +61,17 @@ export interface EngineParts
 }
 
 export function createEngine(parts: EngineParts): Engine {
-  const { database, keys, masterKey, onBatch, onEvents, environment, publishedCards, ...handed } = parts
+  const {
+    database,
+    keys,
+    masterKey,
+    onBatch,
+    onEvents,
+    environment,
+    publishedCards,
+    countProcesses,
+    ...handed
+  } = parts
   const { clock, newId } = handed
   const group = createGroupCommit(database.writers, { onBatch, onEndpoints: handed.endpoints.notice })
   const commit = announceEvents(group.commit, onEvents)
@@ -81,6 +93,7 @@ export function createEngine(parts: EngineParts): Engine {
       store: createVelocityStore(database),
       environment,
       publishedCardIds: rememberCardIds(publishedCards, vault),
+      countProcesses,
     }),
     customers: { ...customers, ...createCustomerPages(database), ...createCustomerDeletion(database) },
     customerBook: createCustomerBook({ customers, newId }),

@@ -36,7 +36,11 @@ export function createLimits({ most, nowMs, shared = noOthers }: LimitOptions): 
   }
   shared.onOthers(add)
   return {
-    allows: keys => keys.every(key => (current(toCountKey(key))?.count ?? 0) < most),
+    allows: keys =>
+      keys.map(toCountKey).every(key => {
+        const known = current(key)?.count ?? 0
+        return known < most && shared.hasShare(key, { limit: most, known })
+      }),
     count(keys) {
       for (const key of keys.map(toCountKey)) {
         add(key, 1)

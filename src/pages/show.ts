@@ -9,6 +9,7 @@ import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
 import { nextPaymentAfter } from '#lifecycle/plan.ts'
 import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
+import type { OfferedMethod } from '#operations/payments/offer.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
 import type { Assets } from '#pages/assets.ts'
 import { explainDecline } from '#pages/decline-text.ts'
@@ -122,8 +123,7 @@ function optionsOf(
       type: method.type,
       label: label ?? labelMethod(method, frame.language.texts),
       family: method.family === 'none' ? 'card' : method.family,
-      // A card that the provider's own page asks for is paid like any other method with such a page.
-      flow: form === 'none' && method.flow === 'direct' ? 'redirect' : method.flow,
+      flow: shownFlow({ method, form, account }),
       instalments: planOf(method),
       card:
         form === 'card'
@@ -143,6 +143,17 @@ function optionsOf(
             }
           : undefined,
     }))
+}
+
+/** What the customer is told will happen next. */
+function shownFlow({
+  method,
+  form,
+  account,
+}: Pick<OfferedMethod, 'method' | 'form' | 'account'>): MethodOption['flow'] {
+  if (account.connector.supports(method)?.instructs) return 'transfer'
+  // A card that the provider's own page asks for is paid like any other method with such a page.
+  return form === 'none' && method.flow === 'direct' ? 'redirect' : method.flow
 }
 
 function cardForm(

@@ -52,9 +52,11 @@ export async function submitForm({ request, hosted }: Submission, counter: Count
   const { velocity, vault, clock } = counter.deps.engine
   const tried = await toTried(request, hosted, { entry, vault })
   const now = merchantNow(clock, merchant)
-  if (!limits.allows(keys) || velocity.blocks(merchant, tried, now))
-    return slowDown({ request, hosted }, { pageContext, chosen: method.type })
-  const result = await tryInCurrency({ request, hosted }, { method, entry }, counter)
+  const result = await velocity.inTurn(merchant, tried, async () =>
+    !limits.allows(keys) || velocity.blocks(merchant, tried, now)
+      ? slowDown({ request, hosted }, { pageContext, chosen: method.type })
+      : tryInCurrency({ request, hosted }, { method, entry }, counter),
+  )
   if (typeof result === 'object') return result
   const after = await pageContext.reopen(hosted)
   if (countDeclines(after.payment) > countDeclines(payment)) {

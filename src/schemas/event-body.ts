@@ -14,7 +14,7 @@ import {
   xId,
 } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
-import { operationStatus, operationType, paymentStatus } from '#schemas/payment-record.ts'
+import { operationStatus, operationType, paymentStatus, reasonCode } from '#schemas/payment-record.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
 import { Type } from '#schemas/type.ts'
 
@@ -26,6 +26,7 @@ const eventOperation = closed(
     amount: operationAmount,
     responseCode,
     responseDescription,
+    reasonCode: optional(reasonCode),
   },
   { title: 'EventOperation', description: 'The operation that the event is about.' },
 )

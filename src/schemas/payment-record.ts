@@ -44,6 +44,11 @@ export const paymentStatus = choice(
   'Where the payment stands.',
 )
 
+export const reasonCode = text(
+  35,
+  "The provider's own reason for a return or a refusal, such as the bank's AC04; absent where it names none.",
+)
+
 export const operationRecord = closed(
   {
     xId,
@@ -54,6 +59,7 @@ export const operationRecord = closed(
     refNr: optional(refNr),
     responseCode: optional(responseCode),
     responseDescription: optional(responseDescription),
+    reasonCode: optional(reasonCode),
     providerTransactionId: optional(text(128, "The provider's id of the operation.")),
     providerResponseText: optional(
       text(255, 'Why the provider refused it, in its own words; of payments at a provider account.'),

@@ -1,6 +1,6 @@
 /**
  * A circuit breaker for a database that does not answer. The first statement that times out opens it; from then on every
- * statement fails at once instead of waiting its own eight seconds, until a probe on a fresh connection is answered.
+ * statement fails at once instead of waiting its own six seconds, until a probe on a fresh connection is answered.
  */
 import pg from 'pg'
 

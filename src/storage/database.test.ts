@@ -1,6 +1,7 @@
 /** What is read out of errors of the database. */
+import pg from 'pg'
 import { expect, test } from 'vitest'
-import { constraintOf } from '#storage/database.ts'
+import { constraintOf, isConnectionLost } from '#storage/database.ts'
 
 test.each([
   ['payment_live_by_trans_id', 'payment_live_by_trans_id'],
@@ -10,3 +11,21 @@ test.each([
 ])('the constraint %s is %s, whichever shard of Citus reports it', (constraint, expected) => {
   expect(constraintOf({ constraint })).toBe(expected)
 })
+
+test('a statement that comes after the connections were closed, while this process stops, is one to repeat elsewhere', async () => {
+  const pool = new pg.Pool()
+  await pool.end()
+  const client = new pg.Client()
+  await client.end()
+  for (const late of [pool.query('SELECT 1'), client.query('SELECT 1')])
+    expect(isConnectionLost(await late.catch((error: unknown) => error))).toBe(true)
+})
+
+test.each(['57P01', '57P03', '57P05', '25P03', '25006', '08006', 'ECONNREFUSED', 'ERR_STREAM_DESTROYED'])(
+  'the code %s tells that the connection is lost',
+  code => expect(isConnectionLost(Object.assign(new Error('gone'), { code }))).toBe(true),
+)
+
+test.each(['23505', '42601', '22P02', '53100'])('the code %s does not', code =>
+  expect(isConnectionLost(Object.assign(new Error('no'), { code }))).toBe(false),
+)

@@ -1,6 +1,6 @@
 /**
- * Rows that go into a statement as one JSON array. The same list of columns, written `as const`, makes the SQL and the type
- * of the rows.
+ * Rows that go into a statement: many as one JSON array, or one with a parameter for each column. The same list of columns,
+ * written `as const`, makes the SQL and the type of the rows.
  */
 
 /** What a column of each PostgreSQL type is given as, in the JSON that carries rows to the database. */
@@ -38,3 +38,21 @@ export const recordset = (parameter: string, columns: Columns, alias = 'r'): str
 /** The parameter's value. */
 export const toRecordset = <C extends Columns>(_columns: C, rows: readonly RowOf<C>[]): string =>
   JSON.stringify(rows)
+
+/** As a parameter of its own a column needs no text for what JSON cannot hold. */
+type ParameterOf = Omit<ValueOf, 'bytea' | 'bigint'> & { bytea: Buffer; bigint: number | bigint }
+
+/** One row with exactly these columns. */
+export type ParametersOf<C extends Columns> = {
+  readonly [Column in C[number] as Column[0]]: ParameterOf[Column[1]] | undefined
+}
+
+/** Inserts the row that `toParameters` makes. */
+export const insertOne = (table: string, columns: Columns): string =>
+  `INSERT INTO ${table} (${columns.map(([name]) => name).join(', ')})
+   VALUES (${columns.map((_, at) => `$${at + 1}`).join(', ')})`
+
+export function toParameters<C extends Columns>(columns: C, row: ParametersOf<C>): unknown[] {
+  const values: ReadonlyMap<string, unknown> = new Map(Object.entries(row))
+  return columns.map(([name]) => values.get(name))
+}

@@ -55,6 +55,7 @@ export function openEngine(
     masterKey: options.masterKey,
     environment: options.environment,
     publishedCards,
+    countProcesses: () => parts.presence.others() + 1,
     providers,
     clock,
     newId,

@@ -44,6 +44,8 @@ async function batch() {
   )
   return files
 }
+const endToEndIdIn = ({ path }: { path: string }): string =>
+  /<EndToEndId>(\w+)</.exec(readFileSync(path, 'utf8'))?.[1] ?? ''
 const importText = async (text: string) =>
   commands.json('bank', 'import', commands.file(`f${++number}.xml`, text))
 
@@ -109,8 +111,37 @@ describe('a debit', () => {
       { type: 'FEE', gross: '0', fee: '300', net: '-300' },
     ])
     const paid = await record(body.payId)
-    expect(paid).toMatchObject({ status: 'OK' })
-    expect(JSON.stringify(paid)).toContain('0357')
+    expect(paid).toMatchObject({ status: 'OK', amount: { returnedValue: 1000 } })
+    const operation = { type: 'RETURN', responseCode: '23000357', reasonCode: 'MD06' }
+    expect(paid.operations.at(-1)).toMatchObject(operation)
+    const { data } = (await gateway.call('GET', `/events?payId=${body.payId}`)).body
+    expect(data.find(({ type }: { type: string }) => type === 'debit.returned')?.body).toMatchObject({
+      operation,
+    })
+  })
+
+  test('is returned whole after a part of it was refunded', async () => {
+    await batch()
+    const { body } = await debit()
+    const debited = endToEndIdIn((await batch())[0])
+    await importText(statement([{ reference: 'W1', cents: 1000, endToEndId: debited }]))
+    await gateway.call('POST', `/payments/${body.payId}/refunds`, {
+      transId: `debit-${++number}-r`,
+      amount: { value: 400, currency: 'EUR' },
+    })
+    const refunded = endToEndIdIn((await batch())[0])
+    const entries = [
+      { reference: 'W2', cents: 400, direction: 'DBIT', endToEndId: refunded },
+      { reference: 'W3', cents: 1000, direction: 'DBIT', endToEndId: debited, reason: 'MD06' },
+    ] as const
+    expect(await importText(statement(entries))).toMatchObject({ booked: 1, returned: 1, unmatched: [] })
+    const paid = await record(body.payId)
+    expect(paid).toMatchObject({ status: 'OK', amount: { refundedValue: 400, returnedValue: 1000 } })
+    expect(paid.operations.at(-1)).toMatchObject({ type: 'RETURN', amount: { value: 1000 } })
+    expect(await commands.json('doctor')).toMatchObject({ healthy: true })
+    const range = ['--from', '2026-01-01', '--to', '2199-01-01']
+    const reconciled = await commands.json('reconcile', '--account', accountId, ...range)
+    expect(reconciled.amountsDiffer).toEqual([])
   })
 
   test('has one line in the settlement when one statement tells of its booking and its return', async () => {
@@ -146,7 +177,9 @@ describe('a debit', () => {
     const report = statusReport(messageId, [{ endToEndId, reason: 'AM04' }])
     expect(await importText(report)).toMatchObject({ rejected: 1, unmatched: [] })
     expect(await importText(report)).toMatchObject({ rejected: 0, repeated: 1 })
-    expect(await record(body.payId)).toMatchObject({ status: 'AUTHORIZED' })
+    const left = await record(body.payId)
+    expect(left).toMatchObject({ status: 'AUTHORIZED' })
+    expect(left.operations.at(-1)).toMatchObject({ type: 'CAPTURE', status: 'FAILED', reasonCode: 'AM04' })
   })
 })
 

@@ -91,6 +91,33 @@ test('too much is OK, and the surplus goes back with the next batch', async () =
   const text = readFileSync(files[0].path, 'utf8')
   expect(text).toContain(`<IBAN>${testIbans.good}</IBAN>`)
   expect(text).toContain('<Nm>Ann Mueller</Nm>')
+  const { data } = (await gateway.call('GET', `/events?payId=${made.payId}`)).body
+  expect(data.map(({ type }: { type: string }) => type).toSorted()).toEqual([
+    'capture.succeeded',
+    'payment.authorized',
+  ])
+})
+
+test('303 an invoice on our page leads to the account to transfer to, and the transfer pays it', async () => {
+  const begun = await gateway.call('POST', '/payments', {
+    transId: 'page-invoice',
+    amount: { value: 1000, currency: 'EUR' },
+    captureMethod: { type: 'MANUAL' },
+    urls: { return: 'https://shop.example/back', cancel: 'https://shop.example/cancel' },
+    paymentMethods: { integrationType: 'HOSTED', type: 'INVOICE' },
+  })
+  const { href } = begun.body._links.redirect
+  const page = await (await fetch(href)).text()
+  expect(page).toContain('You will get the bank details for your transfer.')
+  const attempt = /name="attempt" value="([^"]*)"/.exec(page)?.[1] ?? ''
+  const body = new URLSearchParams({ type: 'INVOICE', attempt })
+  const sent = await fetch(href, { method: 'POST', body, redirect: 'manual' })
+  expect(sent.status).toBe(303)
+  const instructions = await (await fetch(href)).text()
+  expect(instructions).toContain('data-copy="DE02120300000000202051"')
+  const [reference] = instructions.match(/(?<=data-copy=")RF[0-9]{2}[A-Z0-9]{12}/) ?? []
+  expect(await arrive({ cents: 1000, text: reference })).toMatchObject({ booked: 1, unmatched: [] })
+  expect(await record(begun.body.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
 })
 
 test('a transfer that came from a payment information of its sender pays all the same', async () => {
@@ -138,6 +165,22 @@ const expectReconciled = async () => {
   })
   expect(await commands.json('doctor')).toMatchObject({ healthy: true })
 }
+
+test.each(['after', 'before'])(
+  'a statement that is read as a settlement too, %s its entries are applied, reconciles',
+  async when => {
+    const transId = `settled-${when}`
+    await order('SEPACREDITTRANSFER', transId)
+    const entry = { reference: transId, cents: 1200, text: transId, endToEndId: 'CUSTOMER-7', payer }
+    const path = commands.file(`${transId}.xml`, statement([entry]))
+    const settle = () => commands.json('settlements', 'import', accountId, path)
+    if (when === 'before') expect(await settle()).toMatchObject({ lines: 1, added: 1, unmatched: 1 })
+    expect(await commands.json('bank', 'import', path)).toMatchObject({ booked: 1 })
+    expect(await settle()).toMatchObject({ lines: 1, added: 0, unmatched: 0 })
+    await expectReconciled()
+    await givenBack(transId)
+  },
+)
 
 test('a refund goes to the account that paid, with the next batch', async () => {
   const made = await order('SEPACREDITTRANSFER', 'refund-1')

@@ -89,4 +89,5 @@ test('a port that is taken is reported once', async () => {
   })
   expect(await server.exited).toBe(1)
   expect(server.stderr().match(/is taken/g)).toHaveLength(1)
+  expect(server.stderr()).not.toContain('tollgate: tollgate:')
 })

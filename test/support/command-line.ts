@@ -94,11 +94,11 @@ export interface Banner {
   readonly curl: string
 }
 
-/** With `npm start`, or directly. */
-export function startServer(by: 'npm' | 'node', env: Env): RunningServer {
+/** With `npm start`, or directly; of another release when its folder is given. */
+export function startServer(by: 'npm' | 'node', env: Env, cwd = root): RunningServer {
   const [command, words] = by === 'npm' ? ['npm', ['start']] : [process.execPath, ['bin/tollgate.js']]
   const child = spawn(command, words, {
-    cwd: root,
+    cwd,
     env: { ...plainEnv, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1682,6 +1682,8 @@ export interface EventOperation {
   readonly responseCode: string
   /** The response code in words. */
   readonly responseDescription: string
+  /** The provider's own reason for a return or a refusal, such as the bank's AC04; absent where it names none. */
+  readonly reasonCode?: string
 }
 
 /** The method that the customer pays by. */
@@ -2212,6 +2214,8 @@ export interface OperationRecord {
   readonly responseCode?: string
   /** The response code in words. */
   readonly responseDescription?: string
+  /** The provider's own reason for a return or a refusal, such as the bank's AC04; absent where it names none. */
+  readonly reasonCode?: string
   /** The provider's id of the operation. */
   readonly providerTransactionId?: string
   /** Why the provider refused it, in its own words; of payments at a provider account. */

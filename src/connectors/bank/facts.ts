@@ -98,6 +98,7 @@ const transfers: Capabilities = {
   partialReversal: false,
   reversal: false,
   storedCredentials: false,
+  instructs: true,
 }
 
 /** As transfers; the row of an invoice offers its capture by hand alone, and the money that arrives makes it. */

@@ -1,4 +1,5 @@
 /** Why banks reject and return payments (ISO 20022 external reason codes), and what we make of it. */
+import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
 /** The last four digits of the response code: 03 and what a card issuer would have said. */
 const details: Readonly<Record<string, string>> = {
@@ -12,6 +13,10 @@ const details: Readonly<Record<string, string>> = {
 }
 
 export const detailOf = (reason: string | undefined): string => details[reason ?? ''] ?? '0305'
+
+/** The bank's own word for it, as records and events show it. */
+export const reasonFacts = (reason: string | undefined): Pick<ProviderFacts, 'responseCode' | 'fields'> =>
+  reason === undefined ? {} : { responseCode: reason, fields: { reasonCode: reason.slice(0, 35) } }
 
 /** The account is closed, there is no mandate, the customer wants the money back, or has died. */
 const endings: ReadonlySet<string> = new Set(['AC04', 'MD01', 'MD06', 'MD07'])

@@ -4,7 +4,10 @@ import { readBankFile } from '#connectors/bank/read-bank-file.ts'
 import type { SettlementLine } from '#connectors/notice.ts'
 import { parseXId } from '#domain/ids.ts'
 
-/** One line per transaction. A sum for a whole batch stays one line: `bank import` knows its payments. */
+/**
+ * One line per transaction. A sum for a whole batch stays one line: `bank import` knows its payments, and its lines take the
+ * place of these.
+ */
 export async function* readSettlement(file: AsyncIterable<Uint8Array>): AsyncGenerator<SettlementLine> {
   for await (const facts of readBankFile(file))
     for (const fact of facts) if (fact.kind === 'transaction') yield* linesOf(fact)
@@ -13,8 +16,8 @@ export async function* readSettlement(file: AsyncIterable<Uint8Array>): AsyncGen
 function linesOf(fact: TransactionFact): SettlementLine[] {
   const { direction, amount, charges, returned, endToEndId, wholeBlock } = fact
   const reference = parseXId(endToEndId ?? '')
-  const named = { reference, transactionId: wholeBlock?.blockId ?? fact.bankReference }
-  const providerReference = endToEndId ?? wholeBlock?.blockId ?? fact.key
+  const named = { reference, transactionId: wholeBlock?.blockId ?? fact.bankReference, entryKey: fact.key }
+  const providerReference = fact.key
   if (direction === 'CRDT') return [lineOf('CAPTURE', amount.value, { fact, providerReference, ...named })]
   if (!returned) {
     const type = reference === undefined ? 'CORRECTION' : 'REFUND'
@@ -28,7 +31,8 @@ function linesOf(fact: TransactionFact): SettlementLine[] {
   ]
 }
 
-interface LineNames extends Pick<SettlementLine, 'reference' | 'transactionId' | 'providerReference'> {
+interface LineNames
+  extends Pick<SettlementLine, 'reference' | 'transactionId' | 'providerReference' | 'entryKey'> {
   readonly fact: Pick<TransactionFact, 'bookedOn'>
 }
 

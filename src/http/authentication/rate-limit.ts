@@ -61,7 +61,9 @@ export function createRateLimit({ nowMs, shared = noOthers }: Counting): RateLim
       const elapsedMs = Math.max(0, now - bucket.filledAtMs)
       bucket.level = Math.min(bucket.rate, bucket.level + (elapsedMs * bucket.rate) / 1000)
       bucket.filledAtMs = now
-      const allowed = bucket.level >= 1
+      const allowed =
+        bucket.level >= 1 &&
+        shared.hasShare(merchant.merchantId, { limit: bucket.rate, known: bucket.rate - bucket.level })
       if (allowed) {
         bucket.level -= 1
         shared.note(merchant.merchantId)
@@ -104,15 +106,16 @@ export function createFailedLogins(
   return {
     count(client, address) {
       const pair = toPair(client, address)
-      shared.note(pair)
       const now = nowMs()
-      const window = pairs.get(pair)
+      let window = pairs.get(pair)
       if (window === undefined || window.endsAtMs <= now) {
-        pairs.set(pair, { count: 1, endsAtMs: now + failureWindowMs })
-        return undefined
+        window = { count: 0, endsAtMs: now + failureWindowMs }
+        pairs.set(pair, window)
       }
+      const hasShare = shared.hasShare(pair, { limit: failuresMax, known: window.count })
       window.count++
-      if (window.count <= failuresMax) return undefined
+      shared.note(pair)
+      if (window.count <= failuresMax && hasShare) return undefined
       const seconds = Math.min(failureWindowMs / 1000, Math.ceil((window.endsAtMs - now) / 1000))
       return new Refusal('tooMany', 'Too many failed logins of this client from this address.', {
         headers: {

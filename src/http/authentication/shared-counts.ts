@@ -1,6 +1,7 @@
 /**
  * Limits that hold for all processes together. Each process decides at once by what it knows, notes what it counted, and
- * reads about twice a second what the others counted, so a limit can be exceeded by at most the limit itself.
+ * reads several times a second what the others counted. Until they have heard of its notes it takes no more than its share of
+ * twice the limit, so that all together exceed the limit by at most the limit itself.
  */
 import { hash } from 'node:crypto'
 
@@ -8,13 +9,21 @@ export interface SharedCounts {
   /** Another process counted this; `key` is the one that was noted there. */
   onOthers(listener: (key: string, used: number) => void): void
   note(key: string): void
+  /** Whether one more may be counted before the others have heard of the last ones. */
+  hasShare(key: string, use: LimitedUse): boolean
+}
+
+export interface LimitedUse {
+  readonly limit: number
+  /** What this process knows to be used, by itself and by the others. */
+  readonly known: number
 }
 
 /** Hands the notes of this process over and those of the others in. */
 export interface CountExchange {
   scope(name: string): SharedCounts
-  /** What was noted since the last time. */
-  take(): readonly { readonly name: string; readonly used: number }[]
+  /** What was noted since the last time. The others hear of it before the next time. */
+  take(processes: number): readonly { readonly name: string; readonly used: number }[]
   give(uses: readonly { readonly name: string; readonly used: number }[]): void
 }
 
@@ -23,6 +32,8 @@ const notedMax = 10_000
 
 export function createCountExchange(): CountExchange {
   let noted = new Map<string, number>()
+  let handedOver = new Map<string, number>()
+  let sharers = 1
   const listeners = new Map<string, ((key: string, used: number) => void)[]>()
   return {
     scope: name => ({
@@ -32,10 +43,20 @@ export function createCountExchange(): CountExchange {
         const known = noted.get(full)
         if (known !== undefined || noted.size < notedMax) noted.set(full, (known ?? 0) + 1)
       },
+      hasShare(key, { limit, known }) {
+        // Two that use up the whole limit exceed it by no more than itself.
+        if (sharers <= 2) return true
+        const full = `${name}:${key}`
+        const unheard = (noted.get(full) ?? 0) + (handedOver.get(full) ?? 0)
+        const heard = Math.max(0, known - unheard)
+        return unheard < Math.max(1, Math.floor((2 * limit - heard) / sharers))
+      },
     }),
-    take() {
+    take(processes) {
       const uses = [...noted].map(([name, used]) => ({ name, used }))
+      handedOver = noted
       noted = new Map()
+      sharers = processes
       return uses
     },
     give(uses) {
@@ -48,7 +69,7 @@ export function createCountExchange(): CountExchange {
 }
 
 /** For a process that is alone, and for tests of something else: counts are not shared. */
-export const noOthers: SharedCounts = { onOthers: () => {}, note: () => {} }
+export const noOthers: SharedCounts = { onOthers: () => {}, note: () => {}, hasShare: () => true }
 
 /** 44 characters whatever was hashed, without the colon that parts scope and key. */
 export const toCountKey = (text: string): string => hash('sha256', text, 'base64url')

@@ -3,7 +3,7 @@
  * effect is tied to the entry or to the payment's state, so that applying an entry again changes nothing.
  */
 import type { RejectionFact, TransactionFact, WholeBlock } from '#connectors/bank/bank-facts.ts'
-import { detailOf, endsMandate } from '#connectors/bank/return-reasons.ts'
+import { detailOf, endsMandate, reasonFacts } from '#connectors/bank/return-reasons.ts'
 import { feeLine, lineOf } from '#connectors/bank/settlement.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
@@ -283,7 +283,7 @@ async function reject(
       await settleItem(item, account, bank, provider => ({
         kind: 'declined',
         detail: detailOf(reason),
-        provider: { ...provider, ...(reason === undefined ? {} : { responseCode: reason }) },
+        provider: { ...provider, ...reasonFacts(reason) },
       }))
       await endMandateOf(item, { reason, on: item.dueOn, xId: item.xId }, account, bank)
     }),

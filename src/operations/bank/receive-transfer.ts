@@ -11,6 +11,7 @@ import { normalizeReference, referencesIn } from '#connectors/bank/transfer-refe
 import { isIban } from '#domain/iban.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
+import { resultSubject } from '#lifecycle/event.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import { type AccountInstrument, lacksAuthorization, type Payment } from '#lifecycle/payment.ts'
 import {
@@ -27,6 +28,7 @@ import type { Applied } from '#operations/bank/apply-entry.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { entryXId } from '#operations/bank/return-debit.ts'
 import { merchantNow } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
 import { giveBackLate, recordLateApproval } from '#operations/payments/paid-late.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import type { BankLine, StoredEntry } from '#storage/bank/entries.ts'
@@ -238,7 +240,9 @@ async function approve(payment: Payment, { fact, account }: Received, { engine }
     if (lacksAuthorization(stored)) return { result: false }
     const now = merchantNow(engine.clock, merchant)
     const next = captureReceived(stored, { xId, provider: approved(xId).provider, now })
-    return next ? { next, result: true } : { result: false }
+    if (!next) return { result: false }
+    const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    return { next: emitted.payment, alongside: emitted.alongside, result: true }
   })
   // Does nothing unless the payment had ended before.
   await giveBackLate(merchant, payment, engine)

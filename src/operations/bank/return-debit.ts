@@ -1,7 +1,7 @@
 /** A debit that the customer's bank has sent back, recorded as an operation of its payment with the bank's reason. */
 import { createHash } from 'node:crypto'
 import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
-import { detailOf } from '#connectors/bank/return-reasons.ts'
+import { detailOf, reasonFacts } from '#connectors/bank/return-reasons.ts'
 import type { XId } from '#domain/ids.ts'
 import { returnCapture } from '#lifecycle/debit-return.ts'
 import { resultSubject } from '#lifecycle/event.ts'
@@ -26,8 +26,9 @@ export async function returnDebit(
     if (findOperation(stored, xId)) return { result: true }
     const now = merchantNow(engine.clock, account.merchant)
     const echo = { reference: xId, amount: { value: item.amount, currency: stored.amount.currency } }
-    const provider = { echo, ...(reason === undefined ? {} : { responseCode: reason }) }
-    const next = returnCapture(stored, { capture, xId, detail: detailOf(reason), provider, now })
+    const provider = { echo, ...reasonFacts(reason) }
+    const back = { capture, xId, amount: item.amount, detail: detailOf(reason), provider, now }
+    const next = returnCapture(stored, back)
     if (!next) return { result: false }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return { next: emitted.payment, alongside: emitted.alongside, result: true }
@@ -41,10 +42,12 @@ export async function takeBackTransfer(
 ): Promise<void> {
   const { fact, item, account } = returned
   const { merchantId, payId, xId } = item
-  const detail = detailOf(fact.returned?.reason)
+  const reason = fact.returned?.reason
   await engine.queue.update({ merchantId, payId }, stored => {
     const now = merchantNow(engine.clock, account.merchant)
-    const next = takeBack(stored, { xId, detail, now })
+    const sent = findOperation(stored, xId)?.provider
+    const provider = sent && { ...sent, ...reasonFacts(reason) }
+    const next = takeBack(stored, { xId, detail: detailOf(reason), provider, now })
     if (!next) return { result: false }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return { next: emitted.payment, alongside: emitted.alongside, result: true }

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
+import { gunzip, gzip, type ZlibOptions } from 'node:zlib'
 import { type FileFrame, type FileHeader, inOrder } from '#connectors/bank/initiation.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Bank } from '#operations/bank/bank.ts'
@@ -13,8 +13,8 @@ import { createFollower } from '#operations/bank/read-ahead.ts'
 import type { BankFileRecord } from '#storage/bank/bank-files.ts'
 import type { BatchTransaction } from '#storage/bank/batches.ts'
 
-const compress = promisify(gzip)
-const expand = promisify<Buffer, Buffer>(gunzip)
+const compress = promisify<Buffer, ZlibOptions, Buffer>(gzip)
+const unpack = promisify<Buffer, ZlibOptions, Buffer>(gunzip)
 
 export interface WriteTarget {
   readonly merchantId: MerchantId
@@ -41,15 +41,22 @@ const partBytes = 1 << 20
 const waitingBytes = 4 * partBytes
 /** 64 KiB: texts are short and become bytes at once, because long strings are collected late. */
 const chunkBytes = 1 << 16
+/** A part in one piece, instead of many small ones that are put together. */
+const expand = (packed: Buffer): Promise<Buffer> => unpack(packed, { chunkSize: partBytes + chunkBytes })
+
 /** Parts have places beyond every final one until the file is finished. */
 const draftPosition = 1_000_000_000
+
+interface Chunk {
+  readonly bytes: Buffer
+  /** How much of it is filled. */
+  filled: number
+}
 
 interface DraftBlock {
   payments: number
   sum: bigint
-  chunks: Buffer[]
-  /** How much of the last chunk is filled. */
-  filled: number
+  chunks: Chunk[]
   length: number
   /** The ids of its parts, in their order. */
   readonly pieces: PartId[]
@@ -62,19 +69,20 @@ interface PartId {
 export function createDraft(type: string, target: WriteTarget): FileDraft {
   const blocks = new Map<string, DraftBlock>()
   const storing = createFollower()
+  const memory = createPartMemory()
   let stored = 0
   let waiting = 0
 
   const flush = (block: DraftBlock): Promise<void> => {
-    const bytes = Buffer.concat(block.chunks, block.length)
-    waiting -= block.length
+    const { chunks, length } = block
+    waiting -= length
     block.chunks = []
-    block.filled = 0
     block.length = 0
     const partId = target.bank.engine.newId()
     block.pieces.push({ partId })
     const position = draftPosition + stored++
-    return storing.follow(() => storePart(bytes, { partId, type, position }, target))
+    // The part before this one is stored by then and needs the memory no more.
+    return storing.follow(() => storePart(memory.join(chunks, length), { partId, type, position }, target))
   }
   const flushAll = async (): Promise<void> => {
     for (const block of blocks.values()) if (block.length > 0) await flush(block)
@@ -87,7 +95,7 @@ export function createDraft(type: string, target: WriteTarget): FileDraft {
       block.payments += texts.length
       block.sum += sum
       for (const text of texts) {
-        waiting += append(block, text)
+        waiting += append(block, text, memory)
         if (block.length >= partBytes) await flush(block)
       }
       if (waiting >= waitingBytes) await flushAll()
@@ -101,30 +109,45 @@ export function createDraft(type: string, target: WriteTarget): FileDraft {
   }
 }
 
-const emptyBlock = (): DraftBlock => ({
-  payments: 0,
-  sum: 0n,
-  chunks: [],
-  filled: 0,
-  length: 0,
-  pieces: [],
-})
+/** Memory is used again and again: what is given back to the collector comes back late when it lies outside of its heap. */
+interface PartMemory {
+  chunk(bytes: number): Chunk
+  /** The chunks in one piece, valid until the next call; they are free again. */
+  join(chunks: readonly Chunk[], length: number): Buffer
+}
 
-/** Says how many bytes the text has. */
-function append(block: DraftBlock, text: string): number {
-  const bytes = Buffer.byteLength(text)
-  const last = block.chunks.at(-1)
-  if (last && block.filled + bytes <= last.length) {
-    last.write(text, block.filled)
-    block.filled += bytes
-  } else {
-    // Concatenating reads chunks to their end, so the one before gives up its rest.
-    if (last) block.chunks[block.chunks.length - 1] = last.subarray(0, block.filled)
-    const chunk = Buffer.allocUnsafe(Math.max(chunkBytes, bytes))
-    chunk.write(text)
-    block.chunks.push(chunk)
-    block.filled = bytes
+function createPartMemory(): PartMemory {
+  const free: Buffer[] = []
+  let joined = Buffer.alloc(0)
+  return {
+    chunk: bytes => ({
+      bytes: bytes > chunkBytes ? Buffer.allocUnsafe(bytes) : (free.pop() ?? Buffer.allocUnsafe(chunkBytes)),
+      filled: 0,
+    }),
+    join(chunks, length) {
+      if (joined.length < length) joined = Buffer.allocUnsafe(length + chunkBytes)
+      let at = 0
+      for (const { bytes, filled } of chunks) {
+        at += bytes.copy(joined, at, 0, filled)
+        if (bytes.length === chunkBytes) free.push(bytes)
+      }
+      return joined.subarray(0, length)
+    },
   }
+}
+
+const emptyBlock = (): DraftBlock => ({ payments: 0, sum: 0n, chunks: [], length: 0, pieces: [] })
+
+/** Returns how many bytes the text has. */
+function append(block: DraftBlock, text: string, memory: PartMemory): number {
+  const bytes = Buffer.byteLength(text)
+  let last = block.chunks.at(-1)
+  if (!last || last.filled + bytes > last.bytes.length) {
+    last = memory.chunk(bytes)
+    block.chunks.push(last)
+  }
+  last.bytes.write(text, last.filled)
+  last.filled += bytes
   block.length += bytes
   return bytes
 }

@@ -3,7 +3,8 @@ import { type Transfer, writeTransfer } from '#connectors/bank/credit-transfers.
 import { type Debit, type MandateAmendment, writeDebit } from '#connectors/bank/direct-debits.ts'
 import type { SequenceType } from '#connectors/bank/initiation.ts'
 import type { FileDraft, WriteTarget } from '#operations/bank/store-file.ts'
-import type { NewItem, WrittenPayment } from '#storage/bank/batches.ts'
+import type { NewItem } from '#storage/bank/batch-rows.ts'
+import type { WrittenPayment } from '#storage/bank/batches.ts'
 
 export interface BatchItem extends NewItem {
   readonly sequenceType?: SequenceType

@@ -4,7 +4,7 @@ import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
 import type { LinkState } from '#lifecycle/attempt.ts'
 import { shownDetails } from '#lifecycle/details.ts'
-import { shownSums } from '#lifecycle/event.ts'
+import { reasonCodeOf, shownSums } from '#lifecycle/event.ts'
 import { intentOf } from '#lifecycle/intent.ts'
 import {
   approvingOperation,
@@ -305,6 +305,7 @@ function toOperationEntry(payment: Payment, operation: Operation) {
     transId: operation.transId,
     refNr: operation.refNr,
     ...describeCode(operation.responseCode),
+    reasonCode: reasonCodeOf(operation),
     providerTransactionId: operation.provider?.transactionId,
     providerResponseText: refusalOf(payment, operation),
     origin: operation.details.origin,

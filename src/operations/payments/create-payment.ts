@@ -42,7 +42,7 @@ import {
   toContext,
 } from '#operations/payments/payment-context.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payments/payment-queue.ts'
-import { triedBy } from '#operations/payments/velocity.ts'
+import { exceedsLimit, inTurn } from '#operations/payments/try-limits.ts'
 import { openPlan } from '#operations/plans/plan-book.ts'
 import { type OfferReply, type QuoteResult, redeemQuote } from '#operations/quotes/redeem-quote.ts'
 import { expiryTimer, type TimerKey } from '#operations/timer.ts'
@@ -100,72 +100,73 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     if (!choice.account) return refuse(request, choice.refusal, engine)
     const quoteResult = await readOffer(request, card, engine)
     if (quoteResult && !quoteResult.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
-    const begun = await begin(request, { card, account, quoteResult }, choice, engine)
-    const { payment } = begun
-    if (await exceedsLimit(request, payment, engine)) return refuse(request, 'VELOCITY', engine)
-    const answer =
-      payment.status === 'AUTHORIZE_REQUEST' ? answerWaiting(payment, request, engine) : undefined
-    const key = keyRow(request.key, {
-      merchant: request.merchant,
-      payId: payment.payId,
-      xId: answer ? undefined : begun.question.reference,
-      now: payment.createdAt,
-    })
-    const committed = await insertOnce(
-      {
-        card: card?.row,
-        account: account?.row,
-        useQuote: quoteResult?.conversion && {
-          merchantId: payment.merchantId,
-          quoteId: quoteResult.conversion.quoteId,
-          payId: payment.payId,
-        },
-        insertPayment: payment,
-        insertOperations: payment.operations.map(operation => ({ payment, operation })),
-        // No later commit answers the key of a payment that waits for its customer, so this one does.
-        key: key && { ...key, answer },
-        setTimers: expiryTimer(payment, request.merchant),
-        ...openPlan(payment),
-        ...withinPlan(payment, request),
-        claimIntent: request.intent && {
-          ...request.intent,
-          merchantId: payment.merchantId,
-          payId: payment.payId,
-        },
-      },
-      payment,
-      engine,
+    const admitted = { card, account, quoteResult }
+    const begun = await begin(request, admitted, choice, engine)
+    const answer = await inTurn(request, begun.payment, engine, () =>
+      place(request, { ...admitted, begun }, engine),
     )
-    if (committed.committed) {
-      if (card?.row) engine.vault.remember({ ...card, merchantId: request.merchant.merchantId })
-      await engine.testCrash('afterRecord')
-      if (answer) return answer
-      return authorize(begun, engine)
-    }
-    if (request.kind === 'CREDIT') await engine.velocity.releasePayout(request.merchant, payment.payId)
-    // The loser of a race for an intent meets the winner's transId: the confirmation tells the two cases apart.
-    if (committed.conflict === 'trans_id_taken' && !request.intent && !request.plan?.turn)
-      return refuse(request, 'TRANS_ID_TAKEN', engine)
-    if (committed.conflict === 'quote_taken') return refuse(request, 'QUOTE_NOT_USABLE', engine)
-    // The vault gave the number up since it was last seen: it is brought again, or is unknown by now.
-    if (committed.conflict === 'card_gone' && card && !request.storedCard)
-      engine.vault.forget(request.merchant.merchantId, card.cardId)
-    else if (committed.conflict !== 'pseudo_number_taken' && !(committed.conflict === 'card_gone' && account))
-      throw new CommitRefused(committed.conflict)
+    if (answer) return answer
   }
   throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
 }
 
-/** A card or an address with too many declines is refused without a provider call; scheduled charges have their own pace. */
-async function exceedsLimit(
-  { kind, merchant, plan }: CreatePayment,
-  payment: Payment,
-  { velocity }: Engine,
-): Promise<boolean> {
-  const { payId: payoutId, amount, createdAt: now, integrationType } = payment
-  if (kind === 'CREDIT') return !(await velocity.reservePayout(merchant, { payoutId, amount, now }))
-  if (plan?.turn || integrationType === 'HOSTED') return false
-  return velocity.blocks(merchant, triedBy(payment), now)
+/** Undefined: the vault gave the card up, or its pseudo number was taken; everything is to be tried once more. */
+async function place(
+  request: CreatePayment,
+  { card, account, quoteResult, begun }: Admitted & { readonly begun: Authorization },
+  engine: Engine,
+): Promise<OperationAnswer | undefined> {
+  const { payment } = begun
+  if (await exceedsLimit(request, payment, engine)) return refuse(request, 'VELOCITY', engine)
+  const answer = payment.status === 'AUTHORIZE_REQUEST' ? answerWaiting(payment, request, engine) : undefined
+  const key = keyRow(request.key, {
+    merchant: request.merchant,
+    payId: payment.payId,
+    xId: answer ? undefined : begun.question.reference,
+    now: payment.createdAt,
+  })
+  const committed = await insertOnce(
+    {
+      card: card?.row,
+      account: account?.row,
+      useQuote: quoteResult?.conversion && {
+        merchantId: payment.merchantId,
+        quoteId: quoteResult.conversion.quoteId,
+        payId: payment.payId,
+      },
+      insertPayment: payment,
+      insertOperations: payment.operations.map(operation => ({ payment, operation })),
+      // No later commit answers the key of a payment that waits for its customer, so this one does.
+      key: key && { ...key, answer },
+      setTimers: expiryTimer(payment, request.merchant),
+      ...openPlan(payment),
+      ...withinPlan(payment, request),
+      claimIntent: request.intent && {
+        ...request.intent,
+        merchantId: payment.merchantId,
+        payId: payment.payId,
+      },
+    },
+    payment,
+    engine,
+  )
+  if (committed.committed) {
+    if (card?.row) engine.vault.remember({ ...card, merchantId: request.merchant.merchantId })
+    await engine.testCrash('afterRecord')
+    if (answer) return answer
+    return authorize(begun, engine)
+  }
+  if (request.kind === 'CREDIT') await engine.velocity.releasePayout(request.merchant, payment.payId)
+  // The loser of a race for an intent meets the winner's transId: the confirmation tells the two cases apart.
+  if (committed.conflict === 'trans_id_taken' && !request.intent && !request.plan?.turn)
+    return refuse(request, 'TRANS_ID_TAKEN', engine)
+  if (committed.conflict === 'quote_taken') return refuse(request, 'QUOTE_NOT_USABLE', engine)
+  // The vault gave the number up since it was last seen: it is brought again, or is unknown by now.
+  if (committed.conflict === 'card_gone' && card && !request.storedCard)
+    engine.vault.forget(request.merchant.merchantId, card.cardId)
+  else if (committed.conflict !== 'pseudo_number_taken' && !(committed.conflict === 'card_gone' && account))
+    throw new CommitRefused(committed.conflict)
+  return undefined
 }
 
 /** A plan that the merchant charges must be alive; one that the gateway charges must be as it was seen. */

@@ -7,6 +7,7 @@ import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { type DeclineLimit, defaultDeclinesPerCard, noLimit } from '#domain/velocity.ts'
 import type { Payment } from '#lifecycle/payment.ts'
+import { createTurns, type Place } from '#operations/payments/turns.ts'
 import type { Block, Subject, VelocityKind, VelocityStore } from '#storage/velocity.ts'
 
 /** Whose declines count: the card by its fingerprint, the customer by the address. */
@@ -26,6 +27,11 @@ export const triedBy = ({ instrument, details }: Pick<Payment, 'instrument' | 'd
 export interface Velocity {
   /** Whether payments are refused at this moment of the merchant's time. */
   blocks(merchant: Merchant, tried: Tried, now: Date): boolean
+  /**
+   * Runs a try when few enough others of its card and address are under way: all of them may be declined, and together they must
+   * not exceed the limit by more than itself. Others wait.
+   */
+  inTurn<T>(merchant: Merchant, tried: Tried, work: () => Promise<T>): Promise<T>
   /** Of both, or of one of them where the other was counted elsewhere. */
   countDecline(merchant: Merchant, tried: Tried, now: Date, only?: VelocityKind): Promise<void>
   /** False when the payout would go beyond the merchant's limit. */
@@ -47,6 +53,8 @@ export interface VelocityDeps {
   readonly environment: 'test' | 'live'
   /** Fingerprints of the published test cards of a merchant: they exist to be declined, and never count in test. */
   readonly publishedCardIds: (merchantId: MerchantId) => ReadonlySet<string>
+  /** How many processes serve this database, this one included. */
+  readonly countProcesses: () => number
 }
 
 /** 100,000 blocked cards and addresses of about 150 bytes; those beyond are read again after their next decline. */
@@ -60,20 +68,27 @@ const defaults: Readonly<Record<'test' | 'live', Partial<Record<VelocityKind, De
 
 const nameOf = ({ merchantId, kind, subject }: Subject): string => `${merchantId} ${kind} ${subject}`
 
-export function createVelocity({ store, environment, publishedCardIds }: VelocityDeps): Velocity {
+/** The merchant's own limit, or that of the environment. */
+function limitOf(
+  merchant: Merchant,
+  kind: VelocityKind,
+  environment: 'test' | 'live',
+): DeclineLimit | undefined {
+  const given = { CARD: merchant.declinesPerCard, ADDRESS: merchant.declinesPerAddress }[kind]
+  if (given) return given === noLimit ? undefined : given
+  return defaults[environment][kind]
+}
+
+export function createVelocity(deps: VelocityDeps): Velocity {
+  const { store, environment, publishedCardIds, countProcesses } = deps
   const blocked = new Map<string, Date>()
+  const turns = createTurns()
   let since: Date | undefined
 
   function learn({ blockedUntil, ...subject }: Block): void {
     const name = nameOf(subject)
     blocked.delete(name)
     if (blockedUntil && blocked.size < blocksMax) blocked.set(name, blockedUntil)
-  }
-
-  const limitOf = (merchant: Merchant, kind: VelocityKind): DeclineLimit | undefined => {
-    const given = { CARD: merchant.declinesPerCard, ADDRESS: merchant.declinesPerAddress }[kind]
-    if (given) return given === noLimit ? undefined : given
-    return defaults[environment][kind]
   }
 
   /** What counts of a try, each with its limit. */
@@ -84,7 +99,7 @@ export function createVelocity({ store, environment, publishedCardIds }: Velocit
       ['ADDRESS', address],
     ]
     return subjects.flatMap(([kind, subject]): [Subject, DeclineLimit][] => {
-      const limit = subject === undefined ? undefined : limitOf(merchant, kind)
+      const limit = subject === undefined ? undefined : limitOf(merchant, kind, environment)
       return limit && subject !== undefined ? [[{ merchantId, kind, subject }, limit]] : []
     })
   }
@@ -95,6 +110,16 @@ export function createVelocity({ store, environment, publishedCardIds }: Velocit
   return {
     blocks: (merchant, tried, now) =>
       judged(merchant, tried).some(([subject]) => (blocked.get(nameOf(subject)) ?? now) > now),
+
+    async inTurn(merchant, tried, work) {
+      const subjects = isPublished(merchant, tried) ? [] : judged(merchant, tried)
+      if (subjects.length === 0) return work()
+      const most = ({ count }: DeclineLimit) => Math.max(1, Math.floor(count / countProcesses()))
+      return turns.run(
+        subjects.map(([subject, limit]): Place => [nameOf(subject), most(limit)]),
+        work,
+      )
+    },
 
     async countDecline(merchant, tried, now, only) {
       const counted = judged(merchant, tried).filter(([{ kind }]) => only === undefined || kind === only)

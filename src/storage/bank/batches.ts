@@ -2,13 +2,25 @@
  * Making a batch: everything that waits for the bank is taken out of the queue, becomes items of one batch, and the
  * bytes of the files are stored with their hash, all in one transaction. What is not committed was never given out.
  */
-import type { PoolClient } from 'pg'
+import type { PoolClient, QueryResult } from 'pg'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { AccountInstrument } from '#lifecycle/payment.ts'
+import {
+  addItems,
+  batchColumns,
+  fileColumns,
+  itemColumns,
+  itemRow,
+  mandateColumns,
+  mandateRow,
+  type NewItem,
+  partColumns,
+  type UsedMandateRow,
+} from '#storage/bank/batch-rows.ts'
 import { insertSurplus, type Surplus, surplusValues } from '#storage/bank/transfers.ts'
 import type { Database } from '#storage/database.ts'
 import { lookUp } from '#storage/planner.ts'
-import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
+import { insertOne, toParameters, toRecordset } from '#storage/recordset.ts'
 
 export interface BankAccountKey {
   readonly merchantId: MerchantId
@@ -52,30 +64,6 @@ export interface QueuedPayment extends WrittenPayment {
   readonly last: boolean
   /** YYYY-MM-DD: the collection date announced to the customer. */
   readonly announcedFor: string | null
-}
-
-export interface NewItem {
-  readonly xId: XId
-  readonly payId: PayId
-  readonly type: 'DEBIT' | 'TRANSFER' | 'SURPLUS'
-  readonly blockId: string
-  readonly amount: number
-  readonly dueOn: string
-  readonly sequenceType?: string
-  readonly mandateId?: string
-  readonly amendment?: unknown
-  /** Real time: when it counts as paid unless somebody says otherwise. */
-  readonly approveAt?: Date
-  /** Another collection date was announced to the customer. */
-  readonly announce?: boolean
-}
-
-export interface UsedMandateRow {
-  readonly mandateKey: string
-  readonly creditorId: string
-  readonly creditorName: string
-  readonly heldId: string
-  readonly lastUsedOn: string
 }
 
 export interface ReceivedEntry {
@@ -134,7 +122,7 @@ export async function withBatchTransaction<T>(
   work: (transaction: BatchTransaction) => Promise<T>,
 ): Promise<T> {
   const client = await writers.connect()
-  const connection: Connection = { client, open: true }
+  const connection: Connection = { client, open: true, last: Promise.resolve() }
   let broken: Error | undefined
   try {
     await client.query('BEGIN')
@@ -149,6 +137,7 @@ export async function withBatchTransaction<T>(
     return result
   } catch (error) {
     connection.open = false
+    await connection.last
     await client.query('ROLLBACK').catch(failed => {
       broken = failed
     })
@@ -162,39 +151,69 @@ export async function withBatchTransaction<T>(
 interface Connection {
   readonly client: PoolClient
   open: boolean
+  /** Ends with the question that was asked last, whatever became of it. */
+  last: Promise<void>
+}
+
+const ignore = (): void => undefined
+
+interface Asker {
+  /** With a name the statement is planned once and not for every page. */
+  write(text: string, values: unknown[], name?: string): Promise<void>
+  read<Row extends object>(text: string, values: unknown[], name?: string): Promise<Row[]>
+}
+
+/** Reading ahead, items and parts of files ask at the same time; a connection answers one question after the other. */
+function createAsker(connection: Connection): Asker {
+  const query = <Row extends object>(
+    text: string,
+    values: unknown[],
+    name?: string,
+  ): Promise<QueryResult<Row>> => {
+    const asked = connection.last.then(() => {
+      if (!connection.open) throw new Error('the transaction of the batch has ended')
+      return connection.client.query<Row>({ name, text, values })
+    })
+    // Only its end is waited for: rows that nobody needs any more are let go.
+    connection.last = asked.then(ignore, ignore)
+    return asked
+  }
+  return {
+    async write(text, values, name) {
+      await query(text, values, name)
+    },
+    read: async <Row extends object>(text: string, values: unknown[], name?: string) =>
+      (await query<Row>(text, values, name)).rows,
+  }
 }
 
 function batchTransaction(
   connection: Connection,
   { merchantId, accountId }: BankAccountKey,
 ): BatchTransaction {
-  let batchId = ''
-  const query = <Row extends object>(text: string, values: unknown[]) => {
-    if (!connection.open) throw new Error('the transaction of the batch has ended')
-    return connection.client.query<Row>(text, values)
-  }
-  const write = async (text: string, values: unknown[]): Promise<void> => {
-    await query(text, values)
-  }
-  const read = async <Row extends object>(text: string, values: unknown[]): Promise<Row[]> =>
-    (await query<Row>(text, values)).rows
+  const batch = { merchantId, batchId: '' }
+  const asker = createAsker(connection)
+  const { read, write } = asker
   return {
-    async begin(batch) {
-      batchId = batch.batchId
+    async begin({ batchId, madeOn, madeAt }) {
+      batch.batchId = batchId
       await write(
-        `INSERT INTO bank_batch (merchant_id, provider_account_id, batch_id, made_on, made_at)
-         VALUES ($1, $2, $3, $4, $5)`,
-        [merchantId, accountId, batchId, batch.madeOn, batch.madeAt],
+        insertOne('bank_batch', batchColumns),
+        toParameters(batchColumns, {
+          merchant_id: merchantId,
+          provider_account_id: accountId,
+          batch_id: batchId,
+          made_on: madeOn,
+          made_at: madeAt,
+        }),
       )
     },
     queued: (after, limit) =>
-      read<QueuedPayment>(queuedPage, [
-        merchantId,
-        accountId,
-        after?.payId ?? firstId,
-        after?.xId ?? firstId,
-        limit,
-      ]),
+      read<QueuedPayment>(
+        queuedPage,
+        [merchantId, accountId, after?.payId ?? firstId, after?.xId ?? firstId, limit],
+        'bank_queued',
+      ),
     surplus: limit => read<WrittenPayment>(surplusPage, [merchantId, accountId, limit]),
     receipts: payId =>
       read<ReceivedEntry>(
@@ -209,37 +228,56 @@ function batchTransaction(
         [merchantId, payId, xId],
       )
     },
-    add: (items, mandates) =>
-      write(addItems, [
-        merchantId,
-        accountId,
-        batchId,
-        toRecordset(itemColumns, items.map(itemRow)),
-        toRecordset(mandateColumns, mandates.map(mandateRow)),
-      ]),
-    addFilePart: ({ partId, type, position, keyVersion, sealed }) =>
-      write(
-        `INSERT INTO bank_file_part (merchant_id, part_id, batch_id, type, position, key_version, sealed)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-        [merchantId, partId, batchId, type, position, keyVersion, sealed],
-      ),
-    async placeFilePart(partId, position) {
-      const [part] = await read<Pick<FilePart, 'keyVersion' | 'sealed'>>(
-        `UPDATE bank_file_part SET position = $3 WHERE merchant_id = $1 AND part_id = $2
-         RETURNING key_version AS "keyVersion", sealed`,
-        [merchantId, partId, position],
-      )
-      if (!part) throw new Error(`the part ${partId} of a file for the bank is not there`)
-      return part
+    add(items, mandates) {
+      const rows = toRecordset(itemColumns, items.map(itemRow))
+      const used = toRecordset(mandateColumns, mandates.map(mandateRow))
+      return write(addItems, [merchantId, accountId, batch.batchId, rows, used], 'bank_add_items')
     },
-    addFile: ({ type, messageId, payments, sum, sha256 }) =>
-      write(
-        `INSERT INTO bank_file (merchant_id, batch_id, type, message_id, payments, sum, sha256)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-        [merchantId, batchId, type, messageId, payments, String(sum), sha256],
-      ),
+    ...filesOf(batch, asker),
   }
 }
+
+/** The files of the batch, whose id is known once it has begun. */
+const filesOf = (
+  batch: Pick<BankAccountKey, 'merchantId'> & { readonly batchId: string },
+  { read, write }: Asker,
+): Pick<BatchTransaction, 'addFilePart' | 'placeFilePart' | 'addFile'> => ({
+  addFilePart: ({ partId, type, position, keyVersion, sealed }) =>
+    write(
+      insertOne('bank_file_part', partColumns),
+      toParameters(partColumns, {
+        merchant_id: batch.merchantId,
+        part_id: partId,
+        batch_id: batch.batchId,
+        type,
+        position,
+        key_version: keyVersion,
+        sealed,
+      }),
+    ),
+  async placeFilePart(partId, position) {
+    const [part] = await read<Pick<FilePart, 'keyVersion' | 'sealed'>>(
+      `UPDATE bank_file_part SET position = $3 WHERE merchant_id = $1 AND part_id = $2
+       RETURNING key_version AS "keyVersion", sealed`,
+      [batch.merchantId, partId, position],
+    )
+    if (!part) throw new Error(`the part ${partId} of a file for the bank is not there`)
+    return part
+  },
+  addFile: ({ type, messageId, payments, sum, sha256 }) =>
+    write(
+      insertOne('bank_file', fileColumns),
+      toParameters(fileColumns, {
+        merchant_id: batch.merchantId,
+        batch_id: batch.batchId,
+        type,
+        message_id: messageId,
+        payments,
+        sum,
+        sha256,
+      }),
+    ),
+})
 
 /** Before every id. */
 export const firstId = '0'.repeat(32)
@@ -275,69 +313,3 @@ const surplusPage = `SELECT s.x_id AS "xId", s.pay_id AS "payId", s.amount, p.tr
     NULL AS account, NULL AS "heldId", NULL AS "dateOfSignature", s.key_version AS "keyVersion", s.sealed
   FROM bank_surplus s CROSS JOIN LATERAL ${lookUp(`SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = s.pay_id`)} p
   WHERE s.merchant_id = $1 AND s.provider_account_id = $2 AND s.batch_id IS NULL ORDER BY s.x_id LIMIT $3`
-
-const itemColumns = [
-  ['x_id', 'uuid'],
-  ['pay_id', 'uuid'],
-  ['type', 'text'],
-  ['block_id', 'text'],
-  ['amount', 'bigint'],
-  ['due_on', 'date'],
-  ['sequence_type', 'text'],
-  ['mandate_id', 'text'],
-  ['amendment', 'json'],
-  ['approve_at', 'timestamptz'],
-  ['announce', 'boolean'],
-] as const
-
-const itemRow = (item: NewItem): RowOf<typeof itemColumns> => ({
-  x_id: item.xId,
-  pay_id: item.payId,
-  type: item.type,
-  block_id: item.blockId,
-  amount: item.amount,
-  due_on: item.dueOn,
-  sequence_type: item.sequenceType,
-  mandate_id: item.mandateId,
-  amendment: item.amendment,
-  approve_at: item.approveAt,
-  announce: item.announce,
-})
-
-const mandateColumns = [
-  ['mandate_key', 'text'],
-  ['creditor_id', 'text'],
-  ['creditor_name', 'text'],
-  ['held_id', 'uuid'],
-  ['last_used_on', 'date'],
-] as const
-
-const mandateRow = (mandate: UsedMandateRow): RowOf<typeof mandateColumns> => ({
-  mandate_key: mandate.mandateKey,
-  creditor_id: mandate.creditorId,
-  creditor_name: mandate.creditorName,
-  held_id: mandate.heldId,
-  last_used_on: mandate.lastUsedOn,
-})
-
-/** The primary key of bank_item refuses an operation that lies in another file already, and with it the whole batch. */
-const addItems = `WITH items AS MATERIALIZED (SELECT * FROM ${recordset('$4', itemColumns, 'i')}),
-    taken AS (DELETE FROM timer WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM items i CROSS JOIN LATERAL ${lookUp(`SELECT ctid FROM timer
-        WHERE merchant_id = $1 AND pay_id = i.pay_id AND x_id = i.x_id AND kind = 'BATCH'`)} t))),
-    given AS (UPDATE bank_surplus SET batch_id = $3 WHERE merchant_id = $1
-      AND x_id = ANY (ARRAY(SELECT x_id FROM items WHERE type = 'SURPLUS'))),
-    approvals AS (INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
-      SELECT $1, pay_id, x_id, 'APPROVE', approve_at, 0 FROM items WHERE approve_at IS NOT NULL),
-    announcements AS (INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
-      SELECT $1, pay_id, x_id, 'ANNOUNCE', now(), 1 FROM items WHERE announce
-      ON CONFLICT (merchant_id, pay_id, x_id, kind) DO UPDATE SET attempt = 1),
-    used AS (INSERT INTO bank_mandate (merchant_id, provider_account_id, mandate_key, creditor_id, creditor_name, held_id,
-        last_used_on)
-      SELECT $1, $2, mandate_key, creditor_id, creditor_name, held_id, last_used_on
-      FROM ${recordset('$5', mandateColumns, 'm')}
-      ON CONFLICT (merchant_id, provider_account_id, mandate_key) DO UPDATE SET creditor_id = excluded.creditor_id,
-        creditor_name = excluded.creditor_name, held_id = excluded.held_id,
-        last_used_on = greatest(bank_mandate.last_used_on, excluded.last_used_on))
-  INSERT INTO bank_item (merchant_id, x_id, pay_id, provider_account_id, batch_id, type, block_id, amount, due_on,
-    sequence_type, mandate_id, amendment)
-  SELECT $1, x_id, pay_id, $2, $3, type, block_id, amount, due_on, sequence_type, mandate_id, amendment FROM items`

@@ -5,7 +5,8 @@
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
 import type { Database } from '#storage/database.ts'
-import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
+import { lookUp } from '#storage/planner.ts'
+import { insertOne, type RowOf, recordset, toParameters, toRecordset } from '#storage/recordset.ts'
 
 export interface NewEntry extends BankAccountKey {
   readonly entryId: string
@@ -99,8 +100,12 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
       })
       for (const { merchantId, accountId } of file.accounts())
         await client.query(
-          `INSERT INTO bank_import (merchant_id, provider_account_id, sha256) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-          [merchantId, accountId, file.sha256()],
+          `${insertOne('bank_import', importColumns)} ON CONFLICT DO NOTHING`,
+          toParameters(importColumns, {
+            merchant_id: merchantId,
+            provider_account_id: accountId,
+            sha256: file.sha256(),
+          }),
         )
       await client.query('COMMIT')
     } catch (error) {
@@ -155,6 +160,12 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
   },
 })
 
+const importColumns = [
+  ['merchant_id', 'text'],
+  ['provider_account_id', 'text'],
+  ['sha256', 'text'],
+] as const
+
 const settledColumns = [
   ['entry_id', 'uuid'],
   ['state', 'text'],
@@ -171,8 +182,20 @@ const settledRow = ({ entryId, result, xId, fee = 0 }: SettledEntry): RowOf<type
   fee,
 })
 
-const settleEntries = `UPDATE bank_entry e SET state = r.state, result = r.result, x_id = r.x_id, fee = r.fee
-  FROM ${recordset('$2', settledColumns)} WHERE e.merchant_id = $1 AND e.entry_id = r.entry_id`
+/** How the settlement names the line of an entry as the statement has it, before payments of ours have lines for it. */
+export const entryLine = (key: string): string => `${entryLinePrefix}${key}`
+const entryLinePrefix = 'E|'
+
+/** What an applied entry is to its payments has been written: the line of the statement itself makes room for that. */
+const settleEntries = `WITH settled AS (UPDATE bank_entry e SET state = r.state, result = r.result, x_id = r.x_id, fee = r.fee
+    FROM ${recordset('$2', settledColumns)} WHERE e.merchant_id = $1 AND e.entry_id = r.entry_id
+    RETURNING e.provider_account_id, e.booked_on, e.entry_key, e.state)
+  DELETE FROM settlement_line WHERE ctid = ANY (ARRAY(SELECT l.ctid FROM settled s
+    CROSS JOIN unnest(ARRAY['CAPTURE', 'REFUND', 'CHARGEBACK', 'FEE', 'CORRECTION']) t(type)
+    CROSS JOIN LATERAL ${lookUp(`SELECT ctid FROM settlement_line WHERE merchant_id = $1
+      AND provider_account_id = s.provider_account_id AND settlement_id = s.booked_on::text AND type = t.type
+      AND provider_reference = '${entryLinePrefix}' || s.entry_key`)} l
+    WHERE s.state = 'APPLIED'))`
 
 const entryColumns = [
   ['merchant_id', 'text'],

@@ -2,6 +2,7 @@
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { BankAccountKey } from '#storage/bank/batches.ts'
 import type { Database } from '#storage/database.ts'
+import { insertOne, toParameters } from '#storage/recordset.ts'
 
 export interface WaitingTransfer {
   readonly payId: PayId
@@ -56,10 +57,25 @@ export const createTransferStore = ({ readers, writers }: Database): TransferSto
   },
 })
 
-export const insertSurplus = `INSERT INTO bank_surplus (merchant_id, x_id, pay_id, provider_account_id, amount, key_version, sealed)
-  VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (merchant_id, x_id) DO NOTHING`
+const surplusColumns = [
+  ['merchant_id', 'text'],
+  ['x_id', 'uuid'],
+  ['pay_id', 'uuid'],
+  ['provider_account_id', 'text'],
+  ['amount', 'bigint'],
+  ['key_version', 'integer'],
+  ['sealed', 'bytea'],
+] as const
 
-export const surplusValues = (surplus: Surplus): unknown[] => {
-  const { merchantId, xId, payId, accountId, amount, keyVersion, sealed } = surplus
-  return [merchantId, xId, payId, accountId, amount, keyVersion, sealed]
-}
+export const insertSurplus = `${insertOne('bank_surplus', surplusColumns)} ON CONFLICT (merchant_id, x_id) DO NOTHING`
+
+export const surplusValues = (surplus: Surplus): unknown[] =>
+  toParameters(surplusColumns, {
+    merchant_id: surplus.merchantId,
+    x_id: surplus.xId,
+    pay_id: surplus.payId,
+    provider_account_id: surplus.accountId,
+    amount: surplus.amount,
+    key_version: surplus.keyVersion,
+    sealed: surplus.sealed,
+  })

@@ -142,20 +142,21 @@ const moneyChecks: readonly Check[] = [
   {
     name: 'refund-ceiling',
     sentence:
-      'No more is refunded and returned, certainly or possibly, than was captured; no more is credited than was asked for.',
+      'No more is refunded, certainly or possibly, than was captured, and no more is returned; no more is credited than was asked for.',
     sweep: payments,
-    when: `p.refunding + p.refunded + p.returned > ${creditable}`,
-    detail: `format('%s refunded of %s', p.refunding + p.refunded + p.returned, ${creditable})`,
+    // The customer's bank takes a debit back whole, even if it was refunded before.
+    when: `greatest(p.refunding + p.refunded, p.returned) > ${creditable}`,
+    detail: `format('%s refunded and %s returned of %s', p.refunding + p.refunded, p.returned, ${creditable})`,
   },
   {
     name: 'refund-per-capture',
     sentence:
-      'Every refund gives back one capture of its payment, and no capture gives back more than it took.',
-    broken: `SELECT r.merchant_id, r.pay_id, c.x_id, format('%s refunded of a capture of %s', r.given, coalesce(c.amount, 0))
-        AS detail
-      FROM (SELECT merchant_id, pay_id, details->>'refundOf' AS capture, sum(amount) AS given FROM operation
+      'Every refund gives back one capture of its payment, and no capture gives back or has returned more than it took.',
+    broken: `SELECT r.merchant_id, r.pay_id, c.x_id, format('%s of %s for a capture of %s', r.type, r.given,
+        coalesce(c.amount, 0)) AS detail
+      FROM (SELECT merchant_id, pay_id, type, details->>'refundOf' AS capture, sum(amount) AS given FROM operation
         WHERE type IN ('REFUND', 'RETURN') AND state <> 'FAILED' AND {range operation}
-        GROUP BY merchant_id, pay_id, details->>'refundOf') r
+        GROUP BY merchant_id, pay_id, type, details->>'refundOf') r
       LEFT JOIN operation c ON c.merchant_id = r.merchant_id AND c.pay_id = r.pay_id AND c.type = 'CAPTURE'
         AND c.state = 'OK' AND replace(c.x_id::text, '-', '') = r.capture
       WHERE c.x_id IS NULL OR r.given > c.amount`,

@@ -23,8 +23,8 @@ export interface Presence {
   isAlive(): boolean
   /** A heartbeat at once, for a start that took long: what is sent right after it must not look like that of a dead process. */
   refresh(): Promise<void>
-  /** Whether no other process gives a heartbeat, as of the last beat. */
-  isAlone(): boolean
+  /** How many other processes give a heartbeat, as of the last beat. */
+  others(): number
   /** These have ended, as somebody knows who started them: their work may be taken over before their heartbeats are too old. */
   declareDead(processes: readonly number[]): Promise<void>
   /** Processes that ended or fell silent and whose work has not been taken over yet. */
@@ -199,7 +199,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   return {
     process,
     refresh: beat,
-    isAlone: () => others === 0,
+    others: () => others,
     isAlive: () => performance.now() - beatAt < aliveForMs,
     ...removalOf(process, ask),
     async announce() {

@@ -1,5 +1,6 @@
 /** Settlement lines of providers, and how they compare with our own books. Every query is scoped by merchant. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import { entryLine } from '#storage/bank/entries.ts'
 import type { Database } from '#storage/database.ts'
 import { takenBack } from '#storage/doctor/provider-checks.ts'
 import { matchLines } from '#storage/providers/match-lines.ts'
@@ -27,6 +28,8 @@ export interface StoredLine {
 export interface NewLine extends Omit<StoredLine, 'accountId' | 'payId' | 'xId'> {
   /** Our reference, where the provider repeats it. */
   readonly reference?: string
+  /** The entry of a bank's statement that it repeats. */
+  readonly entryKey?: string
 }
 
 export interface LineFilter {
@@ -172,6 +175,7 @@ const lineColumns = [
   ['provider_reference', 'text'],
   ['reference', 'text'],
   ['transaction_id', 'text'],
+  ['entry_key', 'text'],
 ] as const
 
 const given = recordset('$3', lineColumns)
@@ -180,7 +184,8 @@ const insertStatement = `INSERT INTO settlement_line (merchant_id, provider_acco
     net, currency, provider_reference, reference, transaction_id)
   SELECT $1, $2, r.settlement_id, r.date, r.type, r.gross, r.fee, r.net, r.currency, r.provider_reference, r.reference,
     r.transaction_id
-  FROM ${given} ON CONFLICT DO NOTHING`
+  FROM ${given} WHERE NOT EXISTS (SELECT 1 FROM bank_entry e WHERE e.merchant_id = $1 AND e.provider_account_id = $2
+    AND e.entry_key = r.entry_key AND e.state = 'APPLIED') ON CONFLICT DO NOTHING`
 
 const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given} JOIN settlement_line l
     ON l.merchant_id = $1 AND l.provider_account_id = $2 AND l.settlement_id = r.settlement_id AND l.type = r.type
@@ -292,7 +297,8 @@ const fromLine = (line: NewLine): RowOf<typeof lineColumns> => ({
   fee: line.fee,
   net: line.net,
   currency: line.currency,
-  provider_reference: line.providerReference,
+  provider_reference: line.entryKey === undefined ? line.providerReference : entryLine(line.entryKey),
   reference: line.reference,
   transaction_id: line.transactionId,
+  entry_key: line.entryKey,
 })

@@ -66,6 +66,27 @@ describe('declines of one card', () => {
     }
   })
 
+  test('many at once exceed the limit by at most itself, over two processes', async () => {
+    const other = await startTestGateway({ beside: gateway })
+    try {
+      const shop = await openLimited({ declinesPerCard: '4/PT1H' })
+      const { authorization } = shop
+      const body = (at: number) => ({ ...payment(`at-once-${at}`), amount: declining })
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, async (_, at) => {
+          const process = at % 2 === 0 ? gateway : other
+          return (await process.call('POST', '/payments', body(at), { authorization })).body.responseCode
+        }),
+      )
+      const declined = answers.filter(code => code === '21000305')
+      expect(declined.length).toBeGreaterThanOrEqual(4)
+      expect(declined.length).toBeLessThanOrEqual(8)
+      expect(answers.filter(code => code === '20200016')).toHaveLength(40 - declined.length)
+    } finally {
+      await other.stop()
+    }
+  })
+
   test('another process follows, and a limit that is set later counts what was', async () => {
     const other = await startTestGateway({ beside: gateway })
     try {

@@ -1,0 +1,70 @@
+/** Several processes that count against one limit, without a database between them. */
+import { expect, test } from 'vitest'
+import { createFailedLogins, createRateLimit } from '#http/authentication/rate-limit.ts'
+import { type CountExchange, createCountExchange } from '#http/authentication/shared-counts.ts'
+import { toyMerchant } from '#test/support/toy-http.ts'
+
+const openProcesses = (count: number): readonly CountExchange[] => {
+  const processes = Array.from({ length: count }, createCountExchange)
+  exchange(processes)
+  return processes
+}
+
+/** Everybody hears what the others have noted. */
+function exchange(processes: readonly CountExchange[]): void {
+  const uses = processes.map(each => each.take(processes.length))
+  for (const [index, each] of processes.entries())
+    each.give(uses.filter((_, other) => other !== index).flat())
+}
+
+const count = 10
+
+test.each([1, 2, 3, 4, 8])(
+  'failed logins that reach %i processes at once exceed the limit by at most itself',
+  size => {
+    const processes = openProcesses(size)
+    const logins = processes.map(each => createFailedLogins({ nowMs: () => 0, shared: each.scope('logins') }))
+    const fail = () =>
+      logins.reduce((passed, each) => {
+        for (let tries = 0; tries < 100; tries += 1) if (!each.count('shop', '1.1.1.1')) passed += 1
+        return passed
+      }, 0)
+    expect(fail()).toBeLessThanOrEqual(2 * count)
+    exchange(processes)
+    expect(fail()).toBe(0)
+  },
+)
+
+test.each([1, 2, 3, 4, 8])(
+  'requests that reach %i processes at once exceed the limit by at most itself, and it is used up whoever is asked',
+  size => {
+    const processes = openProcesses(size)
+    const merchant = toyMerchant('shop', { requestsPerSecond: count })
+    const limits = processes.map(each => createRateLimit({ nowMs: () => 0, shared: each.scope('requests') }))
+    const askAll = () => {
+      let passed = 0
+      for (const limit of limits)
+        for (let tries = 0; tries < 100; tries += 1) if (limit.take(merchant).allowed) passed += 1
+      return passed
+    }
+    const passed = askAll()
+    expect(passed).toBeLessThanOrEqual(2 * count)
+    expect(passed).toBeGreaterThanOrEqual(count)
+    exchange(processes)
+    expect(askAll()).toBe(0)
+  },
+)
+
+test('one process of many uses up the whole limit once the others have heard of its share', () => {
+  const processes = openProcesses(4)
+  const [first] = processes
+  const logins = createFailedLogins({ nowMs: () => 0, shared: first?.scope('logins') })
+  let passed = 0
+  for (let tries = 0; passed < count && tries < count; tries += 1) {
+    if (!logins.isOver('shop', '1.1.1.1') && !logins.count('shop', '1.1.1.1')) passed += 1
+    // Handed over, and heard of.
+    exchange(processes)
+    exchange(processes)
+  }
+  expect(passed).toBe(count)
+})
