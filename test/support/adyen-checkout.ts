@@ -153,7 +153,14 @@ export class AdyenCheckout {
     if (!session) return { status: 500, body: { status: 500, errorCode: '701' } }
     const { payment } = session
     const payments = payment?.state === 'authorised' ? [this.toResult(payment)] : []
-    return { status: 200, body: { id, reference: session.asked.reference, status: session.status, payments } }
+    const { reference, storePaymentMethodMode, shopperReference } = session.asked
+    const isStored = storePaymentMethodMode === 'enabled' && payments.length > 0
+    const additionalData = {
+      'tokenization.storedPaymentMethodId': `TOKEN-${id}`,
+      'tokenization.shopperReference': shopperReference,
+    }
+    const told = { id, reference, status: session.status, payments }
+    return { status: 200, body: isStored ? { ...told, additionalData } : told }
   }
 
   modify(pspReference: string, name: string, body: AnyJson): Answer {

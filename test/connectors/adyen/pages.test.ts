@@ -6,6 +6,7 @@ import { createTestClock, type TestClock } from '#test/support/clock.ts'
 import { openPage } from '#test/support/customer-page.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
+import { planPayment } from '#test/support/plans.ts'
 
 let shop: AdyenGateway
 let clock: TestClock
@@ -178,6 +179,36 @@ describe('Adyen’s page', () => {
     expect(record.status).toBe('REVERSED')
     expect(record.amount).toMatchObject({ capturedValue: 1000, refundedValue: 1000 })
   })
+})
+
+test('a plan that was begun on Adyen’s page is charged by Adyen’s token, without the customer', async () => {
+  const other = await startAdyenGateway({ rawCards: false })
+  try {
+    const { body } = await other.gateway.call('POST', '/payments', {
+      ...cardPayment(planPayment()),
+      urls,
+      paymentMethods: { integrationType: 'HOSTED', type: 'CARD' },
+    })
+    const own = await openPage(body._links.redirect.href)
+    const form = new URLSearchParams({ ...own.hidden, type: 'CARD', planConsent: 'yes' })
+    const sent = await (await fetch(own.url, { method: 'POST', body: form })).text()
+    const page = /href="(http[^"]*\/hosted\/[^"]+)"/.exec(sent)?.[1] ?? ''
+    await go(await go(`${page}/approve`))
+    const charge = await other.gateway.call('POST', `/payment-plans/${body.paymentPlanId}/charge`, {
+      transId: 'charge-page',
+    })
+    expect([charge.status, charge.body.status]).toEqual([200, 'OK'])
+    expect(other.double.requests.at(-1)?.body).toMatchObject({
+      shopperInteraction: 'ContAuth',
+      recurringProcessingModel: 'Subscription',
+      shopperReference: expect.any(String),
+      paymentMethod: { type: 'scheme', storedPaymentMethodId: expect.stringMatching(/^TOKEN-CS/) },
+    })
+    const { ours, theirs } = await other.books()
+    expect(ours).toEqual(theirs)
+  } finally {
+    await other.stop()
+  }
 })
 
 describe('an approval that nobody heard of', () => {

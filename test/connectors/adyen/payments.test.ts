@@ -5,8 +5,9 @@ import type { AdyenFault } from '#test/support/adyen-double.ts'
 import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestClock, type TestClock } from '#test/support/clock.ts'
-import { cardPayment } from '#test/support/gateway.ts'
+import { cardPayment, startTestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
+import { planPayment } from '#test/support/plans.ts'
 
 let shop: AdyenGateway
 let clock: TestClock
@@ -135,22 +136,25 @@ describe('a card', () => {
   })
 
   test('what nobody knows is undone at the merchant account that took it, whatever the setting says by then', async () => {
-    const { merchantAccount } = shop.double.checkout
-    const set = (name: string) =>
-      shop.commands.run('provider', 'set', shop.accountId, '--set', `merchantAccount=${name}`)
-    shop.double.fail(/\/payments$/, 'lostAfter')
-    const { body } = await post('/payments', cardPayment(manual))
-    expect(body.status).toBe('PENDING')
-    shop.double.ledger.owed.splice(0)
-    await set('AnotherShopECOM')
-    clock.move(20 * 60_000)
-    await shop.work(clock.nowMs(), true)
-    await set(merchantAccount)
-    const cancels = shop.double.requests.filter(({ path }) => path.endsWith('/cancels'))
-    expect(cancels.at(-1)?.body).toMatchObject({ merchantAccount, paymentReference: body.xId })
-    await shop.settle()
-    await shop.work(clock.nowMs())
-    expect(await statusOf(body.payId)).toBe('FAILED')
+    const other = await startAdyenGateway({ gateway: { clock } })
+    try {
+      const { double, commands, accountId } = other
+      double.fail(/\/payments$/, 'lostAfter')
+      const { body } = await other.gateway.call('POST', '/payments', cardPayment(manual))
+      expect(body.status).toBe('PENDING')
+      await commands.run('provider', 'set', accountId, '--set', 'merchantAccount=AnotherShopECOM')
+      // Another process has not read the account before the change.
+      const heir = await startTestGateway({ clock, beside: other.gateway })
+      clock.move(20 * 60_000)
+      await heir.gateway.timerWorker.runDue()
+      await other.work(clock.nowMs(), true)
+      await heir.stop()
+      const cancel = double.requests.find(({ path }) => path.endsWith('/cancels'))
+      const { merchantAccount } = double.checkout
+      expect(cancel?.body).toMatchObject({ merchantAccount, paymentReference: body.xId })
+    } finally {
+      await other.stop()
+    }
   })
 
   test('a refund is PENDING until its notice comes', async () => {
@@ -196,6 +200,22 @@ describe('a card', () => {
     )
     expect(status).toBe(400)
     expect(JSON.stringify(body)).toContain('amount.value')
+  })
+})
+
+test('a card on file is set up with the customer, and charged later with the reference of the scheme', async () => {
+  const { body } = await post('/payments', cardPayment(planPayment()))
+  expect(body.status).toBe('OK')
+  const callOf = (reference: string) =>
+    shop.double.requests.find(request => request.body.reference === reference)?.body
+  const agreement = { recurringProcessingModel: 'Subscription' }
+  expect(callOf(body.xId)).toMatchObject({ ...agreement, shopperInteraction: 'Ecommerce' })
+  const charge = await post(`/payment-plans/${body.paymentPlanId}/charge`, { transId: 'charge-1' })
+  expect([charge.status, charge.body.status]).toEqual([200, 'OK'])
+  expect(callOf(charge.body.xId)).toMatchObject({
+    ...agreement,
+    shopperInteraction: 'ContAuth',
+    paymentMethod: { type: 'scheme', number: '4111111111111111', networkPaymentReference: 'NTX123' },
   })
 })
 
