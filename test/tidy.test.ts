@@ -283,6 +283,82 @@ test('files open with what they are, and stay small', () => {
   expect(long.map(file => file.path)).toEqual([])
 })
 
+/** One file for each endpoint and each method, however short: whoever adds one sees where it goes. */
+const isRow = (path: string): boolean => /^(endpoints|methods\/(rows|fields))\/|^main\.ts$/.test(path)
+
+/** Short, and still a subject of its own: several rooms or files use it, or a test stands beside it. Never add to this list. */
+const shortFiles = [
+  'commands/audit-trail.ts',
+  'commands/run.ts',
+  'commands/script-tag.ts',
+  'connectors/bank/return-reasons.ts',
+  'connectors/bank/xml-text.ts',
+  'connectors/registry.ts',
+  'connectors/simulator/instalments.ts',
+  'connectors/simulator/test-customers.ts',
+  'connectors/simulator/test-rates.ts',
+  'connectors/stripe/report.ts',
+  'console/address.ts',
+  'console/amount.ts',
+  'console/open-people.ts',
+  'console/views/sessions.ts',
+  'domain/one-time-tokens.ts',
+  'domain/secret.ts',
+  'http/answers/refused.ts',
+  'http/body/canonical-json.ts',
+  'http/body/form.ts',
+  'http/reference/pages.ts',
+  'http/server/accept-encoding.ts',
+  'http/server/drain.ts',
+  'lifecycle/cancellation.ts',
+  'lifecycle/decision.ts',
+  'lifecycle/inquiry.ts',
+  'methods/card-brand.ts',
+  'methods/rest-after-capture.ts',
+  'methods/undecided.ts',
+  'operations/bank/simulate-bank.ts',
+  'operations/disputes/show-dispute.ts',
+  'operations/events/sample-event.ts',
+  'operations/merchants/gate.ts',
+  'operations/payments/retrieve.ts',
+  'operations/quotes/store-quote.ts',
+  'operations/timer.ts',
+  'pages/address.ts',
+  'pages/decline-text.ts',
+  'pages/views/card-fields.ts',
+  'pages/views/instalment-schedule.ts',
+  'pages/views/send-on.ts',
+  'providers/route-words.ts',
+  'schemas/cancellation.ts',
+  'schemas/hints.ts',
+  'schemas/incremental.ts',
+  'schemas/payment-facilitator.ts',
+  'schemas/refund.ts',
+  'schemas/reversal.ts',
+  'schemas/services/bin-lookup.ts',
+  'schemas/test-clock.ts',
+  'schemas/update.ts',
+  'schemas/urls.ts',
+  'storage/doctor/audit-check.ts',
+  'storage/doctor/intent-checks.ts',
+  'storage/embedded/error.ts',
+  'storage/providers/references.ts',
+  'vault/fingerprints.ts',
+  'vault/inventory-signature.ts',
+  'webhooks/message.ts',
+  'webhooks/read-page.ts',
+  'webhooks/sign.ts',
+]
+
+test('files of 30 lines or less join a neighbour, and the list of those that do not only gets shorter', () => {
+  const short = product
+    .filter(({ path, text }) => !isRow(path) && text.trimEnd().split('\n').length <= 30)
+    .map(({ path }) => path)
+  expect(short.filter(path => !shortFiles.includes(path))).toEqual([])
+  // One that has grown or joined another leaves the list.
+  expect(shortFiles.filter(path => !short.includes(path))).toEqual([])
+})
+
 test('functions stay below 60 lines, and the list of those that do not only gets shorter', () => {
   const { linter, overrides } = lintRules
   expect(linter.rules.complexity.noExcessiveLinesPerFunction.options.maxLines).toBe(60)

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { openDatabase as openStored } from '#commands/open-database.ts'
 import { overCells } from '#commands/over-cells.ts'
-import { paintState } from '#commands/terminal.ts'
+import { paintState, toVisible } from '#commands/terminal.ts'
 import { addTryCommands } from '#commands/try-payments.ts'
 import type { Config } from '#config.ts'
 import { toDecimalText } from '#domain/currencies.ts'
@@ -228,9 +228,9 @@ function addEvents(program: Command, readConfig: () => Config): void {
       if (!event) throw new CommandFault(`there is no event "${id}"`)
       if (json) return say(JSON.stringify(event))
       say(describeEvent(event))
-      say(JSON.stringify(event.body, undefined, 2))
+      for (const line of JSON.stringify(event.body, undefined, 2).split('\n')) say(toVisible(line))
       for (const { at, status, endpointId, answer } of event.attempts)
-        say(`  ${at.toISOString()}  ${endpointId ?? ''} ${status ?? 'no answer'} ${answer}`)
+        say(`  ${at.toISOString()}  ${endpointId ?? ''} ${status ?? 'no answer'} ${toVisible(answer)}`)
     })
 }
 

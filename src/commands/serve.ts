@@ -2,12 +2,14 @@
  * `serve`: database, gateway, port, one after the other, and back in reverse when it is time. Whatever was opened is
  * closed, however far the start came. With several workers this process owns the database and they serve (cluster.ts).
  */
+
+import { spawnSync } from 'node:child_process'
 import cluster from 'node:cluster'
+import { writeFileSync } from 'node:fs'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { renderBanner } from '#commands/banner.ts'
 import { reportReady, startWorkers, takeWorkerRole } from '#commands/cluster.ts'
 import { findConsole } from '#commands/console-link.ts'
-import { forbidCoreDumps } from '#commands/core-dumps.ts'
 import { type DemoMerchant, readOrCreateDemoMerchant } from '#commands/demo-merchant.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { findFreePort } from '#commands/free-port.ts'
@@ -229,4 +231,19 @@ async function closeInReverse(open: readonly Closable[], serveForMs: number): Pr
     }
   }
   return unclosed
+}
+
+/**
+ * A core dump would write keys and card numbers in clear to the disk: none is made of this process, whatever happens to it.
+ * Node cannot lower its own limit, so `prlimit` does; where that is missing, what a dump holds is emptied instead.
+ */
+export function forbidCoreDumps(): void {
+  if (process.platform !== 'linux') return
+  try {
+    // Inherited by the database that we start.
+    writeFileSync('/proc/self/coredump_filter', '0')
+  } catch {
+    // A kernel without core dumps, or a /proc that may not be written to.
+  }
+  spawnSync('prlimit', [`--pid=${process.pid}`, '--core=0:0'], { stdio: 'ignore' })
 }

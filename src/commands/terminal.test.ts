@@ -1,6 +1,6 @@
 /** Colours and bars are for terminals; whatever is read by a program stays plain. */
 import { expect, test } from 'vitest'
-import { paintState, showProgress } from '#commands/terminal.ts'
+import { paintState, showProgress, toVisible } from '#commands/terminal.ts'
 
 const streamOf = (isTTY: boolean) => {
   const written: string[] = []
@@ -53,4 +53,9 @@ test('what has no known end is counted', () => {
 
 test('words that are no states stay as they are, also on a terminal', () => {
   expect(paintState('hello', streamOf(true).stream)).toBe('hello')
+})
+
+test('text of others is shown without what would steer the terminal', () => {
+  const text = 'é\u001b]0;title\u0007 \u009b31m\r\n\u202ertl'
+  expect(toVisible(text)).toBe('é\\u001b]0;title\\u0007 \\u009b31m\\u000d\\u000a\\u202ertl')
 })

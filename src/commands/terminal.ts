@@ -20,6 +20,12 @@ export function paintState(state: string, stream: NodeJS.WriteStream = process.s
 export const paintQuiet = (text: string, stream: NodeJS.WriteStream = process.stdout): string =>
   stream.isTTY ? styleText('dim', text, { stream }) : text
 
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** One line of somebody else's text. What cannot be seen is written as its code, so that it never steers the terminal. */
+export const toVisible = (text: string): string =>
+  text.replace(invisible, character => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
+
 export interface Progress {
   /** How much is done; the total where it is known. */
   advance(done: number, total?: number): void

@@ -2,8 +2,9 @@
  * Limits against guessing. Failed sign-ins are counted for each pair of person and address, and for each address whoever
  * is tried from there. What is being checked counts as well, so that a thousand tries at one moment get no further.
  */
+
+import { networkOf } from '#domain/network-address.ts'
 import type { FailedLogins } from '#http/authentication/rate-limit.ts'
-import { networkOf } from '#http/server/client-address.ts'
 
 export interface Guesser {
   /** As typed; empty where a passkey was tried. */

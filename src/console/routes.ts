@@ -84,7 +84,7 @@ export function createConsoleRoutes(deps: ConsoleDeps): readonly PageRoute[] {
     verb,
     path: `/console${path}`,
     handle: async request => (isForeign(request) ? refuseForeign() : handle(request)),
-    fail: (_, fault) => fail(fault),
+    fail: ({ verb: sent }, fault) => fail(sent, fault),
     ...(upload ? { upload } : {}),
   })
   return [
@@ -227,9 +227,12 @@ function refuseStale(request: PageRequest, csrf: string): PageAnswer {
   return renderOutside(loadConsoleAssets(), { title: 'Not accepted', main, status: 403 })
 }
 
-function fail(fault: unknown): PageAnswer {
+function fail(verb: string, fault: unknown): PageAnswer {
   const isPassing = isDatabaseLost(fault)
-  const main = html`<p>${isPassing ? 'The database cannot be reached at the moment.' : 'Something broke on our side; the log says what.'}</p>`
+  const main = html`<p>${isPassing ? 'The database cannot be reached at the moment.' : 'Something broke on our side; the log says what.'}</p>${
+    isPassing &&
+    html`<p>Load this page again in a moment.${verb === 'POST' && ' Your browser then asks whether to send what you typed once more.'}</p>`
+  }`
   const page = renderOutside(loadConsoleAssets(), {
     title: 'Not available',
     main,

@@ -8,6 +8,17 @@ import { strict as assert } from 'node:assert'
 const shortest = 12
 const longest = 19
 
+/** The digits of scripts that phones offer in Arabic, Persian and Hindi, and full-width ones. */
+const foreignDigits = /[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]/g
+const zeros = [0x660, 0x6f0, 0x966, 0xff10]
+
+export const toPlainDigits = (text: string): string =>
+  text.replace(foreignDigits, digit => {
+    const code = digit.charCodeAt(0)
+    const zero = zeros.findLast(one => one <= code) ?? code
+    return String(code - zero)
+  })
+
 /** For any run of digits, whatever its length; anything else, the empty text included, does not pass. */
 export function passesLuhn(digits: string): boolean {
   return /^[0-9]+$/.test(digits) && luhnSum(digits) % 10 === 0

@@ -14,6 +14,8 @@ test.each<[name: string, body: object, field: string | undefined]>([
   ['in refNr, in groups', { ...card, refNr: 'A-4111 1111 1111 1111' }, 'refNr'],
   ['with many separators', { ...card, metadata: { note: '4111 -- 1111 .. 1111 // 1111' } }, 'metadata.note'],
   ['in digits of double width', { ...card, refNr: '４１１１１１１１１１１１１１１１' }, 'refNr'],
+  ['in Arabic digits', { ...card, refNr: '٤١١١-١١١١-١١١١-١١١١' }, 'refNr'],
+  ['any card in Persian digits in a name', { firstName: '۵۵۵۵ ۵۵۵۵ ۵۵۵۵ ۴۴۴۴' }, 'firstName'],
   ['as a number', { ...card, metadata: { note: 4_111_111_111_111_111 } }, 'metadata.note'],
   ['within longer text', { ...card, metadata: { note: `card ${number}x9` } }, 'metadata.note'],
   ['deep in metadata', { ...card, metadata: { a: [{ b: number }] } }, 'metadata.a[0].b'],

@@ -3,7 +3,7 @@
  * number in names and descriptions. Whatever lies there would be stored, shown and sent on in clear. Pure.
  */
 import { isKnownCardNumber } from '#domain/card-brands.ts'
-import { isCardNumber } from '#domain/card-numbers.ts'
+import { isCardNumber, toPlainDigits } from '#domain/card-numbers.ts'
 
 export interface StrayCardData {
   /** Dotted path, for example metadata.note. */
@@ -28,12 +28,14 @@ const ibanForm = /^[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}$/
 /** The shortest number worth looking for: a card number of 12 digits. */
 const shortest = 12
 
-/** Compatible forms become plain ones, such as digits of double width; then everything between letters and digits goes. */
+/** Compatible forms become plain ones, such as digits of double width, and so do the digits of other scripts. */
+const plain = (text: string): string => toPlainDigits(text.normalize('NFKC'))
+
+/** Everything between letters and digits goes. */
 const squeeze = (text: string): string =>
   squeezed.test(text)
     ? text
-    : text
-        .normalize('NFKC')
+    : plain(text)
         .replace(/[^0-9A-Za-z]+/g, '')
         .toUpperCase()
 
@@ -141,8 +143,7 @@ function judge(text: string, key: string, place: Place): Found | undefined {
   if (text.length < shortest) return undefined
   if (carriers.has(key) && !place.isOwnData && !place.inPhone) return undefined
   if (holds(text, place.numbers)) return { what: 'own', path: '' }
-  if (place.isOwnData || !isNameOrDescription(key) || !holdsCardNumber(text.normalize('NFKC')))
-    return undefined
+  if (place.isOwnData || !isNameOrDescription(key) || !holdsCardNumber(plain(text))) return undefined
   return { what: 'likely', path: '' }
 }
 

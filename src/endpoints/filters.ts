@@ -56,6 +56,39 @@ export function readRange({ from, to }: { readonly from?: string; readonly to?: 
   return range
 }
 
+const dayMs = 24 * 60 * 60 * 1000
+
+/** Days are those of UTC, both ends included. */
+export function readDays({
+  createdFrom,
+  createdTo,
+}: {
+  readonly createdFrom?: string
+  readonly createdTo?: string
+}): { readonly createdFrom?: Date; readonly createdBefore?: Date } {
+  // Days have one form only, so their texts are in the order of the calendar.
+  if (createdFrom !== undefined && createdTo !== undefined && createdFrom > createdTo)
+    throw contradict(
+      ['createdFrom', `createdFrom is ${createdFrom}; it must not be later than createdTo (${createdTo}).`],
+      ['createdTo', `createdTo is ${createdTo}; it must not be earlier than createdFrom (${createdFrom}).`],
+    )
+  return {
+    createdFrom: createdFrom === undefined ? undefined : new Date(startOfDay(createdFrom)),
+    createdBefore: createdTo === undefined ? undefined : new Date(startOfDay(createdTo) + dayMs),
+  }
+}
+
+const startOfDay = (day: string): number => Date.parse(`${day}T00:00:00Z`)
+
+/** The contract's int32. */
+const lastPage = 2_147_483_647
+
+export function readPage(page = '1'): number {
+  const number = Number(page)
+  if (number > lastPage) throw new InvalidField('page', `page is ${page}; it must be at most ${lastPage}.`)
+  return number
+}
+
 type Fault = readonly [field: string, message: string]
 
 /** Either of two filters may be the mistaken one, so both are named. */

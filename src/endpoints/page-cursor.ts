@@ -3,6 +3,7 @@
  * that one which is used elsewhere is refused instead of answering nonsense.
  */
 import { createHash } from 'node:crypto'
+import { isStorable } from '#domain/text.ts'
 import { InvalidField } from '#http/server/ports.ts'
 
 export interface CursorScope {
@@ -25,13 +26,17 @@ function digest({ merchantId, list, query }: CursorScope, position: readonly str
 export const writeCursor = (scope: CursorScope, position: readonly string[]): string =>
   Buffer.from(JSON.stringify([digest(scope, position), ...position])).toString('base64url')
 
-/** Undefined: the first page. */
-export function readCursor(scope: CursorScope, length: number): readonly string[] | undefined {
+/** Undefined: the first page. The digest is no secret, so the words are looked at as well. */
+export function readCursor(
+  scope: CursorScope,
+  fits: readonly ((word: string) => boolean)[],
+): readonly string[] | undefined {
   const { cursor } = scope.query
   if (cursor === undefined) return undefined
   const words = readWords(String(cursor))
   const [mark, ...position] = words ?? []
-  if (position.length === length && mark === digest(scope, position)) return position
+  const isOurs = position.length === fits.length && mark === digest(scope, position)
+  if (isOurs && position.every((word, index) => isStorable(word) && fits[index]?.(word))) return position
   throw new InvalidField('cursor', 'cursor must be the nextCursor of a page with the same filters.')
 }
 

@@ -5,7 +5,7 @@ import { InvalidField, KeyTaken, NotFound } from '#http/server/ports.ts'
 import type { TestClock } from '#operations/clock.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
-import { UnknownPseudoAccount, UnknownPseudoNumber } from '#operations/payments/admit.ts'
+import { ExpiryDateMissing, UnknownPseudoAccount, UnknownPseudoNumber } from '#operations/payments/admit.ts'
 import { ReturnAddressMissing } from '#operations/payments/create-payment.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
@@ -59,6 +59,8 @@ function translate(error: unknown): unknown {
   if (error instanceof ReturnAddressMissing) return new InvalidField(error.field, error.message)
   if (error instanceof UnknownPseudoNumber)
     return new InvalidField('paymentMethods.card.number', error.message)
+  if (error instanceof ExpiryDateMissing)
+    return new InvalidField('paymentMethods.card.expiryDate', error.message)
   if (error instanceof UnknownPseudoAccount)
     return new InvalidField('paymentMethods.directDebit.account.number', error.message)
   return error

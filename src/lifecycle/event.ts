@@ -117,11 +117,21 @@ export function resultSubject(payment: Payment, xId: XId, now: Date): EventSubje
  * The events about one result. An approval whose AUTOMATIC capture was declined is two results: the money is held, and it
  * was not taken.
  */
-export function resultSubjects(payment: Payment, xId: XId, now: Date): readonly EventSubject[] {
+export const resultSubjects = (payment: Payment, xId: XId, now: Date): readonly EventSubject[] => [
+  resultSubject(payment, xId, now),
+  ...declinedCaptureSubjects(payment, xId, now),
+]
+
+/** The events about an approval that arrived after the payment had ended. */
+export const paidLateSubjects = (payment: Payment, xId: XId, now: Date): readonly EventSubject[] => [
+  { type: 'payment.paid_late', xId, operation: findOperation(payment, xId) },
+  ...declinedCaptureSubjects(payment, xId, now),
+]
+
+function declinedCaptureSubjects(payment: Payment, xId: XId, now: Date): readonly EventSubject[] {
   const approving = findOperation(payment, xId)
   const capture = approving && automaticCapture(payment, approving)
-  const result = resultSubject(payment, xId, now)
-  return capture?.state === 'FAILED' ? [result, resultSubject(payment, capture.xId, now)] : [result]
+  return capture?.state === 'FAILED' ? [resultSubject(payment, capture.xId, now)] : []
 }
 
 /** The event about a payment that was cancelled or timed out. */

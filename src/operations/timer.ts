@@ -1,6 +1,7 @@
 /** Timers are kept in real time; what they stand for happens in the merchant's. */
 import type { Merchant } from '#domain/merchant.ts'
-import type { Payment } from '#lifecycle/payment.ts'
+import { approvingOperation, openAmount, type Payment } from '#lifecycle/payment.ts'
+import { dueDelayedCapture } from '#lifecycle/settle.ts'
 import type { Timer } from '#storage/commit/change.ts'
 
 export type TimerKey = Omit<Timer, 'runAt' | 'attempt'>
@@ -26,4 +27,16 @@ export function expiryTimer(payment: Payment, merchant: Merchant): readonly Time
   if (!payment.expiresAt || !first) return []
   const { merchantId, payId } = payment
   return [timerAt({ merchantId, payId, xId: first.xId, kind: 'EXPIRE' }, payment.expiresAt, merchant)]
+}
+
+/** More is open than before: approved, or free again after a failure. Whenever that is, even past its end, it must lapse. */
+export function approvalTimers(before: Payment, after: Payment, merchant: Merchant): readonly Timer[] {
+  if (openAmount(after) <= openAmount(before)) return []
+  const key = { merchantId: after.merchantId, payId: after.payId, xId: approvingOperation(after).xId }
+  const captureAt = dueDelayedCapture(after)
+  const end = after.authorizationExpiresAt
+  return [
+    ...(captureAt ? [timerAt({ ...key, kind: 'CAPTURE' }, captureAt, merchant)] : []),
+    ...(end ? [timerAt({ ...key, kind: 'LAPSE' }, end, merchant)] : []),
+  ]
 }

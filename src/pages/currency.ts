@@ -4,7 +4,7 @@
  */
 import { isPseudoCardNumber } from '#domain/card-numbers.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
-import { auditOpening } from '#operations/audit/opened-cards.ts'
+import { auditOpening } from '#operations/audit/audit.ts'
 import { offerConversion } from '#operations/quotes/offer-conversion.ts'
 import type { OfferReply } from '#operations/quotes/redeem-quote.ts'
 import type { FilledIn } from '#pages/entries.ts'

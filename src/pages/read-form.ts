@@ -2,7 +2,7 @@
  * Reads the fields of a posted form into values, or into errors for the customer. It checks the form of an entry, not
  * whether the card or account may pay. Card number and security code are passed on to the vault and nowhere else.
  */
-import { isCardNumber } from '#domain/card-numbers.ts'
+import { isCardNumber, scrubCardNumbers, toPlainDigits } from '#domain/card-numbers.ts'
 import { isIban } from '#domain/iban.ts'
 import { findStrayCardData } from '#domain/stray-card-data.ts'
 import type { Texts } from '#pages/texts/en.ts'
@@ -30,17 +30,6 @@ export type Reading<Entry> =
   | { readonly entry: Entry; readonly errors?: undefined }
   | { readonly entry?: undefined; readonly errors: FieldErrors }
 
-/** The digits of scripts that phones offer in Arabic, Persian and Hindi, and full-width ones. */
-const foreignDigits = /[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]/g
-const zeros = [0x660, 0x6f0, 0x966, 0xff10]
-
-const toPlainDigits = (text: string): string =>
-  text.replace(foreignDigits, digit => {
-    const code = digit.charCodeAt(0)
-    const zero = zeros.findLast(one => one <= code) ?? code
-    return String(code - zero)
-  })
-
 /** What people put between digits. Letters stay, so that they are found to be wrong instead of being dropped. */
 const withoutSeparators = (text: string): string =>
   toPlainDigits(text).replace(/[\s.\-\u00a0\u2009\u202f]/g, '')
@@ -60,6 +49,26 @@ export function parseExpiry(text: string): string | undefined {
   const number = Number(month)
   if (number < 1 || number > 12) return undefined
   return `${year.length === 2 ? `20${year}` : year}${String(number).padStart(2, '0')}`
+}
+
+/** Fields that a form shows again as they were entered. */
+const shownAgain = ['expiry', 'cardholderName', 'accountHolder', 'iban'] as const
+
+/** What a form may show again. People do type the number of their card into the field beside it: that is left out. */
+export function dropCardNumbers(entered: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const dropped = shownAgain.filter(name => {
+    const text = entered[name]
+    return text !== undefined && (text.length > entryMax || holdsCardNumber(text, name === 'iban'))
+  })
+  return dropped.length === 0
+    ? entered
+    : Object.fromEntries(Object.entries(entered).filter(([name]) => !dropped.some(one => one === name)))
+}
+
+/** Among the digits of an account number there may be some that pass for a card's. */
+function holdsCardNumber(text: string, mayBeAccount: boolean): boolean {
+  const plain = withoutSeparators(text.normalize('NFKC'))
+  return mayBeAccount ? isCardNumber(plain) : scrubCardNumbers(plain) !== plain
 }
 
 type Check = (value: string) => string | undefined

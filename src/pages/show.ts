@@ -17,6 +17,7 @@ import { type Hosted, isKeptAnyway, mandateOf, recurringTerms, returnUrl, type S
 import { chooseLanguage } from '#pages/language.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { summarizeOrder } from '#pages/order-lines.ts'
+import { dropCardNumbers } from '#pages/read-form.ts'
 import type { FontName, Theme } from '#pages/theme.ts'
 import type { CardForm } from '#pages/views/card-form.ts'
 import { labelMethod, type MethodOption, renderCheckout } from '#pages/views/checkout.ts'
@@ -116,7 +117,7 @@ function optionsOf(
 ): readonly MethodOption[] {
   const { offered } = hosted
   const firstCard = offered.find(({ method }) => formOf(method) === 'card')
-  const { entered = {} } = state
+  const entered = dropCardNumbers(state.entered ?? {})
   return offered
     .filter(offer => formOf(offer.method) !== 'card' || offer === firstCard)
     .map(({ method, form, label, account }) => ({
@@ -127,7 +128,7 @@ function optionsOf(
       instalments: planOf(method),
       card:
         form === 'card'
-          ? cardForm(hosted, frame, { ...state, testCards: account.connector.sandbox?.cards })
+          ? cardForm(hosted, frame, { ...state, entered, testCards: account.connector.sandbox?.cards })
           : undefined,
       directDebit:
         form === 'account'

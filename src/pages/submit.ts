@@ -1,5 +1,5 @@
 /** Handles one submitted form: reads it, makes at most one try, and answers with the payment's current page. */
-import { networkOf } from '#http/server/client-address.ts'
+import { networkOf } from '#domain/network-address.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { countDeclines } from '#lifecycle/attempt.ts'
 import { lastOperation } from '#lifecycle/payment.ts'

@@ -1,7 +1,17 @@
 /** Customers of the vault and their stored payment methods, as lists and details show them and as a change takes them. */
 import type { Static, TProperties } from 'typebox'
 import { nameMax, phone } from '#schemas/address.ts'
-import { choice, closed, flag, formatted, optional, text, whole } from '#schemas/fields.ts'
+import {
+  choice,
+  closed,
+  emailFilter,
+  filled,
+  flag,
+  formatted,
+  optional,
+  text,
+  whole,
+} from '#schemas/fields.ts'
 import { methodType, ownId } from '#schemas/identifiers.ts'
 import { Type } from '#schemas/type.ts'
 
@@ -79,8 +89,8 @@ export const customerQuery = closed(
     page: text(10, 'The page, from 1.', { pattern: '^[1-9][0-9]{0,9}$' }),
     createdFrom: optional(formatted('date', 'Created on this day (UTC) or later.')),
     createdTo: optional(formatted('date', 'Created on this day (UTC) or earlier.')),
-    merchantCustomerId: optional(text(64, "The merchant's id of the customer.")),
-    email: optional(text(254, 'Email address; upper and lower case are the same.')),
+    merchantCustomerId: filled(64, "The merchant's id of the customer."),
+    email: emailFilter('Email address; upper and lower case are the same.'),
     phoneCountry: optional(
       // A plus sign that was not percent-encoded arrives as a space.
       text(5, 'Country code of the telephone, with or without a plus sign.', {

@@ -1,7 +1,7 @@
 /** Disputes as the API shows them, and what a merchant may answer. */
 import type { Static } from 'typebox'
 import { operationAmount } from '#schemas/amount.ts'
-import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
+import { choice, closed, filled, formatted, optional, text } from '#schemas/fields.ts'
 import { ownId, payId, xId } from '#schemas/identifiers.ts'
 import { Type } from '#schemas/type.ts'
 
@@ -69,7 +69,7 @@ export const disputeList = closed(
 /** What pages of this kind have in common. */
 export const pageQuery = {
   limit: optional(text(3, 'How many, 1 to 100; 20 unless given.', { pattern: '^([1-9][0-9]?|100)$' })),
-  cursor: optional(text(1024, 'The nextCursor of the page before.')),
+  cursor: filled(1024, 'The nextCursor of the page before.'),
 }
 
 export const disputeQuery = closed(

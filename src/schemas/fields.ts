@@ -36,6 +36,13 @@ export const flag = (description: string, options: TSchemaOptions = {}) =>
 
 export const optional = Type.Optional
 
+/** An empty filter is a mistake of the caller's, such as a variable that was not set: nothing would ever match it. */
+export const filled = (maxLength: number, description: string) =>
+  optional(text(maxLength, description, { minLength: 1 }))
+
+export const emailFilter = (description: string) =>
+  optional(formatted('email', description, { maxLength: 254 }))
+
 /** An object that refuses what it does not know. */
 export const closed = <Properties extends TProperties>(properties: Properties, options: TObjectOptions) =>
   Type.Object(properties, { ...options, additionalProperties: false })

@@ -1,7 +1,7 @@
 /** Listing payments and operations: which filters there are, and what a page looks like. */
 import type { Static } from 'typebox'
 import { operationAmount } from '#schemas/amount.ts'
-import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
+import { choice, closed, emailFilter, filled, formatted, optional, text } from '#schemas/fields.ts'
 import { methodType, ownId, payId, refNr, transId, xId } from '#schemas/identifiers.ts'
 import { operationType, paymentRecord } from '#schemas/payment-record.ts'
 import { responseCode } from '#schemas/result.ts'
@@ -9,10 +9,6 @@ import { Type } from '#schemas/type.ts'
 
 /** 2,000: a comma list of all types of the catalogue that anybody names. */
 const listMax = 2_000
-
-/** An empty filter is a mistake of the caller's, such as a variable that was not set: nothing would ever match it. */
-const filled = (maxLength: number, description: string) =>
-  optional(text(maxLength, description, { minLength: 1 }))
 
 const amountBound = (description: string) => optional(text(12, description, { pattern: '^[0-9]{1,12}$' }))
 
@@ -36,11 +32,7 @@ export const paymentQuery = closed(
     transId: filled(64, "The merchant's id of the payment."),
     refNr: filled(40, "The merchant's reference of the payment."),
     responseCode: optional(text(8, 'Response code of the last operation.', { pattern: '^[0-9]{8}$' })),
-    email: optional(
-      formatted('email', 'Email address of customerInfo; upper and lower case are the same.', {
-        maxLength: 254,
-      }),
-    ),
+    email: emailFilter('Email address of customerInfo; upper and lower case are the same.'),
     merchantCustomerId: filled(64, "The merchant's id of the customer."),
     gatewayCustomerId: optional(ownId('Our id of the customer.')),
     paymentPlanId: optional(ownId('The plan that the payment begins or belongs to.')),

@@ -116,7 +116,7 @@ export const planQuery = closed(
     page,
     status: optional(choice(statuses, 'Plans with this status.')),
     type: optional(choice(types, 'Plans of this type.')),
-    gatewayCustomerId: optional(text(64, 'Plans of this customer.')),
+    gatewayCustomerId: optional(ownId('Plans of this customer.')),
     createdFrom: optional(formatted('date', 'Created on this day (UTC) or later.')),
     createdTo: optional(formatted('date', 'Created on this day (UTC) or earlier.')),
   },

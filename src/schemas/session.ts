@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { eventToken, threeDsPolicy } from '#methods/fields/card.ts'
 import { createAmount, operationAmount } from '#schemas/amount.ts'
 import { demand, paymentDetails, paysSomething } from '#schemas/create-payment.ts'
-import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
+import { choice, closed, filled, formatted, optional, text } from '#schemas/fields.ts'
 import { methodType, payId, refNr, transId } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
 import { links, responseCode, responseDescription } from '#schemas/result.ts'
@@ -111,10 +111,11 @@ export const linkQuery = closed(
     limit: optional(
       text(3, 'How many on a page, 1 to 100; 20 unless given.', { pattern: '^(?:[1-9][0-9]?|100)$' }),
     ),
-    cursor: optional(text(512, 'nextCursor of the page before, with the same filters.')),
+    cursor: filled(512, 'nextCursor of the page before, with the same filters.'),
   },
   { title: 'LinkQuery', description: 'Which links.' },
 )
+export type LinkQuery = Static<typeof linkQuery>
 
 export const linkList = closed(
   {

@@ -1,6 +1,6 @@
 /** What runs again and again in the background of one environment, and how often. */
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
-import type { OpenAudit } from '#operations/audit/open-audit.ts'
+import type { OpenAudit } from '#operations/audit/access-recorder.ts'
 import type { RetentionWorker } from '#operations/customers/erase-payments.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { DeliveryStore } from '#storage/events/deliveries.ts'

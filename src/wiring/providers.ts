@@ -6,7 +6,7 @@ import type { RawRoute } from '#http/server/raw-routes.ts'
 import type { Gate } from '#operations/merchants/gate.ts'
 import type { ApplyNotice } from '#providers/apply-notices.ts'
 import { createProviders, type RunningProviders } from '#providers/create-providers.ts'
-import { countDifferences } from '#storage/providers/differences.ts'
+import { countDifferences } from '#storage/providers/match-lines.ts'
 import type { Parts } from '#wiring/parts.ts'
 
 type ProviderWiring = Pick<Parts, 'database' | 'metrics' | 'logger' | 'options' | 'faults'>

@@ -4,7 +4,7 @@ import decodeQr from 'qr/decode.js'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
 import { setStage } from '#test/support/page-stage.ts'
-import { findBrowser, noticeOf, openTab, phone, press, typeCard } from '#test/support/visitor.ts'
+import { findBrowser, noticeOf, openTab, phone, press, typeCard, visitAnew } from '#test/support/visitor.ts'
 
 const found = await findBrowser()
 
@@ -191,7 +191,8 @@ describe.runIf(found)('methods', () => {
 
   test('a transfer: everything to copy, scan and print, in light and in dark', async () => {
     const { payId, href } = await stage.shop.hosted('SEPACREDITTRANSFER')
-    const seen = await stage.open(href, { permissions: ['clipboard-read', 'clipboard-write'] })
+    // Its own tab: the medium of one does not change back by itself.
+    const seen = await visitAnew(browser, href, { permissions: ['clipboard-read', 'clipboard-write'] })
     const { page } = seen
     await stage.expectSound(seen)
     const { paymentMethods } = await stage.shop.read(payId)

@@ -13,7 +13,9 @@ beforeAll(async () => {
   gateway = await startTestGateway()
   receiver = await startReceiver()
   shop = await openShop(gateway)
-  payId = (await shop.create('CARD', { transId: 'found', card: { number: '4000000000000101' } })).body.payId
+  const metadata = { note: 'a\u009b31mb\u202e' }
+  const card = { number: '4000000000000101' }
+  payId = (await shop.create('CARD', { transId: 'found', card, metadata })).body.payId
   await shop.advance('PT11S')
 })
 afterAll(async () => {
@@ -84,6 +86,8 @@ test('events list, show and replay; webhook add and remove', async () => {
   const [event] = JSON.parse(await run('events', 'list', '--merchant', shop.merchantId, '--failed', '--json'))
   expect(event).toMatchObject({ payId, type: 'payment.captured', status: 'FAILED' })
   expect(JSON.parse(await run('events', 'show', event.id, '--json'))).toMatchObject({ id: event.id })
+  // Texts of merchants must not steer the operator's terminal.
+  expect(await run('events', 'show', event.id)).toContain('"note": "a\\u009b31mb\\u202e"')
   const added = JSON.parse(
     await run(
       'webhook',

@@ -1,6 +1,5 @@
 /** The bank over a long time and with much data: a year of debits to the cent, and a statement that fits into no memory. */
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -13,10 +12,9 @@ import { makeBatch } from '#operations/bank/make-batch.ts'
 import { simulateBank } from '#operations/bank/simulate-bank.ts'
 import { readStoredFile } from '#operations/bank/store-file.ts'
 import { seedDebits, testIbans } from '#test/support/bank.ts'
-import { statement } from '#test/support/bank-files.ts'
 import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
-import { masterKeyOf, type TestGateway } from '#test/support/gateway.ts'
+import type { TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
 let stage: BankStage
@@ -79,36 +77,4 @@ test('a statement of 200 MB is read by a process whose heap has 64 MB', async ()
   const words = ['--max-old-space-size=64', 'test/support/read-huge-statement.ts', String(entries)]
   const { stdout } = await promisify(execFile)(process.execPath, words)
   expect(Number(stdout)).toBe(entries + 1)
-})
-
-test('60,000 debits and the statement that books them pass through processes whose heaps have 64 MB', async () => {
-  const count = 60_000
-  await seedDebits(gateway.gateway.engine, {
-    databaseUrl: gateway.databaseUrl,
-    merchantId: gateway.merchantId,
-    accountId,
-    count,
-  })
-  const env = {
-    ...process.env,
-    DATABASE_URL: gateway.databaseUrl,
-    TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
-  }
-  // A heap that is too small ends the process.
-  const bank = async (...words: readonly string[]) => {
-    const command = ['--max-old-space-size=64', 'bin/tollgate.js', 'bank', ...words, '--json']
-    const { stdout } = await promisify(execFile)(process.execPath, command, { env, maxBuffer: 1 << 30 })
-    return JSON.parse(stdout)
-  }
-  const { files } = await bank('batch', '--account', accountId, '--out', join(commands.folder, 'small'))
-  expect(files).toMatchObject([{ payments: count }])
-  const ids = readFileSync(files[0].path, 'utf8').matchAll(/<EndToEndId>(\w+)<.*?Ccy="EUR">([0-9.]+)</g)
-  const entries = [...ids].map(([, endToEndId, amount]) => ({
-    reference: `small-${endToEndId}`,
-    cents: Number(amount?.replace('.', '')),
-    endToEndId,
-  }))
-  expect(entries).toHaveLength(count)
-  const path = commands.file('small.xml', statement(entries))
-  expect(await bank('import', path)).toMatchObject({ booked: count, unmatched: [] })
 })

@@ -271,8 +271,8 @@ const hostedBody = (type: string, more: Record<string, unknown> = {}) => {
 }
 
 /** A page that was open until its payment expired. */
-async function expired(): Promise<{ payId: string; xId: string; transId: string }> {
-  const { body } = await gateway.call('POST', '/payments', hostedBody('IDEAL'))
+async function expired(type = 'IDEAL'): Promise<{ payId: string; xId: string; transId: string }> {
+  const { body } = await gateway.call('POST', '/payments', hostedBody(type))
   clock.move(dayMs + secondMs)
   await runTimers()
   expect((await read(body.payId)).status).toBe('FAILED')
@@ -305,6 +305,53 @@ test('or kept, where the merchant wants that', async () => {
   await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
   const payId = await paidLate()
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000, refundedValue: 0 } })
+})
+
+test.each([
+  ['keep', { status: 'AUTHORIZED', amount: { authorizedValue: 1000, reversedValue: 0 } }, []],
+  [
+    'return',
+    { status: 'REVERSED', amount: { authorizedValue: 1000, reversedValue: 1000 } },
+    ['payment.reversed'],
+  ],
+] as const)('a declined capture of a late approval is told beside it (%s)', async (setting, record, then) => {
+  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: setting })
+  const { payId, xId } = await expired('PROVIDERP')
+  const provided = (transactionId: string) => ({
+    echo: { reference: xId as never, amount: euros(1000) },
+    transactionId,
+  })
+  await tell({
+    kind: 'outcome',
+    operation: 'AUTHORIZATION',
+    subject: named(xId),
+    amount: euros(1000),
+    outcome: { kind: 'approved', provider: provided(`late_${xId}`) },
+    capture: { kind: 'declined', detail: '0351', provider: provided(`capture_${xId}`) },
+  })
+  await deliver()
+  await deliver()
+  expect(await read(payId)).toMatchObject(record)
+  expect((await eventsOf(payId)).map(({ type }) => type)).toEqual([
+    'payment.failed',
+    'payment.paid_late',
+    'capture.failed',
+    ...then,
+  ])
+})
+
+test('a late approval that is kept and not captured lapses at its end', async () => {
+  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
+  const captureMethod = { type: 'MANUAL' }
+  const { body } = await gateway.call('POST', '/payments', hostedBody('PROVIDERP', { captureMethod }))
+  clock.move(dayMs + secondMs)
+  await runTimers()
+  provider.payAnyway(body.xId)
+  await deliver()
+  expect((await read(body.payId)).status).toBe('AUTHORIZED')
+  clock.move(400 * dayMs)
+  await runTimers()
+  expect(await read(body.payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
 })
 
 test.each(['return', 'keep'] as const)(

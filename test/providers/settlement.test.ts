@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ConnectorDefinition, SettlementLine } from '#connectors/contract.ts'
 import { createSimulator, simulatorFacts } from '#connectors/simulator/simulator.ts'
 import type { XId } from '#domain/ids.ts'
+import { writeCursor } from '#endpoints/page-cursor.ts'
 import { importSettlement } from '#providers/settlements.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import { createSettlementStore } from '#storage/providers/settlements.ts'
@@ -262,7 +263,9 @@ test('pages, filters, and nothing of others', async () => {
   const { body } = await shop.call('GET', '/settlements?limit=2')
   expect(body.data).toHaveLength(2)
   expect(await references(`?limit=2&cursor=${encodeURIComponent(body.nextCursor)}`)).toEqual(['P3'])
+  const scope = { merchantId: shop.merchantId, list: 'settlements', query: {} }
   for (const wrong of [
+    `?cursor=${writeCursor(scope, ['yesterday', 'a', 'b', 'c', 'd'])}`,
     ...['?type=NOT', '?limit=0', '?from=yesterday', '?cursor=x', '?other=1', '?account=', '?settlementId='],
     `?from=${today}&to=${today}`,
   ])

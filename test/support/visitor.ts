@@ -63,20 +63,33 @@ export const visitAnew = async (
   options: BrowserContextOptions = {},
 ): Promise<Visit> => openTab(await newContext(browser, options), url)
 
+/** Tabs without a page, by profile: to open one takes more of the processor than to load a page of ours into it. */
+const idleTabs = new WeakMap<BrowserContext, Page[]>()
+
 /** After each test: pages that others opened must not be in the way of the next one. */
 export async function closePages(browser: Browser): Promise<void> {
   const kept = await Promise.all(shared.get(browser)?.values() ?? [])
   await Promise.all(
-    browser
-      .contexts()
-      .flatMap(context =>
-        kept.includes(context) ? context.pages().map(page => page.close()) : [context.close()],
-      ),
+    browser.contexts().map(async context => {
+      if (!kept.includes(context)) return context.close()
+      const tabs = context.pages()
+      await Promise.all(tabs.map(clearTab))
+      idleTabs.set(context, tabs)
+    }),
   )
 }
 
+/** What loading another page does not undo. A test that does more to its tab, such as another medium, visits anew. */
+async function clearTab(page: Page): Promise<void> {
+  for (const event of watched) page.removeAllListeners(event)
+  await page.unrouteAll()
+  await page.goto('about:blank')
+}
+
+const watched = ['console', 'pageerror', 'request', 'response']
+
 export async function openTab(context: BrowserContext, url: string): Promise<Visit> {
-  const page = await context.newPage()
+  const page = idleTabs.get(context)?.pop() ?? (await context.newPage())
   const seen: Visit = { page, context, complaints: [], requested: [], statuses: [] }
   page.on('console', message => {
     // That a page answers 404, 410 or 422 is what is tested, not a complaint.

@@ -1,6 +1,11 @@
 /** Reads files for a bank, pain.008 and pain.001, as the simulated bank of the test environment does. */
-import { readAmount } from '#connectors/bank/bank-amount.ts'
-import { BankFileError, createXmlRecordReader, textOf, type XmlNode } from '#connectors/bank/xml-records.ts'
+import {
+  BankFileError,
+  createXmlRecordReader,
+  readAmount,
+  textOf,
+  type XmlNode,
+} from '#connectors/bank/xml-records.ts'
 
 /** One payment as the bank sees it. */
 export interface Instruction {

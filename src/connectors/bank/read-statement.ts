@@ -1,11 +1,12 @@
 /** Reads camt.053 (statement) and camt.054 (notification), versions 02 to 08, entry by entry. */
-import { readAmount } from '#connectors/bank/bank-amount.ts'
+
 import type { BankFact, TransactionFact } from '#connectors/bank/bank-facts.ts'
 import {
   BankFileError,
   find,
   findAll,
   type RecordHandler,
+  readAmount,
   textOf,
   type XmlNode,
 } from '#connectors/bank/xml-records.ts'

@@ -2,7 +2,10 @@
  * Reads XML of banks as a stream and hands out small trees. Strict: UTF-8 only, no document type, no entities of the
  * document's own, one name space, bounded depth and size. Memory does not grow with the file.
  */
+
 import { SaxesParser } from 'saxes'
+import { exponentOf } from '#domain/currencies.ts'
+import type { Money } from '#domain/money.ts'
 
 /** Says in one sentence what is wrong with a file. Nothing of it has been used. */
 export class BankFileError extends Error {}
@@ -191,3 +194,19 @@ export const textOf = (node: XmlNode | undefined, ...path: readonly string[]): s
 
 export const findAll = (node: XmlNode | undefined, name: string): readonly XmlNode[] =>
   node?.children.filter(child => child.name === name) ?? []
+
+/** Amounts as banks write them, `1234.5`, into whole numbers of the smallest unit. Never through a fraction. */
+export function readAmount(node: XmlNode | undefined, where: string): Money {
+  const currency = node?.attributes.Ccy ?? ''
+  const digits = exponentOf(currency)
+  if (!node || digits === undefined)
+    throw new BankFileError(`has an amount without a known currency in ${where}`)
+  const [, whole, fraction = ''] = /^([0-9]{1,13})(?:\.([0-9]{0,9}))?$/.exec(node.text) ?? []
+  if (whole === undefined)
+    throw new BankFileError(`has an amount that is no number in ${where}: ${node.text.slice(0, 30)}`)
+  if (fraction.length > digits)
+    throw new BankFileError(
+      `has an amount with ${fraction.length} decimals in ${where}: ${node.text}; ${currency} has ${digits}`,
+    )
+  return { value: Number(whole + fraction.padEnd(digits, '0')), currency }
+}

@@ -1,5 +1,7 @@
-/** The numbers with a meaning. Any other valid one is approved. Kept as data: it is also the published catalogue. */
+/** The numbers and amounts with a meaning. Any other valid one is approved. Kept as data: it is also the published catalogue. */
+
 import { authenticationCards, type ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
+import { listProviderCodes, providerText } from '#domain/response-codes.ts'
 
 /** What the simulator will do with operations on a card or account. Details are the last four digits of a response code. */
 export interface Scenario {
@@ -89,3 +91,31 @@ const byNumber: ReadonlyMap<string, Scenario> = new Map(
 const approves: Scenario = {}
 
 export const scenarioOf = (number: string): Scenario => byNumber.get(number.replaceAll(' ', '')) ?? approves
+
+/**
+ * Amounts with a meaning: an operation of exactly this amount is declined, whatever the card or account. They lie far above
+ * what anybody tests with by chance, and end with the provider code they stand for.
+ * 99,990,300: 999,903.00 where a currency has cents, and not a round sum in any other.
+ */
+const firstAmount = 99_990_300
+
+export interface TestAmount {
+  readonly value: number
+  /** The last four digits of the response code. */
+  readonly decline: string
+  readonly outcome: string
+  readonly description: string
+}
+
+export const testAmounts: readonly TestAmount[] = listProviderCodes().map(nn => ({
+  value: firstAmount + Number(nn),
+  decline: `03${nn}`,
+  outcome: `declined ${nn}`,
+  description: providerText(nn),
+}))
+
+const declinedAmounts: ReadonlyMap<number, string> = new Map(
+  testAmounts.map(({ value, decline }) => [value, decline]),
+)
+
+export const declineByAmount = (value: number): string | undefined => declinedAmounts.get(value)

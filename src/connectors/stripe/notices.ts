@@ -2,8 +2,8 @@
  * Stripe's notices: one event a message. Each is verified and read into one fact about a reference of ours. Which events
  * matter is one table; an event that is not in it is understood as of no consequence.
  */
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Notice, NoticeFact, NoticeSubject, RawNotice } from '#connectors/contract.ts'
-import { findForgery } from '#connectors/stripe/signature.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { detailOfReturn, generalDecline, timedOut } from '#connectors/stripe/translate/declines.ts'
 import { isDebitReturn, readDispute } from '#connectors/stripe/translate/disputes.ts'
@@ -283,4 +283,34 @@ function report(run: Wire): NoticeFact | undefined {
   const url = textAt(run, 'result', 'url')
   const name = textAt(run, 'report_type')
   return url === undefined || name === undefined ? undefined : { kind: 'report', url, name }
+}
+
+/** Five minutes: Stripe's own tolerance. An older message may be one that somebody recorded and sends again. */
+const toleranceSeconds = 300
+
+/**
+ * The signature is an HMAC-SHA256 over time and body with the secret of the webhook endpoint. A sentence for what is wrong;
+ * undefined: the signature is Stripe's.
+ */
+function findForgery(
+  header: string | undefined,
+  body: Uint8Array,
+  { secret, nowMs }: { readonly secret: string; readonly nowMs: number },
+): string | undefined {
+  if (header === undefined) return 'the header Stripe-Signature is missing'
+  if (secret.trim() === '') return 'the account has no webhook secret'
+  const parts = header.split(',').map(part => part.trim().split('='))
+  const [, time] = parts.find(([name]) => name === 't') ?? []
+  const signatures = parts.filter(([name]) => name === 'v1').map(([, value]) => value ?? '')
+  if (time === undefined || !/^\d{1,12}$/.test(time)) return 'the signature has no time'
+  // Several signatures: the endpoint's secret is being changed, and one of them is made with ours.
+  const expected = createHmac('sha256', secret).update(`${time}.`).update(body).digest()
+  if (!signatures.some(signature => equals(signature, expected))) return 'no signature fits the body'
+  const age = Math.abs(nowMs / 1000 - Number(time))
+  return age > toleranceSeconds ? `the signature is ${Math.round(age)} seconds old` : undefined
+}
+
+function equals(signature: string, expected: Buffer): boolean {
+  if (!/^[0-9a-f]{64}$/.test(signature)) return false
+  return timingSafeEqual(Buffer.from(signature, 'hex'), expected)
 }

@@ -2,7 +2,8 @@
 
 import { requireCustomerId } from '#endpoints/customers/path.ts'
 import { customerEndpoint } from '#endpoints/customers/shared.ts'
-import { bornBy, planExample, readPage } from '#endpoints/payment-plans/shared.ts'
+import { readPage } from '#endpoints/filters.ts'
+import { bornBy, planExample } from '#endpoints/payment-plans/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { listCustomerPlans } from '#operations/plans/plans.ts'

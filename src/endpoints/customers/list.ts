@@ -1,11 +1,10 @@
 /** `GET /customers`: the merchant's customers, page by page. */
 import { bornBy, customerEndpoint, itemExample } from '#endpoints/customers/shared.ts'
+import { collectFaults, readAll, readDays, readPage } from '#endpoints/filters.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { InvalidField } from '#http/server/ports.ts'
 import { listCustomers } from '#operations/customers/customers.ts'
 import { type CustomerQuery, customerList, customerQuery } from '#schemas/customer.ts'
-import type { CustomerConditions } from '#storage/customers/customer-pages.ts'
 
 export const listCustomersEndpoint = endpoint<Services, undefined, undefined, typeof customerQuery>({
   ...customerEndpoint,
@@ -18,6 +17,7 @@ export const listCustomersEndpoint = endpoint<Services, undefined, undefined, ty
     'The newest first, 20 on a page. A customer is made by the first successful payment that names a ' +
     'merchantCustomerId. A page beyond the end is empty.',
   query: customerQuery,
+  findFaults: query => collectFaults(() => readFilters(query)),
   answers: { 200: customerList },
   examples: [
     {
@@ -29,34 +29,13 @@ export const listCustomersEndpoint = endpoint<Services, undefined, undefined, ty
     },
   ],
   async handle({ query, merchant }, { engine }) {
-    const list = listCustomers(
-      merchant,
-      { page: readPage(query), conditions: toConditions(query) },
-      engine.customers,
-    )
-    return answer(200, await perform(list))
+    const { page, days } = readFilters(query)
+    const { merchantCustomerId, email, phoneNumber } = query
+    const phoneCountry = query.phoneCountry?.replace(/^[+ ]/, '')
+    const conditions = { ...days, merchantCustomerId, email, phoneCountry, phoneNumber }
+    return answer(200, await perform(listCustomers(merchant, { page, conditions }, engine.customers)))
   },
 })
 
-/** The contract's int32. */
-const lastPage = 2_147_483_647
-
-function readPage({ page }: CustomerQuery): number {
-  const number = Number(page)
-  if (number > lastPage) throw new InvalidField('page', `page is ${page}; it must be at most ${lastPage}.`)
-  return number
-}
-
-const dayMs = 24 * 60 * 60 * 1000
-
-/** Days are those of UTC, both ends included. */
-const toConditions = (query: CustomerQuery): CustomerConditions => ({
-  createdFrom: query.createdFrom === undefined ? undefined : new Date(startOf(query.createdFrom)),
-  createdBefore: query.createdTo === undefined ? undefined : new Date(startOf(query.createdTo) + dayMs),
-  merchantCustomerId: query.merchantCustomerId,
-  email: query.email,
-  phoneCountry: query.phoneCountry?.replace(/^[+ ]/, ''),
-  phoneNumber: query.phoneNumber,
-})
-
-const startOf = (day: string): number => Date.parse(`${day}T00:00:00Z`)
+const readFilters = (query: Partial<CustomerQuery>) =>
+  readAll({ page: () => readPage(query.page), days: () => readDays(query) })

@@ -1,4 +1,5 @@
 /** `GET /disputes`: the merchant's disputes, the newest first. */
+import { isInstant } from '#domain/dates.ts'
 import { parsePayId } from '#domain/ids.ts'
 import { disputeEndpoint, disputeExample } from '#endpoints/disputes/shared.ts'
 import { collectFaults, readAll, readRange } from '#endpoints/filters.ts'
@@ -36,8 +37,12 @@ export const listDisputesEndpoint = endpoint<Services, undefined, undefined, typ
   async handle({ query, merchant }, { engine }) {
     const limit = Number(query.limit ?? usualLimit)
     const scope = { merchantId: merchant.merchantId, list: 'disputes', query }
-    const [createdAt, disputeId] = readCursor(scope, 2) ?? []
-    const { statuses, range } = readFilters(query)
+    const { cursor = [], filters } = readAll({
+      cursor: () => readCursor(scope, [isInstant, () => true]),
+      filters: () => readFilters(query),
+    })
+    const [createdAt, disputeId] = cursor
+    const { statuses, range } = filters
     const filter = {
       statuses,
       payId: query.payId === undefined ? undefined : parsePayId(query.payId),

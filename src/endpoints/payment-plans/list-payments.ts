@@ -1,10 +1,10 @@
 /** `GET /payment-plans/{paymentPlanId}/payments`: what was paid within a plan. */
+import { readPage } from '#endpoints/filters.ts'
 import {
   bornBy,
   planEndpoint,
   planExample,
   planPath,
-  readPage,
   requirePlanId,
 } from '#endpoints/payment-plans/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'

@@ -4,7 +4,7 @@ import { type PlanId, parsePlanId } from '#domain/ids.ts'
 import { normalizeAddresses } from '#domain/text.ts'
 import { checkShared } from '#endpoints/checks.ts'
 import type { Services } from '#endpoints/services.ts'
-import { InvalidField, NotFound } from '#http/server/ports.ts'
+import { NotFound } from '#http/server/ports.ts'
 import type { ChargeRequest as Charge } from '#operations/plans/charge-plan.ts'
 import type { ChargeRequest } from '#schemas/payment-plan.ts'
 import { Type } from '#schemas/type.ts'
@@ -24,15 +24,6 @@ export function requirePlanId(text: string): PlanId {
   const planId = parsePlanId(text)
   if (!planId) throw new NotFound()
   return planId
-}
-
-/** The contract's int32. */
-const lastPage = 2_147_483_647
-
-export function readPage(page = '1'): number {
-  const number = Number(page)
-  if (number > lastPage) throw new InvalidField('page', `page is ${page}; it must be at most ${lastPage}.`)
-  return number
 }
 
 /** The fields that every charge has, as the engine takes them. */

@@ -1,13 +1,20 @@
 /** `GET /payments/links`, `GET /payments/links/{id}` and `PATCH /payments/links/{id}`: links that were made before. */
 
-import { nameCursor, oneOf, readList } from '#endpoints/filters.ts'
+import { collectFaults, nameCursor, oneOf, readList } from '#endpoints/filters.ts'
 import { readExpiry } from '#endpoints/payments/payment-command.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { getLink, listLinks, updateLink } from '#operations/finding/links.ts'
 import { failedResult } from '#schemas/result.ts'
-import { link, linkList, linkQuery, linkStates, updateLink as updateLinkSchema } from '#schemas/session.ts'
+import {
+  type LinkQuery,
+  link,
+  linkList,
+  linkQuery,
+  linkStates,
+  updateLink as updateLinkSchema,
+} from '#schemas/session.ts'
 import { Type } from '#schemas/type.ts'
 
 const linkPath = Type.Object({ id: Type.String({ maxLength: 64, description: 'The id of the link.' }) })
@@ -40,6 +47,7 @@ export const listLinksEndpoint = endpoint<Services, undefined, undefined, typeof
   idempotent: false,
   dialect: 'customer',
   query: linkQuery,
+  findFaults: query => collectFaults(() => readStates(query)),
   answers: { 200: linkList },
   examples: [
     {
@@ -54,7 +62,7 @@ export const listLinksEndpoint = endpoint<Services, undefined, undefined, typeof
     const { limit, cursor, ...filters } = query
     const request = {
       merchant,
-      states: readList('status', query.status, oneOf(linkStates)),
+      states: readStates(query),
       limit: Number(limit ?? usualLimit),
       cursor,
       scope: { list: 'links', filters },
@@ -62,6 +70,8 @@ export const listLinksEndpoint = endpoint<Services, undefined, undefined, typeof
     return answer(200, await perform(listLinks(request, engine)).catch(nameCursor))
   },
 })
+
+const readStates = ({ status }: LinkQuery) => readList('status', status, oneOf(linkStates))
 
 export const getLinkEndpoint = endpoint<Services, undefined, typeof linkPath>({
   ...shared,

@@ -1,9 +1,9 @@
 /** From the request for a payment to what the engine takes; shared by all endpoints that begin one. */
+
 import { parseInstant } from '#domain/dates.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { Secret } from '#domain/secret.ts'
 import { normalizeAddresses } from '#domain/text.ts'
-import { checkAgreement } from '#endpoints/payments/agreement.ts'
 import { readAccount, readCard } from '#endpoints/payments/instruments.ts'
 import { InvalidField } from '#http/server/ports.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
@@ -11,6 +11,7 @@ import { defaultCapture, findMethod, findMisfit, methodTypes } from '#methods/ca
 import { keptFields } from '#methods/fields/objects.ts'
 import { explainUnknownType } from '#methods/nearest-types.ts'
 import type { IntegrationType, Method } from '#methods/rows.ts'
+import { undecided } from '#methods/undecided.ts'
 import type { PaymentCard } from '#operations/payments/admit.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
 
@@ -129,4 +130,28 @@ export function readExpiry(expirationTime: string | undefined, now: Date): Date 
     throw new InvalidField('expirationTime', `is ${expirationTime}; ${allowed}`)
   }
   return new Date(instant)
+}
+
+/** Checks of the agreement to charge a customer again (`credentialOnFile`) that no schema can express. */
+function checkAgreement(
+  { credentialOnFile, amount }: Pick<CreatePayment, 'credentialOnFile' | 'amount'>,
+  method: Method,
+): void {
+  if (!credentialOnFile?.initialPayment) return
+  const refuse = (field: string, error: string): never => {
+    throw new InvalidField(`credentialOnFile.${field}`, error)
+  }
+  // On a page the customer chooses later, among those that can be.
+  if (method !== undecided && !method.operations.includes('recurring')) {
+    refuse('initialPayment', `${method.type} cannot be charged again without the customer`)
+  }
+  const { type, recurring } = credentialOnFile
+  const { startDate, expiryDate, frequency, autoCharge } = recurring ?? {}
+  if (startDate !== undefined && expiryDate !== undefined && expiryDate < startDate) {
+    refuse('recurring.expiryDate', `is ${expiryDate}; it must not lie before startDate, ${startDate}`)
+  }
+  if (!autoCharge) return
+  if (type !== 'RECURRING') refuse('recurring.autoCharge', 'goes with the type RECURRING only')
+  if (frequency === undefined) refuse('recurring.frequency', 'is missing; autoCharge needs it')
+  if (amount.value === 0) refuse('recurring.autoCharge', 'needs an amount above 0')
 }

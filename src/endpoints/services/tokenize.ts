@@ -8,7 +8,7 @@ import { serviceCall, succeeded } from '#endpoints/services/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { refusedAnswer } from '#http/answers/refused.ts'
 import { type Answer, answer, endpoint } from '#http/endpoint.ts'
-import { auditOpening } from '#operations/audit/opened-cards.ts'
+import { auditOpening } from '#operations/audit/audit.ts'
 import { type PseudoNumber, tokenize } from '#operations/customers/tokenize.ts'
 import { tokenAnswer, tokenQuestion } from '#schemas/services/tokenize.ts'
 

@@ -1,4 +1,5 @@
 /** `GET /settlements`: what providers say they have paid out, line by line. */
+import { isDate } from '#domain/dates.ts'
 import { parsePayId } from '#domain/ids.ts'
 import { collectFaults, contradict, readAll } from '#endpoints/filters.ts'
 import { readCursor, readWordList, toPage } from '#endpoints/page-cursor.ts'
@@ -43,20 +44,26 @@ export const listSettlementsEndpoint = endpoint<Services, undefined, undefined, 
   async handle({ query, merchant }, { settlements }) {
     const limit = Number(query.limit ?? usualLimit)
     const scope = { merchantId: merchant.merchantId, list: 'settlements', query }
-    const { types, days } = readFilters(query)
+    const { cursor, filters } = readAll({
+      cursor: () => readCursor(scope, [isDate, anyText, anyText, anyText, anyText]),
+      filters: () => readFilters(query),
+    })
+    const { types, days } = filters
     const filter = {
       accountId: query.account,
       settlementId: query.settlementId,
       types,
       payId: query.payId === undefined ? undefined : parsePayId(query.payId),
       ...days,
-      after: toPosition(readCursor(scope, 5)),
+      after: toPosition(cursor),
       limit: limit + 1,
     }
     const found = await perform(settlements.list(merchant.merchantId, filter))
     return answer(200, toPage(found, limit, { show: showLine, positionOf, scope }))
   },
 })
+
+const anyText = () => true
 
 const readFilters = (query: SettlementQuery) =>
   readAll({

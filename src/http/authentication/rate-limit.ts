@@ -3,10 +3,10 @@
  * address. Counts of other processes are read within a second (shared-counts.ts).
  */
 import type { Merchant } from '#domain/merchant.ts'
+import { networkOf } from '#domain/network-address.ts'
 import { Refusal } from '#http/answers/refusal.ts'
 import { BoundedMap } from '#http/authentication/bounded-map.ts'
 import { noOthers, type SharedCounts, toCountKey } from '#http/authentication/shared-counts.ts'
-import { networkOf } from '#http/server/client-address.ts'
 
 export interface Counting {
   readonly nowMs: () => number

@@ -79,6 +79,12 @@ const onceOnly: ReadonlyMap<string, string> = new Map(
   ]),
 )
 
+/** RFC 9112 has a request of HTTP/1.1 name its host. Node would refuse it with an empty answer. */
+export const refuseMissingHost = ({ httpVersion, headers }: IncomingMessage): Refusal | undefined =>
+  httpVersion === '1.1' && headers.host === undefined
+    ? refuseField('Host', 'Host is missing; every request of HTTP/1.1 needs it.')
+    : undefined
+
 /** A header that must stand once and stands twice. `headers`: names and values in turn, as they were sent. */
 export function refuseRepeatedHeader(headers: readonly string[]): Refusal | undefined {
   const seen = new Set<string>()

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createClientAddresses, networkOf } from '#http/server/client-address.ts'
+import { networkOf, plainAddress } from '#domain/network-address.ts'
+import { createClientAddresses } from '#http/server/client-address.ts'
 
 test.each<
   [name: string, proxies: number | string[], peer: string, forwarded: string | undefined, client: string]
@@ -32,4 +33,16 @@ test.each([
   ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
 ])('%s counts as %s', (address, network) => {
   expect(networkOf(address)).toBe(network)
+})
+
+test.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['::FFFF:192.0.2.1', '192.0.2.1'],
+  ['::ffff:c000:201', '192.0.2.1'],
+  ['0:0:0:0:0:ffff:192.0.2.1', '192.0.2.1'],
+  ['2001:0DB8::0001%eth0', '2001:db8::1'],
+  ['localhost', undefined],
+])('%s is written %s', (address, plain) => {
+  expect(plainAddress(address)).toBe(plain)
 })

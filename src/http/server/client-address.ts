@@ -3,6 +3,7 @@
  * `X-Forwarded-For` are believed from the right, because a proxy appends what it saw and the rest is the client's own text.
  */
 import { BlockList, isIP } from 'node:net'
+import { plainAddress } from '#domain/network-address.ts'
 
 /** How many proxies stand in front of us, or the addresses and networks (CIDR) that they have. */
 export type TrustedProxies = number | readonly string[]
@@ -18,14 +19,6 @@ export interface ClientAddresses {
 const hopsMax = 20
 
 const unknownAddress = '0.0.0.0'
-
-/** `::ffff:192.0.2.1` is 192.0.2.1 and must share every limit with it. */
-export function plainAddress(text: string): string | undefined {
-  const bare = text.startsWith('::ffff:') && isIP(text.slice(7)) === 4 ? text.slice(7) : text
-  const zone = bare.indexOf('%')
-  const address = zone === -1 ? bare : bare.slice(0, zone)
-  return isIP(address) === 0 ? undefined : address.toLowerCase()
-}
 
 /** Some proxies write the port as well: 192.0.2.1:4711 or [2001:db8::1]:4711. */
 function readEntry(entry: string): string | undefined {
@@ -70,20 +63,4 @@ export function createClientAddresses(proxies: TrustedProxies = 0): ClientAddres
       return address
     },
   }
-}
-
-/**
- * The unit that limits count: an IPv4 address, or the /64 of an IPv6 address, which is what one household or server is given and
- * may change its address in at will.
- */
-export function networkOf(address: string): string {
-  if (!address.includes(':')) return address
-  const [head = '', tail] = address.split('::')
-  const front = head === '' ? [] : head.split(':')
-  const back = tail === undefined || tail === '' ? [] : tail.split(':')
-  // An address that ends in dotted form has one part less than it has groups.
-  const groups = front.length + back.length + (address.includes('.') ? 1 : 0)
-  const zeros = tail === undefined ? 0 : 8 - groups
-  const parts = [...front, ...Array.from({ length: Math.max(0, zeros) }, () => '0'), ...back].slice(0, 4)
-  return `${parts.map(part => part.replace(/^0+(?=.)/, '')).join(':')}::/64`
 }

@@ -4,7 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type ClientAddresses, networkOf, plainAddress } from '#http/server/client-address.ts'
+import { networkOf, plainAddress } from '#domain/network-address.ts'
+import type { ClientAddresses } from '#http/server/client-address.ts'
 import type { Timers } from '#http/server/timers.ts'
 
 export type DropReason = 'address_open' | 'address_idle' | 'idle_time' | 'server_full'

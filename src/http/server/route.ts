@@ -18,7 +18,7 @@ import type { Authentication, Caller } from '#http/authentication/authentication
 import { type RateLimit, refuseRate } from '#http/authentication/rate-limit.ts'
 import { readForm } from '#http/body/form.ts'
 import { type Idempotency, readKey } from '#http/body/idempotency.ts'
-import { findFlaw, readJson } from '#http/body/json-text.ts'
+import { cutName, findFlaw, readJson } from '#http/body/json-text.ts'
 import { listSpellings, type Spelling, unifySpellings } from '#http/body/spellings.ts'
 import type { Check, Validation } from '#http/body/validation.ts'
 import type { Answer, Call, Dialect, Endpoint, Fault } from '#http/endpoint.ts'
@@ -155,6 +155,8 @@ function findErrors(
     // Percent signs are the only way for U+0000 into an address.
     const flaw = findFlaw(request.params) ?? findFlaw(request.query)
     if (flaw) return refuseField(flaw.field, flaw.error)
+    const unreadable = findUnreadable(url)
+    if (unreadable !== undefined) return refuseField(unreadable, `${unreadable} ${unreadableMember}`)
   }
   const isForm = endpoint.accepts === 'application/x-www-form-urlencoded'
   const inPath = checkParams ? checkParams(request.params, url.length) : noErrors
@@ -165,6 +167,27 @@ function findErrors(
     return stray && refuseInvalid([stray])
   }
   return refuseInvalid([...inPath, ...inQuery, ...findFaultsBeside(inQuery, endpoint, request), ...inBody])
+}
+
+const unreadableMember =
+  'is not readable; what follows a percent sign must be UTF-8, and the sign itself is written %25.'
+
+/** The first parameter that would be searched for as it is written, percent signs and all: nobody means that. */
+function findUnreadable(url: string): string | undefined {
+  const start = url.indexOf('?') + 1
+  const members = start === 0 ? [] : url.slice(start).split('&')
+  const member = members.find(text => text.includes('%') && decode(text) === undefined)
+  if (member === undefined) return undefined
+  const [name = ''] = member.split('=', 1)
+  return cutName(decode(name) ?? name)
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** Faults of the members that the schema has nothing against. */

@@ -51,6 +51,16 @@ test.each([
   await own.app.close()
 })
 
+test('400 for a request of HTTP/1.1 that names no host, 200 for one of HTTP/1.0', async () => {
+  const own = await createToy()
+  const port = await listen(own)
+  const unnamed = await (await talk(port, 'GET /health/live HTTP/1.1\r\nconnection: close\r\n\r\n')).heard()
+  expect(unnamed).toMatch(/^HTTP\/1\.1 400 .*application\/problem\+json.*"Host is missing/s)
+  const old = await (await talk(port, 'GET /health/live HTTP/1.0\r\n\r\n')).heard()
+  expect(old).toMatch(/^HTTP\/1\.1 200 /)
+  await own.app.close()
+})
+
 test('431 in answer to HEAD has no body, also when the verb came in an earlier packet', async () => {
   const own = await createToy()
   const port = await listen(own)

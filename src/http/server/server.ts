@@ -18,7 +18,12 @@ import { createIdempotency } from '#http/body/idempotency.ts'
 import type { Formats } from '#http/body/schema-words.ts'
 import { createValidation } from '#http/body/validation.ts'
 import type { Endpoint } from '#http/endpoint.ts'
-import { answerBrokenRequest, answerExpectations, refuseRepeatedHeader } from '#http/server/broken-request.ts'
+import {
+  answerBrokenRequest,
+  answerExpectations,
+  refuseMissingHost,
+  refuseRepeatedHeader,
+} from '#http/server/broken-request.ts'
 import {
   type ClientAddresses,
   createClientAddresses,
@@ -144,7 +149,12 @@ function createFastify<Services>(
     routerOptions: { maxParamLength: pathParameterMax },
     schemaController: withoutSchemas,
   }
-  const http = { maxHeaderSize: limits.headerBytes, connectionsCheckingInterval: checkingMs }
+  const http = {
+    maxHeaderSize: limits.headerBytes,
+    connectionsCheckingInterval: checkingMs,
+    // Refused by us, in the form of all refusals.
+    requireHostHeader: false,
+  }
   const handshakeTimeout = limits.headersTimeoutMs
   const app = tls
     ? Fastify({ ...common, https: { ...tls, ...tlsSettings, ...http, handshakeTimeout } })
@@ -338,7 +348,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   const answerUnrouted = createUnrouted(routes, sender)
   app.addHook('onRequest', (request, reply, done) => {
     setUp(request)
-    const refusal = refuseRepeatedHeader(request.raw.rawHeaders)
+    const refusal = refuseMissingHost(request.raw) ?? refuseRepeatedHeader(request.raw.rawHeaders)
     if (refusal) sendRefusal(reply, { dialect: dialectOf(request), refusal }, sender)
     else if (request.is404) answerUnrouted(request, reply)
     else done()

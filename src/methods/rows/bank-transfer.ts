@@ -1,6 +1,6 @@
 /** Transfers that the customer makes alone, found again by their reference. */
 import type { Method } from '#methods/method.ts'
-import { euroArea, sepa } from '#methods/rows/areas.ts'
+import { euroArea, sepa } from '#methods/rows/core.ts'
 import { final, hostedOrDirect, refunds, toMethods } from '#methods/rows/row.ts'
 
 export const bankTransfers: readonly Method[] = [

@@ -1,6 +1,6 @@
 /** Direct debits: the merchant pulls the money from the account by a mandate. */
 import type { Method } from '#methods/method.ts'
-import { sepa } from '#methods/rows/areas.ts'
+import { sepa } from '#methods/rows/core.ts'
 import { delays, hostedOrDirect, recurs, refundsRecurs, reserves, toMethods } from '#methods/rows/row.ts'
 
 const directDebitTerms = delays(reserves(30, 'credit', 'recurring'))

@@ -1,6 +1,6 @@
 /** Wallets that the customer opens in a browser or an app. */
 import type { Method } from '#methods/method.ts'
-import { eea } from '#methods/rows/areas.ts'
+import { eea } from '#methods/rows/core.ts'
 import {
   delays,
   final,

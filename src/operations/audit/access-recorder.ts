@@ -2,10 +2,13 @@
  * Records logins for the audit trail: when each key was last used, the first use of a key from an address, and failed logins by
  * the minute. Requests only leave a note in memory; the notes are written down together, about once a second.
  */
+
 import { isIP } from 'node:net'
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
-import type { ApiKeyStore } from '#storage/api-keys.ts'
-import type { AuditEntry, AuditStore } from '#storage/audit/audit.ts'
+import { type Audit, auditAs, gatewayActor } from '#operations/audit/audit.ts'
+import { type ApiKeyStore, createApiKeyStore } from '#storage/api-keys.ts'
+import { type AuditEntry, type AuditStore, createAuditStore } from '#storage/audit/audit.ts'
+import type { Database } from '#storage/database.ts'
 
 interface Use {
   readonly merchantId: string
@@ -136,4 +139,25 @@ function toNetwork(address: string): string {
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - after.length)
   const all = [...groups, ...Array<string>(zeros).fill('0'), ...after]
   return `${all.slice(0, 4).join(':')}::/64`
+}
+
+/** Everything of one database that has to do with keeping book of people and keys, put together. */
+export interface OpenAudit {
+  readonly apiKeys: ApiKeyStore
+  readonly store: AuditStore
+  readonly access: AccessRecorder
+  /** For what the gateway does by itself. */
+  readonly audit: Audit
+}
+
+/** `home`: the database that holds the trail of all cells; this one unless given. */
+export function openAudit(database: Database, nowMs: () => number, home = database): OpenAudit {
+  const apiKeys = createApiKeyStore(database)
+  const store = createAuditStore(home)
+  return {
+    apiKeys,
+    store,
+    access: createAccessRecorder({ apiKeys, audit: store, nowMs }),
+    audit: auditAs(gatewayActor, store),
+  }
 }

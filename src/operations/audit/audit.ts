@@ -2,6 +2,7 @@
  * Writes acts of people, commands and keys into the audit trail. The actor is given once: the system user for the
  * command line, the signed-in person for the console, the gateway for itself.
  */
+import type { MerchantId } from '#domain/ids.ts'
 import type { AuditEntry, AuditStore } from '#storage/audit/audit.ts'
 
 export interface Actor {
@@ -22,3 +23,23 @@ export const auditAs =
 
 /** What the gateway does by itself, such as making the demo merchant. */
 export const gatewayActor: Actor = { actor: 'tollgate', from: 'server' }
+
+export interface Opening {
+  readonly merchantId: MerchantId
+  /** The address that asked for it. */
+  readonly from: string
+  readonly purpose: 'account updater' | 'tokenization' | 'offer of a currency'
+  readonly cards: number
+}
+
+export type OpeningLog = Pick<AuditStore, 'append'>
+
+/** For card and account numbers that are opened for another purpose than paying; written before they are. */
+export async function auditOpening(
+  { merchantId, from, purpose, cards }: Opening,
+  store: OpeningLog,
+): Promise<void> {
+  if (cards === 0) return
+  const after = { purpose, cards }
+  await store.append([{ actor: merchantId, from, act: 'cards.opened', object: merchantId, after }])
+}

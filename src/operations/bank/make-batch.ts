@@ -2,6 +2,7 @@
  * The next batch of an account: what waits is dated, sorted into payment informations, written and hashed, and committed
  * in one transaction. Only then may its files be given out. The same batch always has the same bytes.
  */
+
 import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
 import {
   amendmentOf,
@@ -16,10 +17,10 @@ import { directDebitFrame } from '#connectors/bank/direct-debits.ts'
 import type { BlockHeader, FileHeader } from '#connectors/bank/initiation.ts'
 import { startOfDay } from '#domain/calendar.ts'
 import { type BankTime, bankTimeOf, isTargetDay, targetDayAfter } from '#domain/target-calendar.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { createFollower, readAhead } from '#operations/bank/read-ahead.ts'
 import { toSurplus } from '#operations/bank/receive-transfer.ts'
-import { refuseDebits } from '#operations/bank/refuse-debits.ts'
 import { createDraft, type FileDraft, type WriteTarget } from '#operations/bank/store-file.ts'
 import {
   type BatchItem,
@@ -27,7 +28,8 @@ import {
   toIsoDay,
   writePayments,
 } from '#operations/bank/written-payments.ts'
-import { merchantNow } from '#operations/engine.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import type { NewItem, UsedMandateRow } from '#storage/bank/batch-rows.ts'
 import {
   type BatchTransaction,
@@ -292,5 +294,24 @@ async function finishFiles(batch: Batch): Promise<void> {
       blocks: blocks.filter(block => block.isDebit === isDebit),
     }
     await draft.finish(header, isDebit ? directDebitFrame(header) : creditTransferFrame(header))
+  }
+}
+
+/** Payments that no file can hold, because a mandate has ended or an account was destroyed, have failed. */
+async function refuseDebits(
+  { merchantId, merchant }: BankAccount,
+  refusals: readonly Refusal[],
+  engine: Engine,
+): Promise<void> {
+  for (const { payment: queued, detail } of refusals) {
+    const { payId, xId, amount } = queued
+    const payment = await engine.payments.byPayId(merchantId, payId)
+    if (payment) {
+      const echo = { reference: xId, amount: { value: amount, currency: payment.amount.currency } }
+      const outcome: Outcome = { kind: 'declined', detail, provider: { echo } }
+      await recordOutcome({ merchant, payment, xId, outcome, unattended: true }, engine)
+    }
+    // After the outcome: a crash in between leaves the row, and the next batch comes here again.
+    await engine.commit({ dropTimers: [{ merchantId, payId, xId, kind: 'BATCH' }] })
   }
 }

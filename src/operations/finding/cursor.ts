@@ -3,9 +3,14 @@
  * used with others, or made up, is refused. They hide nothing: a place in another merchant's list leads nowhere.
  */
 import { createHash } from 'node:crypto'
+import { latestMs } from '#domain/dates.ts'
+import { parsePayId } from '#domain/ids.ts'
 
 /** 12 bytes: a made-up cursor does not pass by chance, and passing gains nothing. */
 const checkBytes = 12
+
+/** What the database takes for a whole number. */
+const countMax = 2_147_483_647
 
 /** What a cursor belongs to; undefined filters do not count. */
 export interface CursorScope {
@@ -32,9 +37,29 @@ export function writeCursor(scope: CursorScope, place: Place): string {
   return `${checkOf(scope, text)}${Buffer.from(text).toString('base64url')}`
 }
 
-/** Undefined: not a cursor of this merchant and these filters. */
-export function readCursor(scope: CursorScope, cursor: string): Place | undefined {
+const fits = {
+  /** Milliseconds since 1970. */
+  moment: (item: unknown) => Number.isSafeInteger(item) && Number(item) >= 0 && Number(item) <= latestMs,
+  payId: (item: unknown) => typeof item === 'string' && parsePayId(item) !== undefined,
+  count: (item: unknown) => Number.isSafeInteger(item) && Number(item) >= 0 && Number(item) <= countMax,
+}
+
+/** What stands in a place, in its order. */
+export type PlaceForm = readonly (keyof typeof fits)[]
+
+/** Undefined: not a cursor of this merchant and these filters. Its check is no secret, so the place is looked at as well. */
+export function readCursor(scope: CursorScope, cursor: string, form: PlaceForm): Place | undefined {
   const check = cursor.slice(0, (checkBytes * 4) / 3)
   const text = Buffer.from(cursor.slice(check.length), 'base64url').toString()
-  return checkOf(scope, text) === check ? (JSON.parse(text) as Place) : undefined
+  const place = checkOf(scope, text) === check ? readPlace(text) : undefined
+  if (!Array.isArray(place) || place.length !== form.length) return undefined
+  return form.every((kind, index) => fits[kind](place[index])) ? place : undefined
+}
+
+function readPlace(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

@@ -3,7 +3,13 @@ import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
-import { type CursorScope, readCursor, writeCursor } from '#operations/finding/cursor.ts'
+import {
+  type CursorScope,
+  type Place,
+  type PlaceForm,
+  readCursor,
+  writeCursor,
+} from '#operations/finding/cursor.ts'
 import type {
   PaymentFilter,
   PaymentPlace,
@@ -46,8 +52,7 @@ async function readPage<Found extends PaymentPlace>(
 ): Promise<{ readonly payments: readonly Found[]; readonly nextCursor?: string }> {
   const { merchantId } = merchant
   const bound = { ...scope, merchantId }
-  const place = cursor === undefined ? undefined : readCursor(bound, cursor)
-  if (cursor !== undefined && !place) throw new ForeignCursor(wrongCursor)
+  const place = cursor === undefined ? undefined : checkCursor(bound, cursor, ['moment', 'payId'])
   const after = place && { createdAt: new Date(Number(place[0])), payId: String(place[1]) as PayId }
   // One row more than requested shows whether there is a next page.
   const found = await find({ merchantId, filter, after, limit: limit + 1 })
@@ -64,8 +69,8 @@ export const cursorAfter = (
   { createdAt, payId }: PaymentPlace,
 ): string => writeCursor({ ...scope, merchantId }, [createdAt.getTime(), payId])
 
-export const checkCursor = (scope: CursorScope, cursor: string): readonly (string | number)[] => {
-  const place = readCursor(scope, cursor)
+export const checkCursor = (scope: CursorScope, cursor: string, form: PlaceForm): Place => {
+  const place = readCursor(scope, cursor, form)
   if (!place) throw new ForeignCursor(wrongCursor)
   return place
 }

@@ -49,7 +49,8 @@ export async function listMovements(
   reader: MovementReader,
 ) {
   const bound = { ...scope, merchantId: question.merchantId }
-  const after = cursor === undefined ? undefined : toPlace(checkCursor(bound, cursor))
+  const after =
+    cursor === undefined ? undefined : toPlace(checkCursor(bound, cursor, ['moment', 'payId', 'count']))
   const found = await reader.read({ ...question, after, limit: question.limit + 1 })
   const shown = found.slice(0, question.limit)
   const last = shown.at(-1)

@@ -17,6 +17,16 @@ export class UnknownPseudoNumber extends Error {}
 /** The same for a pseudo bank account number. */
 export class UnknownPseudoAccount extends Error {}
 
+/** Neither the request nor the vault knows until when the card is valid. */
+export class ExpiryDateMissing extends Error {}
+
+/** A mistyped pseudo number may have a right check digit, and then passes for the number of a card. */
+export function requireExpiryDate(card: AdmittedCard | undefined): AdmittedCard | undefined {
+  if (card && card.expiryDate === undefined)
+    throw new ExpiryDateMissing('is missing; only a pseudo card number that was stored with one needs none')
+  return card
+}
+
 /** 5: two cards meeting on one of 10^12 pseudo numbers is a rarity; five times in a row is a broken generator. */
 export const maximumPseudoNumberTries = 5
 

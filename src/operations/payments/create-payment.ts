@@ -16,6 +16,7 @@ import {
   admitCard,
   maximumPseudoNumberTries,
   type PaymentCard,
+  requireExpiryDate,
   toAccountInstrument,
   toInstrument,
   toSentCard,
@@ -94,7 +95,7 @@ export class ReturnAddressMissing extends Error {
 
 export async function createPayment(request: CreatePayment, engine: Engine): Promise<OperationAnswer> {
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
-    const card = request.storedCard ?? (await admitCard(request, attempt, engine))
+    const card = request.storedCard ?? requireExpiryDate(await admitCard(request, attempt, engine))
     const account = await admitAccount(request, attempt, engine)
     const choice = await chooseFor(request, card, engine)
     if (!choice.account) return refuse(request, choice.refusal, engine)

@@ -1,12 +1,14 @@
 /** An approval that arrives after the payment has ended: given back by itself, or kept where the merchant wants that. */
 import type { Merchant } from '#domain/merchant.ts'
+import { paidLateSubjects } from '#lifecycle/event.ts'
 import { approveLate, lateRest } from '#lifecycle/late-truth.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
-import { findOperation, isClosedLate, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { isClosedLate, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
-import { emitEvent } from '#operations/events/emit-event.ts'
+import { emitEvents } from '#operations/events/emit-event.ts'
 import { refund, reverse } from '#operations/payments/follow-up-kinds.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import { approvalTimers } from '#operations/timer.ts'
 
 export interface LatePayment {
   readonly merchant: Merchant
@@ -44,10 +46,12 @@ async function writeApproval(
     const now = merchantNow(engine.clock, merchant)
     const next = approveLate(stored, { xId, outcome, capture, isTransIdTaken, now })
     if (!next) return { result: false }
-    const operation = findOperation(next, xId)
-    const subject = { type: 'payment.paid_late' as const, xId, operation }
-    const emitted = emitEvent(next, { subject, owed: true, now }, engine)
-    return { next: emitted.payment, alongside: emitted.alongside, result: true }
+    const emissions = paidLateSubjects(next, xId, now).map(subject => ({ subject, owed: true }))
+    const emitted = emitEvents(next, { emissions, now }, engine)
+    // What is only given back has no end of its own.
+    const setTimers = isTransIdTaken ? [] : approvalTimers(stored, next, merchant)
+    const timers = setTimers.length > 0 ? { setTimers } : {}
+    return { next: emitted.payment, alongside: { ...emitted.alongside, ...timers }, result: true }
   })
   return written === true
 }

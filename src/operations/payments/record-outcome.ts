@@ -9,16 +9,14 @@ import { alwaysHasEvent, resultSubjects } from '#lifecycle/event.ts'
 import { inquiryTime } from '#lifecycle/inquiry.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import {
-  approvingOperation,
   findOperation,
   isUnanswered,
   isUndecided,
   type Operation,
-  openAmount,
   type Payment,
   sentAt,
 } from '#lifecycle/payment.ts'
-import { dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
+import { settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
 import { batchTimers, waitsForFile } from '#operations/bank/batch-timers.ts'
 import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
@@ -29,7 +27,7 @@ import { returnTimers } from '#operations/payments/debit-return.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
 import { triedBy } from '#operations/payments/velocity.ts'
 import { movePlan } from '#operations/plans/plan-book.ts'
-import { expiryTimer, type TimerKey, timerAt } from '#operations/timer.ts'
+import { approvalTimers, expiryTimer, type TimerKey, timerAt } from '#operations/timer.ts'
 import type { Change, Timer } from '#storage/commit/change.ts'
 
 export interface OutcomeRecord {
@@ -226,13 +224,6 @@ function timerWrites(
   // The customer is on the move again. The timer for the end of its patience may have passed while the provider decided.
   if (after.status === 'AUTHORIZE_REQUEST' && before.status !== 'AUTHORIZE_REQUEST')
     setTimers.push(...expiryTimer(after, merchant))
-  // More is open than before: approved, or free again after a failure. Whenever that is, even past its end, it must lapse.
-  if (openAmount(after) > openAmount(before)) {
-    const key = { merchantId: after.merchantId, payId: after.payId, xId: approvingOperation(after).xId }
-    const captureAt = dueDelayedCapture(after)
-    if (captureAt) setTimers.push(timerAt({ ...key, kind: 'CAPTURE' }, captureAt, merchant))
-    const end = after.authorizationExpiresAt
-    if (end) setTimers.push(timerAt({ ...key, kind: 'LAPSE' }, end, merchant))
-  }
+  setTimers.push(...approvalTimers(before, after, merchant))
   return { ...(setTimers.length > 0 ? { setTimers } : {}), ...(dropTimers.length > 0 ? { dropTimers } : {}) }
 }

@@ -5,6 +5,7 @@
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { networkOf, plainAddress } from '#domain/network-address.ts'
 import { type DeclineLimit, defaultDeclinesPerCard, noLimit } from '#domain/velocity.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { createTurns, type Place } from '#operations/payments/turns.ts'
@@ -96,7 +97,7 @@ export function createVelocity(deps: VelocityDeps): Velocity {
     const { merchantId } = merchant
     const subjects: readonly [VelocityKind, string | undefined][] = [
       ['CARD', cardId],
-      ['ADDRESS', address],
+      ['ADDRESS', address && networkOf(plainAddress(address) ?? address)],
     ]
     return subjects.flatMap(([kind, subject]): [Subject, DeclineLimit][] => {
       const limit = subject === undefined ? undefined : limitOf(merchant, kind, environment)

@@ -2,8 +2,10 @@
  * Leads settlement lines to the payments and operations that they are about, by the names that the provider gave. Run again
  * and again: an import may be faster than the truth about a payment.
  */
+
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
+import { misstated, unbooked, unsettled } from '#storage/doctor/provider-checks.ts'
 
 interface LineScope {
   readonly merchantId?: MerchantId
@@ -41,4 +43,33 @@ export async function matchLines(
   const values = [merchantId ?? null, accountId ?? null]
   await writers.query(findPayments, values)
   await writers.query(findOperations, values)
+}
+
+export type DifferenceList = 'ours_without_theirs' | 'theirs_without_ours' | 'amounts_differ'
+
+const lists: Readonly<Record<DifferenceList, string>> = {
+  ours_without_theirs: unsettled,
+  theirs_without_ours: unbooked,
+  amounts_differ: misstated,
+}
+
+/**
+ * How many differences there are between our books and the settlement lines of all providers, for the metric.
+ * Empty: no provider has sent a line yet, and there is nothing to compare.
+ */
+export async function countDifferences({
+  readers,
+  writers,
+}: Pick<Database, 'readers' | 'writers'>): Promise<ReadonlyMap<DifferenceList, number>> {
+  const { rowCount } = await readers.query('SELECT 1 FROM settlement_line LIMIT 1')
+  const counted = new Map<DifferenceList, number>()
+  if (rowCount === 0) return counted
+  await matchLines(writers)
+  for (const [list, found] of Object.entries(lists) as [DifferenceList, string][]) {
+    const { rows } = await readers.query<{ found: number }>(
+      `SELECT count(*)::int AS found FROM (${found}) difference`,
+    )
+    counted.set(list, rows[0]?.found ?? 0)
+  }
+  return counted
 }

@@ -73,12 +73,29 @@ describe('pages', () => {
     ['createdTo', 'page=1&createdTo=2026-02-01T00:00:00'],
     ['phoneCountry', 'page=1&phoneCountry=abc'],
     ['phoneNumber', 'page=1&phoneNumber=12-34'],
+    ['phoneNumber', 'page=1&phoneNumber='],
+    ['merchantCustomerId', 'page=1&merchantCustomerId='],
+    ['email', 'page=1&email='],
+    ['email', 'page=1&email=ada'],
+    ['email', 'page=1&email=%ff@example.com'],
+    ['merchantCustomerId', 'page=1&merchantCustomerId=100%'],
   ])('400 %s in ?%s, as a problem', async (field, query) => {
     const shop = await openShop(gateway)
     const answer = await list(shop, query)
     expect(answer).toMatchObject({ status: 400, body: { status: 400, traceId: expect.any(String) } })
     expect(answer.headers.get('content-type')).toBe('application/problem+json')
     expect(Object.keys(answer.body.errors)).toEqual([field])
+  })
+
+  test.each([
+    [['createdFrom', 'createdTo'], 'page=1&createdFrom=2027-03-11&createdTo=2027-03-10'],
+    [['createdFrom', 'createdTo', 'page'], 'page=0&createdFrom=2027-03-11&createdTo=2027-03-10'],
+    [['createdFrom', 'createdTo', 'page'], 'page=2147483648&createdFrom=2027-03-11&createdTo=2027-03-10'],
+    [['email', 'page', 'phoneNumber'], 'page=2147483648&email=&phoneNumber=x'],
+  ])('400 %j in ?%s', async (fields, query) => {
+    const answer = await list(await openShop(gateway), query)
+    expect(answer.status).toBe(400)
+    expect(Object.keys(answer.body.errors).toSorted()).toEqual(fields)
   })
 })
 
@@ -111,8 +128,8 @@ describe('conditions', () => {
     [() => `merchantCustomerId=${encodeURIComponent('odd & id=?')}`, ['fourth']],
     [() => 'email=grace.hopper@example.com', ['fourth', 'second']],
     [() => 'email=GRACE.HOPPER@example.com', ['fourth', 'second']],
-    [() => 'email=grace', []],
-    [() => 'email=%25', []],
+    [() => 'email=grace@example.com', []],
+    [() => 'email=%25@example.com', []],
     [() => 'phoneNumber=30123456', ['third', 'first']],
     [() => 'phoneCountry=%2B49', ['second', 'first']],
     [() => 'phoneCountry=+49', ['second', 'first']],
@@ -121,7 +138,6 @@ describe('conditions', () => {
     [() => `createdTo=${days[0]}`, ['first']],
     [() => `createdFrom=${days[1]}&createdTo=${days[1]}`, ['third', 'second']],
     [() => `createdFrom=${days[0]}&createdTo=${days[2]}`, ['fourth', 'third', 'second', 'first']],
-    [() => `createdFrom=${days[2]}&createdTo=${days[0]}`, []],
     [() => `createdFrom=${days[1]}&email=grace.hopper@example.com`, ['fourth', 'second']],
   ]
   test.each(cases.map(([query, expected]) => ({ query, expected, title: String(query).slice(6) })))(

@@ -1,5 +1,6 @@
 /** Disputes of the simulator over HTTP: opened, answered and decided by the test clock. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { writeCursor } from '#endpoints/page-cursor.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -227,7 +228,10 @@ test('pages, filters and cursors', async () => {
   const middle = encodeURIComponent(all[1].creationDate)
   expect((await shop.call('GET', `/disputes?from=${middle}`)).body.data).toEqual(all.slice(0, 2))
   expect((await shop.call('GET', `/disputes?to=${middle}`)).body.data).toEqual(all.slice(2))
+  const scope = { merchantId: shop.merchantId, list: 'disputes', query: {} }
   for (const wrong of [
+    `cursor=${writeCursor(scope, ['yesterday', 'x'])}`,
+    `cursor=${writeCursor(scope, ['2026-01-02T00:00:00Z', '\u0000'])}`,
     `cursor=${cursor}&status=OPEN`,
     'cursor=x',
     'status=NOT',

@@ -1,5 +1,6 @@
 /** GET /payments: every filter alone and together, pages that do not lose or repeat, and what is refused by name. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { writeCursor } from '#operations/finding/cursor.ts'
 import { foundByJson } from '#storage/payments/found-by.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -172,6 +173,10 @@ describe('400 names the parameter', () => {
     ['?gatewayCustomerId=nobody', 'gatewayCustomerId'],
     ['?paymentPlanId=019A3F6B2C4D7E8F9012A3B4C5D6E7F8', 'paymentPlanId'],
     ['?email=nobody', 'email'],
+    ['?transId=%ff', 'transId'],
+    ['?refNr=a%20b%c3', 'refNr'],
+    ['?merchantCustomerId=100%', 'merchantCustomerId'],
+    ['?%ff=1', '%ff'],
     ...[
       ...[
         'from',
@@ -201,6 +206,18 @@ describe('400 names the parameter', () => {
     expect(headers.get('content-type')).toContain('application/problem+json')
     expect(Object.keys(body.errors)).toContain(field)
   })
+
+  test.each([['x', 'y'], [Number.MAX_SAFE_INTEGER, '0'.repeat(32)], [1, 'y'], [1], {}, null, 'x'])(
+    'a cursor with a right check that somebody made of %j',
+    async place => {
+      for (const path of ['payments', 'operations', 'payments/links']) {
+        const scope = { list: path.split('/').at(-1) ?? '', merchantId: shop.merchantId, filters: {} }
+        const cursor = writeCursor(scope, place as never)
+        const { status, body } = await shop.call('GET', `/${path}?cursor=${cursor}`)
+        expect([path, status, Object.keys(body.errors)]).toEqual([path, 400, ['cursor']])
+      }
+    },
+  )
 
   test('a cursor of other filters, and one of another merchant', async () => {
     const { body } = await list('?limit=1')

@@ -247,6 +247,32 @@ describe('forms', () => {
     expect(await shop.tries(payId)).toEqual(untouched)
   })
 
+  // Each line: the field into which the customer typed a card number.
+  test.each([
+    ['cardholderName', '4539 5787 6362 1486', {}],
+    ['cardholderName', '4716-0677-6353-8366', {}],
+    ['cardholderName', 'Ada 4716 0677 6353 8366', { number: '' }],
+    ['cardholderName', '٤٥٣٩٥٧٨٧٦٣٦٢١٤٨٦', {}],
+    ['cardholderName', '4539 5787 6362 1486', { type: 'DIRECTDEBIT' }],
+    ['expiry', '4539 5787 6362 1486', {}],
+    ['accountHolder', '4539578763621486', { type: 'DIRECTDEBIT' }],
+    ['iban', '4539578763621486', { type: 'DIRECTDEBIT' }],
+  ])('422 a card number as %s (%s) is not shown again', async (field, value, change) => {
+    const { payId, href } = await shop.session()
+    const { status, html } = await pay(href, { [field]: value, ...change })
+    expect(status).toBe(422)
+    expect(html).not.toContain(value)
+    expect(await shop.tries(payId)).toEqual(untouched)
+  })
+
+  test('422 what else was typed is still there', async () => {
+    const { href } = await shop.session()
+    const typed = { number: '', cardholderName: 'Ada King 2nd', expiry: '11/38' }
+    const { html } = await pay(href, typed)
+    expect(html).toContain('value="Ada King 2nd"')
+    expect(html).toContain('value="11/38"')
+  })
+
   // Each line: where the browser says the form comes from.
   test.each([['cross-site'], ['same-site']])('403 a form that comes %s has no effect', async site => {
     const headers = { 'sec-fetch-site': site }

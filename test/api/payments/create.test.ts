@@ -286,6 +286,20 @@ describe('the card', () => {
     expect(answer.text).not.toContain('0123456789012345')
   })
 
+  test.each([
+    ['a number that begins like a pseudo number and has a right check digit', '0100000000000009'],
+    ['a pseudo number that was made without one', undefined],
+  ])('400 no expiry date: %s', async (_, given) => {
+    const made = { type: 'CARD', number: '4539578763621486' }
+    const number = given ?? (await gateway.call('POST', '/services/tokenService', made)).body.token
+    const field = 'paymentMethods.card.expiryDate'
+    expect(await create({ card: { number, expiryDate: undefined } })).toMatchObject({
+      status: 400,
+      body: { field },
+    })
+    expect(await create({ card: { number } })).toMatchObject({ status: 200 })
+  })
+
   test("400 another merchant's pseudo number is as unknown", async () => {
     const stranger = await gateway.gateway.merchants.create('A third shop')
     const { pseudoCardNumber } = await cardOf((await create()).body.payId)

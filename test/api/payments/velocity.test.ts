@@ -129,6 +129,19 @@ test('declines of one address: 422 for every card from there', async () => {
   })
 })
 
+test.each([
+  ['IPv6: the whole /64', ['2001:db8:1:2::7', '2001:db8:1:2:ffff::8', '2001:db8:1:2::9'], '2001:db8:1:3::7'],
+  ['IPv4 in any form', ['203.0.113.7', '::ffff:203.0.113.7', '::FFFF:cb00:7107'], '203.0.113.9'],
+])('declines of one address, %s', async (_, [first, second, third], other) => {
+  const shop = await openLimited({ declinesPerAddress: '2/PT1H' })
+  for (const ipAddress of [first, second])
+    expect(await decline(shop, { card, browserInfo: { ipAddress } })).toBe('21000305')
+  const numbers = { card: { number: '4024007198964305' } }
+  expect(await shop.create('CARD', { ...numbers, browserInfo: { ipAddress: third } })).toMatchObject(tooMany)
+  const elsewhere = { ...numbers, browserInfo: { ipAddress: other } }
+  expect(await shop.create('CARD', elsewhere)).toMatchObject({ status: 200 })
+})
+
 describe('on our own pages', () => {
   const urls = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
 

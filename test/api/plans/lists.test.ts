@@ -117,12 +117,22 @@ describe('400 problem details', () => {
     ['page=1&type=ONCE', 'type'],
     ['page=1&createdFrom=2027-02-30', 'createdFrom'],
     ['page=1&gatewayCustomerId=me', 'gatewayCustomerId'],
+    ['page=1&gatewayCustomerId=', 'gatewayCustomerId'],
     ['page=1&colour=red', 'colour'],
   ])('%s', async (query, field) => {
     const { status, body, headers } = await list(query)
     expect(status).toBe(400)
     expect(headers.get('content-type')).toContain('application/problem+json')
     expect(Object.keys(body.errors)).toEqual([field])
+  })
+  test.each<[string, string[]]>([
+    ['page=1&createdFrom=2027-03-12&createdTo=2027-03-11', ['createdFrom', 'createdTo']],
+    ['page=1&status=NO&createdFrom=2027-03-12&createdTo=2027-03-11', ['createdFrom', 'createdTo', 'status']],
+    ['page=2147483648&status=NO', ['page', 'status']],
+  ])('%s names %j', async (query, fields) => {
+    const { status, body } = await list(query)
+    expect(status).toBe(400)
+    expect(Object.keys(body.errors).toSorted()).toEqual(fields)
   })
   test.each(['page=0', 'a=1'])('payments of a plan, %s', async query => {
     const { status, body } = await list(query, `/payment-plans/${planIds.first}/payments`)

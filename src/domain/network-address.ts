@@ -1,0 +1,47 @@
+/** Addresses of clients, written in one way only, and the networks that limits count by. Pure. */
+const byte = '(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
+const ipv4 = new RegExp(`^${byte}(?:\\.${byte}){3}$`)
+const mappedForm = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/
+/** 45: the longest way to write an IPv6 address. */
+const longest = 45
+
+/**
+ * `::ffff:192.0.2.1` is 192.0.2.1, however it is written, and must share every limit with it. Undefined for what is no
+ * address.
+ */
+export function plainAddress(text: string): string | undefined {
+  // How sockets write it, which is nearly every case.
+  if (text.startsWith('::ffff:') && ipv4.test(text.slice(7))) return text.slice(7)
+  const zone = text.indexOf('%')
+  const address = zone === -1 ? text : text.slice(0, zone)
+  if (ipv4.test(address)) return address
+  return /^[0-9a-f:.]+$/i.test(address) && address.length <= longest ? plainIpv6(address) : undefined
+}
+
+/** The URL standard knows one way to write an IPv6 address. */
+function plainIpv6(address: string): string | undefined {
+  const url = `http://[${address}]`
+  if (!URL.canParse(url)) return undefined
+  const canonical = new URL(url).hostname.slice(1, -1)
+  const [, high, low] = mappedForm.exec(canonical) ?? []
+  if (high === undefined || low === undefined) return canonical
+  return [high, low]
+    .flatMap(pair => [Number.parseInt(pair, 16) >> 8, Number.parseInt(pair, 16) & 0xff])
+    .join('.')
+}
+
+/**
+ * The unit that limits count: an IPv4 address, or the /64 of an IPv6 address, which is what one household or server is given and
+ * may change its address in at will.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const [head = '', tail] = address.split('::')
+  const front = head === '' ? [] : head.split(':')
+  const back = tail === undefined || tail === '' ? [] : tail.split(':')
+  // An address that ends in dotted form has one part less than it has groups.
+  const groups = front.length + back.length + (address.includes('.') ? 1 : 0)
+  const zeros = tail === undefined ? 0 : 8 - groups
+  const parts = [...front, ...Array.from({ length: Math.max(0, zeros) }, () => '0'), ...back].slice(0, 4)
+  return `${parts.map(part => part.replace(/^0+(?=.)/, '')).join(':')}::/64`
+}
