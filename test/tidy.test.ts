@@ -322,7 +322,6 @@ const shortFiles = [
   'operations/merchants/gate.ts',
   'operations/payments/retrieve.ts',
   'operations/quotes/store-quote.ts',
-  'operations/timer.ts',
   'pages/address.ts',
   'pages/decline-text.ts',
   'pages/views/card-fields.ts',
