@@ -143,8 +143,8 @@ function judge(text: string, key: string, place: Place): Found | undefined {
   if (text.length < shortest) return undefined
   if (carriers.has(key) && !place.isOwnData && !place.inPhone) return undefined
   if (holds(text, place.numbers)) return { what: 'own', path: '' }
-  if (place.isOwnData || !isNameOrDescription(key) || !holdsCardNumber(plain(text))) return undefined
-  return { what: 'likely', path: '' }
+  if (place.isOwnData || !isNameOrDescription(key) || countDigits(text) < fewest) return undefined
+  return holdsCardNumber(plain(text)) ? { what: 'likely', path: '' } : undefined
 }
 
 function describe({ what, path }: Found): StrayCardData {

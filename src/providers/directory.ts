@@ -90,9 +90,9 @@ export function createDirectory(deps: DirectoryDeps): AccountDirectory {
 
   return {
     async candidates(merchantId, question) {
-      const { accounts, rules, ...rest } = await read(merchantId)
-      if (accounts.length === 0) return simulator ? [simulator] : []
-      return route(question, await openEnabled({ accounts, rules, ...rest }), rules)
+      const state = await read(merchantId)
+      if (state.accounts.length === 0) return simulator ? [simulator] : []
+      return route(question, await openEnabled(state), state.rules)
     },
     async open(merchantId, accountId) {
       if (accountId === undefined) return simulator

@@ -22,6 +22,7 @@ export async function pickFingerprint(
   [newest, ...older]: Fingerprints,
   isHeld: (id: string) => Promise<boolean>,
 ): Promise<Buffer> {
+  if (older.length === 0) return newest
   const held = await Promise.all(older.map(digest => isHeld(toHeldId(digest))))
   return older.find((_, index) => held[index]) ?? newest
 }

@@ -54,7 +54,7 @@ const breaches: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     payment_provider_whole: `provider_account = 'account', connector = NULL`,
     payment_captures_within_ceiling: 'captured = captured + 1',
     payment_refunds_within_captures: 'refunded = captured + 1',
-    payment_returns_within_captures: 'refunded = captured, returned = 1',
+    payment_returns_within_captures: 'returned = captured + 1',
     payment_credit_takes_nothing: `kind = 'CREDIT'`,
     payment_dead_holds_nothing: 'live = false',
     payment_failed_moved_nothing: `status = 'FAILED', live = false`,

@@ -113,8 +113,8 @@ export function createVelocity(deps: VelocityDeps): Velocity {
       judged(merchant, tried).some(([subject]) => (blocked.get(nameOf(subject)) ?? now) > now),
 
     async inTurn(merchant, tried, work) {
-      const subjects = isPublished(merchant, tried) ? [] : judged(merchant, tried)
-      if (subjects.length === 0) return work()
+      const subjects = judged(merchant, tried)
+      if (subjects.length === 0 || isPublished(merchant, tried)) return work()
       const most = ({ count }: DeclineLimit) => Math.max(1, Math.floor(count / countProcesses()))
       return turns.run(
         subjects.map(([subject, limit]): Place => [nameOf(subject), most(limit)]),

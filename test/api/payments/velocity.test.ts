@@ -26,6 +26,13 @@ async function openLimited(limits: Limits): Promise<Shop> {
   return shop
 }
 
+/** Processes learn of each other by heartbeats: each must have given one since the other one is there. */
+async function knowEachOther(): Promise<void> {
+  const [{ now } = {}] = await queryRows<{ now: string }>(gateway.databaseUrl, 'SELECT now()::text AS now')
+  const seen = () => queryRows(gateway.databaseUrl, `SELECT 1 FROM gateway_process WHERE seen_at > '${now}'`)
+  await expect.poll(async () => (await seen()).length, { timeout: 20_000 }).toBe(2)
+}
+
 const decline = async (shop: Shop, change: object = { card }) =>
   (await shop.create('CARD', { amount: declining, ...change })).body.responseCode
 
@@ -69,6 +76,7 @@ describe('declines of one card', () => {
   test('many at once exceed the limit by at most itself, over two processes', async () => {
     const other = await startTestGateway({ beside: gateway })
     try {
+      await knowEachOther()
       const shop = await openLimited({ declinesPerCard: '4/PT1H' })
       const { authorization } = shop
       const body = (at: number) => ({ ...payment(`at-once-${at}`), amount: declining })
