@@ -203,6 +203,35 @@ describe.runIf(found)('in a browser', () => {
     },
   )
 
+  test('the pages of a person, of an account and of acts that are asked about twice are accessible', async () => {
+    const { page, complaints } = await signedIn('owner')
+    const wrong: string[] = []
+    const judge = async (name: string) =>
+      wrong.push(...(await findViolations(page)).map(violation => `${name}: ${violation}`))
+    await page.goto(`${origin}/console/operators`)
+    await page.locator('tbody a').first().click()
+    await page.waitForURL(/\/operators\/[^/?]+$/)
+    await judge('operator')
+    const { merchantId } = await gateway.gateway.merchants.create('With an account')
+    await page.goto(`${origin}/console/m/${merchantId}/providers/new?connector=simulator`)
+    await judge('new account')
+    await page.fill('#f-name', 'Main')
+    await page.click('text="Add the account"')
+    await page.waitForURL(/\/providers\/accounts\/.*done=/)
+    await judge('account')
+    const manual = cardPayment({ captureMethod: { type: 'MANUAL' } })
+    const held = (await gateway.call('POST', '/payments', manual)).body.payId
+    for (const act of ['captures', 'reversals']) {
+      await page.goto(inMerchant(`/payments/${held}/${act}`))
+      await judge(act)
+      await page.locator('main form button').first().click()
+      await page.getByText('cannot be undone').waitFor()
+      await judge(`${act}, asked again`)
+    }
+    expect(wrong).toEqual([])
+    expect(complaints).toEqual([])
+  })
+
   test('shortcuts lead to pages, ids are copied, and a waiting payment changes by itself', async () => {
     const { page, context, complaints } = await signedIn('owner')
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
