@@ -126,8 +126,7 @@ test('the pages of this test show a form for every act of the console', async ()
 
 test('every form is shown for a terminal beside it', async () => {
   const lacking = (await readAll()).filter(({ page }) => !page.includes('class="curl"'))
-  // A session is ended where it is seen; there is no command for it.
-  expect(lacking.map(({ action }) => routeOf(action))).toEqual(['/console/sessions/end'])
+  expect(lacking.map(({ action }) => routeOf(action))).toEqual([])
 })
 
 /** Of every script, in several lines, and with everything that means something in HTML, addresses and forms. */
