@@ -72,3 +72,21 @@ test('a claim takes at most as many as it may, the earliest first, and none twic
   const latestOf = (claimed: typeof first) => Math.max(...claimed.map(({ runAt }) => runAt.getTime()))
   expect(latestOf(first)).toBeLessThan(Math.min(...second.map(({ runAt }) => runAt.getTime())))
 })
+
+test('timers that a dead process had leased can be claimed at once; those of the living stay leased', async () => {
+  const merchantId = 'mer_leases' as MerchantId
+  await client.query(
+    `INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt, leased_until, leased_by)
+     SELECT $1, uuidv7(), uuidv7(), 'ANNOUNCE', now() - interval '1 second', by, now() + interval '1 hour', by
+     FROM unnest(ARRAY[7, 8]) by`,
+    [merchantId],
+  )
+  const finder = createWorkFinder(database)
+  const claim = async () =>
+    (await finder.claimTimers({ now: new Date(), limit: 10, leaseMs: 60_000, merchantId })).map(
+      ({ attempt }) => attempt,
+    )
+  expect(await claim()).toEqual([])
+  await finder.releaseTimersOf([7])
+  expect(await claim()).toEqual([7])
+})
