@@ -40,6 +40,17 @@ async function sentBy(
   return first
 }
 
+/** A later charge of an agreement, as both providers are asked for it. */
+const merchantInitiated = {
+  customerPresent: false,
+  credentialOnFile: {
+    type: 'RECURRING',
+    initial: false,
+    initiator: 'MERCHANT',
+    schemeReferenceId: 'MCC000000101010',
+  },
+} as const
+
 describe('Stripe', () => {
   const settings = { rawCards: 'true' }
   const secrets = { secretKey: new Secret('sk_test_1'), webhookSecret: new Secret('whsec_1') }
@@ -82,13 +93,7 @@ describe('Stripe', () => {
         connector.authorize(
           stripeExamples.authorizationOf('CARD', {
             ...card,
-            customerPresent: false,
-            credentialOnFile: {
-              type: 'RECURRING',
-              initial: false,
-              initiator: 'MERCHANT',
-              schemeReferenceId: 'MCC000000101010',
-            },
+            ...merchantInitiated,
           }),
           signal,
         ),
@@ -222,13 +227,7 @@ describe('Adyen', () => {
         connector.authorize(
           authorizationOf('CARD', {
             card,
-            customerPresent: false,
-            credentialOnFile: {
-              type: 'RECURRING',
-              initial: false,
-              initiator: 'MERCHANT',
-              schemeReferenceId: 'MCC000000101010',
-            },
+            ...merchantInitiated,
           }),
           signal,
         ),
