@@ -157,6 +157,30 @@ describe('a card', () => {
     }
   })
 
+  test('a capture is told by the merchant account that took the payment, also after the setting was changed', async () => {
+    const other = await startAdyenGateway({ gateway: { clock } })
+    try {
+      const { double, commands, accountId, gateway } = other
+      const { body } = await gateway.call('POST', '/payments', cardPayment(manual))
+      const money = { value: 1000, currency: 'EUR' }
+      await gateway.call('POST', `/payments/${body.payId}/captures`, { transId: 'c-1', amount: money })
+      await commands.run('provider', 'set', accountId, '--set', 'merchantAccount=AnotherShopECOM')
+      const heir = await startTestGateway({ clock, beside: gateway })
+      double.noticeUrl = `${heir.url}/providers/${accountId}/notices`
+      const [, owed] = double.ledger.owed.splice(0)
+      // The same words about the same payment from an account that never had it.
+      await double.notify([{ ...owed, merchantAccountCode: 'StrangeECOM', pspReference: 'S000000000000001' }])
+      await heir.gateway.notices.runDue()
+      expect(await other.record(body.payId)).toMatchObject({ amount: { capturedValue: 0 } })
+      await double.notify([owed])
+      await heir.gateway.notices.runDue()
+      expect(await other.record(body.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+      await heir.stop()
+    } finally {
+      await other.stop()
+    }
+  })
+
   test('a refund is PENDING until its notice comes', async () => {
     const payId = await authorized()
     await follow(payId, 'captures', 1000)
