@@ -125,12 +125,13 @@ describe('a card', () => {
     expect(logged).toContain(body.xId)
   })
 
-  test('an answer in words of another version is unknown, and the log names the word', async () => {
+  test('an answer in words of another version is unknown; log and record name the word', async () => {
     shop.double.fail(/\/payments$/, 'newWords')
     const { body } = await post('/payments', cardPayment(manual))
     expect(body.status).toBe('PENDING')
     const logged = shop.gateway.logged.filter(line => line.includes('ANSWER_NOT_UNDERSTOOD')).at(-1)
     expect(logged).toContain('resultCode is Accepted')
+    expect((await shop.record(body.payId)).operations[0].providerResponseText).toContain('is Accepted')
     await shop.settle()
     expect(await statusOf(body.payId)).toBe('AUTHORIZED')
   })
