@@ -63,7 +63,10 @@ export interface ConnectorFacts {
   readonly batched?: boolean
   /** A larger notice is refused unread. For providers whose signatures cover what a message says: it must be parsed first. */
   readonly noticeBytesMax?: number
-  /** Of a provider that exists in the test environment only: we serve its pages beside ours. */
+  /**
+   * Of a provider without a web site, which exists in the test environment only: its pages lie beside ours, and customers are
+   * sent there and come back by the same addresses as with any provider.
+   */
   readonly site?: ConnectorSite
 }
 
@@ -167,8 +170,9 @@ export interface Connector {
   /** Asks for the approval. May answer that the customer has to act first. */
   authorize(request: AuthorizationRequest, signal: AbortSignal): Promise<AuthorizationOutcome>
   /**
-   * Pure. For a page that says by itself what its customer did: undefined, it said nothing, and nothing happens. Absent: what
-   * the browser brings back proves nothing, and the provider is asked with `complete`.
+   * Pure. For a page whose word is proof by itself, because it signs what it hands to the browser, as the hosted pages of
+   * several acquirers do, or because it is ours (the simulator's). Undefined: it said nothing, and nothing happens. Absent:
+   * what the browser brings back proves nothing, and the provider is asked with `complete`.
    */
   readReturn?(returned: PageReturn): CustomerDecision | undefined
   /** The customer is back from where an action had sent them, or a notice said so. */
@@ -287,7 +291,10 @@ export interface OperationRequest {
   readonly send: number
   /** What `keep` returned for this operation. */
   readonly kept?: Kept
-  /** What the request says to its connector alone. The engine stores it and hands it on without knowing the words. */
+  /**
+   * What the request says to its connector alone, such as the word with which a sandbox is asked for a certain outcome. The
+   * engine stores it and hands it on without knowing the words.
+   */
   readonly hints?: Hints
 }
 
