@@ -3,9 +3,10 @@
  * run at the same moment, replays stored answers and refuses a key that comes back with another body.
  * It never decides that a call may run a second time: the operation's own commit does.
  */
+
 import { createHmac, type KeyObject } from 'node:crypto'
+import { canonicalJson } from '#domain/json.ts'
 import { Refusal, refuseField } from '#http/answers/refusal.ts'
-import { canonicalJson } from '#http/body/canonical-json.ts'
 import type { Answer, IdempotencyKey, Verb } from '#http/endpoint.ts'
 import { InvalidField, type KeyStore, KeyTaken, NotFound, type StoredKey } from '#http/server/ports.ts'
 import { type Timers, wait, within } from '#http/server/timers.ts'

@@ -2,8 +2,10 @@
  * Reads JSON text as it was sent: nothing is coerced or dropped, and what could not come back unchanged is refused by
  * name. The common case is one parse and one walk without building a path; paths are made only for a refusal.
  */
+
 import { isUtf8 } from 'node:buffer'
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { isRecord, type JsonObject } from '#domain/json.ts'
 import { type FieldError, type Refusal, refuseField } from '#http/answers/refusal.ts'
 import { markLostNumbers } from '#http/body/json-numbers.ts'
 
@@ -31,16 +33,17 @@ const notUtf8 = refuseField('body', 'The body is not valid UTF-8; JSON is always
 function countMembers(value: unknown, level: number, readStrings: boolean): number {
   if (typeof value === 'string') return readStrings && !isClean(value) ? Number.NaN : 0
   if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? 0 : Number.NaN
-  if (typeof value !== 'object' || value === null) return 0
+  const isList = Array.isArray(value)
+  if (!isList && !isRecord(value)) return 0
   if (level > nestingMax) return Number.NaN
   let count = 0
-  if (Array.isArray(value)) {
+  if (isList) {
     for (const entry of value) count += countMembers(entry, level + 1, readStrings)
     return count
   }
   for (const key of Object.keys(value)) {
-    if (isPoison(key, value as Record<string, unknown>) || (readStrings && !isClean(key))) return Number.NaN
-    count += 1 + countMembers((value as Record<string, unknown>)[key], level + 1, readStrings)
+    if (isPoison(key, value) || (readStrings && !isClean(key))) return Number.NaN
+    count += 1 + countMembers(value[key], level + 1, readStrings)
   }
   return count
 }
@@ -48,7 +51,7 @@ function countMembers(value: unknown, level: number, readStrings: boolean): numb
 const isClean = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
 
 /** Keys that turn into a real prototype when somebody copies the object carelessly. */
-function isPoison(key: string, owner: Record<string, unknown>): boolean {
+function isPoison(key: string, owner: JsonObject): boolean {
   if (key === '__proto__') return true
   if (key !== 'constructor') return false
   const value = owner[key]
@@ -95,14 +98,14 @@ export function findFlaw(value: unknown, path = '', level = 1): FieldError | und
   const members = Array.isArray(value) ? value.entries() : Object.entries(value)
   for (const [name, member] of members) {
     const flaw =
-      (typeof name === 'string' ? findKeyFlaw(name, value as Record<string, unknown>, path) : undefined) ??
+      (isRecord(value) ? findKeyFlaw(String(name), value, path) : undefined) ??
       findFlaw(member, joinPath(path, name), level + 1)
     if (flaw) return flaw
   }
   return undefined
 }
 
-function findKeyFlaw(key: string, owner: Record<string, unknown>, path: string): FieldError | undefined {
+function findKeyFlaw(key: string, owner: JsonObject, path: string): FieldError | undefined {
   if (isPoison(key, owner)) {
     const field = joinPath(path, key === 'constructor' ? 'constructor.prototype' : key)
     return { field, error: `${field} is a name that is never taken.` }
@@ -198,7 +201,7 @@ function findDuplicate(text: string): string {
       const end = endOfString(text, at)
       const isName = top?.names !== undefined && /^\s*:/.test(text.slice(end + 1, end + 64))
       if (isName && top?.names) {
-        top.name = JSON.parse(text.slice(at, end + 1)) as string
+        top.name = String(JSON.parse(text.slice(at, end + 1)))
         if (top.names.has(top.name)) return joinPath(top.path, top.name)
         top.names.add(top.name)
       }

@@ -16,8 +16,8 @@ import {
   type Payment,
 } from '#lifecycle/payment.ts'
 import { receivedValue } from '#lifecycle/receive.ts'
+import { undecided } from '#methods/method.ts'
 import { toRecordFields, toResultFields } from '#methods/result-fields.ts'
-import { undecided } from '#methods/undecided.ts'
 import { hintsOf } from '#schemas/hints.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
 
