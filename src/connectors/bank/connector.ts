@@ -61,7 +61,7 @@ function openBank(settings: BankSettings): Connector {
         ? findLateSignature(payment.methodFields ?? {}, at)
         : findMisfit({ operation, account, at })
     },
-    findCaptureMisfit: ({ methodFields, at }) => findLateSignature(methodFields, at),
+    findCaptureMisfit: findLateSignature,
     // Only a process that died can have lost an answer of ours: what was asked for was complete, or it was not written.
     inquire: async inquiry => ({ authorization: lookUp(inquiry, settings) }),
     readSettlement,

@@ -184,7 +184,7 @@ function captureMisfit<Command extends FollowUpCommand>(
   const { kind, command, account, now } = capture
   const methodFields = command.objects?.[method.key]
   if (kind.send !== 'capture' || typeof methodFields !== 'object' || methodFields === null) return undefined
-  return account.connector.findCaptureMisfit?.({ methodFields: { ...methodFields }, at: now })
+  return account.connector.findCaptureMisfit?.({ ...methodFields }, now)
 }
 
 function refuseOperation<Command extends FollowUpCommand>(
