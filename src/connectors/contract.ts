@@ -59,11 +59,10 @@ export interface ConnectorFacts {
   readonly timeoutMs: number
   /** How long `pending` may last before a person must look: seconds for cards, days for debits and vouchers. */
   pendingMs(method: Method, operation: OperationType): number
-  /**
-   * Money moves with files that commands write and read: whatever is pending waits in a queue for the next file, and nobody
-   * is asked about it.
-   */
+  /** Money moves with files that commands write and read: what is pending waits for the next one, and nobody is asked. */
   readonly batched?: boolean
+  /** A larger notice is refused unread. For providers whose signatures cover what a message says: it must be parsed first. */
+  readonly noticeBytesMax?: number
   /** Of a provider that exists in the test environment only: we serve its pages beside ours. */
   readonly site?: ConnectorSite
 }

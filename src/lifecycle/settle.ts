@@ -250,7 +250,7 @@ function answerOperation(payment: Payment, operation: Operation, outcome: Outcom
     ...operation,
     state: stateAfter(payment, operation, outcome),
     responseCode: codeAfter(payment, outcome),
-    provider: 'provider' in outcome ? outcome.provider : operation.provider,
+    provider: providerAfter(payment, operation, outcome),
     updatedAt: now,
   }
   return {
@@ -259,6 +259,15 @@ function answerOperation(payment: Payment, operation: Operation, outcome: Outcom
     updatedAt: now,
     version: payment.version + 1,
   }
+}
+
+/** An answer that came and was not understood is told in the record: somebody has to look at it. */
+function providerAfter(payment: Payment, operation: Operation, outcome: Outcome): Operation['provider'] {
+  if ('provider' in outcome) return outcome.provider
+  const { provider, xId, amount } = operation
+  if (outcome.kind !== 'unknown' || outcome.reason === undefined) return provider
+  const echo = { reference: xId, amount: { value: amount, currency: payment.amount.currency } }
+  return { echo, ...provider, responseText: `The provider's answer was not understood: ${outcome.reason}` }
 }
 
 function stateAfter(payment: Payment, { type }: Operation, outcome: Outcome): Operation['state'] {

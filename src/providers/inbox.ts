@@ -21,6 +21,7 @@ export type Verdict = 'accepted' | 'repeated' | 'forged' | 'unknown_account' | '
 export type Received =
   | { readonly verdict: 'unknown_account' }
   | { readonly verdict: 'forged' }
+  | { readonly verdict: 'too_large' }
   | {
       readonly verdict: 'accepted' | 'repeated'
       readonly answer: { readonly status: number; readonly body: string; readonly type: string }
@@ -45,6 +46,8 @@ export function createInbox(deps: InboxDeps): Inbox {
     const account = await deps.directory.find(accountId)
     const { connector } = account ?? {}
     if (!account || !connector?.readNotice) return { verdict: 'unknown_account' }
+    const { noticeBytesMax: most = noticeBytesMax } = connector.facts
+    if (raw.body.length > most) return { verdict: 'too_large' }
     const notice = readSafely(() => connector.readNotice?.(raw))
     if (notice?.verdict !== 'genuine' || notice.items.length > itemsMax) return { verdict: 'forged' }
     const { items, answer } = notice

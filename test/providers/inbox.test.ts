@@ -150,6 +150,13 @@ test('more than a mebibyte is refused with 413 and counted', async () => {
   expect(await counted('too_large')).toBe(1)
 })
 
+test('more than this provider ever sends is refused with 413 before anything of it is read', async () => {
+  const [genuine, before] = [tell(secret, [item('large')]), await counted('too_large')]
+  expect(await deliver(genuine + ' '.repeat(1_000_001 - genuine.length))).toMatchObject({ status: 413 })
+  expect(await counted('too_large')).toBe(before + 1)
+  expect(await deliver(genuine + ' '.repeat(1_000_000 - genuine.length))).toMatchObject({ status: 202 })
+})
+
 test.each(['acc_000000000000000000000000', 'acc_1', 'nobody', '%27%3B--'])(
   '404 for the account %s',
   async id => {

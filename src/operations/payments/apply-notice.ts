@@ -60,7 +60,8 @@ export const createApplyNotice =
     if (fact.kind === 'report') return deps.applyReport?.(account, fact) ?? 'ignored'
     const merchant = await deps.findMerchant(account.merchantId)
     const noticed = merchant && (await findNoticed(merchant, account, fact, deps.engine))
-    if (!noticed) return 'unmatched'
+    if (!noticed) return fact.subject.kept ? 'ignored' : 'unmatched'
+    if (!wasKept(noticed.payment, fact.subject)) return 'ignored'
     switch (fact.kind) {
       case 'outcome':
         return applyOutcome(noticed, fact, deps.engine)
@@ -80,6 +81,10 @@ export const createApplyNotice =
       }
     }
   }
+
+/** Whether the connector kept with this payment what the notice presumes. */
+const wasKept = ({ operations }: Payment, { kept = {} }: NoticeSubject): boolean =>
+  operations.some(({ prepared }) => Object.entries(kept).every(([name, value]) => prepared[name] === value))
 
 /** A debit has no disputes: the bank has sent it back, whatever the provider calls it. */
 function returnOf(

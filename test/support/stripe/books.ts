@@ -295,18 +295,25 @@ export class StripeBooks {
   createSession(fields: Fields): Session {
     if (text(fields, 'success_url') === undefined)
       throw invalid('Missing required param: success_url.', 'parameter_missing')
-    const price = ['line_items', '0', 'price_data'] as const
+    const lines = Object.keys(Object(at(fields, 'line_items')))
     const session: Session = {
       id: this.newId('cs'),
       status: 'open',
       fields,
-      amount:
-        Number(text(fields, ...price, 'unit_amount')) * Number(text(fields, 'line_items', '0', 'quantity')),
-      currency: text(fields, ...price, 'currency') ?? '',
+      amount: lines.reduce((sum, line) => sum + this.#priceOf(fields, line), 0),
+      currency: text(fields, 'line_items', '0', 'price_data', 'currency') ?? '',
       created: this.#now(),
     }
     this.sessions.set(session.id, session)
     return session
+  }
+
+  #priceOf(fields: Fields, line: string): number {
+    const [unit, quantity] = [
+      text(fields, 'line_items', line, 'price_data', 'unit_amount'),
+      text(fields, 'line_items', line, 'quantity'),
+    ]
+    return Number(unit) * Number(quantity)
   }
 
   findSession(id: string): Session {

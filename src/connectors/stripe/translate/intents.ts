@@ -8,6 +8,7 @@ import { actionOf } from '#connectors/stripe/translate/actions.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { cardFacts, splitToken } from '#connectors/stripe/translate/card-facts.ts'
 import { detailOfCancellation, detailOfDecline } from '#connectors/stripe/translate/declines.ts'
+import { toAmountDetails, toPaymentDetails } from '#connectors/stripe/translate/order-lines.ts'
 import {
   type Asked,
   both,
@@ -200,6 +201,8 @@ export function toCapture(request: FollowUpRequest, code: string, amount: number
   return {
     amount_to_capture: amount,
     final_capture: more && !last ? false : undefined,
+    amount_details: toAmountDetails(request),
+    payment_details: toPaymentDetails(request),
     expand: chargeWanted,
   }
 }
