@@ -154,8 +154,9 @@ export interface Connector {
   supports(method: Method): Capabilities | undefined
   /** Who collects under a mandate, as the customer must read it before they agree to one on our page. */
   readonly creditor?: { readonly name: string; readonly creditorId: string }
-  /** Pure. A field of the request that this provider needs or cannot take; refused with 400 before anything is written. */
+  /** Pure. A field that this provider needs or cannot take, here and in a capture: 400 before anything is written. */
   findMisfit?(request: Unsent<AuthorizationRequest>): FieldMisfit | undefined
+  findCaptureMisfit?(fields: Readonly<Record<string, unknown>>, at: Date): FieldMisfit | undefined
   /**
    * Pure. Whether the customer of this card will certainly be challenged, so that a way back must be known beforehand: at Stripe
    * and Adyen when the merchant demands it, at the simulator also by the card's number.
