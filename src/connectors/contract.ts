@@ -63,10 +63,7 @@ export interface ConnectorFacts {
   readonly batched?: boolean
   /** A larger notice is refused unread. For providers whose signatures cover what a message says: it must be parsed first. */
   readonly noticeBytesMax?: number
-  /**
-   * Of a provider without a web site, which exists in the test environment only: its pages lie beside ours, and customers are
-   * sent there and come back by the same addresses as with any provider.
-   */
+  /** Of a provider without a web site, which exists in the test environment only: its pages lie beside ours. */
   readonly site?: ConnectorSite
 }
 
@@ -171,9 +168,8 @@ export interface Connector {
   /** Asks for the approval. May answer that the customer has to act first. */
   authorize(request: AuthorizationRequest, signal: AbortSignal): Promise<AuthorizationOutcome>
   /**
-   * Pure. For a page whose word is proof by itself, because it signs what it hands to the browser, as the hosted pages of
-   * several acquirers do, or because it is ours (the simulator's). Undefined: it said nothing, and nothing happens. Absent:
-   * what the browser brings back proves nothing, and the provider is asked with `complete`.
+   * Pure. For a page whose word is proof: it signs what it hands to the browser, as those of several acquirers do, or it is the
+   * simulator's. Undefined: it said nothing. Absent: it proves nothing, and the provider is asked with `complete`.
    */
   readReturn?(returned: PageReturn): CustomerDecision | undefined
   /** The customer is back from where an action had sent them, or a notice said so. */
@@ -292,10 +288,7 @@ export interface OperationRequest {
   readonly send: number
   /** What `keep` returned for this operation. */
   readonly kept?: Kept
-  /**
-   * What the request says to its connector alone, such as the word with which a sandbox is asked for a certain outcome. The
-   * engine stores it and hands it on without knowing the words.
-   */
+  /** Words for its connector alone, as sandboxes take them to show an outcome. The engine hands them on unread. */
   readonly hints?: Hints
 }
 
