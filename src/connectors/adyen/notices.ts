@@ -93,10 +93,21 @@ function toNoticeItem(item: Loose, keys: NoticeKeys): NoticeItem {
   // Adyen sends an item again as it was. One that differs in any signed member is another item: a wrong amount must not use
   // up the key of the right one.
   const key = toSignedText({ ...item, success: isSuccess(item) })
-  const isOurs = textAt(item, 'merchantAccountCode') === keys.merchantAccount
-  const fact: NoticeFact = isOurs ? readFact(item, name) : { kind: 'ignored', name }
-  return { key, occurredAt: dateAt(item, 'eventDate'), fact }
+  const fact = readFact(item, name)
+  const merchantAccount = textAt(item, 'merchantAccountCode')
+  const isOurs = merchantAccount === keys.merchantAccount
+  return {
+    key,
+    occurredAt: dateAt(item, 'eventDate'),
+    fact: isOurs ? fact : foreign(fact, merchantAccount, name),
+  }
 }
+
+/** Of another merchant account: of consequence only for payments that were made there before the setting was changed. */
+const foreign = (fact: NoticeFact, merchantAccount: string | undefined, name: string): NoticeFact =>
+  'subject' in fact && merchantAccount !== undefined
+    ? { ...fact, subject: { ...fact.subject, kept: { merchantAccount } } }
+    : { kind: 'ignored', name }
 
 function readFact(item: Loose, name: string): NoticeFact {
   const ignored: NoticeFact = { kind: 'ignored', name }
