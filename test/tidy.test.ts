@@ -342,7 +342,6 @@ const shortFiles = [
   'storage/doctor/intent-checks.ts',
   'storage/embedded/error.ts',
   'storage/providers/references.ts',
-  'vault/fingerprints.ts',
   'vault/inventory-signature.ts',
   'webhooks/message.ts',
   'webhooks/read-page.ts',

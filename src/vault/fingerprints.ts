@@ -18,11 +18,15 @@ export function fingerprint([newest, ...older]: KeyVersions, text: string): Fing
 export const toHeldId = (digest: Buffer): string => digest.toString('hex', 0, 16)
 
 /** `isHeld` is asked about older fingerprints only: there are none until the root secret has been changed. */
-export async function pickFingerprint(
+export const pickFingerprint = (
+  fingerprints: Fingerprints,
+  isHeld: (id: string) => Promise<boolean>,
+): Buffer | Promise<Buffer> => (fingerprints.length === 1 ? fingerprints[0] : pickHeld(fingerprints, isHeld))
+
+async function pickHeld(
   [newest, ...older]: Fingerprints,
   isHeld: (id: string) => Promise<boolean>,
 ): Promise<Buffer> {
-  if (older.length === 0) return newest
   const held = await Promise.all(older.map(digest => isHeld(toHeldId(digest))))
   return older.find((_, index) => held[index]) ?? newest
 }
