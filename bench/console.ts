@@ -2,8 +2,8 @@
 import { type Line, spreadOf } from '#bench/figures.ts'
 import type { GatewayProcess } from '#bench/gateway-process.ts'
 import { type Stage, withClient } from '#bench/stage.ts'
-import { withPeople } from '#console/open-people.ts'
 import { cookieName } from '#console/outside.ts'
+import { withPeople } from '#console/people.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
 /** The target. */

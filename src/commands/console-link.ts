@@ -21,7 +21,7 @@ export async function findConsole(
   if (config.console === 'off') return undefined
   const place = toConsoleOrigin(origin, config.publicUrl === undefined ? config.consolePort : undefined)
   if (config.environment === 'live') return `${place}/console`
-  const { withPeople } = await import('#console/open-people.ts')
+  const { withPeople } = await import('#console/people.ts')
   const { url: databaseUrl, masterKey } = database
   const path = await withPeople({ databaseUrl, masterKey }, async (people, store) => {
     const made = await makeFirstLink(people, store)

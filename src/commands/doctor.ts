@@ -6,9 +6,8 @@ import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { examineKeys } from '#operations/merchants/examine-keys.ts'
 import { openDatabase as connect } from '#storage/database.ts'
-import { examineAudit } from '#storage/doctor/audit-check.ts'
 import { examineCells } from '#storage/doctor/cell-checks.ts'
-import { type CheckResult, type Example, examine } from '#storage/doctor/doctor.ts'
+import { type CheckResult, type Example, examine, examineAudit } from '#storage/doctor/doctor.ts'
 import { readSealedRows } from '#storage/doctor/sealed-rows.ts'
 
 export function addDoctorCommand(program: Command, readConfig: () => Config): void {

@@ -8,7 +8,7 @@ import { isActiveCurrency } from '#domain/currencies.ts'
 import { maximumAmount } from '#domain/money.ts'
 import { findMethod } from '#methods/catalogue.ts'
 import type { ProviderAdministration } from '#providers/administration.ts'
-import { findBrandName, findCountryCode } from '#providers/route-words.ts'
+import { findBrandName, findCountryCode } from '#providers/administration.ts'
 
 type ListedRule = Awaited<ReturnType<ProviderAdministration['listRules']>>[number]
 

@@ -1,6 +1,7 @@
 /**
- * `verify-page`: compares what the payment pages load with the signed list of what they should (PCI DSS 6.4.3 and 11.6.1).
- * Asks from outside, as a customer would, so that a change on the way is found as well.
+ * Commands about the files that payment pages load. `verify-page` compares what is served with the signed list of what
+ * should be (PCI DSS 6.4.3 and 11.6.1); it asks from outside, as a customer would, so that a change on the way is found
+ * as well. `script-tag` prints the element for embedded checkouts.
  */
 import { createHash } from 'node:crypto'
 import type { Command } from 'commander'
@@ -13,7 +14,7 @@ import { openDatabase as connect } from '#storage/database.ts'
 import { createInstallation } from '#storage/installation.ts'
 import { isSigned } from '#vault/inventory-signature.ts'
 import { type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
-import { readServed } from '#webhooks/read-page.ts'
+import { readServed } from '#webhooks/gateway-client.ts'
 
 interface Options {
   readonly origin?: string
@@ -114,4 +115,18 @@ function findForeignParts(html: string): readonly string[] {
     /\son[a-z]+\s*=/i.test(tag) ||
     /\s(?:form)?action\s*=\s*["']?\s*(?!\/(?!\/))[^"'\s>]/i.test(tag)
   return tags.filter(isForeign).map(tag => `the page has something that is not ours: ${tag.slice(0, 200)}`)
+}
+
+/** `script-tag`: the element by which a shop's page loads the script for embedded checkouts, pinned to this version by its hash. */
+export function addScriptTagCommand(program: Command, readConfig: () => Config): void {
+  program
+    .command('script-tag')
+    .description('Prints the element that loads the script for embedded checkouts, with its integrity hash.')
+    .option('--json', 'print one line of JSON')
+    .action(({ json }: { readonly json?: true }) => {
+      const { url, integrity, brotli } = loadAssets().embed
+      const src = new URL(url, guessBaseUrl(readConfig())).href
+      if (json) console.log(JSON.stringify({ src, integrity, compressedBytes: brotli.length }))
+      else console.log(`<script src="${src}" integrity="${integrity}" crossorigin="anonymous"></script>`)
+    })
 }

@@ -1,6 +1,7 @@
 /**
- * What can be said about a card number by looking at it: checksum, masked form, pseudo form, and the last-line filter
- * that keeps card numbers out of logs and error texts. Nothing here stores or encrypts one.
+ * What can be said about a card number by looking at it: checksum, masked form, pseudo form, whether it is the token of a
+ * one-time card, and the last-line filter that keeps card numbers out of logs and error texts. Nothing here stores or
+ * encrypts one.
  */
 import { strict as assert } from 'node:assert'
 
@@ -179,3 +180,19 @@ function maskRun(digits: string): string {
   const { first6Digits, last4Digits } = maskCard(digits)
   return first6Digits + '*'.repeat(Math.min(digits.length, longest) - 10) + last4Digits
 }
+
+/** Before the token of a one-time card. */
+const tokenPrefix = 'ott_'
+
+/**
+ * 80 to 600 characters after the prefix: an id, a nonce and a tag of 44 bytes, and a card of 20 to 400 bytes, the longest with
+ * a name of 45 characters of four bytes each.
+ */
+const tokenForm = /^ott_[A-Za-z0-9_-]{80,600}$/
+
+export const isOneTimeToken = (text: string): boolean => tokenForm.test(text)
+
+export const writeOneTimeToken = (bytes: Buffer): string => `${tokenPrefix}${bytes.toString('base64url')}`
+
+export const readOneTimeToken = (token: string): Buffer =>
+  Buffer.from(token.slice(tokenPrefix.length), 'base64url')

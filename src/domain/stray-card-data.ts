@@ -2,8 +2,10 @@
  * Finds card data where it does not belong: the card number or IBAN of a request in any other field of it, and any card
  * number in names and descriptions. Whatever lies there would be stored, shown and sent on in clear. Pure.
  */
+
 import { isKnownCardNumber } from '#domain/card-brands.ts'
 import { isCardNumber, toPlainDigits } from '#domain/card-numbers.ts'
+import { isRecord } from '#domain/json.ts'
 
 export interface StrayCardData {
   /** Dotted path, for example metadata.note. */
@@ -41,9 +43,6 @@ const squeeze = (text: string): string =>
 
 /** As most numbers come. */
 const squeezed = /^[0-9A-Z]*$/
-
-const isMember = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A text of a request that may hold card data. */
 export interface Suspect {
@@ -100,7 +99,7 @@ interface Collected {
 
 function collectNumbers(value: unknown, found: Collected, inList: boolean): void {
   if (Array.isArray(value)) for (const item of value) collectNumbers(item, found, true)
-  else if (isMember(value))
+  else if (isRecord(value))
     for (const key in value) {
       const member = value[key]
       if (typeof member === 'string') {
@@ -135,7 +134,7 @@ function search(value: unknown, key: string, place: Place): Found | undefined {
   if (typeof value === 'string') return judge(value, key, place)
   if (typeof value === 'number') return value >= 1e11 ? judge(String(value), key, place) : undefined
   if (Array.isArray(value)) return searchList(value, key, place)
-  return isMember(value) ? searchMembers(value, place) : undefined
+  return isRecord(value) ? searchMembers(value, place) : undefined
 }
 
 function searchList(list: readonly unknown[], key: string, place: Place): Found | undefined {

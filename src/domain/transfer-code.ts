@@ -2,22 +2,19 @@
  * The text inside the QR code that banking apps of the euro area read (EPC069-12, on invoices known as GiroCode): payee,
  * IBAN, amount and reference, a line each.
  */
+import { textAt } from '#domain/json.ts'
 import type { Money } from '#domain/money.ts'
-
-export interface Payee {
-  readonly number?: string
-  readonly code?: string
-  readonly accountHolderName?: string
-}
 
 /** Undefined where no such code exists: other currencies, no IBAN, or more than its nine digits hold. */
 export function toTransferCode(transfer: {
   readonly amount: Money
-  readonly account?: Payee | unknown
+  readonly account?: unknown
   readonly reference?: unknown
 }): string | undefined {
   const { value, currency } = transfer.amount
-  const { number, code = '', accountHolderName } = (transfer.account ?? {}) as Payee
+  const { account } = transfer
+  const [number, accountHolderName] = [textAt(account, 'number'), textAt(account, 'accountHolderName')]
+  const code = textAt(account, 'code') ?? ''
   if (currency !== 'EUR' || !number || !accountHolderName || value < 1 || value > maximumCents)
     return undefined
   const euros = `${Math.floor(value / 100)}.${String(value % 100).padStart(2, '0')}`

@@ -6,7 +6,7 @@ import { maximumTries } from '#lifecycle/attempt.ts'
 import { intentOf } from '#lifecycle/intent.ts'
 import { findOperation, lastOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { beginsPlan } from '#lifecycle/plan.ts'
-import { undecided } from '#methods/undecided.ts'
+import { undecided } from '#methods/method.ts'
 
 export interface PaymentEvent {
   readonly sequence: number

@@ -1,8 +1,12 @@
-/** When an authorisation may be given back, wholly or in part, and what the payment looks like meanwhile. */
+/**
+ * When an authorisation may be given back, wholly or in part, and what the payment looks like meanwhile; and when a payment
+ * that is not paid yet may be cancelled.
+ */
 import { add } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
 import {
+  awaitsCustomer,
   isClosedLate,
   isLapsed,
   lacksAuthorization,
@@ -33,4 +37,15 @@ export function reserveReversal(payment: Payment, command: FollowUpCommand, reco
   const reversing = add(payment.sums.reversing, command.amount.value)
   const operation = toOperation('REVERSAL', command, recording)
   return withOperation({ ...payment, sums: { ...payment.sums, reversing } }, operation, recording.now)
+}
+
+/**
+ * Only a payment that waits for its customer or for the merchant's confirm can be cancelled. A try that is at the provider,
+ * or whose answer was lost, may have been approved, so it must be settled first.
+ */
+export function decideCancellation(payment: Payment): Decision {
+  const isSent = payment.operations.some(({ state }) => state === 'SENT')
+  if (isSent || (payment.status === 'PENDING' && !awaitsCustomer(payment)))
+    return refuse('OUTCOME_OUTSTANDING')
+  return payment.status === 'AUTHORIZE_REQUEST' || awaitsCustomer(payment) ? accept : refuse('NOT_OPEN')
 }

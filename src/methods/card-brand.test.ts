@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findBrandMisfit } from '#methods/card-brand.ts'
+import { findBrandMisfit } from '#methods/catalogue.ts'
 
 const number = '4111111111111111'
 

@@ -8,8 +8,8 @@ import {
   findStoredMethod,
   methodTypes,
 } from '#methods/catalogue.ts'
+import { undecided } from '#methods/method.ts'
 import type { Method } from '#methods/rows.ts'
-import { undecided } from '#methods/undecided.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
 
 const narrow: Method = {

@@ -1,13 +1,15 @@
 /** Look-ups in the table of payment methods, and the check of a request against its method's row. */
-import { findBrandMisfit } from '#methods/card-brand.ts'
+
+import { detectBrand, mayBear } from '#domain/card-brands.ts'
+import { isOneTimeToken } from '#domain/card-numbers.ts'
 import {
   directMembers,
   type MethodOperationName,
   neededObjects,
   refundObjects,
 } from '#methods/fields/objects.ts'
+import { undecided } from '#methods/method.ts'
 import { type CaptureType, type Method, rows } from '#methods/rows.ts'
-import { undecided } from '#methods/undecided.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
 
 /** Every method of the catalogue; the core ones first. */
@@ -123,3 +125,15 @@ const misfit = (field: string, given: string, method: Method, allowed: readonly 
   field,
   error: `${method.type} does not support ${given}; allowed: ${allowed.join(', ')}`,
 })
+
+/** Whether the brand a request names can be on a card with that number. The error text never repeats the number. */
+export function findBrandMisfit(
+  card: { readonly number?: string; readonly brand?: string } | undefined,
+): Misfit | undefined {
+  if (card?.number === undefined || card.brand === undefined || isOneTimeToken(card.number)) return undefined
+  if (mayBear(card.number, card.brand)) return undefined
+  return {
+    field: 'paymentMethods.card.brand',
+    error: `${card.brand} is not the brand of this card number; allowed: ${detectBrand(card.number)}`,
+  }
+}

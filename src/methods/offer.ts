@@ -1,7 +1,7 @@
 /** What a hosted page offers: the merchant's methods that fit the payment, or the one that the merchant has chosen. */
 import { allMethods, findCountry, findMethod } from '#methods/catalogue.ts'
+import { undecided } from '#methods/method.ts'
 import type { CaptureType, Method } from '#methods/rows.ts'
-import { undecided } from '#methods/undecided.ts'
 
 /** The part of a payment that decides which methods fit. */
 export interface Offerable {

@@ -1,5 +1,5 @@
 /** What a capture says about the rest of the authorisation. Each method has its own word for it; the rules need one. */
-import type { CaptureRequest } from '#schemas/capture.ts'
+import type { CaptureRequest } from '#schemas/follow-ups.ts'
 
 /** `closed`: no further capture, the rest lapses by itself. `reversed`: the rest is given back at once. */
 export type RestAfterCapture = 'open' | 'closed' | 'reversed'

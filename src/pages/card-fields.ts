@@ -17,7 +17,7 @@ import type { PageContext } from '#pages/page-context.ts'
 import { readCardForm } from '#pages/read-form.ts'
 import { securityHeaders } from '#pages/security-headers.ts'
 import { themeOf } from '#pages/show.ts'
-import { renderCardFields } from '#pages/views/card-fields.ts'
+import { renderCardFields } from '#pages/views/card-form.ts'
 
 /** The path of card fields; the merchant's id follows. */
 export const fieldsPath = '/pay/fields/'
@@ -68,14 +68,14 @@ export async function takeFields(
 }
 
 /** Other texts cannot be a merchant's id, so no query is made for them. */
-const idForm = /^[\w.-]{1,64}$/
+const isMerchantId = (text: string): text is MerchantId => /^[\w.-]{1,64}$/.test(text)
 
 /** Only a merchant who has named the sites that may frame its pages has card fields. */
 async function findMerchant(
   { params: { merchantId = '' } }: PageRequest,
   deps: PageDeps,
 ): Promise<Merchant | undefined> {
-  const merchant = idForm.test(merchantId) ? await deps.findMerchant(merchantId as MerchantId) : undefined
+  const merchant = isMerchantId(merchantId) ? await deps.findMerchant(merchantId) : undefined
   return merchant && !merchant.disabled && (merchant.frameOrigins?.length ?? 0) > 0 ? merchant : undefined
 }
 

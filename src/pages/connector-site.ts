@@ -11,7 +11,7 @@ import { type PageContext, returnPath } from '#pages/page-context.ts'
 import { takeBack } from '#pages/provider-step.ts'
 import { amountOf, shownAmount } from '#pages/show.ts'
 import { labelMethod } from '#pages/views/checkout.ts'
-import type { InstalmentSchedule } from '#pages/views/instalment-schedule.ts'
+import type { InstalmentSchedule } from '#pages/views/plan-terms.ts'
 import { renderChallenge, renderProviderPage } from '#pages/views/test-pages.ts'
 
 interface Site {

@@ -2,6 +2,7 @@
  * What browsers report about our pages: something wanted to load or run that the page's policy forbids. Anybody may send
  * such a report, so it is read for a few closed words only, and few of them are logged.
  */
+import { isRecord, memberOf, parseJson } from '#domain/json.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'
 
 export const reportPath = '/pay/csp-reports'
@@ -60,11 +61,11 @@ interface Report {
 
 /** Both forms: one object of `report-uri`, or a list of the Reporting API. */
 export function readReports(text: string): readonly Report[] {
-  const parsed = parse(text)
+  const parsed = parseJson(text)
   const bodies = Array.isArray(parsed)
     ? parsed.slice(0, 10).map(entry => memberOf(entry, 'body'))
     : [memberOf(parsed, 'csp-report')]
-  return bodies.filter(body => typeof body === 'object' && body !== null).map(readReport)
+  return bodies.filter(isRecord).map(readReport)
 }
 
 function readReport(body: unknown): Report {
@@ -82,14 +83,3 @@ function originOf(address: unknown): string {
   const { protocol, origin } = new URL(address)
   return /^https?:$/.test(protocol) && /^[a-z0-9.:/[\]-]{1,200}$/.test(origin) ? origin : 'unknown'
 }
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined

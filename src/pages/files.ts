@@ -1,6 +1,7 @@
 /** The files of the pages, the script for shops, and what proves which of them a page loads. */
-import { accepts } from '#http/server/accept-encoding.ts'
+
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
+import { accepts } from '#http/server/send.ts'
 import {
   type Asset,
   type Assets,

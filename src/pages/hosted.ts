@@ -1,4 +1,5 @@
 /** Finds the payment that a page's address names, and decides which page the customer sees now. */
+import { textAt } from '#domain/json.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import { countDeclines, maximumTries } from '#lifecycle/attempt.ts'
@@ -224,11 +225,11 @@ export interface Mandate {
 
 /** The mandate of the request; otherwise the payment's id serves as mandate reference, signed today. */
 export function mandateOf({ payment, now }: Pick<Hosted, 'payment' | 'now'>): Mandate {
-  const given = (payment.own.methodFields ?? {}) as Partial<Mandate>
+  const { methodFields } = payment.own
   const [year, month, day] = now.toISOString().slice(0, 10).split('-')
   return {
-    mandateId: given.mandateId ?? payment.payId,
-    dateOfSignature: given.dateOfSignature ?? `${day}.${month}.${year}`,
+    mandateId: textAt(methodFields, 'mandateId') ?? payment.payId,
+    dateOfSignature: textAt(methodFields, 'dateOfSignature') ?? `${day}.${month}.${year}`,
   }
 }
 

@@ -28,13 +28,20 @@ function remember<Formatter>(memory: Map<string, Formatter>, key: string, make: 
   return made
 }
 
+const isNumeral = (text: string): text is Intl.StringNumericLiteral => /^-?\d+(\.\d+)?$/.test(text)
+
+function toNumeral(text: string): Intl.StringNumericLiteral {
+  assert(isNumeral(text), 'a decimal is digits with at most one point')
+  return text
+}
+
 /** 1234 with two decimals is "12.34". Text, because a fraction is not exact as a number. */
-function toDecimal(value: number, exponent: number): Intl.StringNumericLiteral {
+function toDecimal(value: number, exponent: number): string {
   assert(Number.isSafeInteger(value), 'amounts are whole numbers of the smallest unit')
   const digits = String(Math.abs(value)).padStart(exponent + 1, '0')
   const whole = digits.slice(0, digits.length - exponent)
   const fraction = digits.slice(digits.length - exponent)
-  return `${value < 0 ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}` as Intl.StringNumericLiteral
+  return `${value < 0 ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }
 
 export function formatMoney({ value, currency }: Money, locale: string): string {
@@ -51,7 +58,7 @@ export function formatMoney({ value, currency }: Money, locale: string): string 
         maximumFractionDigits: exponent,
       }),
   )
-  return formatter.format(toDecimal(value, exponent))
+  return formatter.format(toNumeral(toDecimal(value, exponent)))
 }
 
 /** A decimal written with a point, as in quotes of exchange rates; its own count of decimals is kept. */
@@ -62,7 +69,7 @@ export function formatDecimal(decimal: string, locale: string): string {
     `${locale} ${decimals}`,
     () => new Intl.NumberFormat(locale, { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
   )
-  return formatter.format(decimal as Intl.StringNumericLiteral)
+  return formatter.format(toNumeral(decimal))
 }
 
 /** "3.00" is 3.00 %, not 300 %. */
@@ -79,7 +86,7 @@ export function formatPercentage(percentage: string, locale: string): string {
         maximumFractionDigits: decimals,
       }),
   )
-  return formatter.format(percentage as Intl.StringNumericLiteral)
+  return formatter.format(toNumeral(percentage))
 }
 
 export function formatCount(count: number, locale: string): string {

@@ -68,7 +68,7 @@ export function summarizeOrder(
   const listed = shown ? items.filter(item => kindOf(item) === 'goods') : items
   return {
     amount,
-    descriptions: [linkDescription, order?.description].filter(text => text !== undefined && text !== ''),
+    descriptions: [linkDescription, order?.description].flatMap(text => (text ? [text] : [])),
     lines: listed.map(toLine),
     subtotal: hasParts ? unlessZero(sums.subtotal) : undefined,
     discount: unlessZero(sums.discount),
@@ -76,5 +76,5 @@ export function summarizeOrder(
     tax: unlessZero(sums.tax),
     isTaxIncluded: sums.isTaxIncluded,
     reference: order?.merchantReference ?? order?.invoiceId,
-  } as OrderSummary
+  }
 }

@@ -33,7 +33,7 @@ import {
 import { labelMethod } from '#pages/views/checkout.ts'
 import { describeOffer } from '#pages/views/currency-choice.ts'
 import type { DeadEndKind } from '#pages/views/dead-end.ts'
-import { renderSendOn } from '#pages/views/send-on.ts'
+import { renderSendOn } from '#pages/views/instructions.ts'
 
 /** The path of payment pages. */
 export const pagePath = '/pay/'

@@ -1,6 +1,7 @@
 /** Builds the view models of a payment's pages from the stored payment alone. */
 
 import { dayOf } from '#domain/calendar.ts'
+import { memberOf, textAt } from '#domain/json.ts'
 import type { Money } from '#domain/money.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
 import { namedCustomer } from '#lifecycle/customer.ts'
@@ -18,15 +19,14 @@ import { chooseLanguage } from '#pages/language.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { summarizeOrder } from '#pages/order-lines.ts'
 import { dropCardNumbers } from '#pages/read-form.ts'
-import type { FontName, Theme } from '#pages/theme.ts'
+import { fontNames, type Theme } from '#pages/theme.ts'
 import type { CardForm } from '#pages/views/card-form.ts'
 import { labelMethod, type MethodOption, renderCheckout } from '#pages/views/checkout.ts'
 import type { CurrencyOffer } from '#pages/views/currency-choice.ts'
 import { type DeadEndKind, renderDeadEnd, statusOfDeadEnd } from '#pages/views/dead-end.ts'
 import type { FormNotice } from '#pages/views/field.ts'
-import type { InstalmentSchedule } from '#pages/views/instalment-schedule.ts'
 import { type InstructionName, renderInstructions } from '#pages/views/instructions.ts'
-import type { PlanTerms } from '#pages/views/plan-terms.ts'
+import type { InstalmentSchedule, PlanTerms } from '#pages/views/plan-terms.ts'
 import { type ResultKind, renderResult } from '#pages/views/result.ts'
 
 export interface Visit {
@@ -48,7 +48,7 @@ export function frameOf(hosted: Pick<Hosted, 'merchant' | 'payment'> | undefined
 }
 
 export const themeOf = ({ merchant: { theme } }: Pick<Hosted, 'merchant'>): Theme | undefined =>
-  theme && { ...theme, font: theme.font as FontName | undefined }
+  theme && { ...theme, font: fontNames.find(name => name === theme.font) }
 
 export interface Rendered {
   readonly status: number
@@ -201,10 +201,9 @@ export function showInstructions({ payment, label }: Hosted, frame: PageFrame): 
   const told = action?.type === 'instructions' ? action.instructions : undefined
   // In live mode the customer's step is taken at a till or a bank.
   const testAction = frame.isTest && action?.type === 'instructions' ? action.testUrl : undefined
-  const { account, paymentReference } = (waiting?.provider?.fields ?? {}) as {
-    account?: Record<string, string>
-    paymentReference?: string
-  }
+  const fields = waiting?.provider?.fields
+  const account = memberOf(fields, 'account')
+  const paymentReference = textAt(fields, 'paymentReference')
   const entry = (name: InstructionName, value: string | undefined) =>
     value === undefined ? [] : [{ name, value }]
   return renderInstructions(frame, {
@@ -212,10 +211,10 @@ export function showInstructions({ payment, label }: Hosted, frame: PageFrame): 
     methodLabel: label ?? labelMethod(payment.method, texts),
     kind: told?.qrCode !== undefined ? 'qr' : payment.method.flow === 'transfer' ? 'transfer' : 'voucher',
     entries: [
-      ...entry('recipient', account?.accountHolderName),
-      ...entry('iban', account?.number),
-      ...entry('bic', account?.code),
-      ...entry('bank', account?.bankName),
+      ...entry('recipient', textAt(account, 'accountHolderName')),
+      ...entry('iban', textAt(account, 'number')),
+      ...entry('bic', textAt(account, 'code')),
+      ...entry('bank', textAt(account, 'bankName')),
       ...entry('entity', told?.entity),
       ...entry('reference', paymentReference),
       ...entry('paymentCode', told?.barcode),

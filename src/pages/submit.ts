@@ -1,4 +1,5 @@
 /** Handles one submitted form: reads it, makes at most one try, and answers with the payment's current page. */
+import { isRecord, memberOf } from '#domain/json.ts'
 import { networkOf } from '#domain/network-address.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { countDeclines } from '#lifecycle/attempt.ts'
@@ -184,5 +185,7 @@ async function toTried(
 }
 
 /** What the merchant said about cards when it asked for the page. */
-const preferencesOf = ({ payment }: Hosted): { readonly threeDsPolicy?: object } =>
-  (payment.own.methodFields ?? {}) as { threeDsPolicy?: object }
+function preferencesOf({ payment }: Hosted): { readonly threeDsPolicy?: object } {
+  const threeDsPolicy = memberOf(payment.own.methodFields, 'threeDsPolicy')
+  return isRecord(threeDsPolicy) ? { threeDsPolicy } : {}
+}

@@ -201,3 +201,6 @@ const noMerchant = (merchantId: string): AccountFault =>
 
 const withoutEmpty = (settings: Settings): Settings =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''))
+
+/** The spellings of brands and countries in routing rules, for those who write rules. */
+export { findBrandName, findCountryCode } from '#connectors/routing.ts'

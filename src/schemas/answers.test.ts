@@ -1,14 +1,18 @@
 import type { TSchema } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { amount } from '#schemas/amount.ts'
-import { captureRequest } from '#schemas/capture.ts'
 import { confirmRequest } from '#schemas/confirm.ts'
 import { createPayment } from '#schemas/create-payment.ts'
 import { creditRequest } from '#schemas/credit.ts'
-import { incrementalRequest } from '#schemas/incremental.ts'
+import {
+  captureRequest,
+  incrementalRequest,
+  refundRequest,
+  reversalRequest,
+  updateRequest,
+} from '#schemas/follow-ups.ts'
 import { paymentRecord } from '#schemas/payment-record.ts'
 import { fieldError, internalError, problemDetails } from '#schemas/problem.ts'
-import { refundRequest } from '#schemas/refund.ts'
 import {
   captureResult,
   confirmResult,
@@ -25,9 +29,7 @@ import {
   refundResult,
   reversalResult,
 } from '#schemas/result.ts'
-import { reversalRequest } from '#schemas/reversal.ts'
 import { clock, clockRequest } from '#schemas/test-clock.ts'
-import { updateRequest } from '#schemas/update.ts'
 import { compileCheck } from '#test/support/check-schema.ts'
 
 const id = '0198a3f2bcde7f1289abcdef01234567'

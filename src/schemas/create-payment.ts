@@ -8,7 +8,7 @@ import { captureMethod } from '#schemas/capture-method.ts'
 import { credentialOnFile } from '#schemas/credential-on-file.ts'
 import { customerInfo } from '#schemas/customer-info.ts'
 import { device } from '#schemas/device.ts'
-import { closed, closedBut, optional, when } from '#schemas/fields.ts'
+import { closed, closedBut, formatted, optional, text, when } from '#schemas/fields.ts'
 import { fraudData } from '#schemas/fraud-data.ts'
 import {
   channel,
@@ -25,8 +25,24 @@ import {
 } from '#schemas/identifiers.ts'
 import { metadata } from '#schemas/metadata.ts'
 import { order } from '#schemas/order.ts'
-import { paymentFacilitator } from '#schemas/payment-facilitator.ts'
 import { urls } from '#schemas/urls.ts'
+
+/** The shop behind a merchant that collects for others. */
+const line = (description: string) => optional(text(64, description))
+
+export const paymentFacilitator = closed(
+  {
+    subMerchantId: line('Id of the shop.'),
+    subMerchantName: line('Name of the shop.'),
+    subMerchantCity: line('City.'),
+    subMerchantCountry: optional(formatted('alpha2', 'Country, ISO 3166-1 alpha-2.')),
+    subMerchantStreet: line('Street.'),
+    subMerchantZip: optional(text(16, 'Postal code.')),
+    subMerchantState: line('State, province or region.'),
+  },
+  { title: 'PaymentFacilitator', description: 'The shop a facilitator collects for.' },
+)
+export type PaymentFacilitator = Static<typeof paymentFacilitator>
 
 /** Names again what a conditional rule requires, because a strict validator wants to see it declared. */
 export const demand = (names: readonly string[]) => ({

@@ -2,13 +2,12 @@
  * The formats that schemas name: the check, and the phrase an error message uses for what is allowed.
  * Whoever compiles a schema registers all of them; a format that is missing here does not compile.
  */
-import { isCardNumber, isPseudoCardNumber } from '#domain/card-numbers.ts'
+import { isCardNumber, isOneTimeToken, isPseudoCardNumber } from '#domain/card-numbers.ts'
 import { findCountryByAlpha2, findCountryByAlpha3, findCountryByNumeric } from '#domain/countries.ts'
 import { isActiveCurrency } from '#domain/currencies.ts'
 import { isDate, isDottedDate, isExpiryDate, isInstant, latestDay } from '#domain/dates.ts'
 import { isDuration } from '#domain/duration.ts'
 import { isIban } from '#domain/iban.ts'
-import { isOneTimeToken } from '#domain/one-time-tokens.ts'
 import { isPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
 import { isAppAddress, isEmail, isLanguageTag, isPrintable, isWebAddress } from '#domain/text.ts'
 

@@ -1,13 +1,15 @@
 import type { TSchema } from 'typebox'
 import { describe, expect, test } from 'vitest'
-import { captureRequest } from '#schemas/capture.ts'
 import { confirmRequest } from '#schemas/confirm.ts'
 import { creditRequest } from '#schemas/credit.ts'
-import { incrementalRequest } from '#schemas/incremental.ts'
-import { refundRequest } from '#schemas/refund.ts'
-import { reversalRequest } from '#schemas/reversal.ts'
+import {
+  captureRequest,
+  incrementalRequest,
+  refundRequest,
+  reversalRequest,
+  updateRequest,
+} from '#schemas/follow-ups.ts'
 import { clockRequest } from '#schemas/test-clock.ts'
-import { updateRequest } from '#schemas/update.ts'
 import { compileCheck } from '#test/support/check-schema.ts'
 
 /** One line a case: what is tried, what differs from the good body (undefined: left out), the fields that are wrong. */

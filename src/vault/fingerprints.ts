@@ -3,15 +3,14 @@
  * held keeps the fingerprint of its time; everything new gets that of the newest root secret, so that whoever had an
  * older one cannot try out numbers against it.
  */
-import { createHmac } from 'node:crypto'
+import { keyedHash } from '#domain/keyed-hash.ts'
 import type { KeyVersions } from '#vault/key-ring.ts'
 
 /** The newest first. */
 export type Fingerprints = readonly [Buffer, ...Buffer[]]
 
 export function fingerprint([newest, ...older]: KeyVersions, text: string): Fingerprints {
-  const digest = (key: KeyVersions[0]): Buffer => createHmac('sha256', key).update(text).digest()
-  return [digest(newest), ...older.map(digest)]
+  return [keyedHash(newest, text), ...older.map(key => keyedHash(key, text))]
 }
 
 /** The id of the row, of half the fingerprint. */

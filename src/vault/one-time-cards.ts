@@ -5,8 +5,8 @@
  * encrypted, and a token that a shop has written into its logs can be opened by nobody afterwards.
  */
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
+import { isOneTimeToken, readOneTimeToken, writeOneTimeToken } from '#domain/card-numbers.ts'
 import type { MerchantId } from '#domain/ids.ts'
-import { isOneTimeToken, readOneTimeToken, writeOneTimeToken } from '#domain/one-time-tokens.ts'
 import { Secret } from '#domain/secret.ts'
 import type { OneTimeKeyStore } from '#storage/vault/one-time-keys.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'

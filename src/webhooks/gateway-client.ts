@@ -94,3 +94,22 @@ async function toFault(response: Response, request: string, merchantId: string):
   }
   return new ClientFault(sentences[status] ?? `${request} was answered ${status}: ${told}`, { status })
 }
+
+export interface ServedFile {
+  readonly status: number
+  readonly bytes: Buffer
+  readonly headers: Headers
+}
+
+/** 15 s: as long as a customer would wait. */
+const pagePatienceMs = 15_000
+
+/** Reads what the gateway serves to customers, for the command that checks it. */
+export async function readServed(url: string): Promise<ServedFile> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(pagePatienceMs), redirect: 'manual' })
+  return {
+    status: response.status,
+    bytes: Buffer.from(await response.arrayBuffer()),
+    headers: response.headers,
+  }
+}

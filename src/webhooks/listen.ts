@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto'
 import type { GatewayClient } from '#webhooks/gateway-client.ts'
-import { buildMessage } from '#webhooks/message.ts'
 import { isTaken } from '#webhooks/schedule.ts'
 import type { Sender, Sent } from '#webhooks/send.ts'
+import { buildMessage } from '#webhooks/sign.ts'
 
 /** The members of an event of the API that are needed here. */
 export interface ShownEvent {

@@ -1,8 +1,10 @@
 /**
- * Signatures as the Standard Webhooks specification has them: HMAC-SHA256 over id, time and body. While a secret
- * rotates there is one signature for each secret that is still good, so that either proves the message.
+ * Messages to merchants, signed as the Standard Webhooks specification says: HMAC-SHA256 over id, time and body. While a
+ * secret rotates there is one signature for each secret that is still valid, so that either proves the message.
  */
 import { createHmac } from 'node:crypto'
+import type { WebhookKind } from '#domain/merchant.ts'
+import type { Message } from '#webhooks/send.ts'
 
 export interface Signed {
   readonly id: string
@@ -27,4 +29,31 @@ export function readSecret(text: string): Buffer | undefined {
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return undefined
   const secret = Buffer.from(encoded, 'base64')
   return secret.length >= 24 && secret.length <= 64 ? secret : undefined
+}
+
+export interface Told {
+  readonly eventId: string
+  readonly payId: string
+  /** The stored JSON text: the same bytes at every attempt. */
+  readonly body: string
+  readonly kind: WebhookKind
+  readonly url: string
+}
+
+/** What a receiver gets: the body of the merchant's kind, and the headers that name and prove it. */
+export function buildMessage(
+  told: Told,
+  { secrets, nowMs }: { secrets: readonly Uint8Array[]; nowMs: number },
+): Message {
+  const body = told.kind === 'BASIC' ? JSON.stringify({ payId: told.payId }) : told.body
+  const timestamp = Math.floor(nowMs / 1_000)
+  const named = {
+    'content-type': 'application/json',
+    'user-agent': 'Tollgate',
+    'webhook-id': told.eventId,
+    'webhook-timestamp': String(timestamp),
+  }
+  if (told.kind === 'BASIC') return { url: told.url, headers: named, body }
+  const signature = signMessage({ id: told.eventId, timestamp, body }, secrets)
+  return { url: told.url, headers: { ...named, 'webhook-signature': signature }, body }
 }

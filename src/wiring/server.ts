@@ -1,7 +1,7 @@
 /** Wires the HTTP server of one environment: endpoints, pages, credentials, the API reference. */
 import { definitions } from '#connectors/registry.ts'
+import { testRateSource, testRates } from '#connectors/simulator/sandbox.ts'
 import { testRanges } from '#connectors/simulator/test-bins.ts'
-import { testRateSource, testRates } from '#connectors/simulator/test-rates.ts'
 import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
 import { describedAs } from '#endpoints/method-union.ts'
@@ -12,8 +12,8 @@ import { createIssueToken, type IssueToken } from '#http/authentication/issue-to
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import { about } from '#http/reference/about.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
-import { referencePages } from '#http/reference/pages.ts'
 import { keepServed } from '#http/reference/placeholders.ts'
+import { referencePages } from '#http/reference/render-reference.ts'
 import type { CallInside } from '#http/server/inside-call.ts'
 import type { AccessWatch, Credentials } from '#http/server/ports.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'

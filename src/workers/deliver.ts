@@ -6,9 +6,9 @@ import type { MerchantId } from '#domain/ids.ts'
 import type { Clock } from '#operations/engine.ts'
 import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import type { Attempt, Delivery, DeliveryStore } from '#storage/events/deliveries.ts'
-import { buildMessage } from '#webhooks/message.ts'
 import { decideNext } from '#webhooks/schedule.ts'
 import type { Sender, Sent } from '#webhooks/send.ts'
+import { buildMessage } from '#webhooks/sign.ts'
 import { createLanes, laneStart } from '#workers/lanes.ts'
 
 export interface DeliveryWorker {

@@ -1,8 +1,6 @@
 /** Setting up, signing in, sessions: what works once, what ends, and what guessing gets. */
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { withPeople } from '#console/open-people.ts'
+import { withPeople } from '#console/people.ts'
 import { totpCode, totpStep } from '#console/totp.ts'
 import {
   makeLink,
@@ -13,6 +11,7 @@ import {
   readSecret,
   signUp,
 } from '#test/support/console.ts'
+import { findFreePort } from '#test/support/free-port.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
@@ -29,16 +28,6 @@ const send = (path: string, fields: Record<string, string>, headers: Record<stri
     headers,
     body: new URLSearchParams(fields),
   })
-
-/** One that nobody listens on a moment ago. */
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
 
 const codeNow = (secret: Buffer, drift = 0) => totpCode(secret, totpStep(Date.now()) + drift)
 

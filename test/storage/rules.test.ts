@@ -132,3 +132,8 @@ test('the previous release and this one see the same time of deletion under the 
   await write(`doomed_at = '${early}'`)
   expect(await write('delete_after_use_at = NULL')).toEqual([{ old: null, new: null }])
 })
+
+test('half of each page of payments is kept for their second write', async () => {
+  const sql = `SELECT reloptions FROM pg_class WHERE oid = 'payment'::regclass`
+  expect(await queryRows(gateway.databaseUrl, sql)).toEqual([{ reloptions: ['fillfactor=50'] }])
+})

@@ -1,5 +1,5 @@
 /** The console as a person uses it, over HTTP: a link, a password with codes, a session cookie. */
-import { withPeople } from '#console/open-people.ts'
+import { withPeople } from '#console/people.ts'
 import { totpCode, totpStep } from '#console/totp.ts'
 import type { Role } from '#domain/console-roles.ts'
 import { masterKeyOf, type TestGateway } from '#test/support/gateway.ts'

@@ -2,18 +2,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitUntil } from '#storage/embedded/processes.ts'
 import { listFences, projectRoot, readDocument } from '#test/support/docs.ts'
-import { buildMessage } from '#webhooks/message.ts'
+import { findFreePort } from '#test/support/free-port.ts'
 import { addressPolicies } from '#webhooks/policies.ts'
 import { createSender, type Message } from '#webhooks/send.ts'
-import { readSecret, showSecret } from '#webhooks/sign.ts'
+import { buildMessage, readSecret, showSecret } from '#webhooks/sign.ts'
 
 const document = readDocument('docs/webhooks.md')
 const fences = listFences(document).filter(({ info }) => info.startsWith('js '))
@@ -56,15 +55,6 @@ function writeExample(name: string, port: number): string {
   return file
 }
 
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 /** What Next does around a route: a Request in, a Response out. */
 const nextHost = (file: string, port: number) => `
   import { createServer } from 'node:http'
@@ -81,7 +71,7 @@ describe.each(['express', 'fastify', 'next', 'node'])('%s', name => {
   let url: string
   let printed = ''
   beforeAll(async () => {
-    const port = await findPort()
+    const port = await findFreePort()
     let file = writeExample(name, port)
     if (name === 'next') {
       writeFileSync(join(folder, 'host.js'), nextHost(file, port))

@@ -1,9 +1,9 @@
 /** Careful reading of JSON without a guaranteed shape: an unexpected value is an absent one, never an exception. */
+import { isRecord, type JsonObject } from '#domain/json.ts'
 
-export type Loose = Readonly<Record<string, unknown>>
+export { isRecord, parseJson } from '#domain/json.ts'
 
-export const isRecord = (value: unknown): value is Loose =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export type Loose = JsonObject
 
 export function recordAt(source: unknown, name: string): Loose | undefined {
   const value = isRecord(source) ? source[name] : undefined
@@ -29,14 +29,6 @@ export function integerAt(source: unknown, name: string): number | undefined {
 export function flagAt(source: unknown, name: string): boolean | undefined {
   const value = isRecord(source) ? source[name] : undefined
   return typeof value === 'boolean' ? value : undefined
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 export function dateAt(source: unknown, name: string): Date | undefined {

@@ -10,7 +10,7 @@ import {
   partyOf,
   remittanceOf,
 } from '#connectors/bank/initiation.ts'
-import { element, euroAmount, leaf, xmlDeclaration } from '#connectors/bank/xml-text.ts'
+import { element, euroAmount, leaf, xmlDeclaration } from '#connectors/bank/sepa-text.ts'
 
 export interface Transfer {
   readonly endToEndId: string

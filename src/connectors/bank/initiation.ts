@@ -3,8 +3,7 @@
  * header with counts and control sums that come from integers. Payments are written as they are read; the text around them,
  * which states their number and sum, is written when all of them are known.
  */
-import { toSepaText } from '#connectors/bank/sepa-text.ts'
-import { element, leaf, toDecimal } from '#connectors/bank/xml-text.ts'
+import { element, leaf, toDecimal, toSepaText } from '#connectors/bank/sepa-text.ts'
 
 /** The merchant at its bank, from the settings of the account. */
 export interface Creditor {

@@ -1,7 +1,7 @@
 /** Writes what the simulated bank says as a real bank would: pain.002, camt.054 with all details, camt.053 with sums. */
 import { accountOf } from '#connectors/bank/initiation.ts'
+import { element, euroAmount, leaf, xmlDeclaration } from '#connectors/bank/sepa-text.ts'
 import type { Ledger, LedgerEntry, Rejection } from '#connectors/bank/simulated-ledger.ts'
-import { element, euroAmount, leaf, xmlDeclaration } from '#connectors/bank/xml-text.ts'
 
 export interface SimulatedFile {
   readonly name: string

@@ -27,6 +27,7 @@ import {
   toProviderFacts,
   toReturnFacts,
 } from '#connectors/simulator/provider-facts.ts'
+import { sandbox } from '#connectors/simulator/sandbox.ts'
 import {
   allSends,
   captureScenario,
@@ -37,7 +38,6 @@ import {
   textOf,
   withoutGaps,
 } from '#connectors/simulator/scenario.ts'
-import { sandbox } from '#connectors/simulator/test-customers.ts'
 import { findCurrency } from '#domain/currencies.ts'
 import type { XId } from '#domain/ids.ts'
 import type { OperationType } from '#lifecycle/payment.ts'

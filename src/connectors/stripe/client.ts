@@ -1,5 +1,11 @@
 /** One call to Stripe: address, key, version, idempotency key. Knows no operation. */
-import type { HttpAnswer, ProviderAccount, ProviderHttp } from '#connectors/contract.ts'
+import type {
+  AnnouncedReport,
+  FetchedReport,
+  HttpAnswer,
+  ProviderAccount,
+  ProviderHttp,
+} from '#connectors/contract.ts'
 import { apiVersion, liveFilesOrigin, liveOrigin } from '#connectors/stripe/facts.ts'
 import { type Form, toForm } from '#connectors/stripe/translate/wire.ts'
 
@@ -85,4 +91,23 @@ function toMultipart(boundary: string, { name, type, content }: Upload): Uint8Ar
     `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${safeName}"\r\n` +
     `Content-Type: ${type}\r\n\r\n`
   return Buffer.concat([Buffer.from(head), content, Buffer.from(`\r\n--${boundary}--\r\n`)])
+}
+
+/** Summaries have no lines of single payments. */
+const itemised = /\.itemized\./
+
+/** Fetches one of the itemised reports that Stripe has finished and announced. */
+export async function fetchReport(
+  { url, name }: AnnouncedReport,
+  client: StripeClient,
+  signal: AbortSignal,
+): Promise<FetchedReport> {
+  if (!itemised.test(name)) return { kind: 'none' }
+  const answer = await client.download(url, signal)
+  if (answer === undefined) return { kind: 'foreign' }
+  if (answer.kind !== 'answered')
+    return { kind: 'failed', reason: `Stripe did not hand out ${name}: ${answer.reason}` }
+  if (answer.status !== 200)
+    return { kind: 'failed', reason: `Stripe answered HTTP ${answer.status} instead of ${name}` }
+  return { kind: 'fetched', file: [Buffer.from(answer.body)] }
 }

@@ -13,7 +13,7 @@ import {
   showTime,
 } from '#console/views/parts.ts'
 import type { ConsoleAct } from '#domain/console-roles.ts'
-import type { UploadedFile } from '#http/body/multipart.ts'
+import type { UploadedFile } from '#http/body/form.ts'
 import { html, type Part } from '#http/html.ts'
 
 export interface Detail {

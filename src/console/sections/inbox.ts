@@ -18,7 +18,7 @@ import { eventTypeNames } from '#domain/event-types.ts'
 import { parseXId } from '#domain/ids.ts'
 import { type Html, html, type Part } from '#http/html.ts'
 import type { InboxMessage } from '#storage/console/story.ts'
-import { buildMessage } from '#webhooks/message.ts'
+import { buildMessage } from '#webhooks/sign.ts'
 
 /** 20: each is shown whole, with its body. */
 const shownMessages = 20

@@ -13,11 +13,10 @@ import {
   showTime,
   type TypedColumn,
 } from '#console/views/parts.ts'
-import { isSessionId, sessionColumns } from '#console/views/sessions.ts'
 import { isRefundLimit, type Role, roles } from '#domain/console-roles.ts'
 import { html, type Part } from '#http/html.ts'
 import type { PageAnswer } from '#http/server/page-routes.ts'
-import type { Operator } from '#storage/console/people.ts'
+import type { Operator, StoredSession } from '#storage/console/people.ts'
 
 /** The operators whose merchants the signed-in person may see; all operators if that person may see all merchants. */
 export async function listKnown({ deps, operator }: Visit): Promise<readonly Operator[]> {
@@ -233,4 +232,21 @@ export const operatorPages: readonly GlobalPage[] = [
   { verb: 'POST', path: '/operators/{id}/link', act: 'operators', show: newLink },
   { verb: 'POST', path: '/operators/{id}/sessions/end', act: 'operators', show: endOperatorSession },
   { verb: 'POST', path: '/operators/{id}/remove', act: 'operators', show: removeOperator },
+]
+
+export const isSessionId = (text: string): boolean => /^[0-9a-f]{32}$/.test(text)
+
+/** Where a person is signed in, each with the way to end it. */
+export const sessionColumns = (visit: Visit, action: string): readonly TypedColumn<StoredSession>[] => [
+  { title: 'Since', show: ({ createdAt }) => showTime(createdAt) },
+  { title: 'Last seen', show: ({ seenAt }) => showTime(seenAt) },
+  { title: 'From', show: ({ address }) => address },
+  { title: 'Browser', show: ({ browser }) => browser, clip: true },
+  {
+    title: 'End it',
+    show: ({ sessionId }) =>
+      sessionId === visit.sessionId
+        ? 'this one'
+        : renderForm({ action, csrf: visit.csrf, hidden: { sessionId }, button: 'End', tone: 'danger' }),
+  },
 ]

@@ -17,7 +17,7 @@ import {
 } from '#console/views/parts.ts'
 import { describe } from '#domain/response-codes.ts'
 import { type Html, html } from '#http/html.ts'
-import { undecided } from '#methods/undecided.ts'
+import { undecided } from '#methods/method.ts'
 import { formatMoney } from '#pages/money-text.ts'
 import type {
   ApprovalRate,

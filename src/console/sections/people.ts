@@ -4,7 +4,7 @@ import type { GlobalPage, Visit } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import { siteOf } from '#console/outside.ts'
 import { sessionLimits } from '#console/people.ts'
-import { listKnown } from '#console/sections/operators.ts'
+import { isSessionId, listKnown, sessionColumns } from '#console/sections/operators.ts'
 import {
   renderProblem,
   renderTable,
@@ -12,7 +12,6 @@ import {
   showTime,
   type TypedColumn,
 } from '#console/views/parts.ts'
-import { isSessionId, sessionColumns } from '#console/views/sessions.ts'
 import { html, type Part } from '#http/html.ts'
 import type { PageAnswer } from '#http/server/page-routes.ts'
 import type { AuditRow } from '#storage/audit/audit.ts'

@@ -15,7 +15,7 @@ import { isActiveCurrency } from '#domain/currencies.ts'
 import { html } from '#http/html.ts'
 import { findMethod } from '#methods/catalogue.ts'
 import type { NewRule, ShownAccount } from '#providers/administration.ts'
-import { findBrandName, findCountryCode } from '#providers/route-words.ts'
+import { findBrandName, findCountryCode } from '#providers/administration.ts'
 import { AccountFault } from '#providers/settings.ts'
 import type { RuleRecord } from '#storage/providers/accounts.ts'
 

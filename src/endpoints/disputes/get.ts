@@ -2,7 +2,7 @@
 import { disputeEndpoint, disputeExample, requireDisputeId } from '#endpoints/disputes/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { showDispute } from '#operations/disputes/show-dispute.ts'
+import { showDispute } from '#operations/disputes/answer-dispute.ts'
 import { disputePath, disputeRecord } from '#schemas/dispute.ts'
 
 export const getDisputeEndpoint = endpoint<Services, undefined, typeof disputePath>({

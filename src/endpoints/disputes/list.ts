@@ -6,7 +6,7 @@ import { collectFaults, readAll, readRange } from '#endpoints/filters.ts'
 import { readCursor, readWordList, toPage } from '#endpoints/page-cursor.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { showDispute } from '#operations/disputes/show-dispute.ts'
+import { showDispute } from '#operations/disputes/answer-dispute.ts'
 import { type DisputeQuery, disputeList, disputeQuery, disputeStatuses } from '#schemas/dispute.ts'
 
 /** 20: what a page shows unless the caller wants another number. */

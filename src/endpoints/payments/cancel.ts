@@ -5,7 +5,7 @@ import { paymentPath } from '#endpoints/payments/path.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { cancelPayment } from '#operations/payments/cancel.ts'
-import { cancellationRequest, cancellationResult } from '#schemas/cancellation.ts'
+import { cancellationRequest, cancellationResult } from '#schemas/follow-ups.ts'
 import { failedResult } from '#schemas/result.ts'
 
 export const cancelPaymentEndpoint = endpoint<Services, typeof cancellationRequest, typeof paymentPath>({

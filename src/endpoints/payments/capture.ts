@@ -7,7 +7,7 @@ import { endpoint } from '#http/endpoint.ts'
 import type { CaptureCommand } from '#lifecycle/capture.ts'
 import { readRest } from '#methods/rest-after-capture.ts'
 import { capture } from '#operations/payments/follow-up-kinds.ts'
-import { type CaptureRequest, captureRequest } from '#schemas/capture.ts'
+import { type CaptureRequest, captureRequest } from '#schemas/follow-ups.ts'
 import { captureResult, failedCapture } from '#schemas/result.ts'
 
 export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof paymentPath>({

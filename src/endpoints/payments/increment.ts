@@ -5,7 +5,7 @@ import { paymentPath } from '#endpoints/payments/path.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { increment } from '#operations/payments/follow-up-kinds.ts'
-import { incrementalRequest } from '#schemas/incremental.ts'
+import { incrementalRequest } from '#schemas/follow-ups.ts'
 import { failedIncremental, incrementalResult } from '#schemas/result.ts'
 
 export const incrementalEndpoint = endpoint<Services, typeof incrementalRequest, typeof paymentPath>({

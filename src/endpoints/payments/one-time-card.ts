@@ -1,6 +1,7 @@
 /** A request that brings the token of a one-time card goes on with the card that the customer typed. */
+
+import { isOneTimeToken } from '#domain/card-numbers.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { isOneTimeToken } from '#domain/one-time-tokens.ts'
 import { InvalidField } from '#http/server/ports.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 

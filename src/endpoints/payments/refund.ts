@@ -6,7 +6,7 @@ import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import type { RefundCommand } from '#lifecycle/refund.ts'
 import { refund } from '#operations/payments/follow-up-kinds.ts'
-import { type RefundRequest, refundRequest } from '#schemas/refund.ts'
+import { type RefundRequest, refundRequest } from '#schemas/follow-ups.ts'
 import { failedRefund, refundResult } from '#schemas/result.ts'
 
 export const refundEndpoint = endpoint<Services, typeof refundRequest, typeof paymentPath>({

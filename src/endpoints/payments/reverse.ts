@@ -5,8 +5,8 @@ import { paymentPath } from '#endpoints/payments/path.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { reverse } from '#operations/payments/follow-up-kinds.ts'
+import { reversalRequest } from '#schemas/follow-ups.ts'
 import { failedReversal, reversalResult } from '#schemas/result.ts'
-import { reversalRequest } from '#schemas/reversal.ts'
 
 export const reversalEndpoint = endpoint<Services, typeof reversalRequest, typeof paymentPath>({
   verb: 'POST',

@@ -6,9 +6,9 @@ import { recordExample } from '#endpoints/payments/record-example.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { updatePayment } from '#operations/payments/update.ts'
+import { updateRequest } from '#schemas/follow-ups.ts'
 import { paymentRecord } from '#schemas/payment-record.ts'
 import { failedResult } from '#schemas/result.ts'
-import { updateRequest } from '#schemas/update.ts'
 
 export const updateEndpoint = endpoint<Services, typeof updateRequest, typeof paymentPath>({
   verb: 'PATCH',

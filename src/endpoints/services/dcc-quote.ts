@@ -2,8 +2,7 @@
 import { serviceCall } from '#endpoints/services/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
-import { type Quoted, quoteConversion } from '#operations/quotes/quote-conversion.ts'
-import { storeQuote } from '#operations/quotes/store-quote.ts'
+import { type Quoted, quoteConversion, storeQuote } from '#operations/quotes/quote-conversion.ts'
 import { type QuoteQuestion, quoteAnswer, quoteQuestion } from '#schemas/services/dcc-quote.ts'
 
 export const dccQuoteEndpoint = endpoint<Services, typeof quoteQuestion>({

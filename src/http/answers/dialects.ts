@@ -5,7 +5,7 @@
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import { describe, internalFault, type ResponseCode, refusalCodes } from '#domain/response-codes.ts'
 import { type FieldError, type Refusal, type RefusalKind, refusals } from '#http/answers/refusal.ts'
-import type { Dialect } from '#http/endpoint.ts'
+import type { Answer, Dialect } from '#http/endpoint.ts'
 
 export interface RefusalContext {
   readonly traceId: string
@@ -145,4 +145,20 @@ export function renderRefusal(dialect: Dialect, refusal: Refusal, context: Refus
       shape === 'problem' || shape === 'codedProblem' ? 'application/problem+json' : 'application/json',
     body: JSON.stringify(writers[shape](withScrubbedErrors(refusal), context)),
   }
+}
+
+/**
+ * A 422 of the endpoints that answer with problem details: the answer of a handler, so that it can be stored under its key and
+ * comes back as the same bytes.
+ */
+export function refusedAnswer(responseCode: string, traceId: string): Answer {
+  const problem = {
+    type: 'urn:tollgate:problem:refused',
+    title: 'A rule forbids this request',
+    status: 422,
+    detail: describe(responseCode).description,
+    traceId,
+    responseCode,
+  }
+  return { status: problem.status, json: JSON.stringify(problem) }
 }

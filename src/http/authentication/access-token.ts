@@ -2,8 +2,10 @@
  * Access tokens: JWTs signed by this environment for itself (RFC 9068 form). One algorithm, fixed by the key, whatever
  * a token's header claims. Lifetimes run on the merchant's clock, so its time is asked for after the signature is right.
  */
+
 import { type KeyObject, randomUUID } from 'node:crypto'
 import { compactVerify, SignJWT } from 'jose'
+import { isRecord, type JsonObject } from '#domain/json.ts'
 import type { Merchant } from '#domain/merchant.ts'
 
 export interface TokenSettings {
@@ -88,15 +90,12 @@ export function createAccessTokens({ key, issuer, audience, nowMs }: TokenSettin
   }
 }
 
-async function verifySignature(
-  accessToken: string,
-  key: KeyObject,
-): Promise<Record<string, unknown> | undefined> {
+async function verifySignature(accessToken: string, key: KeyObject): Promise<JsonObject | undefined> {
   try {
     const { payload, protectedHeader } = await compactVerify(accessToken, key, { algorithms: [algorithm] })
     if (protectedHeader.typ !== tokenType) return undefined
     const claims: unknown = JSON.parse(Buffer.from(payload).toString('utf8'))
-    return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : undefined
+    return isRecord(claims) ? claims : undefined
   } catch {
     // Whatever is wrong with the token, the answer is the same 401 and must not reveal more.
     return undefined

@@ -2,8 +2,10 @@
  * Turns a validator's complaints into field errors that a developer can act on: the path, the value given where it may
  * be shown, and what is allowed. The noise of alternatives and conditions is folded into the one useful complaint.
  */
+
 import type { ErrorObject } from 'ajv'
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { isRecord, memberOf } from '#domain/json.ts'
 import type { FieldError } from '#http/answers/refusal.ts'
 import { joinPath, startOf } from '#http/body/json-text.ts'
 import {
@@ -168,7 +170,7 @@ const specials: Readonly<Record<string, (error: ErrorObject, path: Path, explain
       explainUnknown(error.params.unevaluatedProperty, path, explained),
     propertyNames: (error, path, { book }) => ({
       path: [...path, String(error.params.propertyName)],
-      text: `is not a name that is allowed here; a name is ${describeAllowed([error.schema as JsonSchema], book) ?? 'another'}`,
+      text: `is not a name that is allowed here; a name is ${describeAllowed([error.schema].filter(isRecord), book) ?? 'another'}`,
     }),
     minProperties: (error, path, { schema, book }) => {
       const known = knownNames(schemasAt(schema, path, book))
@@ -189,12 +191,12 @@ const specials: Readonly<Record<string, (error: ErrorObject, path: Path, explain
 
 /** Names that the branches require, when requiring is all they do: one of them has to be there. */
 function explainUnion(error: ErrorObject, path: Path, explained: Explained): Finding {
-  const branches = Array.isArray(error.schema) ? (error.schema as JsonSchema[]) : []
+  const branches = Array.isArray(error.schema) ? error.schema.filter(isRecord) : []
   const required = branches.map(branch =>
     Array.isArray(branch.required) ? branch.required.join(' with ') : '',
   )
   const several = error.keyword === 'oneOf' && Array.isArray(error.params.passingSchemas)
-  if (branches.length > 0 && required.every(names => names !== '') && isObject(error.data)) {
+  if (branches.length > 0 && required.every(names => names !== '') && isRecord(error.data)) {
     return { path, text: `must have ${several ? 'only one' : 'one'} of ${required.join(', ')}` }
   }
   if (several) return { path, text: 'fits more than one of the forms that are allowed here' }
@@ -203,13 +205,10 @@ function explainUnion(error: ErrorObject, path: Path, explained: Explained): Fin
   return { path, text: `${showValue(error.data, path, explained)}; allowed is ${allowed}` }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Never the inside of an object or list: a field that must not be shown may lie in it. */
 function showValue(value: unknown, path: Path, { schema, book }: Explained): string {
   if (Array.isArray(value)) return 'is a list'
-  if (isObject(value)) return 'is an object'
+  if (isRecord(value)) return 'is an object'
   if (isHidden(schema, path, book)) return 'is not as it must be (the value is not shown)'
   // Filtered before it is cut: the first half of a card number must not pass as an innocent number.
   const start = typeof value === 'string' ? startOf(value, shownMax) : value
@@ -227,7 +226,7 @@ function readPointer(pointer: string, value: unknown): Path {
     .map(part => {
       const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
       const segment = Array.isArray(at) ? Number(name) : name
-      at = isObject(at) || Array.isArray(at) ? (at as Record<string | number, unknown>)[segment] : undefined
+      at = memberOf(at, segment)
       return segment
     })
 }
@@ -236,8 +235,8 @@ function readPointer(pointer: string, value: unknown): Path {
 function placeOf(path: Path, value: unknown): number[] {
   let at = value
   return path.map(segment => {
-    const place = typeof segment === 'number' ? segment : isObject(at) ? Object.keys(at).indexOf(segment) : -1
-    at = isObject(at) || Array.isArray(at) ? (at as Record<string | number, unknown>)[segment] : undefined
+    const place = typeof segment === 'number' ? segment : isRecord(at) ? Object.keys(at).indexOf(segment) : -1
+    at = memberOf(at, segment)
     return place === -1 ? Number.MAX_SAFE_INTEGER : place
   })
 }

@@ -23,12 +23,9 @@ function withoutLastZeros(digits: string): string {
 const isKept = (source: string): boolean =>
   normalizeNumber(source) === normalizeNumber(String(Number(source)))
 
-/** The library's types lack the reviver's third argument, the source text of the value. */
-type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
-
-const markLost: Reviver = (_, value, { source }) =>
-  typeof value === 'number' && source !== undefined && !isKept(source) ? Number.NaN : value
+/** The library's types lack the reviver's third argument, which has the source text of the value. */
+const markLost = (_: string, value: unknown, context?: { readonly source?: string }): unknown =>
+  typeof value === 'number' && context?.source !== undefined && !isKept(context.source) ? Number.NaN : value
 
 /** As JSON.parse, with NaN in the place of every number that would not come back as it was sent. */
-export const markLostNumbers = (text: string): unknown =>
-  JSON.parse(text, markLost as (key: string, value: unknown) => unknown)
+export const markLostNumbers = (text: string): unknown => JSON.parse(text, markLost)

@@ -2,8 +2,10 @@
  * Reads JSON text as it was sent: nothing is coerced or dropped, and what could not come back unchanged is refused by
  * name. The common case is one parse and one walk without building a path; paths are made only for a refusal.
  */
+
 import { isUtf8 } from 'node:buffer'
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { isRecord, type JsonObject } from '#domain/json.ts'
 import { addSuspect, type Suspect } from '#domain/stray-card-data.ts'
 import { type FieldError, type Refusal, refuseField } from '#http/answers/refusal.ts'
 import { markLostNumbers } from '#http/body/json-numbers.ts'
@@ -28,6 +30,15 @@ const tooDeep = refuseField('body', `The body is nested too deep; at most ${nest
 /** 100,000: twice as many as the longest request of the contract, 10,000 cards, and a tenth of what fits into the body. */
 const valuesMax = 100_000
 const tooMany = refuseField('body', `The body holds more than ${valuesMax} values; send fewer at once.`)
+/** 1,000: ten times as many as any object of the contract. More would have to be sorted and looked up one by one. */
+const membersMax = 1_000
+const tooWide = refuseField('body', `The body holds an object of more than ${membersMax} fields; send fewer.`)
+/** 5,000: numbers that may not be exact are compared digit by digit, and every value beside them is looked at once more. */
+const valuesBesideOddMax = 5_000
+const tooManyBesideOdd = refuseField(
+  'body',
+  `The body holds more than ${valuesBesideOddMax} values beside a number of more than 15 digits; send it as text.`,
+)
 const notUtf8 = refuseField('body', 'The body is not valid UTF-8; JSON is always sent as UTF-8.')
 
 /** The one walk through a body. */
@@ -50,19 +61,19 @@ function countMembers(value: unknown, name: string, level: number, walk: Walk): 
     if (value >= 1e11) addSuspect(walk.suspects, String(value), name)
     return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? 0 : Number.NaN
   }
-  if (typeof value !== 'object' || value === null) return 0
+  const isList = Array.isArray(value)
+  if (!isList && !isRecord(value)) return 0
   if (level > nestingMax) return Number.NaN
   let count = 0
-  if (Array.isArray(value)) {
+  if (isList) {
     for (const entry of value) count += countMembers(entry, name, level + 1, walk)
     return count
   }
   // Of parsed JSON: it has no members but its own.
   for (const key in value) {
-    if (isPoison(key, value as Record<string, unknown>) || (walk.readStrings && !isClean(key)))
-      return Number.NaN
+    if (isPoison(key, value) || (walk.readStrings && !isClean(key))) return Number.NaN
     addSuspect(walk.suspects, key, '')
-    count += 1 + countMembers((value as Record<string, unknown>)[key], key, level + 1, walk)
+    count += 1 + countMembers(value[key], key, level + 1, walk)
   }
   return count
 }
@@ -70,7 +81,7 @@ function countMembers(value: unknown, name: string, level: number, walk: Walk): 
 const isClean = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
 
 /** Keys that turn into a real prototype when somebody copies the object carelessly. */
-function isPoison(key: string, owner: Record<string, unknown>): boolean {
+function isPoison(key: string, owner: JsonObject): boolean {
   if (key === '__proto__') return true
   if (key !== 'constructor') return false
   const value = owner[key]
@@ -117,14 +128,14 @@ export function findFlaw(value: unknown, path = '', level = 1): FieldError | und
   const members = Array.isArray(value) ? value.entries() : Object.entries(value)
   for (const [name, member] of members) {
     const flaw =
-      (typeof name === 'string' ? findKeyFlaw(name, value as Record<string, unknown>, path) : undefined) ??
+      (isRecord(value) ? findKeyFlaw(String(name), value, path) : undefined) ??
       findFlaw(member, joinPath(path, name), level + 1)
     if (flaw) return flaw
   }
   return undefined
 }
 
-function findKeyFlaw(key: string, owner: Record<string, unknown>, path: string): FieldError | undefined {
+function findKeyFlaw(key: string, owner: JsonObject, path: string): FieldError | undefined {
   if (isPoison(key, owner)) {
     const field = joinPath(path, key === 'constructor' ? 'constructor.prototype' : key)
     return { field, error: `${field} is a name that is never taken.` }
@@ -157,6 +168,8 @@ const exactDigitsMax = 15
 interface Scan {
   /** Colons outside of strings: in valid JSON one per member of an object, before duplicates are dropped. */
   readonly members: number
+  /** Those of one object. */
+  readonly mostMembers: number
   readonly levels: number
   /** Commas, lists and objects: about as many as there are values. */
   readonly values: number
@@ -170,12 +183,16 @@ interface Scan {
  */
 function scanText(text: string): Scan {
   let members = 0
+  let mostMembers = 0
+  /** Of the objects that are open here, by their level. */
+  const open: number[] = [0]
   let level = 0
   let levels = 0
   let values = 0
   let digits = 0
   let odd = false
-  for (let at = 0; at < text.length && values <= valuesMax && levels <= parsedLevelsMax; at++) {
+  for (let at = 0; at < text.length; at++) {
+    if (values > valuesMax || levels > parsedLevelsMax || mostMembers > membersMax) break
     const code = text.charCodeAt(at)
     if (code >= zero && code <= nine) {
       if (++digits > exactDigitsMax) odd = true
@@ -185,14 +202,19 @@ function scanText(text: string): Scan {
     if (digits > 0 && (code | caseBit) === exponent) odd = true
     digits = 0
     if (code === quote) at = endOfString(text, at)
-    else if (code === colon) members++
-    else if (code === comma) values++
+    else if (code === colon) {
+      members++
+      const own = (open[level] ?? 0) + 1
+      open[level] = own
+      if (own > mostMembers) mostMembers = own
+    } else if (code === comma) values++
     else if ((code | caseBit) === opening) {
       values++
       levels = Math.max(levels, ++level)
+      open[level] = 0
     } else if ((code | caseBit) === closing) level--
   }
-  return { members, levels, values, odd }
+  return { members, mostMembers, levels, values, odd }
 }
 
 /** The place of the closing quote, or the end of a text that lacks it. */
@@ -220,7 +242,7 @@ function findDuplicate(text: string): string {
       const end = endOfString(text, at)
       const isName = top?.names !== undefined && /^\s*:/.test(text.slice(end + 1, end + 64))
       if (isName && top?.names) {
-        top.name = JSON.parse(text.slice(at, end + 1)) as string
+        top.name = String(JSON.parse(text.slice(at, end + 1)))
         if (top.names.has(top.name)) return joinPath(top.path, top.name)
         top.names.add(top.name)
       }
@@ -237,6 +259,8 @@ export function readJson(bytes: Buffer): ReadJson | Refusal {
   const written = scanText(text)
   if (written.levels > parsedLevelsMax) return tooDeep
   if (written.values > valuesMax) return tooMany
+  if (written.mostMembers > membersMax) return tooWide
+  if (written.odd && written.values > valuesBesideOddMax) return tooManyBesideOdd
   let value: unknown
   try {
     value = written.odd ? markLostNumbers(text) : JSON.parse(text)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { boundaryOf, readMultipart } from '#http/body/multipart.ts'
+import { boundaryOf, readMultipart } from '#http/body/form.ts'
 
 const boundary = '----WebKitFormBoundaryAbc'
 const part = (disposition: string, content: string, type?: string) =>

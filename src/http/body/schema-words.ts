@@ -52,8 +52,8 @@ function childSchemas(schema: JsonSchema, segment: string | number): unknown[] {
     const prefix = asList(schema.prefixItems)
     return segment < prefix.length ? [prefix[segment]] : [schema.items]
   }
-  const named = isSchema(schema.properties) && Object.hasOwn(schema.properties, segment)
-  if (named) return [(schema.properties as JsonSchema)[segment]]
+  const { properties } = schema
+  if (isSchema(properties) && Object.hasOwn(properties, segment)) return [properties[segment]]
   const patterns = Object.entries(isSchema(schema.patternProperties) ? schema.patternProperties : {})
   const matching = patterns
     .filter(([pattern]) => new RegExp(pattern, 'u').test(segment))

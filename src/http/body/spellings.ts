@@ -2,7 +2,7 @@
  * Members that may be spelt in a second way: a schema says `alsoSpelt` beside the one that is documented, and whoever
  * reads the body sees that one only. Where both are sent, the second stays and is refused as unknown.
  */
-type Node = Readonly<Record<string, unknown>>
+import { isRecord } from '#domain/json.ts'
 
 export interface Spelling {
   /** The keys that lead to the object. */
@@ -11,8 +11,7 @@ export interface Spelling {
   readonly other: string
 }
 
-const isNode = (value: unknown): value is Node =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isNode = (value: unknown): value is Record<string, unknown> => isRecord(value)
 
 export function listSpellings(schema: unknown, path: readonly string[] = []): Spelling[] {
   if (!isNode(schema) || !isNode(schema.properties)) return []
@@ -28,8 +27,7 @@ export function unifySpellings(body: unknown, spellings: readonly Spelling[]): v
   for (const { path, name, other } of spellings) {
     const object = path.reduce<unknown>((at, key) => (isNode(at) ? at[key] : undefined), body)
     if (!isNode(object) || !Object.hasOwn(object, other) || Object.hasOwn(object, name)) continue
-    const members = object as Record<string, unknown>
-    members[name] = members[other]
-    delete members[other]
+    object[name] = object[other]
+    delete object[other]
   }
 }

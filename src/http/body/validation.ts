@@ -2,12 +2,14 @@
  * Compiles the schemas of the endpoint table once. Values are judged as they were sent: no coercion, no defaults, no
  * removal. A quick validator decides; only for a refusal a thorough one collects every complaint.
  */
+
 import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { TSchema } from 'typebox'
+import { isRecord } from '#domain/json.ts'
 import type { FieldError } from '#http/answers/refusal.ts'
 import { explainErrors } from '#http/body/explain.ts'
-import type { Formats, JsonSchema, SchemaBook } from '#http/body/schema-words.ts'
+import type { Formats, SchemaBook } from '#http/body/schema-words.ts'
 import { annotationKeywords } from '#schemas/fields.ts'
 
 /** No errors: the value is accepted. `length` is the length of the text it came from. */
@@ -111,10 +113,9 @@ export function createValidation(options: { formats: Formats; schemas?: readonly
   const book: SchemaBook = {
     formats,
     byId: new Map(
-      schemas.flatMap(schema => {
-        const id = (schema as JsonSchema).$id
-        return typeof id === 'string' ? [[id, schema as JsonSchema] as const] : []
-      }),
+      schemas
+        .filter(isRecord)
+        .flatMap(schema => (typeof schema.$id === 'string' ? [[schema.$id, schema] as const] : [])),
     ),
   }
   const waiting: (() => void)[] = []
@@ -139,7 +140,12 @@ export function createValidation(options: { formats: Formats; schemas?: readonly
         if (accepts(value)) return accepted
         const explain = compilerOf(length <= thoroughLengthMax ? 'allErrors' : 'firstError').compile(schema)
         explain(value)
-        return explainErrors(explain.errors ?? [], { schema: schema as JsonSchema, value, wholeName, book })
+        return explainErrors(explain.errors ?? [], {
+          schema: isRecord(schema) ? schema : {},
+          value,
+          wholeName,
+          book,
+        })
       }
     },
   }

@@ -2,6 +2,7 @@
  * Writes an example as a curl command that runs as pasted, once the variables of "Getting started" are set.
  */
 
+import { isRecord } from '#domain/json.ts'
 import { type Html, html } from '#http/html.ts'
 import type { ExamplePair, OperationObject } from '#http/reference/document.ts'
 import { highlightJson } from '#http/reference/prose.ts'
@@ -51,7 +52,8 @@ function listBodyLines(media: string, body: unknown, credentials: CurlOptions['c
     const text = quoteShell(JSON.stringify(body, null, 2))
     return [html`-H 'Content-Type: application/json'`, html`-d '${highlightJson(text)}'`]
   }
-  return Object.entries(body as Record<string, string>).map(([name, value]) => {
+  return Object.entries(isRecord(body) ? body : {}).map(([name, field]) => {
+    const value = String(field)
     if (value === credentials.merchantId) return html`-d "${name}=${showVariable(variables.merchantId)}"`
     if (value === credentials.apiKey) return html`-d "${name}=${showVariable(variables.apiKey)}"`
     return html`--data-urlencode '${name}=${quoteShell(value)}'`

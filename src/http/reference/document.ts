@@ -9,6 +9,7 @@ export interface SchemaObject {
   readonly properties?: Readonly<Record<string, SchemaObject>>
   readonly required?: readonly string[]
   readonly additionalProperties?: boolean | SchemaObject
+  readonly patternProperties?: Readonly<Record<string, SchemaObject>>
   readonly items?: SchemaObject
   readonly anyOf?: readonly SchemaObject[]
   readonly oneOf?: readonly SchemaObject[]

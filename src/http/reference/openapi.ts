@@ -2,8 +2,10 @@
  * Builds the OpenAPI 3.1 document from the table of endpoints. Pure: the same table gives the same document,
  * so that the served, the checked-in and the linted one cannot differ. It knows no operation by name.
  */
+
 import assert from 'node:assert/strict'
 import type { TSchema } from 'typebox'
+import { isRecord, memberOf } from '#domain/json.ts'
 import type { Access, Endpoint, Example } from '#http/endpoint.ts'
 import type {
   ExamplePair,
@@ -240,7 +242,8 @@ function collectFields(example: Example, endpoints: readonly DescribedEndpoint[]
   for (const operationId of example.after ?? []) {
     const earlier = findExample(endpoints, operationId).example
     const known = { ...fields, ...collectFields(earlier, endpoints) }
-    fields = { ...known, ...(fillPlaceholders(earlier.answer, known) as Fields) }
+    const answer = fillPlaceholders(earlier.answer, known)
+    fields = { ...known, ...(isRecord(answer) ? answer : {}) }
   }
   return fields
 }
@@ -251,12 +254,10 @@ function listParameters(
   components: SchemaComponents,
 ): ParameterObject[] {
   if (schema === undefined) return []
-  const { properties = {}, required = [] } = schema as {
-    properties?: Record<string, TSchema>
-    required?: readonly string[]
-  }
-  return Object.entries(properties).map(([name, property]) => {
-    const { description, ...rendered } = components.render(property)
+  const properties = memberOf(schema, 'properties')
+  const required = requiredOf(schema)
+  return Object.entries(isRecord(properties) ? properties : {}).map(([name, property]) => {
+    const { description, ...rendered } = components.render(isRecord(property) ? property : {})
     return {
       name,
       in: place,
@@ -265,6 +266,11 @@ function listParameters(
       schema: rendered,
     }
   })
+}
+
+function requiredOf(schema: TSchema): readonly unknown[] {
+  const names = memberOf(schema, 'required')
+  return Array.isArray(names) ? names : []
 }
 
 function describeBody(
@@ -278,7 +284,7 @@ function describeBody(
     ...gatherExamples(sent, example => example.body),
   }
   // Where an empty object would do, no body at all does as well.
-  const required = ((body as { required?: readonly string[] }).required ?? []).length > 0
+  const required = requiredOf(body).length > 0
   return { required, content: { [endpoint.accepts ?? 'application/json']: media } }
 }
 

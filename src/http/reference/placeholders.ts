@@ -3,7 +3,9 @@
  * Filling them is needed twice, with the written answers for the document and with real ones when the tests
  * run the examples.
  */
+
 import assert from 'node:assert/strict'
+import { memberOf } from '#domain/json.ts'
 import type { Endpoint, Example } from '#http/endpoint.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -14,7 +16,7 @@ const whole = /^\{([A-Za-z_][\w.]*)\}$/
 function readField(fields: Fields, path: string): unknown {
   let value: unknown = fields
   for (const name of path.split('.')) {
-    value = typeof value === 'object' && value !== null ? (value as Fields)[name] : undefined
+    value = memberOf(value, name)
   }
   assert(value !== undefined, `no earlier answer has the field ${path}; name its operation in "after"`)
   return value

@@ -3,10 +3,10 @@
  * becomes a named component, keywords of our own become extensions, and shapes that code generators stumble
  * over are said more plainly.
  */
-import assert from 'node:assert/strict'
-import type { SchemaObject } from '#http/reference/document.ts'
 
-type Node = Readonly<Record<string, unknown>>
+import assert from 'node:assert/strict'
+import { isRecord, textAt } from '#domain/json.ts'
+import type { SchemaObject } from '#http/reference/document.ts'
 
 /** Keywords of JSON Schema 2020-12 that mean the same in OpenAPI 3.1. Everything else becomes `x-…`. */
 const keywords = new Set(
@@ -33,9 +33,6 @@ const pascalCase = /^[A-Z][A-Za-z0-9]+$/
 /** The pattern that TypeBox gives to a record with any key: the same as additionalProperties. */
 const anyKey = '^.*$'
 
-const isNode = (value: unknown): value is Node =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 export interface SchemaComponents {
   render(schema: object): SchemaObject
   readonly schemas: Record<string, SchemaObject>
@@ -49,8 +46,8 @@ export function createSchemaComponents(
   const fingerprints = new Map<string, string>()
 
   const render = (given: object): SchemaObject => {
-    const schema = describedAs.get((given as { title?: string }).title ?? '') ?? given
-    const rendered = simplify(renderKeywords(schema as Node, render))
+    const schema = describedAs.get(textAt(given, 'title') ?? '') ?? given
+    const rendered = simplify(renderKeywords(schema, render))
     const { title, description, ...shape } = rendered
     if (title === undefined || !pascalCase.test(title)) return rendered
 
@@ -75,19 +72,19 @@ export function createSchemaComponents(
   return { render, schemas }
 }
 
-function renderKeywords(schema: Node, render: (schema: object) => SchemaObject): SchemaObject {
+function renderKeywords(schema: object, render: (schema: object) => SchemaObject): SchemaObject {
   const rendered: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined || keyword === '$id' || keyword.startsWith('~')) continue
     // A property may be the schema `false`: nothing fits it.
-    if (schemaMaps.has(keyword) && isNode(value)) {
+    if (schemaMaps.has(keyword) && isRecord(value)) {
       rendered[keyword] = Object.fromEntries(
-        Object.entries(value).map(([name, child]) => [name, isNode(child) ? render(child) : child]),
+        Object.entries(value).map(([name, child]) => [name, isRecord(child) ? render(child) : child]),
       )
     } else if (schemaLists.has(keyword) && Array.isArray(value)) {
-      rendered[keyword] = value.map(child => render(child as object))
+      rendered[keyword] = value.map(child => (isRecord(child) ? render(child) : child))
     } else if (schemaSingles.has(keyword)) {
-      rendered[keyword] = isNode(value) ? render(value) : value
+      rendered[keyword] = isRecord(value) ? render(value) : value
     } else if (keyword === 'example') {
       rendered.examples = [value]
     } else if (keywords.has(keyword) || keyword.startsWith('x-')) {
@@ -106,15 +103,13 @@ const toKebab = (name: string): string => name.replace(/[A-Z]/g, letter => `-${l
  * fewer words.
  */
 function simplify(schema: SchemaObject): SchemaObject {
-  const { anyOf, patternProperties, ...rest } = schema as SchemaObject & {
-    patternProperties?: Record<string, SchemaObject>
-  }
-  let simple: Record<string, unknown> = { ...rest }
+  const { anyOf, patternProperties, ...rest } = schema
+  let simple: SchemaObject = rest
   if (anyOf !== undefined) {
     const constants = anyOf.map(option => option.const)
     if (constants.every(value => typeof value === 'string'))
       simple = { type: 'string', ...rest, enum: constants }
-    else simple.anyOf = anyOf
+    else simple = { ...simple, anyOf }
   }
   if (patternProperties !== undefined) {
     const [pattern, value] = Object.entries(patternProperties)[0] ?? []
@@ -123,9 +118,12 @@ function simplify(schema: SchemaObject): SchemaObject {
       Object.keys(patternProperties).length === 1 &&
       rest.additionalProperties === undefined
     ) {
-      simple.additionalProperties = Object.keys(value ?? {}).length === 0 ? true : value
+      simple = {
+        ...simple,
+        additionalProperties: value === undefined || Object.keys(value).length === 0 ? true : value,
+      }
     } else {
-      simple.patternProperties = patternProperties
+      simple = { ...simple, patternProperties }
     }
   }
   if (
@@ -135,5 +133,5 @@ function simplify(schema: SchemaObject): SchemaObject {
   ) {
     simple = { type: 'string', ...simple }
   }
-  return simple as SchemaObject
+  return simple
 }

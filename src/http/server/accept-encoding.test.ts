@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { accepts } from '#http/server/accept-encoding.ts'
+import { accepts } from '#http/server/send.ts'
 
 // Each line: what a client says, and whether it takes gzip.
 test.each([

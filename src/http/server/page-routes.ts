@@ -6,10 +6,8 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '#http/answers/refusal.ts'
-import { readForm } from '#http/body/form.ts'
-import { boundaryOf, type Multipart, readMultipart, type UploadedFile } from '#http/body/multipart.ts'
-import { accepts } from '#http/server/accept-encoding.ts'
-import { pourBytes, type Sender, sendBytes } from '#http/server/send.ts'
+import { boundaryOf, type Multipart, readForm, readMultipart, type UploadedFile } from '#http/body/form.ts'
+import { accepts, pourBytes, type Sender, sendBytes } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 
 export interface PageRequest {

@@ -52,7 +52,7 @@ const cutText = (text: string): string =>
   text.length <= textMax ? text : scrubCardNumbers(text).slice(0, textMax)
 
 function describeError(error: Error): Record<string, string> {
-  const code = (error as { code?: unknown }).code
+  const code = 'code' in error ? error.code : undefined
   const causes: string[] = []
   for (let cause = error.cause; cause instanceof Error && causes.length < causesMax; cause = cause.cause) {
     causes.push(`${cause.name}: ${cause.message}`)

@@ -13,7 +13,6 @@ import {
 } from '#lifecycle/dispute.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { changeDispute } from '#operations/disputes/dispute-book.ts'
-import { showDispute } from '#operations/disputes/show-dispute.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
 import { ProviderSilent } from '#operations/lost-database.ts'
@@ -157,3 +156,20 @@ function digest({ text, files }: Evidence): string {
   for (const { name, type, content } of files) hash.update(`\0${name}\0${type}\0`).update(content)
   return hash.digest('hex').slice(0, 32)
 }
+
+/** A dispute as the wire shows it. */
+export const showDispute = (dispute: Dispute) => ({
+  disputeId: dispute.disputeId,
+  payId: dispute.payId,
+  xId: dispute.xId,
+  amount: dispute.amount,
+  stage: dispute.stage,
+  status: dispute.status,
+  reasonCode: dispute.reasonCode,
+  reasonGroup: dispute.reasonGroup,
+  evidenceDueBy: dispute.evidenceDueBy?.toISOString(),
+  providerDisputeId: dispute.providerDisputeId,
+  creationDate: dispute.createdAt.toISOString(),
+  updatedAt: dispute.updatedAt.toISOString(),
+  events: dispute.events,
+})

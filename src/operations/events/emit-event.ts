@@ -1,7 +1,11 @@
 /** Writes the merchant's events: sequence number and row are part of the commit of the change that they report. */
-import { type EventSubject, raiseEvent } from '#lifecycle/event.ts'
-import type { Payment } from '#lifecycle/payment.ts'
-import type { Engine } from '#operations/engine.ts'
+
+import type { EventType } from '#domain/event-types.ts'
+import type { PayId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { type EventSubject, raiseEvent, sampleMembers } from '#lifecycle/event.ts'
+import { lastOperation, type Payment } from '#lifecycle/payment.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
 import type { Change, EventRow } from '#storage/commit/change.ts'
 
 /** An event that is sent to all who want it. */
@@ -52,4 +56,29 @@ export const emitEvent = (
 function webhookOf({ details }: Payment): string | undefined {
   const urls = details.urls
   return typeof urls?.webhook === 'string' ? urls.webhook : undefined
+}
+
+/**
+ * An event of any type although nothing happened, so that receivers can be tried out in test. The payment itself stays as
+ * it is. Undefined: the merchant has no such payment.
+ */
+export async function writeSampleEvent(
+  { merchant, payId, type }: { merchant: Merchant; payId: PayId; type: EventType },
+  engine: Engine,
+): Promise<string | undefined> {
+  const { merchantId } = merchant
+  const now = merchantNow(engine.clock, merchant)
+  return engine.queue.update({ merchantId, payId }, payment => {
+    const operation = lastOperation(payment)
+    const members = sampleMembers(type)
+    const isPlans = type === 'plan.completed' || type === 'plan.cancelled'
+    const subject = { type, xId: operation.xId, members, ...(isPlans ? {} : { operation }) }
+    const emitted = emitEvent(payment, { subject, owed: true, now }, engine)
+    const [event] = emitted.alongside.events ?? []
+    return {
+      next: { ...emitted.payment, version: payment.version + 1 },
+      alongside: emitted.alongside,
+      result: event?.eventId ?? '',
+    }
+  })
 }

@@ -16,8 +16,8 @@ import {
   type Payment,
 } from '#lifecycle/payment.ts'
 import { receivedValue } from '#lifecycle/receive.ts'
+import { undecided } from '#methods/method.ts'
 import { toRecordFields, toResultFields } from '#methods/result-fields.ts'
-import { undecided } from '#methods/undecided.ts'
 import { hintsOf } from '#schemas/hints.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
 
@@ -292,9 +292,13 @@ const accountOf = ({ provider }: Payment, { prepared }: Operation) =>
     ? undefined
     : { account: prepared.account }
 
+const unsuccessful: readonly Operation['state'][] = ['FAILED', 'PENDING']
+
 /** 255: the room of the field. */
 const refusalOf = ({ provider }: Payment, operation: Operation): string | undefined =>
-  provider && operation.state === 'FAILED' ? operation.provider?.responseText?.slice(0, 255) : undefined
+  provider && unsuccessful.includes(operation.state)
+    ? operation.provider?.responseText?.slice(0, 255)
+    : undefined
 
 function toOperationEntry(payment: Payment, operation: Operation) {
   return {

@@ -1,10 +1,10 @@
 /** Ending a payment that waits for its customer or its confirm: one commit, no provider is called, and the event is sent. */
 import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { decideCancellation } from '#lifecycle/cancellation.ts'
 import { endingSubject } from '#lifecycle/event.ts'
 import { withdrawRequest } from '#lifecycle/expiry.ts'
 import { lastOperation, type Payment } from '#lifecycle/payment.ts'
+import { decideCancellation } from '#lifecycle/reversal.ts'
 import { giveBackTimers } from '#operations/bank/batch-timers.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'

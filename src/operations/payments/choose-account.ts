@@ -8,9 +8,9 @@ import type { Refusal } from '#domain/response-codes.ts'
 import type { SentDetails } from '#lifecycle/details.ts'
 import type { Payment, PaymentProvider } from '#lifecycle/payment.ts'
 import { findCountry } from '#methods/catalogue.ts'
+import { undecided } from '#methods/method.ts'
 import { formOf } from '#methods/offer.ts'
 import type { CaptureType, Method } from '#methods/rows.ts'
-import { undecided } from '#methods/undecided.ts'
 import type { Engine } from '#operations/engine.ts'
 
 export interface Choosing {

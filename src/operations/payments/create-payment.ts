@@ -7,8 +7,8 @@ import type { Refusal } from '#domain/response-codes.ts'
 import { type CreateCommand, firstStep, openPayment } from '#lifecycle/create.ts'
 import { lastOperation, type Payment, type PaymentKind, type Prepared } from '#lifecycle/payment.ts'
 import { beginsPlan } from '#lifecycle/plan.ts'
+import { undecided } from '#methods/method.ts'
 import { beginsAgreement } from '#methods/offer.ts'
-import { undecided } from '#methods/undecided.ts'
 import { type Engine, merchantNow, newPayId, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
 import {
@@ -321,6 +321,7 @@ async function begin(
     captureReference: captureXId,
     customerPresent: isPresent(request),
   }
+  checkFit(unsent, provider)
   const prepared = isFormFirst ? {} : await prepare(request, unsent, provider)
   const payment = withPrepared(unprepared, prepared)
   const message = { ...unsent, kept: prepared }
@@ -353,14 +354,21 @@ const payingCard = ({
 const isPresent = ({ command, kind }: CreatePayment): boolean =>
   kind !== 'CREDIT' && !command.merchantInitiated && findsBack(command)
 
+/** Throws where the provider needs or cannot take a field of the request. */
+function checkFit(
+  unsent: Unsent<AuthorizationRequest>,
+  { connector, accountId }: Pick<OpenedAccount, 'connector' | 'accountId'>,
+): void {
+  const misfit = accountId === undefined ? undefined : connector.findMisfit?.(unsent)
+  if (misfit) throw new MethodMisfit(misfit)
+}
+
 /** What is stored with the operation before anybody is asked. Throws where the request cannot be sent like this. */
 async function prepare(
   { command, kind, wallet }: CreatePayment,
   unsent: Unsent<AuthorizationRequest>,
   { connector, accountId }: OpenedAccount,
 ): Promise<Prepared> {
-  const misfit = accountId === undefined ? undefined : connector.findMisfit?.(unsent)
-  if (misfit) throw new MethodMisfit(misfit)
   // A card taken for a later order is not authenticated with 3-D Secure, because the cardholder may not be present.
   if (kind !== 'CREDIT' && !command.confirmsLater && command.integrationType === 'DIRECT') {
     const missing = connector.willChallenge?.(unsent) ? findMissingAddress(command.details.urls) : undefined

@@ -1,15 +1,12 @@
 /** Every field of every request either reaches the provider or stands on the list of those that are ours alone. */
 import { expect, test } from 'vitest'
 import { contextFields } from '#operations/payments/payment-context.ts'
-import { captureRequest } from '#schemas/capture.ts'
 import { confirmRequest } from '#schemas/confirm.ts'
 import { createPayment } from '#schemas/create-payment.ts'
 import { creditRequest } from '#schemas/credit.ts'
+import { captureRequest, incrementalRequest, refundRequest, reversalRequest } from '#schemas/follow-ups.ts'
 import { hintFields } from '#schemas/hints.ts'
-import { incrementalRequest } from '#schemas/incremental.ts'
 import { createIntent } from '#schemas/payment-intent.ts'
-import { refundRequest } from '#schemas/refund.ts'
-import { reversalRequest } from '#schemas/reversal.ts'
 import { createLink, createSession } from '#schemas/session.ts'
 
 const known = new Set<string>([

@@ -3,9 +3,11 @@ import { toSpan } from '#domain/bin-ranges.ts'
 import { convert, exchangeRate } from '#domain/conversion.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
-import type { Engine } from '#operations/engine.ts'
-import { merchantNow } from '#operations/engine.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import { keyRow, type OperationKey } from '#operations/key.ts'
 import type { LookUps } from '#operations/look-ups.ts'
+import type { OperationAnswer } from '#operations/payments/answer.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import type { Quote } from '#storage/payments/quotes.ts'
 
 export interface QuoteRequest {
@@ -66,4 +68,27 @@ async function findTerms(
   // Less than the smallest coin, or more than any amount: it cannot be paid in that currency.
   if (!cardholderAmount) return 'UNSUPPORTED_CURRENCY'
   return { cardholderAmount, exchangeRate: rate, markupPercentage, rateSource: found.source }
+}
+
+export interface QuoteToStore {
+  readonly quoted: Quoted
+  readonly answer: OperationAnswer
+  readonly merchant: Merchant
+  readonly key?: OperationKey
+}
+
+/** Keeps a quote and, in the same commit, the answer under its key: a repeated request gets the same quote. */
+export async function storeQuote(
+  { quoted, answer, merchant, key }: QuoteToStore,
+  { commit, clock }: Pick<Engine, 'commit' | 'clock'>,
+): Promise<OperationAnswer> {
+  const change = {
+    insertQuote: quoted.eligible ? quoted.quote : undefined,
+    key: keyRow(key, { merchant, answer, now: merchantNow(clock, merchant) }),
+  }
+  // Where there is no offer there is nothing to keep but the key.
+  if (!change.insertQuote && !change.key) return answer
+  const committed = await commit(change)
+  if (!committed.committed) throw new CommitRefused(committed.conflict)
+  return answer
 }

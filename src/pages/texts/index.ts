@@ -54,7 +54,7 @@ export const languageTags: readonly string[] = Object.keys(files)
 
 /** Undefined for a language without texts. */
 export function readTexts(tag: string): Texts | undefined {
-  if (!Object.hasOwn(files, tag)) return undefined
-  const file: Readonly<Record<string, Texts>> = files[tag as keyof typeof files]()
-  return Object.values(file)[0]
+  const readers: Readonly<Record<string, () => Readonly<Record<string, Texts>>>> = files
+  const file = Object.hasOwn(readers, tag) ? readers[tag]?.() : undefined
+  return file && Object.values(file)[0]
 }

@@ -1,7 +1,7 @@
 /** The card's fields. A number or security code is never rendered back: what was typed stays in the browser only. */
 import { fill, type Html, html } from '#http/html.ts'
 import { brandMark, icon, nameBrand } from '#pages/icons.ts'
-import type { PageFrame } from '#pages/layout.ts'
+import { type PageFrame, renderBare } from '#pages/layout.ts'
 import { type CurrencyOffer, renderCurrencyChoice } from '#pages/views/currency-choice.ts'
 import { type FieldErrors, renderField, renderTick } from '#pages/views/field.ts'
 
@@ -153,3 +153,14 @@ function renderTestCards({ language }: PageFrame, cards: readonly TestCard[]): H
  * must not find one here.
  */
 const inGroups = (number: string): string => number.replace(/(....)(?=.)/g, '$1 ')
+
+/** The card's fields alone, for a frame inside a shop's page. The shop's own button asks for the token. */
+export function renderCardFields(frame: PageFrame, action: string): string {
+  const { texts } = frame.language
+  // The hidden button lets Enter in a field submit the form.
+  const main = html`<form method="post" action="${action}" class="pay" novalidate autocomplete="on" data-fields data-sending="${texts.sending}" data-lost="${texts.connectionLost}" data-broken="${texts.errorText}">
+${renderCardForm(frame, {}, {})}
+<button type="submit" hidden></button>
+</form>`
+  return renderBare(frame, { title: texts.methodCard, main })
+}

@@ -11,9 +11,13 @@ import type { TextKey, Texts } from '#pages/texts/en.ts'
 import { type CardForm, renderCardForm } from '#pages/views/card-form.ts'
 import { type DirectDebitForm, renderDirectDebitForm } from '#pages/views/direct-debit-form.ts'
 import { type FieldErrors, type FormNotice, renderNotice } from '#pages/views/field.ts'
-import { type InstalmentSchedule, renderInstalmentSchedule } from '#pages/views/instalment-schedule.ts'
 import { type OrderSummary, renderOrderSummary } from '#pages/views/order-summary.ts'
-import { type PlanTerms, renderPlan } from '#pages/views/plan-terms.ts'
+import {
+  type InstalmentSchedule,
+  type PlanTerms,
+  renderInstalmentSchedule,
+  renderPlan,
+} from '#pages/views/plan-terms.ts'
 
 /** How a method goes on once it is chosen; decides the hint. The words of methods/method.ts. */
 type Flow = 'direct' | 'multi_step' | 'redirect' | 'qr' | 'voucher' | 'transfer'

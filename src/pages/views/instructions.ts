@@ -3,7 +3,7 @@ import { encode } from 'uqr'
 import { fill, type Html, html, raw } from '#http/html.ts'
 import { toLink } from '#pages/address.ts'
 import { icon } from '#pages/icons.ts'
-import { type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
+import { hiddenFields, type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
 import { formatMoment, formatMoney, type Money } from '#pages/money-text.ts'
 import type { TextKey } from '#pages/texts/en.ts'
 import { renderChoicesElsewhere, type TestStep } from '#pages/views/test-pages.ts'
@@ -86,4 +86,30 @@ export function renderQr(text: string, label: string): Html {
     }
   }
   return html`<svg class="qr-code" role="img" aria-label="${label}" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges"><rect class="qr-paper" width="${size}" height="${size}"/><path class="qr-ink" d="${raw(path)}"/></svg>`
+}
+
+/** On the way to a provider's page: a form that sends itself, or an address that opens itself. Both work without a script. */
+export interface SendOnModel {
+  readonly methodLabel: string
+  readonly url: string
+  readonly verb: 'GET' | 'POST'
+  readonly fields?: Readonly<Record<string, string>>
+}
+
+export function renderSendOn(frame: PageFrame, { methodLabel, url, verb, fields = {} }: SendOnModel): string {
+  const { texts } = frame.language
+  const label = fill(texts.continueWith, { method: methodLabel })
+  const hidden = hiddenFields(Object.entries(fields).map(([name, value]) => ({ name, value })))
+  const onward =
+    verb === 'POST'
+      ? html`<form method="post" action="${url}" data-onward>${hidden}<p class="buttons"><button class="primary" type="submit"><span>${label}</span></button></p></form>`
+      : html`<p class="buttons"><a class="primary" href="${url}"><span>${label}</span></a></p>`
+  return renderPage(frame, {
+    title: label,
+    // Without a script the customer must submit the form.
+    opens: verb === 'GET' ? url : undefined,
+    main: html`<h1>${label}</h1>
+<p class="lead">${fill(texts.hintRedirect, { method: methodLabel })}</p>
+${onward}`,
+  })
 }

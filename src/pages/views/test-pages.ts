@@ -6,7 +6,7 @@ import { fill, type Html, html } from '#http/html.ts'
 import { brandMark, icon, nameBrand } from '#pages/icons.ts'
 import { type HiddenField, hiddenFields, type PageFrame, renderPage } from '#pages/layout.ts'
 import { formatMoment, formatMoney, type Money } from '#pages/money-text.ts'
-import { type InstalmentSchedule, renderInstalmentSchedule } from '#pages/views/instalment-schedule.ts'
+import { type InstalmentSchedule, renderInstalmentSchedule } from '#pages/views/plan-terms.ts'
 
 export interface TestStep {
   readonly amount: Money

@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os'
 import pg from 'pg'
+import { verifyAudit } from '#storage/audit/audit.ts'
 import {
   type CheckStatement,
   isRanged,
@@ -239,3 +240,15 @@ const toExample = ({ merchant_id, pay_id, x_id, detail }: FoundRow): Example => 
   ...(x_id === null ? {} : { xId: x_id }),
   detail,
 })
+
+/** The doctor's check of the audit trail's hash chain. Hashes are computed here and not in SQL, unlike the other checks. */
+export async function examineAudit(reader: Pick<pg.Pool, 'query'>): Promise<CheckResult> {
+  const { faults } = await verifyAudit(reader)
+  return {
+    name: 'audit-chain',
+    sentence: 'No row of the audit trail was changed, is missing or was cut off at the end.',
+    found: faults.length,
+    // It belongs to the installation and to no merchant.
+    examples: faults.map(detail => ({ merchantId: '-', detail })),
+  }
+}

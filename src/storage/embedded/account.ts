@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
+import { EmbeddedPostgresError } from '#storage/embedded/processes.ts'
 
 interface Identity {
   readonly uid: number

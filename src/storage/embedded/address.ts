@@ -8,7 +8,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Account, handOver } from '#storage/embedded/account.ts'
-import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
+import { EmbeddedPostgresError } from '#storage/embedded/processes.ts'
 import { databaseName, roleName } from '#storage/embedded/role.ts'
 
 export interface Address {

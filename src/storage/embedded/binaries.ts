@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
-import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
+import { EmbeddedPostgresError } from '#storage/embedded/processes.ts'
 
 export interface Binaries {
   /** The folder below which every program and library lies. */

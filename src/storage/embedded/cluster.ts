@@ -16,8 +16,7 @@ import {
 import { join } from 'node:path'
 import { type Account, handOver } from '#storage/embedded/account.ts'
 import type { Binaries } from '#storage/embedded/binaries.ts'
-import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
-import { plainEnvironment } from '#storage/embedded/processes.ts'
+import { EmbeddedPostgresError, plainEnvironment } from '#storage/embedded/processes.ts'
 import { superuserName } from '#storage/embedded/role.ts'
 
 interface Ingredients {

@@ -7,8 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
-import { identifyProcess } from '#storage/embedded/processes.ts'
+import { EmbeddedPostgresError, identifyProcess } from '#storage/embedded/processes.ts'
 
 export type Purpose = 'serve' | 'command'
 

@@ -7,8 +7,12 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } f
 import { join } from 'node:path'
 import type { Account } from '#storage/embedded/account.ts'
 import type { Binaries } from '#storage/embedded/binaries.ts'
-import { EmbeddedPostgresError } from '#storage/embedded/error.ts'
-import { isPostmasterOf, plainEnvironment, waitUntil } from '#storage/embedded/processes.ts'
+import {
+  EmbeddedPostgresError,
+  isPostmasterOf,
+  plainEnvironment,
+  waitUntil,
+} from '#storage/embedded/processes.ts'
 
 export interface Postmaster {
   /**

@@ -1,10 +1,11 @@
 /** Stripe's wire: forms on the way out, JSON on the way in. What an answer lacks is undefined, never an exception. */
+
 import { foreignXId, parseXId, type XId } from '#domain/ids.ts'
+import { isRecord } from '#domain/json.ts'
 
 export type Wire = Readonly<Record<string, unknown>>
 
-export const isWire = (value: unknown): value is Wire =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isWire = (value: unknown): value is Wire => isRecord(value)
 
 /** Undefined for anything but a JSON object: an error page, half an answer, nothing. */
 export function parseWire(body: string): Wire | undefined {

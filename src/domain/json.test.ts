@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { canonicalJson } from '#http/body/canonical-json.ts'
+import { canonicalJson } from '#domain/json.ts'
 
 test.each([
   ['{"b":1,"a":[{"d":null,"c":"x"}]}', '{"a":[{"c":"x","d":null}],"b":1}'],

@@ -1,4 +1,4 @@
-/** What customers of the test environment can type into a form; those without a browser type numbers that approve. */
+/** What the test environment brings along: numbers that customers can type into a form, and exchange rates. */
 import type { SandboxData } from '#connectors/contract.ts'
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { testCards } from '#connectors/simulator/test-numbers.ts'
@@ -25,3 +25,28 @@ export const sandbox: SandboxData = {
   cards: cards.map(({ number, description }) => ({ number, description })),
   instrument: method => instruments[formOf(method)],
 }
+
+/**
+ * Fixed exchange rates of the test environment, for one euro: round and made up, so that an expected amount can be worked
+ * out by hand. They hold until rates are imported.
+ */
+export const testRates: ReadonlyMap<string, string> = new Map([
+  ['EUR', '1'],
+  ['USD', '1.10'],
+  ['GBP', '0.85'],
+  ['CHF', '0.95'],
+  ['JPY', '160'],
+  ['PLN', '4.30'],
+  ['SEK', '11.20'],
+  ['NOK', '11.50'],
+  ['DKK', '7.46'],
+  ['CZK', '25'],
+  ['HUF', '400'],
+  ['CAD', '1.50'],
+  ['AUD', '1.65'],
+  ['CNY', '7.80'],
+  ['KWD', '0.335'],
+  ['BHD', '0.414'],
+])
+
+export const testRateSource = 'SIMULATOR'

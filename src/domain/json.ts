@@ -1,0 +1,35 @@
+/** JSON without a guaranteed shape: an unexpected value is an absent one, never an exception. */
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export const isRecord = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The member of an object, or the entry of a list; undefined where there is neither. */
+export const memberOf = (value: unknown, name: string | number): unknown =>
+  isRecord(value) ? value[name] : Array.isArray(value) ? value[Number(name)] : undefined
+
+/** Undefined for anything but text. */
+export function textAt(value: unknown, name: string): string | undefined {
+  const member = memberOf(value, name)
+  return typeof member === 'string' ? member : undefined
+}
+
+/** Undefined for text that is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** JSON text in which key order and spacing do not matter: the same data gives the same text. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (!isRecord(value)) return JSON.stringify(value) ?? 'null'
+  const members = Object.keys(value)
+    .sort()
+    .map(key => `${JSON.stringify(key)}:${canonicalJson(value[key])}`)
+  return `{${members.join(',')}}`
+}
