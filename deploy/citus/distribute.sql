@@ -23,6 +23,17 @@ BEGIN
       found.rules, cell, found.name, cell, found.rules);
     EXECUTE format('ALTER TABLE %I.%I DROP CONSTRAINT %I', cell, found.name, found.rules);
   END LOOP;
+  -- Citus runs the parts of a statement one after the other, each with its own checks. A row may come before the one it refers to.
+  FOR found IN
+    SELECT c.conname AS rules, t.relname AS name FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid
+    WHERE c.connamespace = cell::regnamespace AND c.contype = 'f'
+  LOOP
+    EXECUTE format('ALTER TABLE %I.%I ALTER CONSTRAINT %I DEFERRABLE INITIALLY DEFERRED', cell, found.name, found.rules);
+  END LOOP;
+  -- A transaction over several nodes cannot notify, and nobody listens on a worker node: processes read merchants again after
+  -- five seconds.
+  EXECUTE format('DROP TRIGGER merchant_change ON %I.merchant', cell);
+  EXECUTE format('DROP TRIGGER api_key_change ON %I.api_key', cell);
   -- What is not logged cannot be moved to another node while payments go on. Limits are counted in cell 0, so this one is empty.
   EXECUTE format('ALTER TABLE %I.limit_use SET LOGGED', cell);
 END $$;

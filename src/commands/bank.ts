@@ -12,8 +12,7 @@ import type { Act } from '#operations/audit/audit.ts'
 import type { Unmatched } from '#operations/bank/apply-entry.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import type { GivenFile } from '#operations/bank/give-out.ts'
-import type { ImportReport } from '#operations/bank/import-file.ts'
-import type { PackedList } from '#operations/bank/packed-list.ts'
+import type { ImportCounts, UnmatchedList } from '#operations/bank/import-file.ts'
 
 const jsonOption = () => new Option('--json', 'print one line of JSON')
 const accountOption = () => new Option('--account <account>', 'account id, acc_…').makeOptionMandatory()
@@ -58,17 +57,16 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     .addOption(folderOption())
     .addOption(jsonOption())
     .action(async ({ account: accountId, date, out, json }: BatchWords) => {
-      const files = await withBank(
-        readConfig(),
-        async opened => {
+      const files = await withBank(readConfig(), {
+        async work(opened) {
           const { makeBatch } = await import('#operations/bank/make-batch.ts')
           const { giveOutNew } = await import('#operations/bank/give-out.ts')
           const account = await opened.account(accountId)
           await makeBatch(account, date, opened)
           return giveOutNew(account, out, opened)
         },
-        describeFiles('bank.batch', accountId),
-      )
+        act: describeFiles('bank.batch', accountId),
+      })
       printFiles(files, json === true, 'Nothing waits for the bank.')
     })
   bank
@@ -79,14 +77,13 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     .addOption(folderOption())
     .addOption(jsonOption())
     .action(async ({ account: accountId, batch: batchId, out, json }: BatchWords) => {
-      const files = await withBank(
-        readConfig(),
-        async opened => {
+      const files = await withBank(readConfig(), {
+        async work(opened) {
           const { giveOutAgain } = await import('#operations/bank/give-out.ts')
           return giveOutAgain(await opened.account(accountId), { batchId, folder: out }, opened)
         },
-        describeFiles('bank.files', accountId),
-      )
+        act: describeFiles('bank.files', accountId),
+      })
       printFiles(files, json === true, 'No file was made for this account so far.')
     })
 }
@@ -122,9 +119,11 @@ function addSimulateCommand(bank: Command, readConfig: () => Config): void {
         throw new CommandFault(
           'there is no simulated bank in the live environment; a real one writes these files',
         )
-      const files = await withBank(config, async opened => {
-        const { simulateBank } = await import('#operations/bank/simulate-bank.ts')
-        return simulateBank(await opened.account(accountId), out, opened)
+      const files = await withBank(config, {
+        async work(opened) {
+          const { simulateBank } = await import('#operations/bank/simulate-bank.ts')
+          return simulateBank(await opened.account(accountId), out, opened)
+        },
       })
       if (json) console.log(JSON.stringify({ files }))
       else console.log(files.length === 0 ? 'The bank has nothing to say yet.' : files.join('\n'))
@@ -151,24 +150,19 @@ function printFiles(files: readonly GivenFile[], json: boolean, none: string): v
 const euros = (cents: number): string => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`
 
 async function importFiles(files: readonly string[], json: boolean, config: Config): Promise<void> {
-  const { counts, lists, bad, banks } = await withBank(
-    config,
-    async opened => {
-      const { emptyReport, importAll } = await import('#operations/bank/import-file.ts')
-      const { createPackedList } = await import('#operations/bank/packed-list.ts')
-      const report = { ...emptyReport(), unmatched: createPackedList<Unmatched>() }
-      const refused = await importAll(files, report, opened)
-      const { unmatched, ...counted } = report
-      return { counts: counted, lists: [unmatched], bad: refused, banks: 1 }
+  const { bad, banks } = await withBank(config, {
+    async work(opened) {
+      const { importAll } = await import('#operations/bank/import-file.ts')
+      const { counts, unmatched, bad: refused } = await importAll(files, opened)
+      return { counts, lists: [unmatched], bad: refused, banks: 1 }
     },
-    done => ({
+    act: ({ counts, lists }) => ({
       act: 'bank.import',
       object: files.map(file => basename(file)).join(', '),
-      after: { ...done.counts, unmatched: lengthOf(done.lists) },
+      after: { ...counts, unmatched: lengthOf(lists) },
     }),
-  )
-  if (json) await printJson(counts, lists)
-  else await printReport(counts, lists)
+    show: ({ counts, lists }) => (json ? printJson(counts, lists) : printReport(counts, lists)),
+  })
   // A file is bad when no cell can take it.
   const refused = [
     ...Map.groupBy(bad, sentence => files.find(file => sentence.startsWith(`${file} `))).values(),
@@ -178,30 +172,31 @@ async function importFiles(files: readonly string[], json: boolean, config: Conf
   if (refused.length > 0) throw new CommandFault(refused.join('\ntollgate: '))
 }
 
-type Counts = Omit<ImportReport, 'unmatched'>
 /** What fits nothing, of each cell. */
-type Lists = readonly PackedList<Unmatched>[]
+type Lists = readonly UnmatchedList[]
 
 const lengthOf = (lists: Lists): number => lists.reduce((total, { length }) => total + length, 0)
 
 /** One line, page by page: the list may be as long as the bank's file. */
-async function printJson(counts: Counts, lists: Lists): Promise<void> {
+async function printJson(counts: ImportCounts, lists: Lists): Promise<void> {
   await print(`${JSON.stringify(counts).slice(0, -1)},"unmatched":[`)
   let separator = ''
   for (const list of lists)
-    for (const page of list.pages()) {
+    for await (const page of list.pages()) {
       await print(separator + JSON.stringify(page).slice(1, -1))
       separator = ','
     }
   await print(']}\n')
 }
 
-async function printReport({ booked, rejected, returned, repeated }: Counts, lists: Lists): Promise<void> {
+async function printReport(counts: ImportCounts, lists: Lists): Promise<void> {
+  const { booked, rejected, returned, repeated } = counts
   console.log(`booked: ${booked}\nrejected: ${rejected}\nreturned: ${returned}\nknown already: ${repeated}`)
   const unmatched = lengthOf(lists)
   if (unmatched > 0) console.log(`fits nothing of ours: ${unmatched}`)
   for (const list of lists)
-    for (const page of list.pages()) await print(page.map(entry => `  ${describeEntry(entry)}\n`).join(''))
+    for await (const page of list.pages())
+      await print(page.map(entry => `  ${describeEntry(entry)}\n`).join(''))
 }
 
 function describeEntry({ reference, date, direction, amount, endToEndId, text }: Unmatched): string {
@@ -223,12 +218,15 @@ async function inEachBank<T>(
   return overCells({ cells: places }, cell => work(places[cell.number]?.bank as Bank), { isMissing })
 }
 
+interface BankWork<T> {
+  readonly work: (bank: Bank) => Promise<T>
+  readonly act?: (done: T) => Act
+  /** For a result that is still being read from the database while it is printed. */
+  readonly show?: (done: T) => Promise<void>
+}
+
 /** Opens everything that a running gateway has, except the port. */
-export async function withBank<T>(
-  config: Config,
-  work: (bank: Bank) => Promise<T>,
-  act?: (done: T) => Act,
-): Promise<T> {
+async function withBank<T>(config: Config, { work, act, show }: BankWork<T>): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
@@ -248,6 +246,7 @@ export async function withBank<T>(
     try {
       const done = await inEachBank(gateway.banks, work, error => error instanceof UnknownAccount)
       if (act) await auditCommand(database.url, act(done))
+      await show?.(done)
       return done
     } catch (error) {
       if (error instanceof BankFault) throw new CommandFault(error.message, { cause: error })

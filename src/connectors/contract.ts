@@ -59,12 +59,11 @@ export interface ConnectorFacts {
   readonly timeoutMs: number
   /** How long `pending` may last before a person must look: seconds for cards, days for debits and vouchers. */
   pendingMs(method: Method, operation: OperationType): number
-  /**
-   * Money moves with files that commands write and read: whatever is pending waits in a queue for the next file, and nobody
-   * is asked about it.
-   */
+  /** Money moves with files that commands write and read: what is pending waits for the next one, and nobody is asked. */
   readonly batched?: boolean
-  /** Of a provider that exists in the test environment only: we serve its pages beside ours. */
+  /** A larger notice is refused unread. For providers whose signatures cover what a message says: it must be parsed first. */
+  readonly noticeBytesMax?: number
+  /** Of a provider without a web site, which exists in the test environment only: its pages lie beside ours. */
   readonly site?: ConnectorSite
 }
 
@@ -152,8 +151,9 @@ export interface Connector {
   supports(method: Method): Capabilities | undefined
   /** Who collects under a mandate, as the customer must read it before they agree to one on our page. */
   readonly creditor?: { readonly name: string; readonly creditorId: string }
-  /** Pure. A field of the request that this provider needs or cannot take; refused with 400 before anything is written. */
+  /** Pure. A field that this provider needs or cannot take, here and in a capture: 400 before anything is written. */
   findMisfit?(request: Unsent<AuthorizationRequest>): FieldMisfit | undefined
+  findCaptureMisfit?(fields: Readonly<Record<string, unknown>>, at: Date): FieldMisfit | undefined
   /**
    * Pure. Whether the customer of this card will certainly be challenged, so that a way back must be known beforehand: at Stripe
    * and Adyen when the merchant demands it, at the simulator also by the card's number.
@@ -168,8 +168,8 @@ export interface Connector {
   /** Asks for the approval. May answer that the customer has to act first. */
   authorize(request: AuthorizationRequest, signal: AbortSignal): Promise<AuthorizationOutcome>
   /**
-   * Pure. For a page that says by itself what its customer did: undefined, it said nothing, and nothing happens. Absent: what
-   * the browser brings back proves nothing, and the provider is asked with `complete`.
+   * Pure. For a page whose word is proof: it signs what it hands to the browser, as those of several acquirers do, or it is the
+   * simulator's. Undefined: it said nothing. Absent: it proves nothing, and the provider is asked with `complete`.
    */
   readReturn?(returned: PageReturn): CustomerDecision | undefined
   /** The customer is back from where an action had sent them, or a notice said so. */
@@ -288,7 +288,7 @@ export interface OperationRequest {
   readonly send: number
   /** What `keep` returned for this operation. */
   readonly kept?: Kept
-  /** What the request says to its connector alone. The engine stores it and hands it on without knowing the words. */
+  /** Words for its connector alone, as sandboxes take them to show an outcome. The engine hands them on unread. */
   readonly hints?: Hints
 }
 

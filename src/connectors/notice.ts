@@ -2,7 +2,7 @@
  * What a provider reports on its own: notices, disputes, settlement lines. Part of the connector contract; the rest is in
  * contract.ts, which hands these types on.
  */
-import type { Inquiry } from '#connectors/contract.ts'
+import type { Inquiry, Kept } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { DisputeFacts } from '#lifecycle/dispute.ts'
@@ -47,6 +47,11 @@ export interface NoticeSubject {
   readonly transactionId?: string
   /** The provider's id of the payment it belongs to. */
   readonly paymentTransactionId?: string
+  /**
+   * What `keep` must have kept with the payment for the notice to be about it, else it is ignored: notices of a merchant
+   * account at Adyen that the setting no longer names concern only the payments that were made there.
+   */
+  readonly kept?: Kept
 }
 
 export type NoticeFact =

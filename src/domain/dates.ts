@@ -27,6 +27,10 @@ function daysInMonth(year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
+/** DD.MM.YYYY, as merchants write the days of mandates, to YYYY-MM-DD. */
+export const toIsoDay = (dotted: string): string =>
+  `${dotted.slice(6)}-${dotted.slice(3, 5)}-${dotted.slice(0, 2)}`
+
 /** A day that exists, written DD.MM.YYYY as mandates are. */
 export function isDottedDate(text: string): boolean {
   const [, day, month, year] = /^([0-9]{2})\.([0-9]{2})\.([0-9]{4})$/.exec(text) ?? []

@@ -16,6 +16,12 @@ const forged = {
   body: JSON.stringify({ error: 'The signature is missing or wrong.' }),
 }
 
+const tooLarge = {
+  status: 413,
+  contentType: 'application/json',
+  body: JSON.stringify({ error: 'The body is larger than any notice of this provider.' }),
+}
+
 export const createNoticeRoute = ({ inbox, onVerdict, wake }: NoticeRouteDeps): RawRoute => ({
   verb: 'POST',
   path: '/providers/{accountId}/notices',
@@ -24,6 +30,7 @@ export const createNoticeRoute = ({ inbox, onVerdict, wake }: NoticeRouteDeps): 
     const received = await inbox.receive(params.accountId ?? '', { headers, body, query })
     if (received.verdict === 'unknown_account') throw new NotFound()
     if (received.verdict === 'forged') return forged
+    if (received.verdict === 'too_large') return tooLarge
     const { status, body: text, type } = received.answer
     return { status, contentType: type, body: text }
   },

@@ -34,6 +34,8 @@ export interface Answer {
    * stored as one text. When a piece cannot be made the connection is cut, so that nobody takes a part for the whole.
    */
   readonly rest?: AsyncIterable<string>
+  /** Called once when the last piece has been sent, or nobody takes any more of them. */
+  readonly onEnd?: () => void
 }
 
 export const answer = (status: number, body: unknown, headers?: Record<string, string>): Answer => ({

@@ -9,8 +9,8 @@ import type { AccountDirectory } from '#providers/directory.ts'
 import type { NoticeStore } from '#storage/providers/notices.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 
-/** 1 MiB: ten times the largest notice of any provider. */
-export const noticeBytesMax = 1_048_576
+/** 512 KiB: a dispute with all its evidence is the largest notice of any provider, and its signature covers every byte. */
+export const noticeBytesMax = 524_288
 
 /** A notice may hold this many items; more is no notice of a provider we know. */
 const itemsMax = 1_000
@@ -21,6 +21,7 @@ export type Verdict = 'accepted' | 'repeated' | 'forged' | 'unknown_account' | '
 export type Received =
   | { readonly verdict: 'unknown_account' }
   | { readonly verdict: 'forged' }
+  | { readonly verdict: 'too_large' }
   | {
       readonly verdict: 'accepted' | 'repeated'
       readonly answer: { readonly status: number; readonly body: string; readonly type: string }
@@ -45,6 +46,8 @@ export function createInbox(deps: InboxDeps): Inbox {
     const account = await deps.directory.find(accountId)
     const { connector } = account ?? {}
     if (!account || !connector?.readNotice) return { verdict: 'unknown_account' }
+    const { noticeBytesMax: most = noticeBytesMax } = connector.facts
+    if (raw.body.length > most) return { verdict: 'too_large' }
     const notice = readSafely(() => connector.readNotice?.(raw))
     if (notice?.verdict !== 'genuine' || notice.items.length > itemsMax) return { verdict: 'forged' }
     const { items, answer } = notice

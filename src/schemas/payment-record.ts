@@ -62,7 +62,10 @@ export const operationRecord = closed(
     reasonCode: optional(reasonCode),
     providerTransactionId: optional(text(128, "The provider's id of the operation.")),
     providerResponseText: optional(
-      text(255, 'Why the provider refused it, in its own words; of payments at a provider account.'),
+      text(
+        255,
+        'Why the provider refused it, in its own words, or why its answer was not understood; of payments at a provider account.',
+      ),
     ),
     origin: optional(choice(['PROVIDER'], "Made in the provider's own dashboard, not through this API.")),
     provider: optional(

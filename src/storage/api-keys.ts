@@ -110,8 +110,9 @@ export function createApiKeyStore({ readers, writers }: Database): ApiKeyStore {
   return {
     async insert({ merchantId, keyId, keyHash, pepper, name, scopes, allowFrom, expiresAt }) {
       const { rows } = await writers.query<{ created_at: Date }>(
-        `INSERT INTO api_key (merchant_id, key_id, key_hash, bound, name, scopes, allow_from, expires_at, pepper)
-         SELECT merchant_id, $2, $3, true, $4, $5, $6, $7, $8 FROM merchant WHERE merchant_id = $1 RETURNING created_at`,
+        `WITH m AS MATERIALIZED (SELECT merchant_id FROM merchant WHERE merchant_id = $1)
+         INSERT INTO api_key (merchant_id, key_id, key_hash, bound, name, scopes, allow_from, expires_at, pepper)
+         SELECT merchant_id, $2, $3, true, $4, $5, $6, $7, $8 FROM m RETURNING created_at`,
         [
           merchantId,
           keyId,

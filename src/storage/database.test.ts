@@ -12,6 +12,20 @@ test.each([
   expect(constraintOf({ constraint })).toBe(expected)
 })
 
+test.each([
+  [
+    'duplicate key value violates unique constraint "payment_live_by_trans_id_102047"',
+    'payment_live_by_trans_id',
+  ],
+  [
+    'doppelter Schlüsselwert verletzt Unique-Constraint „idempotency_key_pkey_102031“',
+    'idempotency_key_pkey',
+  ],
+  ['deadlock detected', undefined],
+])('a worker node of Citus says it in the message alone: %s', (message, expected) => {
+  expect(constraintOf(Object.assign(new Error(message), { code: '23505' }))).toBe(expected)
+})
+
 test('a statement that comes after the connections were closed, while this process stops, is one to repeat elsewhere', async () => {
   const pool = new pg.Pool()
   await pool.end()

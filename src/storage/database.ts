@@ -174,6 +174,12 @@ const lostCodes =
 const lostMessages =
   /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|after calling end on the pool|conflict with recovery/
 
-/** The constraint that a statement broke. On Citus it is that of a shard, which ends in the number of the shard. */
-export const constraintOf = (error: unknown): string | undefined =>
-  (error as { constraint?: string }).constraint?.replace(/_\d{6,}$/, '')
+/**
+ * The constraint that a statement broke. On Citus it is that of a shard, which ends in the number of the shard; where a worker node
+ * reported it, the coordinator passes on its message alone, in whatever language.
+ */
+export function constraintOf(error: unknown): string | undefined {
+  const { constraint, message = '' } = error as { constraint?: string; message?: string }
+  const named = constraint ?? /\b[a-z][a-z0-9_]*_\d{6,}\b/.exec(message)?.[0]
+  return named?.replace(/_\d{6,}$/, '')
+}

@@ -1,4 +1,5 @@
 /** Declines of cards and addresses, and payouts, for the limits that hold for all processes together. */
+import { addDuration } from '#domain/duration.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { DeclineLimit, PayoutLimit } from '#domain/velocity.ts'
 import { inTransaction } from '#storage/customers/customer-pages.ts'
@@ -49,22 +50,36 @@ const overlap = "interval '5 seconds'"
 /** Longer than the longest window that a limit may have. */
 const keptFor = "interval '32 days'"
 
+/** The declines that the limit looks at, the newest of them, and until when they close the subject. */
+function applyLimit(declines: readonly Date[], { count, window }: DeclineLimit, at: Date) {
+  const endOf = (decline: Date): number => addDuration(decline.getTime(), window) ?? 0
+  const kept = declines
+    .filter(decline => endOf(decline) > at.getTime())
+    .toSorted((a, b) => a.getTime() - b.getTime())
+    .slice(-count)
+  const [first] = kept
+  return { kept, blockedUntil: first && kept.length === count ? new Date(endOf(first)) : undefined }
+}
+
 export function createVelocityStore({ readers, writers }: Database): VelocityStore {
   return {
-    async countDecline({ merchantId, kind, subject }, { count, window }, at) {
-      const { rows } = await writers.query<{ blocked_until: Date | null }>(
-        `INSERT INTO velocity (merchant_id, kind, subject, declines, blocked_until)
-         VALUES ($1, $2, $3, ARRAY[$4::timestamptz], CASE WHEN $5::integer = 1 THEN $4::timestamptz + $6::interval END)
-         ON CONFLICT (merchant_id, kind, subject) DO UPDATE SET (declines, blocked_until, changed_at) = (
-           SELECT kept, CASE WHEN cardinality(kept) >= $5 THEN kept[cardinality(kept) - $5 + 1] + $6::interval END, now()
-           FROM (SELECT array_agg(d ORDER BY d) AS kept FROM (
-             SELECT d FROM unnest(velocity.declines || $4::timestamptz) d WHERE d > $4::timestamptz - $6::interval
-             ORDER BY d DESC LIMIT $5) newest) counted)
-         RETURNING blocked_until`,
-        [merchantId, kind, subject, at, count, window],
-      )
-      return rows[0]?.blocked_until ?? undefined
-    },
+    // Two plain statements: Citus takes neither a subquery nor an interval in ON CONFLICT.
+    countDecline: ({ merchantId, kind, subject }, limit, at) =>
+      inTransaction(writers, async client => {
+        const { rows } = await client.query<{ declines: readonly Date[] }>(
+          // Locks the row, whether it is new or known.
+          `INSERT INTO velocity (merchant_id, kind, subject, declines) VALUES ($1, $2, $3, '{}')
+           ON CONFLICT (merchant_id, kind, subject) DO UPDATE SET subject = excluded.subject RETURNING declines`,
+          [merchantId, kind, subject],
+        )
+        const { kept, blockedUntil } = applyLimit([...(rows[0]?.declines ?? []), at], limit, at)
+        await client.query(
+          `UPDATE velocity SET declines = $4::timestamptz[], blocked_until = $5, changed_at = now()
+           WHERE merchant_id = $1 AND kind = $2 AND subject = $3`,
+          [merchantId, kind, subject, kept, blockedUntil],
+        )
+        return blockedUntil
+      }),
 
     async readChanges(since) {
       const { rows } = await readers.query<BlockRow & { until: Date }>(
@@ -94,13 +109,17 @@ export function createVelocityStore({ readers, writers }: Database): VelocitySto
           merchantId,
           currency,
         ])
-        const { rowCount } = await client.query(
-          `INSERT INTO payout (merchant_id, payout_id, currency, amount, paid_at)
-           SELECT $1, $2, $3, $4, $5 WHERE $4::bigint + (SELECT coalesce(sum(amount), 0) FROM payout
-             WHERE merchant_id = $1 AND currency = $3 AND paid_at > $5::timestamptz - $6::interval) <= $7::bigint`,
-          [merchantId, payoutId, currency, amount, at, limit.window, value],
+        const { rows } = await client.query<{ fits: boolean }>(
+          `SELECT $3::bigint + coalesce(sum(amount), 0) <= $4::bigint AS fits FROM payout
+           WHERE merchant_id = $1 AND currency = $2 AND paid_at > $5::timestamptz - $6::interval`,
+          [merchantId, currency, amount, value, at, limit.window],
         )
-        return rowCount === 1
+        if (!rows[0]?.fits) return false
+        await client.query(
+          'INSERT INTO payout (merchant_id, payout_id, currency, amount, paid_at) VALUES ($1, $2, $3, $4, $5)',
+          [merchantId, payoutId, currency, amount, at],
+        )
+        return true
       }),
 
     async releasePayout(merchantId, payoutId) {
@@ -123,9 +142,11 @@ export async function applyDeclineLimit(
   { kind, limit }: { readonly kind: VelocityKind; readonly limit: DeclineLimit },
 ): Promise<void> {
   await writers.query(
-    `UPDATE velocity SET changed_at = now(), blocked_until = CASE WHEN cardinality(declines) >= $3
-       THEN declines[cardinality(declines) - $3 + 1] + $4::interval END
-     WHERE merchant_id = $1 AND kind = $2`,
+    `WITH counted AS MATERIALIZED (SELECT subject, CASE WHEN cardinality(declines) >= $3
+         THEN declines[cardinality(declines) - $3 + 1] + $4::interval END AS blocked_until
+       FROM velocity WHERE merchant_id = $1 AND kind = $2 ORDER BY subject FOR UPDATE)
+     UPDATE velocity v SET changed_at = now(), blocked_until = counted.blocked_until
+     FROM counted WHERE v.merchant_id = $1 AND v.kind = $2 AND v.subject = counted.subject`,
     [merchantId, kind, limit.count, limit.window],
   )
 }

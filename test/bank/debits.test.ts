@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addDays, dayOf } from '#domain/calendar.ts'
 import { creditorId, testIbans } from '#test/support/bank.ts'
 import { statement, statusReport } from '#test/support/bank-files.ts'
 import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
@@ -49,11 +50,44 @@ const endToEndIdIn = ({ path }: { path: string }): string =>
 const importText = async (text: string) =>
   commands.json('bank', 'import', commands.file(`f${++number}.xml`, text))
 
+/** DD.MM.YYYY, so many days from now. */
+const inDays = (days: number): string => addDays(dayOf(new Date()), days).split('-').toReversed().join('.')
+
 describe('an authorisation', () => {
   test('400 names what a mandate lacks', async () => {
     const answer = await debit({}, { mandateId: undefined, dateOfSignature: undefined })
     expect(answer.status).toBe(400)
     expect(answer.text).toContain('paymentMethods.directDebit.mandateId')
+  })
+
+  test('400 for a mandate that is signed in the future, 200 for tomorrow', async () => {
+    const field = 'paymentMethods.directDebit.dateOfSignature'
+    const isLate = (answer: { status: number; text: string }) => {
+      expect(answer.status).toBe(400)
+      expect(answer.text).toContain(field)
+    }
+    isLate(await debit({}, { dateOfSignature: inDays(2) }))
+    isLate(
+      await gateway.call('POST', '/payments', {
+        transId: `debit-${++number}`,
+        amount: { value: 700, currency: 'EUR' },
+        urls: { return: 'https://shop.example/back', cancel: 'https://shop.example/cancel' },
+        paymentMethods: {
+          ...{ integrationType: 'HOSTED', type: 'DIRECTDEBIT' },
+          directDebit: { mandateId: 'LATE-1', dateOfSignature: inDays(2) },
+        },
+      }),
+    )
+    const tomorrow = await debit({ captureMethod: { type: 'MANUAL' } }, { dateOfSignature: inDays(1) })
+    expect(tomorrow.body).toMatchObject({ status: 'AUTHORIZED' })
+    isLate(
+      await gateway.call('POST', `/payments/${tomorrow.body.payId}/captures`, {
+        transId: `debit-${++number}-c`,
+        amount: { value: 400, currency: 'EUR' },
+        paymentMethods: { directDebit: { mandateId: 'LATE-2', dateOfSignature: inDays(2) } },
+      }),
+    )
+    expect(await record(tomorrow.body.payId)).toMatchObject({ status: 'AUTHORIZED' })
   })
 
   test('200 with a complete mandate, and its capture waits for the bank', async () => {
@@ -142,6 +176,28 @@ describe('a debit', () => {
     const range = ['--from', '2026-01-01', '--to', '2199-01-01']
     const reconciled = await commands.json('reconcile', '--account', accountId, ...range)
     expect(reconciled.amountsDiffer).toEqual([])
+  })
+
+  test('is not refunded any more once it was returned', async () => {
+    await batch()
+    const { body } = await debit()
+    const endToEndId = endToEndIdIn((await batch())[0])
+    await importText(statement([{ reference: 'N1', cents: 1000, endToEndId }]))
+    const refund = { transId: `debit-${++number}-r`, amount: { value: 400, currency: 'EUR' } }
+    const waiting = await gateway.call('POST', `/payments/${body.payId}/refunds`, refund)
+    expect(waiting.body).toMatchObject({ status: 'PENDING' })
+    const back = { reference: 'N2', cents: 1000, direction: 'DBIT', endToEndId, reason: 'MD06' } as const
+    expect(await importText(statement([back]))).toMatchObject({ returned: 1 })
+    expect(await batch()).toEqual([])
+    const left = await record(body.payId)
+    expect(left).toMatchObject({ status: 'OK', amount: { refundedValue: 0, returnedValue: 1000 } })
+    const failed = { xId: waiting.body.xId, type: 'REFUND', status: 'FAILED', responseCode: '23000312' }
+    expect(left.operations).toContainEqual(expect.objectContaining(failed))
+    const { data } = (await gateway.call('GET', `/events?payId=${body.payId}`)).body
+    const told = data.filter(({ type }: { type: string }) => type === 'refund.failed')
+    expect(told).toMatchObject([{ body: { operation: failed } }])
+    expect(await batch()).toEqual([])
+    expect(await commands.json('doctor')).toMatchObject({ healthy: true })
   })
 
   test('has one line in the settlement when one statement tells of its booking and its return', async () => {

@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
 import { giveOutNew } from '#operations/bank/give-out.ts'
-import { emptyReport, importAll } from '#operations/bank/import-file.ts'
 import { makeBatch } from '#operations/bank/make-batch.ts'
 import { bankSettings, seedDebits } from '#test/support/bank.ts'
 import { statement, statusReport } from '#test/support/bank-files.ts'
-import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
+import { type BankStage, importFiles, openBankStage } from '#test/support/bank-stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
@@ -90,6 +89,20 @@ test('bad files get one sentence each and change nothing; a good one among them 
   expect(JSON.parse(mixed.stdout)).toMatchObject({ unmatched: [{ reference: 'GOOD' }] })
 })
 
+test('everything that fits nothing is listed, and again when the file comes again', async () => {
+  const references = Array.from({ length: 450 }, (_, at) => `LIST-${at}`)
+  const entries = references.map(reference => ({ reference, cents: 1, text: 'for nobody' }))
+  const path = commands.file('list.xml', statement(entries))
+  for (let time = 0; time < 2; time++) {
+    const { unmatched } = await commands.json('bank', 'import', path)
+    const listed = unmatched.map(({ reference }: { reference: string }) => reference)
+    expect(listed.toSorted()).toEqual(references.toSorted())
+  }
+  const { stdout } = await commands.run('bank', 'import', path)
+  expect(stdout).toContain('fits nothing of ours: 450\n')
+  expect(stdout.match(/^ {2}LIST-\d+ {2}2026-11-17 {2}CRDT {2}1 EUR {2}for nobody$/gm)).toHaveLength(450)
+})
+
 test('several accounts with one IBAN: an entry is listed only if it fits none of them', async () => {
   await seed(1)
   const account = await bank.account(accountId)
@@ -131,11 +144,12 @@ test.each(['together', 'one after the other'])(
       commands.file(`sum ${way}.xml`, statement([{ reference: `SUM ${way}`, cents: 2005, blockId }])),
       commands.file(`no ${way}.xml`, statusReport(messageId, [{ endToEndId: rejected, reason: 'AM04' }])),
     ]
-    const report = emptyReport()
-    if (way === 'together') await importAll(paths, report, bank)
-    else for (const path of paths) await importAll([path], report, bank)
-    expect(report).toMatchObject({ booked: 2, rejected: 1, repeated: 0 })
-    expect(report.unmatched).toHaveLength(way === 'together' ? 0 : 1)
+    const reports =
+      way === 'together'
+        ? [await importFiles(paths, bank)]
+        : [await importFiles(paths.slice(0, 1), bank), await importFiles(paths.slice(1), bank)]
+    expect(reports.at(-1)).toMatchObject({ booked: 2, rejected: 1, repeated: 0, unmatched: [] })
+    expect(reports.flatMap(({ unmatched }) => unmatched)).toHaveLength(way === 'together' ? 0 : 1)
   },
 )
 
@@ -184,18 +198,16 @@ describe('a crash', () => {
       )
       const path = commands.file(`${point}.xml`, text)
       crashAt = point
-      await expect(importAll([path], emptyReport(), bank)).rejects.toThrow('died')
+      await expect(importFiles([path], bank)).rejects.toThrow('died')
       crashAt = undefined
-      await importAll([path], emptyReport(), bank)
+      await importFiles([path], bank)
       const states = await queryRows<{ state: string }>(
         gateway.databaseUrl,
         `SELECT o.state FROM operation o JOIN bank_item i USING (merchant_id, x_id)
        WHERE i.x_id = ANY ('{${references.join(',')}}'::uuid[])`,
       )
       expect(states.map(({ state }) => state)).toEqual(['OK', 'OK', 'OK'])
-      const report = emptyReport()
-      await importAll([path], report, bank)
-      expect(report).toMatchObject({ booked: 0, repeated: 3, unmatched: [] })
+      expect(await importFiles([path], bank)).toMatchObject({ booked: 0, repeated: 3, unmatched: [] })
     },
   )
 

@@ -17,13 +17,6 @@ import { parseForm } from '#test/support/stripe/form.ts'
 
 const signal = AbortSignal.timeout(60_000)
 
-const base: Omit<ProviderAccount, 'connector' | 'settings' | 'secrets'> = {
-  accountId: 'acc_1',
-  merchantId: stripeExamples.paymentOf('CARD').merchantId,
-  name: 'main',
-  environment: 'test',
-}
-
 /** What a connector sends, whatever becomes of it. */
 async function sentBy(
   open: (exchange: (request: HttpRequest) => Promise<HttpAnswer>) => Connector,
@@ -52,9 +45,7 @@ const merchantInitiated = {
 } as const
 
 describe('Stripe', () => {
-  const settings = { rawCards: 'true' }
-  const secrets = { secretKey: new Secret('sk_test_1'), webhookSecret: new Secret('whsec_1') }
-  const account: ProviderAccount = { ...base, connector: 'stripe', settings, secrets }
+  const account = stripeExamples.accountOf()
 
   /** The library, which sends into a notebook. */
   function library(version: string) {
@@ -189,7 +180,7 @@ describe('Adyen', () => {
   const root = '@adyen/api-library/lib/src'
   const settings = { merchantAccount: 'ExampleShopECOM', rawCards: 'true' }
   const secrets = { apiKey: new Secret('AQE-key'), hmacKey: new Secret('ab'.repeat(32)) }
-  const account: ProviderAccount = { ...base, connector: 'adyen', settings, secrets }
+  const account: ProviderAccount = { ...stripeExamples.accountOf(), connector: 'adyen', settings, secrets }
 
   /** The library takes days and times as dates, and writes them with milliseconds. */
   const revive = (_: string, value: unknown) =>

@@ -7,14 +7,15 @@ import { readInstructions } from '#connectors/bank/read-initiation.ts'
 import { balanceOf } from '#connectors/bank/simulated-files.ts'
 import { keepLedger } from '#connectors/bank/simulated-ledger.ts'
 import { giveOutNew } from '#operations/bank/give-out.ts'
-import { emptyReport, importAll } from '#operations/bank/import-file.ts'
 import { makeBatch } from '#operations/bank/make-batch.ts'
 import { simulateBank } from '#operations/bank/simulate-bank.ts'
 import { readStoredFile } from '#operations/bank/store-file.ts'
 import { seedDebits, testIbans } from '#test/support/bank.ts'
-import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
+import { statement } from '#test/support/bank-files.ts'
+import { type BankStage, importFiles, openBankStage } from '#test/support/bank-stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
-import type { TestGateway } from '#test/support/gateway.ts'
+import { tollgate } from '#test/support/command-line.ts'
+import { masterKeyOf, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
 let stage: BankStage
@@ -48,9 +49,10 @@ test('a year of debits: our books and the bank’s ledger are equal to the cent'
     await giveOutNew(account, join(commands.folder, 'out'), bank)
     await gateway.call('POST', '/test/clock', { advance: 'P30D' })
     const files = await simulateBank(await bank.account(accountId), join(commands.folder, 'in'), bank)
-    const report = emptyReport()
-    expect(await importAll(files, report, bank)).toEqual([])
-    expect(report).toMatchObject({ booked: 300, returned: 9, rejected: 0, unmatched: [] })
+    expect(await importFiles(files, bank)).toMatchObject({
+      ...{ booked: 300, returned: 9, rejected: 0 },
+      ...{ unmatched: [], bad: [] },
+    })
   }
   const account = await bank.account(accountId)
   const instructions = []
@@ -69,6 +71,40 @@ test('a year of debits: our books and the bank’s ledger are equal to the cent'
   )
   expect(Number(lines?.net)).toBe(balance)
   expect(await commands.json('doctor')).toMatchObject({ healthy: true })
+})
+
+/** A command whose heap is bounded, in a process of its own: one that needs more ends. */
+const inHeap = async (megabytes: number, ...words: string[]) => {
+  const { code, stdout, stderr } = await tollgate([...words, '--json'], {
+    DATABASE_URL: gateway.databaseUrl,
+    TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
+    NODE_OPTIONS: `--max-old-space-size=${megabytes}`,
+  })
+  expect({ code, stderr }).toMatchObject({ code: 0 })
+  return JSON.parse(stdout)
+}
+
+test('a batch of 50,000 debits, their statement, and 50,000 entries of strangers need heaps of 80 MB', async () => {
+  const count = 50_000
+  const { databaseUrl, merchantId } = gateway
+  await seedDebits(gateway.gateway.engine, { databaseUrl, merchantId, accountId, count })
+  const { files } = await inHeap(80, 'bank', 'batch', '--account', accountId, '--out', commands.folder)
+  expect(files).toMatchObject([{ payments: count }])
+  const items = await queryRows<{ reference: string; cents: string }>(
+    databaseUrl,
+    `SELECT replace(x_id::text, '-', '') AS reference, amount AS cents FROM bank_item WHERE batch_id = '${files[0].batchId}'`,
+  )
+  const entries = items.flatMap(({ reference, cents }, at) => [
+    { reference: `B${reference}`, cents: Number(cents), endToEndId: reference },
+    { reference: `S${at}`, cents: 1, text: `a stranger's order ${at}` },
+  ])
+  const path = commands.file('many.xml', statement(entries))
+  const report = await inHeap(80, 'bank', 'import', path)
+  expect(report).toMatchObject({ booked: count, repeated: 0 })
+  expect(report.unmatched).toHaveLength(count)
+  const again = await inHeap(80, 'bank', 'import', path)
+  expect(again).toMatchObject({ booked: 0, repeated: count })
+  expect(again.unmatched).toHaveLength(count)
 })
 
 test('a statement of 200 MB is read by a process whose heap has 64 MB', async () => {

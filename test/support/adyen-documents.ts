@@ -1,6 +1,7 @@
 /** Adyen's own documents, from the folder beside the project. Where that is absent, tests say so and leave the comparison out. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { HttpRequest } from '#connectors/contract.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 
 const folder = new URL('../../../shared/providers/adyen/', import.meta.url)
@@ -33,3 +34,26 @@ export function compileDocument(name: string): (schema: string) => (value: unkno
     return ajv.errorsText(validate.errors)
   }
 }
+
+/** Finds the call in a document by verb and path and holds its body or query against it; a text says what does not fit. */
+export function openCalls(name: string): (request: HttpRequest) => string | undefined {
+  const { paths, servers } = readAdyenDocument(name)
+  const compile = compileDocument(name)
+  const base = new URL(servers[0].url).pathname
+  return ({ verb, url, body }) => {
+    const { pathname, searchParams } = new URL(url)
+    const path = Object.keys(paths).find(
+      pattern => paths[pattern][verb.toLowerCase()] && fitsPath(pathname, `${base}${pattern}`),
+    )
+    const call = path === undefined ? undefined : paths[path][verb.toLowerCase()]
+    if (call === undefined) return `no ${verb} ${pathname}`
+    const { $ref } = call.requestBody?.content['application/json'].schema ?? {}
+    if ($ref !== undefined) return compile($ref.split('/').at(-1))(JSON.parse(String(body)))
+    const known = call.parameters.filter((parameter: AnyJson) => parameter.in === 'query')
+    const names: string[] = known.map((parameter: AnyJson) => parameter.name)
+    return [...searchParams.keys()].find(given => !names.includes(given))
+  }
+}
+
+const fitsPath = (path: string, pattern: string): boolean =>
+  new RegExp(`^${pattern.replaceAll(/\{[^}]+\}/g, '(?!details$)[^/]+')}$`).test(path)

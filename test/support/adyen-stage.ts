@@ -20,6 +20,7 @@ const faults: Readonly<Partial<Record<Behaviour, readonly AdyenFault[]>>> = {
   unreached: ['turnedAway', 'turnedAway', 'turnedAway'],
   lostBefore: ['lostBefore'],
   lostAfter: ['lostAfter'],
+  errorPage: ['html500'],
   throws: ['truncated'],
   hangs: ['silent'],
   otherAmount: ['wrongEcho'],

@@ -1,4 +1,7 @@
 /** A gateway whose merchant has an account at a bank, and the command line that operates it. */
+import type { Unmatched } from '#operations/bank/apply-entry.ts'
+import type { Bank } from '#operations/bank/bank.ts'
+import { type ImportCounts, importAll } from '#operations/bank/import-file.ts'
 import { bankSettings } from '#test/support/bank.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -27,4 +30,15 @@ export async function openBankStage(...more: readonly string[]): Promise<BankSta
       await gateway.stop()
     },
   }
+}
+
+/** As `bank import --json` prints it, and the sentences about bad files. */
+export async function importFiles(
+  paths: readonly string[],
+  bank: Bank,
+): Promise<ImportCounts & { readonly unmatched: readonly Unmatched[]; readonly bad: readonly string[] }> {
+  const { counts, unmatched, bad } = await importAll(paths, bank)
+  const listed: Unmatched[] = []
+  for await (const page of unmatched.pages()) listed.push(...page)
+  return { ...counts, unmatched: listed, bad }
 }

@@ -56,9 +56,9 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
 
   /** Returns how many there were. */
   async function deliver(order: NoticeOrder): Promise<number> {
-    const notices = provider.tell?.() ?? []
+    const notices = order === 'never' ? [] : (provider.tell?.() ?? [])
     if (notices.length === 0) return 0
-    for (const notice of notices) {
+    for (const notice of order === 'reversed' ? notices.toReversed() : notices) {
       if (order === 'forged' && provider.forge) {
         const status = await post(provider.forge(notice))
         if (status !== 401) throw new Error(`a forged notice was answered ${status}`)
@@ -170,6 +170,7 @@ export function simulatorStage(): Promise<OpenStage> {
       case 'lostBefore':
         return say({ kind: 'unknown' })
       case 'lostAfter':
+      case 'errorPage':
         await deliver()
         return say({ kind: 'unknown' })
       case 'throws':

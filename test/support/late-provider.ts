@@ -150,6 +150,7 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
       case 'lostBefore':
         return { kind: 'unknown' }
       case 'lostAfter':
+      case 'errorPage':
         carryOut(request, true)
         return { kind: 'unknown' }
       case 'throws':

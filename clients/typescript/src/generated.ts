@@ -2218,7 +2218,7 @@ export interface OperationRecord {
   readonly reasonCode?: string
   /** The provider's id of the operation. */
   readonly providerTransactionId?: string
-  /** Why the provider refused it, in its own words; of payments at a provider account. */
+  /** Why the provider refused it, in its own words, or why its answer was not understood; of payments at a provider account. */
   readonly providerResponseText?: string
   /** Made in the provider's own dashboard, not through this API. */
   readonly origin?: "PROVIDER"

@@ -97,6 +97,7 @@ describe('/payments', () => {
     [400, { errorCode: '702', message: 'Bad request' }, '0312'],
     [401, { errorCode: '000', message: 'HTTP Status Response - Unauthorized' }, '0396'],
     [403, '', '0396'],
+    [422, { errorCode: '901', message: 'Invalid Merchant Account' }, '0396'],
     [429, '', 'unreached'],
   ])('HTTP %i with %j is %s', (status, body, outcome) => expect(payment(body, status)).toBe(outcome))
 
@@ -111,6 +112,14 @@ describe('/payments', () => {
     const { authorization } = fromPayment(answered(401, ''), asked)
     expect(authorization).toMatchObject({
       provider: { responseText: 'Adyen refused the API key (HTTP 401)', responseCode: '401' },
+    })
+  })
+
+  test('a refused merchant account is named too, and nothing is concluded where a lost request is repeated', () => {
+    const body = { errorCode: '901', message: 'Invalid Merchant Account' }
+    expect(fromPayment(answered(422, body), asked).authorization).toMatchObject({
+      callRefused: true,
+      provider: { responseText: 'Adyen refused the merchant account (HTTP 422, error 901)' },
     })
   })
 

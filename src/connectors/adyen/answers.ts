@@ -58,13 +58,13 @@ function readError(status: number, body: unknown, asked: Asked): Outcome {
   const errorCode = textAt(body, 'errorCode')
   // Adyen turns a call away before it looks at it; the same call may be made again.
   if (status === 429) return { kind: 'unreached' }
-  const isRefusedKey = status === 401 || status === 403
-  if (!isRefusedKey && (status < 400 || status >= 500 || errorCode === undefined)) return unknown
+  const isRefusedCaller = status === 401 || status === 403 || (status < 500 && isUnknownAccount(errorCode))
+  if (!isRefusedCaller && (status < 400 || status >= 500 || errorCode === undefined)) return unknown
   if (isAlreadyInProgress(errorCode)) return unknown
   return {
     kind: 'declined',
-    detail: isRefusedKey ? credentialsRefused : detailOfError(errorCode),
-    ...(isRefusedKey ? { callRefused: true } : {}),
+    detail: isRefusedCaller ? credentialsRefused : detailOfError(errorCode),
+    ...(isRefusedCaller ? { callRefused: true } : {}),
     provider: {
       echo: echoOf(asked),
       ...toFacts(body),
@@ -77,10 +77,9 @@ function readError(status: number, body: unknown, asked: Asked): Outcome {
 /** Which of our settings is wrong, for whoever reads the record or the log. */
 function sayRefusal(status: number, errorCode: string | undefined, message: string | undefined): string {
   if (status === 401) return 'Adyen refused the API key (HTTP 401)'
+  if (isUnknownAccount(errorCode)) return `Adyen refused the merchant account (HTTP ${status}, error 901)`
   if (status === 403)
-    return isUnknownAccount(errorCode)
-      ? 'Adyen refused the merchant account (HTTP 403, error 901)'
-      : `Adyen refused the API key: it lacks a role or access (HTTP 403, error ${errorCode ?? 'not given'})`
+    return `Adyen refused the API key: it lacks a role or access (HTTP 403, error ${errorCode ?? 'not given'})`
   return message ?? `Adyen refused the request (HTTP ${status})`
 }
 

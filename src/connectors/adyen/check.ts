@@ -1,5 +1,5 @@
 /** Checks an account with one harmless call (`/paymentMethods`): are the key and the merchant account right? */
-import { listAt, parseJson, textAt } from '#connectors/adyen/loose.ts'
+import { isRecord, listAt, parseJson, textAt } from '#connectors/adyen/loose.ts'
 import { isUnknownAccount } from '#connectors/adyen/refusals.ts'
 import type { CheckFinding, HttpAnswer } from '#connectors/contract.ts'
 
@@ -14,6 +14,13 @@ const notices: CheckFinding = {
     'Not checked: send a test notification from the Customer Area to the notice address, then see `notices list`',
 }
 
+/** The list that every version of v72 has. Without it other answers may have changed as well, and would not be believed. */
+const otherVersion: CheckFinding = {
+  name: 'version',
+  ok: false,
+  detail: 'Adyen’s answer to /v72/paymentMethods lacks paymentMethods: it speaks another version of its API',
+}
+
 export function fromCheck(answer: HttpAnswer, merchantAccount: string): readonly CheckFinding[] {
   if (answer.kind !== 'answered')
     return [{ name: 'connection', ok: false, detail: `Adyen was not reached: ${answer.reason}` }]
@@ -21,6 +28,8 @@ export function fromCheck(answer: HttpAnswer, merchantAccount: string): readonly
   const message = textAt(body, 'message') ?? 'no explanation'
   switch (answer.status) {
     case 200:
+      if (!isRecord(body) || !Array.isArray(body.paymentMethods))
+        return [key(true, 'Adyen accepts the key'), otherVersion]
       return [
         key(true, 'Adyen accepts the key'),
         account(true, `${merchantAccount} offers ${listAt(body, 'paymentMethods').length} payment methods`),

@@ -190,6 +190,7 @@ describe('the customer is back', () => {
 describe('check', () => {
   test.each([
     [200, { paymentMethods: [{}, {}] }, ['apiKey true', 'merchantAccount true', 'notices true']],
+    [200, { methods: [] }, ['apiKey true', 'version false']],
     [401, { message: 'HTTP Status Response - Unauthorized' }, ['apiKey false']],
     [403, { message: 'Not allowed' }, ['apiKey false', 'merchantAccount false']],
     [

@@ -13,6 +13,8 @@ const yesOrNo = (value: string): string | undefined =>
 
 export const adyenFacts: ConnectorFacts = {
   name: 'adyen',
+  // 64 KiB: Adyen sends one item of a few kilobytes a message.
+  noticeBytesMax: 65_536,
   // {prefix}-checkout-live.adyenpayments.com, and the host of the Dispute API.
   liveHosts: ['*.adyenpayments.com', 'ca-live.adyen.com'],
   settings: {

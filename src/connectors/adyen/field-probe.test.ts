@@ -1,6 +1,8 @@
 /** The same operations as another production system sends them to Adyen; each difference stands in a table and has a reason. */
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { toAuthorizationCall } from '#connectors/adyen/authorization.ts'
+import { createDisputeActions } from '#connectors/adyen/dispute-actions.ts'
 import {
   account,
   authorizationOf,
@@ -89,6 +91,34 @@ const left: Readonly<Record<string, string>> = {
   additionalData: 'executeThreeD is of 3-D Secure 1; ours says authenticationData',
 }
 
+const modifications = [
+  ['capture', toCapture],
+  ['refund', toRefund],
+  ['incremental_authorization', toIncrement],
+  ['void', toReversal],
+] as const
+
+const comparedAlone = ['recurring_charge', 'dispute_accept', 'dispute_defend', 'dispute_submit_evidence']
+
+/** What the probe has and we do not send. Explained in the README. */
+const notCompared: readonly string[] = [
+  'ApplePayDecrypted',
+  'FamilyMart',
+  'GooglePay',
+  'GooglePayDecrypted',
+  'MiniStop',
+  'OnlineBankingThailand',
+  'Seicomart',
+  'create_client_authentication_token',
+  'create_order',
+  'handle_event',
+  'parse_event',
+  'proxy_authorize',
+  'proxy_setup_recurring',
+  'setup_recurring',
+  'token_authorize',
+]
+
 const change = { card, account, wallet }
 const inputs: Readonly<Record<string, AnyJson>> = {
   Card: { card: change.card },
@@ -100,8 +130,14 @@ describe.runIf(hasAdyenDocuments)('the field probe', () => {
   const { flows } = hasAdyenDocuments ? readAdyenDocument('field-probe.json') : { flows: {} }
   const probes = Object.entries<AnyJson>(flows.authorize ?? {}).filter(([name]) => name in types)
 
-  test('every method that both know is compared', () => {
-    expect(probes.filter(([, { status }]) => status === 'supported').length).toBe(Object.keys(types).length)
+  test('every request of the probe is compared, or named as one that we do not send', () => {
+    const supported = Object.entries<AnyJson>(flows).flatMap(([flow, cases]) =>
+      Object.entries<AnyJson>(cases)
+        .filter(([, { status }]) => status === 'supported')
+        .map(([name]) => (name === 'default' ? flow : name)),
+    )
+    const compared = [...Object.keys(types), ...modifications.map(([flow]) => flow), ...comparedAlone]
+    expect(supported.sort()).toEqual([...compared, ...notCompared].sort())
   })
 
   test.each(probes)('%s', (name, { sample }) => {
@@ -121,12 +157,7 @@ describe.runIf(hasAdyenDocuments)('the field probe', () => {
       expect(Object.keys(method)).toEqual(expect.arrayContaining(Object.keys(theirs.paymentMethod)))
   })
 
-  test.each([
-    ['capture', toCapture],
-    ['refund', toRefund],
-    ['incremental_authorization', toIncrement],
-    ['void', toReversal],
-  ] as const)('%s', (flow, modify) => {
+  test.each(modifications)('%s', (flow, modify) => {
     const { sample } = flows[flow].default
     const ours = modify(followUpOf('CAPTURE', { newTotal: 1000 }), 'probe_connector_txn_001', terms)
     expect(`/v68${ours.path}`).toBe(new URL(sample.url).pathname)
@@ -134,6 +165,85 @@ describe.runIf(hasAdyenDocuments)('the field probe', () => {
     const { merchantRefundReason: _, ...theirs } = JSON.parse(sample.body)
     expect(Object.keys(ours.body).sort()).toEqual(Object.keys(theirs).sort())
   })
+
+  test('recurring_charge', () => {
+    const { url, body } = flows.recurring_charge.default.sample
+    const credentialOnFile = {
+      type: 'UNSCHEDULED',
+      initial: false,
+      initiator: 'MERCHANT',
+      providerToken: 'probe-mandate-123 cust_probe_123',
+    } as const
+    const request = authorizationOf('PROVIDERP', { credentialOnFile, customerPresent: false })
+    const call = toAuthorizationCall(request, terms)
+    if (call.path === 'none') throw new Error(call.reason)
+    expect(`/v68${call.path}`).toBe(new URL(url).pathname)
+    const { additionalData: _, paymentMethod, ...theirs } = JSON.parse(body)
+    expect(call.body).toMatchObject({
+      paymentMethod: { type: paymentMethod.type, storedPaymentMethodId: paymentMethod.storedPaymentMethodId },
+      shopperInteraction: theirs.shopperInteraction,
+      recurringProcessingModel: theirs.recurringProcessingModel,
+      shopperReference: theirs.shopperReference,
+    })
+    expect(Object.keys(theirs).filter(member => call.body[member] === undefined)).toEqual([])
+  })
+
+  test('disputes are accepted and defended by the same calls', async () => {
+    const asked = await disputeCalls()
+    const compared = ['dispute_accept', 'dispute_submit_evidence', 'dispute_defend'].map(flow => {
+      const { url, body } = flows[flow].default.sample
+      return { path: new URL(url).pathname.split('/').at(-1), members: membersOf(JSON.parse(body)) }
+    })
+    expect(asked).toEqual(compared)
+  })
+})
+
+/** Names of members down to the last, without the values of the examples. */
+const membersOf = (value: AnyJson): AnyJson =>
+  Array.isArray(value)
+    ? value.map(membersOf)
+    : typeof value === 'object'
+      ? Object.fromEntries(
+          Object.keys(value)
+            .sort()
+            .map(name => [name, membersOf(value[name])]),
+        )
+      : typeof value
+
+/** The calls of a dispute that is accepted and then defended, without the question for the reasons that Adyen takes. */
+async function disputeCalls() {
+  const asked: AnyJson[] = []
+  const reasons = [
+    {
+      defenseReasonCode: 'probe_reason',
+      satisfied: false,
+      defenseDocumentTypes: [{ defenseDocumentTypeCode: 'DefenseMaterial', requirementLevel: 'Required' }],
+    },
+  ]
+  const body = JSON.stringify({ disputeServiceResult: { success: true }, defenseReasons: reasons })
+  const actions = createDisputeActions(async (path, sent) => {
+    asked.push({ path: path.slice(1), members: membersOf(sent) })
+    return { kind: 'answered', status: 200, headers: {}, body }
+  }, 'probe_merchant')
+  const dispute = {
+    providerDisputeId: 'probe_dispute_id_001',
+    stage: 'CHARGEBACK',
+    status: 'OPEN',
+    reasonCode: '10.4',
+    reasonGroup: 'FRAUD',
+    amount: { value: 1000, currency: 'EUR' },
+  } as const
+  const signal = new AbortController().signal
+  const files = [{ name: 'a.pdf', type: 'application/pdf', content: Uint8Array.of(0x25) }]
+  await actions.accept?.(dispute, 'key-1', signal)
+  await actions.submitEvidence?.(dispute, { files }, 'key-2', signal)
+  return asked.filter(({ path }) => path !== 'retrieveApplicableDefenseReasons')
+}
+
+test('the README names every difference', () => {
+  const readme = readFileSync(new URL('README.md', import.meta.url), 'utf8')
+  const names = [...onPage, ...Object.keys(different), ...Object.keys(left), ...notCompared]
+  expect(names.filter(name => !readme.includes(`\`${name}\``))).toEqual([])
 })
 
 test('the field probe is there, or it is said that it is not', ({ skip }) => {

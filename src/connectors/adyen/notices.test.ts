@@ -210,7 +210,10 @@ describe('facts', () => {
       'returned 0351',
     ],
     [{ eventCode: 'NOTIFICATION_OF_CHARGEBACK', paymentMethod: 'sepadirectdebit' }, 'ignored'],
-    [{ merchantAccountCode: 'OtherECOM' }, 'ignored'],
+    [
+      { eventCode: 'REPORT_AVAILABLE', reason: 'https://x.example/r', merchantAccountCode: 'OtherECOM' },
+      'ignored',
+    ],
     [{ eventCode: 'TELEPORTED' }, 'ignored'],
   ])('%j: %s', (change, told) => expect(tell(factOf(change))).toBe(told))
 
@@ -238,6 +241,13 @@ describe('facts', () => {
       subject: { reference: xIdOf(1), transactionId: 'PSP1' },
       outcome: { provider: { transactionId: 'MOD1', fields: { undone: 'PSP1' } } },
     })
+  })
+
+  test('an item of another merchant account is only about payments that were made there', () => {
+    expect(factOf({ merchantAccountCode: 'OtherECOM' })).toHaveProperty('subject.kept', {
+      merchantAccount: 'OtherECOM',
+    })
+    expect(factOf({})).not.toHaveProperty('subject.kept')
   })
 
   test('amounts come back in our unit', () => {

@@ -8,6 +8,7 @@ import {
   fromPayment,
   fromSessionResult,
 } from '#connectors/adyen/answers.ts'
+import { fromCheck } from '#connectors/adyen/check.ts'
 import { readNotice } from '#connectors/adyen/notices.ts'
 import type { AuthorizationOutcome, HttpAnswer, NoticeFact, Outcome } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
@@ -28,6 +29,17 @@ const said = (outcome: Outcome | AuthorizationOutcome['authorization']): string 
 function askedOf({ request }: Exchange): Asked {
   const { reference, amount } = JSON.parse(request.body)
   return { reference: reference as XId, amount: amount ?? { value: 0, currency: 'USD' } }
+}
+
+/** What our reading makes of an answer of another API, should a wrong address ever bring one: never an approval. */
+function strangeOutcomeOf(exchange: Exchange): string {
+  const asked: Asked = { reference: 'a1' as XId, amount: { value: 1000, currency: 'EUR' } }
+  const found = [
+    fromPayment(answerOf(exchange), asked).authorization,
+    fromModification(answerOf(exchange), asked, undefined),
+  ].map(said)
+  expect(new Set(found).size).toBe(1)
+  return found[0] ?? ''
 }
 
 const answerOf = ({ response }: Exchange): HttpAnswer => ({ kind: 'answered', headers: {}, ...response })
@@ -77,10 +89,49 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   'payment_setup_sessions--create--success.yml': ['unreached'],
 }
 
+/** Of the Management API, which sets accounts up and which we do not call. */
+const ofManagement: Readonly<Record<string, readonly string[]>> = {
+  'gateways--configure--success--webhook_not_set_up.yml': Array(6).fill('unknown'),
+  'gateways--configure--success--webhook_not_valid.yml': [
+    'unknown',
+    '0312',
+    'unknown',
+    'unknown',
+    '0312',
+    '0312',
+    '0312',
+  ],
+  'jobs--spree_adyen--add_allowed_origin_job--already_exists.yml': ['0312'],
+  'jobs--spree_adyen--add_allowed_origin_job--failed.yml': ['unknown'],
+  'management_api--create_webhook--success.yml': ['unknown'],
+  'management_api--generate_client_key--success.yml': ['unknown'],
+  'management_api--get_api_credential_details--failure_401.yml': ['0396'],
+  'management_api--get_api_credential_details--failure_403.yml': ['0396'],
+  'management_api--get_api_credential_details--success_production.yml': ['unknown'],
+  'management_api--test_webhook--bad_request.yml': ['0312'],
+  'management_api--test_webhook--success.yml': ['unknown'],
+}
+
 describe.runIf(hasAdyenDocuments)('recorded exchanges', () => {
-  test('every recording of the Checkout API has a line here', () => {
-    const recorded = listRecordings('.yml').filter(name => name.startsWith('payment_'))
-    expect(Object.keys(expected).sort()).toEqual(recorded.toSorted())
+  test('every recording has a line here', () => {
+    const lines = [...Object.keys(expected), ...Object.keys(ofManagement)]
+    expect(lines.sort()).toEqual(listRecordings('.yml').toSorted())
+    expect(lines).toHaveLength(26)
+  })
+
+  test.each(Object.entries(ofManagement))('%s: %j', (name, outcomes) => {
+    expect(readCassette(readRecording(name)).map(strangeOutcomeOf)).toEqual(outcomes)
+  })
+
+  test.each([
+    ['management_api--get_api_credential_details--failure_401.yml', 'apiKey false'],
+    ['management_api--get_api_credential_details--failure_403.yml', 'apiKey false'],
+    ['jobs--spree_adyen--add_allowed_origin_job--failed.yml', 'connection false'],
+  ])('%s as the answer to a check: %s', (name, finding) => {
+    const [exchange] = readCassette(readRecording(name))
+    if (!exchange) throw new Error('an empty recording')
+    const [first] = fromCheck(answerOf(exchange), 'ExampleShopECOM')
+    expect(`${first?.name} ${first?.ok}`).toBe(finding)
   })
 
   test.each(Object.entries(expected))('%s: %j', (name, outcomes) => {

@@ -1,27 +1,30 @@
 /** Every request that this connector can make, generated and held against Adyen's own document. */
 import { describe, expect, test } from 'vitest'
 import { type AuthorizationCall, toAuthorizationCall } from '#connectors/adyen/authorization.ts'
+import { adyen } from '#connectors/adyen/connector.ts'
 import {
   account,
   authorizationOf,
   card,
+  contextOf,
   followUpOf,
   richContext,
   terms,
   wallet,
 } from '#connectors/adyen/examples.test-support.ts'
 import { adyenTypes } from '#connectors/adyen/methods.ts'
-import {
-  toCapture,
-  toIncrement,
-  toRefund,
-  toReversal,
-  toTechnicalCancel,
-} from '#connectors/adyen/modifications.ts'
-import type { AuthorizationRequest, CredentialUse, ThreeDsRequest } from '#connectors/contract.ts'
+import { toCapture, toIncrement, toRefund, toReversal } from '#connectors/adyen/modifications.ts'
+import type {
+  AuthorizationRequest,
+  CredentialUse,
+  HttpAnswer,
+  HttpRequest,
+  ProviderAccount,
+  ThreeDsRequest,
+} from '#connectors/contract.ts'
 import { Secret } from '#domain/secret.ts'
-import { methodOf, xIdOf } from '#lifecycle/example-payment.test-support.ts'
-import { absenceNote, compileDocument, hasAdyenDocuments } from '#test/support/adyen-documents.ts'
+import { methodOf, now, xIdOf } from '#lifecycle/example-payment.test-support.ts'
+import { absenceNote, compileDocument, hasAdyenDocuments, openCalls } from '#test/support/adyen-documents.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 
 const credentials: readonly (CredentialUse | undefined)[] = [
@@ -114,31 +117,120 @@ describe('against Checkout v72', () => {
     expect(counts['/sessions']).toBeGreaterThan(2000)
   })
 
-  test.each([
-    ['PaymentCaptureRequest', toCapture, 'CAPTURE'],
-    ['PaymentRefundRequest', toRefund, 'REFUND'],
-    ['PaymentAmountUpdateRequest', toIncrement, 'INCREMENTAL'],
-    ['PaymentAmountUpdateRequest', toReversal, 'REVERSAL'],
-  ] as const)('%s fits', (schema, modify, operation) => {
-    if (!hasAdyenDocuments) return
-    const check = compileDocument('CheckoutService-v72.json')(schema)
-    for (const context of [{}, richContext])
-      for (const type of ['CARD', 'PROVIDERP', 'PROVIDERK']) {
-        const change = { captureTransactionId: 'PSP0000000000002' }
-        const request = followUpOf(operation, change, { ...context, method: methodOf(type) })
-        expect(check(sent(modify(request, 'PSP0000000000001', terms).body))).toBeUndefined()
-      }
+  test('every other call fits: what follows a payment, the customer’s return, disputes, the check', async ({
+    skip,
+  }) => {
+    if (!hasAdyenDocuments) skip(absenceNote)
+    const documents = [openCalls('CheckoutService-v72.json'), openCalls('DisputeService-v30.json')] as const
+    const calls = await everyOtherCall()
+    const wrong = calls.flatMap(call => {
+      const problem = documents[call.url.includes('DisputeService') ? 1 : 0](call)
+      return problem === undefined ? [] : [`${call.verb} ${call.url}: ${problem}`]
+    })
+    expect([...new Set(wrong)].slice(0, 5)).toEqual([])
+    const kinds = calls.map(
+      ({ verb, url }) =>
+        `${verb} ${url
+          .replaceAll(/PSP\d+|CS1.*/g, '…')
+          .split('/v')
+          .at(-1)}`,
+    )
+    expect([...new Set(kinds)].sort()).toEqual([
+      'GET 72/sessions/…',
+      'POST 30/acceptDispute',
+      'POST 30/defendDispute',
+      'POST 30/retrieveApplicableDefenseReasons',
+      'POST 30/supplyDefenseDocument',
+      'POST 72/cancels',
+      'POST 72/paymentMethods',
+      'POST 72/payments/details',
+      'POST 72/payments/…/amountUpdates',
+      'POST 72/payments/…/cancels',
+      'POST 72/payments/…/captures',
+      'POST 72/payments/…/refunds',
+    ])
   })
 
-  test('both cancellations fit', ({ skip }) => {
+  test('the documents refuse what is misspelt, missing or of another type', ({ skip }) => {
     if (!hasAdyenDocuments) skip(absenceNote)
-    const compile = compileDocument('CheckoutService-v72.json')
-    const reversal = toReversal(followUpOf('REVERSAL', { newTotal: 1000 }), 'PSP0000000000001', terms)
-    expect(compile('PaymentCancelRequest')(reversal.body)).toBeUndefined()
-    const undo = toTechnicalCancel(xIdOf(1), terms)
-    expect(compile('StandalonePaymentCancelRequest')(undo.body)).toBeUndefined()
+    const check = openCalls('CheckoutService-v72.json')
+    const post = (path: string, body: AnyJson) =>
+      check({ verb: 'POST', url: `https://x.example/v72${path}`, headers: {}, body: JSON.stringify(body) })
+    const cancel = { merchantAccount: 'A', paymentReference: 'R' }
+    expect(post('/cancels', cancel)).toBeUndefined()
+    expect(post('/cancels', { ...cancel, paymentReferense: 'R' })).toContain('additional')
+    expect(post('/cancels', { merchantAccount: 'A' })).toContain('required')
+    expect(post('/cancels', { ...cancel, paymentReference: 1 })).toContain('string')
+    expect(post('/cancel', cancel)).toBe('no POST /v72/cancel')
   })
 })
+
+/** What is asked after the first call of a payment, for every method and with all that a merchant can say. */
+async function everyOtherCall(): Promise<readonly HttpRequest[]> {
+  const calls: HttpRequest[] = []
+  const exchange = async (request: HttpRequest): Promise<HttpAnswer> => {
+    calls.push(request)
+    return { kind: 'answered', status: 200, headers: {}, body: JSON.stringify(defenseReasons) }
+  }
+  const connector = adyen.open(testAccount, { http: { exchange }, nowMs: () => 0 })
+  const signal = new AbortController().signal
+  for (const type of adyenTypes)
+    for (const context of [{}, richContext, { ...richContext, enhancedData }]) {
+      const payment = { ...context, method: methodOf(type) }
+      const change = { captureTransactionId: 'PSP0000000000002' }
+      await connector.capture?.(followUpOf('CAPTURE', change, payment), signal)
+      await connector.refund?.(followUpOf('REFUND', change, payment), signal)
+      await connector.increment?.(followUpOf('INCREMENTAL', { newTotal: 1400 }, payment), signal)
+      await connector.reverse?.(followUpOf('REVERSAL', {}, payment), signal)
+      await connector.reverse?.(followUpOf('REVERSAL', { newTotal: 1000 }, payment), signal)
+    }
+  const inquiry = { ...authorizationOf('CARD'), operation: 'AUTHORIZATION', sentAt: now } as const
+  await connector.undo?.(inquiry, signal)
+  await connector.cancelAction?.(inquiry, signal)
+  const echo = { reference: inquiry.reference, amount: inquiry.amount }
+  const session = { echo, fields: { sessionId: 'CS1' } }
+  const query = { sessionId: 'CS1', sessionResult: 'x y' }
+  await connector.complete?.({ ...inquiry, provider: session, query, form: {} }, signal)
+  const forms: Record<string, string>[] = [{ redirectResult: 'r' }, { payload: 'p' }, { MD: 'm', PaRes: 'p' }]
+  for (const form of forms) await connector.complete?.({ ...inquiry, query: {}, form }, signal)
+  await connector.disputes?.accept?.(dispute, 'key-1', signal)
+  const files = [{ name: 'a.pdf', type: 'application/pdf', content: Uint8Array.of(0x25) }]
+  await connector.disputes?.submitEvidence?.(dispute, { text: 'Delivered', files }, 'key-2', signal)
+  await connector.check(signal)
+  return calls
+}
+
+const testAccount: ProviderAccount = {
+  accountId: 'acc_1',
+  merchantId: contextOf('CARD').merchantId,
+  connector: 'adyen',
+  name: 'Adyen',
+  environment: 'test',
+  settings: { merchantAccount: 'ExampleShopECOM', rawCards: 'true' },
+  secrets: { apiKey: new Secret('AQE-key'), hmacKey: new Secret('ab'.repeat(32)) },
+}
+
+const dispute = {
+  providerDisputeId: 'D000000000000001',
+  stage: 'CHARGEBACK',
+  status: 'OPEN',
+  amount: { value: 1000, currency: 'EUR' },
+  reasonCode: '10.4',
+  reasonGroup: 'FRAUD',
+} as const
+
+const defenseReasons = {
+  disputeServiceResult: { success: true },
+  defenseReasons: [
+    {
+      defenseReasonCode: 'GoodsOrServicesProvided',
+      satisfied: false,
+      defenseDocumentTypes: [
+        { defenseDocumentTypeCode: 'DefenseMaterial', requirementLevel: 'Required', available: false },
+      ],
+    },
+  ],
+}
 
 describe('what is sent', () => {
   const bodyOf = (request: AuthorizationRequest, change = {}) => {

@@ -21,6 +21,8 @@ import type {
   Inquiry,
   OperationRequest,
 } from '#connectors/contract.ts'
+import { addDays, dayOf } from '#domain/calendar.ts'
+import { toIsoDay } from '#domain/dates.ts'
 import { isIban } from '#domain/iban.ts'
 import type { XId } from '#domain/ids.ts'
 import { bankTimeOf } from '#domain/target-calendar.ts'
@@ -53,10 +55,13 @@ function openBank(settings: BankSettings): Connector {
       provider: { echo: echoOf(inquiry) },
     }),
     // On our page the customer gives the account and agrees to the mandate later.
-    findMisfit: request =>
-      isIncoming(request.payment.method.type) || request.payment.integrationType === 'HOSTED'
-        ? undefined
-        : findMisfit(request),
+    findMisfit({ payment, operation, account, at }) {
+      if (isIncoming(payment.method.type)) return undefined
+      return payment.integrationType === 'HOSTED'
+        ? findLateSignature(payment.methodFields ?? {}, at)
+        : findMisfit({ operation, account, at })
+    },
+    findCaptureMisfit: findLateSignature,
     // Only a process that died can have lost an answer of ours: what was asked for was complete, or it was not written.
     inquire: async inquiry => ({ authorization: lookUp(inquiry, settings) }),
     readSettlement,
@@ -102,12 +107,17 @@ function checkMandate(request: AuthorizationRequest, settings: BankSettings): Au
   }
 }
 
+const misfit = (field: string, error: string): FieldMisfit => ({
+  field: `paymentMethods.directDebit.${field}`,
+  error,
+})
+
 /** The first thing that a debit lacks, by its name in the request; undefined: the mandate is complete. */
-function findMisfit({ operation, account }: Pick<AuthorizationRequest, 'operation' | 'account'>) {
-  const misfit = (field: string, error: string): FieldMisfit => ({
-    field: `paymentMethods.directDebit.${field}`,
-    error,
-  })
+function findMisfit({
+  operation,
+  account,
+  at,
+}: Pick<AuthorizationRequest, 'operation' | 'account' | 'at'>): FieldMisfit | undefined {
   if (!account) return misfit('account', 'is missing; the bank debits an account')
   if (!isIban(account.number.reveal())) return misfit('account.number', 'is no IBAN with a right checksum')
   // Money that goes out needs no mandate.
@@ -115,8 +125,17 @@ function findMisfit({ operation, account }: Pick<AuthorizationRequest, 'operatio
   if (!account.mandateId) return misfit('mandateId', 'is missing; a debit needs the number of its mandate')
   if (!account.dateOfSignature)
     return misfit('dateOfSignature', 'is missing; a debit needs the day of its mandate')
-  return undefined
+  return findLateSignature(account, at)
 }
+
+/** A mandate allows nothing before it is signed. It may be tomorrow where the customer is. */
+const findLateSignature = (
+  { dateOfSignature }: { readonly dateOfSignature?: unknown },
+  at: Date,
+): FieldMisfit | undefined =>
+  typeof dateOfSignature === 'string' && toIsoDay(dateOfSignature) > addDays(dayOf(at), 1)
+    ? misfit('dateOfSignature', 'lies in the future; a mandate must be signed before it is used')
+    : undefined
 
 function lookUp(inquiry: Inquiry, settings: BankSettings): AuthorizationOutcome['authorization'] {
   const approved: Outcome = { kind: 'approved', provider: { echo: echoOf(inquiry) } }

@@ -226,6 +226,22 @@ describe('bad input gets one sentence', () => {
     await expect(read(text)).rejects.toThrow(sentence)
   })
 
+  const text = `<Ustrd>${'x'.repeat(900)}</Ustrd>`
+  test.each<[string, string, string]>([
+    [
+      'a transaction of more than a megabyte',
+      camt('08', entry(details(`<TxDtls><RmtInf>${text.repeat(1_200)}</RmtInf></TxDtls>`))),
+      'has an element RmtInf with more than 1,000,000 characters',
+    ],
+    [
+      'a statement that keeps more than a megabyte between its entries',
+      camt('08', `${entry('')}<Othr>${text.repeat(10)}</Othr>`.repeat(120)),
+      'has an element Stmt with more than 1,000,000 characters',
+    ],
+  ])('%s', async (_, file, sentence) => {
+    await expect(read(file, 50_000)).rejects.toThrow(sentence)
+  })
+
   test('a hundred megabytes in one element end after the first', async () => {
     let given = 0
     async function* endless(): AsyncGenerator<Uint8Array> {

@@ -39,6 +39,8 @@ const depthMax = 48
 const nodesMax = 5_000
 /** The longest single text of these messages has 2,000 characters; a megabyte between two tags is no statement. */
 const silentCharactersMax = 1_000_000
+/** The same for all that one record holds, and for what a container keeps besides its records. */
+const keptCharactersMax = 1_000_000
 
 export interface XmlRecordReader {
   write(bytes: Uint8Array): void
@@ -78,6 +80,8 @@ export function createXmlRecordReader(choose: ChooseHandler): XmlRecordReader {
 interface Open {
   readonly node: XmlNode
   readonly kind: 'container' | 'record' | 'part' | 'foreign'
+  /** Of a container: how many characters of the file it keeps. */
+  kept: number
 }
 
 interface State {
@@ -87,6 +91,8 @@ interface State {
   namespace?: string
   /** Elements of the record or container that is being read. */
   nodes: number
+  /** Where in the file the record, or the part of a container, begins that is being read. */
+  from: number
   readonly stack: Open[]
   readonly choose: ChooseHandler
 }
@@ -95,6 +101,7 @@ const createState = (choose: ChooseHandler): State => ({
   silent: 0,
   rootClosed: false,
   nodes: 0,
+  from: 0,
   stack: [],
   choose,
 })
@@ -108,12 +115,13 @@ function createParser(state: State): SaxesParser<{ xmlns: true; position: true }
   parser.on('doctype', () => {
     throw new BankFileError('has a document type (DTD), which is not read')
   })
-  parser.on('opentag', tag => openTag(state, tag))
-  parser.on('closetag', tag => closeTag(state, tag.local))
+  parser.on('opentag', tag => openTag(state, tag, parser.position))
+  parser.on('closetag', tag => closeTag(state, tag.local, parser.position))
   const addText = (text: string): void => {
     state.silent = 0
     const top = state.stack.at(-1)
-    if (top && top.kind !== 'foreign') top.node.text += text
+    // A container's own text is the white space between its records: kept, it would grow with the file.
+    if (top?.kind === 'record' || top?.kind === 'part') top.node.text += text
   }
   parser.on('text', addText)
   parser.on('cdata', addText)
@@ -126,7 +134,7 @@ interface Tag {
   readonly attributes: Readonly<Record<string, { readonly local: string; readonly value: string }>>
 }
 
-function openTag(state: State, tag: Tag): void {
+function openTag(state: State, tag: Tag, position: number): void {
   state.silent = 0
   if (state.stack.length >= depthMax) throw new BankFileError(`has more than ${depthMax} levels of elements`)
   const parent = state.stack.at(-1)
@@ -137,10 +145,17 @@ function openTag(state: State, tag: Tag): void {
   const kind = kindOf(state, tag, parent)
   const node: XmlNode = { name: tag.local, attributes: attributesOf(tag), children: [], text: '' }
   if (kind === 'container') state.handler?.open?.(tag.local, parent?.node)
+  if (parent?.kind === 'container' || kind === 'record') state.from = position
+  else checkKept(position - state.from, parent)
   if (kind === 'container' || kind === 'record') state.nodes = 0
   else if (++state.nodes > nodesMax)
     throw new BankFileError(`has an element ${parent?.node.name ?? ''} with more than ${nodesMax} parts`)
-  state.stack.push({ node, kind })
+  state.stack.push({ node, kind, kept: 0 })
+}
+
+function checkKept(characters: number, holder: Open | undefined): void {
+  if (characters > keptCharactersMax)
+    throw new BankFileError(`has an element ${holder?.node.name ?? ''} with more than 1,000,000 characters`)
 }
 
 function kindOf(state: State, tag: Tag, parent: Open | undefined): Open['kind'] {
@@ -158,7 +173,7 @@ function kindOf(state: State, tag: Tag, parent: Open | undefined): Open['kind'] 
 const attributesOf = ({ attributes }: Tag): Record<string, string> =>
   Object.fromEntries(Object.values(attributes).map(({ local, value }) => [local, value]))
 
-function closeTag(state: State, name: string): void {
+function closeTag(state: State, name: string, position: number): void {
   state.silent = 0
   const closed = state.stack.pop()
   const parent = state.stack.at(-1)
@@ -167,6 +182,10 @@ function closeTag(state: State, name: string): void {
   if (closed.kind === 'record') state.handler?.record(closed.node, parent?.node)
   else if (closed.kind === 'container') state.handler?.close(name, closed.node)
   else if (closed.kind === 'part') parent?.node.children.push(closed.node)
+  if (closed.kind === 'part' && parent?.kind === 'container') {
+    parent.kept += position - state.from
+    checkKept(parent.kept, parent)
+  }
   if (!parent) state.rootClosed = true
 }
 

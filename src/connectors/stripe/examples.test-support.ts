@@ -4,6 +4,7 @@ import type {
   FollowUpRequest,
   HttpAnswer,
   PaymentContext,
+  ProviderAccount,
 } from '#connectors/contract.ts'
 import { type MerchantId, type PayId, parsePayId, parseXId, type XId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
@@ -24,6 +25,18 @@ function payId(digits: string): PayId {
 export const reference = xId('a1')
 export const captureReference = xId('c1')
 const merchantId = 'm-1' as MerchantId
+
+/** An account at Stripe that takes card numbers, unless told otherwise. */
+export const accountOf = (change: Partial<ProviderAccount> = {}): ProviderAccount => ({
+  accountId: 'acc_1',
+  merchantId,
+  connector: 'stripe',
+  name: 'main',
+  environment: 'test',
+  settings: { rawCards: 'true' },
+  secrets: { secretKey: new Secret('sk_test_1'), webhookSecret: new Secret('whsec_1') },
+  ...change,
+})
 
 export function methodOf(type: string): Method {
   const method = rows.find(row => row.type === type)

@@ -1,8 +1,7 @@
 /** A connector of Stripe that is answered in turn, and what it asked. */
 import type { Connector, HttpAnswer, HttpRequest, Inquiry, ProviderAccount } from '#connectors/contract.ts'
 import { stripe } from '#connectors/stripe/connector.ts'
-import { answered, paymentOf, reference } from '#connectors/stripe/examples.test-support.ts'
-import { Secret } from '#domain/secret.ts'
+import { accountOf, answered, paymentOf, reference } from '#connectors/stripe/examples.test-support.ts'
 
 export const signal = AbortSignal.timeout(60_000)
 export const sentAt = new Date('2026-11-16T10:00:00Z')
@@ -24,19 +23,10 @@ export function talk(answers: readonly HttpAnswer[], account: Partial<ProviderAc
       return Promise.resolve(answer ?? { kind: 'unreached', reason: 'no answer' })
     },
   }
-  const connector = stripe.open(
-    {
-      accountId: 'acc_1',
-      merchantId: paymentOf('CARD').merchantId,
-      connector: 'stripe',
-      name: 'main',
-      environment: 'test',
-      settings: {},
-      secrets: { secretKey: new Secret('sk_test_1'), webhookSecret: new Secret('whsec_1') },
-      ...account,
-    },
-    { http, nowMs: () => sentAt.getTime() + 60_000 },
-  )
+  const connector = stripe.open(accountOf({ settings: {}, ...account }), {
+    http,
+    nowMs: () => sentAt.getTime() + 60_000,
+  })
   return {
     connector,
     requests,

@@ -4,6 +4,7 @@ import { collectFaults, nameCursor, oneOf, readAll, readList, readRange } from '
 import { exampleIds } from '#endpoints/payments/follow-up.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
+import { TooMany } from '#http/server/ports.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 import { csvHeader, listMovements, streamMovements } from '#operations/finding/movements.ts'
 import { movementList, type OperationQuery, operationQuery } from '#schemas/finding.ts'
@@ -76,7 +77,14 @@ export const listOperationsEndpoint = endpoint<Services, undefined, undefined, t
     const { range, ...lists } = readFilters(query)
     const question = { merchantId: merchant.merchantId, ...lists, ...range, payId }
     if (wantsCsv(accept)) {
+      const onEnd = engine.movements.beginExport(merchant.merchantId)
+      if (!onEnd)
+        throw new TooMany(
+          'Too many exports of this merchant are under way. Read those to their end first.',
+          5,
+        )
       return {
+        onEnd,
         status: 200,
         json: csvHeader,
         rest: streamMovements(question, engine.movements),

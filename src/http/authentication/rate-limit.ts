@@ -22,6 +22,12 @@ const pairsMax = 10_000
 const usualFailuresMax = 10
 const failureWindowMs = 60_000
 
+/**
+ * 2 s: what others can have counted before everybody heard of it. Notes that come in later than that, to a process that was
+ * frozen, do not close the merchant for longer.
+ */
+const debtSeconds = 2
+
 interface Bucket {
   readonly rate: number
   readonly policy: string
@@ -45,8 +51,7 @@ export function createRateLimit({ nowMs, shared = noOthers }: Counting): RateLim
   const buckets = new BoundedMap<string, Bucket>(bucketsMax)
   shared.onOthers((merchantId, used) => {
     const bucket = buckets.get(merchantId)
-    // Never below an empty bucket of a whole second: what others did then does not close the merchant for longer.
-    if (bucket) bucket.level = Math.max(-bucket.rate, bucket.level - used)
+    if (bucket) bucket.level = Math.max(-debtSeconds * bucket.rate, bucket.level - used)
   })
   return {
     take(merchant) {

@@ -55,6 +55,39 @@ test.each([1, 2, 3, 4, 8])(
   },
 )
 
+test.each([2, 3, 8])(
+  'requests without a pause to %i processes never exceed what the limit allows by more than the limit, nor stay below it',
+  size => {
+    let nowMs = 0
+    const processes = openProcesses(size)
+    const merchant = toyMerchant('shop', { requestsPerSecond: count })
+    const limits = processes.map(each =>
+      createRateLimit({ nowMs: () => nowMs, shared: each.scope('requests') }),
+    )
+    let passed = 0
+    for (; nowMs <= 5_000; nowMs += 50) {
+      for (const limit of limits)
+        for (let tries = 0; tries < 3; tries += 1) if (limit.take(merchant).allowed) passed += 1
+      expect(passed, `after ${nowMs} ms`).toBeLessThanOrEqual(count + (nowMs / 1_000) * count + count)
+      if (nowMs % 250 === 0) exchange(processes)
+    }
+    expect(passed).toBeGreaterThanOrEqual(5 * count)
+  },
+)
+
+test.each([2, 3, 8])('%i processes that hear nothing of each other for seconds do not add up', size => {
+  let nowMs = 0
+  const processes = openProcesses(size)
+  const merchant = toyMerchant('shop', { requestsPerSecond: count })
+  const limits = processes.map(each =>
+    createRateLimit({ nowMs: () => nowMs, shared: each.scope('requests') }),
+  )
+  let passed = 0
+  for (; nowMs <= 3_000; nowMs += 10)
+    for (const limit of limits) if (limit.take(merchant).allowed) passed += 1
+  expect(passed).toBeLessThanOrEqual(count + 3 * count + count)
+})
+
 test('one process of many uses up the whole limit once the others have heard of its share', () => {
   const processes = openProcesses(4)
   const [first] = processes

@@ -44,12 +44,14 @@ export function createCountExchange(): CountExchange {
         if (known !== undefined || noted.size < notedMax) noted.set(full, (known ?? 0) + 1)
       },
       hasShare(key, { limit, known }) {
-        // Two that use up the whole limit exceed it by no more than itself.
-        if (sharers <= 2) return true
+        if (sharers === 1) return true
         const full = `${name}:${key}`
         const unheard = (noted.get(full) ?? 0) + (handedOver.get(full) ?? 0)
         const heard = Math.max(0, known - unheard)
-        return unheard < Math.max(1, Math.floor((2 * limit - heard) / sharers))
+        // Either bound holds the excess to the limit: what the others of this moment may have counted beside what is known, or
+        // what all of them may still count until twice the limit is reached.
+        const share = Math.max(limit / (sharers - 1), (2 * limit - heard) / sharers)
+        return unheard < Math.max(1, Math.floor(share))
       },
     }),
     take(processes) {

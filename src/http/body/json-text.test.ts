@@ -10,6 +10,9 @@ const fieldOf = (text: string | Buffer): string | undefined => {
 
 const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 
+const withMembers = (count: number): string =>
+  JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, index])))
+
 test.each<[name: string, text: string | Buffer, field: string | undefined]>([
   ['an object', '{"a":1}', undefined],
   ['not JSON', '{"a":', 'body'],
@@ -24,6 +27,12 @@ test.each<[name: string, text: string | Buffer, field: string | undefined]>([
   ['100,000 values', `[${'1,'.repeat(99_999)}1]`, undefined],
   ['more of them', `[${'1,'.repeat(100_000)}1]`, 'body'],
   ['more empty objects', `[${'{},'.repeat(50_000)}{}]`, 'body'],
+  ['1,000 members', withMembers(1_000), undefined],
+  ['1,001 members', withMembers(1_001), 'body'],
+  ['1,001 members further down', `{"a":[{"b":1},${withMembers(1_001)}]}`, 'body'],
+  ['2,000 members in two objects', `{"a":${withMembers(1_000)},"b":${withMembers(1_000)}}`, undefined],
+  ['a long number beside 5,000 values', `[${'1,'.repeat(4_998)}1234567890123456]`, undefined],
+  ['a long number beside more of them', `[${'1,'.repeat(5_000)}1234567890123456]`, 'body'],
   ['commas inside of text', JSON.stringify({ a: ','.repeat(200_000) }), undefined],
   ['U+0000 in a value', '{"a":{"b":["x","\\u0000"]}}', 'a.b[1]'],
   ['U+0000 in a name', '{"a":{"b\\u0000":1}}', 'a.b\u2400'],

@@ -27,6 +27,15 @@ const tooDeep = refuseField('body', `The body is nested too deep; at most ${nest
 /** 100,000: twice as many as the longest request of the contract, 10,000 cards, and a tenth of what fits into the body. */
 const valuesMax = 100_000
 const tooMany = refuseField('body', `The body holds more than ${valuesMax} values; send fewer at once.`)
+/** 1,000: ten times as many as any object of the contract. More would have to be sorted and looked up one by one. */
+const membersMax = 1_000
+const tooWide = refuseField('body', `The body holds an object of more than ${membersMax} fields; send fewer.`)
+/** 5,000: numbers that may not be exact are compared digit by digit, and every value beside them is looked at once more. */
+const valuesBesideOddMax = 5_000
+const tooManyBesideOdd = refuseField(
+  'body',
+  `The body holds more than ${valuesBesideOddMax} values beside a number of more than 15 digits; send it as text.`,
+)
 const notUtf8 = refuseField('body', 'The body is not valid UTF-8; JSON is always sent as UTF-8.')
 
 /** Counts the members of all objects; NaN (which swallows every sum) as soon as something must be refused. */
@@ -138,6 +147,8 @@ const exactDigitsMax = 15
 interface Scan {
   /** Colons outside of strings: in valid JSON one per member of an object, before duplicates are dropped. */
   readonly members: number
+  /** Those of one object. */
+  readonly mostMembers: number
   readonly levels: number
   /** Commas, lists and objects: about as many as there are values. */
   readonly values: number
@@ -151,12 +162,16 @@ interface Scan {
  */
 function scanText(text: string): Scan {
   let members = 0
+  let mostMembers = 0
+  /** Of the objects that are open here, by their level. */
+  const open: number[] = [0]
   let level = 0
   let levels = 0
   let values = 0
   let digits = 0
   let odd = false
-  for (let at = 0; at < text.length && values <= valuesMax && levels <= parsedLevelsMax; at++) {
+  for (let at = 0; at < text.length; at++) {
+    if (values > valuesMax || levels > parsedLevelsMax || mostMembers > membersMax) break
     const code = text.charCodeAt(at)
     if (code >= zero && code <= nine) {
       if (++digits > exactDigitsMax) odd = true
@@ -166,14 +181,19 @@ function scanText(text: string): Scan {
     if (digits > 0 && (code | caseBit) === exponent) odd = true
     digits = 0
     if (code === quote) at = endOfString(text, at)
-    else if (code === colon) members++
-    else if (code === comma) values++
+    else if (code === colon) {
+      members++
+      const own = (open[level] ?? 0) + 1
+      open[level] = own
+      if (own > mostMembers) mostMembers = own
+    } else if (code === comma) values++
     else if ((code | caseBit) === opening) {
       values++
       levels = Math.max(levels, ++level)
+      open[level] = 0
     } else if ((code | caseBit) === closing) level--
   }
-  return { members, levels, values, odd }
+  return { members, mostMembers, levels, values, odd }
 }
 
 /** The place of the closing quote, or the end of a text that lacks it. */
@@ -218,6 +238,8 @@ export function readJson(bytes: Buffer): ReadJson | Refusal {
   const written = scanText(text)
   if (written.levels > parsedLevelsMax) return tooDeep
   if (written.values > valuesMax) return tooMany
+  if (written.mostMembers > membersMax) return tooWide
+  if (written.odd && written.values > valuesBesideOddMax) return tooManyBesideOdd
   let value: unknown
   try {
     value = written.odd ? markLostNumbers(text) : JSON.parse(text)

@@ -54,6 +54,16 @@ export class KeyTaken extends Error {
 /** Thrown by handlers for an object the caller may not see or that does not exist: the same 404 for both. */
 export class NotFound extends Error {}
 
+/** Thrown by handlers that have enough to do for this caller: 429. */
+export class TooMany extends Error {
+  readonly retryAfterSeconds: number
+
+  constructor(message: string, retryAfterSeconds: number) {
+    super(message)
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
 /** Thrown by handlers when a value passes the schema but breaks a rule that only the handler can check. */
 export class InvalidField extends Error {
   readonly field: string

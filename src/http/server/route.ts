@@ -23,7 +23,7 @@ import { listSpellings, type Spelling, unifySpellings } from '#http/body/spellin
 import type { Check, Validation } from '#http/body/validation.ts'
 import type { Answer, Call, Dialect, Endpoint, Fault } from '#http/endpoint.ts'
 import { insideCaller } from '#http/server/inside-call.ts'
-import { InvalidField, NotFound, type RetryAfterOf } from '#http/server/ports.ts'
+import { InvalidField, NotFound, type RetryAfterOf, TooMany } from '#http/server/ports.ts'
 import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 import { Type } from '#schemas/type.ts'
@@ -266,6 +266,10 @@ export function toRefusal(
   { logger, retryAfterOf }: Pick<Rooms<never>, 'logger' | 'retryAfterOf'>,
 ): Refusal {
   if (error instanceof NotFound) return refuseNotFound()
+  if (error instanceof TooMany) {
+    const headers = { 'retry-after': String(error.retryAfterSeconds) }
+    return new Refusal('tooMany', error.message, { headers })
+  }
   if (error instanceof InvalidField)
     return refuseInvalid(
       [error, ...error.also].map(wrong => ({ field: wrong.field, error: nameField(wrong) })),
@@ -305,6 +309,8 @@ async function pour(
     if ((error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE') return reply
     toRefusal(error, reply.request, faults)
     return reply
+  } finally {
+    answered.onEnd?.()
   }
 }
 

@@ -1,4 +1,5 @@
 /** Puts an answer or a refusal on the wire, with the headers that every answer of this server carries. */
+import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { FastifyReply } from 'fastify'
@@ -122,6 +123,14 @@ export const sendAnswer = (reply: FastifyReply, answer: Answer, sender: Sender):
 /** For callers that set all security headers themselves: pages for people, and the files they load. */
 export const sendBytes = send
 
+/** 60 s without a byte taken: whoever stops reading in the middle gives back what an answer in pieces holds. */
+const stalledMs = 60_000
+
+const endWhenStalled = ({ raw }: FastifyReply): void => {
+  // Calls from within the process have no socket; whoever passes their pieces on has one.
+  if (raw.socket instanceof Socket) raw.socket.setTimeout(stalledMs)
+}
+
 /** As sendBytes, for what comes in pieces. Rejects when a piece could not be made or nobody took it. */
 export async function pourBytes(
   reply: FastifyReply,
@@ -136,6 +145,7 @@ export async function pourBytes(
     ...more,
     ...(sender.isLeaving() ? { connection: 'close' } : {}),
   })
+  endWhenStalled(reply)
   await pipeline(body, reply.raw)
   return reply
 }
@@ -157,6 +167,7 @@ export async function pourAnswer(reply: FastifyReply, answer: Answer, sender: Se
     ...headers,
     ...(sender.isLeaving() ? { connection: 'close' } : {}),
   })
+  endWhenStalled(reply)
   await pipeline(Readable.from(pieces(), { objectMode: false }), reply.raw)
   return reply
 }

@@ -8,7 +8,7 @@ import { feeLine, lineOf } from '#connectors/bank/settlement.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
-import type { ImportReport } from '#operations/bank/import-file.ts'
+import type { ImportCounts } from '#operations/bank/import-file.ts'
 import { receiveTransfer, type TransferBook } from '#operations/bank/receive-transfer.ts'
 import { entryXId, returnDebit, takeBackTransfer } from '#operations/bank/return-debit.ts'
 import { suspendPlanOf } from '#operations/bank/suspend-plan.ts'
@@ -52,20 +52,26 @@ export interface Applied {
   readonly fee?: number
 }
 
+export const openFacts = (
+  entries: readonly StoredEntry[],
+  { records }: Pick<Bank, 'records'>,
+): Promise<Pick<OpenEntry, 'entry' | 'fact'>[]> =>
+  Promise.all(
+    entries.map(async entry => {
+      const { entryId: recordId, keyVersion, sealed, merchantId } = entry
+      const plain = await records.open('bank entry', merchantId, { recordId, keyVersion, sealed })
+      const fact: TransactionFact | RejectionFact = JSON.parse(plain.toString())
+      return { entry, fact }
+    }),
+  )
+
 /** All entries of a page, and their payments with one statement. */
 export async function openEntries(
   entries: readonly StoredEntry[],
   account: BankAccount,
   bank: Bank,
 ): Promise<OpenEntry[]> {
-  const opened = await Promise.all(
-    entries.map(async entry => {
-      const { entryId: recordId, keyVersion, sealed, merchantId } = entry
-      const plain = await bank.records.open('bank entry', merchantId, { recordId, keyVersion, sealed })
-      const fact: TransactionFact | RejectionFact = JSON.parse(plain.toString())
-      return { entry, fact }
-    }),
-  )
+  const opened = await openFacts(entries, bank)
   const items = await bank.items.find(
     account,
     opened.flatMap(({ fact }) => fact.endToEndId ?? []),
@@ -88,16 +94,16 @@ export async function applyEntry(
   return applied
 }
 
-export function countApplied(report: ImportReport, applied: Applied): void {
+export function countApplied(counts: ImportCounts, applied: Applied): void {
   const counted = {
     BOOKED: 'booked',
     RECEIVED: 'booked',
     REJECTED: 'rejected',
     RETURNED: 'returned',
   } as const
-  if (applied.result !== 'OTHER') report[counted[applied.result]] += applied.count
-  report.booked += applied.booked ?? 0
-  report.repeated += applied.repeated ?? 0
+  if (applied.result !== 'OTHER') counts[counted[applied.result]] += applied.count
+  counts.booked += applied.booked ?? 0
+  counts.repeated += applied.repeated ?? 0
 }
 
 export function describe(fact: TransactionFact | RejectionFact): Unmatched {
@@ -126,12 +132,16 @@ async function applyTransaction(
   bank: Bank,
 ): Promise<Applied | undefined> {
   if (fact.amount.currency !== 'EUR') return undefined
-  const block = fact.returned ? undefined : ourBlock(fact.wholeBlock)
+  const block = sumOf(fact)
   if (block) return bookBlock({ fact, block, payments: fact.wholeBlock?.payments, account }, bank)
   if (item) return applyToItem(fact, item, account, bank)
   // A debit of the account that is not ours (charges, a cheque of the owner) is listed and nothing else.
   return fact.direction === 'CRDT' ? receiveTransfer({ fact, entry, transfers, account }, bank) : undefined
 }
+
+/** The batch of ours that the entry books as one sum; undefined: it is about single payments. */
+export const sumOf = ({ returned, wholeBlock }: TransactionFact): BlockName | undefined =>
+  returned ? undefined : ourBlock(wholeBlock)
 
 /** Transfers of customers come with message ids of other banks, which name nothing of ours. */
 function ourBlock({ blockId, messageId }: WholeBlock = {}): BlockName | undefined {

@@ -14,76 +14,103 @@ import {
   createTransferBook,
   describe,
   openEntries,
+  openFacts,
+  sumOf,
   type Unmatched,
 } from '#operations/bank/apply-entry.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { type NewEntry, rejectionPrefix, type StoredEntry } from '#storage/bank/entries.ts'
 
-export interface ImportReport {
-  /** Transactions of ours that the bank has booked. */
+/** How many transactions of ours the files told of. */
+export interface ImportCounts {
   booked: number
   rejected: number
   returned: number
   /** Known from an earlier file. */
   repeated: number
-  /** Takes what fits nothing of ours. */
-  readonly unmatched: { push(entry: Unmatched): unknown }
 }
 
-export const emptyReport = (): ImportReport & { readonly unmatched: Unmatched[] } => ({
-  booked: 0,
-  rejected: 0,
-  returned: 0,
-  repeated: 0,
-  unmatched: [],
-})
+export interface Imported {
+  readonly counts: ImportCounts
+  /** A sentence for each file that was not taken. */
+  readonly bad: readonly string[]
+  readonly unmatched: UnmatchedList
+}
+
+/** What fits nothing of ours: kept in the database, because a statement may hold nothing else. */
+export interface UnmatchedList {
+  readonly length: number
+  /** A few hundred at a time. */
+  pages(): AsyncGenerator<readonly Unmatched[]>
+}
 
 /**
- * Each file whole or not at all; a bad one does not keep the others out. Returns a sentence for each bad one. All files are
- * taken in before the first entry is applied, so that their order does not matter.
+ * Each file whole or not at all; a bad one does not keep the others out. All files are taken in before the first entry is
+ * applied, so that their order does not matter.
  */
-export async function importAll(
-  paths: readonly string[],
-  report: ImportReport,
-  bank: Bank,
-): Promise<string[]> {
+export async function importAll(paths: readonly string[], bank: Bank): Promise<Imported> {
+  const importing: Importing = {
+    importId: bank.engine.newId(),
+    counts: { booked: 0, rejected: 0, returned: 0, repeated: 0 },
+    strangers: [],
+  }
   const bad: string[] = []
   const taken = new Map<string, BankAccount>()
   for (const path of paths) {
     try {
-      for (const account of await takeFile(path, report, bank)) taken.set(account.accountId, account)
+      for (const account of await takeFile(path, importing, bank)) taken.set(account.accountId, account)
     } catch (error) {
       if (!(error instanceof BankFileError)) throw error
       bad.push(`${path} ${error.message}; nothing of it was taken`)
     }
   }
   await bank.testCrash('fileTaken')
-  const byIban = Map.groupBy(taken.values(), ({ settings }) => settings.creditorIban)
-  for (const accounts of byIban.values()) await applyAll(accounts, report, bank)
-  return bad
+  for (const account of taken.values()) await applyWaiting(account, importing, bank)
+  return {
+    counts: importing.counts,
+    bad,
+    unmatched: await listUnmatched([...taken.values()], importing, bank),
+  }
+}
+
+interface Importing {
+  readonly importId: string
+  readonly counts: ImportCounts
+  /** Reports on messages that nobody here has sent. */
+  readonly strangers: Unmatched[]
 }
 
 /** Several accounts may have the statement's IBAN: what one of them knows is not listed because another does not. */
-async function applyAll(accounts: readonly BankAccount[], report: ImportReport, bank: Bank): Promise<void> {
-  const [only, ...others] = accounts
-  if (only && others.length === 0) {
-    await applyWaiting(only, { report, list: (_key, entry) => report.unmatched.push(entry) }, bank)
-    return
+async function listUnmatched(
+  accounts: readonly BankAccount[],
+  { importId, strangers }: Importing,
+  bank: Bank,
+): Promise<UnmatchedList> {
+  const byIban = Map.groupBy(accounts, ({ settings }) => settings.creditorIban)
+  const lists = [...byIban.values()].flatMap(same =>
+    same.map((account, at) => ({
+      ...{ account, importId },
+      ...{ before: same.slice(0, at), after: same.slice(at + 1) },
+    })),
+  )
+  let length = strangers.length
+  for (const list of lists) length += await bank.entries.countListed(list)
+  return {
+    length,
+    async *pages() {
+      if (strangers.length > 0) yield strangers
+      for (const list of lists)
+        for await (const entries of pagesOf(page => bank.entries.listed(list, page)))
+          yield (await openFacts(entries, bank)).map(({ fact }) => describe(fact))
+    },
   }
-  const listed = new Map<string, Unmatched>()
-  for (const account of accounts)
-    await applyWaiting(account, { report, list: (key, entry) => listed.set(key, entry) }, bank)
-  const known = new Set<string>()
-  for (const account of accounts)
-    for (const key of await bank.entries.appliedAmong(account, [...listed.keys()])) known.add(key)
-  for (const [key, entry] of listed) if (!known.has(key)) report.unmatched.push(entry)
 }
 
 /** 500: a few hundred kilobytes in one statement. */
 const pageSize = 500
 
 /** Throws `BankFileError` with a sentence that begins after the file's name; nothing was changed then. */
-async function takeFile(path: string, report: ImportReport, bank: Bank): Promise<readonly BankAccount[]> {
+async function takeFile(path: string, importing: Importing, bank: Bank): Promise<readonly BankAccount[]> {
   const hash = createHash('sha256')
   const accounts = new Map<string, BankAccount>()
   let repeated = 0
@@ -111,8 +138,8 @@ async function takeFile(path: string, report: ImportReport, bank: Bank): Promise
       }
     await keeper.flush()
   })
-  report.repeated += repeated
-  for (const stranger of strangers) report.unmatched.push(stranger)
+  importing.counts.repeated += repeated
+  importing.strangers.push(...strangers)
   return [...accounts.values()]
 }
 
@@ -193,10 +220,10 @@ function toEntry(fact: BankFact, owners: readonly BankAccount[], bank: Bank): Pr
 
 function factsOf(
   fact: TransactionFact | RejectionFact,
-): Pick<NewEntry, 'key' | 'amount' | 'currency' | 'bookedOn'> {
+): Pick<NewEntry, 'key' | 'amount' | 'currency' | 'bookedOn' | 'isSum'> {
   if (fact.kind === 'rejection') {
     const key = [rejectionPrefix, fact.messageId, fact.blockId ?? '', fact.endToEndId ?? ''].join('|')
-    return { key: key.slice(0, 250), amount: 0, currency: 'EUR' }
+    return { key: key.slice(0, 250), amount: 0, currency: 'EUR', isSum: false }
   }
   const { key, amount, bookedOn, direction } = fact
   return {
@@ -204,53 +231,45 @@ function factsOf(
     amount: direction === 'CRDT' ? amount.value : -amount.value,
     currency: amount.currency,
     bookedOn,
+    isSum: sumOf(fact) !== undefined,
   }
 }
 
 /** 200: outcomes that are recorded side by side share their commits. */
 const applyPage = 200
 
-/** What the entries of one account come to, and by their keys those that fit nothing of it. */
-interface Findings {
-  readonly report: ImportReport
-  readonly list: (key: string, entry: Unmatched) => unknown
-}
-
 /**
  * Rejections first, one after the other: single payments stand before whole messages, and know the reason better. A sum
  * that the bank booked for a block leaves out what it had rejected, so after a rejection older sums are looked at again.
  */
-async function applyWaiting(account: BankAccount, { report, list }: Findings, bank: Bank): Promise<void> {
+async function applyWaiting(
+  account: BankAccount,
+  { importId, counts }: Importing,
+  bank: Bank,
+): Promise<void> {
   const applying = { account, transfers: createTransferBook(account, bank) }
-  const older = new Set<string>()
   const apply = async (entries: readonly StoredEntry[]): Promise<void> => {
     const opened = await openEntries(entries, account, bank)
     const settled = await Promise.all(
       opened.map(async each => ({ ...each, applied: await applyEntry(each, applying, bank) })),
     )
-    await bank.entries.settle(
-      account,
-      settled.map(({ entry: { entryId }, applied }) => ({ entryId, ...applied })),
-    )
-    for (const { entry, fact, applied } of settled) {
-      if (applied) countApplied(report, applied)
-      else if (!older.has(entry.key)) list(entry.key, describe(fact))
-    }
+    const results = settled.map(({ entry: { entryId }, applied }) => ({ entryId, ...applied }))
+    await bank.entries.settle(account, results, importId)
+    for (const { applied } of settled) if (applied) countApplied(counts, applied)
   }
-  const before = report.rejected
-  for await (const page of waitingPages(account, 'rejections', bank))
-    for (const entry of page) await apply([entry])
-  if (report.rejected > before) for (const key of await bank.entries.lookAgain(account)) older.add(key)
-  for await (const page of waitingPages(account, 'transactions', bank)) await apply(page)
+  const waiting = (kind: 'rejections' | 'transactions') =>
+    pagesOf(page => bank.entries.next(account, kind, page))
+  const before = counts.rejected
+  for await (const page of waiting('rejections')) for (const entry of page) await apply([entry])
+  if (counts.rejected > before) await bank.entries.lookAgain(account)
+  for await (const page of waiting('transactions')) await apply(page)
 }
 
-async function* waitingPages(
-  account: BankAccount,
-  kind: 'rejections' | 'transactions',
-  bank: Bank,
+async function* pagesOf(
+  read: (page: { after: string | undefined; limit: number }) => Promise<readonly StoredEntry[]>,
 ): AsyncGenerator<readonly StoredEntry[]> {
   for (let after: string | undefined; ; ) {
-    const page = await bank.entries.next(account, kind, { after, limit: applyPage })
+    const page = await read({ after, limit: applyPage })
     after = page.at(-1)?.entryId
     if (after === undefined) return
     yield page

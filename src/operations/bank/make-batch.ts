@@ -16,18 +16,14 @@ import { creditTransferFrame } from '#connectors/bank/credit-transfers.ts'
 import { directDebitFrame } from '#connectors/bank/direct-debits.ts'
 import type { BlockHeader, FileHeader } from '#connectors/bank/initiation.ts'
 import { startOfDay } from '#domain/calendar.ts'
+import { toIsoDay } from '#domain/dates.ts'
 import { type BankTime, bankTimeOf, isTargetDay, targetDayAfter } from '#domain/target-calendar.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { createFollower, readAhead } from '#operations/bank/read-ahead.ts'
 import { toSurplus } from '#operations/bank/receive-transfer.ts'
 import { createDraft, type FileDraft, type WriteTarget } from '#operations/bank/store-file.ts'
-import {
-  type BatchItem,
-  type PlacedPayment,
-  toIsoDay,
-  writePayments,
-} from '#operations/bank/written-payments.ts'
+import { type BatchItem, type PlacedPayment, writePayments } from '#operations/bank/written-payments.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import type { NewItem, UsedMandateRow } from '#storage/bank/batch-rows.ts'
@@ -42,7 +38,7 @@ import type { Surplus } from '#storage/bank/transfers.ts'
 /** 100: what is under way is so little that the collector of short-lived objects gets all of it, and the heap stays small. */
 const pageSize = 100
 
-/** A debit that cannot be written, and why: the last four digits of its response code. */
+/** An operation that cannot be written, and why: the last four digits of its response code. */
 export interface Refusal {
   readonly payment: Pick<QueuedPayment, 'payId' | 'xId' | 'amount'>
   readonly detail: string
@@ -98,7 +94,7 @@ export async function makeBatch(account: BankAccount, day: string | undefined, b
     await finishFiles(batch)
   })
   await bank.testCrash('batchStored')
-  await refuseDebits(account, batch.refusals, bank.engine)
+  await failRefused(account, batch.refusals, bank.engine)
 }
 
 /** Every operation that waits becomes an item, and is written into the file while the database stores it. */
@@ -192,6 +188,8 @@ function toItem(payment: QueuedPayment, around: Around): PlacedPayment[] {
     batch.ended.push({ payId: payment.payId, xId: payment.xId })
     return []
   }
+  // The bank has taken the debit back: to pay its refund as well would give the money away twice.
+  if (payment.debitReturned) return refuse(batch, payment, '0312')
   const isPayable = payment.writable && payment.heldId !== null && amount >= 1 && amount <= maximumCents
   if (!isPayable) return refuse(batch, payment, '0314')
   if (payment.type !== 'CAPTURE') return [place(batch, payment, { type: 'TRANSFER' })]
@@ -297,8 +295,8 @@ async function finishFiles(batch: Batch): Promise<void> {
   }
 }
 
-/** Payments that no file can hold, because a mandate has ended or an account was destroyed, have failed. */
-async function refuseDebits(
+/** Payments that no file may hold, because a mandate has ended, an account was destroyed or a debit came back, have failed. */
+async function failRefused(
   { merchantId, merchant }: BankAccount,
   refusals: readonly Refusal[],
   engine: Engine,

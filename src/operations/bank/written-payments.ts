@@ -2,6 +2,7 @@
 import { type Transfer, writeTransfer } from '#connectors/bank/credit-transfers.ts'
 import { type Debit, type MandateAmendment, writeDebit } from '#connectors/bank/direct-debits.ts'
 import type { SequenceType } from '#connectors/bank/initiation.ts'
+import { toIsoDay } from '#domain/dates.ts'
 import type { FileDraft, WriteTarget } from '#operations/bank/store-file.ts'
 import type { NewItem } from '#storage/bank/batch-rows.ts'
 import type { WrittenPayment } from '#storage/bank/batches.ts'
@@ -69,10 +70,6 @@ async function toTransfer({ item, payment }: PlacedPayment, target: WriteTarget)
     ...(account.code === undefined ? {} : { payeeBic: account.code }),
   }
 }
-
-/** DD.MM.YYYY, as merchants write the days of mandates, to YYYY-MM-DD. */
-export const toIsoDay = (dotted: string): string =>
-  `${dotted.slice(6)}-${dotted.slice(3, 5)}-${dotted.slice(0, 2)}`
 
 /** What the customer reads on the statement: the merchant's own references. */
 const textOf = ({ transId, refNr }: WrittenPayment): string =>

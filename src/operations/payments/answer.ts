@@ -292,9 +292,13 @@ const accountOf = ({ provider }: Payment, { prepared }: Operation) =>
     ? undefined
     : { account: prepared.account }
 
+const unsuccessful: readonly Operation['state'][] = ['FAILED', 'PENDING']
+
 /** 255: the room of the field. */
 const refusalOf = ({ provider }: Payment, operation: Operation): string | undefined =>
-  provider && operation.state === 'FAILED' ? operation.provider?.responseText?.slice(0, 255) : undefined
+  provider && unsuccessful.includes(operation.state)
+    ? operation.provider?.responseText?.slice(0, 255)
+    : undefined
 
 function toOperationEntry(payment: Payment, operation: Operation) {
   return {

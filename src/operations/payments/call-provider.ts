@@ -94,7 +94,7 @@ async function askOnce<T>(
 export function believe<T extends Outcome | CustomerActionOutcome>(
   outcome: T,
   { question, engine }: { readonly question: Question; readonly engine: Pick<Engine, 'onAlarm'> },
-): T | { readonly kind: 'unknown' } {
+): T | Extract<Outcome, { kind: 'unknown' }> {
   if (outcome.kind === 'unknown' && outcome.reason !== undefined)
     engine.onAlarm({
       code: 'ANSWER_NOT_UNDERSTOOD',
@@ -119,5 +119,5 @@ export function believe<T extends Outcome | CustomerActionOutcome>(
     message: `the answer to ${question.operation} names another reference or amount`,
     xId: question.reference,
   })
-  return { kind: 'unknown' }
+  return { kind: 'unknown', reason: 'it names another reference or amount' }
 }

@@ -322,6 +322,7 @@ async function begin(
     captureReference: captureXId,
     customerPresent: isPresent(request),
   }
+  checkFit(unsent, provider)
   const prepared = isFormFirst ? {} : await prepare(request, unsent, provider)
   const payment = withPrepared(unprepared, prepared)
   const message = { ...unsent, kept: prepared }
@@ -354,14 +355,21 @@ const payingCard = ({
 const isPresent = ({ command, kind }: CreatePayment): boolean =>
   kind !== 'CREDIT' && !command.merchantInitiated && findsBack(command)
 
+/** Throws where the provider needs or cannot take a field of the request. */
+function checkFit(
+  unsent: Unsent<AuthorizationRequest>,
+  { connector, accountId }: Pick<OpenedAccount, 'connector' | 'accountId'>,
+): void {
+  const misfit = accountId === undefined ? undefined : connector.findMisfit?.(unsent)
+  if (misfit) throw new MethodMisfit(misfit)
+}
+
 /** What is stored with the operation before anybody is asked. Throws where the request cannot be sent like this. */
 async function prepare(
   { command, kind, wallet }: CreatePayment,
   unsent: Unsent<AuthorizationRequest>,
   { connector, accountId }: OpenedAccount,
 ): Promise<Prepared> {
-  const misfit = accountId === undefined ? undefined : connector.findMisfit?.(unsent)
-  if (misfit) throw new MethodMisfit(misfit)
   // A card taken for a later order is not authenticated with 3-D Secure, because the cardholder may not be present.
   if (kind !== 'CREDIT' && !command.confirmsLater && command.integrationType === 'DIRECT') {
     const missing = connector.willChallenge?.(unsent) ? findMissingAddress(command.details.urls) : undefined

@@ -158,7 +158,8 @@ async function record<Command extends FollowUpCommand>(
     const row = keyRow(key, { merchant, answer: refused, now })
     return { ...alongside(row, timer), result: { answered: refused } }
   }
-  const misfit = amountMisfit(account, command.amount)
+  const misfit =
+    amountMisfit(account, command.amount) ?? captureMisfit(payment, { kind, command, account, now })
   if (misfit) throw new MethodMisfit(misfit)
   const reserved = kind.record(offered, command, { xId, prepared: {}, key: keyReference(key), now })
   const next = await withKept({ ...reserved, method: payment.method }, xId, account)
@@ -168,6 +169,22 @@ async function record<Command extends FollowUpCommand>(
     ...alongside(row, timer),
     result: toSending(next, lastOperation(next), account, ask),
   }
+}
+
+/** What the provider cannot take of the capture's own method object. */
+function captureMisfit<Command extends FollowUpCommand>(
+  { method }: Payment,
+  capture: {
+    readonly kind: FollowUpKind<Command>
+    readonly command: Command
+    readonly account: OpenedAccount
+    readonly now: Date
+  },
+): Misfit | undefined {
+  const { kind, command, account, now } = capture
+  const methodFields = command.objects?.[method.key]
+  if (kind.send !== 'capture' || typeof methodFields !== 'object' || methodFields === null) return undefined
+  return account.connector.findCaptureMisfit?.({ ...methodFields }, now)
 }
 
 function refuseOperation<Command extends FollowUpCommand>(

@@ -59,6 +59,8 @@ export interface QueuedPayment extends WrittenPayment {
   readonly usedHeldId: string | null
   readonly lastUsedOn: string | null
   readonly mandateEnded: boolean
+  /** A refund of a debit that the bank has taken back meanwhile. */
+  readonly debitReturned: boolean
   readonly recurring: boolean
   /** The plan's last charge: no other day is due before its end. */
   readonly last: boolean
@@ -294,6 +296,9 @@ const queuedPage = `WITH waiting AS MATERIALIZED (SELECT merchant_id, pay_id, x_
     m.held_id AS "usedHeldId", m.last_used_on::text AS "lastUsedOn", m.ended_on IS NOT NULL AS "mandateEnded",
     p.plan_id IS NOT NULL OR p.details->'credentialOnFile' IS NOT NULL AS recurring,
     coalesce(pl.last, false) AS last,
+    CASE WHEN o.type = 'REFUND' THEN EXISTS ${lookUp(`SELECT 1 FROM operation r WHERE r.merchant_id = $1 AND r.pay_id = t.pay_id
+      AND r.type = 'RETURN' AND r.state = 'OK' AND r.details->>'refundOf' = o.details->>'refundOf'`)} ELSE false END
+      AS "debitReturned",
     o.provider->'fields'->>'dueDate' AS "announcedFor"
   FROM waiting t
   CROSS JOIN LATERAL ${lookUp(`SELECT * FROM payment WHERE merchant_id = $1 AND pay_id = t.pay_id`)} p

@@ -15,6 +15,8 @@ export interface NewEntry extends BankAccountKey {
   /** Positive to the merchant, negative from them. */
   readonly amount: number
   readonly currency: string
+  /** It is booked as one sum for a whole batch of ours. */
+  readonly isSum: boolean
   readonly keyVersion: number
   readonly sealed: Buffer
 }
@@ -32,6 +34,15 @@ export interface StoredEntry {
 
 /** How the key of a rejection begins; keys of transactions begin with their direction. */
 export const rejectionPrefix = 'RJCT'
+
+/** The entries of one account that an import lists. The others have the same IBAN, and so the same entries. */
+export interface EntryList {
+  readonly account: BankAccountKey
+  /** Their own lists come before this one. */
+  readonly before: readonly BankAccountKey[]
+  readonly after: readonly BankAccountKey[]
+  readonly importId: string
+}
 
 export type EntryResult = 'BOOKED' | 'REJECTED' | 'RETURNED' | 'RECEIVED' | 'OTHER'
 
@@ -55,14 +66,18 @@ export interface EntryStore {
     kind: 'rejections' | 'transactions',
     page: { readonly after: string | undefined; readonly limit: number },
   ): Promise<readonly StoredEntry[]>
-  /** What fitted nothing before waits to be applied once more; returns the keys of these entries. */
-  lookAgain(account: BankAccountKey): Promise<readonly string[]>
+  /** Sums that fitted nothing before wait to be applied once more. They are not listed a second time. */
+  lookAgain(account: BankAccountKey): Promise<void>
   /** Remembers the payment before anything is done about it: afterwards it waits for no money any more. */
   matched(entry: Pick<StoredEntry, 'merchantId' | 'entryId'>, payId: PayId): Promise<void>
-  /** What became of entries, in one statement. */
-  settle(account: BankAccountKey, settled: readonly SettledEntry[]): Promise<void>
-  /** Which of these keys are entries that were applied to something of this account. */
-  appliedAmong(account: BankAccountKey, keys: readonly string[]): Promise<readonly string[]>
+  /** What became of entries, in one statement. Those that fit nothing are in the list of this import. */
+  settle(account: BankAccountKey, settled: readonly SettledEntry[], importId: string): Promise<void>
+  /** What an import found to fit nothing, a page at a time. */
+  listed(
+    list: EntryList,
+    page: { readonly after: string | undefined; readonly limit: number },
+  ): Promise<readonly StoredEntry[]>
+  countListed(list: EntryList): Promise<number>
   /** Settlement lines of an entry, each written once. */
   addLines(account: BankAccountKey, lines: readonly BankLine[]): Promise<void>
 }
@@ -119,9 +134,7 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
   },
   async next({ merchantId, accountId }, kind, { after, limit }) {
     const { rows } = await readers.query<StoredEntry>(
-      `SELECT merchant_id AS "merchantId", provider_account_id AS "accountId", entry_id AS "entryId", entry_key AS key,
-         pay_id AS "payId", key_version AS "keyVersion", sealed
-       FROM bank_entry WHERE merchant_id = $1 AND provider_account_id = $2 AND state = 'NEW' AND entry_id > $3::uuid
+      `SELECT ${storedColumns} FROM bank_entry e WHERE merchant_id = $1 AND provider_account_id = $2 AND state = 'NEW' AND entry_id > $3::uuid
          AND starts_with(entry_key, '${rejectionPrefix}|') = $5
        ORDER BY entry_id LIMIT $4`,
       [merchantId, accountId, after ?? firstId, limit, kind === 'rejections'],
@@ -129,12 +142,11 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
     return rows
   },
   async lookAgain({ merchantId, accountId }) {
-    const { rows } = await writers.query<{ key: string }>(
-      `UPDATE bank_entry SET state = 'NEW' WHERE merchant_id = $1 AND provider_account_id = $2 AND state = 'UNMATCHED'
-       RETURNING entry_key AS key`,
-      [merchantId, accountId],
+    await writers.query(
+      `UPDATE bank_entry SET state = 'NEW', listed_by = coalesce(listed_by, $3)
+       WHERE merchant_id = $1 AND provider_account_id = $2 AND state = 'UNMATCHED' AND is_sum IS NOT FALSE`,
+      [merchantId, accountId, firstId],
     )
-    return rows.map(({ key }) => key)
   },
   async matched({ merchantId, entryId }, payId) {
     await writers.query(`UPDATE bank_entry SET pay_id = $3 WHERE merchant_id = $1 AND entry_id = $2`, [
@@ -143,22 +155,56 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
       payId,
     ])
   },
-  async settle({ merchantId }, settled) {
-    if (settled.length > 0)
-      await writers.query(settleEntries, [merchantId, toRecordset(settledColumns, settled.map(settledRow))])
+  async settle({ merchantId }, settled, importId) {
+    const rows = settled.map(entry => settledRow(entry, importId))
+    if (rows.length > 0) await writers.query(settleEntries, [merchantId, toRecordset(settledColumns, rows)])
   },
-  async appliedAmong({ merchantId, accountId }, keys) {
-    const { rows } = await readers.query<{ key: string }>(
-      `SELECT entry_key AS key FROM bank_entry
-       WHERE merchant_id = $1 AND provider_account_id = $2 AND entry_key = ANY($3) AND state = 'APPLIED'`,
-      [merchantId, accountId, keys],
+  async listed(list, { after, limit }) {
+    const { rows } = await readers.query<StoredEntry>(
+      `SELECT ${storedColumns} FROM bank_entry e WHERE ${isListed} AND e.entry_id > $5::uuid ORDER BY e.entry_id LIMIT $6`,
+      [...listValues(list), after ?? firstId, limit],
     )
-    return rows.map(({ key }) => key)
+    return rows
+  },
+  async countListed(list) {
+    const { rows } = await readers.query<{ count: number }>(
+      `SELECT count(*) AS count FROM bank_entry e WHERE ${isListed}`,
+      listValues(list),
+    )
+    return rows[0]?.count ?? 0
   },
   async addLines({ merchantId, accountId }, lines) {
     if (lines.length > 0) await writers.query(addLines, [merchantId, accountId, toLines(lines)])
   },
 })
+
+const storedColumns = `e.merchant_id AS "merchantId", e.provider_account_id AS "accountId", e.entry_id AS "entryId",
+  e.entry_key AS key, e.pay_id AS "payId", e.key_version AS "keyVersion", e.sealed`
+
+const otherColumns = [
+  ['merchant_id', 'text'],
+  ['provider_account_id', 'text'],
+  ['comes_first', 'boolean'],
+] as const
+
+/** What fits another account does not fit nothing; what fits none of them is listed once, for the first. */
+const isListed = `e.merchant_id = $1 AND e.provider_account_id = $2 AND e.state = 'UNMATCHED' AND e.listed_by = $3::uuid
+  AND NOT EXISTS ${lookUp(`SELECT 1 FROM ${recordset('$4', otherColumns, 'o')}
+    CROSS JOIN LATERAL ${lookUp(`SELECT state, listed_by FROM bank_entry WHERE merchant_id = o.merchant_id
+      AND provider_account_id = o.provider_account_id AND entry_key = e.entry_key`)} k
+    WHERE k.state = 'APPLIED' OR (o.comes_first AND k.listed_by = $3::uuid)`)}`
+
+function listValues({ account, before, after, importId }: EntryList): string[] {
+  const toRow =
+    (comesFirst: boolean) =>
+    ({ merchantId, accountId }: BankAccountKey): RowOf<typeof otherColumns> => ({
+      merchant_id: merchantId,
+      provider_account_id: accountId,
+      comes_first: comesFirst,
+    })
+  const others = [...before.map(toRow(true)), ...after.map(toRow(false))]
+  return [account.merchantId, account.accountId, importId, toRecordset(otherColumns, others)]
+}
 
 const importColumns = [
   ['merchant_id', 'text'],
@@ -172,14 +218,19 @@ const settledColumns = [
   ['result', 'text'],
   ['x_id', 'uuid'],
   ['fee', 'bigint'],
+  ['listed_by', 'uuid'],
 ] as const
 
-const settledRow = ({ entryId, result, xId, fee = 0 }: SettledEntry): RowOf<typeof settledColumns> => ({
+const settledRow = (
+  { entryId, result, xId, fee = 0 }: SettledEntry,
+  importId: string,
+): RowOf<typeof settledColumns> => ({
   entry_id: entryId,
   state: result === undefined ? 'UNMATCHED' : 'APPLIED',
   result,
   x_id: xId,
   fee,
+  listed_by: result === undefined ? importId : undefined,
 })
 
 /** How the settlement names the line of an entry as the statement has it, before payments of ours have lines for it. */
@@ -187,7 +238,8 @@ export const entryLine = (key: string): string => `${entryLinePrefix}${key}`
 const entryLinePrefix = 'E|'
 
 /** What an applied entry is to its payments has been written: the line of the statement itself makes room for that. */
-const settleEntries = `WITH settled AS (UPDATE bank_entry e SET state = r.state, result = r.result, x_id = r.x_id, fee = r.fee
+const settleEntries = `WITH settled AS (UPDATE bank_entry e SET state = r.state, result = r.result, x_id = r.x_id, fee = r.fee,
+      listed_by = coalesce(e.listed_by, r.listed_by)
     FROM ${recordset('$2', settledColumns)} WHERE e.merchant_id = $1 AND e.entry_id = r.entry_id
     RETURNING e.provider_account_id, e.booked_on, e.entry_key, e.state)
   DELETE FROM settlement_line WHERE ctid = ANY (ARRAY(SELECT l.ctid FROM settled s
@@ -205,6 +257,7 @@ const entryColumns = [
   ['booked_on', 'date'],
   ['amount', 'bigint'],
   ['currency', 'text'],
+  ['is_sum', 'boolean'],
   ['key_version', 'integer'],
   ['sealed', 'bytea'],
 ] as const
@@ -217,6 +270,7 @@ const entryRow = (entry: NewEntry): RowOf<typeof entryColumns> => ({
   booked_on: entry.bookedOn,
   amount: entry.amount,
   currency: entry.currency,
+  is_sum: entry.isSum,
   key_version: entry.keyVersion,
   sealed: `\\x${entry.sealed.toString('hex')}`,
 })
@@ -225,12 +279,13 @@ const entryRow = (entry: NewEntry): RowOf<typeof entryColumns> => ({
 const keepEntries = `WITH given AS MATERIALIZED (SELECT DISTINCT ON (r.merchant_id, r.provider_account_id, r.entry_key) r.*
     FROM ${recordset('$1', entryColumns)}),
   kept AS (INSERT INTO bank_entry (merchant_id, entry_id, provider_account_id, entry_key, state, booked_on, amount, currency,
-      key_version, sealed)
-    SELECT merchant_id, entry_id, provider_account_id, entry_key, 'NEW', booked_on, amount, currency, key_version, sealed
+      is_sum, key_version, sealed)
+    SELECT merchant_id, entry_id, provider_account_id, entry_key, 'NEW', booked_on, amount, currency, is_sum, key_version,
+      sealed
     FROM given ORDER BY merchant_id, provider_account_id, entry_key
     ON CONFLICT (merchant_id, provider_account_id, entry_key) DO UPDATE
       SET entry_id = excluded.entry_id, state = 'NEW', amount = excluded.amount, booked_on = excluded.booked_on,
-        key_version = excluded.key_version, sealed = excluded.sealed
+        is_sum = excluded.is_sum, listed_by = NULL, key_version = excluded.key_version, sealed = excluded.sealed
       WHERE bank_entry.state = 'UNMATCHED'
     RETURNING 1)
   SELECT count(*) AS kept FROM kept`

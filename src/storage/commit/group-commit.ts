@@ -272,10 +272,7 @@ const conflictByConstraint: Record<string, Conflict> = {
 }
 
 function conflictOf(error: unknown): Conflict | undefined {
-  const { code } = error as { code?: string }
+  // Not by the error's code: a copy into a shard of Citus reports a broken constraint as an internal error.
   const constraint = constraintOf(error)
-  const uniqueViolation = '23505'
-  const foreignKeyViolation = '23503'
-  const isKnown = code === uniqueViolation || code === foreignKeyViolation
-  return isKnown && constraint ? conflictByConstraint[constraint] : undefined
+  return constraint === undefined ? undefined : conflictByConstraint[constraint]
 }

@@ -36,7 +36,7 @@ import { intentGuards, intentParts } from '#storage/commit/intent-parts.ts'
 import { markParts } from '#storage/commit/marks.ts'
 import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
 import { referenceColumns, writeReferences } from '#storage/commit/provider-references.ts'
-import { checkedLast } from '#storage/planner.ts'
+import { checkedLast, lookUp } from '#storage/planner.ts'
 import { type Columns, recordset } from '#storage/recordset.ts'
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
@@ -322,8 +322,11 @@ function guards(present: readonly Part[]): string[] {
       SELECT 1 FROM idempotency_key t WHERE ${match(keyKey)})`)
   }
   if (present.includes('payment')) {
-    taken.push(`SELECT i.c, 'trans_id_taken' AS why FROM payment_in i WHERE i.live AND EXISTS (
-      SELECT 1 FROM payment t WHERE t.merchant_id = i.merchant_id AND t.trans_id = i.trans_id AND t.live)`)
+    taken.push(
+      `SELECT i.c, 'trans_id_taken' AS why FROM payment_in i WHERE i.live AND EXISTS ${lookUp(
+        'SELECT 1 FROM payment t WHERE t.merchant_id = i.merchant_id AND t.trans_id = i.trans_id AND t.live',
+      )}`,
+    )
   }
   // A payment that does not bring its card relies on the vault; another process may have destroyed it since.
   const brought = present.includes('card') ? 'AND i.c NOT IN (SELECT c FROM card_in)' : ''

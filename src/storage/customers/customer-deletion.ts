@@ -147,12 +147,12 @@ async function forgetNumbers(
       [merchantId, heldIds],
     )
     const { rows } = await client.query<{ held_id: string }>(
-      `UPDATE ${table} v SET sealed = CASE WHEN a.awaited THEN sealed END,
+      `WITH a AS MATERIALIZED (SELECT ${id}, ${isAwaited(vault)} AS awaited, now() AS moment FROM ${table} v
+         WHERE merchant_id = $1 AND ${id} = ANY ($2::uuid[]) AND sealed IS NOT NULL AND NOT ${isKept(vault)})
+       UPDATE ${table} v SET sealed = CASE WHEN a.awaited THEN sealed END,
          destroyed_at = CASE WHEN NOT a.awaited THEN a.moment END,
          delete_after_use_at = CASE WHEN a.awaited THEN a.moment END
-       FROM (SELECT ${id}, ${isAwaited(vault)} AS awaited, now() AS moment FROM ${table} v
-         WHERE merchant_id = $1 AND ${id} = ANY ($2::uuid[]) AND sealed IS NOT NULL AND NOT ${isKept(vault)}) a
-       WHERE v.merchant_id = $1 AND v.${id} = a.${id} RETURNING v.${id} AS held_id`,
+       FROM a WHERE v.merchant_id = $1 AND v.${id} = a.${id} RETURNING v.${id} AS held_id`,
       [merchantId, heldIds],
     )
     forgotten.push(...rows.map(row => row.held_id))

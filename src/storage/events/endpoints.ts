@@ -65,8 +65,9 @@ export function createEndpointStore({ readers, writers }: Database): EndpointSto
   return {
     async insert({ merchantId, endpointId, url, types, kind }, { secretId, sealed }) {
       const { rowCount } = await writers.query(
-        `WITH added AS (INSERT INTO webhook_endpoint (merchant_id, endpoint_id, url, types, kind)
-             SELECT merchant_id, $2, $3, $4, $5 FROM merchant WHERE merchant_id = $1 RETURNING merchant_id),
+        `WITH m AS MATERIALIZED (SELECT merchant_id FROM merchant WHERE merchant_id = $1),
+           added AS (INSERT INTO webhook_endpoint (merchant_id, endpoint_id, url, types, kind)
+             SELECT merchant_id, $2, $3, $4, $5 FROM m RETURNING merchant_id),
            secret AS (INSERT INTO webhook_endpoint_secret (merchant_id, endpoint_id, secret_id, sealed)
              SELECT merchant_id, $2, $6, $7 FROM added)
          ${renewMark('added')}`,

@@ -46,10 +46,12 @@ export function createKeyReader({ writers, readers }: Database): KeyReader {
       )
       if (rows.length === 0) return 0
       const { rowCount } = await writers.query(
-        `DELETE FROM idempotency_key t USING ${recordset('$1', keyColumns, 'i')}, merchant m
+        `WITH m AS MATERIALIZED (SELECT merchant_id,
+             now() + clock_offset_ms * interval '1 millisecond' - $2 * interval '1 day' AS kept_since FROM merchant
+           WHERE merchant_id IN (SELECT i.merchant_id FROM ${recordset('$1', keyColumns, 'i')}))
+         DELETE FROM idempotency_key t USING ${recordset('$1', keyColumns, 'i')}, m
          WHERE t.merchant_id = i.merchant_id AND t.verb = i.verb AND t.path = i.path AND t.key = i.key
-           AND m.merchant_id = i.merchant_id
-           AND t.created_at < now() + m.clock_offset_ms * interval '1 millisecond' - $2 * interval '1 day'`,
+           AND m.merchant_id = i.merchant_id AND t.created_at < m.kept_since`,
         [toRecordset(keyColumns, rows), keptDays],
       )
       return rowCount ?? 0

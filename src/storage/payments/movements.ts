@@ -83,7 +83,15 @@ export interface MovementReader {
   readMany(
     question: Omit<MovementQuestion, 'payId' | 'after'> & { readonly after?: RawPlace },
   ): Promise<readonly RawMovement[]>
+  /** Before a merchant's export: what to call when it has ended, or undefined where too many of them are under way. */
+  beginExport(merchantId: MerchantId): (() => void) | undefined
 }
+
+/** 2 of the 6 connections that read: however many exports there are, a list waits for none of them. */
+const manyAtOnce = 2
+
+/** 10: a year by months, with some to spare. Each holds two pages in memory as long as its client does not read. */
+const exportsMax = 10
 
 const shown = `o.merchant_id AS "merchantId", o.pay_id AS "payId", o.sequence, o.x_id AS "xId", o.trans_id AS "transId",
   o.ref_nr AS "refNr", o.type, o.state, o.amount, p.currency, p.method, o.response_code AS "responseCode",
@@ -151,8 +159,42 @@ function boundsOf({ from, to, after }: Bounds): readonly unknown[] {
   return [from ?? beginning.settledAt, to ?? end, settledAt, payId, sequence]
 }
 
+/** Work of which only so much runs at once; the others wait in the order they came. */
+function createTurns(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let running = 0
+  const waiting: (() => void)[] = []
+  return async work => {
+    if (running < most) running += 1
+    else await new Promise<void>(resolve => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else running -= 1
+    }
+  }
+}
+
+function createExports(): MovementReader['beginExport'] {
+  const underWay = new Map<MerchantId, number>()
+  const change = (merchantId: MerchantId, by: 1 | -1): void => {
+    const count = (underWay.get(merchantId) ?? 0) + by
+    if (count > 0) underWay.set(merchantId, count)
+    else underWay.delete(merchantId)
+  }
+  return merchantId => {
+    if ((underWay.get(merchantId) ?? 0) >= exportsMax) return undefined
+    change(merchantId, 1)
+    return () => change(merchantId, -1)
+  }
+}
+
 export function createMovementReader({ readers }: Pick<Database, 'readers'>): MovementReader {
+  const inTurn = createTurns(manyAtOnce)
   return {
+    beginExport: createExports(),
+
     async read(question) {
       const { merchantId, types, states, payId, limit } = question
       const named = [merchantId, types, states, ...boundsOf(question), limit]
@@ -165,13 +207,14 @@ export function createMovementReader({ readers }: Pick<Database, 'readers'>): Mo
 
     async readMany(question) {
       const { merchantId, limit } = question
-      const { rows } = await readers.query<[...RawMovement]>({
-        text: mergeWalks(question),
-        values: [merchantId, ...boundsOf(question), limit],
-        rowMode: 'array',
-        types: asWritten,
-      })
-      return rows
+      const read = () =>
+        readers.query<[...RawMovement]>({
+          text: mergeWalks(question),
+          values: [merchantId, ...boundsOf(question), limit],
+          rowMode: 'array',
+          types: asWritten,
+        })
+      return (await inTurn(read)).rows
     },
   }
 }

@@ -96,8 +96,9 @@ export function createProviderAccountStore({
   return {
     async insert({ merchantId, accountId, connector, name, settings }, secrets) {
       const { rowCount } = await writers.query(
-        `WITH account AS (INSERT INTO provider_account (merchant_id, provider_account_id, connector, name, settings)
-           SELECT merchant_id, $2, $3, $4, $5 FROM merchant WHERE merchant_id = $1 RETURNING merchant_id),
+        `WITH m AS MATERIALIZED (SELECT merchant_id FROM merchant WHERE merchant_id = $1),
+         account AS (INSERT INTO provider_account (merchant_id, provider_account_id, connector, name, settings)
+           SELECT merchant_id, $2, $3, $4, $5 FROM m RETURNING merchant_id),
          secrets AS (INSERT INTO provider_secret (merchant_id, provider_account_id, secret_id, name, key_version, sealed)
            SELECT account.merchant_id, $2, s.secret_id, s.name, s.key_version, s.sealed
            FROM account, ${unnestSecrets(6)})
@@ -184,10 +185,11 @@ function createRules({
   return {
     async insertRule(merchantId, rule) {
       const { rowCount } = await writers.query(
-        `INSERT INTO route_rule (merchant_id, rule_id, provider_account_id, types, brands, currencies, countries, amount_from,
+        `WITH account AS MATERIALIZED (SELECT merchant_id, provider_account_id FROM provider_account
+           WHERE merchant_id = $1 AND provider_account_id = $2)
+         INSERT INTO route_rule (merchant_id, rule_id, provider_account_id, types, brands, currencies, countries, amount_from,
            amount_to, priority)
-         SELECT merchant_id, $3, provider_account_id, $4, $5, $6, $7, $8, $9, $10 FROM provider_account
-         WHERE merchant_id = $1 AND provider_account_id = $2`,
+         SELECT merchant_id, $3, provider_account_id, $4, $5, $6, $7, $8, $9, $10 FROM account`,
         [
           merchantId,
           rule.accountId,

@@ -180,12 +180,13 @@ const lineColumns = [
 
 const given = recordset('$3', lineColumns)
 
-const insertStatement = `INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, date, type, gross, fee,
+const insertStatement = `WITH fresh AS MATERIALIZED (SELECT r.* FROM ${given} WHERE NOT EXISTS (SELECT 1 FROM bank_entry e
+    WHERE e.merchant_id = $1 AND e.provider_account_id = $2 AND e.entry_key = r.entry_key AND e.state = 'APPLIED'))
+  INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, date, type, gross, fee,
     net, currency, provider_reference, reference, transaction_id)
   SELECT $1, $2, r.settlement_id, r.date, r.type, r.gross, r.fee, r.net, r.currency, r.provider_reference, r.reference,
     r.transaction_id
-  FROM ${given} WHERE NOT EXISTS (SELECT 1 FROM bank_entry e WHERE e.merchant_id = $1 AND e.provider_account_id = $2
-    AND e.entry_key = r.entry_key AND e.state = 'APPLIED') ON CONFLICT DO NOTHING`
+  FROM fresh r ON CONFLICT DO NOTHING`
 
 const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given} JOIN settlement_line l
     ON l.merchant_id = $1 AND l.provider_account_id = $2 AND l.settlement_id = r.settlement_id AND l.type = r.type

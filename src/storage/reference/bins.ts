@@ -4,7 +4,7 @@
  */
 import type { PoolClient } from 'pg'
 import type { BinFacts, BinRange, BinSpan } from '#domain/bin-ranges.ts'
-import type { Database } from '#storage/database.ts'
+import { constraintOf, type Database } from '#storage/database.ts'
 import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
 export interface BinReader {
@@ -154,5 +154,4 @@ const fromRange = ({ span, ...facts }: BinRange): RowOf<typeof rangeColumns> => 
 
 /** Says which: `Key (span)=([4000000000,4001000000)) is duplicated.` */
 const isRepeated = (error: unknown): error is { detail: string } =>
-  (error as { code?: string; constraint?: string }).code === '23505' &&
-  (error as { constraint?: string }).constraint === 'bin_range_next_pkey'
+  (error as { code?: string }).code === '23505' && constraintOf(error) === 'bin_range_next_pkey'

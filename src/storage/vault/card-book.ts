@@ -29,8 +29,7 @@ export function createCardBook({ writers }: Database): CardBook {
         await writers.query({ ...keepStatement, values: [toRecordset(cardColumns, cards.map(fromCard))] })
         return true
       } catch (error) {
-        const { code } = error as { code?: string }
-        if (code === '23505' && constraintOf(error) === 'vault_card_by_pseudo_number') return false
+        if (constraintOf(error) === 'vault_card_by_pseudo_number') return false
         throw error
       }
     },

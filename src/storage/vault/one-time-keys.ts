@@ -35,8 +35,10 @@ export function createOneTimeKeyStore({ writers }: Pick<Database, 'writers'>): O
     async take(merchantId, tokenId, now) {
       const taken = await writers.query<{ key_version: number; sealed_key: Buffer; valid: boolean }>({
         name: 'one-time-key-take',
-        text: `DELETE FROM one_time_key WHERE merchant_id = $1 AND token_id = $2
-               RETURNING key_version, sealed_key, expires_at > $3 AND made_at > now() - ${livesFor} AS valid`,
+        // Judged outside of RETURNING, where Citus takes no now().
+        text: `WITH taken AS (DELETE FROM one_time_key WHERE merchant_id = $1 AND token_id = $2
+                 RETURNING key_version, sealed_key, expires_at, made_at)
+               SELECT key_version, sealed_key, expires_at > $3 AND made_at > now() - ${livesFor} AS valid FROM taken`,
         values: [merchantId, tokenId, now],
       })
       const row = taken.rows[0]

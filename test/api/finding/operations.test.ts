@@ -1,6 +1,7 @@
 /** GET /operations: the book of movements as pages and as CSV. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AnyJson } from '#test/support/any-json.ts'
+import { questionerOf } from '#test/support/database.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 import { openShop, type Shop, urls } from '#test/support/shop.ts'
@@ -132,4 +133,24 @@ test.each([
   })
   expect(response.headers.get('content-type')).toContain(expected)
   await response.text()
+})
+
+test('429 beyond ten exports at once of a merchant; nobody else waits for them, and each comes whole', async () => {
+  const other = await openShop(gateway)
+  /** Resolves with the beginning of the answer. */
+  const beginExport = ({ authorization }: Shop) =>
+    fetch(`${gateway.url}/api/v2/operations`, { headers: { authorization, accept: 'text/csv' } })
+  const holder = await questionerOf(gateway.databaseUrl).connect()
+  await holder.query('BEGIN; LOCK TABLE operation IN ACCESS EXCLUSIVE MODE')
+  const underWay = await Promise.all(Array.from({ length: 10 }, () => beginExport(shop)))
+  const refused = await beginExport(shop)
+  const beside = await beginExport(other)
+  const customers = await shop.call('GET', '/customers?page=1')
+  await holder.query('ROLLBACK')
+  holder.release()
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
+  expect([beside.status, customers.status]).toEqual([200, 200])
+  const texts = new Set(await Promise.all(underWay.map(response => response.text())))
+  expect([...texts].map(text => text.trim().split('\r\n').length)).toEqual([(await read()).data.length + 1])
+  expect((await beginExport(shop)).status).toBe(200)
 })

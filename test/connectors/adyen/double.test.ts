@@ -291,7 +291,7 @@ describe('faults', () => {
 
   test.each([
     ['a wrong key', { apiKey: 'wrong' }, '0396', 'apiKey false'],
-    ['a wrong merchant account', { merchantAccount: 'Other' }, '0312', 'merchantAccount false'],
+    ['a wrong merchant account', { merchantAccount: 'Other' }, '0396', 'merchantAccount false'],
   ])('%s declines, and check says which', async (_, change, detail, finding) => {
     const wrong = open(change)
     const { authorization } = await wrong.authorize(authorizationOf('CARD', { card }), signal)

@@ -91,6 +91,17 @@ describe('a card', () => {
     expect([again.status, again.body.responseCode]).toEqual([422, '20200006'])
   })
 
+  test('a part that is captured in the Customer Area releases the rest as well', async () => {
+    const payId = await authorized()
+    await shop.settle()
+    shop.double.ledger.capture(ledgerOf(payId, await shop.record(payId)), 400, 'by hand')
+    await shop.settle()
+    expect(await shop.record(payId)).toMatchObject({
+      status: 'OK',
+      amount: { capturedValue: 400, reversedValue: 600 },
+    })
+  })
+
   test('a notice of another amount decides nothing, and the right one after it does', async () => {
     const payId = await authorized()
     await follow(payId, 'captures', 1000)
@@ -125,12 +136,13 @@ describe('a card', () => {
     expect(logged).toContain(body.xId)
   })
 
-  test('an answer in words of another version is unknown, and the log names the word', async () => {
+  test('an answer in words of another version is unknown; log and record name the word', async () => {
     shop.double.fail(/\/payments$/, 'newWords')
     const { body } = await post('/payments', cardPayment(manual))
     expect(body.status).toBe('PENDING')
     const logged = shop.gateway.logged.filter(line => line.includes('ANSWER_NOT_UNDERSTOOD')).at(-1)
     expect(logged).toContain('resultCode is Accepted')
+    expect((await shop.record(body.payId)).operations[0].providerResponseText).toContain('is Accepted')
     await shop.settle()
     expect(await statusOf(body.payId)).toBe('AUTHORIZED')
   })
@@ -152,6 +164,30 @@ describe('a card', () => {
       const cancel = double.requests.find(({ path }) => path.endsWith('/cancels'))
       const { merchantAccount } = double.checkout
       expect(cancel?.body).toMatchObject({ merchantAccount, paymentReference: body.xId })
+    } finally {
+      await other.stop()
+    }
+  })
+
+  test('a capture is told by the merchant account that took the payment, also after the setting was changed', async () => {
+    const other = await startAdyenGateway({ gateway: { clock } })
+    try {
+      const { double, commands, accountId, gateway } = other
+      const { body } = await gateway.call('POST', '/payments', cardPayment(manual))
+      const money = { value: 1000, currency: 'EUR' }
+      await gateway.call('POST', `/payments/${body.payId}/captures`, { transId: 'c-1', amount: money })
+      await commands.run('provider', 'set', accountId, '--set', 'merchantAccount=AnotherShopECOM')
+      const heir = await startTestGateway({ clock, beside: gateway })
+      double.noticeUrl = `${heir.url}/providers/${accountId}/notices`
+      const [, owed] = double.ledger.owed.splice(0)
+      // The same words about the same payment from an account that never had it.
+      await double.notify([{ ...owed, merchantAccountCode: 'StrangeECOM', pspReference: 'S000000000000001' }])
+      await heir.gateway.notices.runDue()
+      expect(await other.record(body.payId)).toMatchObject({ amount: { capturedValue: 0 } })
+      await double.notify([owed])
+      await heir.gateway.notices.runDue()
+      expect(await other.record(body.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+      await heir.stop()
     } finally {
       await other.stop()
     }

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { AuthorizationRequest, Connector, HttpRequest, Inquiry } from '#connectors/contract.ts'
 import { stripe } from '#connectors/stripe/connector.ts'
 import {
+  accountOf,
   answered,
   authorizationOf,
   captureReference,
@@ -47,18 +48,7 @@ function openConnector(): { connector: Connector; requests: HttpRequest[] } {
       pathname.includes('sessions') ? sessionOf('open') : { ...intentOf('succeeded'), id: 'cus_1' },
     )
   })
-  const connector = stripe.open(
-    {
-      accountId: 'acc_1',
-      merchantId: paymentOf('CARD').merchantId,
-      connector: 'stripe',
-      name: 'main',
-      environment: 'test',
-      settings: { rawCards: 'true' },
-      secrets: { secretKey: new Secret('sk_test_1'), webhookSecret: new Secret('whsec_1') },
-    },
-    { http, nowMs: () => nowMs },
-  )
+  const connector = stripe.open(accountOf(), { http, nowMs: () => nowMs })
   return { connector, requests: http.requests }
 }
 
@@ -77,7 +67,15 @@ const shopper = {
   browser: { ipAddress: '192.0.2.7', userAgent: 'Browser/1.0' },
   descriptor: 'Tollgate shop',
   language: 'pt-BR',
-  order: { description: 'Two books' },
+  order: {
+    description: 'Two books',
+    merchantReference: 'PO 4711',
+    items: [
+      { name: 'A book', sku: 'B-1', quantity: 2, quantityUnit: 'pcs', grossPrice: 400, netPrice: 100 },
+      { name: 'Wrapping', quantity: 1, grossPrice: 200, netPrice: 136 },
+    ],
+  },
+  enhancedData: { common: { amounts: { grossAmount: 400, netAmount: 336, taxAmount: 64 } } },
 } as const
 
 const kept = { type: 'RECURRING', initial: true, initiator: 'CUSTOMER' } as const
@@ -138,6 +136,8 @@ async function everyRequest(): Promise<readonly HttpRequest[]> {
 async function everyFollowUp(connector: Connector): Promise<void> {
   await connector.capture?.(followUpOf('CAPTURE'), signal)
   await connector.capture?.(followUpOf('CAPTURE', { final: true }), signal)
+  const detailed = paymentOf('CARD', { ...shopper, authorizedValue: 1000 })
+  await connector.capture?.(followUpOf('CAPTURE', { payment: detailed }), signal)
   await connector.increment?.(followUpOf('INCREMENTAL', { newTotal: 1400 }), signal)
   await connector.reverse?.(followUpOf('REVERSAL'), signal)
   await connector.refund?.(followUpOf('REFUND'), signal)

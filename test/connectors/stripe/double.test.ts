@@ -4,6 +4,7 @@ import type { AuthorizationOutcome, Connector, Inquiry, NoticeFact } from '#conn
 import { createProviderHttp, type ProviderHttpPool } from '#connectors/http.ts'
 import { stripe } from '#connectors/stripe/connector.ts'
 import {
+  accountOf,
   authorizationOf,
   captureReference,
   followUpOf,
@@ -31,23 +32,18 @@ afterAll(() => pool.close())
 
 beforeEach(async () => {
   double = await StripeDouble.start(keys)
-  connector = stripe.open(
-    {
-      accountId: 'acc_1',
-      merchantId: paymentOf('CARD').merchantId,
-      connector: 'stripe',
-      name: 'double',
-      environment: 'test',
-      settings: { baseUrl: double.origin, rawCards: 'true' },
-      secrets: {
-        secretKey: new Secret(keys.secretKey),
-        webhookSecret: new Secret(keys.webhookSecret),
-      },
-    },
-    { http: pool.forHosts(), nowMs: () => Date.now() },
-  )
+  connector = openWith(keys.secretKey)
 })
 afterEach(() => double.stop())
+
+const openWith = (secretKey: string): Connector =>
+  stripe.open(
+    accountOf({
+      settings: { baseUrl: double.origin, rawCards: 'true' },
+      secrets: { secretKey: new Secret(secretKey), webhookSecret: new Secret(keys.webhookSecret) },
+    }),
+    { http: pool.forHosts(), nowMs: () => Date.now() },
+  )
 
 const signal = (): AbortSignal => AbortSignal.timeout(20_000)
 
@@ -138,6 +134,8 @@ describe('a card', () => {
       ['INCREMENTAL', xId('e1'), 500],
       ['CAPTURE', xId('c1'), 400],
       ['CAPTURE', xId('c2'), 1000],
+      // The last capture left a rest, which Stripe has released.
+      ['REVERSAL', undefined, 100],
       ['REFUND', xId('f1'), 300],
     ])
   })
@@ -431,18 +429,7 @@ describe('a lost answer', () => {
   test('with a revoked key proves nothing', async () => {
     double.arm('POST', /payment_intents$/, 'lost after')
     await connector.authorize(card, signal())
-    const revoked = stripe.open(
-      {
-        accountId: 'acc_1',
-        merchantId: card.payment.merchantId,
-        connector: 'stripe',
-        name: 'x',
-        environment: 'test',
-        settings: { baseUrl: double.origin },
-        secrets: { secretKey: new Secret('sk_test_revoked') },
-      },
-      { http: pool.forHosts(), nowMs: () => Date.now() },
-    )
+    const revoked = openWith('sk_test_revoked')
     expect((await revoked.inquire?.(inquiryOf('AUTHORIZATION'), signal()))?.authorization.kind).toBe(
       'unknown',
     )

@@ -118,6 +118,8 @@ export class StripeBooks {
   readonly sessions = new Map<string, Session>()
   readonly refunds = new Map<string, Refund>()
   readonly disputes = new Map<string, Dispute>()
+  /** The account's contract has no multicapture. */
+  capturesOnce = false
   readonly movements: Movement[] = []
   /** The key of the request that is being answered. */
   caller: string | undefined
@@ -245,7 +247,8 @@ export class StripeBooks {
     if (amount < 1 || amount > intent.capturable)
       throw invalid('The amount to capture is too large.', 'amount_too_large')
     const more = text(fields, 'final_capture') === 'false'
-    if (more && !intent.multicapture) throw invalid('Multicapture is not available for this PaymentIntent.')
+    if (more && (!intent.multicapture || this.capturesOnce))
+      throw invalid('Multicapture is not available for this PaymentIntent.')
     const before = intent.received
     intent.received += amount
     this.#book('CAPTURE', amount)
@@ -295,18 +298,25 @@ export class StripeBooks {
   createSession(fields: Fields): Session {
     if (text(fields, 'success_url') === undefined)
       throw invalid('Missing required param: success_url.', 'parameter_missing')
-    const price = ['line_items', '0', 'price_data'] as const
+    const lines = Object.keys(Object(at(fields, 'line_items')))
     const session: Session = {
       id: this.newId('cs'),
       status: 'open',
       fields,
-      amount:
-        Number(text(fields, ...price, 'unit_amount')) * Number(text(fields, 'line_items', '0', 'quantity')),
-      currency: text(fields, ...price, 'currency') ?? '',
+      amount: lines.reduce((sum, line) => sum + this.#priceOf(fields, line), 0),
+      currency: text(fields, 'line_items', '0', 'price_data', 'currency') ?? '',
       created: this.#now(),
     }
     this.sessions.set(session.id, session)
     return session
+  }
+
+  #priceOf(fields: Fields, line: string): number {
+    const [unit, quantity] = [
+      text(fields, 'line_items', line, 'price_data', 'unit_amount'),
+      text(fields, 'line_items', line, 'quantity'),
+    ]
+    return Number(unit) * Number(quantity)
   }
 
   findSession(id: string): Session {
@@ -462,7 +472,11 @@ export class StripeBooks {
         intent.type === 'card'
           ? {
               type: 'card',
-              card: { network_transaction_id: `ntx${intent.id.slice(-6)}`, authorization_code: '123456' },
+              card: {
+                network_transaction_id: `ntx${intent.id.slice(-6)}`,
+                authorization_code: '123456',
+                ...(this.capturesOnce ? { multicapture: { status: 'unavailable' } } : {}),
+              },
             }
           : { type: intent.type, [intent.type]: {} },
     }

@@ -28,6 +28,7 @@ const faults: Readonly<Record<Behaviour, Fault | undefined>> = {
   unreached: 'too many requests',
   lostBefore: 'lost before',
   lostAfter: 'lost after',
+  errorPage: 'error page after',
   throws: 'truncated',
   hangs: 'slow',
   otherAmount: 'wrong echo',

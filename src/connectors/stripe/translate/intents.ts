@@ -8,6 +8,7 @@ import { actionOf } from '#connectors/stripe/translate/actions.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { cardFacts, splitToken } from '#connectors/stripe/translate/card-facts.ts'
 import { detailOfCancellation, detailOfDecline } from '#connectors/stripe/translate/declines.ts'
+import { toAmountDetails, toPaymentDetails } from '#connectors/stripe/translate/order-lines.ts'
 import {
   type Asked,
   both,
@@ -194,12 +195,15 @@ function readCancelled(intent: Wire, { echo, transactionId }: Told): Outcome {
 
 /** Only cards can be captured several times; every other method releases the rest with its first capture. */
 export function toCapture(request: FollowUpRequest, code: string, amount: number): Form {
-  const { payment, newTotal, final } = request
-  const more = code === cardCode && payment.method.operations.includes('multi_capture')
+  const { payment, newTotal, final, authorization } = request
+  const several = payment.method.operations.includes('multi_capture') && !authorization?.fields?.capturesOnce
+  const more = code === cardCode && several
   const last = final === true || newTotal >= payment.authorizedValue
   return {
     amount_to_capture: amount,
     final_capture: more && !last ? false : undefined,
+    amount_details: toAmountDetails(request),
+    payment_details: toPaymentDetails(request),
     expand: chargeWanted,
   }
 }
@@ -227,8 +231,14 @@ export function readTotal(
       transactionId: charge ?? id,
       responseCode: '00',
     },
+    ...(name === 'amount_received' && hasReleasedRest(intent) ? { restReleased: true } : {}),
   }
 }
+
+/** Captured in part, and nothing can be captured any more. */
+export const hasReleasedRest = (intent: Wire): boolean =>
+  textAt(intent, 'status') === 'succeeded' &&
+  (numberAt(intent, 'amount_received') ?? 0) < (numberAt(intent, 'amount') ?? 0)
 
 /** The whole rest is released; an intent that was captured in part counts as succeeded then. */
 export function readRelease(intent: Wire, asked: Asked, id: string): Outcome {

@@ -10,6 +10,7 @@ import type {
 import { bankTransferCode, cardCode } from '#connectors/stripe/methods.ts'
 import { timedOut } from '#connectors/stripe/translate/declines.ts'
 import { readIntent } from '#connectors/stripe/translate/intents.ts'
+import { toPageLines } from '#connectors/stripe/translate/order-lines.ts'
 import { type Asked, both, declined, echoOf, unknown } from '#connectors/stripe/translate/outcomes.ts'
 import { captureMethodOf, cardOptions } from '#connectors/stripe/translate/payment-options.ts'
 import { toDescription, toDescriptor, toLocale, toShipping } from '#connectors/stripe/translate/shopper.ts'
@@ -51,16 +52,7 @@ export function toSession(request: AuthorizationRequest, terms: SessionTerms): F
     success_url: returnUrl,
     cancel_url: withParameter(returnUrl, leftKey, '1'),
     payment_method_types: [code],
-    line_items: [
-      {
-        quantity: 1,
-        price_data: {
-          currency: request.amount.currency.toLowerCase(),
-          unit_amount: amount,
-          product_data: { name: toDescription(payment).slice(0, 250) },
-        },
-      },
-    ],
+    line_items: toPageLines(request, amount),
     payment_intent_data: {
       capture_method: captureMethodOf(request, code),
       description: toDescription(payment),
