@@ -106,8 +106,8 @@ async function listUnmatched(
   }
 }
 
-/** 500: a few hundred kilobytes in one statement. */
-const pageSize = 500
+/** 100: some ten kilobytes in one statement, which the collector of short-lived objects gets. */
+const pageSize = 100
 
 /** Throws `BankFileError` with a sentence that begins after the file's name; nothing was changed then. */
 async function takeFile(path: string, importing: Importing, bank: Bank): Promise<readonly BankAccount[]> {
@@ -235,8 +235,8 @@ function factsOf(
   }
 }
 
-/** 200: outcomes that are recorded side by side share their commits. */
-const applyPage = 200
+/** 100: outcomes that are recorded side by side share their commits. */
+const applyPage = 100
 
 /**
  * Rejections first, one after the other: single payments stand before whole messages, and know the reason better. A sum
