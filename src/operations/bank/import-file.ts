@@ -155,8 +155,14 @@ async function* hashed(path: string, hash: ReturnType<typeof createHash>): Async
   } catch (error) {
     const code = (error as { code?: unknown }).code
     if (typeof code !== 'string') throw error
-    throw new BankFileError(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`)
+    throw new BankFileError(unreadable[code] ?? `cannot be read (${code})`)
   }
+}
+
+const unreadable: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EISDIR: 'is a folder and not a file',
+  EACCES: 'may not be read by the user of this command',
 }
 
 /** 2 GB: ten times the largest statement we were told of. */
