@@ -63,7 +63,7 @@ export interface ConnectorFacts {
   readonly batched?: boolean
   /** A larger notice is refused unread. For providers whose signatures cover what a message says: it must be parsed first. */
   readonly noticeBytesMax?: number
-  /** Of a provider that exists in the test environment only: we serve its pages beside ours. */
+  /** Of a provider without a web site, which exists in the test environment only: its pages lie beside ours. */
   readonly site?: ConnectorSite
 }
 
@@ -168,8 +168,8 @@ export interface Connector {
   /** Asks for the approval. May answer that the customer has to act first. */
   authorize(request: AuthorizationRequest, signal: AbortSignal): Promise<AuthorizationOutcome>
   /**
-   * Pure. For a page that says by itself what its customer did: undefined, it said nothing, and nothing happens. Absent: what
-   * the browser brings back proves nothing, and the provider is asked with `complete`.
+   * Pure. For a page whose word is proof: it signs what it hands to the browser, as those of several acquirers do, or it is the
+   * simulator's. Undefined: it said nothing. Absent: it proves nothing, and the provider is asked with `complete`.
    */
   readReturn?(returned: PageReturn): CustomerDecision | undefined
   /** The customer is back from where an action had sent them, or a notice said so. */
@@ -288,7 +288,7 @@ export interface OperationRequest {
   readonly send: number
   /** What `keep` returned for this operation. */
   readonly kept?: Kept
-  /** What the request says to its connector alone. The engine stores it and hands it on without knowing the words. */
+  /** Words for its connector alone, as sandboxes take them to show an outcome. The engine hands them on unread. */
   readonly hints?: Hints
 }
 

@@ -79,6 +79,8 @@ export interface Elsewhere {
   /** Defaults to the open amount, or to what is left of the capture. */
   readonly amount?: number
   readonly provider: ProviderFacts
+  /** A capture of a part releases the rest at this provider account. */
+  readonly releasesRest?: boolean
   readonly now: Date
 }
 
@@ -109,8 +111,15 @@ export function recordElsewhere(payment: Payment, elsewhere: Elsewhere): Payment
     updatedAt: now,
   }
   const next = { ...payment, sums, operations: [...payment.operations, operation] }
-  return written({ ...next, status: statusAfter(next, type) }, now)
+  const releases = type === 'CAPTURE' && elsewhere.releasesRest && openAmount(next) > 0
+  return written({ ...(releases ? releaseRest(next) : next), status: statusAfter(next, type) }, now)
 }
+
+const releaseRest = (payment: Payment): Payment => ({
+  ...payment,
+  sums: { ...payment.sums, reversed: add(payment.sums.reversed, openAmount(payment)) },
+  closedForCapture: true,
+})
 
 function moved({ sums }: Payment, type: OperationType, amount: number): Payment['sums'] | undefined {
   switch (type) {

@@ -7,7 +7,12 @@ import type { Money } from '#domain/money.ts'
  * only a notice, an inquiry or an undo may turn it into another outcome, and until then it counts as if it had.
  */
 export type Outcome =
-  | { readonly kind: 'approved'; readonly provider: ProviderFacts }
+  | {
+      readonly kind: 'approved'
+      readonly provider: ProviderFacts
+      /** Of a capture: the provider says that it has released what the capture left open. */
+      readonly restReleased?: boolean
+    }
   | {
       readonly kind: 'declined'
       readonly detail: string
@@ -55,7 +60,7 @@ export type CustomerAction =
   | {
       readonly type: 'instructions'
       readonly instructions: Instructions
-      /** Test environment only: where to say what the customer did elsewhere. */
+      /** Of a sandbox: where a developer says what the customer did elsewhere, at a till or in online banking. */
       readonly testUrl?: string
     }
 

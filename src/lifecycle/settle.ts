@@ -34,9 +34,10 @@ export function settle(
   outcome: Outcome | CustomerActionOutcome,
   now: Date,
 ): Payment {
-  const operation = findOperation(payment, xId)
-  assert(operation, `operation ${xId} is not of payment ${payment.payId}`)
-  if (!isUndecided(operation)) return payment
+  const found = findOperation(payment, xId)
+  assert(found, `operation ${xId} is not of payment ${payment.payId}`)
+  if (!isUndecided(found)) return payment
+  const operation = withRelease(found, outcome)
   // The provider still waits for the customer, or the outcome is unknown: the operation keeps waiting.
   if (outcome.kind === 'unknown' && !isUnanswered(operation)) return payment
   if (outcome.kind === 'action') return awaitAction(payment, operation, outcome, now)
@@ -57,6 +58,12 @@ export function settle(
       return answered
   }
 }
+
+/** What the provider has released is released, whether or not the capture was to do so. */
+const withRelease = (operation: Operation, outcome: Outcome | CustomerActionOutcome): Operation =>
+  outcome.kind === 'approved' && outcome.restReleased
+    ? { ...operation, details: { ...operation.details, releasesRest: true } }
+    : operation
 
 /** A capture that will be collected on a day to come. */
 const showRequested = (payment: Payment, { type }: Operation): Payment =>

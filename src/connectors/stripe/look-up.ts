@@ -5,7 +5,7 @@
 import type { AuthorizationOutcome, Inquiry } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
-import { readIntent, readRelease } from '#connectors/stripe/translate/intents.ts'
+import { hasReleasedRest, readIntent, readRelease } from '#connectors/stripe/translate/intents.ts'
 import { type Asked, both, readAnswer, unknown, unreached } from '#connectors/stripe/translate/outcomes.ts'
 import { readRefund } from '#connectors/stripe/translate/refunds.ts'
 import { readSession } from '#connectors/stripe/translate/sessions.ts'
@@ -181,6 +181,7 @@ async function lookUpTotal(
       transactionId: charge ?? textAt(intent, 'id'),
       responseCode: '00',
     },
+    ...(name === 'amount_received' && hasReleasedRest(intent) ? { restReleased: true } : {}),
   }
 }
 

@@ -7,7 +7,7 @@ import type { Notice, NoticeFact, NoticeSubject, RawNotice } from '#connectors/c
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { detailOfReturn, generalDecline, timedOut } from '#connectors/stripe/translate/declines.ts'
 import { isDebitReturn, readDispute } from '#connectors/stripe/translate/disputes.ts'
-import { readIntent, readRelease } from '#connectors/stripe/translate/intents.ts'
+import { hasReleasedRest, readIntent, readRelease } from '#connectors/stripe/translate/intents.ts'
 import { type Asked, declined, echoOf } from '#connectors/stripe/translate/outcomes.ts'
 import { detailOfRefund, readRefund } from '#connectors/stripe/translate/refunds.ts'
 import { readSession } from '#connectors/stripe/translate/sessions.ts'
@@ -67,7 +67,7 @@ const readers: Readonly<Record<string, Reader>> = {
   'checkout.session.expired': session => failedSession(session, timedOut, { pageEnded: true }),
   'payment_intent.succeeded': intent =>
     // A manual capture is reported by its charge, with the amount of this capture.
-    textAt(intent, 'capture_method') === 'manual' ? undefined : authorization(intent),
+    textAt(intent, 'capture_method') === 'manual' ? releasedRest(intent) : authorization(intent),
   'payment_intent.amount_capturable_updated': capturable,
   'payment_intent.processing': authorization,
   'payment_intent.payment_failed': intent =>
@@ -230,6 +230,15 @@ function cancelled(intent: Wire, event: Wire): NoticeFact | undefined {
   if (id === undefined || amount === undefined) return undefined
   if (readRelease(intent, { ...asked, amount }, id).kind !== 'approved') return undefined
   return followUp('REVERSAL', { id: `${id}/cancel`, paymentId: id, amount, caller: callerOf(event) })
+}
+
+/** The last capture was of a part, ours or one that somebody made in the dashboard: the rest was released with it. */
+function releasedRest(intent: Wire): NoticeFact | undefined {
+  const id = textAt(intent, 'id')
+  const rest = (numberAt(intent, 'amount') ?? 0) - (numberAt(intent, 'amount_received') ?? 0)
+  const amount = fromStripeAmount(rest, textAt(intent, 'currency'))
+  if (!hasReleasedRest(intent) || id === undefined || amount === undefined) return undefined
+  return followUp('REVERSAL', { id: `${id}/rest`, paymentId: id, amount, caller: undefined })
 }
 
 function refund(object: Wire, event: Wire): NoticeFact | undefined {

@@ -30,6 +30,12 @@ const tooMany = refuseField('body', `The body holds more than ${valuesMax} value
 /** 1,000: ten times as many as any object of the contract. More would have to be sorted and looked up one by one. */
 const membersMax = 1_000
 const tooWide = refuseField('body', `The body holds an object of more than ${membersMax} fields; send fewer.`)
+/** 5,000: numbers that may not be exact are compared digit by digit, and every value beside them is looked at once more. */
+const valuesBesideOddMax = 5_000
+const tooManyBesideOdd = refuseField(
+  'body',
+  `The body holds more than ${valuesBesideOddMax} values beside a number of more than 15 digits; send it as text.`,
+)
 const notUtf8 = refuseField('body', 'The body is not valid UTF-8; JSON is always sent as UTF-8.')
 
 /** Counts the members of all objects; NaN (which swallows every sum) as soon as something must be refused. */
@@ -233,6 +239,7 @@ export function readJson(bytes: Buffer): ReadJson | Refusal {
   if (written.levels > parsedLevelsMax) return tooDeep
   if (written.values > valuesMax) return tooMany
   if (written.mostMembers > membersMax) return tooWide
+  if (written.odd && written.values > valuesBesideOddMax) return tooManyBesideOdd
   let value: unknown
   try {
     value = written.odd ? markLostNumbers(text) : JSON.parse(text)

@@ -14,6 +14,7 @@ import {
   isUndecided,
   type Operation,
   type OperationType,
+  openAmount,
   type Payment,
 } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
@@ -313,9 +314,11 @@ function echoing(outcome: Outcome, payment: Payment, operation: Operation): Outc
 async function applyElsewhere(
   {
     merchant,
+    account,
     payment: {
       merchantId,
       payId,
+      method,
       amount: { currency },
     },
   }: Noticed,
@@ -325,6 +328,8 @@ async function applyElsewhere(
   if (outcome.kind !== 'approved') return 'ignored'
   if (amount && amount.currency !== currency) return 'unmatched'
   const xId = newXId(engine)
+  const opened = await engine.providers.open(account.merchantId, account.accountId)
+  const releasesRest = opened?.connector.supports(method)?.partialCaptureReleasesRest
   const provider = {
     ...outcome.provider,
     transactionId: outcome.provider.transactionId ?? subject.transactionId,
@@ -334,15 +339,18 @@ async function applyElsewhere(
     const isKnown = stored.operations.some(
       operation => operation.provider?.transactionId === provider.transactionId,
     )
-    if (isKnown) return { result: 'repeated' }
+    // What is no longer open was released before, with our own capture or reversal.
+    if (isKnown || (type === 'REVERSAL' && hasReleased(stored))) return { result: 'repeated' }
     const now = merchantNow(engine.clock, merchant)
-    const next = recordElsewhere(stored, { type, xId, amount: amount?.value, provider, now })
+    const next = recordElsewhere(stored, { type, xId, amount: amount?.value, provider, releasesRest, now })
     if (!next) return { result: 'unmatched' }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }
   })
   return result ?? 'unmatched'
 }
+
+const hasReleased = (payment: Payment): boolean => payment.sums.reversed > 0 && openAmount(payment) === 0
 
 /** What a provider took back without naming it is the last of its kind that stands: a capture that it made by itself. */
 const lastOf = ({ payment }: Noticed, { operation: kind }: Fact<'takenBack'>): Operation | undefined =>

@@ -91,6 +91,17 @@ describe('a card', () => {
     expect([again.status, again.body.responseCode]).toEqual([422, '20200006'])
   })
 
+  test('a part that is captured in the Customer Area releases the rest as well', async () => {
+    const payId = await authorized()
+    await shop.settle()
+    shop.double.ledger.capture(ledgerOf(payId, await shop.record(payId)), 400, 'by hand')
+    await shop.settle()
+    expect(await shop.record(payId)).toMatchObject({
+      status: 'OK',
+      amount: { capturedValue: 400, reversedValue: 600 },
+    })
+  })
+
   test('a notice of another amount decides nothing, and the right one after it does', async () => {
     const payId = await authorized()
     await follow(payId, 'captures', 1000)

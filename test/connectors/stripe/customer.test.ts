@@ -373,6 +373,31 @@ describe('what Stripe tells by itself', () => {
     await expectSameBooks(cancelled.payId, direct)
   })
 
+  test.each(['in order', 'reversed', 'twice'] as const)(
+    'a capture of a part in the dashboard releases the rest, told %s',
+    async manner => {
+      const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
+      direct.double.books.capture(intentId, { amount_to_capture: '600' })
+      await deliver(manner, direct)
+      expect(await read(payId, direct)).toMatchObject({
+        status: 'OK',
+        amount: { capturedValue: 600, reversedValue: 400 },
+      })
+      await expectSameBooks(payId, direct)
+    },
+  )
+
+  test('notices of our own last capture change nothing', async () => {
+    const { payId } = await pay({ captureMethod: { type: 'MANUAL' } })
+    const last = { amount: { value: 600, currency: 'EUR' }, captureMethod: { manual: { final: true } } }
+    await direct.gateway.call('POST', `/payments/${payId}/captures`, { transId: 'last', ...last })
+    const before = await read(payId, direct)
+    expect(before.amount).toMatchObject({ capturedValue: 600, reversedValue: 400 })
+    await deliver('reversed', direct)
+    const after = await read(payId, direct)
+    expect([after.amount, after.operations]).toEqual([before.amount, before.operations])
+  })
+
   test('notices of our own captures, refunds and reversals change nothing, in any order', async () => {
     const { payId } = await pay({ captureMethod: { type: 'MANUAL' } })
     for (const [path, value] of [

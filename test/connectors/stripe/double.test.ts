@@ -134,6 +134,8 @@ describe('a card', () => {
       ['INCREMENTAL', xId('e1'), 500],
       ['CAPTURE', xId('c1'), 400],
       ['CAPTURE', xId('c2'), 1000],
+      // The last capture left a rest, which Stripe has released.
+      ['REVERSAL', undefined, 100],
       ['REFUND', xId('f1'), 300],
     ])
   })

@@ -86,6 +86,34 @@ describe('a card number', () => {
     await expectSameBooks(body.payId)
   })
 
+  test.each([
+    ['the merchant says that it is the last one', false, { captureMethod: { manual: { final: true } } }],
+    ['the account has no multicapture', true, {}],
+  ])('a part releases the rest, which counts as reversed, where %s', async (_, capturesOnce, more) => {
+    shop.double.books.capturesOnce = capturesOnce
+    const { body } = await create(manual)
+    const capture = (transId: string) =>
+      shop.gateway.call('POST', `/payments/${body.payId}/captures`, { transId, amount: euros(400), ...more })
+    expect((await capture('c1')).body).toMatchObject({ status: 'OK' })
+    expect(await read(body.payId)).toMatchObject({
+      status: 'OK',
+      amount: { capturedValue: 400, reversedValue: 600 },
+    })
+    expect((await capture('c2')).body.responseCode).toBe('20200006')
+    shop.double.books.capturesOnce = false
+    await expectSameBooks(body.payId)
+  })
+
+  test('the rest is released too where the answer to the last capture was lost', async () => {
+    const { body } = await create(manual)
+    shop.double.arm('POST', /capture$/, 'lost after')
+    const last = { transId: 'c', amount: euros(400), captureMethod: { manual: { final: true } } }
+    const { body: answer } = await shop.gateway.call('POST', `/payments/${body.payId}/captures`, last)
+    expect(answer.status).toBe('PENDING')
+    await settle()
+    expect((await read(body.payId)).amount).toMatchObject({ capturedValue: 400, reversedValue: 600 })
+  })
+
   test('422 a part of the authorisation cannot be released', async () => {
     const { body } = await create(manual)
     const path = `/payments/${body.payId}/reversals`

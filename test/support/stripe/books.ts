@@ -118,6 +118,8 @@ export class StripeBooks {
   readonly sessions = new Map<string, Session>()
   readonly refunds = new Map<string, Refund>()
   readonly disputes = new Map<string, Dispute>()
+  /** The account's contract has no multicapture. */
+  capturesOnce = false
   readonly movements: Movement[] = []
   /** The key of the request that is being answered. */
   caller: string | undefined
@@ -245,7 +247,8 @@ export class StripeBooks {
     if (amount < 1 || amount > intent.capturable)
       throw invalid('The amount to capture is too large.', 'amount_too_large')
     const more = text(fields, 'final_capture') === 'false'
-    if (more && !intent.multicapture) throw invalid('Multicapture is not available for this PaymentIntent.')
+    if (more && (!intent.multicapture || this.capturesOnce))
+      throw invalid('Multicapture is not available for this PaymentIntent.')
     const before = intent.received
     intent.received += amount
     this.#book('CAPTURE', amount)
@@ -469,7 +472,11 @@ export class StripeBooks {
         intent.type === 'card'
           ? {
               type: 'card',
-              card: { network_transaction_id: `ntx${intent.id.slice(-6)}`, authorization_code: '123456' },
+              card: {
+                network_transaction_id: `ntx${intent.id.slice(-6)}`,
+                authorization_code: '123456',
+                ...(this.capturesOnce ? { multicapture: { status: 'unavailable' } } : {}),
+              },
             }
           : { type: intent.type, [intent.type]: {} },
     }

@@ -21,7 +21,12 @@ export function cardFacts(intent: Wire): CardFacts {
   const card = wireAt(details, 'card')
   const approval = textAt(card, 'authorization_code')
   const schemeReferenceId = textAt(card, 'network_transaction_id')
-  const fields = threeDsFields(wireAt(card, 'three_d_secure'))
+  // Stripe was asked for several captures, and the account or the card has none: a capture of a part will be the last one.
+  const capturesOnce = textAt(card, 'multicapture', 'status') === 'unavailable'
+  const fields = {
+    ...threeDsFields(wireAt(card, 'three_d_secure')),
+    ...(capturesOnce ? { capturesOnce } : {}),
+  }
   const providerToken = tokenOf(intent, details)
   return {
     // The contract has a number here; an approval code with letters stays with Stripe.

@@ -195,8 +195,9 @@ function readCancelled(intent: Wire, { echo, transactionId }: Told): Outcome {
 
 /** Only cards can be captured several times; every other method releases the rest with its first capture. */
 export function toCapture(request: FollowUpRequest, code: string, amount: number): Form {
-  const { payment, newTotal, final } = request
-  const more = code === cardCode && payment.method.operations.includes('multi_capture')
+  const { payment, newTotal, final, authorization } = request
+  const several = payment.method.operations.includes('multi_capture') && !authorization?.fields?.capturesOnce
+  const more = code === cardCode && several
   const last = final === true || newTotal >= payment.authorizedValue
   return {
     amount_to_capture: amount,
@@ -230,8 +231,14 @@ export function readTotal(
       transactionId: charge ?? id,
       responseCode: '00',
     },
+    ...(name === 'amount_received' && hasReleasedRest(intent) ? { restReleased: true } : {}),
   }
 }
+
+/** Captured in part, and nothing can be captured any more. */
+export const hasReleasedRest = (intent: Wire): boolean =>
+  textAt(intent, 'status') === 'succeeded' &&
+  (numberAt(intent, 'amount_received') ?? 0) < (numberAt(intent, 'amount') ?? 0)
 
 /** The whole rest is released; an intent that was captured in part counts as succeeded then. */
 export function readRelease(intent: Wire, asked: Asked, id: string): Outcome {
