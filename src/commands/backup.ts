@@ -18,7 +18,7 @@ import type { Act } from '#operations/audit/audit.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
 import { BackupError, loadDatabase } from '#storage/backup/load.ts'
 import { type CellAddress, cellName } from '#storage/cells/address.ts'
-import { createSchema, readSources } from '#storage/cells/create-cell.ts'
+import { createSchema, isServed, readSources } from '#storage/cells/create-cell.ts'
 
 const say = (line: string): void => console.error(line)
 
@@ -175,11 +175,23 @@ async function moveTo(database: OpenDatabase, target: string): Promise<number> {
   // Cells with a database of their own stay there.
   const sources = await readSources(database.url)
   const moving = database.cells.filter(({ number }) => (sources.get(number) ?? 0) === 0)
+  await requireUnserved(
+    moving,
+    'a gateway serves this database, and what it takes from now on would be missing in the copy; stop it first (after a kill, wait seven seconds)',
+  )
   async function* dumpAll(): AsyncGenerator<string> {
     for (const cell of moving) yield* dumpDatabase(cell)
   }
   const { rows } = await loadDatabase(place(target, { cellUrls: [] }), dumpAll(), say)
+  await requireUnserved(
+    moving,
+    'a gateway was started meanwhile, and what it took is missing in the copy; stop it, empty the target and repeat',
+  )
   // In the copy: it is the one that goes on.
   await auditCopy(target, { act: 'move-to', object: 'database', after: { rows } })
   return rows
+}
+
+async function requireUnserved(cells: readonly CellAddress[], refusal: string): Promise<void> {
+  for (const { url } of cells) if (await isServed(url)) throw new CommandFault(refusal)
 }

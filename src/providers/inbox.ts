@@ -9,8 +9,8 @@ import type { AccountDirectory } from '#providers/directory.ts'
 import type { NoticeStore } from '#storage/providers/notices.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 
-/** 1 MiB: ten times the largest notice of any provider. */
-export const noticeBytesMax = 1_048_576
+/** 512 KiB: a dispute with all its evidence is the largest notice of any provider, and its signature covers every byte. */
+export const noticeBytesMax = 524_288
 
 /** A notice may hold this many items; more is no notice of a provider we know. */
 const itemsMax = 1_000

@@ -6,6 +6,7 @@ import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadDatabase } from '#storage/backup/load.ts'
+import { commandsHere } from '#test/support/command-here.ts'
 import {
   type Banner,
   killRest,
@@ -16,7 +17,8 @@ import {
   tollgate,
 } from '#test/support/command-line.ts'
 import { createEmptyDatabase } from '#test/support/database.ts'
-import { cardPayment } from '#test/support/gateway.ts'
+import { cardPayment, masterKeyOf, startTestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
 
 const folders: string[] = []
 function keepTrack(folder: string): string {
@@ -141,4 +143,23 @@ test('move-to copies everything into an empty PostgreSQL, and refuses a filled o
   const again = await tollgate(['move-to', target.url], { TOLLGATE_DATA: source })
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('not empty') })
   await target.drop()
+})
+
+test('move-to refuses a database that a gateway serves: what it takes meanwhile would be missing in the copy', async () => {
+  const [gateway, target] = [await startTestGateway(), await createEmptyDatabase()]
+  const commands = commandsHere(gateway.databaseUrl, {
+    TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
+  })
+  try {
+    expect(await commands.run('move-to', target.url)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('a gateway serves this database'),
+    })
+    const empty = await queryRows(target.url, "SELECT to_regclass('payment') AS payment")
+    expect(empty).toEqual([{ payment: null }])
+  } finally {
+    commands.remove()
+    await gateway.stop()
+    await target.drop()
+  }
 })

@@ -44,7 +44,7 @@ const facts: ConnectorDefinition['facts'] = {
   lostAnswer: { noticeWithinMs: 0, undo: false },
   timeoutMs: 1_000,
   pendingMs: () => 1_000,
-  noticeBytesMax: 1_000_000,
+  noticeBytesMax: 500_000,
 }
 
 export const tellingProvider: ConnectorDefinition = {

@@ -18,7 +18,21 @@ export interface NoticeKeys {
   readonly merchantAccount: string
 }
 
+/** 6,000: sixty items with everything Adyen writes into them. Each of these bytes is a value that has to be made. */
+const partsMax = 6_000
+
+/** Brackets, colons and commas, counted before the text is parsed: until then nobody knows who has sent it. */
+function hasTooManyParts(body: Uint8Array): boolean {
+  let parts = 0
+  for (let at = 0; at < body.length && parts <= partsMax; at += 1) parts += isPart[body[at] ?? 0] ?? 0
+  return parts > partsMax
+}
+
+const isPart = new Uint8Array(256)
+for (const mark of '{[:,') isPart[mark.charCodeAt(0)] = 1
+
 export function readNotice({ body, headers }: RawNotice, keys: NoticeKeys): Notice {
+  if (hasTooManyParts(body)) return forged('The body holds more than any message of Adyen')
   const text = Buffer.from(body).toString('utf8')
   const message = parseJson(text)
   if (!isRecord(message)) return forged('The body is not a JSON object')

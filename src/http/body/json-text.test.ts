@@ -31,6 +31,8 @@ test.each<[name: string, text: string | Buffer, field: string | undefined]>([
   ['1,001 members', withMembers(1_001), 'body'],
   ['1,001 members further down', `{"a":[{"b":1},${withMembers(1_001)}]}`, 'body'],
   ['2,000 members in two objects', `{"a":${withMembers(1_000)},"b":${withMembers(1_000)}}`, undefined],
+  ['a long number beside 5,000 values', `[${'1,'.repeat(4_998)}1234567890123456]`, undefined],
+  ['a long number beside more of them', `[${'1,'.repeat(5_000)}1234567890123456]`, 'body'],
   ['commas inside of text', JSON.stringify({ a: ','.repeat(200_000) }), undefined],
   ['U+0000 in a value', '{"a":{"b":["x","\\u0000"]}}', 'a.b[1]'],
   ['U+0000 in a name', '{"a":{"b\\u0000":1}}', 'a.b\u2400'],

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { cellName, inCell } from '#storage/cells/address.ts'
 import { migrate } from '#storage/migrate.ts'
-import { type Ask, announce, waitUntilHeard } from '#storage/processes/announcements.ts'
+import { type Ask, announce, deadAfterMs, waitUntilHeard } from '#storage/processes/announcements.ts'
 
 /** 10 s: a host that drops packets would otherwise keep a start silent for minutes. */
 const connectTimeoutMs = 10_000
@@ -135,6 +135,20 @@ async function copyReference({ from, to }: Pick<Copying, 'from' | 'to'>, table: 
   await to.query('COMMIT')
   await from.query('COMMIT')
 }
+
+/** Whether a gateway has given a heartbeat in this database within the time after which it would count as dead. */
+export const isServed = (url: string): Promise<boolean> =>
+  withClient(url, async client => {
+    const known = await client.query<{ known: boolean }>(
+      "SELECT to_regclass('gateway_process') IS NOT NULL AS known",
+    )
+    if (!known.rows[0]?.known) return false
+    const { rows } = await client.query(
+      "SELECT 1 FROM gateway_process WHERE seen_at > now() - $1 * interval '1 millisecond' LIMIT 1",
+      [deadAfterMs],
+    )
+    return rows.length > 0
+  })
 
 /** Makes every living process look at the cells again. Resolves when all of them have. */
 export const announceToAll = (home: string): Promise<boolean> =>

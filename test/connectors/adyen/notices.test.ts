@@ -35,6 +35,18 @@ test('401 when one item of several is forged, and nothing of it is kept', async 
   expect(JSON.stringify(listed)).not.toContain('N3')
 })
 
+test('what is larger or has more parts than any message of Adyen is refused before it is parsed', async () => {
+  const message = shop.double.sign([item('N5')])
+  const { additionalData } = message.notificationItems[0].NotificationRequestItem
+  const named = Array.from({ length: 3_100 }, (_, index) => [`k${index}`, ''])
+  Object.assign(additionalData, Object.fromEntries(named))
+  expect(await shop.double.post(message)).toMatchObject({ status: 401 })
+  const long = shop.double.sign([item('N6')])
+  long.notificationItems[0].NotificationRequestItem.additionalData.note = 'x'.repeat(65_536)
+  expect(await shop.double.post(long)).toMatchObject({ status: 413 })
+  expect(JSON.stringify(await shop.commands.json('notices', 'list'))).not.toMatch(/N5|N6/)
+})
+
 test('the check of the account says that key and merchant account are right', async () => {
   const { code, stdout } = await shop.commands.run('provider', 'check', shop.accountId)
   expect(stdout).toContain('merchantAccount')
