@@ -1,6 +1,7 @@
 /** `bank`: files for the bank and files of the bank, without any provider in between. */
 import { once } from 'node:events'
 import { basename } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault } from '#commands/faults.ts'
@@ -150,7 +151,32 @@ function printFiles(files: readonly GivenFile[], json: boolean, none: string): v
 const euros = (cents: number): string => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`
 
 async function importFiles(files: readonly string[], json: boolean, config: Config): Promise<void> {
-  const { bad, banks } = await withBank(config, {
+  const { bad, banks } = await inLittleMemory(() => importInEach(files, json, config))
+  // A file is bad when no cell can take it.
+  const refused = [
+    ...Map.groupBy(bad, sentence => files.find(file => sentence.startsWith(`${file} `))).values(),
+  ]
+    .filter(sentences => sentences.length === banks)
+    .map(([sentence]) => sentence)
+  if (refused.length > 0) throw new CommandFault(refused.join('\ntollgate: '))
+}
+
+/**
+ * The collector waits until its heap has grown to several times what is in use: a long statement took 375 MB although 50 were
+ * in use (measured). This makes it collect earlier, for a third more processor time.
+ */
+async function inLittleMemory<T>(work: () => Promise<T>): Promise<T> {
+  setFlagsFromString('--optimize-for-size')
+  try {
+    return await work()
+  } finally {
+    setFlagsFromString('--no-optimize-for-size')
+  }
+}
+
+/** In every cell. `bad` has a sentence from each cell that could not take a file. */
+const importInEach = (files: readonly string[], json: boolean, config: Config) =>
+  withBank(config, {
     async work(opened) {
       const { importAll } = await import('#operations/bank/import-file.ts')
       const { counts, unmatched, bad: refused } = await importAll(files, opened)
@@ -163,14 +189,6 @@ async function importFiles(files: readonly string[], json: boolean, config: Conf
     }),
     show: ({ counts, lists }) => (json ? printJson(counts, lists) : printReport(counts, lists)),
   })
-  // A file is bad when no cell can take it.
-  const refused = [
-    ...Map.groupBy(bad, sentence => files.find(file => sentence.startsWith(`${file} `))).values(),
-  ]
-    .filter(sentences => sentences.length === banks)
-    .map(([sentence]) => sentence)
-  if (refused.length > 0) throw new CommandFault(refused.join('\ntollgate: '))
-}
 
 /** What fits nothing, of each cell. */
 type Lists = readonly UnmatchedList[]

@@ -71,11 +71,19 @@ test('bad files get one sentence each and change nothing; a good one among them 
   const paths = bad.map(([name, content]) => commands.file(name, content))
   const before = await queryRows(gateway.databaseUrl, 'SELECT count(*) FROM bank_entry')
   const missing = join(commands.folder, 'missing.xml')
-  const { code, stdout, stderr } = await commands.run('bank', 'import', ...paths, missing, '--json')
+  const { code, stdout, stderr } = await commands.run(
+    'bank',
+    'import',
+    ...paths,
+    missing,
+    commands.folder,
+    '--json',
+  )
   expect(code).toBe(1)
   for (const [name, , sentence] of bad)
     expect(stderr.split('\n').find(line => line.includes(name))).toContain(`${name} ${sentence}`)
   expect(stderr).toContain('missing.xml does not exist')
+  expect(stderr).toContain(`${commands.folder} is a folder and not a file`)
   expect(JSON.parse(stdout)).toEqual({ booked: 0, rejected: 0, returned: 0, repeated: 0, unmatched: [] })
   expect(await queryRows(gateway.databaseUrl, 'SELECT count(*) FROM bank_entry')).toEqual(before)
   const mixed = await commands.run(

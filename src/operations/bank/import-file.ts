@@ -106,8 +106,8 @@ async function listUnmatched(
   }
 }
 
-/** 500: a few hundred kilobytes in one statement. */
-const pageSize = 500
+/** 100: some ten kilobytes in one statement, which the collector of short-lived objects gets. */
+const pageSize = 100
 
 /** Throws `BankFileError` with a sentence that begins after the file's name; nothing was changed then. */
 async function takeFile(path: string, importing: Importing, bank: Bank): Promise<readonly BankAccount[]> {
@@ -155,8 +155,14 @@ async function* hashed(path: string, hash: ReturnType<typeof createHash>): Async
   } catch (error) {
     const code = (error as { code?: unknown }).code
     if (typeof code !== 'string') throw error
-    throw new BankFileError(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`)
+    throw new BankFileError(unreadable[code] ?? `cannot be read (${code})`)
   }
+}
+
+const unreadable: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EISDIR: 'is a folder and not a file',
+  EACCES: 'may not be read by the user of this command',
 }
 
 /** 2 GB: ten times the largest statement we were told of. */
@@ -235,8 +241,8 @@ function factsOf(
   }
 }
 
-/** 200: outcomes that are recorded side by side share their commits. */
-const applyPage = 200
+/** 100: outcomes that are recorded side by side share their commits. */
+const applyPage = 100
 
 /**
  * Rejections first, one after the other: single payments stand before whole messages, and know the reason better. A sum
