@@ -15,6 +15,7 @@ export default defineConfig({
       'test/webhooks/chaos.test.ts',
       'test/races/lifecycle.test.ts',
       'test/api/customers/customers-list.test.ts',
+      'test/api/payments/every-method.test.ts',
     ],
     provide: { isLongRun: true },
     globalSetup: 'test/support/global-setup.ts',

@@ -311,7 +311,6 @@ const shortFiles = [
   'schemas/urls.ts',
   'storage/doctor/intent-checks.ts',
   'storage/providers/references.ts',
-  'vault/fingerprints.ts',
   'vault/inventory-signature.ts',
 ]
 

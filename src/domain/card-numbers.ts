@@ -51,9 +51,9 @@ export const maskCard = (number: string): { first6Digits: string; last4Digits: s
 export const isPseudoCardNumber = (text: string): boolean => /^0[0-9]{15}$/.test(text) && !passesLuhn(text)
 
 /** 9 · 10^11: eleven free digits, and a twelfth that may be any but the one that makes the checksum right. */
-const pseudoCount = 900_000_000_000n
+const pseudoCount = 900_000_000_000
 /** A prime, so that successive attempts visit every pseudo number before one comes again, and far apart. */
-const attemptStep = 556_230_589_961n
+const attemptStep = 556_230_589_961
 
 /**
  * A pseudo card number for a card whose keyed digest is given: the digest picks one of all the pseudo numbers that end
@@ -65,16 +65,25 @@ export function toPseudoCardNumber(digest: Uint8Array, attempt: number, last3: s
   assert(digest.length >= 16, 'the digest is too short')
   assert(/^[0-9]{3}$/.test(last3), 'the last three digits are not three digits')
   assert(Number.isSafeInteger(attempt) && attempt >= 0, 'attempts are counted from 0')
-  const seed = BigInt(`0x${Buffer.from(digest).toString('hex')}`)
-  const index = (seed + BigInt(attempt) * attemptStep) % pseudoCount
-  const free = (index / 9n).toString().padStart(11, '0')
-  const nth = Number(index % 9n)
+  const index = (remainderOf(digest) + stepsOf(attempt)) % pseudoCount
+  const free = String(Math.floor(index / 9)).padStart(11, '0')
+  const nth = index % 9
   // Exactly one of the ten digits would make the checksum right: that one is stepped over. Before three others it counts double.
   const others = luhnSum(`0${free}0${last3}`)
   let right = 0
   while ((others + double(right)) % 10 !== 0) right++
   return `0${free}${nth < right ? nth : nth + 1}${last3}`
 }
+
+/** What is left of the digest, read as one number, byte by byte: every step stays below 2^48 and is exact. */
+function remainderOf(digest: Uint8Array): number {
+  let remainder = 0
+  for (let at = 0; at < digest.length; at++) remainder = (remainder * 256 + (digest[at] ?? 0)) % pseudoCount
+  return remainder
+}
+
+const stepsOf = (attempt: number): number =>
+  attempt === 0 ? 0 : Number((BigInt(attempt) * BigInt(attemptStep)) % BigInt(pseudoCount))
 
 /** Twelve digits with at most one separator between neighbours: without one there is nothing to look for. */
 const suspicious = /[0-9](?:(?:[ .+-]|%20)?[0-9]){11}/

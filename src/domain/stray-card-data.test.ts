@@ -1,11 +1,21 @@
-import { expect, test } from 'vitest'
-import { findStrayCardData } from '#domain/stray-card-data.ts'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { findStrayCardData, isCertainlyClean, type Suspect } from '#domain/stray-card-data.ts'
+import { Refusal } from '#http/answers/refusal.ts'
+import { readJson } from '#http/body/json-text.ts'
 
 const number = '4111111111111111'
 const iban = 'DE89370400440532013000'
 const card = { paymentMethods: { card: { number, cardholderName: 'Ada Lovelace' } } }
 const debit = {
   paymentMethods: { directDebit: { account: { number: iban, accountHolderName: 'Ada Lovelace' } } },
+}
+
+/** As a request is read. */
+function suspectsOf(body: unknown): readonly Suspect[] {
+  const read = readJson(Buffer.from(JSON.stringify(body)))
+  if (read instanceof Refusal) throw new Error('the body was refused')
+  return read.suspects
 }
 
 test.each<[name: string, body: object, field: string | undefined]>([
@@ -65,6 +75,7 @@ test.each<[name: string, body: object, field: string | undefined]>([
 ])('%s', (_, body, field) => {
   const found = findStrayCardData(body)
   expect(found?.field).toBe(field)
+  if (found) expect(isCertainlyClean(suspectsOf(body))).toBe(false)
   if (found) expect(found.error.replace(/[^0-9A-Z]/g, '')).not.toMatch(/4111111111111111|370400440532/)
 })
 
@@ -92,4 +103,58 @@ test('a key is not repeated: the error names the object that holds it', () => {
     metadata: { n4111111111111111: 1 },
   }
   expect(findStrayCardData(body)?.error).toMatch(/^a key of metadata holds /)
+})
+
+describe('the texts with many digits', () => {
+  const request = (changed: object) => ({
+    transId: 'order-2026-000000012345',
+    paymentMethods: { type: 'CARD', card: { number, expiryDate: '203012', cardholderName: 'Ada' } },
+    customerInfo: { phone: { countryCode: '+49', number: '4012345678' } },
+    metadata: { basket: 'b-17' },
+    ...changed,
+  })
+
+  test('are enough to see that a usual request is clean', () => {
+    expect(isCertainlyClean(suspectsOf(request({})), 'a-key-123456789012345')).toBe(true)
+    expect(isCertainlyClean(suspectsOf({ transId: 'order-2026-000000012345' }))).toBe(true)
+    expect(isCertainlyClean(suspectsOf(debit))).toBe(true)
+  })
+
+  test.each([
+    ['the number in the key', request({}), `again-${number}`],
+    ['digits of another script', request({ refNr: '٤١١١١١١١١١١١١١١١' }), ''],
+    ['the number without quotes', request({ amount: { value: Number(number) } }), ''],
+    ['two numbers', request({ other: { number: '5555555555554444' } }), ''],
+    [
+      'more of them than are noted',
+      { list: Array.from({ length: 101 }, (_, at) => `${at}-123456789012`) },
+      '',
+    ],
+  ])('are not enough where there is %s', (_, body, key) => {
+    expect(isCertainlyClean(suspectsOf(body), key)).toBe(false)
+  })
+
+  test('never hide what the walk through the objects finds', () => {
+    const text = fc.constantFrom(
+      ...[number, '4111 1111-1111 1111', '5555555555554444', `x${number}`, '378282246310005', '123456789012'],
+      ...['DE89370400440532013000', 'DE89 3704 0044 0532 0130 00', 'MT31MALTAAAAAAAAAAAAAAAAAAAAAAA'],
+      ...['Ada', '', '+4917012345678', '\u0664\u0661\u0661\u0661', '\uff14111111111111111'],
+    )
+    const value = fc.oneof(text, fc.integer(), fc.constantFrom(4_111_111_111_111_111, 1e15, true))
+    const names = ['number', 'accountNumber', 'firstName', 'description', 'phone', 'metadata', 'card', number]
+    const { body } = fc.letrec(tie => ({
+      body: fc.dictionary(fc.constantFrom(...names), tie('member'), { maxKeys: 4 }),
+      member: fc.oneof({ maxDepth: 4 }, value, tie('body'), fc.array(tie('member'), { maxLength: 3 })),
+    }))
+    let passed = 0
+    fc.assert(
+      fc.property(body, text, (given, key) => {
+        if (!isCertainlyClean(suspectsOf(given), key)) return
+        passed += 1
+        expect(findStrayCardData(given, key)).toBeUndefined()
+      }),
+      { numRuns: 500 },
+    )
+    expect(passed).toBeGreaterThan(20)
+  })
 })

@@ -50,27 +50,11 @@ type Opened = OpenedAccount & {
 }
 
 export function createDirectory(deps: DirectoryDeps): AccountDirectory {
-  const known = new Map<string, Promise<Known>>()
   const opened = new Map<string, { readonly version: number; readonly opening: Promise<Opened> }>()
   const definitions = new Map(deps.definitions.map(definition => [definition.facts.name, definition]))
   const simulator = deps.environment === 'test' ? simulated(deps.simulator) : undefined
 
-  async function read(merchantId: MerchantId): Promise<Known> {
-    const remembered = await known.get(merchantId)
-    if (remembered && remembered.untilMs > deps.nowMs()) return remembered
-    const reading = load(merchantId)
-    if (known.size >= rememberedMax) known.clear()
-    known.set(merchantId, reading)
-    // A failed look-up is not remembered: the next payment asks again.
-    reading.catch(() => known.delete(merchantId))
-    return reading
-  }
-
-  async function load(merchantId: MerchantId): Promise<Known> {
-    const accounts = await deps.store.list(merchantId)
-    const rules = accounts.length === 0 ? [] : await deps.store.listRules(merchantId)
-    return { accounts, rules, untilMs: deps.nowMs() + rememberedMs }
-  }
+  const { read, forget } = rememberKnown(deps)
 
   function openRecord(record: AccountRecord): Promise<Opened | undefined> {
     const definition = definitions.get(record.connector)
@@ -111,8 +95,46 @@ export function createDirectory(deps: DirectoryDeps): AccountDirectory {
       const record = isAccountId(accountId) ? await deps.store.find(accountId) : undefined
       return record && openRecord(record)
     },
-    forget(merchantId) {
+    forget,
+  }
+}
+
+function rememberKnown({ store, nowMs }: Pick<DirectoryDeps, 'store' | 'nowMs'>) {
+  const known = new Map<string, Known>()
+  const reading = new Map<string, Promise<Known>>()
+
+  async function load(merchantId: MerchantId): Promise<Known> {
+    const accounts = await store.list(merchantId)
+    const rules = accounts.length === 0 ? [] : await store.listRules(merchantId)
+    return { accounts, rules, untilMs: nowMs() + rememberedMs }
+  }
+
+  /** A failed look-up is not remembered: the next payment asks again. */
+  async function readAnew(merchantId: MerchantId): Promise<Known> {
+    const begun = load(merchantId)
+    reading.set(merchantId, begun)
+    // Whoever has forgotten the merchant meanwhile must not find what was read before.
+    const isCurrent = () => reading.get(merchantId) === begun
+    try {
+      const found = await begun
+      if (known.size >= rememberedMax) known.clear()
+      if (isCurrent()) known.set(merchantId, found)
+      return found
+    } finally {
+      if (isCurrent()) reading.delete(merchantId)
+    }
+  }
+
+  return {
+    /** At once where it is remembered: every payment asks. */
+    read(merchantId: MerchantId): Known | Promise<Known> {
+      const remembered = known.get(merchantId)
+      if (remembered && remembered.untilMs > nowMs()) return remembered
+      return reading.get(merchantId) ?? readAnew(merchantId)
+    },
+    forget(merchantId: string): void {
       known.delete(merchantId)
+      reading.delete(merchantId)
     },
   }
 }

@@ -57,7 +57,7 @@ export function createAccountVault(deps: {
   }
 
   /** A word in front keeps the fingerprints of accounts and of cards apart, whatever the numbers look like. */
-  const pickOf = (merchantId: MerchantId, number: string): Promise<Buffer> =>
+  const pickOf = (merchantId: MerchantId, number: string): Buffer | Promise<Buffer> =>
     pickFingerprint(fingerprint(deps.fingerprintKeys(), `account\0${merchantId}\0${number}`), async id =>
       Boolean((await deps.store.findAccountById(merchantId, id))?.sealed),
     )

@@ -85,7 +85,7 @@ export function createCardVault(deps: {
   const fingerprintsOf = (merchantId: MerchantId, number: string): Fingerprints =>
     fingerprint(deps.fingerprintKeys(), `${merchantId}\0${number}`)
 
-  const pickOf = (merchantId: MerchantId, number: string): Promise<Buffer> =>
+  const pickOf = (merchantId: MerchantId, number: string): Buffer | Promise<Buffer> =>
     pickFingerprint(fingerprintsOf(merchantId, number), async id =>
       Boolean(remembered.has(merchantId, id) || (await deps.store.findCardById(merchantId, id))?.sealed),
     )

@@ -3,26 +3,29 @@
  * held keeps the fingerprint of its time; everything new gets that of the newest root secret, so that whoever had an
  * older one cannot try out numbers against it.
  */
-import { createHmac } from 'node:crypto'
+import { keyedHash } from '#domain/keyed-hash.ts'
 import type { KeyVersions } from '#vault/key-ring.ts'
 
 /** The newest first. */
 export type Fingerprints = readonly [Buffer, ...Buffer[]]
 
 export function fingerprint([newest, ...older]: KeyVersions, text: string): Fingerprints {
-  const digest = (key: KeyVersions[0]): Buffer => createHmac('sha256', key).update(text).digest()
-  return [digest(newest), ...older.map(digest)]
+  return [keyedHash(newest, text), ...older.map(key => keyedHash(key, text))]
 }
 
 /** The id of the row, of half the fingerprint. */
 export const toHeldId = (digest: Buffer): string => digest.toString('hex', 0, 16)
 
 /** `isHeld` is asked about older fingerprints only: there are none until the root secret has been changed. */
-export async function pickFingerprint(
+export const pickFingerprint = (
+  fingerprints: Fingerprints,
+  isHeld: (id: string) => Promise<boolean>,
+): Buffer | Promise<Buffer> => (fingerprints.length === 1 ? fingerprints[0] : pickHeld(fingerprints, isHeld))
+
+async function pickHeld(
   [newest, ...older]: Fingerprints,
   isHeld: (id: string) => Promise<boolean>,
 ): Promise<Buffer> {
-  if (older.length === 0) return newest
   const held = await Promise.all(older.map(digest => isHeld(toHeldId(digest))))
   return older.find((_, index) => held[index]) ?? newest
 }

@@ -64,7 +64,7 @@ function openPeople({ options, counts }: Shared, { database, keys, audit }: Cell
       ofPerson: createFailedLogins({ nowMs, shared: counts.scope('console') }),
       ofAddress: createFailedLogins({ nowMs, shared: counts.scope('console addresses') }, failuresOfAddress),
       async onFailure({ email, address }) {
-        // Who is no operator is not named: people also type passwords and card numbers into the wrong field.
+        // An address that belongs to no operator is not logged: people also type passwords and card numbers into the wrong field.
         const person = await peopleStore.findByEmail(email)
         audit.access.onFailedSignIn(person?.email, address)
       },

@@ -9,6 +9,7 @@ import {
   expectSound,
   findBrowser,
   findViolations,
+  leaveBrowser,
   phone,
   visitAnew,
 } from '#test/support/visitor.ts'
@@ -60,7 +61,7 @@ describe.runIf(found)('in a browser', () => {
   })
   afterEach(() => closePages(browser))
   afterAll(async () => {
-    await browser.close()
+    await leaveBrowser(browser)
     await gateway.stop()
   })
 

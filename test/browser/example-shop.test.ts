@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { FrameLocator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { closePages, findBrowser, pressTop, visit } from '#test/support/visitor.ts'
+import { closePages, findBrowser, leaveBrowser, pressTop, visit } from '#test/support/visitor.ts'
 import { createShop } from '../../examples/shop/shop.ts'
 
 const browser = await findBrowser()
@@ -26,7 +26,7 @@ describe.skipIf(browser === undefined)('the example shop', () => {
   })
   afterEach(() => browser && closePages(browser))
   afterAll(async () => {
-    await browser?.close()
+    if (browser) await leaveBrowser(browser)
     shop.close()
     await gateway.stop()
   })

@@ -4,7 +4,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { chooseLanguage, type Language } from '#pages/language.ts'
 import { samples } from '#test/support/page-samples.ts'
 import { type PageServer, startPageServer } from '#test/support/page-server.ts'
-import { closePages, findBrowser, findViolations, phone, visit, visitAnew } from '#test/support/visitor.ts'
+import {
+  closePages,
+  findBrowser,
+  findViolations,
+  leaveBrowser,
+  phone,
+  visit,
+  visitAnew,
+} from '#test/support/visitor.ts'
 
 const found = await findBrowser()
 
@@ -27,7 +35,7 @@ describe.runIf(found)('in a browser', () => {
   afterEach(() => closePages(browser))
 
   afterAll(async () => {
-    await browser.close()
+    await leaveBrowser(browser)
     await Promise.all([plain.close(), turned.close(), themed.close()])
   })
 

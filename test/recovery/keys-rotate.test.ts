@@ -139,8 +139,9 @@ test('no payment fails at any point of a change, wherever it is made', async () 
 test('no payment fails while it is changed again and again under load', async () => {
   let stopped = false
   const statuses: number[] = []
+  // Two shops at each process: more of them only make the changes wait longer for a processor.
   const clients = [warm, cold].flatMap(at =>
-    shops.map(async ({ shop, pseudoNumber }) => {
+    shops.slice(0, 2).map(async ({ shop, pseudoNumber }) => {
       while (!stopped) {
         const body = cardPayment({ card: { number: pseudoNumber, expiryDate: undefined } })
         statuses.push(

@@ -19,11 +19,11 @@ const seed = 20_261_115
 /** 16 open connections, all kept: opening one per request would take most of the time. */
 const concurrency = 16
 /** For the endpoints beyond the single payment. */
-const bodiesMin = inLongRun(2_500, 10_000)
+const bodiesMin = inLongRun(1_250, 10_000)
 /** For each of these that takes a body, of which nineteen in twenty hit it: a few more than are wanted. */
-const shotsWithBody = inLongRun(240, 960)
+const shotsWithBody = inLongRun(150, 960)
 /** For any other endpoint: enough to meet every answer it has. */
-const shotsElsewhere = 110
+const shotsElsewhere = inLongRun(80, 110)
 
 interface Hit {
   readonly status: number

@@ -9,6 +9,7 @@ import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
 import {
   closePages,
   expectSound,
+  leaveBrowser,
   openReturnPlace,
   type ReturnPlace,
   type Visit,
@@ -42,7 +43,7 @@ export function setStage(browser: Browser): Stage {
   afterEach(() => closePages(browser))
 
   afterAll(async () => {
-    await browser.close()
+    await leaveBrowser(browser)
     await parts?.gateway.stop()
     await parts?.place.close()
   })

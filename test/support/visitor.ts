@@ -13,9 +13,13 @@ import { launchBrowser } from '#test/support/browser.ts'
 export const phone = { width: 390, height: 844 }
 export const desktop = { width: 1280, height: 860 }
 
+/** One for all files that this process runs: a start takes seconds of a processor. It ends with the process. */
+let browserHere: Promise<Browser | string> | undefined
+
 /** A browser, or undefined with the reason printed: where there is none, tests of pages are left out, not failed. */
 export async function findBrowser(): Promise<Browser | undefined> {
-  const started = await launchBrowser()
+  browserHere ??= launchBrowser()
+  const started = await browserHere
   if (typeof started !== 'string') return started
   process.stderr.write(`browser tests are left out: ${started}\n`)
   return undefined
@@ -77,6 +81,12 @@ export async function closePages(browser: Browser): Promise<void> {
       idleTabs.set(context, tabs)
     }),
   )
+}
+
+/** After the last test of a file: the next file finds no cookie and no page of this one. */
+export async function leaveBrowser(browser: Browser): Promise<void> {
+  shared.delete(browser)
+  await Promise.all(browser.contexts().map(context => context.close()))
 }
 
 /** What loading another page does not undo. A test that does more to its tab, such as another medium, visits anew. */

@@ -7,10 +7,13 @@ import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
 export type Asked = Pick<Inquiry, 'operation' | 'reference' | 'amount' | 'payment' | 'kept'>
 
+/** By way of a text: the answer as a buffer takes twice as long. */
+const digestOf = (text: string): Buffer => Buffer.from(hash('sha256', text, 'binary'), 'binary')
+
 export function toProviderFacts(asked: Asked, detail: string | undefined): ProviderFacts {
   const { reference, amount } = asked
   const { method } = asked.payment
-  const digest = hash('sha256', reference, 'buffer')
+  const digest = digestOf(reference)
   const transactionId = `sim${digest.toString('hex', 0, 10)}`
   const approved = detail === undefined
   const responseCode = approved ? '00' : detail.slice(-2)
@@ -45,7 +48,7 @@ export function toReturnFacts(asked: Asked, detail: string): ProviderFacts {
 export function toInstructions(asked: Asked, step: string): ProviderFacts {
   const { reference, amount } = asked
   const { method } = asked.payment
-  const digest = hash('sha256', reference, 'buffer')
+  const digest = digestOf(reference)
   const told =
     step === 'instructions'
       ? { paymentReference: voucherNumber(digest), ...(method.flow === 'transfer' ? { account: payee } : {}) }
@@ -145,7 +148,7 @@ const fieldsByKey: Readonly<Record<string, (context: FieldContext) => Record<str
   }),
   providerZ: ({ asked: { payment }, digest, approved }) => {
     // One permission for the whole payment, and every charge or refund under it.
-    const permission = hash('sha256', payment.payId, 'buffer')
+    const permission = digestOf(payment.payId)
     const chargePermissionId = `S01-${digits(permission, 0, 7)}-${digits(permission, 8, 7)}`
     return {
       providerStatus: approved ? 'Completed' : 'Declined',

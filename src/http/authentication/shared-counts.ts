@@ -22,7 +22,7 @@ export interface LimitedUse {
 /** Hands the notes of this process over and those of the others in. */
 export interface CountExchange {
   scope(name: string): SharedCounts
-  /** What was noted since the last time. The others hear of it before the next time. */
+  /** Takes the counts since the last call; the other processes read them before the next one. */
   take(processes: number): readonly { readonly name: string; readonly used: number }[]
   give(uses: readonly { readonly name: string; readonly used: number }[]): void
 }

@@ -4,8 +4,9 @@
  * It never decides that a call may run a second time: the operation's own commit does.
  */
 
-import { createHmac, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { canonicalJson } from '#domain/json.ts'
+import { keyedHash } from '#domain/keyed-hash.ts'
 import { Refusal, refuseField } from '#http/answers/refusal.ts'
 import type { Answer, IdempotencyKey, Verb } from '#http/endpoint.ts'
 import { InvalidField, type KeyStore, KeyTaken, NotFound, type StoredKey } from '#http/server/ports.ts'
@@ -37,7 +38,7 @@ export function readKey(header: string | string[] | undefined): string | undefin
  * unknown digits can be tried out by an attacker who reads the database.
  */
 export const fingerprintBody = (body: unknown, fingerprintKey: KeyObject): string =>
-  createHmac('sha256', fingerprintKey).update(canonicalJson(body), 'utf8').digest('hex')
+  keyedHash(fingerprintKey, canonicalJson(body)).toString('hex')
 
 export interface KeyRequest {
   readonly verb: Verb

@@ -6,6 +6,7 @@
 import { isUtf8 } from 'node:buffer'
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import { isRecord, type JsonObject } from '#domain/json.ts'
+import { addSuspect, type Suspect } from '#domain/stray-card-data.ts'
 import { type FieldError, type Refusal, refuseField } from '#http/answers/refusal.ts'
 import { markLostNumbers } from '#http/body/json-numbers.ts'
 
@@ -13,6 +14,8 @@ export interface ReadJson {
   readonly value: unknown
   /** Length of the text; tells how much work a thorough validation could be. */
   readonly length: number
+  /** Texts that may hold card data where none belongs. */
+  readonly suspects: readonly Suspect[]
 }
 
 /** 20: deeper than any object of the contract (the deepest has 7 levels), shallow enough for plain recursion. */
@@ -38,21 +41,39 @@ const tooManyBesideOdd = refuseField(
 )
 const notUtf8 = refuseField('body', 'The body is not valid UTF-8; JSON is always sent as UTF-8.')
 
-/** Counts the members of all objects; NaN (which swallows every sum) as soon as something must be refused. */
-function countMembers(value: unknown, level: number, readStrings: boolean): number {
-  if (typeof value === 'string') return readStrings && !isClean(value) ? Number.NaN : 0
-  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? 0 : Number.NaN
+/** The one walk through a body. */
+interface Walk {
+  /** Whether texts may hold what no text may. */
+  readonly readStrings: boolean
+  readonly suspects: Suspect[]
+}
+
+/**
+ * Counts the members of all objects; NaN (which swallows every sum) as soon as something must be refused. Texts that may hold
+ * card data are noted on the way. `name`: of the member that has the value.
+ */
+function countMembers(value: unknown, name: string, level: number, walk: Walk): number {
+  if (typeof value === 'string') {
+    addSuspect(walk.suspects, value, name)
+    return walk.readStrings && !isClean(value) ? Number.NaN : 0
+  }
+  if (typeof value === 'number') {
+    if (value >= 1e11) addSuspect(walk.suspects, String(value), name)
+    return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? 0 : Number.NaN
+  }
   const isList = Array.isArray(value)
   if (!isList && !isRecord(value)) return 0
   if (level > nestingMax) return Number.NaN
   let count = 0
   if (isList) {
-    for (const entry of value) count += countMembers(entry, level + 1, readStrings)
+    for (const entry of value) count += countMembers(entry, name, level + 1, walk)
     return count
   }
-  for (const key of Object.keys(value)) {
-    if (isPoison(key, value) || (readStrings && !isClean(key))) return Number.NaN
-    count += 1 + countMembers(value[key], level + 1, readStrings)
+  // Of parsed JSON: it has no members but its own.
+  for (const key in value) {
+    if (isPoison(key, value) || (walk.readStrings && !isClean(key))) return Number.NaN
+    addSuspect(walk.suspects, key, '')
+    count += 1 + countMembers(value[key], key, level + 1, walk)
   }
   return count
 }
@@ -247,7 +268,8 @@ export function readJson(bytes: Buffer): ReadJson | Refusal {
     return unreadable
   }
   // In valid UTF-8 only an escape can bring U+0000 or half a surrogate pair.
-  const members = countMembers(value, 1, text.includes('\\u'))
+  const suspects: Suspect[] = []
+  const members = countMembers(value, '', 1, { readStrings: text.includes('\\u'), suspects })
   if (Number.isNaN(members)) {
     const flaw = findFlaw(value)
     return flaw ? refuseField(flaw.field, flaw.error) : unreadable
@@ -256,5 +278,5 @@ export function readJson(bytes: Buffer): ReadJson | Refusal {
     const field = findDuplicate(text)
     return refuseField(field, `${field} is given twice in the same object; give it once.`)
   }
-  return { value, length: text.length }
+  return { value, length: text.length, suspects }
 }

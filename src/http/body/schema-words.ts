@@ -114,7 +114,7 @@ const describeText = (schema: JsonSchema, book: SchemaBook): string => {
   return `text${range}${describePattern(schema)}`
 }
 
-/** A pattern is exact, and few read it with pleasure: what the field is meant for stands beside it. */
+/** Few developers read a regular expression at a glance, so the field's purpose stands beside the pattern. */
 function describePattern({ pattern, description }: JsonSchema): string {
   if (pattern === undefined) return ''
   const meaning = typeof description === 'string' ? ` (${description.replace(/\.$/, '')})` : ''

@@ -85,11 +85,18 @@ export const refuseMissingHost = ({ httpVersion, headers }: IncomingMessage): Re
     ? refuseField('Host', 'Host is missing; every request of HTTP/1.1 needs it.')
     : undefined
 
-/** A header that must stand once and stands twice. `headers`: names and values in turn, as they were sent. */
-export function refuseRepeatedHeader(headers: readonly string[]): Refusal | undefined {
+/** A header that must stand once and stands twice. */
+export function refuseRepeatedHeader(
+  request: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,
+): Refusal | undefined {
+  // Names and values in turn, as they were sent. In nearly every request each stands once.
+  const { rawHeaders } = request
+  let names = 0
+  for (const _ in request.headers) names += 1
+  if (names * 2 === rawHeaders.length) return undefined
   const seen = new Set<string>()
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = onceOnly.get(headers[index]?.toLowerCase() ?? '')
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = onceOnly.get(rawHeaders[index]?.toLowerCase() ?? '')
     if (name === undefined) continue
     if (seen.has(name)) return refuseField(name, `${name} stands more than once; send it once.`)
     seen.add(name)

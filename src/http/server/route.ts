@@ -4,7 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
-import { findStrayCardData } from '#domain/stray-card-data.ts'
+import { findStrayCardData, isCertainlyClean, type Suspect } from '#domain/stray-card-data.ts'
 import {
   type FieldError,
   Refusal,
@@ -125,6 +125,8 @@ const noErrors: readonly FieldError[] = []
 interface Body {
   readonly value: unknown
   readonly length: number
+  /** Of JSON: texts that may hold card data where none belongs. */
+  readonly suspects?: readonly Suspect[]
 }
 
 function readBody({ endpoint, bodyOptional, spellings }: Prepared, request: FastifyRequest): Body | Refusal {
@@ -147,7 +149,8 @@ function readBody({ endpoint, bodyOptional, spellings }: Prepared, request: Fast
 function findErrors(
   prepared: Prepared,
   request: FastifyRequest,
-  { key, ...body }: Body & { readonly key: string | undefined },
+  body: Body,
+  key: string | undefined,
 ): Refusal | undefined {
   const { endpoint, checkBody, checkParams, checkQuery } = prepared
   const url = request.raw.url ?? ''
@@ -163,7 +166,8 @@ function findErrors(
   const inQuery = endpoint.query || url.includes('?') ? checkQuery(request.query, url.length) : noErrors
   const inBody = isForm || body.value === undefined ? noErrors : checkBody(body.value, body.length)
   if (inPath.length + inQuery.length + inBody.length === 0) {
-    const stray = isForm ? undefined : findStrayCardData(body.value, key)
+    const isClean = isForm || (body.suspects !== undefined && isCertainlyClean(body.suspects, key))
+    const stray = isClean ? undefined : findStrayCardData(body.value, key)
     return stray && refuseInvalid([stray])
   }
   return refuseInvalid([...inPath, ...inQuery, ...findFaultsBeside(inQuery, endpoint, request), ...inBody])
@@ -219,7 +223,7 @@ async function answerRequest<Services>(
   if (key instanceof Refusal) return key
   const body = readBody(prepared, request)
   if (body instanceof Refusal) return body
-  const refusal = findErrors(prepared, request, { ...body, key })
+  const refusal = findErrors(prepared, request, body, key)
   if (refusal) return refusal
   const merchant = request.caller?.merchant
   const described =

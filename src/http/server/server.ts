@@ -348,7 +348,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   const answerUnrouted = createUnrouted(routes, sender)
   app.addHook('onRequest', (request, reply, done) => {
     setUp(request)
-    const refusal = refuseMissingHost(request.raw) ?? refuseRepeatedHeader(request.raw.rawHeaders)
+    const refusal = refuseMissingHost(request.raw) ?? refuseRepeatedHeader(request.raw)
     if (refusal) sendRefusal(reply, { dialect: dialectOf(request), refusal }, sender)
     else if (request.is404) answerUnrouted(request, reply)
     else done()

@@ -44,12 +44,22 @@ const merchantIdForm = /^[A-Za-z0-9_-]{1,30}$/
 
 export function createAccessRecorder({ apiKeys, audit, nowMs }: AccessRecorderDeps): AccessRecorder {
   let uses = new Map<string, Use & { atMs: number }>()
+  /** Most requests come with the key and from the address of the one before. */
+  let last: (Use & { atMs: number }) | undefined
   const failures = createFailureTally(nowMs)
+
+  function noteOf(use: Use): (Use & { atMs: number }) | undefined {
+    const name = `${use.keyId} ${use.address}`
+    const noted = uses.get(name) ?? (uses.size < notesMax ? { ...use, atMs: 0 } : undefined)
+    if (noted) uses.set(name, noted)
+    return noted
+  }
 
   async function writeUses(): Promise<void> {
     if (uses.size === 0) return
     const noted = [...uses.values()]
     uses = new Map()
+    last = undefined
     const rows = noted.map(({ atMs, ...use }) => ({ ...use, at: new Date(atMs) }))
     const fresh = await apiKeys.recordUses(
       rows.map(({ allowed: _, ...use }) => ({ ...use, network: toNetwork(use.address) })),
@@ -67,10 +77,8 @@ export function createAccessRecorder({ apiKeys, audit, nowMs }: AccessRecorderDe
 
   return {
     onKeyUse(use) {
-      const name = `${use.keyId} ${use.address}`
-      const noted = uses.get(name)
-      if (noted) noted.atMs = nowMs()
-      else if (uses.size < notesMax) uses.set(name, { ...use, atMs: nowMs() })
+      if (last?.keyId !== use.keyId || last.address !== use.address) last = noteOf(use)
+      if (last) last.atMs = nowMs()
     },
     onFailedLogin(claimed, address) {
       const client = merchantIdForm.test(claimed) ? scrubCardNumbers(claimed) : 'unknown'

@@ -96,10 +96,10 @@ export class ReturnAddressMissing extends Error {
 export async function createPayment(request: CreatePayment, engine: Engine): Promise<OperationAnswer> {
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
     const card = request.storedCard ?? requireExpiryDate(await admitCard(request, attempt, engine))
-    const account = await admitAccount(request, attempt, engine)
+    const account = request.account && (await admitAccount(request, attempt, engine))
     const choice = await chooseFor(request, card, engine)
     if (!choice.account) return refuse(request, choice.refusal, engine)
-    const quoteResult = await readOffer(request, card, engine)
+    const quoteResult = card && request.offer && (await readOffer(request, request.offer, card, engine))
     if (quoteResult && !quoteResult.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
     const admitted = { card, account, quoteResult }
     const begun = await begin(request, admitted, choice, engine)
@@ -215,13 +215,12 @@ async function insertOnce(change: Change, payment: Payment, engine: Engine): Pro
   throw lost
 }
 
-async function readOffer(
-  { offer, merchant, command: { amount } }: CreatePayment,
-  card: AdmittedCard | undefined,
+const readOffer = (
+  { merchant, command: { amount } }: CreatePayment,
+  offer: NonNullable<CreatePayment['offer']>,
+  card: AdmittedCard,
   engine: Engine,
-): Promise<QuoteResult | undefined> {
-  return offer && card ? redeemQuote(offer, { merchant, amount, card }, engine) : undefined
-}
+): Promise<QuoteResult | undefined> => redeemQuote(offer, { merchant, amount, card }, engine)
 
 /** The account that takes it. Throws where the amount cannot be expressed there. */
 async function chooseFor(
@@ -338,10 +337,10 @@ async function begin(
   }
 }
 
-const withPrepared = (payment: Payment, prepared: Prepared): Payment => ({
-  ...payment,
-  operations: payment.operations.map(operation => ({ ...operation, prepared })),
-})
+const withPrepared = (payment: Payment, prepared: Prepared): Payment =>
+  Object.keys(prepared).length === 0
+    ? payment
+    : { ...payment, operations: payment.operations.map(operation => ({ ...operation, prepared })) }
 
 /** A merchant-initiated payment has no cardholder present, so 3-D Secure is skipped. */
 const payingCard = ({

@@ -75,7 +75,7 @@ function limitOf(
   kind: VelocityKind,
   environment: 'test' | 'live',
 ): DeclineLimit | undefined {
-  const given = { CARD: merchant.declinesPerCard, ADDRESS: merchant.declinesPerAddress }[kind]
+  const given = kind === 'ADDRESS' ? merchant.declinesPerAddress : merchant.declinesPerCard
   if (given) return given === noLimit ? undefined : given
   return defaults[environment][kind]
 }
@@ -95,14 +95,15 @@ export function createVelocity(deps: VelocityDeps): Velocity {
   /** What counts of a try, each with its limit. */
   function judged(merchant: Merchant, { cardId, address }: Tried): [Subject, DeclineLimit][] {
     const { merchantId } = merchant
-    const subjects: readonly [VelocityKind, string | undefined][] = [
-      ['CARD', cardId],
-      ['ADDRESS', address && networkOf(plainAddress(address) ?? address)],
-    ]
-    return subjects.flatMap(([kind, subject]): [Subject, DeclineLimit][] => {
-      const limit = subject === undefined ? undefined : limitOf(merchant, kind, environment)
-      return limit && subject !== undefined ? [[{ merchantId, kind, subject }, limit]] : []
-    })
+    const found: [Subject, DeclineLimit][] = []
+    const perCard = cardId === undefined ? undefined : limitOf(merchant, 'CARD', environment)
+    if (perCard && cardId !== undefined) found.push([{ merchantId, kind: 'CARD', subject: cardId }, perCard])
+    const perAddress = address ? limitOf(merchant, 'ADDRESS', environment) : undefined
+    if (perAddress && address) {
+      const subject = networkOf(plainAddress(address) ?? address)
+      found.push([{ merchantId, kind: 'ADDRESS', subject }, perAddress])
+    }
+    return found
   }
 
   const isPublished = ({ merchantId }: Merchant, { cardId }: Tried): boolean =>
@@ -112,7 +113,7 @@ export function createVelocity(deps: VelocityDeps): Velocity {
     blocks: (merchant, tried, now) =>
       judged(merchant, tried).some(([subject]) => (blocked.get(nameOf(subject)) ?? now) > now),
 
-    async inTurn(merchant, tried, work) {
+    inTurn(merchant, tried, work) {
       const subjects = judged(merchant, tried)
       if (subjects.length === 0 || isPublished(merchant, tried)) return work()
       const most = ({ count }: DeclineLimit) => Math.max(1, Math.floor(count / countProcesses()))

@@ -26,7 +26,7 @@ const birthColumns = [
 
 const names = birthColumns.map(([name]) => name).join(', ')
 
-/** The stored method by the card that the plan is about to let go of. */
+/** The stored method by the card that the plan is about to release. */
 const methodOfCard = `(SELECT m.method_id FROM stored_method m WHERE m.merchant_id = t.merchant_id
   AND m.customer_id = t.customer_id AND m.card_id = t.card_id)`
 
@@ -174,7 +174,7 @@ const guards = {
       FROM plan_change_in i
       WHERE ${samePlan} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
   },
-  // An end: the card is let go of, so that nothing keeps its number for the plan's sake.
+  // The plan has ended: its card is released, so that the number is no longer kept for the plan.
   planUpdate: {
     input: 'plan_update_in',
     updated: 'plan_updated',

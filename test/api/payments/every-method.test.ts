@@ -10,6 +10,7 @@ import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
 import { openShop, type Shop, tokenOf, urls } from '#test/support/shop.ts'
+import { inLongRun } from '#test/support/size.ts'
 
 let acquirer: Acquirer
 let gateway: TestGateway
@@ -99,9 +100,22 @@ async function findFaults(method: Method, payId: string): Promise<string[]> {
 
 test('there are 989 rows', () => expect(allMethods).toHaveLength(989))
 
+/** In the short run the first row of each kind and every fourth of the others: rows of a kind take the same way. */
+const kindOf = ({ family, flow, key, capture, operations }: Method): string =>
+  JSON.stringify([family, flow, Object.hasOwn(directObjects, key), capture, operations])
+
+function pickRows(rows: readonly Method[]): readonly Method[] {
+  const seen = new Set<string>()
+  return rows.filter((row, index) => {
+    const isFirst = !seen.has(kindOf(row))
+    seen.add(kindOf(row))
+    return isFirst || index % inLongRun(4, 1) === 0
+  })
+}
+
 test.each(['HOSTED', 'DIRECT'] as const)('200 every method that has %s is paid by it', async integration => {
-  const methods = allMethods.filter(method => method.integration.includes(integration))
-  expect(methods.length).toBeGreaterThan(100)
+  const methods = pickRows(allMethods.filter(method => method.integration.includes(integration)))
+  expect(methods.length).toBeGreaterThan(50)
   const faults = await forAll(methods, async method => findFaults(method, await pay(method, integration)))
   expect(faults.flat()).toEqual([])
 })
