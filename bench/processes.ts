@@ -22,12 +22,16 @@ interface Bench {
 const workersMax = 1.1
 const cellsMax = 1.02
 
-/** 500 payments for each second asked for, and 1,500 before that are not counted: Node compiles meanwhile what is hot. */
+/**
+ * 500 payments for each second asked for, and 6,000 of every process before that are not counted: each of them compiles
+ * meanwhile what is hot, and a worker that gets half of the payments takes twice as long for it.
+ */
 const paymentsPerSecond = 500
-const warmUpPayments = 1_500
+const warmUpPayments = 6_000
 
 interface Side {
   readonly name: string
+  readonly processes: number
   readonly installation: Installation
   readonly environment: Readonly<Record<string, string>>
 }
@@ -36,6 +40,7 @@ export async function measureProcesses(bench: Bench): Promise<Line[]> {
   const installation = await bench.stage.makeInstallation('processes')
   const side = (workers: number): Side => ({
     name: workers === 1 ? '1 worker' : `${workers} workers`,
+    processes: workers,
     ...{ installation, environment: { TOLLGATE_WORKERS: String(workers) } },
   })
   return compare(bench, [side(1), side(2)], workersMax)
@@ -45,6 +50,7 @@ export async function measureProcesses(bench: Bench): Promise<Line[]> {
 export async function measureCells(bench: Bench): Promise<Line[]> {
   const side = async (cells: number): Promise<Side> => ({
     name: cells === 1 ? '1 cell' : `${cells} cells`,
+    processes: 1,
     installation: await bench.stage.makeInstallation(`cells_${cells}`),
     environment: { TOLLGATE_CELLS: String(cells) },
   })
@@ -97,10 +103,11 @@ async function measureSide({ stage, load, seconds, say }: Bench, turn: Turn): Pr
   try {
     const watch = createWatch({ stage, gateway, say })
     const job = { kind: 'payments', port: gateway.port, authorization, concurrency, warmUpMs: 0 } as const
-    await load.run({ ...job, firstOrder, measureMs: 0, count: warmUpPayments })
+    const warmUp = warmUpPayments * side.processes
+    await load.run({ ...job, firstOrder, measureMs: 0, count: warmUp })
     const count = paymentsPerSecond * seconds
     const { gatewayUs, postgresUs } = await watch(title, () =>
-      load.run({ ...job, firstOrder: firstOrder + warmUpPayments, measureMs: 0, count }),
+      load.run({ ...job, firstOrder: firstOrder + warmUp, measureMs: 0, count }),
     )
     return gatewayUs + postgresUs
   } finally {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { canonicalJson } from '#domain/json.ts'
+import { canonicalJson, textsOf } from '#domain/json.ts'
 
 test.each([
   ['{"b":1,"a":[{"d":null,"c":"x"}]}', '{"a":[{"c":"x","d":null}],"b":1}'],
@@ -13,4 +13,9 @@ test.each([
 test('no body is not an empty one', () => {
   expect(canonicalJson(undefined)).toBe('null')
   expect(canonicalJson({})).toBe('{}')
+})
+
+test('texts are members that are text, and of a list the first', () => {
+  expect(textsOf({ a: '1', b: ['2', '3'], c: [], d: 4, e: undefined })).toEqual({ a: '1', b: '2' })
+  expect([textsOf(undefined), textsOf(['a'])]).toEqual([{}, {}])
 })

@@ -15,6 +15,15 @@ export function textAt(value: unknown, name: string): string | undefined {
   return typeof member === 'string' ? member : undefined
 }
 
+/** The members that are text; of a list of texts the first, as where a parameter or a header is given twice. */
+export const textsOf = (value: unknown): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(isRecord(value) ? value : {}).flatMap(([name, member]) => {
+      const first: unknown = Array.isArray(member) ? member[0] : member
+      return typeof first === 'string' ? [[name, first]] : []
+    }),
+  )
+
 /** Undefined for text that is no JSON. */
 export function parseJson(text: string): unknown {
   try {

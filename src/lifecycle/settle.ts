@@ -268,13 +268,17 @@ function answerOperation(payment: Payment, operation: Operation, outcome: Outcom
   }
 }
 
-/** An answer that came and was not understood is told in the record: somebody has to look at it. */
+/**
+ * An answer that came and was not understood is told in the record, because somebody has to look at it. It does not mean that
+ * the provider has the request: the operation is cleared up like one without an answer.
+ */
 function providerAfter(payment: Payment, operation: Operation, outcome: Outcome): Operation['provider'] {
   if ('provider' in outcome) return outcome.provider
   const { provider, xId, amount } = operation
   if (outcome.kind !== 'unknown' || outcome.reason === undefined) return provider
   const echo = { reference: xId, amount: { value: amount, currency: payment.amount.currency } }
-  return { echo, ...provider, responseText: `The provider's answer was not understood: ${outcome.reason}` }
+  const responseText = `The provider's answer was not understood: ${outcome.reason}`
+  return { ...(provider ?? { echo, fields: { notUnderstood: true } }), responseText }
 }
 
 function stateAfter(payment: Payment, { type }: Operation, outcome: Outcome): Operation['state'] {

@@ -79,6 +79,22 @@ test('a process whose connection breaks gives its next heartbeat on another one'
   await presence.close()
 })
 
+test('statements that come at once after a break share one new connection', async () => {
+  const errors: unknown[] = []
+  const presence = await openPresence(gateway.databaseUrl, {
+    ...quiet,
+    onError: error => errors.push(error),
+    beatMs: 600_000,
+  })
+  const connections = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tollgate presence'`
+  await queryRows(gateway.databaseUrl, `SELECT pg_terminate_backend(pid) ${connections}`)
+  await vi.waitFor(() => expect(errors).not.toEqual([]), 30_000)
+  await Promise.all([presence.refresh(), presence.refresh(), presence.refresh()])
+  // The gateway of this file has one too.
+  expect((await queryRows(gateway.databaseUrl, `SELECT pid ${connections}`)).length).toBeLessThanOrEqual(2)
+  await presence.close()
+})
+
 test('what a dead process had sent is settled by another one, and its key answers', async () => {
   let died = () => {}
   const dead = new Promise<void>(resolve => {

@@ -3,6 +3,7 @@ import { withPeople } from '#console/people.ts'
 import { totpCode, totpStep } from '#console/totp.ts'
 import type { Role } from '#domain/console-roles.ts'
 import { masterKeyOf, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
 import { type MasterKey, toMasterKey } from '#vault/master-key.ts'
 
 export interface Person {
@@ -81,4 +82,17 @@ export async function signUp(gateway: TestGateway, who: NewPerson): Promise<Pers
       })
     },
   }
+}
+
+/** What the audit trail says of an object, in order, with the owner named as such. */
+export async function listActs(
+  { databaseUrl }: TestGateway,
+  owner: Person,
+  object: string,
+): Promise<readonly string[]> {
+  const rows = await queryRows<{ act: string; actor: string }>(
+    databaseUrl,
+    `SELECT act, actor FROM audit WHERE object = '${object}' ORDER BY number`,
+  )
+  return rows.map(({ act, actor }) => `${act} by ${actor === owner.email ? 'the owner' : actor}`)
 }

@@ -2,9 +2,11 @@
  * Pages for people at the origin: data like endpoints, but they answer in HTML, read forms and need no credentials. What a page
  * says is made elsewhere; here it is only read from and written to the wire. Knows no payment words.
  */
+
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { textsOf } from '#domain/json.ts'
 import { Refusal } from '#http/answers/refusal.ts'
 import { boundaryOf, type Multipart, readForm, readMultipart, type UploadedFile } from '#http/body/form.ts'
 import { accepts, pourBytes, type Sender, sendBytes } from '#http/server/send.ts'
@@ -92,7 +94,7 @@ async function readUpload(request: FastifyRequest, payload: Readable): Promise<M
   const { upload } = request.routeOptions.config as { readonly upload?: Upload }
   const boundary = boundaryOf(request.headers['content-type'])
   if (!upload || boundary === undefined) return undefined
-  const isAdmitted = await upload.admits(request.headers as PageRequest['headers'])
+  const isAdmitted = await upload.admits(textsOf(request.headers))
   const bytesMax = isAdmitted ? upload.bytesMax : Math.min(textBytesMax, upload.bytesMax)
   const chunks: Buffer[] = []
   let length = 0
@@ -174,20 +176,12 @@ function readBody(body: unknown): Pick<PageRequest, 'form' | 'files'> {
 
 function readRequest(request: FastifyRequest): PageRequest {
   return {
-    params: request.params as Record<string, string>,
+    params: textsOf(request.params),
     ...(request.method === 'POST' ? readBody(request.body) : { form: {} }),
-    query: readQuery(request.query),
-    headers: request.headers as Record<string, string | undefined>,
+    query: textsOf(request.query),
+    headers: textsOf(request.headers),
     address: request.clientAddress,
     url: request.raw.url ?? '/',
     verb: request.method,
   }
 }
-
-const readQuery = (query: unknown): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(query as Record<string, string | string[]>).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? value : (value[0] ?? ''),
-    ]),
-  )

@@ -2,7 +2,9 @@
  * Routes at the origin for machines that sign what they send: the bytes are handed on as they came, because a signature
  * covers bytes and not what a parser makes of them. Knows no payment words.
  */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { textsOf } from '#domain/json.ts'
 import { Refusal, refuseField } from '#http/answers/refusal.ts'
 import { type Rooms, toRefusal } from '#http/server/route.ts'
 import { sendBytes, sendRefusal } from '#http/server/send.ts'
@@ -85,18 +87,8 @@ function refuseUnread(
 }
 
 const readRaw = (request: FastifyRequest): RawRequest => ({
-  params: request.params as Record<string, string>,
-  headers: firstValues(request.headers),
-  query: firstValues(request.query as Record<string, string | string[]>),
+  params: textsOf(request.params),
+  headers: textsOf(request.headers),
+  query: textsOf(request.query),
   body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
 })
-
-const firstValues = (
-  values: Readonly<Record<string, string | readonly string[] | undefined>>,
-): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(values).flatMap(([name, value]) => {
-      const first = typeof value === 'string' ? value : value?.[0]
-      return first === undefined ? [] : [[name, first]]
-    }),
-  )

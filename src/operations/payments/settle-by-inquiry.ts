@@ -81,7 +81,7 @@ async function clearUp(
   // A look-up that is not settled yet may still find it.
   if (ageMs < (lostAnswer.lookUpSettledMs ?? 0)) return found
   // The provider has the request and said that it takes longer: there is nothing to repeat or to undo.
-  if (operation.provider) return found
+  if (operation.provider && !operation.provider.fields?.notUnderstood) return found
   const again = repeatOf(payment, operation, connector, engine)
   if (again && ageMs <= (lostAnswer.repeatWithinMs ?? -1)) {
     const repeated = await ask({ payment, operation, timeoutMs, ask: again }, engine)

@@ -98,18 +98,27 @@ function openConnection(
     return fresh
   }
 
+  async function askNow<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
+    if (closed) throw new Error('the connection of this process was closed')
+    client ??= await connect()
+    const asked = client
+    try {
+      return (await asked.query<Row>(text, values)).rows
+    } catch (error) {
+      // A connection that failed once may hang for ever: the next statement opens another one.
+      if (client === asked) client = undefined
+      void asked.end().catch(() => {})
+      throw error
+    }
+  }
+
+  // Beats and announcements ask at the same time; a connection answers one statement after the other.
+  let last: Promise<unknown> = Promise.resolve()
   return {
-    async ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-      client ??= await connect()
-      const asked = client
-      try {
-        return (await asked.query<Row>(text, values)).rows
-      } catch (error) {
-        // A connection that failed once may hang for ever: the next statement opens another one.
-        if (client === asked) client = undefined
-        void asked.end().catch(() => {})
-        throw error
-      }
+    ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+      const answer = last.then(() => askNow<Row>(text, values))
+      last = answer.catch(() => undefined)
+      return answer
     },
     async close() {
       closed = true

@@ -147,6 +147,21 @@ describe('a card', () => {
     expect(await statusOf(body.payId)).toBe('AUTHORIZED')
   })
 
+  test.each(['newWords', 'wrongEcho'] as const)(
+    'a card whose answer was not understood (%s) is undone where no notice comes',
+    async fault => {
+      shop.double.fail(/\/payments$/, fault)
+      const { body } = await post('/payments', cardPayment(manual))
+      expect(body.status).toBe('PENDING')
+      const told = shop.double.ledger.owed.splice(0)
+      clock.move(20 * 60_000)
+      await shop.work(clock.nowMs(), true)
+      const undone = shop.double.requests.filter(({ path }) => path.endsWith('/cancels'))
+      expect(undone.map(request => request.body.paymentReference)).toContain(body.xId)
+      shop.double.ledger.owed.push(...told)
+    },
+  )
+
   test('what nobody knows is undone at the merchant account that took it, whatever the setting says by then', async () => {
     const other = await startAdyenGateway({ gateway: { clock } })
     try {

@@ -53,9 +53,9 @@ test.each<[string, Parameters<typeof readAnswer>[0], Partial<Outcome>]>([
     { kind: 'declined', detail: '0313' },
   ],
   [
-    'an object that is not there',
+    'an object that is not in the account of this key',
     answered(error({ type: 'invalid_request_error', code: 'resource_missing' }), 404),
-    { kind: 'declined', detail: '0312' },
+    { kind: 'declined', detail: '0312', callRefused: true },
   ],
   [
     'a wrong key',
@@ -63,7 +63,7 @@ test.each<[string, Parameters<typeof readAnswer>[0], Partial<Outcome>]>([
       error({ type: 'invalid_request_error', message: 'Invalid API Key provided: sk_test_****1234' }),
       401,
     ),
-    { kind: 'declined', detail: '0396' },
+    { kind: 'declined', detail: '0396', callRefused: true },
   ],
   [
     'too many requests',

@@ -1,7 +1,7 @@
 /** What an answer of Stripe means for the operation that was asked for: approved, declined, pending, unreached, unknown. */
 import type { AuthorizationOutcome, HttpAnswer } from '#connectors/contract.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
-import { detailOfDecline, malfunction } from '#connectors/stripe/translate/declines.ts'
+import { detailOfDecline, malfunction, notPermitted } from '#connectors/stripe/translate/declines.ts'
 import { parseWire, referenceAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
@@ -53,7 +53,9 @@ export function readRefusal({ status, error }: { status: number; error: Wire }, 
   if (status === 429) return unreached
   if (status === 401 || status === 403)
     return { ...declined(asked, malfunction, describeError(error)), callRefused: true }
-  if (status !== 400 && status !== 402 && status !== 404) return unknown
+  // The payment is not in the account of this key, which may have been changed: that says nothing about an earlier request.
+  if (status === 404) return { ...declined(asked, notPermitted, describeError(error)), callRefused: true }
+  if (status !== 400 && status !== 402) return unknown
   const intent = wireAt(error, 'payment_intent')
   const detail = detailOfDecline(textAt(error, 'decline_code'), textAt(error, 'code'))
   return declined(asked, detail, describeError(error), textAt(intent, 'id'))

@@ -1,0 +1,100 @@
+/** People of the console among themselves, over HTTP: roles, sessions of others, owners of some merchants, the audit trail. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createAuditStore } from '#storage/audit/audit.ts'
+import { openDatabase } from '#storage/database.ts'
+import { listActs, type Person, signUp } from '#test/support/console.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+
+let gateway: TestGateway
+let owner: Person
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  owner = await signUp(gateway, { role: 'owner' })
+})
+afterAll(() => gateway.stop())
+
+const at = (path: string) => `/console/m/${gateway.merchantId}${path}`
+const read = async (path: string) => (await owner.get(path)).text()
+const actsOf = (object: string) => listActs(gateway, owner, object)
+
+test('303 the role, merchants and refund limit of a person are changed, and nobody takes their own way out', async () => {
+  const helper = await signUp(gateway, { role: 'viewer' })
+  const list = await read('/console/operators')
+  const idOf = (email: string) =>
+    new RegExp(`/console/operators/([0-9a-f]{32})"[^>]*>${email}<`).exec(list)?.[1] ?? ''
+  const address = `/console/operators/${idOf(helper.email)}`
+  const changed = await owner.post(address, {
+    role: 'support',
+    merchants: gateway.merchantId,
+    refundLimit: '500EUR',
+  })
+  expect(changed.headers.get('location')).toBe(`${address}?done=saved`)
+  const page = await read(address)
+  for (const text of ['support', gateway.merchantId, '500EUR']) expect(page).toContain(text)
+  expect((await helper.get(at('/test'))).status).toBe(200)
+  expect((await owner.post(address, { role: 'king' })).status).toBe(422)
+  const own = `/console/operators/${idOf(owner.email)}`
+  expect((await owner.post(own, { role: 'viewer' })).status).toBe(422)
+  expect((await owner.post(`${own}/remove`, { sure: 'yes' })).status).toBe(422)
+  expect(await actsOf(helper.email)).toEqual([
+    `operator.set-up by ${helper.email}`,
+    'operator.set by the owner',
+  ])
+  expect((await owner.post(`${address}/remove`)).status).toBe(200)
+  expect((await helper.get('/console/merchants')).status).toBe(200)
+  expect((await owner.post(`${address}/remove`, { sure: 'yes' })).status).toBe(303)
+  expect((await helper.get('/console/merchants')).status).toBe(303)
+})
+
+test('303 an owner ends the session of another person', async () => {
+  const helper = await signUp(gateway, { role: 'viewer' })
+  const list = await read('/console/operators')
+  const [, id] = new RegExp(`/console/operators/([0-9a-f]{32})"[^>]*>${helper.email}<`).exec(list) ?? []
+  const address = `/console/operators/${id}`
+  const [, sessionId = ''] = /name="sessionId" value="([0-9a-f]{32})"/.exec(await read(address)) ?? []
+  const ended = await owner.post(`${address}/sessions/end`, { sessionId })
+  expect(ended.headers.get('location')).toBe(`${address}?done=ended`)
+  expect((await helper.get('/console/merchants')).headers.get('location')).toContain('/console/sign-in')
+  expect((await owner.post(`${address}/sessions/end`, { sessionId })).status).toBe(422)
+  expect(await actsOf(helper.email)).toEqual([
+    `operator.set-up by ${helper.email}`,
+    'session.end by the owner',
+  ])
+})
+
+test('an owner of some merchants neither sees nor makes people of others', async () => {
+  const scoped = await signUp(gateway, { role: 'owner', merchants: [gateway.merchantId] })
+  const list = await (await scoped.get('/console/operators')).text()
+  expect(list).not.toContain(owner.email)
+  expect(list).toContain(scoped.email)
+  const foreign = { email: 'x@example.com', role: 'owner', merchants: 'mer_of_somebody_else' }
+  expect((await scoped.post('/console/operators', foreign)).status).toBe(422)
+  const added = await scoped.post('/console/operators', { email: 'y@example.com', role: 'owner' })
+  expect(added.status).toBe(200)
+  const [row] = await queryRows<{ merchants: string[] }>(
+    gateway.databaseUrl,
+    "SELECT merchants FROM operator WHERE email = 'y@example.com'",
+  )
+  expect(row?.merchants).toEqual([gateway.merchantId])
+  expect(await (await scoped.get('/console/audit')).text()).not.toContain(owner.email)
+})
+
+test('200 the audit trail goes on to older acts, also for an owner of some merchants', async () => {
+  const scoped = await signUp(gateway, { role: 'owner', merchants: [gateway.merchantId] })
+  const acts = Array.from({ length: 120 }, (_, index) => `marked-${index}`)
+  const database = openDatabase(gateway.databaseUrl, () => undefined)
+  const entry = { from: 'a test', act: 'test.marked' }
+  await createAuditStore(database).append([
+    ...acts.map(object => ({ ...entry, actor: scoped.email, object })),
+    ...Array.from({ length: 500 }, () => ({ ...entry, actor: owner.email, object: 'other-marked-1' })),
+  ])
+  await database.close()
+  const seen: string[] = []
+  for (let next: string | undefined = '?act=test.marked'; next !== undefined; ) {
+    const page = await (await scoped.get(`/console/audit${next}`)).text()
+    seen.push(...[...page.matchAll(/>((?:other-)?marked-\d+)<\/code>/g)].map(([, object]) => object ?? ''))
+    next = /rel="next" href="([^"]+)"/.exec(page)?.[1]?.replaceAll('&amp;', '&')
+  }
+  expect(seen).toEqual(acts.toReversed())
+})
