@@ -123,7 +123,10 @@ export const sendAnswer = (reply: FastifyReply, answer: Answer, sender: Sender):
 /** For callers that set all security headers themselves: pages for people, and the files they load. */
 export const sendBytes = send
 
-/** 60 s without a byte taken, noticed within 60 s more: whoever stops reading in the middle gives back what an answer in pieces holds. */
+/**
+ * 60 s without a byte taken, noticed within 60 s more: whoever stops reading in the middle gives back what an answer in
+ * pieces holds.
+ */
 const stalledMs = 60_000
 
 const endWhenStalled = ({ raw }: FastifyReply): void => {
