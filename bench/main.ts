@@ -231,7 +231,7 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
       `books of the gateway: ${await bench.through.audit()}; all that was acknowledged is there, all sums hold`,
     )
     say(`books of the bare clients: ${await bench.bare.audit()}; the same`)
-    if (parts.has('provider')) lines.push(...(await measureProvider({ stage, gateway, say })))
+    if (parts.has('provider')) lines.push(...(await measureProvider({ ...bench, say })))
     // Last: its debits are written straight into the tables, and wait for a bank when all else is counted.
     if (parts.has('bank')) lines.push(...(await measureBank({ stage: bench.stage, say })))
     if (parts.has('console')) lines.push(...(await measureConsole({ stage, gateway, say })))
