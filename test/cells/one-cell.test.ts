@@ -3,29 +3,39 @@ import pg from 'pg'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { moveMerchant } from '#cells/move.ts'
 import { prepareCells } from '#cells/prepare.ts'
+import { withClient } from '#storage/cells/create-cell.ts'
+import { markName } from '#storage/payments/unanswered.ts'
 import { createCellStage } from '#test/support/cells.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 import { createMasterRing, toMasterKey } from '#vault/master-key.ts'
 
-// Background work asks the database at moments of its own; here only what requests ask is compared.
+// Without timers no background work begins; only what requests ask is compared.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** Heartbeats, deliveries and what a start has still to do come at moments of their own. */
-const isBackground = (text: string): boolean =>
-  /\b(gateway_process|leased_until|audit_head)\b|INTO installation\b/.test(text)
+/** Waits for the search after what an earlier process left, which every cell begins when it starts. */
+const searched = (urls: readonly string[]): Promise<void> =>
+  vi.waitFor(async () => {
+    for (const url of urls) {
+      const { rows } = await withClient(url, client =>
+        client.query('SELECT 1 FROM installation WHERE name = $1', [markName]),
+      )
+      expect(rows).toHaveLength(1)
+    }
+  }, 30_000)
+
+/** Heartbeats, deliveries and the look at the audit trail after a start come at moments of their own. */
+const isBackground = (text: string): boolean => /\b(gateway_process|leased_until|audit_head)\b/.test(text)
 
 /** The statements that requests send while `work` runs. */
 async function recordStatements(work: () => Promise<void>): Promise<ReadonlySet<string>> {
   const query = vi.spyOn(pg.Client.prototype, 'query')
   try {
     await work()
-    const texts = query.mock.calls.map(([asked]) => {
-      const statement: unknown = asked
-      return typeof statement === 'string' ? statement : (statement as { text: string }).text
-    })
+    const asked = query.mock.calls.map(([statement]) => statement as unknown as string | pg.QueryConfig)
+    const texts = asked.map(statement => (typeof statement === 'string' ? statement : statement.text))
     return new Set(texts.filter(text => !isBackground(text)))
   } finally {
     query.mockRestore()
@@ -66,6 +76,7 @@ test('one cell has no schema of its own and no directory, and its requests send 
   })
   expect(made.map(({ name, url }) => [name, url])).toEqual([['cell_00', databaseUrl]])
   const single = await startTestGateway({ databaseUrl, masterKey, cells: made.slice(1) })
+  await searched([databaseUrl])
   const ofOne = await recordStatements(() => trade(single))
   await single.stop()
   const schemas = `SELECT 1 FROM pg_namespace WHERE nspname LIKE 'cell%'`
@@ -77,6 +88,7 @@ test('one cell has no schema of its own and no directory, and its requests send 
   const stage = await createCellStage()
   const several = await startTestGateway({ ...stage, cells: stage.cells.slice(1) })
   await moveMerchant({ cells: stage.cells, merchantId: several.merchantId, to: 0 })
+  await searched(stage.cells.map(({ url }) => url))
   const ofMany = await recordStatements(() => trade(several))
   await several.stop()
   await stage.drop()
