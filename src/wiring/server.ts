@@ -206,7 +206,7 @@ function openPages(cell: Cell, { shared, services, credentials, origin }: PagePa
     lookUps: services.lookUps,
     audit: services.audit,
     environment: options.environment,
-    sites: definitions.flatMap(({ facts }) => facts.site?.path ?? []),
+    sites: listSites(options),
     findMerchant: rememberMerchants(findMerchantIn(cell.merchants), {
       nowMs: clock.nowMs,
       onChange: credentials.onChange,
@@ -218,6 +218,14 @@ function openPages(cell: Cell, { shared, services, credentials, origin }: PagePa
     securityContact: options.securityContact,
     signInventory: text => signInventory(cell.keys.pageInventory, text),
   })
+}
+
+/** Pages of providers without a web site of their own; those that take no real money have none in live. */
+function listSites({ environment, definitions: others = [] }: Shared['options']): readonly string[] {
+  const served = [...definitions, ...others].filter(
+    ({ facts }) => environment === 'test' || facts.testOnly !== true,
+  )
+  return [...new Set(served.flatMap(({ facts }) => facts.sitePath ?? []))]
 }
 
 /** The process is ready when cell 0 is: a cell that is away takes nothing from the merchants of the others. */
