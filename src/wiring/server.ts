@@ -11,7 +11,7 @@ import type { ClientCheck } from '#http/authentication/client-check.ts'
 import { createIssueToken, type IssueToken } from '#http/authentication/issue-token.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import { about } from '#http/reference/about.ts'
-import { buildOpenApi } from '#http/reference/openapi.ts'
+import { describeApi } from '#http/reference/openapi.ts'
 import { keepServed } from '#http/reference/placeholders.ts'
 import { referencePages } from '#http/reference/render-reference.ts'
 import type { CallInside } from '#http/server/inside-call.ts'
@@ -46,7 +46,7 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   let server: HttpServer | undefined
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
-    buildOpenApi({
+    describeApi({
       ...about,
       endpoints: keepServed(served),
       webhooks,
