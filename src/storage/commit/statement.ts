@@ -1,11 +1,12 @@
 /**
- * The SQL of a batch. Each part of a change (a payment, its operations, a key, …) is one JSON array parameter; the
- * statement has one of a few fixed shapes, each with room for the parts that commonly meet. Guards are looked at first,
+ * The SQL of a batch. Each part of a change (a payment, its operations, a key, …) is a handful of rows, with an array
+ * parameter for each column; the statement has one of a few fixed shapes, each with room for the parts that commonly meet. Guards are looked at first,
  * writes follow for the changes that pass, and unique indexes and CHECKs remain the last word. The forms are those that
  * Citus takes as well: no now() inside CASE, no `CASE x WHEN`, and no INSERT whose source reads a table.
  */
 import { strict as assert } from 'node:assert'
 import { accountRefusals, keepIn } from '#storage/commit/account-parts.ts'
+import { type BatchColumns, encodeColumns, parameterCount, selectColumns } from '#storage/commit/binary-columns.ts'
 import {
   type BatchRow,
   cardColumns,
@@ -37,7 +38,7 @@ import { markParts } from '#storage/commit/marks.ts'
 import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
 import { referenceColumns, writeReferences } from '#storage/commit/provider-references.ts'
 import { checkedLast, lookUp } from '#storage/planner.ts'
-import { type Columns, recordset } from '#storage/recordset.ts'
+import type { Columns } from '#storage/recordset.ts'
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
 const parts = {
@@ -177,7 +178,7 @@ const parts = {
 } satisfies Record<string, PartOfBatch>
 
 interface PartOfBatch {
-  readonly columns: Columns
+  readonly columns: BatchColumns
   readonly write: ((columns: Columns) => string) | undefined
   /** A second write that follows from the same rows. */
   readonly also?: () => string
@@ -193,6 +194,15 @@ export type Part = keyof typeof parts
 export type PartRow<P extends Part> = BatchRow<(typeof parts)[P]['columns']>
 
 export const partNames = Object.keys(parts) as Part[]
+
+/** `c` is the number of the change in its batch. */
+const columnsOf = (part: Part): BatchColumns => [['c', 'integer'], ...parts[part].columns]
+
+const allColumns = new Map(partNames.map(part => [part, columnsOf(part)]))
+
+/** The parameters of one part. */
+export const encodePart = <P extends Part>(part: P, rows: readonly PartRow<P>[]): (Buffer | null)[] =>
+  encodeColumns(allColumns.get(part) ?? [], rows)
 
 function insertInto(table: string, part: string, conflict = ''): (columns: Columns) => string {
   return columns => {
@@ -293,10 +303,13 @@ const answer = `SELECT c, why FROM refused
   UNION ALL SELECT ${endpointsRow}, value FROM installation WHERE name = '${endpointsName}'`
 
 function writeStatement(present: readonly Part[]): string {
-  const inputs = present.map((part, index) => {
-    const { columns, computed }: PartOfBatch = parts[part]
-    const rows = recordset(`$${index + 1}`, [['c', 'integer'], ...columns])
-    return `${inputName(part)} AS MATERIALIZED (SELECT *${computed ? `, ${computed}` : ''} FROM ${rows})`
+  let parameter = 1
+  const inputs = present.map(part => {
+    const { computed }: PartOfBatch = parts[part]
+    const columns = columnsOf(part)
+    const rows = selectColumns(parameter, columns, computed)
+    parameter += parameterCount(columns)
+    return `${inputName(part)} AS MATERIALIZED (${rows})`
   })
   const writes = present.flatMap(part => {
     const { columns, write, also, ready = [] }: PartOfBatch = parts[part]
