@@ -38,7 +38,10 @@ export function selectColumns(firstParameter: number, columns: BatchColumns, com
 export const parameterCount = (columns: BatchColumns): number => columns.length + 1
 
 /** Those parameters. A column without any value is NULL as a whole, and so is everything where there is no row. */
-export function encodeColumns<C extends BatchColumns>(columns: C, rows: readonly RowOf<C>[]): (Buffer | null)[] {
+export function encodeColumns<C extends BatchColumns>(
+  columns: C,
+  rows: readonly RowOf<C>[],
+): (Buffer | null)[] {
   if (rows.length === 0) return new Array<null>(parameterCount(columns)).fill(null)
   const numbers = encodeArray('integer', rows.length, at => at + 1)
   // Each value is of its column's type: RowOf says so.
@@ -83,7 +86,7 @@ function encodeArray(type: ElementType, count: number, valueAt: (index: number) 
   let missing = 0
   for (let index = 0; index < count; index += 1) {
     const value = valueAt(index)
-    if (value === undefined) {
+    if (value === undefined || value === null) {
       missing += 1
       reserve(4)
       putInteger(-1)
@@ -139,12 +142,11 @@ function putText(text: string): void {
   end += bytes
 }
 
-function putHex(digits: string): void {
-  const bytes = digits.length / 2
+function putHex(digits: string, bytes = digits.length / 2): void {
   reserve(4 + bytes)
   putInteger(bytes)
   const written = memory.write(digits, end, 'hex')
-  check(written === bytes, 'not hexadecimal')
+  check(written === bytes && digits.length === 2 * bytes, 'not hexadecimal')
   end += bytes
 }
 
@@ -193,6 +195,6 @@ const writers: { readonly [T in ElementType]: (value: ValueOf[T]) => void } = {
   },
   text: putText,
   json: value => putText(JSON.stringify(value)),
-  uuid: value => putHex(value.length === 32 ? value : value.replaceAll('-', '')),
+  uuid: value => putHex(value.length === 32 ? value : value.replaceAll('-', ''), 16),
   bytea: value => putHex(value.slice(2)),
 }

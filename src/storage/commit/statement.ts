@@ -6,7 +6,12 @@
  */
 import { strict as assert } from 'node:assert'
 import { accountRefusals, keepIn } from '#storage/commit/account-parts.ts'
-import { type BatchColumns, encodeColumns, parameterCount, selectColumns } from '#storage/commit/binary-columns.ts'
+import {
+  type BatchColumns,
+  encodeColumns,
+  parameterCount,
+  selectColumns,
+} from '#storage/commit/binary-columns.ts'
 import {
   type BatchRow,
   cardColumns,
