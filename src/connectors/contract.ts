@@ -7,7 +7,6 @@ import type { CardQuestion, CardUpdate, DebitReturn, InstalmentPlan } from '#con
 import type {
   AccountData,
   CardData,
-  ConnectorSite,
   ConversionTerms,
   CredentialUse,
   SandboxData,
@@ -23,6 +22,7 @@ import type {
   RawNotice,
   SettlementLine,
 } from '#connectors/notice.ts'
+import type { CustomerDecision, PageReturn, SitePage, SiteQuestion } from '#connectors/site.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { Secret } from '#domain/secret.ts'
@@ -63,8 +63,13 @@ export interface ConnectorFacts {
   readonly batched?: boolean
   /** A larger notice is refused unread. For providers whose signatures cover what a message says: it must be parsed first. */
   readonly noticeBytesMax?: number
-  /** Of a provider without a web site, which exists in the test environment only: its pages lie beside ours. */
-  readonly site?: ConnectorSite
+  /**
+   * Of a provider without a web site of its own: where its pages lie beside ours. Begins and ends with a slash; the token of
+   * the return address follows.
+   */
+  readonly sitePath?: string
+  /** It takes no real money: it exists in the test environment only. */
+  readonly testOnly?: boolean
 }
 
 /**
@@ -172,6 +177,8 @@ export interface Connector {
    * simulator's. Undefined: it said nothing. Absent: it proves nothing, and the provider is asked with `complete`.
    */
   readReturn?(returned: PageReturn): CustomerDecision | undefined
+  /** Pure. What stands on a page under `facts.sitePath`; its form leads to the return address. */
+  drawPage?(question: SiteQuestion): SitePage
   /** The customer is back from where an action had sent them, or a notice said so. */
   complete?(returned: CustomerReturn, signal: AbortSignal): Promise<AuthorizationOutcome>
   /** Ends an open action at the provider (expires its page) before we say that the payment was cancelled. */
@@ -356,25 +363,11 @@ export interface Inquiry {
   readonly kept?: Kept
 }
 
-/** What the provider's page handed to the customer's browser on the way back. */
-export interface PageReturn {
-  readonly query: Readonly<Record<string, string>>
-  /** Of a form POST. */
-  readonly form: Readonly<Record<string, string>>
-}
-
 export interface CustomerReturn extends Inquiry, PageReturn {
   /** As of an authorisation: set when it is to be captured as well. */
   readonly captureReference?: XId
   /** As of any request; 1 unless given. */
   readonly send?: number
-}
-
-/** What a customer did on the page of a provider. */
-export interface CustomerDecision {
-  readonly action: 'approve' | 'decline' | 'cancel' | 'pending'
-  /** The amount that the page showed. A decision about another amount than the payment's has no effect. */
-  readonly amount?: Money
 }
 
 // ── Answers ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -388,6 +381,7 @@ export interface AuthorizationOutcome {
 export type * from '#connectors/card-services.ts'
 export type * from '#connectors/instruments.ts'
 export type * from '#connectors/notice.ts'
+export type * from '#connectors/site.ts'
 /** Six words in all, with the customer's action. Unknown may have happened; unreached certainly has not. */
 export type {
   CustomerAction,

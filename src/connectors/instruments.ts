@@ -70,16 +70,8 @@ export interface SandboxData {
   readonly cards: readonly { readonly number: string; readonly description: string }[]
   /** What customers without a browser fill into the form of this method; undefined: nothing is known that it takes. */
   instrument(method: Method): { readonly card?: CardData; readonly account?: AccountData } | undefined
-}
-
-/** The pages of a provider without a site of its own. Customers are sent to them and come back as from any provider. */
-export interface ConnectorSite {
-  /** Begins and ends with a slash; the token of the return address follows. */
-  readonly path: string
-  /** What a page hands to the browser of a customer who did this there. */
-  returned(action: CustomerDecision['action']): PageReturn
-  /** What the request of a customer without a browser says about what they are going to do. */
-  hints(action: CustomerDecision['action']): Hints
+  /** A customer without a browser who does this: what the sandbox is told beforehand, and what its page hands back then. */
+  customer?(action: CustomerDecision['action']): { readonly hints?: Hints; readonly returned: PageReturn }
 }
 
 /** The merchant wants the cardholder to be asked, so a customer who is sent away needs a way back. */

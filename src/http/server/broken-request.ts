@@ -85,6 +85,19 @@ export const refuseMissingHost = ({ httpVersion, headers }: IncomingMessage): Re
     ? refuseField('Host', 'Host is missing; every request of HTTP/1.1 needs it.')
     : undefined
 
+/**
+ * HTTP/1.0 knows no Transfer-Encoding: a proxy in between may take the end of such a request for another place than we do, and
+ * what follows for a request of its own. RFC 9112 wants the connection to end.
+ */
+export function refuseOldChunks(
+  { httpVersion, headers }: IncomingMessage,
+  response: Response,
+): Refusal | undefined {
+  if (httpVersion !== '1.0' || headers['transfer-encoding'] === undefined) return undefined
+  response.shouldKeepAlive = false
+  return refuseField('Transfer-Encoding', 'Transfer-Encoding is not part of HTTP/1.0; send Content-Length.')
+}
+
 /** A header that must stand once and stands twice. */
 export function refuseRepeatedHeader(
   request: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,
