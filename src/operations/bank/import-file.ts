@@ -1,7 +1,7 @@
 /**
- * Taking in a file of the bank. First the whole file is read and kept in one transaction, or refused with one sentence;
- * then every entry that has not been applied yet is applied, each with an effect that can only happen once. A crash in
- * between is made up for by the next import of that account.
+ * Imports a file of the bank. First the whole file is read and stored in one transaction, or refused with one sentence;
+ * then every entry that was not applied yet is applied, each with an effect that can happen only once. After a crash in
+ * between, the next import of that account continues.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -21,7 +21,7 @@ import {
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { type NewEntry, rejectionPrefix, type StoredEntry } from '#storage/bank/entries.ts'
 
-/** How many transactions of ours the files told of. */
+/** How many of our transactions the files reported. */
 export interface ImportCounts {
   booked: number
   rejected: number
@@ -32,12 +32,12 @@ export interface ImportCounts {
 
 export interface Imported {
   readonly counts: ImportCounts
-  /** A sentence for each file that was not taken. */
+  /** A sentence for each file that was refused. */
   readonly bad: readonly string[]
   readonly unmatched: UnmatchedList
 }
 
-/** What fits nothing of ours: kept in the database, because a statement may hold nothing else. */
+/** Entries that match nothing of ours. They stay in the database, because a statement may consist of nothing else. */
 export interface UnmatchedList {
   readonly length: number
   /** A few hundred at a time. */
@@ -76,11 +76,11 @@ export async function importAll(paths: readonly string[], bank: Bank): Promise<I
 interface Importing {
   readonly importId: string
   readonly counts: ImportCounts
-  /** Reports on messages that nobody here has sent. */
+  /** Reports on messages that we did not send. */
   readonly strangers: Unmatched[]
 }
 
-/** Several accounts may have the statement's IBAN: what one of them knows is not listed because another does not. */
+/** Several accounts may have the statement's IBAN; an entry is listed only if it matches nothing at any of them. */
 async function listUnmatched(
   accounts: readonly BankAccount[],
   { importId, strangers }: Importing,
@@ -106,10 +106,10 @@ async function listUnmatched(
   }
 }
 
-/** 100: some ten kilobytes in one statement, which the collector of short-lived objects gets. */
+/** 100: some ten kilobytes per statement, short-lived enough for the young generation of the garbage collector. */
 const pageSize = 100
 
-/** Throws `BankFileError` with a sentence that begins after the file's name; nothing was changed then. */
+/** Throws `BankFileError` with a sentence that begins after the file's name; nothing has been changed in that case. */
 async function takeFile(path: string, importing: Importing, bank: Bank): Promise<readonly BankAccount[]> {
   const hash = createHash('sha256')
   const accounts = new Map<string, BankAccount>()
@@ -117,7 +117,7 @@ async function takeFile(path: string, importing: Importing, bank: Bank): Promise
   const strangers: Unmatched[] = []
   let sha256: string | undefined
   const file = {
-    // A hash can be asked for its digest once, and every account with that IBAN keeps it.
+    // A hash returns its digest only once, and every account with that IBAN needs it.
     sha256: () => {
       sha256 ??= hash.digest('hex')
       return sha256
@@ -165,7 +165,7 @@ const unreadable: Readonly<Record<string, string>> = {
   EACCES: 'may not be read by the user of this command',
 }
 
-/** 2 GB: ten times the largest statement we were told of. */
+/** 2 GB: ten times the largest statement we know of. */
 const fileBytesMax = 2_000_000_000
 
 function createKeeper(write: (entries: readonly NewEntry[]) => Promise<void>) {
@@ -184,7 +184,7 @@ function createKeeper(write: (entries: readonly NewEntry[]) => Promise<void>) {
   }
 }
 
-/** Who a fact is for: the accounts with the statement's IBAN, or the one whose message is reported on. */
+/** The accounts that a fact is for: those with the statement's IBAN, or the one whose message the report is about. */
 function createSorter(bank: Bank, accounts: Map<string, BankAccount>) {
   let owners: readonly BankAccount[] = []
   const become = (found: readonly BankAccount[]): void => {
@@ -211,7 +211,7 @@ function createSorter(bank: Bank, accounts: Map<string, BankAccount>) {
   }
 }
 
-/** The same entry for every account with that IBAN: each looks for payments of its own. */
+/** The same entry for every account with that IBAN: each searches its own payments. */
 function toEntry(fact: BankFact, owners: readonly BankAccount[], bank: Bank): Promise<NewEntry[]> {
   if (fact.kind !== 'transaction' && fact.kind !== 'rejection') return Promise.resolve([])
   return Promise.all(
@@ -245,8 +245,9 @@ function factsOf(
 const applyPage = 100
 
 /**
- * Rejections first, one after the other: single payments stand before whole messages, and know the reason better. A sum
- * that the bank booked for a block leaves out what it had rejected, so after a rejection older sums are looked at again.
+ * Rejections first, one after the other: those of single payments before those of whole messages, because their reason
+ * is more precise. A sum that the bank booked for a block omits rejected payments, so older sums are checked again
+ * after a rejection.
  */
 async function applyWaiting(
   account: BankAccount,

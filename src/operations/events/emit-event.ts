@@ -8,14 +8,14 @@ import { lastOperation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import type { Change, EventRow } from '#storage/commit/change.ts'
 
-/** An event that is sent to all who want it. */
+/** An event and whether it must be sent. */
 export interface Emission {
   readonly subject: EventSubject
   /** No request was answered with this result, so the event goes to the payment's or merchant's own address too. */
   readonly owed: boolean
 }
 
-/** What is neither owed nor wanted by an added endpoint is not written. */
+/** An event that is neither owed nor wanted by an added endpoint is not stored. */
 export function emitEvents(
   payment: Payment,
   { emissions, now }: { emissions: readonly Emission[]; now: Date },

@@ -46,7 +46,7 @@ export function createEndpointAdministration(deps: EndpointDeps): EndpointAdmini
   return {
     async add(wish) {
       const merchantId = wish.merchantId as MerchantId
-      // Random, so that the id does not tell how many endpoints there are.
+      // Random, so that the id does not reveal how many endpoints there are.
       const endpointId = `we_${randomBytes(16).toString('hex')}`
       const secret = makeSecret({ merchantId, endpointId })
       const added = await store.insert({ ...wish, merchantId, endpointId }, secret.row)

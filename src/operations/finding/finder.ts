@@ -1,4 +1,4 @@
-/** What an operator may look up without a server: payments, movements and events of all merchants. */
+/** What an operator may look up without a running server: payments, movements and events of all merchants. */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { csvHeader, streamMovements } from '#operations/finding/movements.ts'
 import { toRecord } from '#operations/payments/answer.ts'

@@ -38,7 +38,7 @@ export async function listPayments(
   return readPage(request, question => finder.find(question))
 }
 
-/** The same page, of each payment only what a list for people shows. */
+/** The same page with only the fields that a list for people shows. */
 export async function listPaymentSummaries(
   request: PaymentListRequest,
   { finder }: Pick<Engine, 'finder'>,
@@ -63,7 +63,7 @@ async function readPage<Found extends PaymentPlace>(
     : { payments }
 }
 
-/** Where a page begins that follows this payment. */
+/** The cursor of the page that follows this payment. */
 export const cursorAfter = (
   { merchant: { merchantId }, scope }: Pick<PaymentListRequest, 'merchant' | 'scope'>,
   { createdAt, payId }: PaymentPlace,

@@ -1,4 +1,4 @@
-/** Asking a provider to approve a payment that is recorded as SENT, and recording what it said. Every flow ends here. */
+/** Asking a provider to approve a payment that is recorded as SENT, and recording its answer. Every flow ends here. */
 import type { AuthorizationOutcome } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
 import type { XId } from '#domain/ids.ts'
@@ -23,7 +23,7 @@ export interface Authorization {
   readonly unattended?: boolean
   /** The merchant's time at which this happens; now unless given. */
   readonly at?: Date
-  /** Records the next account in the place of one that was certainly not reached; undefined: there is none. */
+  /** Records the next account after one that was certainly not reached; undefined: there is none. */
   readonly failOver?: () => Promise<Authorization | undefined>
 }
 
@@ -57,7 +57,7 @@ async function undoOwnPart({ payment, account, question }: Authorization, engine
   return operation ? undoPart(toInquiry(payment, operation), account.connector, engine) : { kind: 'unknown' }
 }
 
-/** A capture that was asked for and not answered is unknown, never forgotten. */
+/** A capture that was requested but not answered is unknown, never dropped. */
 export function believeBoth(
   heard: AuthorizationOutcome,
   captureReference: XId | undefined,

@@ -1,6 +1,6 @@
 /**
- * Calling a provider: never inside a transaction, never for ever, and never believing an answer that does not belong to
- * the question. Whatever goes wrong here ends as one of the six outcomes.
+ * Calls a provider: never inside a transaction, never without a time limit, and never trusting an answer that does not
+ * belong to the request. Every error here becomes one of the six outcomes.
  */
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
@@ -33,7 +33,7 @@ export interface ProviderCall<T> {
   readonly unheard: T
 }
 
-/** Sends, and sends again only what certainly never arrived. */
+/** Sends the request, and sends it again only if it certainly never arrived. */
 export async function callProvider<T>(call: ProviderCall<T>, context: CallContext): Promise<T> {
   let answer = await askOnce(call, 1, context)
   for (let send = 2; send <= maximumSends && call.outcomeOf(answer).kind === 'unreached'; send += 1) {
@@ -51,7 +51,7 @@ export async function callForOutcome(
   return believe(await callProvider(call, context), context)
 }
 
-/** A call that takes too long is aborted; a connector that goes on all the same is not waited for. */
+/** A call that takes too long is aborted; a connector that ignores the abort is not waited for. */
 async function askOnce<T>(
   { ask, unheard }: ProviderCall<T>,
   send: number,

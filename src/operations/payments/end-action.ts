@@ -1,6 +1,6 @@
 /**
- * Ends what is open at a provider before we say that a payment was cancelled or goes on another way: a page that could
- * still be paid must not be left behind. The page that turns out to be paid makes the payment go on as paid.
+ * Ends the open page at a provider before a payment is cancelled or continues in another way: no page may be left
+ * behind that could still be paid. If the page turns out to be paid, the payment continues as paid.
  */
 import type { AuthorizationOutcome } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'

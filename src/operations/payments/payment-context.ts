@@ -121,7 +121,7 @@ export function findMissingAddress(urls: unknown): string | undefined {
   return missing && `urls.${missing}`
 }
 
-/** Whether a customer is on a page of ours, or can be sent to one and finds back. */
+/** Whether the customer is on one of our pages, or can be sent to the provider and return. */
 export const findsBack = ({
   integrationType,
   method,
@@ -155,7 +155,7 @@ const approvalIdOf = ({ operations }: Payment): string | undefined =>
       (type === 'AUTHORIZATION' || type === 'CONFIRM') && provider?.transactionId !== undefined,
   )?.provider?.transactionId
 
-/** What the provider must know of a card or account that is on file, or is about to be. */
+/** What the provider must know about a card or account that is stored, or about to be. */
 export function credentialUse({
   details,
   merchantInitiated,

@@ -61,8 +61,8 @@ interface Subject {
 const unknown: Outcome = { kind: 'unknown' }
 
 /**
- * What became of a request whose answer was lost, by what the connector declares: wait for a notice, look it up, repeat it
- * under the same key, undo it. The first that knows decides. A card is never sent a second time.
+ * What became of a request whose answer was lost, by what the connector declares: wait for a notice, look it up, repeat
+ * it under the same key, undo it. The first that gives a definite answer decides. A card is never sent a second time.
  */
 async function clearUp(
   subject: Subject,
@@ -100,7 +100,10 @@ async function clearUp(
   )
 }
 
-/** A repetition that the provider would not even look at, for a revoked key, does not tell what became of the first request. */
+/**
+ * A repetition that the provider would not even look at, for a revoked key, does not reveal the outcome of the first
+ * request.
+ */
 const isTelling = (outcome: AuthorizationOutcome['authorization']): boolean =>
   outcome.kind === 'declined'
     ? !outcome.callRefused
