@@ -11,7 +11,7 @@ export interface MerchantSettings {
   readonly name?: string
   readonly disabled?: boolean
   readonly webhookKind?: WebhookKind
-  /** Null takes the address away. */
+  /** Null removes the address. */
   readonly webhookUrl?: string | null
   readonly requestsPerSecond?: number
   /** Null: back to the whole catalogue. */
@@ -46,7 +46,7 @@ export interface MerchantStore {
   list(): Promise<readonly (Merchant & { readonly createdAt: Date })[]>
   /** Returns false when there is no such merchant. */
   update(merchantId: string, settings: MerchantSettings): Promise<boolean>
-  /** Adds a signing secret and lets the others end after the overlap. */
+  /** Adds a signing secret and lets the others expire after the overlap. */
   rotateSecret(rotation: {
     merchantId: string
     secretId: string

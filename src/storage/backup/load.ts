@@ -5,7 +5,7 @@ import type { Header } from '#storage/backup/dump.ts'
 import { listTables, type Table } from '#storage/backup/tables.ts'
 import { migrate } from '#storage/migrate.ts'
 
-/** The backup or the target is not as it must be; the message is a sentence for the operator. */
+/** The backup or the target cannot be used; the message is a sentence for the operator. */
 export class BackupError extends Error {}
 
 /** 500 rows are about half a megabyte in one statement. */
@@ -16,7 +16,10 @@ export interface Loaded {
   readonly rows: number
 }
 
-/** Cell after cell, as they were written; `urlOf` gives the place of each, which may depend on the rows of those before. */
+/**
+ * Cell by cell, in the order of the backup; `urlOf` returns the address of each, which may depend on rows of earlier
+ * cells.
+ */
 export async function loadDatabase(
   urlOf: (cell: number) => Promise<string>,
   lines: AsyncIterable<string>,
@@ -47,7 +50,7 @@ async function loadCell(
   const header = readHeader(first)
   const url = await urlOf(header.cell ?? 0)
   await refuseFilled(url)
-  // The schema as it was when the backup was made; what is newer is added to the rows afterwards.
+  // Creates the schema of the time of the backup; newer migrations run after the rows are loaded.
   await migrate(url, { onProgress, upTo: header.migrations.at(-1) })
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
@@ -128,7 +131,7 @@ async function insert(client: pg.Client, { name, columns }: Table, rows: readonl
   )
 }
 
-/** Rows are never read here: only the short lines that are not rows. */
+/** Parses only the short lines that are not rows. */
 const readTable = (line: string): string | undefined =>
   line.startsWith('{"table":') && line.length < 100
     ? String((parse(line) as { table: string }).table)

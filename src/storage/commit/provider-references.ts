@@ -14,7 +14,7 @@ export const referenceColumns = [
 /** 255: the longest id of a provider that is kept; a longer one is found by our reference. */
 const longestReference = 255
 
-/** Nothing for payments that went to no account. */
+/** Empty for payments that no provider account was called for. */
 export function fromReferences(
   { payment, operation }: OperationWrite,
   c: number,
@@ -34,7 +34,7 @@ export function fromReferences(
     }))
 }
 
-/** The same name again changes nothing; one row per name, so that a batch cannot meet itself. */
+/** Writing a name again changes nothing; one row per name, so that a batch cannot conflict with itself. */
 export const writeReferences = (): string =>
   `INSERT INTO provider_reference (merchant_id, provider_account, reference, pay_id, x_id)
    SELECT DISTINCT ON (merchant_id, provider_account, reference) merchant_id, provider_account, reference, pay_id, x_id

@@ -1,4 +1,7 @@
-/** Records ↔ rows. The only place that knows both spellings; a row that does not fit is an error, not a default. */
+/**
+ * Converts records to rows and back. The only file that knows both spellings; a row that does not fit is an error, not
+ * a default.
+ */
 import { strict as assert } from 'node:assert'
 import type { CustomerId, MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import { joinDetails, type OwnDetails, type SentDetails, splitDetails } from '#lifecycle/details.ts'

@@ -1,8 +1,8 @@
 /**
  * The SQL of a batch. Each part of a change (a payment, its operations, a key, …) is one JSON array parameter; the
- * statement has one of a few fixed shapes, each with room for the parts that commonly meet. Guards are looked at first,
- * writes follow for the changes that pass, and unique indexes and CHECKs remain the last word. The forms are those that
- * Citus takes as well: no now() inside CASE, no `CASE x WHEN`, and no INSERT whose source reads a table.
+ * statement has one of a few fixed shapes, each with room for parts that often occur together. Guards are checked
+ * first, writes follow for the changes that pass, and unique indexes and CHECKs are the final guard. The SQL is limited
+ * to what Citus accepts as well: no now() inside CASE, no `CASE x WHEN`, and no INSERT whose source reads a table.
  */
 import { strict as assert } from 'node:assert'
 import { accountRefusals, keepIn } from '#storage/commit/account-parts.ts'
@@ -39,7 +39,7 @@ import { referenceColumns, writeReferences } from '#storage/commit/provider-refe
 import { checkedLast, lookUp } from '#storage/planner.ts'
 import { type Columns, recordset } from '#storage/recordset.ts'
 
-/** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
+/** The columns of each part's JSON array, and how they are written. The order here is the order of parameters. */
 const parts = {
   key: {
     columns: [
@@ -76,7 +76,7 @@ const parts = {
   },
   card: {
     columns: cardColumns,
-    // A number that is about to be destroyed is kept after all when its card pays again.
+    // A number that is marked for deletion is kept if its card pays again.
     write: keepIn('vault_card', 'card_in', 'card_id', {
       set: ', delete_after_use_at = NULL, expiry_date = excluded.expiry_date',
       or: ' OR vault_card.delete_after_use_at IS NOT NULL',
@@ -121,7 +121,7 @@ const parts = {
   ...markParts,
   answered: {
     columns: [...operationKey, ...operationState] as const,
-    // An operation that is sent only now, after its customer's step, must be found from now on if nobody answers it.
+    // An operation that is sent only now, after its customer's step, must be found from now on if its answer is lost.
     write: updateOf({
       table: 'operation',
       part: 'answered',
@@ -136,7 +136,7 @@ const parts = {
   },
   keyAnswer: {
     columns: [...keyKey, ...keyAnswer] as const,
-    // The first answer stands, whatever becomes of the operation after its customer's step.
+    // The first answer stays, whatever happens to the operation after its customer's step.
     write: updateOf({
       table: 'idempotency_key',
       part: 'keyAnswer',
@@ -181,9 +181,9 @@ interface PartOfBatch {
   readonly write: ((columns: Columns) => string) | undefined
   /** A second write that follows from the same rows. */
   readonly also?: () => string
-  /** What every row has beside its columns. */
+  /** Computed columns that every row has as well. */
   readonly computed?: string
-  /** What the writes read of other tables, each as `name AS (…)`: the source of an INSERT is these alone. */
+  /** What the writes read from other tables, each as `name AS (…)`: an INSERT reads from these only. */
   readonly ready?: readonly string[]
 }
 
@@ -208,7 +208,7 @@ interface Update {
   readonly key: Columns
   readonly state: Columns
   readonly also?: readonly string[]
-  /** Rows for which this does not hold are left alone. */
+  /** Only rows for which this holds are written. */
   readonly only?: string
 }
 
@@ -272,7 +272,7 @@ const statements = shapes.map((held, index) => ({
   shape: partNames.filter(part => held.includes(part)),
 }))
 
-/** Written when first needed: most processes never see the rare shapes. */
+/** Built on first use: most processes never need the rare shapes. */
 const texts = new Map<string, string>()
 
 /** The smallest prepared statement with room for these parts. Its rows are the refused changes: `c` and `why`. */
@@ -310,10 +310,10 @@ function writeStatement(present: readonly Part[]): string {
 }
 
 /**
- * The changes that are refused, and why. A key or transId that is taken refuses its change; so does a payment whose version has
- * moved on, or an intent that another payment has claimed. The update of the payment, and of the intent, is itself part
- * of the guard: under a race the row that is locked and looked at again is the truth, so everything else of the change
- * hangs on whether that update happened.
+ * The changes that are refused, and why. A key or transId that is taken refuses its change; so does a payment whose
+ * version has moved on, or an intent that another payment has claimed. The update of the payment, and of the intent, is
+ * itself part of the guard: in a race the row is locked and checked again, so the rest of the change depends on whether
+ * that update happened.
  */
 function guards(present: readonly Part[]): string[] {
   const taken: string[] = []
@@ -328,7 +328,7 @@ function guards(present: readonly Part[]): string[] {
       )}`,
     )
   }
-  // A payment that does not bring its card relies on the vault; another process may have destroyed it since.
+  // A payment without card data relies on the vault; another process may have deleted the card since.
   const brought = present.includes('card') ? 'AND i.c NOT IN (SELECT c FROM card_in)' : ''
   for (const part of (['payment', 'chosen'] as const).filter(one => present.includes(one))) {
     taken.push(`SELECT i.c, 'card_gone' AS why FROM ${part}_in i WHERE i.card_id IS NOT NULL ${brought} AND NOT EXISTS (
@@ -352,12 +352,12 @@ interface GuardingUpdate {
   readonly cte: string
   readonly input: string
   readonly updated: string
-  /** What is wrong where the update did not happen. */
+  /** The conflict to report if the update did not happen. */
   readonly why: string
 }
 
 /**
- * A quote is used by one payment. As with a payment's version, the row that is locked and looked at again is the truth.
+ * A quote is used by one payment. As with a payment's version, the row is locked and checked again.
  * A change that takes a quote updates no payment, so the two kinds of guard never meet in one.
  */
 function takeQuote(): GuardingUpdate {

@@ -1,4 +1,7 @@
-/** Reading customers and their stored methods. Every query is scoped by merchant; another merchant's do not exist here. */
+/**
+ * Reading customers and their stored methods. Every query is scoped by merchant; rows of other merchants are invisible
+ * here.
+ */
 import assert from 'node:assert/strict'
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import type { Customer, StoredMethod } from '#lifecycle/customer.ts'
@@ -124,7 +127,7 @@ export function createCustomerReader({ readers, writers }: Database): CustomerRe
     })
     const [row] = rows
     if (!row) return undefined
-    // A payment that leaves a stored method is dated there.
+    // The last use of a stored method is recorded with the method.
     const usedAt = [row.last_used_at, row.method_used_at ?? row.last_used_at]
     return { ...toCustomer(row), lastUsedAt: new Date(Math.max(...usedAt.map(Number))) }
   }

@@ -9,7 +9,7 @@ export interface DisputeFilter {
   /** On the day of opening: `from` inclusive, `to` exclusive. */
   readonly from?: Date
   readonly to?: Date
-  /** The last one of the page before. */
+  /** The last one of the previous page. */
   readonly after?: { readonly createdAt: Date; readonly disputeId: string }
   readonly limit: number
 }

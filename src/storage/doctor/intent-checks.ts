@@ -1,7 +1,7 @@
 /** What must be true of payment intents and the payments made from them. Read with payment-checks.ts, which has the rest. */
 import type { Check } from '#storage/doctor/check.ts'
 
-/** Parsing details costs more than looking for the word in them, and most payments come from no intent. */
+/** Parsing details costs more than a text search, and most payments have no intent. */
 const mayBeBorn = `p.details::text LIKE '%paymentIntentId%'`
 
 const born = `p.details->>'paymentIntentId'`

@@ -1,5 +1,5 @@
 /**
- * Finds the PostgreSQL programs in the installed platform package and mends its library links. Downloads
+ * Finds the PostgreSQL programs in the installed platform package and repairs its library links. Downloads
  * nothing.
  */
 import { existsSync, readFileSync, symlinkSync } from 'node:fs'
@@ -49,9 +49,8 @@ function findPackage(name: string): string {
 }
 
 /**
- * npm cannot carry symbolic links, so the package makes them in an install script, and install scripts are
- * often blocked. Without the links PostgreSQL finds no libraries; therefore we look after them ourselves at
- * each start.
+ * npm packages cannot contain symbolic links, so the package creates them in an install script, and install scripts are
+ * often blocked. Without the links PostgreSQL finds no libraries, so they are created at each start.
  */
 function restoreLinks(root: string): void {
   const list = join(root, 'native', 'pg-symlinks.json')
@@ -63,7 +62,7 @@ function restoreLinks(root: string): void {
     try {
       symlinkSync(relative(dirname(link), join(root, source)), link)
     } catch (cause) {
-      // Two processes may start at once: the second one finds the link made.
+      // Two processes may start at once: the second one finds the link.
       if (existsSync(link)) continue
       throw new EmbeddedPostgresError(
         `The library link ${basename(link)} of the embedded PostgreSQL is missing and cannot be made in ` +

@@ -1,6 +1,6 @@
 /**
- * The database's files in `<data>/postgres`: made once by initdb, whole or not at all, and handed to the
- * account that runs PostgreSQL. Starts no server.
+ * The database's files in `<data>/postgres`: created once by initdb, completely or not at all, and owned by the account
+ * that runs PostgreSQL. Starts no server.
  */
 import { spawnSync } from 'node:child_process'
 import {
@@ -42,8 +42,8 @@ export function ensureCluster(ingredients: Ingredients): void {
 }
 
 /**
- * initdb works under another name, and the finished cluster is renamed: a crash in between leaves nothing
- * half made.
+ * initdb works under another name, and the finished cluster is renamed: a crash in between leaves no incomplete
+ * cluster.
  */
 function createCluster({ directory, cluster, binaries, account, onProgress }: Ingredients): void {
   onProgress(`Creating the database in ${cluster} …`)
@@ -86,7 +86,7 @@ function explainFailure(
   made: { error?: Error; status: number | null; stderr: string | null },
 ): string {
   const { code } = (made.error ?? {}) as NodeJS.ErrnoException
-  // The file is there, so what is missing is the loader which it names.
+  // The file exists, so the dynamic loader that it names is missing.
   if (code === 'ENOENT' && existsSync(binaries.initdb)) {
     return (
       `${binaries.initdb} does not run here: it needs the GNU C library, which this system lacks ` +
@@ -98,7 +98,7 @@ function explainFailure(
   return `The database could not be created (initdb: ${code ?? `exit code ${made.status}`}). ${said}`.trim()
 }
 
-/** The new name must survive a power failure as surely as the first payment written under it. */
+/** The rename must be as durable as the first payment stored in the cluster. */
 function syncFolder(directory: string): void {
   if (process.platform === 'win32') return
   const folder = openSync(directory, 'r')

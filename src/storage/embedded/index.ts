@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL that Tollgate brings along: one call starts it in the data folder, or attaches to it when a
- * serving process already runs it. Knows nothing of tables.
+ * The PostgreSQL that is bundled with Tollgate: one call starts it in the data folder, or attaches to it if a serving
+ * process already runs it. Knows nothing about tables.
  */
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ export interface EmbeddedPostgres {
 }
 
 export interface EmbeddedPostgresOptions {
-  /** The data folder; the database lies in its subfolder `postgres`. */
+  /** The data folder; the database is in its subfolder `postgres`. */
   readonly directory: string
   /** 'serve' owns the folder until it ends; 'command' borrows a running database or starts one for itself. */
   readonly purpose: Purpose
@@ -36,9 +36,9 @@ export interface EmbeddedPostgresOptions {
   readonly onWarning?: (line: string) => void
   /** PostgreSQL settings over ours. */
   readonly settings?: Readonly<Record<string, string>>
-  /** For tests and benches, which make databases of their own. */
+  /** For tests and benchmarks, which create databases of their own. */
   readonly mayMakeDatabases?: boolean
-  /** Called when the server ends although nobody asked it to. */
+  /** Called when the server ends unexpectedly. */
   readonly onUnexpectedExit?: (error: EmbeddedPostgresError) => void
 }
 
@@ -48,7 +48,7 @@ export interface EmbeddedPostgresOptions {
  */
 const startTimeoutMs = 600_000
 
-/** 10 s: as long as processes of a killed server may need to notice its end and go. */
+/** 10 s: the time that processes of a killed server may need to notice its end and exit. */
 const survivorsTimeoutMs = 10_000
 
 /** 2 s: twenty times a warm start; after that, say what is being waited for. */
@@ -95,7 +95,7 @@ function makeStop(
 
 function openDirectory(wanted: string): string {
   try {
-    // As root the database runs as nobody, who must pass through this folder but need not look around in it.
+    // As root, the database runs as `nobody`, which must traverse this folder but need not list it.
     mkdirSync(wanted, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
     const directory = realpathSync(wanted)
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)

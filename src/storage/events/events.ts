@@ -19,17 +19,17 @@ export interface StoredEvent {
   readonly id: string
   readonly payId: PayId
   readonly sequence: number
-  /** Of all its receivers together. */
+  /** The combined status of all its receivers. */
   readonly status: EventStatus
   readonly type?: EventType
-  /** Where it goes, or where it went last. */
+  /** The address it is sent to, or was sent to last. */
   readonly url?: string
   /** The address that the payment named. */
   readonly ownUrl?: string
   readonly createdAt: Date
   readonly body: unknown
   readonly attempts: readonly StoredAttempt[]
-  /** What became of it at each added endpoint. */
+  /** Its delivery to each added endpoint. */
   readonly deliveries: readonly StoredDelivery[]
 }
 

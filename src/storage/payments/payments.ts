@@ -1,4 +1,4 @@
-/** Reading payments. Every query is scoped by merchant; what another merchant owns does not exist here. */
+/** Reading payments. Every query is scoped by merchant; rows of other merchants are invisible here. */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { type PaymentRow, toPayment } from '#storage/commit/rows.ts'
@@ -44,7 +44,7 @@ const byTransIdStatement = {
 }
 
 export function createPaymentReader(database: Database): PaymentReader {
-  // Most requests begin with this read, so those of one moment share a question.
+  // Most requests begin with this read, so simultaneous ones share a query.
   const find = gatherLookUps<PaymentRow>(
     async wanted => {
       const values = wantedValues(wanted)

@@ -1,4 +1,7 @@
-/** Reading payment plans and their payments. Every query is scoped by merchant; another merchant's do not exist here. */
+/**
+ * Reading payment plans and their payments. Every query is scoped by merchant; rows of other merchants are invisible
+ * here.
+ */
 import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId, XId } from '#domain/ids.ts'
 import type { AccountInstrument, Instrument, Payment, PaymentStatus } from '#lifecycle/payment.ts'
 import type { ChargedMethod, Plan, PlanHistory, PlanStatus, RecurringTerms } from '#lifecycle/plan.ts'
@@ -12,7 +15,7 @@ export interface PlanConditions {
   readonly status?: PlanStatus
   readonly type?: string
   readonly customerId?: CustomerId
-  /** Instants: from the first up to but without the second. */
+  /** Instants: from inclusive, to exclusive. */
   readonly createdFrom?: Date
   readonly createdBefore?: Date
 }
@@ -25,10 +28,10 @@ export interface ChargeablePlan {
   readonly method: string
   readonly captureMethod: Payment['captureMethod']
   readonly webhook?: string
-  /** Absent where the plan is charged without a card, or where its number is gone. */
+  /** Absent where the plan is charged without a card, or where its number was deleted. */
   readonly card?: { readonly cardId: string; readonly expiryDate?: string; readonly cardHolderName?: string }
   readonly account?: AccountInstrument
-  /** Where a provider keeps what is charged, and its token for it. */
+  /** The provider account that stores the card or account, and its token for it. */
   readonly atProvider?: { readonly account: string; readonly token: string }
 }
 
@@ -55,7 +58,7 @@ export interface PlanReader {
   list(merchantId: MerchantId, page: number, conditions: PlanConditions): Promise<Page<PlanEntry>>
   /** The newest first; undefined when the merchant has no such plan. */
   listPayments(merchantId: MerchantId, planId: PlanId, page: number): Promise<Page<PlanPayment> | undefined>
-  /** What the scheme called the agreement under which this card of the customer was last put on file. */
+  /** The scheme's reference of the agreement under which this card of the customer was last stored. */
   findSchemeReference(
     merchantId: MerchantId,
     customerId: CustomerId,
@@ -95,7 +98,7 @@ interface PlanRow {
   version: number
 }
 
-/** A plan that waits for a payment which has failed waits for nothing: it ended with that payment. */
+/** A plan that waits for a failed payment has ended with that payment. */
 const abandoned = `(pl.status = 'PENDING' AND p.status = 'FAILED')`
 const shownStatus = `CASE WHEN ${abandoned} THEN 'CANCELLED' ELSE pl.status END`
 
@@ -225,7 +228,7 @@ function toAccount(row: ChargeableRow, { charged }: Plan): AccountInstrument | u
   )
 }
 
-/** Of a plan that was begun on a provider's page: what is charged lies there. */
+/** For a plan that began on a provider's page: the provider stores what is charged. */
 const providerToken = `CASE WHEN p.provider_account IS NOT NULL AND pl.card_id IS NULL THEN
   (SELECT o.provider->>'providerToken' FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
    AND o.provider->>'providerToken' IS NOT NULL LIMIT 1) END`
@@ -257,7 +260,7 @@ export function createPlanReader({ readers }: Database): PlanReader {
     async wanted => {
       const { rows } = await readers.query<ChargeableRow>({
         name: 'plans_to_charge',
-        // From what is wanted to each plan by its key, whatever the statistics say.
+        // Starts from the wanted keys and reads each plan by its key, whatever the statistics say.
         text: `SELECT ${columns}, p.method, p.capture_method, p.delayed_hours, p.instrument, p.account,
                  p.details->'urls'->>'webhook' AS webhook, p.card_id AS instrument_card_id,
                  v.expiry_date AS vault_expiry_date, m.expiry_date AS stored_expiry_date,

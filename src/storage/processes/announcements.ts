@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** Runs a statement and returns its rows. */
 export type Ask = <Row extends object>(text: string, values?: unknown[]) => Promise<readonly Row[]>
 
-/** The number of the last announcement, for the statements of whoever wants to know. */
+/** The number of the last announcement, for use in other statements. */
 export const lastAnnouncement =
   "coalesce((SELECT value::bigint FROM installation WHERE name = 'announcement'), 0)"
 
