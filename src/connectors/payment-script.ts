@@ -1,6 +1,6 @@
 /**
- * A few payments in a provider's sandbox, always the same: what only the provider itself can prove. Asks the connector
- * directly, so that nothing is written here. Never run in live.
+ * A few payments in a provider's sandbox, always the same: for what only the provider itself can prove. Calls the
+ * connector directly, so that nothing is stored here. Never run in live.
  */
 import { randomUUID } from 'node:crypto'
 import type {
@@ -80,7 +80,7 @@ const say = (
   return { name, ok, detail: ok ? heard : `${heard}, but should be ${wanted.join(' or ')}` }
 }
 
-/** Modifications of some providers are only received, and decided by a notice. */
+/** Some providers only acknowledge modifications and decide them by a notice. */
 const done = ['approved', 'pending']
 
 async function payByNumber(script: PaymentScript, method: Method): Promise<readonly CheckFinding[]> {
