@@ -1,6 +1,6 @@
 /**
- * Compiles the schemas of the endpoint table once. Values are judged as they were sent: no coercion, no defaults, no
- * removal. A quick validator decides; only for a refusal a thorough one collects every complaint.
+ * Compiles the schemas of the endpoint table once. Values are validated as they were sent: no coercion, no defaults, no
+ * removal. A quick validator decides; only for a refusal does a thorough one collect every error.
  */
 
 import type { ValidateFunction } from 'ajv'
@@ -27,22 +27,22 @@ export interface Validation {
 }
 
 /**
- * 64 KiB: a long order fits. Beyond it the thorough validator could be made to collect a complaint for every few
- * bytes of a hostile body, so the quick one's first complaint has to do.
+ * 64 KiB: a long order fits. Beyond it a hostile body could make the thorough validator collect an error for every few
+ * bytes, so only the quick one's first error is reported.
  */
 const thoroughLengthMax = 65_536
 
-/** Keywords of ours that say something to people and to the renderers, nothing to the validator. */
+/** Our own keywords for people and renderers, which the validator ignores. */
 const silentKeywords = [...annotationKeywords, 'example', 'externalDocs', 'discriminator', 'xml']
 
-/** 3 s: the start, the take-over of what others left and the first requests come before. */
+/** 3 s: the start, the take-over of work from dead processes and the first requests come first. */
 const warmUpPauseMs = 3_000
 
 const accepted: readonly FieldError[] = []
 
 /**
- * What a compiled check returns: `verdict` only whether the value is accepted, `firstError` and `allErrors` what is wrong with
- * it. Most endpoints of a run need the verdict alone, which is the shortest code.
+ * What a compiled check returns: `verdict` only whether the value is accepted, `firstError` and `allErrors` what is
+ * wrong with it. Most endpoints only ever need the verdict, which has the shortest code.
  */
 type Telling = 'verdict' | 'firstError' | 'allErrors'
 
@@ -51,16 +51,16 @@ function createAjv(options: { telling: Telling; formats: Formats; schemas: reado
     allErrors: options.telling === 'allErrors',
     verbose: options.telling !== 'verdict',
     messages: options.telling !== 'verdict',
-    // Tidies the generated code, which takes half of the time to compile it and leaves it as quick as before.
+    // The optimiser takes half of the compile time and does not make the code faster.
     code: { optimize: false },
     strict: true,
-    // Conditions name members that are typed elsewhere in the schema, which these two would report as a mistake.
+    // Conditions name members that are typed elsewhere in the schema, which these two checks would report as mistakes.
     strictRequired: false,
     strictTypes: false,
     coerceTypes: false,
     useDefaults: false,
     removeAdditional: false,
-    // The first one that is compiled judges the schemas themselves.
+    // Only the first compiler validates the schemas themselves.
     validateSchema: options.telling === 'verdict',
     logger: false,
   })
@@ -90,7 +90,9 @@ function createCompiler(options: Parameters<typeof createAjv>[0]): Compiler {
   }
 }
 
-/** What was compiled stays for the next server of this process with the same schemas: tests start hundreds of them. */
+/**
+ * Compiled checks are reused by the next server of this process with the same schemas: tests start hundreds of them.
+ */
 const compilers: Readonly<Record<Telling, WeakMap<Formats, Compiler>>> = {
   verdict: new WeakMap(),
   firstError: new WeakMap(),

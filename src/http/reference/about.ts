@@ -1,10 +1,7 @@
-/**
- * What the interface is called and how it is divided, once for the served document, the checked-in one and
- * the page.
- */
+/** The name, version and tags of the API, shared by the served document, the checked-in one and the page. */
 export const about = {
   title: 'Tollgate API',
-  /** The edition of the whole description; also what X-Api-Version says. */
+  /** The version of the whole description; also sent as X-Api-Version. */
   version: '2.5.0',
   description:
     'Take payments, move them along, and see what became of them. One address, JSON both ways, and an answer that is ' +

@@ -30,7 +30,7 @@ export interface SchemaObject {
   readonly maxProperties?: number
   readonly examples?: readonly unknown[]
   readonly 'x-sensitive'?: boolean
-  /** The members are the keys of payment methods, and all alike. */
+  /** The members are the keys of payment methods and all have the same shape. */
   readonly 'x-by-method'?: boolean
 }
 

@@ -1,5 +1,5 @@
 /**
- * Shows one operation: what it does and who may call it, an example both ways, what to send, what comes back.
+ * Shows one operation: what it does and who may call it, an example of request and answer, the request, the answers.
  */
 
 import { type Html, html } from '#http/html.ts'

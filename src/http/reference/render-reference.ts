@@ -1,7 +1,7 @@
 /**
- * The API reference as one page, made once from the OpenAPI document. It needs no script to be read, and no
- * request to another origin: style and script are files of their own, so that the strictest content security
- * policy holds.
+ * The API reference as one page, rendered once from the OpenAPI document. It is readable without script and makes no
+ * request to another origin: style and script are separate files, so that the strictest content security policy
+ * applies.
  */
 import { readFileSync } from 'node:fs'
 import { type Html, html } from '#http/html.ts'
@@ -28,7 +28,7 @@ export interface ReferencePage {
 
 const readBeside = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
-/** In this order: what comes later may refine what came before. */
+/** In this order: later styles may refine earlier ones. */
 const styles = ['base', 'navigation', 'content', 'fields', 'media']
 
 const icon =
@@ -130,10 +130,7 @@ function renderGroup({ name, description, anchor, operations }: TagGroup, view: 
 ${operations.map(operation => renderOperation(operation, view))}`
 }
 
-/**
- * Objects that several operations share are spelled out once; the script copies them to where they are asked
- * for.
- */
+/** Objects that several operations share are described once; the script copies them to where they are opened. */
 function renderObjects(view: OperationView): Html | undefined {
   if (view.shared.size === 0) return undefined
   const sent = listSent(view.document)
@@ -148,12 +145,12 @@ ${[...view.shared].map(name => {
 })}`
 }
 
-/** Its own style and script and nothing else: the page cannot be made to ask anybody for anything. */
+/** Allows only the page's own style and script: it cannot make any other request. */
 const contentSecurityPolicy =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** The OpenAPI document and the reference page as the server serves them, made when they are first asked for. */
+/** The OpenAPI document and the reference page as the server serves them, rendered on first request. */
 export function referencePages(describe: () => OpenApiDocument): Record<string, () => Page> {
   let rendered: ReferencePage | undefined
   const reference = (): ReferencePage => {
