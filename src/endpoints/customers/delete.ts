@@ -1,4 +1,4 @@
-/** `DELETE /customers/{id}`: a customer and all of its stored payment methods. */
+/** `DELETE /customers/{id}`: a customer and all of their stored payment methods. */
 import { customerPath, requireCustomerId } from '#endpoints/customers/path.ts'
 import { bornBy, customerEndpoint, itemExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'

@@ -7,7 +7,7 @@ export const customerEndpoint = {
   dialect: 'customer',
 } as const
 
-/** The example of the payment that makes the customer, among those of `createPayment`. */
+/** The example of `createPayment` that creates the customer. */
 export const bornBy = 'createPayment 4'
 
 export const itemExample = {

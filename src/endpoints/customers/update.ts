@@ -1,4 +1,4 @@
-/** `PATCH /customers/{id}`: changes what is known of a customer. */
+/** `PATCH /customers/{id}`: changes a customer's data. */
 import { customerPath, requireCustomerId } from '#endpoints/customers/path.ts'
 import { bornBy, customerEndpoint, detailExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'

@@ -1,4 +1,4 @@
-/** `PATCH /payment-plans/{paymentPlanId}`, `…/pause` and `…/resume`: plans that go on otherwise. */
+/** `PATCH /payment-plans/{paymentPlanId}`, `…/pause` and `…/resume`: changes, pauses and resumes plans. */
 import { parseStoredMethodId } from '#domain/ids.ts'
 import { checkShared } from '#endpoints/checks.ts'
 import {

@@ -34,7 +34,7 @@ export const listPlansEndpoint = endpoint<Services, undefined, undefined, typeof
   async handle({ query, merchant }, { engine }) {
     const { page, days } = readFilters(query)
     const { status, type } = query
-    // The schema has refused what is not an id of ours.
+    // The schema has already refused anything that is not one of our ids.
     const customerId = parseCustomerId(query.gatewayCustomerId ?? '')
     const conditions = { ...days, status, type, customerId }
     return answer(200, await perform(listPlans(merchant, { page, conditions }, engine)))
