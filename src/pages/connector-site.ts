@@ -1,6 +1,6 @@
 /**
- * The site of a provider that has none of its own: its page and that of the card's issuer, where a developer decides for the
- * customer. Customers are sent here and leave as on any provider's page.
+ * The site of a provider that has none of its own: its page and that of the card's issuer, where a developer decides
+ * for the customer. Customers arrive and leave as on any provider's page.
  */
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
@@ -15,7 +15,7 @@ import type { InstalmentSchedule } from '#pages/views/plan-terms.ts'
 import { renderChallenge, renderProviderPage } from '#pages/views/test-pages.ts'
 
 interface Site {
-  /** Where its pages lie, as the connector says. */
+  /** The root of its pages, as the connector declares it. */
   readonly root: string
   readonly pageContext: PageContext
   readonly deps: PageDeps
@@ -35,7 +35,7 @@ export function siteRoutes(site: Site): readonly SiteRoute[] {
   ]
 }
 
-/** Only payments whose provider sent its customer here: those of others must not be decided here. */
+/** Only payments whose provider sent its customer here: other payments must not be decided here. */
 function isHere({ payment }: Hosted, address: string): boolean {
   const waiting = openTry(payment)
   const action = waiting && openAction(waiting)

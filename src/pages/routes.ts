@@ -88,7 +88,7 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     ...(['GET', 'POST'] as const).map(verb =>
       page(verb, `${returnPath}{pageToken}`, request => takeBack(request, { context: pageContext, deps })),
     ),
-    // The site of a simulated provider lies beside ours, as another provider's lies elsewhere.
+    // The site of a simulated provider is served beside our pages.
     ...(pageContext.isTest ? deps.sites : [])
       .flatMap(root => siteRoutes({ root, pageContext, deps }))
       .map(({ verb, path, handle }) => page(verb, path, step(handle))),

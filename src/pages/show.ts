@@ -55,7 +55,7 @@ export interface Rendered {
   readonly html: string
 }
 
-/** What was entered before, as far as it may be shown again, and what was wrong with it. */
+/** The earlier entries, as far as they may be shown again, and their errors. */
 export interface FormState extends FormNotice {
   /** The choice of a currency. Null: the offer that was shown is no longer valid. */
   readonly offer?: CurrencyOffer | null
@@ -243,7 +243,7 @@ const results: Readonly<Partial<Record<Stage, ResultKind>>> = {
   cancelled: 'cancelled',
 }
 
-/** How it ended or where it stands, right after the customer's last step. */
+/** The result or current state, right after the customer's last step. */
 export function showResult({ payment, label }: Hosted, frame: PageFrame, stage: Stage): string {
   const kind = results[stage]
   if (kind === undefined)

@@ -21,13 +21,13 @@ export interface CurrencyOffer {
   /** "3.00" */
   readonly markupPercentage: string
   readonly rateSource: string
-  /** What the customer said before; nothing the first time. */
+  /** The customer's earlier answer; absent the first time. */
   readonly answer?: CurrencyAnswer | undefined
 }
 
 export interface CurrencyChoice {
   readonly offer?: CurrencyOffer | undefined
-  /** That nothing was chosen. */
+  /** The error that nothing was chosen. */
   readonly error?: string | undefined
   /** Whether number and code must be entered again, which no page ever shows. */
   readonly isTypedAgain?: boolean | undefined
@@ -37,9 +37,9 @@ type Place = 'payInCard' | 'cardAmount' | 'rate' | 'markup' | 'source' | 'payInS
 
 export interface OfferTexts {
   readonly quoteId: string
-  /** What stands in each place of the choice. */
+  /** The text of each part of the choice. */
   readonly places: Readonly<Record<Place, string>>
-  /** What the button says once a currency is chosen. */
+  /** The button's text once a currency is chosen. */
   readonly buttons: Readonly<Record<CurrencyAnswer, string>>
 }
 

@@ -1,6 +1,6 @@
 /**
  * Pages that stand in for somebody else in the test environment: a provider's own page, and the bank that asks for
- * confirmation (3-D Secure). Both are marked as test and send one of four words as `action`.
+ * confirmation (3-D Secure). Both are marked as test and send one of four values as `action`.
  */
 import { fill, type Html, html } from '#http/html.ts'
 import { brandMark, icon, nameBrand } from '#pages/icons.ts'
