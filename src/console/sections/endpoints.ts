@@ -20,7 +20,7 @@ import { addressPolicies, refuseUrl } from '#webhooks/policies.ts'
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}/endpoints`
 const endpointsOf = (visit: MerchantVisit) => visit.deps.merchantsAs(visit.audit).endpoints
 
-/** 24 hours: a day to change the receiver over. */
+/** 24 hours: a day to reconfigure the receiver. */
 const overlapHours = 24
 
 const columnsOf = (visit: MerchantVisit): readonly TypedColumn<WebhookEndpoint>[] => [

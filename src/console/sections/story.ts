@@ -1,4 +1,7 @@
-/** The story of a payment in one line of time: operations, notices, disputes, events with their attempts, and people's acts. */
+/**
+ * The history of a payment as one timeline: operations, notices, disputes, events with their attempts, and people's
+ * actions.
+ */
 import { isJson, type Json, type MerchantVisit, readAnswer, toRows } from '#console/context.ts'
 import { attemptColumns } from '#console/sections/detail-sections.ts'
 import { rowsOf } from '#console/sections/lists.ts'
