@@ -1,4 +1,4 @@
-/** `bank`: files for the bank and files of the bank, without any provider in between. */
+/** `bank`: files for the bank and files from the bank, without a provider in between. */
 import { once } from 'node:events'
 import { basename } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -89,7 +89,7 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     })
 }
 
-/** Files for the bank hold account numbers: whoever writes them out has opened these. */
+/** Files for the bank contain account numbers, so writing them is audited as decrypting them. */
 const describeFiles =
   (act: string, accountId: string) =>
   (files: readonly GivenFile[]): Act => ({
@@ -152,7 +152,7 @@ const euros = (cents: number): string => `${Math.floor(cents / 100)}.${String(ce
 
 async function importFiles(files: readonly string[], json: boolean, config: Config): Promise<void> {
   const { bad, banks } = await inLittleMemory(() => importInEach(files, json, config))
-  // A file is bad when no cell can take it.
+  // A file is bad if no cell accepts it.
   const refused = [
     ...Map.groupBy(bad, sentence => files.find(file => sentence.startsWith(`${file} `))).values(),
   ]
@@ -190,7 +190,7 @@ const importInEach = (files: readonly string[], json: boolean, config: Config) =
     show: ({ counts, lists }) => (json ? printJson(counts, lists) : printReport(counts, lists)),
   })
 
-/** What fits nothing, of each cell. */
+/** The unmatched entries of each cell. */
 type Lists = readonly UnmatchedList[]
 
 const lengthOf = (lists: Lists): number => lists.reduce((total, { length }) => total + length, 0)
@@ -226,7 +226,7 @@ async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain')
 }
 
-/** An account is in one cell; the others do not know it. */
+/** An account is in one cell; the others do not have it. */
 async function inEachBank<T>(
   banks: readonly Bank[],
   work: (bank: Bank) => Promise<T>,

@@ -1,7 +1,7 @@
 /**
- * Several processes behind one port. The primary forks workers, hands connections on (node:cluster), replaces whoever
- * dies or stands still, and adds up their metrics; it serves nothing itself. Workers find everything else they share in the
- * database.
+ * Several processes behind one port. The primary forks workers, passes connections to them (node:cluster), replaces
+ * workers that die or hang, and adds up their metrics; it serves nothing itself. Workers find everything else they
+ * share in the database.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -104,7 +104,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
     ready,
     async close(serveForMs = 0) {
       stopping = true
-      // Whoever waits for a start that is over now has nothing to wait for.
+      // Nobody may be waiting for the start any more; the exit is reported elsewhere.
       ready.catch(() => {})
       await stopAll(running, serveForMs > 0 ? 'SIGTERM' : 'SIGINT')
     },
@@ -126,13 +126,15 @@ function forkWorker({ say, hear, onExit, hasOther }: WorkerEvents): Worker {
   worker.on('message', (message: ToPrimary) => {
     if (message?.tollgate) void hear(worker, watch, message)
   })
-  // What could not be sent to a worker that was ending; its exit follows.
+  // A message could not be sent to a worker that was ending; its exit event follows.
   worker.on('error', () => undefined)
   worker.once('exit', (code, signal) => onExit(worker, signal ?? `exit code ${code}`))
   return worker
 }
 
-/** A worker that is frozen hears no signal to stop, and must not wake up after this process has given the database away. */
+/**
+ * A frozen worker does not react to a stop signal, and must not wake up after this process has released the database.
+ */
 function killWithUs(workers: ReadonlySet<Worker>): void {
   process.once('exit', () => {
     for (const worker of workers) worker.process.kill('SIGKILL')
@@ -178,7 +180,7 @@ export function takeWorkerRole(): WorkerRole | undefined {
         return tell({ tollgate: 'report', question: message.question, metrics })
       }
       case 'dead':
-        // Without it the others notice by the missing heartbeats.
+        // Without it the others notice the missing heartbeats.
         return gateway?.declareDead(message.processes).catch(() => undefined)
       case 'metrics':
         waiting.get(message.question)?.(message.text)

@@ -15,7 +15,7 @@ export interface DemoMerchant {
 
 const demoName = 'Demo merchant'
 
-/** Made anew only when there is none, or when the kept one belongs to another database. */
+/** Created only if there is none, or if the stored one belongs to another database. */
 export async function readOrCreateDemoMerchant(
   directory: string,
   merchants: MerchantAdministration,
@@ -39,7 +39,7 @@ export async function rememberRestoredDemo(
   if (demo) await writeDemoMerchant(directory, { merchantId: demo.merchantId, apiKey: '', webhookSecret: '' })
 }
 
-/** After a rotation, so that the next start prints a key that still opens something. */
+/** After a rotation, so that the next start prints a valid key. */
 export async function keepDemoKey(directory: string, merchantId: string, apiKey: string): Promise<void> {
   const kept = await readDemoMerchant(directory)
   if (kept?.merchantId === merchantId) await writeDemoMerchant(directory, { ...kept, apiKey })
@@ -57,7 +57,7 @@ export async function keepDemoSecret(
 
 const demoFile = (directory: string): string => join(directory, 'demo.json')
 
-/** Undefined when there is none, or something else stands in the file: it is ours to replace. */
+/** Undefined when there is none, or the file holds something else: then it is replaced. */
 export async function readDemoMerchant(directory: string): Promise<DemoMerchant | undefined> {
   let content: string
   try {
@@ -80,7 +80,7 @@ function parseDemoMerchant(content: string): DemoMerchant | undefined {
   }
 }
 
-/** Whole before it gets its name, and for its owner alone. */
+/** Complete before it gets its name, and readable by its owner only. */
 async function writeDemoMerchant(directory: string, demo: DemoMerchant): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const draft = `${demoFile(directory)}.${randomUUID()}`

@@ -25,7 +25,7 @@ export function addFindingCommands(program: Command, readConfig: () => Config): 
 type Finder = Awaited<ReturnType<typeof openFinder>>
 type Payment = Awaited<ReturnType<Finder['findPayments']>>[number]['payment']
 
-/** Loaded only when needed, so that help and refusals come at once. */
+/** Loaded only when needed, so that help and errors appear at once. */
 async function openFinder(url: string) {
   const { openDatabase } = await import('#storage/database.ts')
   const { createFinder, UnknownMerchant } = await import('#operations/finding/finder.ts')

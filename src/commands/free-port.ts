@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** 100: whoever has that many servers in a row on one machine chooses a port by hand. */
+/** 100: with that many servers in a row on one machine the operator chooses a port manually. */
 const attemptsMax = 100
 
 const portMax = 65_535
@@ -21,7 +21,7 @@ async function isFree(host: string, port: number): Promise<boolean> {
     await once(server, 'listening')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // EACCES: a port for the privileged, which is no use to us either.
+    // EACCES: a privileged port, which cannot be used either.
     if (code === 'EADDRINUSE' || code === 'EACCES') return false
     throw error
   }

@@ -1,4 +1,7 @@
-/** `keys`: changes the key that seals cards and secrets. Not to be taken for `key`, which is about a merchant's API key. */
+/**
+ * `keys`: changes the key that seals cards and secrets. Not to be confused with `key`, which is about a merchant's API
+ * keys.
+ */
 import type { Command } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
@@ -59,7 +62,7 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
       const renewed = await withKeys(readConfig(), async ({ database, each }) => {
         let made = await renewDataKeys(database.masterKey, each[0] as RotationDeps)
         for (const deps of each.slice(1)) made = addUp(made, await renewDataKeys(database.masterKey, deps))
-        // Every kept number was opened for this, and not for paying.
+        // Every stored number was decrypted for this, not for a payment.
         await auditCommand(database.url, { act: 'keys.renew', object: 'vault', after: made })
         return made
       })

@@ -138,7 +138,7 @@ const toEventLine = (row: Told): LogLine => ({
   text: `${paintQuiet(row.creationDate)}  event ${row.body.type ?? ''}  ${paintState(row.status)}  ${row.id}  payment ${row.payId}`,
 })
 
-/** The merchant's clock; live has none and takes real time. */
+/** The merchant's clock; live has none and uses real time. */
 async function readNow(client: GatewayClient): Promise<number> {
   try {
     return Date.parse((await client.get<{ now: string }>('/test/clock')).now)

@@ -1,6 +1,6 @@
 /**
- * Who npm is for a process that an npm script started. Not every shell passes npm's signals on, and a killed npm sends
- * none: then only the change of this name shows that npm is gone.
+ * Identifies npm for a process that an npm script started. Not every shell passes npm's signals on, and a killed npm
+ * sends none: then only the change of this name shows that npm is gone.
  */
 import { readFileSync } from 'node:fs'
 
@@ -22,7 +22,7 @@ function readParent(pid: number): string | undefined {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]
 }
 
-/** Empty when the process has ended, also between the opening and the reading (ESRCH). */
+/** Empty when the process has ended, even between opening and reading (ESRCH). */
 function readIfAlive(path: string): string {
   try {
     return readFileSync(path, 'utf8')

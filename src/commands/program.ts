@@ -1,4 +1,4 @@
-/** The command line: which commands there are and what help says about them. Each command's work lies beside. */
+/** The command line: the list of commands and their help. The work of each command is in a file beside this one. */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addAuditCommands } from '#commands/audit.ts'

@@ -1,6 +1,6 @@
 /**
- * Where the gateway of this data folder listens. The serving process writes it down, because with PORT=0, or with
- * variables that only it was given, no other command could know.
+ * The address at which the gateway of this data folder listens. The serving process stores it, because with PORT=0, or
+ * with variables that only it has, no other command could know.
  */
 import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,10 +9,10 @@ import { toConsoleOrigin } from '#console/address.ts'
 
 const servedFile = (directory: string): string => join(directory, 'served.json')
 
-/** A folder that cannot be written keeps no note; commands then go by the settings. */
+/** In a folder that is not writable nothing is stored; commands then use the settings. */
 const unwritable: readonly (string | undefined)[] = ['ENOENT', 'EROFS', 'EACCES', 'EPERM']
 
-/** Gives the way to take it back when the server stops. */
+/** Returns a function that removes the note when the server stops. */
 export function rememberServed({ dataDirectory }: Pick<Config, 'dataDirectory'>, origin: string): () => void {
   const file = servedFile(dataDirectory)
   const draft = `${file}.${process.pid}`
@@ -40,7 +40,7 @@ function readServed(file: string): { readonly origin: string; readonly pid: numb
     const { origin, pid } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
     return typeof origin === 'string' && typeof pid === 'number' ? { origin, pid } : undefined
   } catch (error) {
-    // None was written, or somebody else's file stands there: then nothing is known.
+    // Nothing was stored, or the file is not ours: then the address is unknown.
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
@@ -60,7 +60,7 @@ export function findConsoleOrigin(config: Config): string | undefined {
   const { publicUrl, tls, port, consolePort } = config
   if (publicUrl !== undefined) return publicUrl
   const served = findServed(config)
-  // A port that is chosen at the start is not written down anywhere.
+  // A console port that is chosen at the start is not stored anywhere.
   if (served !== undefined && consolePort !== 0) return toConsoleOrigin(served, consolePort)
   const shownPort = consolePort ?? port
   return shownPort === 0 ? undefined : `${tls ? 'https' : 'http'}://localhost:${shownPort}`

@@ -126,7 +126,7 @@ async function replay(
   say(count === 0 ? 'There is nothing to send again.' : `${count} sent again.`)
 }
 
-/** The merchant's clock; live has none and takes real time. */
+/** The merchant's clock; live has none and uses real time. */
 async function readNow(client: GatewayClient): Promise<number> {
   try {
     return Date.parse((await client.get<{ now: string }>('/test/clock')).now)
