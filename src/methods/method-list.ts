@@ -1,6 +1,6 @@
 /**
- * The catalogue as others read it: which rows are open to merchants, which of them fit a question, and each row as it is
- * published. The text of a row is written when it is first asked for and then kept.
+ * The catalogue as others read it: which rows are open to merchants, which of them match a filter, and each row as it
+ * is published. The text of a row is built on first use and then cached.
  */
 import { findCountryByAlpha2 } from '#domain/countries.ts'
 import { allMethods, findMethod } from '#methods/catalogue.ts'
@@ -12,7 +12,7 @@ export const isServed = (method: Method): boolean => findMethod(method.type) !==
 
 const servedMethods: readonly Method[] = allMethods.filter(isServed)
 
-/** What a merchant may use: everything that is served, or what it has chosen of that. */
+/** The methods a merchant may use: all that are served, or those of them that the merchant has chosen. */
 export const listOpenMethods = (chosen?: readonly string[]): readonly Method[] =>
   chosen === undefined ? servedMethods : servedMethods.filter(({ type }) => chosen.includes(type))
 
@@ -44,7 +44,7 @@ export const toListed = (method: Method): ListedMethod => ({
   type: method.type,
   key: method.key,
   name: method.label,
-  // A row that can be listed is a method, so it has a family of methods.
+  // Only rows of real methods are listed, so the family is never `none`.
   family: method.family as ListedMethod['family'],
   core: method.core,
   flow: method.flow,

@@ -1,4 +1,4 @@
-/** The levers of the test environment besides its clock: faults on demand, and the customer's part without a browser. */
+/** The tools of the test environment besides its clock: faults on demand, and the customer's step without a browser. */
 import type { Static } from 'typebox'
 import { choice, closed, optional, text, whole } from '#schemas/fields.ts'
 import { Type } from '#schemas/type.ts'
@@ -14,7 +14,7 @@ export const faultRule = closed(
       'What goes wrong. A lost request never arrives; after a lost answer or an error the outcome is unknown.',
     ),
     code: optional(text(2, 'Provider code of the decline; 05 unless given.', { pattern: '^[0-9]{2}$' })),
-    // 60 s: three times what the gateway waits for a provider.
+    // 60 s: three times as long as the gateway waits for a provider.
     delayMs: optional(whole(0, 60_000, 'How long the provider takes, in milliseconds.')),
     times: whole(1, 10_000, 'How often; then everything works again.'),
   },

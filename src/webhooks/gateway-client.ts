@@ -1,11 +1,11 @@
-/** Speaks to a running gateway over its API, for commands that help developers. Faults become sentences for people. */
+/** Calls a running gateway's API, for developers' commands. Errors become sentences for people. */
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface GatewayClient {
   readonly baseUrl: string
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: unknown): Promise<T>
-  /** The answer as it came, declines and refusals included; only credentials that are not known are a fault. */
+  /** The answer as it came, declines and refusals included; only unknown credentials are an error. */
   send(verb: string, path: string, body?: unknown): Promise<GatewayAnswer>
 }
 
@@ -14,7 +14,7 @@ export interface GatewayAnswer {
   readonly body: unknown
 }
 
-/** The gateway said no, or did not answer. The message says what to do. */
+/** The gateway refused, or did not answer. The message says what to do. */
 export class ClientFault extends Error {
   readonly status: number | undefined
 
@@ -34,7 +34,7 @@ export interface ClientOptions {
 /** 120 s: moving a test clock waits for every delivery that became due. */
 const patienceMs = 120_000
 
-/** 5: a client that is slowed down more often has another problem. */
+/** 5: a client that is rate limited more often has another problem. */
 const triesMax = 5
 
 export function createGatewayClient({ baseUrl, merchantId, apiKey }: ClientOptions): GatewayClient {
@@ -104,7 +104,7 @@ export interface ServedFile {
 /** 15 s: as long as a customer would wait. */
 const pagePatienceMs = 15_000
 
-/** Reads what the gateway serves to customers, for the command that checks it. */
+/** Reads the files that the gateway serves to customers, for the command that verifies them. */
 export async function readServed(url: string): Promise<ServedFile> {
   const response = await fetch(url, { signal: AbortSignal.timeout(pagePatienceMs), redirect: 'manual' })
   return {

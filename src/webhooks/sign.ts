@@ -1,6 +1,7 @@
 /**
- * Messages to merchants, signed as the Standard Webhooks specification says: HMAC-SHA256 over id, time and body. While a
- * secret rotates there is one signature for each secret that is still valid, so that either proves the message.
+ * Messages to merchants, signed as the Standard Webhooks specification says: HMAC-SHA256 over id, time and body. While
+ * a secret rotates there is one signature for each secret that is still valid, so that any of them verifies the
+ * message.
  */
 import { createHmac } from 'node:crypto'
 import type { WebhookKind } from '#domain/merchant.ts'
@@ -8,7 +9,7 @@ import type { Message } from '#webhooks/send.ts'
 
 export interface Signed {
   readonly id: string
-  /** Real time in seconds: a receiver refuses what is minutes old, and it has no test clock. */
+  /** Real time in seconds: receivers refuse old messages, and they have no test clock. */
   readonly timestamp: number
   readonly body: string
 }
@@ -23,7 +24,7 @@ const prefix = 'whsec_'
 
 export const showSecret = (secret: Uint8Array): string => `${prefix}${Buffer.from(secret).toString('base64')}`
 
-/** 24 to 64 bytes: what the specification allows. Undefined for what is no secret. */
+/** 24 to 64 bytes, as the specification allows. Undefined for text that is not a secret. */
 export function readSecret(text: string): Buffer | undefined {
   const encoded = text.startsWith(prefix) ? text.slice(prefix.length) : ''
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return undefined
@@ -40,7 +41,7 @@ export interface Told {
   readonly url: string
 }
 
-/** What a receiver gets: the body of the merchant's kind, and the headers that name and prove it. */
+/** The message as a receiver gets it: the body in the merchant's format, and the headers that identify and sign it. */
 export function buildMessage(
   told: Told,
   { secrets, nowMs }: { secrets: readonly Uint8Array[]; nowMs: number },

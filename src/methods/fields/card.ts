@@ -12,7 +12,7 @@ const payableNumber = formatted(
   { sensitive: true },
 )
 const expiryDate = (options = {}) => formatted('expiry-date', "The card's last month, YYYYMM.", options)
-/** Answers write it with a capital H, so people send it so too. */
+/** Answers write it with a capital H, so some clients send it that way. */
 const cardholderName = text(45, 'Name on the card.', {
   minLength: 2,
   format: 'printable',
@@ -106,9 +106,7 @@ const dccRecord = closed(
   { title: 'DccRecord', description: 'The offer, and its terms where the cardholder took it.' },
 )
 
-/**
- * As `POST /payments` takes it. The number is demanded there for DIRECT and refused for HOSTED, whose page asks for it.
- */
+/** As in `POST /payments`. The number is required for DIRECT and refused for HOSTED, whose page asks for it. */
 export const cardRequest = closed(
   {
     number: optional(payableNumber),
@@ -188,7 +186,7 @@ const recipientData = closed(
   { title: 'RecipientData', description: 'Who gets the money.' },
 )
 
-/** As a refund without reference takes it: nothing is known of the card yet, so all of it must come. */
+/** As in a refund without reference: nothing is known about the card yet, so all of it is required. */
 export const cardCredit = closed(
   {
     number,
@@ -223,7 +221,7 @@ export const cardFailure = closed(
   { title: 'CardFailure', description: 'Why the acquirer said no.' },
 )
 
-/** Money that goes back comes with an approval code of its own. */
+/** Refunds have an approval code of their own. */
 export const cardReturned = closed(
   { ...cardResult.properties, providerApprovalCode },
   { title: 'CardReturned', description: 'What the acquirer said to money that goes back.' },

@@ -40,7 +40,9 @@ const account = closed(
   },
 )
 
-/** What the customer pays a voucher, a transfer or a QR code by. 2048: a QR code holds an address at most. */
+/**
+ * The data with which the customer pays a voucher, a transfer or a QR code. 2048: a QR code holds at most an address.
+ */
 const customerStep = {
   paymentReference: optional(providerId('What the customer shows at the till or writes on the transfer.')),
   account: optional(account),
@@ -61,7 +63,7 @@ export const otherResult = closed(
 export const otherFailure = closed(
   {
     providerResponseCode: optional(providerResponseCode),
-    // Some providers explain by number; the contract leaves both open.
+    // Some providers explain by number; the contract allows both.
     providerResponseText: optional(
       Type.Union([Type.String(), Type.Number()], { description: "The provider's own words." }),
     ),

@@ -1,4 +1,4 @@
-/** Provider K: deferred payment, confirmed with a client token that the creation gave. */
+/** Provider K: deferred payment, confirmed with the client token from the answer to the create request. */
 
 import {
   providerId,

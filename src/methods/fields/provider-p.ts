@@ -1,4 +1,4 @@
-/** Provider P: a wallet whose captures may pass the authorised amount. */
+/** Provider P: a wallet whose captures may exceed the authorised amount. */
 
 import {
   providerDeclineCategory,
