@@ -7,7 +7,7 @@ import type { CellAddress } from '#storage/cells/address.ts'
 import { createDirectoryStore, type DirectoryStore } from '#storage/cells/directory-store.ts'
 import { deleteMerchantRows, MovedMeanwhile, withMoveLock, withOpenMove } from '#storage/cells/move-rows.ts'
 import { openDatabase } from '#storage/database.ts'
-import { type Ask, announce, waitUntilHeard } from '#storage/processes/announcements.ts'
+import { type Ask, announce, waitUntilAcknowledged } from '#storage/processes/announcements.ts'
 
 /** The merchant stays where it is; the message is a sentence for the operator. */
 export class MoveFault extends Error {}
@@ -90,23 +90,23 @@ async function hold(options: MoveOptions, tools: Tools, source: CellAddress): Pr
   const { store, ask } = tools
   if (!(await store.beginMove({ merchantId, to, forMs: holdMs })))
     throw new MoveFault(`${merchantId} cannot be moved at this moment; try again`)
-  const tell = async (): Promise<boolean> => waitUntilHeard(ask, await announce(ask))
+  const announceMove = async (): Promise<boolean> => waitUntilAcknowledged(ask, await announce(ask))
   const renewing = startRenewing(async () => {
     await store.renewMove({ merchantId, to, forMs: holdMs })
     await announce(ask)
   })
   try {
-    if (!(await tell()))
+    if (!(await announceMove()))
       throw new MoveFault(`${merchantId} was not moved: its requests under way did not end; try again`)
     await options.testCrash?.('held')
     const rows = await copyAndSwitch(options, tools, source)
     await renewing.stop()
-    await tell()
+    await announceMove()
     return rows
   } catch (error) {
     await renewing.stop()
     await store.giveUpMove(merchantId)
-    await tell()
+    await announceMove()
     throw error
   }
 }

@@ -20,7 +20,7 @@ const accountOption = () => new Option('--account <account>', 'account id, acc_â
 const folderOption = () =>
   new Option('--out <folder>', 'where the files go; made if it is not there').makeOptionMandatory()
 
-interface BatchWords {
+interface BatchOptions {
   readonly account: string
   readonly out: string
   readonly date?: string
@@ -57,7 +57,7 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     .option('--date <day>', 'the day on which the batch is made, YYYY-MM-DD; today unless given', parseDay)
     .addOption(folderOption())
     .addOption(jsonOption())
-    .action(async ({ account: accountId, date, out, json }: BatchWords) => {
+    .action(async ({ account: accountId, date, out, json }: BatchOptions) => {
       const files = await withBank(readConfig(), {
         async work(opened) {
           const { makeBatch } = await import('#operations/bank/make-batch.ts')
@@ -77,7 +77,7 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     .option('--batch <batch>', 'only those of this batch')
     .addOption(folderOption())
     .addOption(jsonOption())
-    .action(async ({ account: accountId, batch: batchId, out, json }: BatchWords) => {
+    .action(async ({ account: accountId, batch: batchId, out, json }: BatchOptions) => {
       const files = await withBank(readConfig(), {
         async work(opened) {
           const { giveOutAgain } = await import('#operations/bank/give-out.ts')
@@ -114,7 +114,7 @@ function addSimulateCommand(bank: Command, readConfig: () => Config): void {
     .addOption(accountOption())
     .option('--out <folder>', 'where its files go', '.')
     .addOption(jsonOption())
-    .action(async ({ account: accountId, out, json }: BatchWords) => {
+    .action(async ({ account: accountId, out, json }: BatchOptions) => {
       const config = readConfig()
       if (config.environment === 'live')
         throw new CommandFault(

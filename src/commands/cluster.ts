@@ -72,7 +72,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
       case 'report':
         return reports.onReport(message.question, message.metrics)
       case 'metrics?':
-        return tellMetrics(worker, message.question, await reports.collect(listening.keys()))
+        return sendMetrics(worker, message.question, await reports.collect(listening.keys()))
     }
   }
 
@@ -151,7 +151,7 @@ async function stopAll(workers: ReadonlySet<Worker>, signal: NodeJS.Signals): Pr
   )
 }
 
-async function tellMetrics(worker: Worker, question: number, reports: readonly Metrics[]): Promise<void> {
+async function sendMetrics(worker: Worker, question: number, reports: readonly Metrics[]): Promise<void> {
   const text = await AggregatorRegistry.aggregate([...reports]).metrics()
   post(worker, { tollgate: 'metrics', question, text })
 }
@@ -174,10 +174,10 @@ export function takeWorkerRole(): WorkerRole | undefined {
   async function hear(message: ToWorker): Promise<void> {
     switch (message.tollgate) {
       case 'ping':
-        return tell({ tollgate: 'pong' })
+        return sendToPrimary({ tollgate: 'pong' })
       case 'report?': {
         const metrics = (await gateway?.metrics.getMetricsAsJSON()) ?? []
-        return tell({ tollgate: 'report', question: message.question, metrics })
+        return sendToPrimary({ tollgate: 'report', question: message.question, metrics })
       }
       case 'dead':
         // Without it the others notice the missing heartbeats.
@@ -196,7 +196,7 @@ export function takeWorkerRole(): WorkerRole | undefined {
       new Promise(resolve => {
         questions += 1
         waiting.set(questions, resolve)
-        tell({ tollgate: 'metrics?', question: questions })
+        sendToPrimary({ tollgate: 'metrics?', question: questions })
       }),
     serve(serving) {
       gateway = serving
@@ -204,7 +204,7 @@ export function takeWorkerRole(): WorkerRole | undefined {
   }
 }
 
-export const reportReady = (ready: Ready): void => tell({ tollgate: 'ready', ready })
+export const reportReady = (ready: Ready): void => sendToPrimary({ tollgate: 'ready', ready })
 
 /** Why this worker could not start, for the one sentence that its primary prints. */
 export async function reportFault(sentence: string): Promise<void> {
@@ -213,6 +213,6 @@ export async function reportFault(sentence: string): Promise<void> {
   })
 }
 
-function tell(message: ToPrimary): void {
+function sendToPrimary(message: ToPrimary): void {
   process.send?.(message)
 }

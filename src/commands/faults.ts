@@ -18,7 +18,14 @@ export class UsageFault extends Error {}
 export const exitCodes = { fault: 1, usage: 2 } as const
 
 /** Their messages were written for the person at the terminal. Any other error is unexpected. */
-const sayable = [CommandFault, UsageFault, ConfigError, EmbeddedPostgresError, MigrationError, MasterKeyError]
+const expectedFaults = [
+  CommandFault,
+  UsageFault,
+  ConfigError,
+  EmbeddedPostgresError,
+  MigrationError,
+  MasterKeyError,
+]
 
 /** Recognised by its code and not by its class, so that a server need not load the library. */
 const isCommanderError = (error: unknown): error is CommanderError =>
@@ -39,7 +46,7 @@ export function describeFault(error: unknown, showsStacks: boolean): string | un
   }
   if (showsStacks && error instanceof Error) return `tollgate: ${error.stack}${describeCauses(error)}`
   const sentence = `tollgate: ${describeReason(error)}`
-  if (sayable.some(kind => error instanceof kind)) return sentence
+  if (expectedFaults.some(kind => error instanceof kind)) return sentence
   return `${sentence} (unexpected; TOLLGATE_LOG_LEVEL=debug shows where it comes from)`
 }
 

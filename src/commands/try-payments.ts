@@ -92,7 +92,7 @@ async function createPayment(options: CreateOptions, config: Config): Promise<vo
       card: { number: card, expiryDate: `${Number(now.slice(0, 4)) + 3}12`, securityCode: '123' },
     },
   })
-  tell(answer, { amount, currency }, options)
+  printAnswer(answer, { amount, currency }, options)
 }
 
 /** In live, card numbers must not be on the command line. */
@@ -151,7 +151,7 @@ async function move(
   if (amount <= 0)
     throw new CommandFault(`payment ${payId}: ${nothing}; "tollgate payments show ${payId}" tells its story`)
   const body = { transId: `try-${randomUUID()}`, amount: { value: amount, currency } }
-  tell(await client.send('POST', `/payments/${payId}/${path}`, body), { amount, currency }, options)
+  printAnswer(await client.send('POST', `/payments/${payId}/${path}`, body), { amount, currency }, options)
 }
 
 async function readSums(client: GatewayClient, payId: string, merchantId: string): Promise<Sums> {
@@ -167,7 +167,7 @@ async function readSums(client: GatewayClient, payId: string, merchantId: string
 }
 
 /** Prints the answer for people or as JSON; a decline makes the command fail, with the advice for its code. */
-function tell(
+function printAnswer(
   answer: { readonly status: number; readonly body: unknown },
   { amount, currency }: { readonly amount: number; readonly currency: string },
   { json }: CommonOptions,

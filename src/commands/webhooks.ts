@@ -176,8 +176,8 @@ async function trigger(
 
 function describeEvent({ id, sequence, status, url, body, attempts }: ShownEvent): string {
   const last = attempts.at(-1)
-  const heard = last ? `, last answer ${last.status ?? 'none'} ${last.answer}`.trimEnd() : ''
-  return `${id} ${body.type ?? ''} (sequence ${sequence}, payment ${body.status} ${body.responseCode}) ${status} ${url ?? ''}${heard}`
+  const lastAnswer = last ? `, last answer ${last.status ?? 'none'} ${last.answer}`.trimEnd() : ''
+  return `${id} ${body.type ?? ''} (sequence ${sequence}, payment ${body.status} ${body.responseCode}) ${status} ${url ?? ''}${lastAnswer}`
 }
 
 function addSecretRotation(program: Command, readConfig: () => Config): void {

@@ -75,9 +75,9 @@ const say = (
   wanted: readonly string[],
 ): CheckFinding => {
   const detail = outcome && 'detail' in outcome ? ` (${String(outcome.detail)})` : ''
-  const heard = `${outcome?.kind ?? 'not offered'}${detail}`
+  const outcomeText = `${outcome?.kind ?? 'not offered'}${detail}`
   const ok = outcome === undefined || wanted.includes(outcome.kind)
-  return { name, ok, detail: ok ? heard : `${heard}, but should be ${wanted.join(' or ')}` }
+  return { name, ok, detail: ok ? outcomeText : `${outcomeText}, but should be ${wanted.join(' or ')}` }
 }
 
 /** Some providers only acknowledge modifications and decide them by a notice. */

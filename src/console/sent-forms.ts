@@ -43,7 +43,7 @@ export async function actOnce(
     if (found?.body !== undefined) return repeatAnswer(visit, key, found.body)
     await pause(pauseMs)
   }
-  return tellUnknown(visit)
+  return showUnknown(visit)
 }
 
 async function actFirst(visit: Visit, key: string, act: () => Promise<PageAnswer>): Promise<PageAnswer> {
@@ -73,7 +73,7 @@ function repeatAnswer(visit: Visit, key: string, body: string): PageAnswer {
 }
 
 /** The first one is still under way, or the process that did it was stopped. */
-function tellUnknown(visit: Visit): PageAnswer {
+function showUnknown(visit: Visit): PageAnswer {
   const action = visit.request.url.split('?')[0] ?? ''
   const main = html`<p>This form was sent before, and what came of it is not known yet. Look whether it was done before you send it again.</p>${renderOffer(keepForm(visit.request), { action, csrf: visit.csrf })}`
   return renderInside(loadConsoleAssets(), visit, { title: 'Sent twice', main, status: 409 })

@@ -247,9 +247,9 @@ export function listCoBadges(number: string): readonly string[] {
  */
 export function mayBear(number: string, spelling: string): boolean {
   const named = findCardBrand(spelling)
-  const told = findBrand(number)
-  if (named === undefined || told === undefined || named === told) return true
-  return named.rides.includes(told.brand) || listCoBadges(number).includes(named.brand)
+  const detected = findBrand(number)
+  if (named === undefined || detected === undefined || named === detected) return true
+  return named.rides.includes(detected.brand) || listCoBadges(number).includes(named.brand)
 }
 
 /**

@@ -230,8 +230,8 @@ function holdsCardNumber(text: string): boolean {
   for (const { 0: digits, index } of text.matchAll(groupsOfDigits)) {
     const after = text.charAt(index + digits.length)
     const isWord = isWordCharacter.test(text.charAt(index - 1)) || isWordCharacter.test(after)
-    const goesOn = index === end + 1
-    series = isWord ? [] : goesOn ? [...series, digits].slice(-most) : [digits]
+    const isAdjacent = index === end + 1
+    series = isWord ? [] : isAdjacent ? [...series, digits].slice(-most) : [digits]
     end = isWord ? -2 : index + digits.length
     if (endsWithCardNumber(series)) return true
   }

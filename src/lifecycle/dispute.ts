@@ -121,23 +121,23 @@ export function openDispute(payment: Payment, facts: DisputeFacts, ids: DisputeI
 export function updateDispute(
   payment: Payment,
   known: Dispute,
-  told: DisputeFacts,
+  reported: DisputeFacts,
   now: Date,
 ): DisputeChange | undefined {
-  if (!isNews(known, told)) return undefined
+  if (!isNews(known, reported)) return undefined
   const type =
-    known.stage !== told.stage
+    known.stage !== reported.stage
       ? 'STAGE_CHANGED'
-      : known.status !== told.status
+      : known.status !== reported.status
         ? 'STATUS_CHANGED'
         : 'AMOUNT_CHANGED'
-  const reopened = isFinal(known.status) && !isFinal(told.status)
+  const reopened = isFinal(known.status) && !isFinal(reported.status)
   return move(payment, known, {
-    facts: told,
+    facts: reported,
     type,
     news: [
       ...(reopened ? (['dispute.opened'] as const) : []),
-      ...(known.status === told.status ? [] : endOf(told.status)),
+      ...(known.status === reported.status ? [] : endOf(reported.status)),
     ],
     now,
   })

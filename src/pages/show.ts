@@ -146,7 +146,7 @@ function optionsOf(
     }))
 }
 
-/** What the customer is told will happen next. */
+/** What the page says will happen next. */
 function shownFlow({
   method,
   form,
@@ -198,7 +198,7 @@ export function showInstructions({ payment, label }: Hosted, frame: PageFrame): 
   const { texts } = frame.language
   const waiting = openTry(payment)
   const action = waiting && openAction(waiting)
-  const told = action?.type === 'instructions' ? action.instructions : undefined
+  const shown = action?.type === 'instructions' ? action.instructions : undefined
   // In live mode the customer's step is taken at a till or a bank.
   const testAction = frame.isTest && action?.type === 'instructions' ? action.testUrl : undefined
   const fields = waiting?.provider?.fields
@@ -209,18 +209,18 @@ export function showInstructions({ payment, label }: Hosted, frame: PageFrame): 
   return renderInstructions(frame, {
     amount: payment.amount,
     methodLabel: label ?? labelMethod(payment.method, texts),
-    kind: told?.qrCode !== undefined ? 'qr' : payment.method.flow === 'transfer' ? 'transfer' : 'voucher',
+    kind: shown?.qrCode !== undefined ? 'qr' : payment.method.flow === 'transfer' ? 'transfer' : 'voucher',
     entries: [
       ...entry('recipient', textAt(account, 'accountHolderName')),
       ...entry('iban', textAt(account, 'number')),
       ...entry('bic', textAt(account, 'code')),
       ...entry('bank', textAt(account, 'bankName')),
-      ...entry('entity', told?.entity),
+      ...entry('entity', shown?.entity),
       ...entry('reference', paymentReference),
-      ...entry('paymentCode', told?.barcode),
+      ...entry('paymentCode', shown?.barcode),
     ],
     deadline: payment.expiresAt?.toISOString(),
-    qrText: told?.qrCode ?? toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
+    qrText: shown?.qrCode ?? toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
     returnUrl: returnUrl(payment),
     testStep:
       testAction === undefined

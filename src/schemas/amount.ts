@@ -58,7 +58,11 @@ export const recordAmount = closed(
     returnedValue: whole(0, 2 * maximumAmount, "Taken back by the customer's bank."),
     disputedValue: whole(0, 2 * maximumAmount, 'Disputed by the cardholder and not won.'),
     receivedValue: optional(
-      whole(0, 2 * maximumAmount, 'What the customer has sent so far, where the bank told of transfers.'),
+      whole(
+        0,
+        2 * maximumAmount,
+        'What the customer has sent so far, where the bank has reported transfers.',
+      ),
     ),
   },
   { title: 'RecordAmount', description: 'What was asked for and what became of it.' },

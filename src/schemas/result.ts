@@ -32,7 +32,7 @@ export const links = closed(
   { title: 'Links', description: 'Where to go next.' },
 )
 
-const saidBy = "What the provider said, in one object named by the method's key."
+const providerPart = "The provider's result, in one object named by the method's key."
 
 /** The fields at the end of both kinds of answer. */
 const rest = <Methods extends TSchema>(methods: Methods) => ({
@@ -71,10 +71,10 @@ const doneMethods = <Objects extends TProperties>(
   title: string,
   objects: Objects,
   other: TSchema = otherResultObject,
-) => closedBut(objects, other, { title, description: saidBy })
+) => closedBut(objects, other, { title, description: providerPart })
 
 const failedMethods = <Objects extends TProperties>(title: string, objects: Objects) =>
-  closedBut(objects, otherFailureObject, { title, description: saidBy })
+  closedBut(objects, otherFailureObject, { title, description: providerPart })
 
 export const operationResult = closed(
   {

@@ -10,7 +10,7 @@ const testCard = closed(
   {
     // A published number of the test environment, not a real card.
     number: text(19, 'The card number.', { pattern: '^[0-9]{12,19}$' }),
-    brand: text(32, 'The brand it is told by.'),
+    brand: text(32, 'The brand of the card.'),
     outcome,
     description,
     threeDs: optional(

@@ -86,13 +86,13 @@ export function createGatewayClient({ baseUrl, merchantId, apiKey }: ClientOptio
 
 async function toFault(response: Response, request: string, merchantId: string): Promise<ClientFault> {
   const { status } = response
-  const told = (await response.text()).slice(0, 500)
+  const detail = (await response.text()).slice(0, 500)
   const sentences: Readonly<Record<number, string>> = {
     401: `the gateway does not know these credentials of ${merchantId}; give --merchant and --key of one of its merchants`,
     403: `the merchant ${merchantId} is disabled`,
     404: `the gateway has no ${request}; is it the right address, and a test environment?`,
   }
-  return new ClientFault(sentences[status] ?? `${request} was answered ${status}: ${told}`, { status })
+  return new ClientFault(sentences[status] ?? `${request} was answered ${status}: ${detail}`, { status })
 }
 
 export interface ServedFile {

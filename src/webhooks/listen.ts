@@ -115,9 +115,9 @@ async function forward(event: ShownEvent, { forwardTo, secret }: Listening, deps
   say(
     `${event.creationDate}  ${type} ${status} ${responseCode}  transId ${transId}  payId ${payId}  sequence ${event.sequence}`,
   )
-  const told = { eventId, payId, body: JSON.stringify(body), kind: 'ENHANCED' as const, url: forwardTo }
+  const forwarded = { eventId, payId, body: JSON.stringify(body), kind: 'ENHANCED' as const, url: forwardTo }
   say(
-    `  ${describeSent(await sender.send(buildMessage(told, { secrets: [secret], nowMs: nowMs() })), forwardTo)}`,
+    `  ${describeSent(await sender.send(buildMessage(forwarded, { secrets: [secret], nowMs: nowMs() })), forwardTo)}`,
   )
 }
 

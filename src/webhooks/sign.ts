@@ -32,7 +32,7 @@ export function readSecret(text: string): Buffer | undefined {
   return secret.length >= 24 && secret.length <= 64 ? secret : undefined
 }
 
-export interface Told {
+export interface SentEvent {
   readonly eventId: string
   readonly payId: string
   /** The stored JSON text: the same bytes at every attempt. */
@@ -43,18 +43,18 @@ export interface Told {
 
 /** The message as a receiver gets it: the body in the merchant's format, and the headers that identify and sign it. */
 export function buildMessage(
-  told: Told,
+  event: SentEvent,
   { secrets, nowMs }: { secrets: readonly Uint8Array[]; nowMs: number },
 ): Message {
-  const body = told.kind === 'BASIC' ? JSON.stringify({ payId: told.payId }) : told.body
+  const body = event.kind === 'BASIC' ? JSON.stringify({ payId: event.payId }) : event.body
   const timestamp = Math.floor(nowMs / 1_000)
   const named = {
     'content-type': 'application/json',
     'user-agent': 'Tollgate',
-    'webhook-id': told.eventId,
+    'webhook-id': event.eventId,
     'webhook-timestamp': String(timestamp),
   }
-  if (told.kind === 'BASIC') return { url: told.url, headers: named, body }
-  const signature = signMessage({ id: told.eventId, timestamp, body }, secrets)
-  return { url: told.url, headers: { ...named, 'webhook-signature': signature }, body }
+  if (event.kind === 'BASIC') return { url: event.url, headers: named, body }
+  const signature = signMessage({ id: event.eventId, timestamp, body }, secrets)
+  return { url: event.url, headers: { ...named, 'webhook-signature': signature }, body }
 }

@@ -78,8 +78,8 @@ export function readDispute(name: string, item: Loose, amount: Money): NoticeFac
  */
 function statusOf(name: string, status: DisputeStatus, reported: string | undefined): DisputeStatus {
   if (name === 'CHARGEBACK_REVERSED' || name === 'SECOND_CHARGEBACK') return status
-  const said = statuses[reported ?? '']
-  return said === undefined || said === 'OPEN' ? status : said
+  const known = statuses[reported ?? '']
+  return known === undefined || known === 'OPEN' ? status : known
 }
 
 function readReturn(name: string, item: Loose, amount: Money, reasonCode: string): NoticeFact {

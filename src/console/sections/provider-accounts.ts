@@ -29,8 +29,8 @@ function accountFields(visit: MerchantVisit, connector: ConnectorForm, account?:
     ...Object.entries(connector.settings).map(([name, { description, default: usual, required }]): Field => {
       const key = settingName(name)
       const value = form[key] ?? kept[name] ?? ''
-      const said = description.replace(/\.$/, '')
-      const hint = usual === undefined ? said : `${said}; ${usual} unless given`
+      const text = description.replace(/\.$/, '')
+      const hint = usual === undefined ? text : `${text}; ${usual} unless given`
       return { name: key, label: name, hint, value, ...(required && !usual ? { required: true } : {}) }
     }),
     {

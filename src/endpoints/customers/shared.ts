@@ -8,7 +8,7 @@ export const customerEndpoint = {
 } as const
 
 /** The example of `createPayment` that creates the customer. */
-export const bornBy = 'createPayment 4'
+export const createdBy = 'createPayment 4'
 
 export const itemExample = {
   id: '019a3f6b2c5f7b2c9d3e4f5a6b7c8d9e',

@@ -47,7 +47,7 @@ export function toCharge(
 }
 
 /** The example of `createPayment` that begins the plan. */
-export const bornBy = 'createPayment 5'
+export const createdBy = 'createPayment 5'
 
 export const planExample = {
   paymentPlanId: '019a3f6f44057e4fd9253d4e5f607182',

@@ -2,7 +2,7 @@
 import { isPseudoCardNumber } from '#domain/card-numbers.ts'
 import { parseCustomerId, parseStoredMethodId } from '#domain/ids.ts'
 import {
-  bornBy,
+  createdBy,
   planEndpoint,
   planExample,
   requirePlanId,
@@ -38,7 +38,7 @@ export const unscheduledPaymentEndpoint = endpoint<Services, typeof unscheduledR
   examples: [
     {
       summary: 'By a plan',
-      after: [bornBy],
+      after: [createdBy],
       body: {
         transId: 'order-4003',
         amount: { value: 350, currency: 'EUR' },

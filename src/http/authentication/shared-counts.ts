@@ -46,12 +46,12 @@ export function createCountExchange(): CountExchange {
       hasShare(key, { limit, known }) {
         if (sharers === 1) return true
         const full = `${name}:${key}`
-        const unheard = (noted.get(full) ?? 0) + (handedOver.get(full) ?? 0)
-        const heard = Math.max(0, known - unheard)
+        const unread = (noted.get(full) ?? 0) + (handedOver.get(full) ?? 0)
+        const sharedByAll = Math.max(0, known - unread)
         // Either bound keeps the excess within the limit: what the other processes may have counted beyond what is
         // known, or what all of them may still count until twice the limit is reached.
-        const share = Math.max(limit / (sharers - 1), (2 * limit - heard) / sharers)
-        return unheard < Math.max(1, Math.floor(share))
+        const share = Math.max(limit / (sharers - 1), (2 * limit - sharedByAll) / sharers)
+        return unread < Math.max(1, Math.floor(share))
       },
     }),
     take(processes) {

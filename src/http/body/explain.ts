@@ -116,12 +116,14 @@ function chooseBranch(branches: readonly ErrorObject[][], union: ErrorObject): E
   const [best] = fitting.sort((a, b) => a.length - b.length)
   if (best) return best
   // No branch fits because the member that distinguishes them has an unknown value: that member is the error.
-  const tellers = branches.flatMap(branch =>
+  const discriminators = branches.flatMap(branch =>
     branch.filter(error => isWrongKind(error) && !isSamePlace(error, union)),
   )
-  const [teller] = tellers
-  const agreed = teller !== undefined && tellers.every(other => other.instancePath === teller.instancePath)
-  return agreed && tellers.length === branches.length ? [teller] : [union]
+  const [discriminator] = discriminators
+  const agreed =
+    discriminator !== undefined &&
+    discriminators.every(other => other.instancePath === discriminator.instancePath)
+  return agreed && discriminators.length === branches.length ? [discriminator] : [union]
 }
 
 const isSamePlace = (a: ErrorObject, b: ErrorObject): boolean => a.instancePath === b.instancePath

@@ -44,13 +44,17 @@ const accepted: readonly FieldError[] = []
  * What a compiled check returns: `verdict` only whether the value is accepted, `firstError` and `allErrors` what is
  * wrong with it. Most endpoints only ever need the verdict, which has the shortest code.
  */
-type Telling = 'verdict' | 'firstError' | 'allErrors'
+type ReportLevel = 'verdict' | 'firstError' | 'allErrors'
 
-function createAjv(options: { telling: Telling; formats: Formats; schemas: readonly TSchema[] }): Ajv2020 {
+function createAjv(options: {
+  reportLevel: ReportLevel
+  formats: Formats
+  schemas: readonly TSchema[]
+}): Ajv2020 {
   const ajv = new Ajv2020({
-    allErrors: options.telling === 'allErrors',
-    verbose: options.telling !== 'verdict',
-    messages: options.telling !== 'verdict',
+    allErrors: options.reportLevel === 'allErrors',
+    verbose: options.reportLevel !== 'verdict',
+    messages: options.reportLevel !== 'verdict',
     // The optimiser takes half of the compile time and does not make the code faster.
     code: { optimize: false },
     strict: true,
@@ -61,7 +65,7 @@ function createAjv(options: { telling: Telling; formats: Formats; schemas: reado
     useDefaults: false,
     removeAdditional: false,
     // Only the first compiler validates the schemas themselves.
-    validateSchema: options.telling === 'verdict',
+    validateSchema: options.reportLevel === 'verdict',
     logger: false,
   })
   ajv.addVocabulary(silentKeywords)
@@ -93,17 +97,17 @@ function createCompiler(options: Parameters<typeof createAjv>[0]): Compiler {
 /**
  * Compiled checks are reused by the next server of this process with the same schemas: tests start hundreds of them.
  */
-const compilers: Readonly<Record<Telling, WeakMap<Formats, Compiler>>> = {
+const compilers: Readonly<Record<ReportLevel, WeakMap<Formats, Compiler>>> = {
   verdict: new WeakMap(),
   firstError: new WeakMap(),
   allErrors: new WeakMap(),
 }
 
-function compilerFor(telling: Telling, formats: Formats, schemas: readonly TSchema[]): Compiler {
-  const known = compilers[telling].get(formats)
+function compilerFor(reportLevel: ReportLevel, formats: Formats, schemas: readonly TSchema[]): Compiler {
+  const known = compilers[reportLevel].get(formats)
   if (known?.schemas === schemas) return known
-  const created = createCompiler({ telling, formats, schemas })
-  compilers[telling].set(formats, created)
+  const created = createCompiler({ reportLevel, formats, schemas })
+  compilers[reportLevel].set(formats, created)
   return created
 }
 
@@ -111,7 +115,7 @@ const noSchemas: readonly TSchema[] = []
 
 export function createValidation(options: { formats: Formats; schemas?: readonly TSchema[] }): Validation {
   const { formats, schemas = noSchemas } = options
-  const compilerOf = (telling: Telling): Compiler => compilerFor(telling, formats, schemas)
+  const compilerOf = (reportLevel: ReportLevel): Compiler => compilerFor(reportLevel, formats, schemas)
   const book: SchemaBook = {
     formats,
     byId: new Map(

@@ -165,10 +165,10 @@ function sharedName({ schema: { $ref } }: MediaObject, view: OperationView): str
 }
 
 /** Headers that every answer carries are described once, in the guide. */
-const toldInGuide = new Set(['traceparent', 'X-Api-Version'])
+const describedInGuide = new Set(['traceparent', 'X-Api-Version'])
 
 function renderHeaders(response: ResponseObject): Html | undefined {
-  const names = Object.keys(response.headers ?? {}).filter(name => !toldInGuide.has(name))
+  const names = Object.keys(response.headers ?? {}).filter(name => !describedInGuide.has(name))
   if (names.length === 0) return undefined
   return html`<h5>Headers</h5><p class="names">${names.map(name => html`<code>${name}</code> `)}</p>`
 }

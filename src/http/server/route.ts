@@ -258,11 +258,11 @@ async function answerRequest<Services>(
  * Words with which a message continues after the field's name, as in "amount is …"; any other begins a sentence of its
  * own.
  */
-const goesOn = /^(?:is|are|has|holds|must|may|cannot|lies|goes|exists|needs) /
+const continuesSentence = /^(?:is|are|has|holds|must|may|cannot|lies|goes|exists|needs) /
 
 /** Every error text names its field, even if a handler only gave the path. */
 function nameField({ field, message }: Fault): string {
-  if (goesOn.test(message)) return `${field} ${message}`
+  if (continuesSentence.test(message)) return `${field} ${message}`
   return message.includes(field) ? message : `${field}: ${message}`
 }
 

@@ -210,7 +210,7 @@ export const cardResult = closed(
     providerResponseCode: optional(text(16, "The acquirer's own code.")),
     providerTransactionId: optional(providerTransactionId),
   },
-  { title: 'CardResult', description: 'What the acquirer said.' },
+  { title: 'CardResult', description: 'Result from the acquirer.' },
 )
 
 const providerResponseText = optional(text(255, "The acquirer's own words, only when it failed."))
@@ -218,18 +218,18 @@ const providerApprovalCode = optional(Type.Number({ description: 'Approval code 
 
 export const cardFailure = closed(
   { ...cardResult.properties, providerResponseText },
-  { title: 'CardFailure', description: 'Why the acquirer said no.' },
+  { title: 'CardFailure', description: 'Why the acquirer declined.' },
 )
 
 /** Refunds have an approval code of their own. */
 export const cardReturned = closed(
   { ...cardResult.properties, providerApprovalCode },
-  { title: 'CardReturned', description: 'What the acquirer said to money that goes back.' },
+  { title: 'CardReturned', description: 'Result of a refund or reversal from the acquirer.' },
 )
 
 export const cardReturnFailure = closed(
   { ...cardFailure.properties, providerApprovalCode },
-  { title: 'CardReturnFailure', description: 'Why the acquirer said no to money that goes back.' },
+  { title: 'CardReturnFailure', description: 'Why the acquirer declined a refund or reversal.' },
 )
 
 /** As records show it: masked. The contract writes cardHolderName with a capital H here. */

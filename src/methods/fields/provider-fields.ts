@@ -57,7 +57,7 @@ export const otherCreated = closed(
 
 export const otherResult = closed(
   { providerResponseCode: optional(providerResponseCode) },
-  { title: 'OtherResult', description: 'What the provider of any other method said.' },
+  { title: 'OtherResult', description: 'Result from the provider of any other method.' },
 )
 
 export const otherFailure = closed(
@@ -68,7 +68,7 @@ export const otherFailure = closed(
       Type.Union([Type.String(), Type.Number()], { description: "The provider's own words." }),
     ),
   },
-  { title: 'OtherFailure', description: 'Why the provider of any other method said no.' },
+  { title: 'OtherFailure', description: 'Why the provider of any other method declined.' },
 )
 
 export const otherRecord = closed(

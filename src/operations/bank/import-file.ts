@@ -52,7 +52,7 @@ export async function importAll(paths: readonly string[], bank: Bank): Promise<I
   const importing: Importing = {
     importId: bank.engine.newId(),
     counts: { booked: 0, rejected: 0, returned: 0, repeated: 0 },
-    strangers: [],
+    foreignReports: [],
   }
   const bad: string[] = []
   const taken = new Map<string, BankAccount>()
@@ -77,13 +77,13 @@ interface Importing {
   readonly importId: string
   readonly counts: ImportCounts
   /** Reports on messages that we did not send. */
-  readonly strangers: Unmatched[]
+  readonly foreignReports: Unmatched[]
 }
 
 /** Several accounts may have the statement's IBAN; an entry is listed only if it matches nothing at any of them. */
 async function listUnmatched(
   accounts: readonly BankAccount[],
-  { importId, strangers }: Importing,
+  { importId, foreignReports }: Importing,
   bank: Bank,
 ): Promise<UnmatchedList> {
   const byIban = Map.groupBy(accounts, ({ settings }) => settings.creditorIban)
@@ -93,12 +93,12 @@ async function listUnmatched(
       ...{ before: same.slice(0, at), after: same.slice(at + 1) },
     })),
   )
-  let length = strangers.length
+  let length = foreignReports.length
   for (const list of lists) length += await bank.entries.countListed(list)
   return {
     length,
     async *pages() {
-      if (strangers.length > 0) yield strangers
+      if (foreignReports.length > 0) yield foreignReports
       for (const list of lists)
         for await (const entries of pagesOf(page => bank.entries.listed(list, page)))
           yield (await openFacts(entries, bank)).map(({ fact }) => describe(fact))
@@ -114,7 +114,7 @@ async function takeFile(path: string, importing: Importing, bank: Bank): Promise
   const hash = createHash('sha256')
   const accounts = new Map<string, BankAccount>()
   let repeated = 0
-  const strangers: Unmatched[] = []
+  const foreignReports: Unmatched[] = []
   let sha256: string | undefined
   const file = {
     // A hash returns its digest only once, and every account with that IBAN needs it.
@@ -134,12 +134,12 @@ async function takeFile(path: string, importing: Importing, bank: Bank): Promise
         const owner = await sorter.ownerOf(fact)
         if (owner) await keeper.add(await toEntry(fact, owner, bank))
         else if (fact.kind === 'report')
-          strangers.push({ reference: fact.messageId, text: 'a report on a message that is not ours' })
+          foreignReports.push({ reference: fact.messageId, text: 'a report on a message that is not ours' })
       }
     await keeper.flush()
   })
   importing.counts.repeated += repeated
-  importing.strangers.push(...strangers)
+  importing.foreignReports.push(...foreignReports)
   return [...accounts.values()]
 }
 

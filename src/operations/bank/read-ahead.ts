@@ -4,7 +4,7 @@
 
 /** Requests the next page before yielding the current one. An error is thrown in the place of its page. */
 export async function* readAhead<T>(pages: AsyncGenerator<T>): AsyncGenerator<T> {
-  const ask = (): Promise<IteratorResult<T>> => heard(pages.next())
+  const ask = (): Promise<IteratorResult<T>> => deferred(pages.next())
   let next = ask()
   try {
     for (;;) {
@@ -31,14 +31,14 @@ export function createFollower(): Follower {
   return {
     async follow(work) {
       await running
-      running = heard(work())
+      running = deferred(work())
     },
     finish: () => running,
   }
 }
 
 /** A promise that may fail before anybody waits for it. Its error is not lost: the later await throws it. */
-function heard<T>(promise: Promise<T>): Promise<T> {
+function deferred<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined)
   return promise
 }

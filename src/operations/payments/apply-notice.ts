@@ -212,14 +212,14 @@ async function markUndone(
     payment: { merchantId, payId },
     operation: { xId },
   }: Noticed & { readonly operation: Operation },
-  told: ProviderFacts,
+  reported: ProviderFacts,
   engine: Engine,
 ): Promise<Applied> {
-  const undone = told.fields?.undone
+  const undone = reported.fields?.undone
   await engine.queue.update({ merchantId, payId }, stored => {
     if (findOperation(stored, xId)?.provider?.fields?.undone === undone) return { result: undefined }
     const operations = stored.operations.map(operation => {
-      const provider = operation.provider ?? told
+      const provider = operation.provider ?? reported
       return operation.xId === xId
         ? { ...operation, provider: { ...provider, fields: { ...provider.fields, undone } } }
         : operation
@@ -232,8 +232,8 @@ async function markUndone(
 
 function isPartOf({ outcome, amount }: Fact<'outcome'>, payment: Payment, operation: Operation): boolean {
   if (outcome.kind !== 'approved') return false
-  const told = amount ?? outcome.provider.echo.amount
-  return told.currency === payment.amount.currency && told.value < operation.amount
+  const notified = amount ?? outcome.provider.echo.amount
+  return notified.currency === payment.amount.currency && notified.value < operation.amount
 }
 
 /** An approval of a part only is undone and counts as declined. */
@@ -305,8 +305,8 @@ function contradicts({ outcome, amount }: Fact<'outcome'>, payment: Payment, ope
   return isOther(amount, payment, operation)
 }
 
-const isOther = (told: Money, { amount }: Payment, operation: Operation): boolean =>
-  told.currency !== amount.currency || told.value !== operation.amount
+const isOther = (reported: Money, { amount }: Payment, operation: Operation): boolean =>
+  reported.currency !== amount.currency || reported.value !== operation.amount
 
 /** The look-up has shown that the provider's reference is ours, so our reference is used as the echo. */
 function echoing(outcome: Outcome, payment: Payment, operation: Operation): Outcome {
@@ -367,10 +367,10 @@ const lastOf = ({ payment }: Noticed, { operation: kind }: Fact<'takenBack'>): O
 /** An operation that the provider had approved has failed after all. */
 async function applyTakenBack(
   { merchant, payment, operation }: Noticed,
-  { detail, provider, amount: told }: Pick<Fact<'takenBack'>, 'kind' | 'detail' | 'provider' | 'amount'>,
+  { detail, provider, amount: reported }: Pick<Fact<'takenBack'>, 'kind' | 'detail' | 'provider' | 'amount'>,
   engine: Engine,
 ): Promise<Applied> {
-  if (!operation || (told && isOther(told, payment, operation))) return 'unmatched'
+  if (!operation || (reported && isOther(reported, payment, operation))) return 'unmatched'
   const { merchantId, payId } = payment
   const { xId } = operation
   // For an operation without an answer this is the answer.

@@ -30,7 +30,7 @@ export interface CallContext {
 export interface ProviderCall<T> {
   readonly ask: (send: number, signal: AbortSignal) => Promise<T>
   readonly outcomeOf: (answer: T) => Outcome | CustomerActionOutcome
-  readonly unheard: T
+  readonly withoutAnswer: T
 }
 
 /** Sends the request, and sends it again only if it certainly never arrived. */
@@ -47,20 +47,24 @@ export async function callForOutcome(
   ask: (send: number, signal: AbortSignal) => Promise<Outcome>,
   context: CallContext,
 ): Promise<Outcome> {
-  const call = { ask, outcomeOf: (outcome: Outcome) => outcome, unheard: { kind: 'unknown' } as Outcome }
-  return believe(await callProvider(call, context), context)
+  const call = {
+    ask,
+    outcomeOf: (outcome: Outcome) => outcome,
+    withoutAnswer: { kind: 'unknown' } as Outcome,
+  }
+  return verifyEcho(await callProvider(call, context), context)
 }
 
 /** A call that takes too long is aborted; a connector that ignores the abort is not waited for. */
 async function askOnce<T>(
-  { ask, unheard }: ProviderCall<T>,
+  { ask, withoutAnswer }: ProviderCall<T>,
   send: number,
   { question, timeoutMs, engine }: CallContext,
 ): Promise<T> {
   if (!engine.isAlive()) {
     const message = `${question.operation} was not sent: this process was cut off and others take over`
     engine.onAlarm({ code: 'PROCESS_CUT_OFF', message, xId: question.reference })
-    return unheard
+    return withoutAnswer
   }
   const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined
@@ -68,7 +72,7 @@ async function askOnce<T>(
     timer = setTimeout(
       () => {
         controller.abort(new Error('the provider took too long'))
-        resolve(unheard)
+        resolve(withoutAnswer)
       },
       Math.min(timeoutMs, longestCallMs),
     )
@@ -84,14 +88,14 @@ async function askOnce<T>(
         xId: question.reference,
         error,
       })
-    return unheard
+    return withoutAnswer
   } finally {
     clearTimeout(timer)
   }
 }
 
 /** Amount, currency and reference echoed by the provider must be the ones we sent; otherwise we know nothing. */
-export function believe<T extends Outcome | CustomerActionOutcome>(
+export function verifyEcho<T extends Outcome | CustomerActionOutcome>(
   outcome: T,
   { question, engine }: { readonly question: Question; readonly engine: Pick<Engine, 'onAlarm'> },
 ): T | Extract<Outcome, { kind: 'unknown' }> {

@@ -274,11 +274,11 @@ function toSending(
     captureReference: captureReference(payment),
     ask: async (send, signal) => {
       const back = { ...inquiry, ...returned, captureReference: captureReference(payment), send }
-      const heard = connector.complete
+      const answer = connector.complete
         ? await connector.complete(back, signal)
         : ((await connector.inquire?.(inquiry, signal)) ?? unknown)
       // The customer may have paid: the failed inquiry says nothing about it.
-      return account.accountId !== undefined && heard.authorization.kind === 'unreached' ? unknown : heard
+      return account.accountId !== undefined && answer.authorization.kind === 'unreached' ? unknown : answer
     },
     unattended: true,
   }

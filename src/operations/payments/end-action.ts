@@ -7,7 +7,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { abandonTry } from '#lifecycle/customer-step.ts'
 import { openTry, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
-import { believeBoth } from '#operations/payments/authorize.ts'
+import { verifyBoth } from '#operations/payments/authorize.ts'
 import { callProvider } from '#operations/payments/call-provider.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
@@ -33,7 +33,7 @@ export async function endAction({ merchant, payment }: OpenAction, engine: Engin
   const context = { question, timeoutMs: connector.facts.timeoutMs, engine }
   const ask = (ask: (signal: AbortSignal) => Promise<AuthorizationOutcome>): Promise<AuthorizationOutcome> =>
     callProvider(
-      { ask: (_, signal) => ask(signal), outcomeOf: said => said.authorization, unheard: unknown },
+      { ask: (_, signal) => ask(signal), outcomeOf: answer => answer.authorization, withoutAnswer: unknown },
       context,
     )
   const { cancelAction, inquire } = connector
@@ -44,7 +44,7 @@ export async function endAction({ merchant, payment }: OpenAction, engine: Engin
   if (kind === 'declined') return 'ended'
   const captureXId = payment.captureMethod.type === 'AUTOMATIC' ? waiting.details.captureXId : undefined
   const found = inquire ? await ask(signal => inquire(inquiry, signal)) : cancelled
-  const outcome = believeBoth(found, captureXId, context)
+  const outcome = verifyBoth(found, captureXId, context)
   switch (outcome.authorization.kind) {
     case 'approved':
       await recordOutcome({ merchant, payment, xId: waiting.xId, outcome, inquiry: 0 }, engine)

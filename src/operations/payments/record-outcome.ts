@@ -95,8 +95,8 @@ async function countDecline(
   { merchant, payment, xId, outcome, at }: OutcomeRecord,
   engine: Engine,
 ): Promise<void> {
-  const said = 'kind' in outcome ? outcome : outcome.authorization
-  if (said.kind !== 'declined' || said.pageEnded) return
+  const decision = 'kind' in outcome ? outcome : outcome.authorization
+  if (decision.kind !== 'declined' || decision.pageEnded) return
   const type = findOperation(payment, xId)?.type
   const now = at ?? merchantNow(engine.clock, merchant)
   try {
@@ -140,7 +140,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
         ...returnTimers({ payment: settled, touched, merchant }, record.connector),
         ...batchTimers({ before: stored, payment: settled, touched, merchant }, record.connector),
       ]),
-      // A retry of the request gets what the first call would have said.
+      // A retry of the request gets what the first call would have answered.
       ...(before.key && before.state === 'SENT'
         ? { keyAnswer: { merchantId: stored.merchantId, ...before.key, answer } }
         : {}),

@@ -68,21 +68,21 @@ export function describeOffer({ language }: PageFrame, offer: CurrencyOffer): Of
 
 export function renderCurrencyChoice(frame: PageFrame, { offer, error, isTypedAgain }: CurrencyChoice): Html {
   const { texts } = frame.language
-  const told = offer && describeOffer(frame, offer)
-  const at = (place: Place): Html => html`<bdi data-place="${place}">${told?.places[place]}</bdi>`
+  const described = offer && describeOffer(frame, offer)
+  const at = (place: Place): Html => html`<bdi data-place="${place}">${described?.places[place]}</bdi>`
   const option = (value: CurrencyAnswer, [name, amount]: readonly [Place, Place], details: Html): Html =>
     html`<label class="currency"><input type="radio" name="dcc" value="${value}"${
       offer?.answer === value && html` checked`
-    } data-missing="${texts.currencyMissing}" data-button="${told?.buttons[value]}"><span class="currency-in"><span class="option-name">${at(name)}</span><strong>${at(amount)}</strong>${details}</span></label>`
+    } data-missing="${texts.currencyMissing}" data-button="${described?.buttons[value]}"><span class="currency-in"><span class="option-name">${at(name)}</span><strong>${at(amount)}</strong>${details}</span></label>`
   const fact = (label: string, place: Place): Html =>
     html`<span class="fact"><span>${label}</span><span>${at(place)}</span></span>`
   return html`<fieldset class="choice" id="dcc" role="radiogroup" tabindex="-1" aria-describedby="dcc-intro dcc-error" data-choice${
-    told === undefined && html` hidden disabled`
+    described === undefined && html` hidden disabled`
   }${error !== undefined && html` aria-invalid="true" data-wrong`}${
-    told !== undefined && error === undefined && html` autofocus`
+    described !== undefined && error === undefined && html` autofocus`
   }><legend>${texts.currencyTitle}</legend>
 ${hiddenFields([{ name: 'quoteId', value: offer?.quoteId ?? '' }])}
-<p class="hint" id="dcc-intro">${texts.currencyIntro}${isTypedAgain === true && told !== undefined && html` ${texts.typeCardAgain}`}</p>
+<p class="hint" id="dcc-intro">${texts.currencyIntro}${isTypedAgain === true && described !== undefined && html` ${texts.typeCardAgain}`}</p>
 <div class="currencies">${option(
     'accepted',
     ['payInCard', 'cardAmount'],

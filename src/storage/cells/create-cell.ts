@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { cellName, inCell } from '#storage/cells/address.ts'
 import { migrate } from '#storage/migrate.ts'
-import { type Ask, announce, deadAfterMs, waitUntilHeard } from '#storage/processes/announcements.ts'
+import { type Ask, announce, deadAfterMs, waitUntilAcknowledged } from '#storage/processes/announcements.ts'
 
 /** 10 s: a host that drops packets would otherwise keep a start silent for minutes. */
 const connectTimeoutMs = 10_000
@@ -157,7 +157,7 @@ export const isServed = (url: string): Promise<boolean> =>
 export const announceToAll = (home: string): Promise<boolean> =>
   withClient(home, async client => {
     const ask: Ask = async (text, values = []) => (await client.query(text, values)).rows as never
-    return waitUntilHeard(ask, await announce(ask))
+    return waitUntilAcknowledged(ask, await announce(ask))
   })
 
 export interface CellCounts {

@@ -171,11 +171,11 @@ async function work(
     return { name, sentence: sentences.get(name) ?? '', found, examples }
   }
   for (const { statement } of jobs) for (const name of statement.names) tallyOf(name).open += 1
-  const untold = checks.map(({ name }) => name)
-  const tell = (): void => {
-    for (let [name] = untold; name !== undefined && tallyOf(name).open === 0; [name] = untold) {
+  const unreported = checks.map(({ name }) => name)
+  const reportDone = (): void => {
+    for (let [name] = unreported; name !== undefined && tallyOf(name).open === 0; [name] = unreported) {
       onResult?.(finish(name))
-      untold.shift()
+      unreported.shift()
     }
   }
   const waiting = [...jobs]
@@ -191,7 +191,7 @@ async function work(
         done += 1
         onProgress?.(done / jobs.length)
         for (const name of job.statement.names) tallyOf(name).open -= 1
-        tell()
+        reportDone()
       }
     }),
   ).catch(error => {

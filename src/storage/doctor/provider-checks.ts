@@ -16,24 +16,24 @@ export const takenBack = `SELECT merchant_id, pay_id, min(x_id::text)::uuid AS x
       FROM operation o JOIN payment q USING (merchant_id, pay_id) WHERE o.type = 'RETURN') taken
   GROUP BY merchant_id, pay_id`
 
-const newestLines = `(SELECT merchant_id, provider_account_id, max(date) AS newest FROM settlement_line GROUP BY 1, 2) told`
+const newestLines = `(SELECT merchant_id, provider_account_id, max(date) AS newest FROM settlement_line GROUP BY 1, 2) latest`
 
 /** Captures, refunds and chargebacks of accounts whose provider has sent settlement lines, without a line of their own. */
 export const unsettled = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s is in no settlement line of %s', o.type,
     o.amount, p.provider_account) AS detail
   FROM ${newestLines}
-  JOIN payment p ON p.merchant_id = told.merchant_id AND p.provider_account = told.provider_account_id
+  JOIN payment p ON p.merchant_id = latest.merchant_id AND p.provider_account = latest.provider_account_id
   JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
   WHERE o.state = 'OK' AND o.type IN ('CAPTURE', 'REFUND') AND o.amount > 0
-    AND (o.updated_at AT TIME ZONE 'UTC')::date < told.newest - ${settledWithinDays}
+    AND (o.updated_at AT TIME ZONE 'UTC')::date < latest.newest - ${settledWithinDays}
     AND NOT EXISTS (SELECT 1 FROM settlement_line l WHERE l.merchant_id = o.merchant_id
       AND l.provider_account_id = p.provider_account AND l.pay_id = o.pay_id AND l.x_id = o.x_id AND l.type = o.type)
   UNION ALL SELECT p.merchant_id, p.pay_id, t.x_id, format('CHARGEBACK of %s is in no settlement line of %s', t.amount,
     p.provider_account)
   FROM ${newestLines}
-  JOIN payment p ON p.merchant_id = told.merchant_id AND p.provider_account = told.provider_account_id
+  JOIN payment p ON p.merchant_id = latest.merchant_id AND p.provider_account = latest.provider_account_id
   JOIN (${takenBack}) t ON t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id
-  WHERE t.amount > 0 AND (t.at AT TIME ZONE 'UTC')::date < told.newest - ${settledWithinDays}
+  WHERE t.amount > 0 AND (t.at AT TIME ZONE 'UTC')::date < latest.newest - ${settledWithinDays}
     AND NOT EXISTS (SELECT 1 FROM settlement_line l WHERE l.merchant_id = p.merchant_id
       AND l.provider_account_id = p.provider_account AND l.pay_id = p.pay_id AND l.type = 'CHARGEBACK')`
 

@@ -94,8 +94,8 @@ function explainFailure(
       'Set DATABASE_URL to a PostgreSQL of your own.'
     )
   }
-  const said = (made.stderr ?? '').trim().split('\n').slice(-5).join(' | ')
-  return `The database could not be created (initdb: ${code ?? `exit code ${made.status}`}). ${said}`.trim()
+  const output = (made.stderr ?? '').trim().split('\n').slice(-5).join(' | ')
+  return `The database could not be created (initdb: ${code ?? `exit code ${made.status}`}). ${output}`.trim()
 }
 
 /** The rename must be as durable as the first payment stored in the cluster. */

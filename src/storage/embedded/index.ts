@@ -156,14 +156,14 @@ async function launchUntilReady(starting: Starting): Promise<Postmaster> {
     const logStart = existsSync(logFile) ? statSync(logFile).size : 0
     const postmaster = launch()
     if (await becomesReady(postmaster, starting)) return postmaster
-    const said = readFileSync(logFile).subarray(logStart).toString().trim()
+    const logged = readFileSync(logFile).subarray(logStart).toString().trim()
     // After a kill -9 of the server its processes may outlive it for a moment, and a new one rightly refuses
     // to start.
-    const survivors = said.includes('pre-existing shared memory block')
+    const survivors = logged.includes('pre-existing shared memory block')
     if (!survivors || performance.now() >= survivorsDeadline) {
       throw new EmbeddedPostgresError(
         `The embedded PostgreSQL did not start (${postmaster.exit()}). The end of ${logFile}: ` +
-          said.split('\n').slice(-5).join(' | '),
+          logged.split('\n').slice(-5).join(' | '),
       )
     }
     await delay(pollMs)

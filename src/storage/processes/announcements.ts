@@ -32,7 +32,7 @@ export async function announce(ask: Ask): Promise<number> {
 }
 
 /** Waits until every live process has acknowledged. Returns whether all have; a process that is stuck is given up after a while. */
-export async function waitUntilHeard(ask: Ask, number: number, except?: number): Promise<boolean> {
+export async function waitUntilAcknowledged(ask: Ask, number: number, except?: number): Promise<boolean> {
   const begunAt = performance.now()
   for (;;) {
     const [row] = await ask<{ deaf: number }>(

@@ -10,7 +10,7 @@ import {
   deadAfterMs,
   lastAnnouncement,
   readAnnouncement,
-  waitUntilHeard,
+  waitUntilAcknowledged,
 } from '#storage/processes/announcements.ts'
 
 export interface Presence {
@@ -218,7 +218,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
     async announce() {
       const number = await announce(ask)
       await acknowledge(number)
-      await waitUntilHeard(ask, number, process)
+      await waitUntilAcknowledged(ask, number, process)
     },
     async close() {
       await stopBeating()

@@ -171,17 +171,17 @@ function readAutomaticCapture(intent: Wire, asked: Asked): Outcome | undefined {
   }
 }
 
-type Told = Pick<ProviderFacts, 'echo' | 'transactionId'>
+type Named = Pick<ProviderFacts, 'echo' | 'transactionId'>
 
 /** Without an error nothing was tried so far: the customer may still pay. */
-function readFailedTry(intent: Wire, { echo, transactionId }: Told): Outcome {
+function readFailedTry(intent: Wire, { echo, transactionId }: Named): Outcome {
   const error = wireAt(intent, 'last_payment_error')
   if (error === undefined) return { kind: 'pending', provider: { echo, transactionId } }
   const detail = detailOfDecline(textAt(error, 'decline_code'), textAt(error, 'code'))
   return declined(echo, detail, describeError(error), transactionId)
 }
 
-function readCancelled(intent: Wire, { echo, transactionId }: Told): Outcome {
+function readCancelled(intent: Wire, { echo, transactionId }: Named): Outcome {
   const reason = textAt(intent, 'cancellation_reason')
   return declined(
     echo,
