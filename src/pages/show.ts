@@ -13,12 +13,12 @@ import type { Method } from '#methods/rows.ts'
 import type { OfferedMethod } from '#operations/payments/offer.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
 import type { Assets } from '#pages/assets.ts'
-import { explainDecline } from '#pages/decline-text.ts'
 import { type Hosted, isKeptAnyway, mandateOf, recurringTerms, returnUrl, type Stage } from '#pages/hosted.ts'
 import { chooseLanguage } from '#pages/language.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { summarizeOrder } from '#pages/order-lines.ts'
 import { dropCardNumbers } from '#pages/read-form.ts'
+import type { TextKey, Texts } from '#pages/texts/en.ts'
 import { fontNames, type Theme } from '#pages/theme.ts'
 import type { CardForm } from '#pages/views/card-form.ts'
 import { labelMethod, type MethodOption, renderCheckout } from '#pages/views/checkout.ts'
@@ -267,3 +267,22 @@ export const showDeadEnd = (
   status: statusOfDeadEnd(kind),
   html: renderDeadEnd(frame, { kind, returnUrl: payment && returnUrl(payment), retryUrl }),
 })
+
+/** By the last four digits of the response code. Lost, stolen and suspected cards deliberately get the same text. */
+const declineTexts: Readonly<Record<string, TextKey>> = {
+  '0314': 'declinedNumber',
+  '0333': 'declinedExpired',
+  '0351': 'declinedFunds',
+  '0354': 'declinedExpired',
+  '0361': 'declinedLimit',
+  '0365': 'declinedLimit',
+  '0391': 'declinedUnreachable',
+  '0396': 'declinedUnreachable',
+  '0703': 'declinedCancelled',
+}
+
+/** The text after a decline: enough to choose the next step, nothing that helps the holder of a stolen card. */
+export function explainDecline(responseCode: string, texts: Texts): string {
+  const detail = responseCode.slice(-4)
+  return texts[Object.hasOwn(declineTexts, detail) ? (declineTexts[detail] ?? 'declined') : 'declined']
+}

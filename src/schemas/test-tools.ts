@@ -1,7 +1,28 @@
-/** The tools of the test environment besides its clock: faults on demand, and the customer's step without a browser. */
+/** The tools of the test environment: the clock, faults on demand, and the customer's step without a browser. */
 import type { Static } from 'typebox'
-import { choice, closed, optional, text, whole } from '#schemas/fields.ts'
+import { choice, closed, formatted, optional, text, whole } from '#schemas/fields.ts'
 import { Type } from '#schemas/type.ts'
+
+/** The merchant's clock: `GET` and `POST /test/clock`. */
+export const clockRequest = closed(
+  {
+    advance: optional(formatted('duration', 'How far to move, as an ISO 8601 duration.')),
+    now: optional(formatted('date-time', 'Where to move; never back.')),
+  },
+  {
+    title: 'ClockRequest',
+    description: 'Moves the clock forward, by a duration or to an instant: exactly one of them.',
+    minProperties: 1,
+    maxProperties: 1,
+  },
+)
+export type ClockRequest = Static<typeof clockRequest>
+
+export const clock = closed(
+  { now: formatted('date-time', 'What time it is for this merchant.') },
+  { title: 'Clock', description: "The merchant's clock." },
+)
+export type Clock = Static<typeof clock>
 
 export const faultRule = closed(
   {

@@ -10,7 +10,7 @@ import { type AccessTokens, createAccessTokens } from '#http/authentication/acce
 import type { ClientCheck } from '#http/authentication/client-check.ts'
 import { createIssueToken, type IssueToken } from '#http/authentication/issue-token.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
-import { about } from '#http/reference/about.ts'
+import { about } from '#http/reference/document.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 import { keepServed } from '#http/reference/placeholders.ts'
 import { referencePages } from '#http/reference/render-reference.ts'

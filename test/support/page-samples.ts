@@ -1,9 +1,9 @@
 /** One model of every hosted page, rich enough to show each part of it. Used by the browser tests and the preview. */
 import { loadAssets } from '#pages/assets.ts'
-import { explainDecline } from '#pages/decline-text.ts'
 import { findLanguage, type Language } from '#pages/language.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { summarizeOrder } from '#pages/order-lines.ts'
+import { explainDecline } from '#pages/show.ts'
 import type { Theme } from '#pages/theme.ts'
 import { renderCardFields } from '#pages/views/card-form.ts'
 import { type CheckoutModel, type MethodOption, renderCheckout } from '#pages/views/checkout.ts'

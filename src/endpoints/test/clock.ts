@@ -8,7 +8,7 @@ import { answer, endpoint } from '#http/endpoint.ts'
 import { InvalidField } from '#http/server/ports.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { failedResult } from '#schemas/result.ts'
-import { type ClockRequest, clock, clockRequest } from '#schemas/test-clock.ts'
+import { type ClockRequest, clock, clockRequest } from '#schemas/test-tools.ts'
 
 const shared = {
   path: '/test/clock',
